@@ -1,0 +1,58 @@
+import { fileURLToPath } from "node:url";
+
+const REQUIREMENTS = new URL("../../tools/python_sdk_requirements.txt", import.meta.url);
+const INSTALLER = new URL("../../tools/python_sdk.sh", import.meta.url);
+
+/** The published Python SDK the tests run against. */
+export const pythonSdk = {
+  /** Pinned release, for example `0.85.1`. */
+  get version(): string {
+    const line = /^viam-sdk==(\S+)$/m.exec(Deno.readTextFileSync(REQUIREMENTS));
+    if (line?.[1] === undefined) throw new Error(`no viam-sdk== line in ${REQUIREMENTS.pathname}`);
+    return line[1];
+  },
+};
+
+/** What a Python program wrote. */
+export interface PythonOutput {
+  stdout: Uint8Array<ArrayBuffer>;
+  stderr: string;
+}
+
+/** Installs the SDK where it is not yet, and returns the path of its interpreter. */
+export async function ensurePythonSdk(): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command("sh", {
+    args: [fileURLToPath(INSTALLER)],
+    stdout: "piped",
+    stderr: "piped",
+  }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
+  return new TextDecoder().decode(stdout).trim();
+}
+
+/**
+ * Runs a Python program with the SDK at hand.
+ * @throws Error with what the program wrote when it fails or takes longer than a minute.
+ */
+export async function runPython(
+  program: URL,
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<PythonOutput> {
+  const python = await ensurePythonSdk();
+  const { code, stdout, stderr } = await new Deno.Command(python, {
+    args: [fileURLToPath(program), ...args],
+    env: { ...env, PYTHONDONTWRITEBYTECODE: "1" },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    signal: AbortSignal.timeout(60_000),
+  }).output();
+  const errors = new TextDecoder().decode(stderr);
+  if (code !== 0) {
+    throw new Error(
+      `${program.pathname} ended with code ${code}\n${errors}${new TextDecoder().decode(stdout)}`,
+    );
+  }
+  return { stdout, stderr: errors };
+}
