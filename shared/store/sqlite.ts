@@ -1,0 +1,153 @@
+import { existsSync } from "node:fs";
+// @ts-types="@types/better-sqlite3"
+import BetterSqlite3 from "better-sqlite3";
+import { buildInfo } from "../build_info/build_info.ts";
+import { fsErrorCode } from "../files/fs_error.ts";
+import { applyMigrations, checkMigrations, type Migration } from "./migrations.ts";
+import { storeError, type StoreLocation, toStoreError } from "./store_error.ts";
+
+export type { Migration } from "./migrations.ts";
+export { StoreError, type StoreErrorCode } from "./store_error.ts";
+
+/** An open better-sqlite3 handle. Kysely's `SqliteDialect({ database })` takes it as it is. */
+export type Database = BetterSqlite3.Database;
+
+/** How {@link openSqlite} opens. */
+export interface OpenOptions {
+  /** What the product calls this database in messages: "server", "cloud". */
+  name: string;
+  /** All steps of the schema, in order. */
+  migrations: readonly Migration[];
+  /** FULL where a committed row is a promise, NORMAL for logs and caches. */
+  synchronous: "FULL" | "NORMAL";
+}
+
+// How long a statement waits for another process's lock (bootstrap runs beside serve).
+const BUSY_TIMEOUT_MS = 5_000;
+// A WAL that grew in a burst is cut back to this at the next checkpoint.
+const WAL_LIMIT_BYTES = 4 * 1024 * 1024;
+// quick_check reads the whole file, about 10 ms for 16 MiB. Larger files are looked through only
+// when the last run did not end cleanly; damage elsewhere shows when the page is read.
+const ALWAYS_CHECK_BYTES = 16 * 1024 * 1024;
+const CHECK_AFTER_CRASH_BYTES = 256 * 1024 * 1024;
+const HEADER = "SQLite format 3\0";
+
+/**
+ * Opens or creates a database: WAL, foreign keys, file mode 0600, schema brought up to date.
+ * Everything that can be wrong with an existing file is found before anything is written to it.
+ *
+ * @throws {StoreError} the file is then as it was.
+ */
+export function openSqlite(path: string, options: OpenOptions): Database {
+  const at: StoreLocation = { name: options.name, path };
+  if (path === ":memory:") return prepare(connect(path, false), options, at);
+  try {
+    inspectFile(path, options, at);
+    createPrivate(path);
+    return prepare(connect(path, false), options, at);
+  } catch (error) {
+    throw toStoreError(error, at);
+  }
+}
+
+/** Writes the WAL back into the file, updates the planner's statistics and closes. */
+export function closeSqlite(db: Database): void {
+  if (!db.open) return;
+  try {
+    db.pragma("optimize");
+    db.pragma("wal_checkpoint(TRUNCATE)");
+  } catch {
+    // The rows are safe in the WAL; the next start takes them from there.
+  }
+  db.close();
+}
+
+/** Looks at an existing file through a read-only connection. */
+function inspectFile(path: string, options: OpenOptions, at: StoreLocation): void {
+  const size = sizeOf(path);
+  if (size === 0) return; // a start that was killed at once leaves an empty file
+  if (!hasHeader(path)) {
+    throw storeError(
+      "not-a-database",
+      "is not a SQLite database. Check the path, or move the file away to start afresh; " +
+        "it was not changed",
+      at,
+    );
+  }
+  const endedUncleanly = existsSync(`${path}-wal`);
+  let db: Database | undefined;
+  try {
+    db = connect(path, true);
+    inspect(db, size, endedUncleanly, options, at);
+  } catch (error) {
+    // A journal that must be rolled back first cannot be read without writing.
+    if (!fsErrorCode(error)?.startsWith("SQLITE_READONLY_")) throw error;
+  } finally {
+    db?.close();
+  }
+}
+
+function inspect(
+  db: Database,
+  size: number,
+  endedUncleanly: boolean,
+  options: OpenOptions,
+  at: StoreLocation,
+): void {
+  checkMigrations(db, options.migrations, at);
+  const limit = endedUncleanly ? CHECK_AFTER_CRASH_BYTES : ALWAYS_CHECK_BYTES;
+  if (size > limit) return;
+  const verdict = db.pragma("quick_check(1)", { simple: true });
+  if (verdict === "ok") return;
+  throw storeError(
+    "corrupt",
+    `is damaged (${verdict}). Restore it from a backup, or move it away to start afresh; ` +
+      "it was not changed",
+    at,
+  );
+}
+
+function prepare(db: Database, options: OpenOptions, at: StoreLocation): Database {
+  try {
+    checkMigrations(db, options.migrations, at);
+    db.pragma("journal_mode = WAL");
+    db.pragma(`synchronous = ${options.synchronous}`);
+    db.pragma(`journal_size_limit = ${WAL_LIMIT_BYTES}`);
+    db.pragma("foreign_keys = ON");
+    applyMigrations(db, options.migrations, at);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function connect(path: string, readonly: boolean): Database {
+  const nativeBinding = buildInfo.nativeSqlite;
+  return new BetterSqlite3(path, {
+    readonly,
+    timeout: BUSY_TIMEOUT_MS,
+    ...(nativeBinding === undefined ? {} : { nativeBinding }),
+  });
+}
+
+// SQLite gives -wal and -shm the permissions of the main file, so that one must be right first.
+function createPrivate(path: string): void {
+  Deno.openSync(path, { write: true, create: true, mode: 0o600 }).close();
+  if (Deno.build.os !== "windows") Deno.chmodSync(path, 0o600);
+}
+
+function sizeOf(path: string): number {
+  try {
+    return Deno.statSync(path).size;
+  } catch (error) {
+    if (fsErrorCode(error) === "ENOENT") return 0;
+    throw error;
+  }
+}
+
+function hasHeader(path: string): boolean {
+  using file = Deno.openSync(path, { read: true });
+  const bytes = new Uint8Array(HEADER.length);
+  return file.readSync(bytes) === bytes.length && new TextDecoder().decode(bytes) === HEADER;
+}

@@ -1,0 +1,52 @@
+import { type Clock, systemClock } from "./clock.ts";
+
+/** How long and how often {@link waitFor} looks. */
+export interface WaitForOptions {
+  /** Gives up after this many milliseconds. */
+  deadlineMs: number;
+  /** Default the system clock. */
+  clock?: Clock;
+  /** Milliseconds between two looks. Default 10. */
+  everyMs?: number;
+  /** What is waited for, as it shall stand in the error: "the server is ready". */
+  what?: string;
+  signal?: AbortSignal;
+}
+
+/** The condition did not come true in time; `cause` is the last error it threw, if any. */
+export class WaitTimeoutError extends Error {
+  override readonly name = "WaitTimeoutError";
+}
+
+/**
+ * Looks until `condition` returns something truthy and gives that back. A condition that throws
+ * counts as not yet true.
+ *
+ * @throws {WaitTimeoutError} at the deadline.
+ */
+export async function waitFor<T>(
+  condition: () => T | Promise<T>,
+  options: WaitForOptions,
+): Promise<NonNullable<T>> {
+  const { deadlineMs, clock = systemClock, everyMs = 10, what = "the condition", signal } = options;
+  const endMs = clock.monotonicMs() + deadlineMs;
+  for (;;) {
+    signal?.throwIfAborted();
+    let problem: unknown;
+    try {
+      const result = await condition();
+      if (result) return result;
+    } catch (error) {
+      problem = error;
+    }
+    const leftMs = endMs - clock.monotonicMs();
+    if (leftMs <= 0) {
+      const because = problem instanceof Error ? `: ${problem.message}` : "";
+      throw new WaitTimeoutError(
+        `${what} did not come true within ${deadlineMs} ms${because}`,
+        problem === undefined ? undefined : { cause: problem },
+      );
+    }
+    await clock.sleep(Math.min(everyMs, leftMs), signal);
+  }
+}
