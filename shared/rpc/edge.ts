@@ -1,0 +1,207 @@
+import { Buffer } from "node:buffer";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { ConnectionCounter, type ConnectionLimits } from "./connection_limits.ts";
+import { PortInUseError } from "./errors.ts";
+import { LocalAddresses, type Peer, plainAddress } from "./peer.ts";
+import { readFirstBytes } from "./sniff.ts";
+
+/** Where a process listens: a TCP address (empty hostname: all addresses), or a unix socket. */
+export type ListenAddress =
+  | { readonly hostname: string; readonly port: number }
+  | { readonly path: string };
+
+export interface EdgeOptions {
+  readonly listen: ListenAddress;
+  /** PEM texts; with them every connection is TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  readonly limits: ConnectionLimits;
+  /** Expect a PROXY header, version 1 or 2, in front of every connection. Not with `tls`. */
+  readonly proxyProtocol: boolean;
+  /** Takes an HTTP/2 connection, with nothing read from it. */
+  readonly onHttp2: (socket: Socket) => void;
+  /** The private loopback port that serves HTTP/1.1. */
+  readonly httpPort: number;
+  readonly onRefused: (address: string, reason: string) => void;
+}
+
+/**
+ * The one public port of a process. It accepts, with TLS or without, tells HTTP/2 from HTTP/1.1 by
+ * ALPN or by the first bytes, hands HTTP/2 over as it is and copies HTTP/1.1 to a private port on
+ * loopback. It knows who is behind each connection of either kind.
+ */
+export class Edge {
+  readonly #peers = new Map<string, Peer>();
+  readonly #privatePeers = new Map<number, Peer>();
+  readonly #sockets = new Set<Socket>();
+  readonly #local = new LocalAddresses();
+  readonly #counter: ConnectionCounter;
+  readonly #server: Server;
+
+  private constructor(private readonly options: EdgeOptions) {
+    this.#counter = new ConnectionCounter(options.limits);
+    this.#server = options.tls
+      ? createTlsServer(
+        {
+          cert: options.tls.cert,
+          key: options.tls.key,
+          minVersion: "TLSv1.2",
+          // Browsers and curl offer both and take the first; gRPC clients offer only h2.
+          ALPNProtocols: ["http/1.1", "h2"],
+          handshakeTimeout: options.limits.handshakeMs,
+        },
+        (socket: TLSSocket) => this.#accept(socket),
+      )
+      : createServer({ noDelay: true }, (socket) => this.#accept(socket));
+  }
+
+  /** Starts to listen. Throws {@link PortInUseError} when the port is taken. */
+  static async listen(options: EdgeOptions): Promise<Edge> {
+    const edge = new Edge(options);
+    await listen(edge.#server, options.listen);
+    return edge;
+  }
+
+  /** The address that is listened on; the real port when 0 was asked for. */
+  get address(): { hostname: string; port: number } {
+    const address = this.#server.address();
+    return typeof address === "object" && address !== null
+      ? { hostname: address.address, port: address.port }
+      : { hostname: address ?? "", port: 0 };
+  }
+
+  /** The peer of an HTTP/2 connection by `address:port`, as grpc-js names it. */
+  peerOf(grpcPeer: string): Peer {
+    return this.#peers.get(grpcPeer) ?? {
+      address: "path" in this.options.listen ? this.options.listen.path : "",
+      port: 0,
+      transport: "path" in this.options.listen ? "unix" : "tcp",
+      local: "path" in this.options.listen,
+    };
+  }
+
+  /**
+   * The peer behind a connection to the private HTTP port, by that connection's own port.
+   * Undefined for a connection that did not come through the edge.
+   */
+  peerOfPrivate(port: number): Peer | undefined {
+    return this.#privatePeers.get(port);
+  }
+
+  /** Stops to accept; open connections go on. */
+  stopAccepting(): void {
+    this.#server.close();
+  }
+
+  /** Ends every open connection. */
+  destroy(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #accept(socket: Socket): void {
+    const address = plainAddress(socket.remoteAddress ?? "");
+    const unix = "path" in this.options.listen;
+    const local = unix || this.#local.has(address);
+    const place = this.#counter.enter(address, local);
+    socket.on("error", () => socket.destroy());
+    if ("refused" in place) {
+      this.options.onRefused(address, place.refused);
+      socket.destroy();
+      return;
+    }
+    const key = `${socket.remoteAddress}:${socket.remotePort}`;
+    this.#sockets.add(socket);
+    socket.once("close", () => {
+      place.leave();
+      this.#peers.delete(key);
+      this.#sockets.delete(socket);
+    });
+    socket.setNoDelay(true);
+    const peer: Peer = {
+      address: unix ? (this.options.listen as { path: string }).path : address,
+      port: socket.remotePort ?? 0,
+      transport: unix ? "unix" : "tcp",
+      local,
+    };
+    const forward = (peer: Peer, http2: boolean) => {
+      if (http2) {
+        this.#peers.set(key, peer);
+        this.options.onHttp2(socket);
+      } else this.#splice(socket, peer);
+    };
+    const alpn = (socket as TLSSocket).alpnProtocol;
+    if (typeof alpn === "string") forward(peer, alpn === "h2");
+    else this.#sniff(socket, peer, forward);
+  }
+
+  /** Reads just enough to know the protocol, and puts it back. */
+  #sniff(socket: Socket, peer: Peer, forward: (peer: Peer, http2: boolean) => void): void {
+    const { proxyProtocol, limits, onRefused } = this.options;
+    const timer = setTimeout(() => socket.destroy(), limits.handshakeMs);
+    let seen: Buffer = Buffer.alloc(0);
+    const stop = () => {
+      clearTimeout(timer);
+      socket.off("readable", look);
+    };
+    const look = () => {
+      const chunk = socket.read() as Buffer | null;
+      if (chunk === null) return;
+      seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
+      const first = readFirstBytes(seen, proxyProtocol);
+      if (first.kind === "incomplete") return;
+      stop();
+      if (first.kind === "invalid") {
+        onRefused(peer.address, first.reason);
+        socket.destroy();
+        return;
+      }
+      socket.unshift(seen.subarray(first.skip));
+      const { proxied } = first;
+      forward(
+        proxied === undefined
+          ? peer
+          : { ...proxied, address: plainAddress(proxied.address), transport: "tcp", local: false },
+        first.http2,
+      );
+    };
+    socket.on("readable", look);
+    socket.once("close", stop);
+  }
+
+  #splice(socket: Socket, peer: Peer): void {
+    const inner = connect({ host: "127.0.0.1", port: this.options.httpPort, noDelay: true });
+    let privatePort: number | undefined;
+    inner.once("connect", () => {
+      privatePort = inner.localPort;
+      if (privatePort !== undefined) this.#privatePeers.set(privatePort, peer);
+      socket.pipe(inner);
+      inner.pipe(socket);
+    });
+    inner.once("close", () => {
+      if (privatePort !== undefined) this.#privatePeers.delete(privatePort);
+      socket.destroy();
+    });
+    inner.on("error", () => socket.destroy());
+    socket.once("close", () => inner.destroy());
+  }
+}
+
+function listen(server: Server, address: ListenAddress): Promise<void> {
+  const where = "path" in address ? address.path : `${address.hostname || "*"}:${address.port}`;
+  return new Promise((resolve, reject) => {
+    const failed = (error: Error & { code?: string }) =>
+      reject(error.code === "EADDRINUSE" ? new PortInUseError(where, error) : error);
+    server.once("error", failed);
+    const listening = () => {
+      server.off("error", failed);
+      resolve();
+    };
+    if ("path" in address) server.listen({ path: address.path }, listening);
+    else {
+      // A name may resolve to an address of the other family than clients try first.
+      const host = address.hostname === "localhost" ? "127.0.0.1" : address.hostname;
+      server.listen({ host: host || "0.0.0.0", port: address.port }, listening);
+    }
+  });
+}

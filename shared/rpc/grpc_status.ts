@@ -1,0 +1,47 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { Metadata, type ServiceError, type StatusObject } from "@grpc/grpc-js";
+import { Buffer } from "node:buffer";
+import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
+import { headersFromMetadata } from "./metadata.ts";
+
+const DETAILS = "grpc-status-details-bin";
+
+/** A caller's error as grpc-js wants it; error details travel in `grpc-status-details-bin`. */
+export function grpcStatus(error: ConnectError, trailers?: Metadata): StatusObject {
+  const metadata = trailers ?? new Metadata();
+  if (error.details.length > 0) {
+    const details = error.details.map((detail) =>
+      "desc" in detail
+        ? {
+          typeUrl: `type.googleapis.com/${detail.desc.typeName}`,
+          value: toBinary(detail.desc, create(detail.desc, detail.value)),
+        }
+        : { typeUrl: `type.googleapis.com/${detail.type}`, value: detail.value }
+    );
+    const status = create(StatusSchema, { code: error.code, message: error.rawMessage, details });
+    metadata.set(DETAILS, Buffer.from(toBinary(StatusSchema, status)));
+  }
+  return { code: error.code as number, details: error.rawMessage, metadata };
+}
+
+/** The reverse: what a grpc-js client reports, as a `ConnectError` with its details. */
+export function connectErrorFromGrpc(error: ServiceError): ConnectError {
+  const result = new ConnectError(
+    error.details || error.message,
+    (error.code as number | undefined) ?? Code.Unknown,
+    error.metadata && headersFromMetadata(error.metadata),
+    undefined,
+    error,
+  );
+  const details = error.metadata?.get(DETAILS)[0];
+  if (details instanceof Uint8Array) {
+    for (const any of fromBinary(StatusSchema, details).details) {
+      result.details.push({
+        type: any.typeUrl.slice(any.typeUrl.lastIndexOf("/") + 1),
+        value: any.value,
+      });
+    }
+  }
+  return result;
+}

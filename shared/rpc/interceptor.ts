@@ -1,0 +1,62 @@
+import type { Code, ContextValues } from "@connectrpc/connect";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { Peer } from "./peer.ts";
+
+/** One call, seen by interceptors before its request is decoded. */
+export interface Call {
+  /** `/package.Service/Method`. */
+  readonly path: string;
+  readonly service: DescService;
+  readonly method: DescMethod;
+  readonly peer: Peer;
+  /** Request metadata; keys in lower case. */
+  readonly requestHeader: Headers;
+  /** One metadata value without building all headers: the fast way to read a single key. */
+  header(key: string): string | undefined;
+  /** Where an interceptor leaves what handlers read. */
+  readonly values: ContextValues;
+  /** Ends the call early with this reason; the handler's signal aborts. */
+  abort(reason: unknown): void;
+}
+
+/** How a call ended. */
+export interface CallOutcome {
+  /** Undefined when the call succeeded. */
+  readonly code: Code | undefined;
+  readonly error: unknown;
+  readonly durationMs: number;
+}
+
+/**
+ * A concern written once for every transport: authentication, limits, logging.
+ *
+ * `before` runs ahead of the handler, in the order of the list; what it throws is the call's answer
+ * and the handler does not run. `after` runs exactly once for each call whose `before` was entered,
+ * in reverse order, when the last message has been handed to the transport. It must not throw.
+ */
+export interface Interceptor {
+  before?(call: Call): void | Promise<void>;
+  after?(call: Call, outcome: CallOutcome): void;
+}
+
+/** Runs every `before`; stays synchronous as long as none returns a promise (the hot path). */
+export function runBefore(interceptors: readonly Interceptor[], call: Call): void | Promise<void> {
+  for (let i = 0; i < interceptors.length; i++) {
+    const pending = interceptors[i]!.before?.(call);
+    if (pending !== undefined) return continueBefore(interceptors, call, pending, i + 1);
+  }
+}
+
+async function continueBefore(
+  interceptors: readonly Interceptor[],
+  call: Call,
+  pending: Promise<void>,
+  next: number,
+): Promise<void> {
+  await pending;
+  for (let i = next; i < interceptors.length; i++) await interceptors[i]!.before?.(call);
+}
+
+export function runAfter(interceptors: readonly Interceptor[], call: Call, outcome: CallOutcome) {
+  for (let i = interceptors.length - 1; i >= 0; i--) interceptors[i]!.after?.(call, outcome);
+}

@@ -1,0 +1,84 @@
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
+
+/** A handler without its message types, as the adapters call it. */
+export type UntypedHandler = (
+  request: Message | AsyncIterable<Message>,
+  context: HandlerContext,
+) => unknown;
+
+/** One method and what answers it. */
+export interface MethodBinding {
+  /** `/package.Service/Method`. */
+  readonly path: string;
+  readonly service: DescService;
+  readonly method: DescMethod;
+  readonly handler: UntypedHandler;
+}
+
+/** A service with its implementation, in the form the web adapter mounts. */
+export interface ServiceBinding {
+  readonly service: DescService;
+  readonly methods: readonly MethodBinding[];
+}
+
+/**
+ * The services of a process, each written once as a Connect `ServiceImpl`. Transports mount the
+ * router and follow it: a service added later is served from then on.
+ *
+ * The transports are `grpc_server.ts` (HTTP/2), `web_handlers.ts` (gRPC-web and Connect) and
+ * `in_process.ts`; WebRTC data channels mount the same bindings.
+ */
+export class RpcRouter {
+  readonly #services = new Map<string, ServiceBinding>();
+  readonly #followers = new Set<(added: ServiceBinding) => void>();
+
+  /**
+   * Adds a service. Methods that the implementation leaves out answer UNIMPLEMENTED.
+   * Throws when the service is there already.
+   */
+  service<S extends DescService>(service: S, implementation: Partial<ServiceImpl<S>>): this {
+    if (this.#services.has(service.typeName)) {
+      throw new Error(`service ${service.typeName} is mounted twice`);
+    }
+    const handlers = implementation as Record<string, UntypedHandler | undefined>;
+    const binding: ServiceBinding = {
+      service,
+      methods: service.methods.map((method) => {
+        const path = `/${service.typeName}/${method.name}`;
+        const handler = handlers[method.localName];
+        return {
+          path,
+          service,
+          method,
+          handler: handler ? handler.bind(implementation) : unimplemented(path, method),
+        };
+      }),
+    };
+    this.#services.set(service.typeName, binding);
+    for (const follow of this.#followers) follow(binding);
+    return this;
+  }
+
+  get services(): Iterable<ServiceBinding> {
+    return this.#services.values();
+  }
+
+  /** Calls `follow` for every service there is and every one added later, until the signal aborts. */
+  follow(follow: (binding: ServiceBinding) => void, signal: AbortSignal): void {
+    for (const binding of this.#services.values()) follow(binding);
+    this.#followers.add(follow);
+    signal.addEventListener("abort", () => this.#followers.delete(follow), { once: true });
+  }
+}
+
+function unimplemented(path: string, method: DescMethod): UntypedHandler {
+  const error = () => new ConnectError(`${path} is not implemented`, Code.Unimplemented);
+  if (method.methodKind === "unary" || method.methodKind === "client_streaming") {
+    return () => Promise.reject(error());
+  }
+  return () => ({
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error()) }),
+  });
+}

@@ -1,0 +1,122 @@
+import { ServerCredentials } from "@grpc/grpc-js";
+import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
+import { CallDeadlines } from "./deadlines.ts";
+import { Edge, type ListenAddress } from "./edge.ts";
+import type { UnexpectedErrorReporter } from "./errors.ts";
+import { createGrpcServer } from "./grpc_server.ts";
+import { HealthService } from "./health.ts";
+import type { Interceptor } from "./interceptor.ts";
+import type { Peer } from "./peer.ts";
+import { mountReflection } from "./reflection.ts";
+import type { RpcRouter } from "./router.ts";
+import { WebHandlers } from "./web_handlers.ts";
+
+export interface RpcServerOptions {
+  readonly router: RpcRouter;
+  readonly listen: ListenAddress;
+  /** Run around every call, on every transport. Default none. */
+  readonly interceptors?: readonly Interceptor[];
+  /** Answers requests that are no RPC. Default: 404. */
+  readonly http?: (request: Request, peer: Peer) => Response | Promise<Response>;
+  /** PEM texts of certificate (with chain) and key. Default: plaintext. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  readonly limits?: Partial<ConnectionLimits>;
+  /** Expect a PROXY header in front of every connection. Default false. */
+  readonly proxyProtocol?: boolean;
+  /** Told of errors that handlers did not mean for callers. Default: nobody is told. */
+  readonly report?: UnexpectedErrorReporter;
+  /** Told of connections that were turned away. Default: nobody is told. */
+  readonly onRefused?: (address: string, reason: string) => void;
+}
+
+/**
+ * A process's public port: gRPC, gRPC-web, Connect, reflection, health and plain HTTP behind one
+ * address. WebRTC joins as one more transport over the same router and interceptors.
+ */
+export class RpcServer {
+  private constructor(
+    private readonly edge: Edge,
+    readonly health: HealthService,
+    private readonly stop: (graceMs: number) => Promise<void>,
+  ) {}
+
+  /** Starts to serve. Throws `PortInUseError` when the address is taken. */
+  static async start(options: RpcServerOptions): Promise<RpcServer> {
+    const { router, interceptors = [], report = () => undefined } = options;
+    const http = options.http ?? (() => new Response("not found\n", { status: 404 }));
+    const stopped = new AbortController();
+    const deadlines = new CallDeadlines();
+    const health = new HealthService(router);
+    router.service(HealthService.descriptor, health.implementation);
+    mountReflection(router);
+
+    const { signal } = stopped;
+    const web = new WebHandlers({ router, interceptors, report, signal });
+    const edgeOf = (): Edge => edge;
+    const httpServer = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => undefined },
+      async (request, info) => {
+        const peer = edgeOf().peerOfPrivate((info.remoteAddr as Deno.NetAddr).port);
+        if (!peer) return new Response("forbidden\n", { status: 403 });
+        return await web.handle(request, peer, info.completed) ?? await http(request, peer);
+      },
+    );
+    const grpc = createGrpcServer({
+      router,
+      interceptors,
+      peerOf: (name) => edgeOf().peerOf(name),
+      deadlines,
+      report,
+      signal,
+    });
+    const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+    const close = async (graceMs: number) => {
+      edge.stopAccepting();
+      health.shutdown();
+      stopped.abort(new Error("the server is shutting down"));
+      injector.drain(graceMs);
+      const grpcEnded = new Promise<void>((resolve) => grpc.tryShutdown(() => resolve()));
+      const force = setTimeout(() => {
+        grpc.forceShutdown();
+        edge.destroy();
+      }, graceMs);
+      await Promise.all([grpcEnded, httpServer.shutdown()]);
+      clearTimeout(force);
+      edge.destroy();
+      deadlines.close();
+    };
+    let edge: Edge;
+    try {
+      edge = await Edge.listen({
+        listen: options.listen,
+        tls: options.tls,
+        limits: { ...DEFAULT_CONNECTION_LIMITS, ...options.limits },
+        proxyProtocol: options.proxyProtocol ?? false,
+        httpPort: (httpServer.addr as Deno.NetAddr).port,
+        onHttp2: (socket) => injector.injectConnection(socket),
+        onRefused: options.onRefused ?? (() => undefined),
+      });
+    } catch (error) {
+      deadlines.close();
+      stopped.abort();
+      injector.destroy();
+      grpc.forceShutdown();
+      await httpServer.shutdown();
+      throw error;
+    }
+    return new RpcServer(edge, health, close);
+  }
+
+  /** Where the server listens; the real port when 0 was asked for. */
+  get address(): { hostname: string; port: number } {
+    return this.edge.address;
+  }
+
+  /**
+   * Stops to accept, lets running calls finish for `graceMs`, then ends what is left. Handlers'
+   * signals abort at once, so that long streams end early.
+   */
+  close(options: { graceMs: number }): Promise<void> {
+    return this.stop(options.graceMs);
+  }
+}

@@ -1,0 +1,214 @@
+import {
+  Code,
+  ConnectError,
+  createConnectRouter,
+  createContextValues,
+  type Interceptor as ConnectInterceptor,
+  type ServiceImpl,
+} from "@connectrpc/connect";
+import type { DescService } from "@bufbuild/protobuf";
+import {
+  type UniversalHandler,
+  universalServerResponseToFetch,
+} from "@connectrpc/connect/protocol";
+import { toCallerError, type UnexpectedErrorReporter } from "./errors.ts";
+import { type Call, type Interceptor, runAfter, runBefore } from "./interceptor.ts";
+import { DEFAULT_CALL_DEADLINE_MS, MAX_MESSAGE_BYTES } from "./limits.ts";
+import { type Peer, peerKey } from "./peer.ts";
+import type { RpcRouter, ServiceBinding, UntypedHandler } from "./router.ts";
+
+export interface WebHandlersOptions {
+  readonly router: RpcRouter;
+  readonly interceptors: readonly Interceptor[];
+  readonly report: UnexpectedErrorReporter;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Answers RPCs that arrive as HTTP/1.1: gRPC-web for browsers, Connect for everything with JSON.
+ * A service's handlers are made when it is first called this way; most never are.
+ */
+export class WebHandlers {
+  readonly #services = new Map<string, ServiceBinding>();
+  readonly #handlers = new Map<string, UniversalHandler>();
+
+  constructor(private readonly options: WebHandlersOptions) {
+    options.router.follow(
+      (binding) => this.#services.set(binding.service.typeName, binding),
+      options.signal,
+    );
+  }
+
+  /**
+   * The answer to an RPC or to its CORS preflight; undefined when the request is neither.
+   * `completed` settles when the answer is delivered, and rejects when the caller went away before.
+   */
+  async handle(
+    request: Request,
+    peer: Peer,
+    completed: Promise<void>,
+  ): Promise<Response | undefined> {
+    const { pathname } = new URL(request.url);
+    const handler = this.handler(pathname);
+    const origin = request.headers.get("origin");
+    if (!handler) return isGrpcWeb(request) ? unimplemented(pathname, origin) : undefined;
+    if (request.method === "OPTIONS") {
+      return new Response(null, { status: 204, headers: preflightHeaders(origin) });
+    }
+    const response = universalServerResponseToFetch(
+      await handler({
+        httpVersion: "1.1",
+        method: request.method,
+        url: request.url,
+        header: request.headers,
+        body: request.body ?? emptyBody(),
+        signal: goneSignal(completed),
+        contextValues: createContextValues().set(peerKey, peer),
+      }),
+    );
+    for (const [name, value] of corsHeaders(origin)) response.headers.set(name, value);
+    return response;
+  }
+
+  /** The universal handler of `/package.Service/Method`; undefined when nothing is mounted there. */
+  handler(path: string): UniversalHandler | undefined {
+    const slash = path.lastIndexOf("/");
+    const service = path.slice(1, slash);
+    const binding = this.#services.get(service);
+    if (binding && !this.#handlers.has(path)) this.#mount(binding);
+    return this.#handlers.get(path);
+  }
+
+  #mount({ service, methods }: ServiceBinding): void {
+    const implementation: Record<string, UntypedHandler> = {};
+    for (const { method, handler } of methods) implementation[method.localName] = handler;
+    const router = createConnectRouter({
+      grpc: false,
+      readMaxBytes: MAX_MESSAGE_BYTES,
+      writeMaxBytes: MAX_MESSAGE_BYTES,
+      maxTimeoutMs: 24 * 60 * 60_000,
+      shutdownSignal: this.options.signal,
+      interceptors: [adapt(this.options)],
+    });
+    router.service(service, implementation as unknown as Partial<ServiceImpl<DescService>>);
+    for (const handler of router.handlers) this.#handlers.set(handler.requestPath, handler);
+  }
+}
+
+/** Deno's `request.signal` aborts after successful answers too; `completed` tells the two apart. */
+function goneSignal(completed: Promise<void>): AbortSignal {
+  const controller = new AbortController();
+  completed.catch(() => controller.abort(new ConnectError("the caller went away", Code.Canceled)));
+  return controller.signal;
+}
+
+async function* emptyBody(): AsyncIterable<Uint8Array> {}
+
+/** Runs our interceptors around a call that Connect has decoded. */
+function adapt(options: WebHandlersOptions): ConnectInterceptor {
+  return (next) => async (request) => {
+    const startedAt = performance.now();
+    let abort: (reason: unknown) => void = () => undefined;
+    const aborted = new Promise<never>((_, reject) => abort = reject);
+    aborted.catch(() => undefined);
+    const path = `/${request.service.typeName}/${request.method.name}`;
+    const call: Call = {
+      path,
+      service: request.service,
+      method: request.method,
+      peer: request.contextValues.get(peerKey),
+      requestHeader: request.header,
+      header: (key) => request.header.get(key) ?? undefined,
+      values: request.contextValues,
+      abort,
+    };
+    const end = (error: unknown) =>
+      runAfter(options.interceptors, call, {
+        code: error === undefined ? undefined : ConnectError.from(error).code,
+        error,
+        durationMs: performance.now() - startedAt,
+      });
+    const limit = request.stream ? undefined : setTimeout(
+      () => abort(new ConnectError("the call took too long", Code.DeadlineExceeded)),
+      DEFAULT_CALL_DEADLINE_MS,
+    );
+    try {
+      await runBefore(options.interceptors, call);
+      const response = await Promise.race([next(request), aborted]);
+      if (!response.stream) {
+        end(undefined);
+        return response;
+      }
+      const failure = (error: unknown) => toCallerError(error, path, options.report);
+      return { ...response, message: followed(response.message, failure, end) };
+    } catch (error) {
+      const answer = toCallerError(error, path, options.report);
+      end(answer);
+      throw answer;
+    } finally {
+      clearTimeout(limit);
+    }
+  };
+}
+
+async function* followed<T>(
+  messages: AsyncIterable<T>,
+  failure: (error: unknown) => ConnectError,
+  end: (error: unknown) => void,
+): AsyncIterable<T> {
+  let answer: ConnectError | undefined;
+  try {
+    yield* messages;
+  } catch (error) {
+    answer = failure(error);
+    throw answer;
+  } finally {
+    end(answer);
+  }
+}
+
+const exposedHeaders = "grpc-status, grpc-message, grpc-status-details-bin, viam-smrn";
+
+/**
+ * Any origin may call: no cookie or other ambient credential counts here, only a token in the
+ * request. SDKs in browsers send some requests with credentials included, which needs the origin
+ * by name.
+ */
+function corsHeaders(origin: string | null): [string, string][] {
+  if (origin === null) return [];
+  return [
+    ["access-control-allow-origin", origin],
+    ["access-control-allow-credentials", "true"],
+    ["access-control-expose-headers", exposedHeaders],
+    ["vary", "origin"],
+  ];
+}
+
+function preflightHeaders(origin: string | null): [string, string][] {
+  return [
+    ...corsHeaders(origin),
+    ["access-control-allow-methods", "GET, POST, OPTIONS"],
+    [
+      "access-control-allow-headers",
+      "content-type, authorization, connect-protocol-version, connect-timeout-ms, grpc-timeout, " +
+      "x-grpc-web, x-user-agent, viam_client, rpc-host, viam-sid, dtname, opid",
+    ],
+    ["access-control-max-age", "7200"],
+  ];
+}
+
+function isGrpcWeb(request: Request): boolean {
+  return request.headers.get("content-type")?.startsWith("application/grpc-web") ?? false;
+}
+
+function unimplemented(path: string, origin: string | null): Response {
+  return new Response(null, {
+    status: 200,
+    headers: [
+      ...corsHeaders(origin),
+      ["content-type", "application/grpc-web+proto"],
+      ["grpc-status", String(Code.Unimplemented)],
+      ["grpc-message", encodeURIComponent(`unknown method ${path}`)],
+    ],
+  });
+}
