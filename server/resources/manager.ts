@@ -1,0 +1,316 @@
+/** Keeps the running resources in step with the configuration. */
+import type { Clock, Timer } from "../../shared/time/clock.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import { toError } from "./errors.ts";
+import { Limiter } from "./limiter.ts";
+import { type Build, buildErrorText, ResourceNode, type ResourceState } from "./node.ts";
+import { type Current, type CurrentNode, type Plan, planChanges, waitingFor } from "./plan.ts";
+import type { ModelRegistry } from "./registry.ts";
+import type { Resource } from "./resource.ts";
+import { ResourceIndex } from "./resource_index.ts";
+import { startBuild } from "./start_build.ts";
+import { buildTarget, type ResourceSpec, type Target } from "./target.ts";
+
+/** Times and bounds of the graph. */
+export interface ResourceLimits {
+  /** A constructor that takes longer has failed. Milliseconds. */
+  readonly buildTimeoutMs: number;
+  /** A close that takes longer is left alone. Milliseconds. */
+  readonly closeTimeoutMs: number;
+  /** From a failure to the next attempt. Milliseconds. */
+  readonly retryMs: number;
+  /** Constructors at work at the same time. */
+  readonly concurrentBuilds: number;
+  /** Calls that one resource answers at the same time. */
+  readonly concurrentCalls: number;
+}
+
+/** The reference server's figures; see machine-server.md §3 and §5.3. */
+export const DEFAULT_LIMITS: ResourceLimits = {
+  buildTimeoutMs: 120_000,
+  closeTimeoutMs: 30_000,
+  retryMs: 5_000,
+  concurrentBuilds: 10,
+  concurrentCalls: 100,
+};
+
+export interface ResourceManagerOptions {
+  registry: ModelRegistry;
+  clock: Clock;
+  /** Parent of each resource's own logger. */
+  log: Logger;
+  limits?: Partial<ResourceLimits>;
+  /** Called after each change of a resource's state, error or revision. */
+  onChange?: () => void;
+}
+
+/** What status tells of a resource. */
+export interface ResourceSnapshot {
+  readonly api: string;
+  readonly name: string;
+  readonly state: ResourceState;
+  readonly error: string;
+  readonly lastUpdated: Date;
+  readonly revision: string;
+}
+
+/**
+ * Builds, rebuilds and closes resources. One run at a time walks a plan; a newer configuration or a
+ * retry ends the scheduling of the run before it, while constructors already at work go on when
+ * they are still wanted.
+ */
+export class ResourceManager {
+  readonly index: ResourceIndex;
+  readonly #nodes = new Map<string, ResourceNode>();
+  readonly #limits: ResourceLimits;
+  readonly #limiter: Limiter;
+  #target: Target = new Map();
+  #revision = "";
+  #run: { controller: AbortController; done: Promise<void> } | undefined;
+  #retry: Timer | undefined;
+  #settledWaiters: (() => void)[] = [];
+  #closed = false;
+
+  constructor(private readonly options: ResourceManagerOptions) {
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#limiter = new Limiter(this.#limits.concurrentBuilds);
+    this.index = new ResourceIndex(this.#limits.concurrentCalls);
+  }
+
+  /**
+   * Moves the resources to what `specs` say. Resolves when each of them has been tried at least
+   * once; failures are in the status and retried, never thrown.
+   */
+  apply(specs: readonly ResourceSpec[], revision: string): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#target = buildTarget(specs);
+    this.#revision = revision;
+    const settled = new Promise<void>((resolve) => this.#settledWaiters.push(resolve));
+    this.#startRun();
+    return settled;
+  }
+
+  /** True while resources are being built or closed for the first time after a change. */
+  get busy(): boolean {
+    return this.#settledWaiters.length > 0;
+  }
+
+  /** All resources, in the order of the configuration. */
+  snapshot(): ResourceSnapshot[] {
+    return [...this.#nodes.values()].map((node) => ({
+      api: node.target.spec.api,
+      name: node.target.spec.name,
+      state: node.state,
+      error: node.error,
+      lastUpdated: node.lastUpdated,
+      revision: node.revision,
+    }));
+  }
+
+  /** Ready resources with their API and name. */
+  *ready(): Iterable<{ api: string; name: string; resource: Resource }> {
+    for (const node of this.#nodes.values()) {
+      if (node.instance) {
+        yield { api: node.target.spec.api, name: node.target.spec.name, resource: node.instance };
+      }
+    }
+  }
+
+  /** Closes everything, dependents first. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#target = new Map();
+    const run = this.#startRun();
+    this.#closed = true;
+    await run;
+  }
+
+  #startRun(): Promise<void> {
+    this.#retry?.cancel();
+    this.#retry = undefined;
+    const previous = this.#run;
+    previous?.controller.abort();
+    const controller = new AbortController();
+    const done = (async () => {
+      await previous?.done;
+      // A still newer run may have been asked for while waiting; it does the work.
+      if (!controller.signal.aborted) await this.#walk(controller.signal);
+    })();
+    this.#run = { controller, done };
+    return done;
+  }
+
+  async #walk(superseded: AbortSignal): Promise<void> {
+    const target = this.#target;
+    const plan = planChanges(this.#current(), target);
+    this.#prepare(plan, target);
+    await this.#closeLevels(plan);
+    for (const key of plan.remove) {
+      this.#nodes.delete(key);
+      this.index.delete(key);
+    }
+    this.options.onChange?.();
+    await this.#buildAll(plan, superseded);
+    if (superseded.aborted) return;
+    const waiters = this.#settledWaiters;
+    this.#settledWaiters = [];
+    for (const resolve of waiters) resolve();
+  }
+
+  #current(): Current {
+    const current = new Map<string, CurrentNode>();
+    for (const [key, node] of this.#nodes) {
+      const { fingerprint, dependencies } = node.target;
+      current.set(key, { fingerprint, dependencies, phase: node.phase });
+    }
+    return current;
+  }
+
+  /** Brings the nodes' targets, revisions and states in line with the plan; builds nothing yet. */
+  #prepare(plan: Plan, target: Target): void {
+    for (const key of plan.remove) this.#setState(this.#nodes.get(key)!, "removing", "");
+    const closing = new Set(plan.close.flat());
+    for (const wanted of target.values()) {
+      let node = this.#nodes.get(wanted.key);
+      if (!node) {
+        node = new ResourceNode(wanted, this.#revision, this.options.clock.now());
+        this.#nodes.set(wanted.key, node);
+        this.index.add(node);
+      }
+      node.target = wanted;
+      node.revision = this.#revision;
+      const reason = plan.blocked.get(wanted.key);
+      if (reason !== undefined) this.#fail(node, reason);
+      else if (closing.has(wanted.key)) this.#setState(node, "configuring", "");
+    }
+  }
+
+  async #closeLevels(plan: Plan): Promise<void> {
+    for (const level of plan.close) {
+      await Promise.all(level.map((key) => this.#closeNode(this.#nodes.get(key)!)));
+    }
+  }
+
+  async #closeNode(node: ResourceNode): Promise<void> {
+    const { instance, build } = node;
+    node.instance = undefined;
+    node.build = undefined;
+    build?.abandon("the configuration changed");
+    const closing = instance ? closeResource(instance) : build?.ended;
+    try {
+      if (await this.#isLate(closing, this.#limits.closeTimeoutMs)) {
+        const seconds = this.#limits.closeTimeoutMs / 1000;
+        this.options.log.error(`closing ${node.key} takes longer than ${seconds} s; going on`);
+      }
+    } catch (error) {
+      this.options.log.warn(`closing ${node.key} failed: ${toError(error).message}`);
+    }
+  }
+
+  /** Each build starts as soon as its own dependencies have settled, at most so many at a time. */
+  async #buildAll(plan: Plan, superseded: AbortSignal): Promise<void> {
+    const builds = new Map<string, Promise<void>>();
+    for (const [key, { build }] of this.#nodes) if (build) builds.set(key, build.settled);
+    for (const key of plan.build.flat()) {
+      const node = this.#nodes.get(key)!;
+      const before = node.target.dependencies.map((dependency) => builds.get(dependency));
+      const build = Promise.all(before).then(() =>
+        this.#limiter.run(() => this.#buildNode(node, superseded))
+      );
+      builds.set(key, build);
+    }
+    await Promise.race([Promise.all(builds.values()), aborted(superseded)]);
+  }
+
+  /** Resolves when the build's outcome counts. */
+  #buildNode(node: ResourceNode, superseded: AbortSignal): Promise<void> {
+    if (superseded.aborted || node.build || node.instance) return Promise.resolve();
+    const missing = node.target.dependencies.find((key) => !this.#nodes.get(key)?.instance);
+    if (missing !== undefined) {
+      const reason = this.#nodes.get(missing)?.error || "it is not ready yet";
+      this.#fail(node, waitingFor(missing, reason));
+      return Promise.resolve();
+    }
+    // A resource that is retried keeps its error in the status until the outcome is known.
+    if (node.state !== "unhealthy") this.#setState(node, "configuring", "");
+    const settled = Promise.withResolvers<void>();
+    const started = startBuild({
+      target: node.target,
+      registry: this.options.registry,
+      dependencies: new Map(
+        node.target.dependencies.map((key) => [key, this.#nodes.get(key)!.instance!]),
+      ),
+      log: this.options.log.child(node.key),
+      clock: this.options.clock,
+      timeoutMs: this.#limits.buildTimeoutMs,
+      onSuccess: (resource) => {
+        node.build = undefined;
+        node.instance = resource;
+        this.#setState(node, "ready", "");
+        settled.resolve();
+      },
+      onFailure: (error) => {
+        this.#fail(node, buildErrorText(error));
+        settled.resolve();
+      },
+    });
+    const build: Build = {
+      ended: started.ended,
+      settled: settled.promise,
+      abandon: (reason) => {
+        started.abandon(reason);
+        settled.resolve();
+      },
+    };
+    node.build = build;
+    // A constructor past its time still runs; the next attempt waits until it has ended.
+    void started.ended.then(() => {
+      if (node.build !== build) return;
+      node.build = undefined;
+      this.#retryLater();
+    });
+    return settled.promise;
+  }
+
+  #fail(node: ResourceNode, reason: string): void {
+    if (this.#setState(node, "unhealthy", reason)) {
+      this.options.log.error(`${node.key} is not available: ${reason}`);
+    }
+  }
+
+  #retryLater(): void {
+    if (this.#closed || this.#retry) return;
+    this.#retry = this.options.clock.setTimer(this.#limits.retryMs, () => void this.#startRun());
+  }
+
+  #setState(node: ResourceNode, state: ResourceState, error: string): boolean {
+    const changed = node.setState(state, error, this.options.clock.now());
+    if (changed) this.options.onChange?.();
+    return changed;
+  }
+
+  /** Resolves with true when `work` did not end in time. */
+  async #isLate(work: Promise<unknown> | undefined, ms: number): Promise<boolean> {
+    if (!work) return false;
+    let timer: Timer | undefined;
+    const late = new Promise<true>((resolve) => {
+      timer = this.options.clock.setTimer(ms, () => resolve(true));
+    });
+    try {
+      return await Promise.race([work.then(() => false), late]);
+    } finally {
+      timer?.cancel();
+    }
+  }
+}
+
+async function closeResource(resource: Resource): Promise<void> {
+  await resource.close?.();
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) =>
+    signal.addEventListener("abort", () => resolve(), { once: true })
+  );
+}

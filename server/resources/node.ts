@@ -1,0 +1,72 @@
+/** One resource of the running graph: its state for status, its instance for calls. */
+import { toError } from "./errors.ts";
+import type { Resource } from "./resource.ts";
+import type { StartedBuild } from "./start_build.ts";
+import type { TargetNode } from "./target.ts";
+
+/** States of a resource as status reports them. */
+export type ResourceState = "unconfigured" | "configuring" | "ready" | "removing" | "unhealthy";
+
+/** A build as the graph sees it. */
+export interface Build extends StartedBuild {
+  /** Resolves when its outcome counts: it ended, took too long, or was abandoned. */
+  readonly settled: Promise<void>;
+}
+
+/** A resource of the graph. Only the resource manager changes it. */
+export class ResourceNode {
+  /** Present exactly while the resource can be called. */
+  instance: Resource | undefined;
+  build: Build | undefined;
+  /** Calls being answered at the moment. */
+  inFlight = 0;
+  #state: ResourceState = "unconfigured";
+  #error = "";
+  #lastUpdated: Date;
+
+  constructor(
+    public target: TargetNode,
+    /** Revision of the configuration that the resource is built from. */
+    public revision: string,
+    now: Date,
+  ) {
+    this.#lastUpdated = now;
+  }
+
+  get key(): string {
+    return this.target.key;
+  }
+  get state(): ResourceState {
+    return this.#state;
+  }
+  /** Why it is unhealthy or waits; empty otherwise. */
+  get error(): string {
+    return this.#error;
+  }
+  /** When state or error last changed. */
+  get lastUpdated(): Date {
+    return this.#lastUpdated;
+  }
+
+  /** @returns false when nothing changed. */
+  setState(state: ResourceState, error: string, now: Date): boolean {
+    if (this.#state === state && this.#error === error) return false;
+    this.#state = state;
+    this.#error = error;
+    this.#lastUpdated = now;
+    return true;
+  }
+
+  get phase(): "ready" | "building" | "closed" {
+    if (this.instance) return "ready";
+    return this.build ? "building" : "closed";
+  }
+}
+
+/** Status text of a constructor that failed. */
+export function buildErrorText(error: unknown): string {
+  const { name, message } = toError(error);
+  if (name === "AttributeError") return `resource config validation error: ${message}`;
+  if (name === "UnknownModelError" || name === "BuildTimeoutError") return message;
+  return `resource build error: ${message}`;
+}

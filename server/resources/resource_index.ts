@@ -1,0 +1,74 @@
+/** From the short name in a request to the resource that answers it. */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { fullName } from "./name.ts";
+import type { ResourceNode } from "./node.ts";
+import type { Resource } from "./resource.ts";
+
+/** Looks resources up by API and short name; on the path of every call, so it allocates nothing. */
+export class ResourceIndex {
+  readonly #apis = new Map<string, Map<string, ResourceNode>>();
+
+  constructor(private readonly concurrentCalls: number) {}
+
+  add(node: ResourceNode): void {
+    const { api, name } = node.target.spec;
+    let names = this.#apis.get(api);
+    if (!names) this.#apis.set(api, names = new Map());
+    names.set(name, node);
+  }
+
+  delete(key: string): void {
+    const slash = key.indexOf("/");
+    this.#apis.get(key.slice(0, slash))?.delete(key.slice(slash + 1));
+  }
+
+  /**
+   * Finds a resource and counts the call. The caller must {@link release} the node.
+   *
+   * @throws {ConnectError} NOT_FOUND when the configuration has no such resource, UNAVAILABLE when
+   * it is not ready, RESOURCE_EXHAUSTED when it answers too many calls already.
+   */
+  acquire(api: string, name: string): ResourceNode {
+    const node = this.#apis.get(api)?.get(name);
+    if (!node) {
+      throw new ConnectError(`no node found with api ${api} and name ${name}`, Code.NotFound);
+    }
+    if (!node.instance) {
+      throw new ConnectError(
+        `resource ${node.key} not available; reason=${node.error || `it is ${node.state}`}`,
+        Code.Unavailable,
+      );
+    }
+    if (node.inFlight >= this.concurrentCalls) {
+      throw new ConnectError(
+        `resource ${fullName(api, name)} exceeded the shared concurrent-request limit of ` +
+          `${this.concurrentCalls}; wait for earlier calls to end`,
+        Code.ResourceExhausted,
+      );
+    }
+    node.inFlight++;
+    return node;
+  }
+
+  release(node: ResourceNode): void {
+    node.inFlight--;
+  }
+
+  /**
+   * Calls `use` with the resource, counted as one call.
+   *
+   * @throws what {@link acquire} throws.
+   */
+  async with<T>(
+    api: string,
+    name: string,
+    use: (resource: Resource) => T | Promise<T>,
+  ): Promise<T> {
+    const node = this.acquire(api, name);
+    try {
+      return await use(node.instance!);
+    } finally {
+      node.inFlight--;
+    }
+  }
+}

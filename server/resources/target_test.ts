@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { buildTarget, canonicalJson, findCycles } from "./target.ts";
+import { nodes, spec } from "./testing.ts";
+
+Deno.test("buildTarget() resolves short and full names when both are used", () => {
+  const target = buildTarget([spec("a"), spec("b"), spec("c", ["a", "t:component:x/b", "a"])]);
+  const c = target.get("t:component:x/c")!;
+  assert.deepEqual(c.dependencies, ["t:component:x/a", "t:component:x/b"]);
+  assert.equal(c.problem, undefined);
+});
+
+Deno.test("buildTarget() ignores the frame system when it is a dependency", () => {
+  const target = buildTarget([spec("a", ["framesystem", "$framesystem"])]);
+  assert.deepEqual(target.get("t:component:x/a")!.dependencies, []);
+  assert.equal(target.get("t:component:x/a")!.problem, undefined);
+});
+
+Deno.test("buildTarget() names the missing resource when a dependency is unknown", () => {
+  for (const written of ["ghost", "t:component:x/ghost"]) {
+    const problem = buildTarget([spec("a", [written])]).get("t:component:x/a")!.problem;
+    assert.equal(problem, `depends_on[0]: there is no resource "${written}" in the configuration`);
+  }
+});
+
+Deno.test("buildTarget() asks for the full name when a short name fits two APIs", () => {
+  const target = buildTarget([
+    spec("a"),
+    { ...spec("a"), api: "t:service:y" },
+    spec("b", ["a"]),
+    spec("c", ["t:service:y/a"]),
+  ]);
+  assert.match(
+    target.get("t:component:x/b")!.problem!,
+    /"a" is the name of t:component:x\/a and t:/,
+  );
+  assert.deepEqual(target.get("t:component:x/c")!.dependencies, ["t:service:y/a"]);
+});
+
+Deno.test("buildTarget() refuses the resource when it stands twice", () => {
+  const target = buildTarget([spec("a"), spec("a")]);
+  assert.equal(target.size, 1);
+  assert.match(target.get("t:component:x/a")!.problem!, /more than once/);
+});
+
+Deno.test("buildTarget() shows the way round when resources depend on each other", () => {
+  const target = buildTarget([
+    spec("a", ["b"]),
+    spec("b", ["c"]),
+    spec("c", ["a"]),
+    spec("d", ["a"]),
+  ]);
+  assert.equal(
+    target.get("t:component:x/b")!.problem,
+    "circular dependency: t:component:x/b -> t:component:x/c -> t:component:x/a -> t:component:x/b",
+  );
+  assert.equal(target.get("t:component:x/d")!.problem, undefined);
+});
+
+Deno.test("findCycles() copes when a chain is thousands long", () => {
+  const names = Array.from({ length: 20_000 }, (_, i) => `n${i}`);
+  const chain = names.map((name, i) => spec(name, i > 0 ? [`n${i - 1}`] : []));
+  assert.deepEqual(findCycles(buildTarget(chain)), []);
+});
+
+Deno.test("findCycles() finds the resource that depends on itself", () => {
+  assert.deepEqual(findCycles(nodes([spec("a", ["a"])])), [["t:component:x/a"]]);
+});
+
+Deno.test("canonicalJson() is equal when only the order of keys differs", () => {
+  assert.equal(
+    canonicalJson({ b: [{ y: 1, x: 2 }], a: 1 }),
+    canonicalJson({ a: 1, b: [{ x: 2, y: 1 }] }),
+  );
+  assert.notEqual(canonicalJson({ a: [1, 2] }), canonicalJson({ a: [2, 1] }));
+});
