@@ -1,0 +1,226 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { mkdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { ConsoleService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { isUnreachable, type SignedIn, signIn } from "./cloud_api.ts";
+import { demoConfig, type DemoPlaces, movedConfig } from "./demo_config.ts";
+import { programPath, type RunOptions } from "./options.ts";
+import { assertPortFree, waitForPort } from "./ports.ts";
+import { Program, ProgramEndedError } from "./program.ts";
+
+/** What `machine-cloud bootstrap` prints. */
+export interface Bootstrapped {
+  org_id: string;
+  location_id: string;
+  machine_id: string;
+  part_id: string;
+  part_secret: string;
+  api_key_id: string;
+  api_key: string;
+  fqdn: string;
+  cloud_address: string;
+}
+
+/** How long the machine may take to come online; the first start of a clone fills caches. */
+const ONLINE_DEADLINE_MS = 120_000;
+const POLL_MS = 200;
+
+/** A cloud, and a machine with its agent and server, on this computer. */
+export class Demo {
+  readonly cloudUrl: string;
+  readonly serverUrl: string;
+  readonly logDir: string;
+  readonly #options: RunOptions;
+  readonly #root: string;
+  readonly #programs: Program[] = [];
+  #ending = false;
+
+  constructor(options: RunOptions, root: string) {
+    this.#options = options;
+    this.#root = root;
+    this.cloudUrl = `http://127.0.0.1:${options.port}`;
+    this.serverUrl = `http://127.0.0.1:${options.port + 1}`;
+    this.logDir = join(options.dataDir, "log");
+  }
+
+  /**
+   * Starts everything; on failure ends what was started.
+   * @param report gets one line for each step
+   */
+  async start(report: (line: string) => void): Promise<Bootstrapped> {
+    const { port, dataDir } = this.#options;
+    await assertPortFree("127.0.0.1", port, "the cloud");
+    await assertPortFree("127.0.0.1", port + 1, "the machine's server");
+    for (const name of ["machine-cloud", "machine-agent", "machine-server"] as const) {
+      await this.#assertProgram(name);
+    }
+    await mkdir(this.logDir, { recursive: true, mode: 0o700 });
+
+    report(`Preparing the demo machine in ${dataDir} …`);
+    const bootstrapped = await this.#bootstrap();
+    report(`Starting the cloud on ${this.cloudUrl} …`);
+    const cloud = this.#spawn("machine-cloud", [
+      "serve",
+      ...["--listen", `127.0.0.1:${port}`],
+      ...["--data", join(dataDir, "cloud")],
+      ...["--public-url", this.cloudUrl],
+    ]);
+    await waitForPort("127.0.0.1", port, cloud);
+    await this.#moveConfig(bootstrapped);
+    report(`Starting the agent, which starts the server on ${this.serverUrl} …`);
+    this.#spawn("machine-agent", [
+      ...["-c", this.#credentialsFile],
+      "--dev-mode",
+      ...["--dir", join(dataDir, "agent")],
+    ]);
+    return bootstrapped;
+  }
+
+  /**
+   * Waits until a reading of the host sensor has arrived at the cloud and returns it.
+   * @throws ProgramEndedError when a part ends before, Error after two minutes
+   */
+  async waitForReading(bootstrapped: Bootstrapped): Promise<JsonObject> {
+    const session = await this.#signIn(bootstrapped);
+    const deadline = Date.now() + ONLINE_DEADLINE_MS;
+    while (Date.now() < deadline) {
+      const readings = await this.#readingAtCloud(session, bootstrapped.part_id);
+      if (readings !== undefined) return readings;
+      await Promise.race([new Promise((done) => setTimeout(done, POLL_MS)), this.#partEnded()]);
+    }
+    const tails = this.#programs.map((program) => `${program.name}:\n${program.tail()}`);
+    throw new Error(
+      `No reading of the machine arrived at the cloud within ${ONLINE_DEADLINE_MS / 1000} s. ` +
+        `Last lines of each part:\n${tails.join("\n")}`,
+    );
+  }
+
+  /** Waits for one of the parts to end by itself. */
+  async partEnded(): Promise<ProgramEndedError> {
+    return await this.#partEnded().catch((error: ProgramEndedError) => error);
+  }
+
+  /** Ends agent and server, then the cloud. */
+  async stop(): Promise<void> {
+    this.#ending = true;
+    for (const program of this.#programs.splice(0).reverse()) await program.stop(15_000);
+  }
+
+  /** Ends everything at once. */
+  async kill(): Promise<void> {
+    this.#ending = true;
+    await Promise.all(this.#programs.splice(0).map((program) => program.stop(0)));
+  }
+
+  get #credentialsFile(): string {
+    return join(this.#options.dataDir, "machine.json");
+  }
+
+  get #places(): DemoPlaces {
+    return {
+      bindAddress: `127.0.0.1:${this.#options.port + 1}`,
+      serverUrl: pathToFileURL(programPath("machine-server", this.#options, this.#root)).href,
+    };
+  }
+
+  async #bootstrap(): Promise<Bootstrapped> {
+    const configFile = join(this.#options.dataDir, "demo-config.json");
+    await Deno.writeTextFile(configFile, JSON.stringify(demoConfig(this.#places), null, 2) + "\n");
+    const { success, stdout, stderr } = await new Deno.Command(
+      programPath("machine-cloud", this.#options, this.#root),
+      {
+        args: [
+          "bootstrap",
+          ...["--data", join(this.#options.dataDir, "cloud")],
+          ...["--org", "Demo", "--location", "Here", "--machine", "demo"],
+          ...["--config", configFile],
+          ...["--public-url", this.cloudUrl],
+          ...["--credentials-out", this.#credentialsFile],
+        ],
+        env: this.#env,
+        stdin: "null",
+      },
+    ).output();
+    const text = new TextDecoder().decode(stdout);
+    if (!success) {
+      throw new Error(`The demo machine could not be made: ${new TextDecoder().decode(stderr)}`);
+    }
+    return JSON.parse(text) as Bootstrapped;
+  }
+
+  async #moveConfig(bootstrapped: Bootstrapped): Promise<void> {
+    const app = (await this.#signIn(bootstrapped)).client(AppService);
+    const { part } = await app.getRobotPart({ id: bootstrapped.part_id });
+    if (part === undefined) throw new Error("The cloud does not know the demo machine's part.");
+    const moved = movedConfig(part.robotConfig ?? {}, this.#places);
+    if (moved === undefined) return;
+    await app.updateRobotPart({ id: part.id, name: part.name, robotConfig: moved });
+  }
+
+  async #readingAtCloud(session: SignedIn, partId: string): Promise<JsonObject | undefined> {
+    try {
+      const status = await session.client(ConsoleService).getPartLiveStatus({ partId });
+      if (!status.online) return undefined;
+      const host = status.readings.find((entry) => entry.name === "host")?.readings;
+      return host !== undefined && Object.keys(host).length > 0 ? host : undefined;
+    } catch (error) {
+      if (isUnreachable(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #signIn({ api_key_id: id, api_key: key }: Bootstrapped): Promise<SignedIn> {
+    return signIn(this.cloudUrl, { id, key });
+  }
+
+  async #partEnded(): Promise<never> {
+    const program = await Promise.race(
+      this.#programs.map((program) => program.exited.then(() => program)),
+    );
+    throw new ProgramEndedError(program);
+  }
+
+  #spawn(name: "machine-cloud" | "machine-agent", args: string[]): Program {
+    if (this.#ending) throw new Error("It was asked to end.");
+    const log = Deno.openSync(join(this.logDir, `${name}.log`), {
+      create: true,
+      write: true,
+      truncate: true,
+      mode: 0o600,
+    });
+    const encoder = new TextEncoder();
+    const program = Program.start({
+      name,
+      command: programPath(name, this.#options, this.#root),
+      args,
+      env: this.#env,
+      onLine: (line) => log.writeSync(encoder.encode(`${line}\n`)),
+    });
+    program.exited.then(() => log.close());
+    this.#programs.push(program);
+    return program;
+  }
+
+  get #env(): Record<string, string> {
+    return {
+      MACHINE_HOME: join(this.#options.dataDir, "server"),
+      // Compiled programs may hold a runtime whose gRPC does not work over unix sockets.
+      ...(this.#options.binaries === undefined ? {} : { MACHINE_TCP_SOCKETS: "1" }),
+    };
+  }
+
+  async #assertProgram(name: "machine-cloud" | "machine-agent" | "machine-server"): Promise<void> {
+    const path = programPath(name, this.#options, this.#root);
+    try {
+      await stat(path);
+    } catch {
+      const target = name.replace("machine-", "");
+      const advice = this.#options.binaries === undefined
+        ? "Is the clone complete?"
+        : `Build it with make ${target}.`;
+      throw new Error(`${path} is missing. ${advice}`);
+    }
+  }
+}

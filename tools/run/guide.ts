@@ -1,0 +1,69 @@
+/** What the guide tells its reader. */
+export interface GuideFacts {
+  cloudUrl: string;
+  serverUrl: string;
+  apiKeyId: string;
+  apiKey: string;
+  partId: string;
+  logDir: string;
+  /** Pinned release of the Python SDK that the lines were tried with. */
+  pythonSdkVersion: string;
+}
+
+/** What `make run` prints once the machine is online. */
+export function renderGuide(facts: GuideFacts): string {
+  return `
+The demo machine is online.
+
+  cloud        ${facts.cloudUrl}
+  server       ${facts.serverUrl}
+  API key id   ${facts.apiKeyId}
+  API key      ${facts.apiKey}
+  logs         ${facts.logDir}
+
+Three things to try:
+
+1. Open ${facts.cloudUrl} in a browser and sign in with the API key id and the API key.
+
+2. Change the machine's configuration from Python and see the page follow. First, once:
+   pip install viam-sdk==${facts.pythonSdkVersion}
+   Then start python3 -m asyncio and paste three lines:
+
+${indent(pythonLines(facts))}
+
+3. Read a sensor from the machine's own server:
+
+${indent(curlLines(facts))}
+
+Ctrl-C ends everything. The next make run goes on where this one was.
+`;
+}
+
+/** Three lines for `python3 -m asyncio` that give the demo's second sensor another reading. */
+export function pythonLines(facts: GuideFacts): string[] {
+  const address = new URL(facts.cloudUrl).host;
+  return [
+    "from viam.app.viam_client import Credentials, DialOptions, ViamClient",
+    `app = (await ViamClient.create_from_dial_options(DialOptions(insecure=True, ` +
+    `auth_entity="${facts.apiKeyId}", credentials=Credentials("api-key", "${facts.apiKey}")), ` +
+    `"${address}")).app_client; part = await app.get_robot_part("${facts.partId}")`,
+    `part.robot_config["components"][1]["attributes"] = {"readings": {"temperature": 24.5}}; ` +
+    `await app.update_robot_part(part.id, part.name, part.robot_config)`,
+  ];
+}
+
+/** Two lines for a shell that read the host sensor. */
+export function curlLines(facts: GuideFacts): string[] {
+  const json = `-H "content-type: application/json"`;
+  return [
+    `TOKEN=$(curl -s ${facts.serverUrl}/proto.rpc.v1.AuthService/Authenticate ${json} ` +
+    `-d '{"entity":"${facts.apiKeyId}","credentials":{"type":"api-key","payload":"${facts.apiKey}"}}' ` +
+    `| sed 's/.*"accessToken": *"//; s/".*//')`,
+    `curl -s ${facts.serverUrl}/viam.component.sensor.v1.SensorService/GetReadings ${json} ` +
+    `-H "authorization: Bearer $TOKEN" -d '{"name":"host"}'`,
+  ];
+}
+
+function indent(lines: readonly string[]): string {
+  return lines.map((line) => `      ${line}`).join("\n");
+}

@@ -1,0 +1,43 @@
+import { connect, createServer } from "node:net";
+import { type Program, ProgramEndedError } from "./program.ts";
+
+/** @throws Error in one line when something listens on the port already */
+export async function assertPortFree(host: string, port: number, use: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const server = createServer();
+  server.once("error", (error: NodeJS.ErrnoException) => {
+    reject(
+      new Error(
+        error.code === "EADDRINUSE"
+          ? `Port ${port}, meant for ${use}, is in use. End what uses it (an earlier make run?), or choose another: make run PORT=9000`
+          : `Port ${port}, meant for ${use}, cannot be used: ${error.message}`,
+      ),
+    );
+  });
+  server.listen({ host, port }, () => server.close(() => resolve()));
+  await promise;
+}
+
+/**
+ * Waits until `program` accepts connections on the port.
+ * @throws ProgramEndedError when it ends first, Error after half a minute
+ */
+export async function waitForPort(host: string, port: number, program: Program): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (Date.now() < deadline) {
+    if (program.exit !== undefined) throw new ProgramEndedError(program);
+    if (await accepts(host, port)) return;
+    await Promise.race([new Promise((done) => setTimeout(done, 50)), program.exited]);
+  }
+  throw new Error(
+    `${program.name} did not listen on ${host}:${port} in time. Its last lines:\n${program.tail()}`,
+  );
+}
+
+function accepts(host: string, port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ host, port });
+  socket.once("connect", () => resolve(true));
+  socket.once("error", () => resolve(false));
+  return promise.finally(() => socket.destroy());
+}

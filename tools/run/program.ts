@@ -1,0 +1,183 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import process from "node:process";
+import { descendants } from "./process_tree.ts";
+
+/** How a program is started. */
+export interface ProgramOptions {
+  /** Name for messages, for example `machine-cloud`. */
+  name: string;
+  command: string;
+  args?: readonly string[];
+  /** Added to this process's own environment; `undefined` takes a variable away. */
+  env?: Readonly<Record<string, string | undefined>>;
+  cwd?: string;
+  /** Gets every line of standard output and standard error. */
+  onLine?: (line: string) => void;
+}
+
+/** How a program ended. */
+export interface ProgramExit {
+  /** Exit code; undefined when a signal ended it or it could not be started. */
+  code: number | undefined;
+  /** What ended it, for people: `exit code 1`, `signal SIGKILL`. */
+  reason: string;
+}
+
+const KEPT_LINES = 400;
+
+/**
+ * A child process in a process group of its own, so that Ctrl-C in the terminal does not reach it
+ * and it can be ended with all its children.
+ */
+export class Program {
+  readonly name: string;
+  /** Resolves once, when the process has ended; never rejects. */
+  readonly exited: Promise<ProgramExit>;
+  #child: ChildProcess;
+  #lines: string[] = [];
+  #watchers = new Set<(line: string) => void>();
+  #exit: ProgramExit | undefined;
+
+  private constructor(options: ProgramOptions) {
+    this.name = options.name;
+    this.#child = spawn(options.command, [...options.args ?? []], {
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      env: mergeEnv(options.env ?? {}),
+      detached: process.platform !== "win32",
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    if (options.onLine !== undefined) this.#watchers.add(options.onLine);
+    const ended = [this.#child.stdout, this.#child.stderr].map((stream) => this.#read(stream));
+    this.exited = this.#waitForExit(ended);
+  }
+
+  static start(options: ProgramOptions): Program {
+    return new Program(options);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1;
+  }
+
+  /** How it ended; undefined while it runs. */
+  get exit(): ProgramExit | undefined {
+    return this.#exit;
+  }
+
+  /** The last lines it wrote, oldest first; at most 400. */
+  get lines(): readonly string[] {
+    return this.#lines;
+  }
+
+  /**
+   * Waits for a line that fits, the lines written already included.
+   * @throws ProgramEndedError when the program ends first, Error after `timeoutMs`.
+   */
+  async waitForLine(pattern: RegExp, timeoutMs: number): Promise<RegExpExecArray> {
+    for (const line of this.#lines) {
+      const match = pattern.exec(line);
+      if (match !== null) return match;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
+    const watch = (line: string) => {
+      const match = pattern.exec(line);
+      if (match !== null) resolve(match);
+    };
+    this.#watchers.add(watch);
+    const timer = setTimeout(() => {
+      reject(
+        new Error(`${this.name} did not write ${pattern} within ${timeoutMs} ms\n${this.tail()}`),
+      );
+    }, timeoutMs);
+    const ended = this.exited.then(() => {
+      throw new ProgramEndedError(this);
+    });
+    try {
+      return await Promise.race([promise, ended]);
+    } finally {
+      clearTimeout(timer);
+      this.#watchers.delete(watch);
+    }
+  }
+
+  /** The last lines it wrote as one text, each indented. */
+  tail(count = 20): string {
+    return this.#lines.slice(-count).map((line) => `  ${line}`).join("\n");
+  }
+
+  /** Sends a signal to this process alone, or to its whole group. */
+  signal(signal: NodeJS.Signals, to: "process" | "group" = "process"): void {
+    if (this.#exit !== undefined) return;
+    try {
+      if (to === "process" || process.platform === "win32") this.#child.kill(signal);
+      else process.kill(-this.pid, signal);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+    }
+  }
+
+  /**
+   * Asks it to end, and after `graceMs` kills it and everything it started, also what had moved to
+   * a process group of its own.
+   */
+  async stop(graceMs: number): Promise<ProgramExit> {
+    const started = await descendants(this.pid);
+    this.signal("SIGTERM");
+    const timer = setTimeout(() => this.signal("SIGKILL", "group"), graceMs);
+    const exit = await this.exited;
+    clearTimeout(timer);
+    for (const pid of started) killQuietly(pid);
+    return exit;
+  }
+
+  async #waitForExit(outputs: Promise<void>[]): Promise<ProgramExit> {
+    const { promise, resolve } = Promise.withResolvers<ProgramExit>();
+    this.#child.once("error", (error) => {
+      resolve({ code: undefined, reason: `could not be started: ${error.message}` });
+    });
+    this.#child.once("exit", (code, signal) => {
+      resolve(
+        signal === null
+          ? { code: code ?? undefined, reason: `exit code ${code}` }
+          : { code: undefined, reason: `signal ${signal}` },
+      );
+    });
+    const exit = await promise;
+    // A child of the program may hold the pipes open after it has ended: do not wait for ever.
+    await Promise.race([Promise.all(outputs), new Promise((done) => setTimeout(done, 500))]);
+    this.#exit = exit;
+    return exit;
+  }
+
+  async #read(stream: NodeJS.ReadableStream | null): Promise<void> {
+    if (stream === null) return;
+    for await (const line of createInterface({ input: stream })) {
+      this.#lines.push(line);
+      if (this.#lines.length > KEPT_LINES) this.#lines.shift();
+      for (const watch of this.#watchers) watch(line);
+    }
+  }
+}
+
+/** A program ended that was meant to run on. */
+export class ProgramEndedError extends Error {
+  override name = "ProgramEndedError";
+  constructor(readonly program: Program) {
+    super(`${program.name} ended (${program.exit?.reason}). Its last lines:\n${program.tail()}`);
+  }
+}
+
+function mergeEnv(added: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {
+  const env = { ...process.env, ...added };
+  for (const [name, value] of Object.entries(env)) if (value === undefined) delete env[name];
+  return env;
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // Gone already, as it should be.
+  }
+}

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import process from "node:process";
+import { descendants } from "./process_tree.ts";
+import { Program, ProgramEndedError } from "./program.ts";
+
+const ignore = Deno.build.os === "windows"; // The programs here are shell scripts.
+const shell = (script: string) =>
+  Program.start({ name: "script", command: "sh", args: ["-c", script] });
+
+Deno.test({
+  name: "Program.waitForLine() finds a line that was written before and one that comes",
+  ignore,
+  async fn() {
+    const program = shell("echo one; read x; sleep 100");
+    await program.waitForLine(/^one$/, 5000);
+    const [, word] = await program.waitForLine(/^(o)ne$/, 5000);
+    assert.equal(word, "o");
+    await program.stop(1000);
+  },
+});
+
+Deno.test({
+  name: "Program.waitForLine() rejects with the last lines when the program ends",
+  ignore,
+  async fn() {
+    const program = shell("echo broken >&2; exit 3");
+    await assert.rejects(program.waitForLine(/never/, 5000), (error) => {
+      assert.ok(error instanceof ProgramEndedError);
+      assert.match(error.message, /script ended \(exit code 3\)\. Its last lines:\n {2}broken/);
+      return true;
+    });
+  },
+});
+
+Deno.test({
+  name: "Program.stop() ends the process and what it started, when they do not listen",
+  ignore,
+  async fn() {
+    const program = shell(
+      `trap "" TERM; setsid sh -c 'trap "" TERM; sleep 100' & echo up; wait; wait`,
+    );
+    await program.waitForLine(/up/, 5000);
+    const started = await waitFor(async () => {
+      const found = await descendants(program.pid);
+      return found.length >= 2 ? found : undefined;
+    });
+    await program.stop(100);
+    await waitFor(() => Promise.resolve(started.every((pid) => !isAlive(pid)) || undefined));
+  },
+});
+
+Deno.test("Program.exited tells the reason when the program does not exist", async () => {
+  const program = Program.start({ name: "ghost", command: "/nowhere/ghost" });
+  assert.match((await program.exited).reason, /could not be started: .*ENOENT/);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !Deno.readTextFileSync(`/proc/${pid}/stat`).includes(") Z ");
+  } catch {
+    return false;
+  }
+}
+
+async function waitFor<T>(probe: () => Promise<T | undefined>): Promise<T> {
+  const deadline = Date.now() + 5000;
+  while (Date.now() < deadline) {
+    const found = await probe();
+    if (found !== undefined) return found;
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  throw new Error("the condition did not come true within 5 s");
+}
