@@ -1,0 +1,90 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { calculateJwkThumbprint, exportJWK, importPKCS8, jwtVerify, SignJWT } from "jose";
+import { generateEd25519Key } from "./ed25519_key.ts";
+import type { CredentialType, Identity } from "./identity.ts";
+
+/** Verified tokens that are remembered, so that a signature is checked once and not with each call. */
+const REMEMBERED_TOKENS = 10_000;
+
+export interface TokenIssuerOptions {
+  /** PEM text of an Ed25519 key. Default: a new key, whose tokens end with the process. */
+  readonly privateKeyPkcs8Pem?: string;
+  readonly issuer: string;
+  readonly audience: readonly string[];
+}
+
+/**
+ * Issues and verifies access tokens: EdDSA-signed JWTs bound to an entity. They carry no expiry,
+ * because published clients never ask for a second one; who verifies must look up whether the
+ * credential behind a token still stands.
+ */
+export class TokenIssuer {
+  readonly #verified = new Map<string, Identity>();
+
+  private constructor(
+    private readonly options: TokenIssuerOptions,
+    private readonly privateKey: CryptoKey,
+    private readonly publicKey: CryptoKey,
+    private readonly keyId: string,
+  ) {}
+
+  static async create(options: TokenIssuerOptions): Promise<TokenIssuer> {
+    const privateKey = options.privateKeyPkcs8Pem === undefined
+      ? (await generateEd25519Key()).privateKey
+      : await importPKCS8(options.privateKeyPkcs8Pem, "EdDSA", { extractable: true });
+    const { d: _private, ...publicJwk } = await exportJWK(privateKey);
+    const publicKey = await crypto.subtle.importKey(
+      "jwk",
+      { ...publicJwk, key_ops: ["verify"], ext: true } as JsonWebKey,
+      "Ed25519",
+      true,
+      ["verify"],
+    );
+    const keyId = await calculateJwkThumbprint(publicJwk);
+    return new TokenIssuer(options, privateKey, publicKey, keyId);
+  }
+
+  /** A token for an identity. Claim names are those of the reference, so that its tools read them. */
+  issue(identity: Identity): Promise<string> {
+    return new SignJWT({ rpc_creds_type: identity.credentialType, rpc_auth_md: identity.claims })
+      .setProtectedHeader({ alg: "EdDSA", kid: this.keyId })
+      .setSubject(identity.entity)
+      .setIssuer(this.options.issuer)
+      .setAudience([...this.options.audience])
+      .setIssuedAt()
+      .setJti(crypto.randomUUID())
+      .sign(this.privateKey);
+  }
+
+  /** Whose token it is. Throws UNAUTHENTICATED for any other text. */
+  verify(token: string): Identity | Promise<Identity> {
+    return this.#verified.get(token) ?? this.#verify(token);
+  }
+
+  async #verify(token: string): Promise<Identity> {
+    let identity: Identity;
+    try {
+      const { payload } = await jwtVerify(token, this.publicKey, {
+        algorithms: ["EdDSA"],
+        issuer: this.options.issuer,
+        audience: [...this.options.audience],
+      });
+      identity = {
+        entity: String(payload.sub),
+        credentialType: payload["rpc_creds_type"] as CredentialType,
+        claims: (payload["rpc_auth_md"] ?? {}) as Record<string, string>,
+      };
+    } catch {
+      throw new ConnectError(
+        "the access token is not valid here; authenticate again",
+        Code.Unauthenticated,
+      );
+    }
+    if (this.#verified.size >= REMEMBERED_TOKENS) {
+      const oldest = this.#verified.keys().next().value;
+      if (oldest !== undefined) this.#verified.delete(oldest);
+    }
+    this.#verified.set(token, identity);
+    return identity;
+  }
+}
