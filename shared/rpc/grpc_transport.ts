@@ -185,6 +185,7 @@ class GrpcClientCalls implements Transport {
         cancelWith(call, request.signal);
         const responseHeader = new Headers();
         const trailer = new Headers();
+        const outcome: StreamOutcome = { error: undefined };
         const started = new Promise<void>((resolve) => {
           call.once("metadata", (metadata: Metadata) => {
             copyInto(responseHeader, headersFromMetadata(metadata));
@@ -194,8 +195,11 @@ class GrpcClientCalls implements Transport {
             copyInto(trailer, headersFromMetadata(status.metadata));
             resolve();
           });
-          // The error reaches the reader of the messages; here it only ends the wait for headers.
-          call.once("error", () => resolve());
+          // The status may come before anybody reads; the reader finds it here after the last message.
+          call.on("error", (error: ServiceError) => {
+            outcome.error ??= error;
+            resolve();
+          });
         });
         void send(call, method, request.message);
         return started.then((): StreamResponse<I, O> => ({
@@ -204,7 +208,7 @@ class GrpcClientCalls implements Transport {
           method,
           header: responseHeader,
           trailer,
-          message: receive(call, method, request.signal),
+          message: receive(call, method, request.signal, outcome),
         }));
       },
     });
@@ -234,6 +238,14 @@ function copyInto(target: Headers, source: Headers): void {
   for (const [key, value] of source) target.append(key, value);
 }
 
+/** What a stream ended with, once it has. */
+interface StreamOutcome {
+  error: ServiceError | undefined;
+}
+
+/** Messages of one stream that wait for their reader before the flow is stopped. */
+const QUEUED_MESSAGES = 16;
+
 type BytesStream = ClientDuplexStream<Uint8Array, Buffer>;
 
 async function send<I extends DescMessage>(
@@ -254,22 +266,42 @@ async function send<I extends DescMessage>(
   }
 }
 
+/**
+ * The messages of a stream, then its error if it ended with one. grpc-js reports the error as soon
+ * as it has the status, ahead of messages that are not read yet; callers get them in wire order.
+ */
 async function* receive<O extends DescMessage>(
   call: BytesStream,
   method: DescMethodStreaming<DescMessage, O>,
   signal: AbortSignal,
+  outcome: StreamOutcome,
 ): AsyncIterable<MessageShape<O>> {
+  const queue: Buffer[] = [];
+  let ended = false;
+  let wake = () => {};
+  const end = () => {
+    ended = true;
+    wake();
+  };
+  call.on("end", end);
+  call.on("close", end);
+  call.on("data", (bytes: Buffer) => {
+    if (queue.push(bytes) >= QUEUED_MESSAGES) call.pause();
+    wake();
+  });
   try {
-    for await (const bytes of call) yield fromBinary(method.output, bytes as Buffer);
-  } catch (error) {
-    throw isServiceError(error) ? failure(error, signal) : ConnectError.from(error, Code.Unknown);
+    for (;;) {
+      const bytes = queue.shift();
+      if (bytes !== undefined) {
+        if (queue.length === 0) call.resume();
+        yield fromBinary(method.output, bytes);
+      } else if (ended) break;
+      else await new Promise<void>((resolve) => wake = resolve);
+    }
+    if (outcome.error) throw failure(outcome.error, signal);
   } finally {
     call.cancel();
   }
-}
-
-function isServiceError(error: unknown): error is ServiceError {
-  return error instanceof Error && "code" in error && "metadata" in error;
 }
 
 function onceAny(call: BytesStream, events: readonly string[], run: () => void): void {
