@@ -1,0 +1,80 @@
+/** What all resource APIs share: find the resource, count the call, tell drivers' errors apart. */
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { JsonObject } from "@bufbuild/protobuf";
+import type {
+  DoCommandResponse,
+  GetGeometriesResponse,
+  GetStatusResponse,
+} from "../../shared/gen/viam/common/v1/common_pb.ts";
+import { toError } from "../resources/errors.ts";
+import { fullName } from "../resources/name.ts";
+import type { CallContext, Resource } from "../resources/resource.ts";
+import type { ResourceIndex } from "../resources/resource_index.ts";
+
+/** A driver's error as the caller sees it: UNKNOWN with the driver's own words. */
+export function driverError(error: unknown): ConnectError {
+  if (error instanceof ConnectError) return error;
+  return new ConnectError(toError(error).message, Code.Unknown, undefined, undefined, error);
+}
+
+/** The resource cannot do what was asked. */
+export function notSupported(api: string, name: string, method: string): ConnectError {
+  return new ConnectError(
+    `${fullName(api, name)} does not support ${method}`,
+    Code.Unimplemented,
+  );
+}
+
+/** Calls `use` with the resource; see {@link ResourceIndex.acquire} for the errors. */
+export async function callDriver<T>(
+  resources: ResourceIndex,
+  api: string,
+  name: string,
+  use: (resource: Resource) => T | Promise<T>,
+): Promise<T> {
+  const node = resources.acquire(api, name);
+  try {
+    return await use(node.instance!);
+  } catch (error) {
+    throw driverError(error);
+  } finally {
+    resources.release(node);
+  }
+}
+
+/** The methods that every component and service has. */
+export function commonMethods(api: string, resources: ResourceIndex) {
+  return {
+    async doCommand(
+      { name, command }: { name: string; command?: JsonObject | undefined },
+      call: CallContext,
+    ): Promise<DoCommandResponse> {
+      const result = await callDriver(resources, api, name, (resource) => {
+        if (!resource.doCommand) throw notSupported(api, name, "DoCommand");
+        return resource.doCommand(command ?? {}, call);
+      });
+      return { $typeName: "viam.common.v1.DoCommandResponse", result };
+    },
+    async getStatus({ name }: { name: string }, call: CallContext): Promise<GetStatusResponse> {
+      const result = await callDriver(
+        resources,
+        api,
+        name,
+        (resource) => resource.getStatus?.(call) ?? {},
+      );
+      return { $typeName: "viam.common.v1.GetStatusResponse", result };
+    },
+    async getGeometries(
+      { name }: { name: string },
+      call: CallContext,
+    ): Promise<GetGeometriesResponse> {
+      const geometries = await callDriver(
+        resources,
+        api,
+        name,
+        (resource) => resource.getGeometries?.(call) ?? [],
+      );
+      return { $typeName: "viam.common.v1.GetGeometriesResponse", geometries };
+    },
+  };
+}
