@@ -194,11 +194,8 @@ async function answerMany(
   out: WritableCall | DuplexCall,
 ): Promise<void> {
   const { call } = turn;
-  const writes = new PendingWrites();
   const fail = (error: ConnectError) => {
-    if (!turn.end(error)) return;
-    // grpc-js drops what is not written yet when it learns of an error.
-    void writes.done().then(() => out.emit("error", grpcStatus(error, call.trailers())));
+    if (turn.end(error)) out.emit("error", grpcStatus(error, call.trailers()));
   };
   call.onAbort(fail);
   // The signal must be live from the start: it is how a stream learns that its caller left.
@@ -211,7 +208,7 @@ async function answerMany(
     for (;;) {
       const { done, value } = await messages.next();
       if (done || signal.aborted) break;
-      if (!out.write(turn.encode(value), writes.add())) await drained(out, signal);
+      if (!out.write(turn.encode(value))) await drained(out, signal);
     }
     const trailers: Metadata | undefined = call.trailers();
     if (turn.end(undefined)) trailers ? out.end(trailers) : out.end();
@@ -220,27 +217,6 @@ async function answerMany(
   } finally {
     await messages?.return?.()?.catch(() => undefined);
   }
-}
-
-/** Counts writes whose bytes have not left yet. */
-class PendingWrites {
-  #pending = 0;
-  #empty: (() => void) | undefined;
-
-  /** The callback for one more write. */
-  add(): () => void {
-    this.#pending++;
-    return this.#written;
-  }
-
-  /** Resolves when everything is written. */
-  async done(): Promise<void> {
-    if (this.#pending > 0) await new Promise<void>((resolve) => this.#empty = resolve);
-  }
-
-  readonly #written = () => {
-    if (--this.#pending === 0) this.#empty?.();
-  };
 }
 
 function drained(out: WritableCall | DuplexCall, signal: AbortSignal): Promise<void> {

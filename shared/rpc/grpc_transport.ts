@@ -267,8 +267,9 @@ async function send<I extends DescMessage>(
 }
 
 /**
- * The messages of a stream, then its error if it ended with one. grpc-js reports the error as soon
- * as it has the status, ahead of messages that are not read yet; callers get them in wire order.
+ * The messages of a stream, then its error if it ended with one. Messages that came before the
+ * error are handed out first, as far as grpc-js keeps them: it drops those that it has not passed on
+ * when a failing status arrives.
  */
 async function* receive<O extends DescMessage>(
   call: BytesStream,
