@@ -1,0 +1,226 @@
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type LogEntry, LogEntrySchema } from "../gen/viam/common/v1/common_pb.ts";
+import { closeSqlite, type Database, openSqlite } from "../store/sqlite.ts";
+import { type Clock, systemClock, type Timer } from "../time/clock.ts";
+import { parseLevel, severity } from "./level.ts";
+import { type Bounds, type PendingEntry, SpoolQueue, type StoredEntry } from "./spool_queue.ts";
+import { spoolMigrations } from "./spool_schema.ts";
+
+/** How {@link LogSpool.open} opens the queue. */
+export interface SpoolOptions {
+  /** Host name in the notices. */
+  host: string;
+  /** Logger name in the notices. Default "log_queue". */
+  loggerName?: string;
+  /** Most entries kept. Default 20,000. */
+  maxEntries?: number;
+  /** Most bytes of entries kept. Default 16 MiB. */
+  maxBytes?: number;
+  /** Entries are committed together after this time. Default 200 ms. */
+  flushMs?: number;
+  clock?: Clock;
+  /** Told once when the queue cannot be written, and again after it could be. */
+  onProblem?: (error: unknown) => void;
+}
+
+/** Entries at the head of the queue, in order. */
+export interface LogBatch {
+  entries: LogEntry[];
+  firstId: number;
+  lastId: number;
+}
+
+const DEFAULT_MAX_ENTRIES = 20_000;
+const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
+const DEFAULT_FLUSH_MS = 200;
+// More than this waits in memory only while the disk takes nothing.
+const MOST_PENDING = 1_000;
+
+/**
+ * A queue of log entries in a SQLite file of its own, for the time without a cloud. It has its
+ * own file because logs are many and lose little in a power cut (`synchronous=NORMAL`), while
+ * the configuration beside it must be kept at any price (`FULL`), and so that a damaged queue
+ * harms nothing else.
+ *
+ * When a bound is reached the least severe entries go first, the oldest of them first, and a
+ * notice with their number stands in their place. Entries survive `kill -9` except those of the
+ * last flush interval; an entry of level error is committed at once.
+ */
+export class LogSpool {
+  readonly #db: Database;
+  readonly #queue: SpoolQueue;
+  readonly #clock: Clock;
+  readonly #flushMs: number;
+  readonly #onProblem: (error: unknown) => void;
+  readonly #waiting = new Set<() => void>();
+  #pending: PendingEntry[] = [];
+  #pendingBytes = 0;
+  readonly #maxPendingBytes: number;
+  #lost = 0;
+  #isFailing = false;
+  #timer: Timer | undefined;
+
+  private constructor(db: Database, options: SpoolOptions) {
+    this.#db = db;
+    const bounds: Bounds = {
+      maxEntries: options.maxEntries ?? DEFAULT_MAX_ENTRIES,
+      maxBytes: options.maxBytes ?? DEFAULT_MAX_BYTES,
+    };
+    const { host, loggerName = "log_queue" } = options;
+    this.#queue = new SpoolQueue(db, bounds, { host, loggerName });
+    this.#clock = options.clock ?? systemClock;
+    this.#flushMs = options.flushMs ?? DEFAULT_FLUSH_MS;
+    this.#onProblem = options.onProblem ?? (() => {});
+    this.#maxPendingBytes = Math.min(bounds.maxBytes, 1024 * 1024);
+  }
+
+  /**
+   * Opens or creates the queue (`:memory:` for tests).
+   *
+   * @throws {StoreError}
+   */
+  static open(path: string, options: SpoolOptions): LogSpool {
+    const db = openSqlite(path, {
+      name: "log queue",
+      migrations: spoolMigrations,
+      synchronous: "NORMAL",
+    });
+    // A queue needs no cache of pages, and a small WAL means short stops for checkpoints.
+    db.pragma("cache_size = -512");
+    db.pragma("wal_autocheckpoint = 256");
+    return new LogSpool(db, options);
+  }
+
+  /** Entries and bytes waiting, those not yet committed included. */
+  get size(): { entries: number; bytes: number } {
+    const { entries, bytes } = this.#queue.size;
+    return { entries: entries + this.#pending.length, bytes: bytes + this.#pendingBytes };
+  }
+
+  /** Puts an entry at the end; does nothing after {@link close}. */
+  append(entry: LogEntry): void {
+    if (!this.#db.open) return;
+    const bytes = toBinary(LogEntrySchema, entry);
+    const level = parseLevel(entry.level) ?? "info";
+    this.#pending.push({ severity: severity(level), bytes });
+    this.#pendingBytes += bytes.byteLength;
+    if (level === "error" && !this.#isFailing) return this.flush();
+    const tooMuch = this.#pending.length > MOST_PENDING ||
+      this.#pendingBytes > this.#maxPendingBytes;
+    if (tooMuch) return this.flush();
+    this.#timer ??= this.#clock.setTimer(this.#flushMs, () => this.flush());
+  }
+
+  /** Commits what was appended. A disk that takes nothing is tried again later. */
+  flush(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#pending.length === 0 && this.#lost === 0) return;
+    try {
+      this.#queue.append(this.#pending, this.#lost);
+    } catch (error) {
+      return this.#keepPending(error);
+    }
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#lost = 0;
+    this.#isFailing = false;
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** Resolves when there is a committed entry; rejects with the signal's reason. */
+  waitForEntries(signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (this.#queue.size.entries > 0) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const onAbort = () => settle(() => reject(signal?.reason));
+      const wake = () => settle(resolve);
+      const settle = (then: () => void) => {
+        this.#waiting.delete(wake);
+        signal?.removeEventListener("abort", onAbort);
+        then();
+      };
+      this.#waiting.add(wake);
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+
+  /**
+   * The first entries, at most so many and so many bytes, but at least one; undefined when the
+   * queue is empty. They stay in the queue, and are not dropped, until {@link acknowledge},
+   * {@link release} or {@link refuse}. One batch can be out at a time.
+   */
+  take(limits: Bounds): LogBatch | undefined {
+    for (;;) {
+      const rows = this.#queue.head(limits);
+      const decoded = rows.map((row) => ({ id: row.id, entry: decode(row) }));
+      const damaged = decoded.filter(({ entry }) => !entry);
+      for (const { id } of damaged) this.#queue.replaceByNotice(id, "damaged");
+      if (damaged.length > 0) continue;
+      const firstId = rows.at(0)?.id;
+      const lastId = rows.at(-1)?.id;
+      if (firstId === undefined || lastId === undefined) return undefined;
+      this.#queue.hold(lastId);
+      return { entries: decoded.flatMap(({ entry }) => entry ?? []), firstId, lastId };
+    }
+  }
+
+  /** The batch was received: removes it. */
+  acknowledge(batch: LogBatch): void {
+    this.#queue.remove(batch.firstId, batch.lastId);
+    this.#queue.hold(0);
+  }
+
+  /** The batch could not be sent; it stays at the head. */
+  release(_batch: LogBatch): void {
+    this.#queue.hold(0);
+  }
+
+  /** The receiver will never take this batch of one: a notice takes the entry's place. */
+  refuse(batch: LogBatch): void {
+    this.#queue.hold(0);
+    this.#queue.replaceByNotice(batch.firstId, "refused");
+  }
+
+  /** Commits and closes the file. */
+  close(): void {
+    this.flush();
+    this.#timer?.cancel();
+    closeSqlite(this.#db);
+  }
+
+  #keepPending(error: unknown): void {
+    if (!this.#isFailing) this.#onProblem(error);
+    this.#isFailing = true;
+    this.#timer = this.#clock.setTimer(Math.max(1_000, this.#flushMs), () => this.flush());
+    if (this.#pending.length <= MOST_PENDING && this.#pendingBytes <= this.#maxPendingBytes) return;
+    const kept = keepSevereAndNew(this.#pending, MOST_PENDING / 2, this.#maxPendingBytes / 2);
+    this.#lost += this.#pending.length - kept.length;
+    this.#pending = kept;
+    this.#pendingBytes = kept.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+  }
+}
+
+/** The most severe entries, the newest of them first, up to both bounds, in the old order. */
+function keepSevereAndNew(
+  pending: readonly PendingEntry[],
+  maxEntries: number,
+  maxBytes: number,
+): PendingEntry[] {
+  const byWorth = pending.map((entry, index) => ({ entry, index }))
+    .toSorted((a, b) => b.entry.severity - a.entry.severity || b.index - a.index);
+  let bytes = 0;
+  const kept = byWorth.slice(0, maxEntries).filter(({ entry }) => {
+    bytes += entry.bytes.byteLength;
+    return bytes <= maxBytes;
+  });
+  return kept.toSorted((a, b) => a.index - b.index).map(({ entry }) => entry);
+}
+
+function decode(row: StoredEntry): LogEntry | undefined {
+  try {
+    return fromBinary(LogEntrySchema, row.entry);
+  } catch {
+    return undefined;
+  }
+}
