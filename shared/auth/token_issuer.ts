@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { calculateJwkThumbprint, exportJWK, importPKCS8, jwtVerify, SignJWT } from "jose";
-import { generateEd25519Key } from "./ed25519_key.ts";
+import { calculateJwkThumbprint, type JWK, jwtVerify, SignJWT } from "jose";
+import { generateEd25519Key, privateKeyFromPem, publicKeyOf } from "./ed25519_key.ts";
 import type { CredentialType, Identity } from "./identity.ts";
 
 /** Verified tokens that are remembered, so that a signature is checked once and not with each call. */
@@ -31,16 +31,11 @@ export class TokenIssuer {
   static async create(options: TokenIssuerOptions): Promise<TokenIssuer> {
     const privateKey = options.privateKeyPkcs8Pem === undefined
       ? (await generateEd25519Key()).privateKey
-      : await importPKCS8(options.privateKeyPkcs8Pem, "EdDSA", { extractable: true });
-    const { d: _private, ...publicJwk } = await exportJWK(privateKey);
-    const publicKey = await crypto.subtle.importKey(
-      "jwk",
-      { ...publicJwk, key_ops: ["verify"], ext: true } as JsonWebKey,
-      "Ed25519",
-      true,
-      ["verify"],
+      : await privateKeyFromPem(options.privateKeyPkcs8Pem);
+    const publicKey = await publicKeyOf(privateKey);
+    const keyId = await calculateJwkThumbprint(
+      await crypto.subtle.exportKey("jwk", publicKey) as JWK,
     );
-    const keyId = await calculateJwkThumbprint(publicJwk);
     return new TokenIssuer(options, privateKey, publicKey, keyId);
   }
 

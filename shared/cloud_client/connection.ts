@@ -7,19 +7,11 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import type { DescService } from "@bufbuild/protobuf";
-import type { CredentialType } from "../auth/identity.ts";
-import type { Secret } from "../auth/secret.ts";
+import type { CloudCredentials } from "../auth/cloud_credentials.ts";
+import { isSecureAddress } from "../credentials/secure_address.ts";
 import { AuthService } from "../gen/proto/rpc/v1/auth_pb.ts";
 import type { Logger } from "../log/logger.ts";
 import { createGrpcTransport } from "../rpc/grpc_transport.ts";
-
-/** How a part of a machine proves to the cloud who it is. */
-export interface CloudCredentials {
-  readonly type: CredentialType;
-  /** Key id for `api-key`, part id for `robot-secret`. */
-  readonly entity: string;
-  readonly payload: Secret;
-}
 
 export interface CloudConnectionOptions {
   /** `https://host:port`, or `http://host:port` for plaintext. */
@@ -33,14 +25,6 @@ export interface CloudConnectionOptions {
 }
 
 const AUTHENTICATE_TIMEOUT_MS = 15_000;
-
-/** Tells whether credentials may be sent to this address: over TLS, or to this host itself. */
-export function isSecureAddress(appAddress: string): boolean {
-  const url = new URL(appAddress);
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  return url.protocol === "https:" || host === "localhost" || host === "::1" ||
-    host.startsWith("127.");
-}
 
 /**
  * The connection of a server or an agent to its cloud. It connects and authenticates when first
