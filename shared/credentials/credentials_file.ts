@@ -1,5 +1,5 @@
 import { Secret } from "../auth/secret.ts";
-import type { CloudCredentials } from "../cloud_client/connection.ts";
+import type { CloudCredentials } from "../auth/cloud_credentials.ts";
 import { fsErrorCode, toFileError } from "../files/fs_error.ts";
 import { JsoncError, type JsonValue, parseJsonc } from "../files/jsonc.ts";
 import { isSecureAddress } from "./secure_address.ts";
