@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { freePort, type Rig, rigTest } from "../e2e/rig.ts";
+
+/** A command line that cannot work, and what the one line about it must name. */
+interface BadStart {
+  program: "machine-cloud" | "machine-server" | "machine-agent";
+  args: string[];
+  says: RegExp[];
+}
+
+rigTest(
+  "a taken port ends cloud and server with one line that names it, exit code 1",
+  async (rig) => {
+    await rig.bootstrap();
+    const holder = createServer();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    holder.listen({ host: "127.0.0.1", port: rig.serverPort }, () => resolve());
+    await promise;
+    try {
+      const port = new RegExp(String(rig.serverPort));
+      await assertRefused(rig, {
+        program: "machine-cloud",
+        args: [
+          ...["serve", "--listen", `127.0.0.1:${rig.serverPort}`],
+          ...["--data", join(rig.dir, "other")],
+        ],
+        says: [port, /in use/],
+      });
+      const config = await writeFile(rig, "local.json", JSON.stringify(rig.defaultConfig()));
+      await assertRefused(rig, {
+        program: "machine-server",
+        args: ["-config", config],
+        says: [port, /in use/],
+      });
+    } finally {
+      holder.close();
+    }
+  },
+);
+
+rigTest(
+  "a configuration file that cannot be read ends the program with one line, exit code 1",
+  async (rig) => {
+    const missing = join(rig.dir, "missing.json");
+    const broken = await writeFile(rig, "broken.json", '{"components": [\n  {"name": }\n]}');
+    const noCloud = await writeFile(rig, "empty.json", "{}");
+    const starts: BadStart[] = [
+      { program: "machine-server", args: ["-config", missing], says: [/missing\.json/] },
+      { program: "machine-server", args: ["-config", broken], says: [/broken\.json/, /2/] },
+      { program: "machine-server", args: ["-config", rig.dir], says: [new RegExp(rig.dir)] },
+      { program: "machine-agent", args: agentArgs(rig, missing), says: [/missing\.json/] },
+      { program: "machine-agent", args: agentArgs(rig, broken), says: [/broken\.json/] },
+      { program: "machine-agent", args: agentArgs(rig, noCloud), says: [/empty\.json/, /cloud/] },
+    ];
+    for (const start of starts) await assertRefused(rig, start);
+  },
+);
+
+rigTest("an unknown option ends the program with exit code 2 and names it", async (rig) => {
+  const starts: BadStart[] = [
+    { program: "machine-server", args: ["-confg", "x"], says: [/confg/] },
+    { program: "machine-agent", args: ["--confg", "x"], says: [/confg/] },
+    { program: "machine-cloud", args: ["serve", "--lisen", "x"], says: [/lisen/] },
+    { program: "machine-cloud", args: ["sreve"], says: [/sreve/] },
+  ];
+  for (const start of starts) await assertRefused(rig, start, 2);
+});
+
+rigTest(
+  "a data folder that cannot be written ends the program with one line, exit code 1",
+  async (rig) => {
+    await rig.bootstrap();
+    // Below a file nothing can be made, whoever runs the test.
+    const file = await writeFile(rig, "file", "");
+    const folder = join(file, "data");
+    const config = await writeFile(rig, "local.json", JSON.stringify(rig.defaultConfig()));
+    await assertRefused(rig, {
+      program: "machine-cloud",
+      args: ["serve", "--listen", `127.0.0.1:${await freePort()}`, "--data", folder],
+      says: [/file\/data/],
+    });
+    await assertRefused(
+      rig,
+      { program: "machine-server", args: ["-config", config], says: [/file\/data/] },
+      1,
+      { MACHINE_HOME: folder },
+    );
+    await assertRefused(rig, {
+      program: "machine-agent",
+      args: ["-c", rig.credentialsFile, "--dev-mode", "--dir", folder],
+      says: [/file\/data/],
+    });
+  },
+);
+
+rigTest("a database that is no database is left as it is, and the program says so", async (rig) => {
+  await rig.bootstrap();
+  const garbage = "this is no database, but somebody may want to look at it\n".repeat(200);
+  const cloudDb = await writeFile(rig, "damaged/cloud.db", garbage);
+  await assertRefused(rig, {
+    program: "machine-cloud",
+    args: [
+      ...["serve", "--listen", `127.0.0.1:${await freePort()}`],
+      ...["--data", join(rig.dir, "damaged")],
+    ],
+    says: [/cloud\.db/],
+  });
+  const serverDb = await writeFile(rig, "server/server.db", garbage);
+  await assertRefused(rig, {
+    program: "machine-server",
+    args: ["-config", rig.credentialsFile],
+    says: [/server\.db/],
+  });
+  const agentDb = await writeFile(rig, "agent/agent.db", garbage);
+  await assertRefused(rig, {
+    program: "machine-agent",
+    args: agentArgs(rig, rig.credentialsFile),
+    says: [/agent\.db/],
+  });
+  for (const path of [cloudDb, serverDb, agentDb]) {
+    assert.equal(await Deno.readTextFile(path), garbage, path);
+  }
+});
+
+function agentArgs(rig: Rig, config: string): string[] {
+  return ["-c", config, "--dev-mode", "--dir", join(rig.dir, "agent")];
+}
+
+async function assertRefused(
+  rig: Rig,
+  start: BadStart,
+  code = 1,
+  env: Record<string, string> = {},
+): Promise<void> {
+  const run = await rig.run(start.program, start.args, env);
+  const output = run.stdout + run.stderr;
+  const shown = `${start.program} ${start.args.join(" ")}\n${output}`;
+  assert.equal(run.code, code, shown);
+  for (const pattern of start.says) assert.match(output, pattern, shown);
+  assert.ok(!/\n\s+at .*:\d+:\d+/.test(output), `a stack trace is no help to a user:\n${shown}`);
+}
+
+async function writeFile(rig: Rig, name: string, text: string): Promise<string> {
+  const path = join(rig.dir, name);
+  await Deno.mkdir(join(path, ".."), { recursive: true });
+  await Deno.writeTextFile(path, text);
+  return path;
+}
