@@ -1,7 +1,7 @@
 /** Short ways to write graphs in tests. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Logger } from "../../shared/log/logger.ts";
-import { buildTarget, type ResourceSpec, type Target } from "./target.ts";
+import type { ResourceSpec } from "./target.ts";
 
 /** A component of API `t:component:x` and model `t:test:m`. */
 export function spec(
@@ -15,10 +15,6 @@ export function spec(
 /** Full name of {@link spec}'s resource. */
 export function key(name: string): string {
   return `t:component:x/${name}`;
-}
-
-export function nodes(specs: readonly ResourceSpec[]): Target {
-  return buildTarget(specs);
 }
 
 /** A logger that keeps its lines as "level message". */

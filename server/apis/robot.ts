@@ -1,0 +1,146 @@
+/** `viam.robot.v1.RobotService`: the machine as a whole. */
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import { identityKey } from "../../shared/auth/identity.ts";
+import { OperationSchema, type RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import type { Operation, Operations } from "../operations/operations.ts";
+import { toError } from "../resources/errors.ts";
+import { fullName, toResourceName } from "../resources/name.ts";
+import type { ResourceManager } from "../resources/manager.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { MachineState } from "../status/machine_state.ts";
+import { cloudMetadataMessage, machineStatus } from "../status/machine_status.ts";
+import type { ServedApi } from "./served_api.ts";
+
+/** Release of the public API whose messages ours match. */
+const API_VERSION = "v0.1.601";
+
+export interface RobotServiceOptions {
+  resources: ResourceManager;
+  apis: readonly ServedApi[];
+  state: MachineState;
+  operations: Operations;
+  sessions: Sessions;
+  /** Semantic version of this server, without `v`. */
+  version: string;
+  /** Begins the end of the server; returns before it has ended. */
+  shutdown: () => void;
+}
+
+export function createRobotService(
+  options: RobotServiceOptions,
+): Partial<ServiceImpl<typeof RobotService>> {
+  const { resources, state, operations, sessions } = options;
+  return {
+    getMachineStatus: () => machineStatus(state, resources.snapshot()),
+
+    resourceNames: () => ({
+      resources: [...resources.ready()].map(({ api, name }) => toResourceName(api, name)),
+    }),
+
+    resourceRPCSubtypes: () => ({
+      resourceRpcSubtypes: options.apis.map(({ api, service }) => ({
+        subtype: toResourceName(api, ""),
+        protoService: service.typeName,
+      })),
+    }),
+
+    getVersion: () => ({
+      platform: "rdk",
+      version: plainVersion(options.version),
+      apiVersion: API_VERSION,
+    }),
+
+    getCloudMetadata() {
+      if (state.cloud.machinePartId === "") {
+        throw new ConnectError(
+          "this machine is not connected to a cloud; its configuration has no cloud block",
+          Code.FailedPrecondition,
+        );
+      }
+      return cloudMetadataMessage(state.cloud);
+    },
+
+    getModelsFromModules: () => ({}),
+
+    shutdown() {
+      options.shutdown();
+      return {};
+    },
+
+    getOperations: (_request, context) => ({
+      operations: operations.list()
+        .filter(({ method }) => method !== `/${context.service.typeName}/${context.method.name}`)
+        .map(operationMessage),
+    }),
+
+    cancelOperation({ id }) {
+      operations.cancel(id);
+      return {};
+    },
+
+    async blockForOperation({ id }, { signal }) {
+      await Promise.race([operations.wait(id), aborted(signal)]);
+      return {};
+    },
+
+    async stopAll(_request, context) {
+      await stopEverything(resources, context);
+      return {};
+    },
+
+    startSession: ({ resume }, context) => ({
+      id: sessions.start(ownerOf(context), resume),
+      heartbeatWindow: durationFromMs(sessions.heartbeatWindowMs),
+    }),
+
+    sendSessionHeartbeat({ id }, context) {
+      sessions.heartbeat(ownerOf(context), id);
+      return {};
+    },
+
+    getSessions: () => ({ sessions: sessions.list().map((id) => ({ id })) }),
+  };
+}
+
+/** `v1.2.3` of `1.2.3-4-gabc`: published clients take nothing behind the third number. */
+function plainVersion(version: string): string {
+  return `v${version.match(/^\d+\.\d+\.\d+/)?.[0] ?? "0.0.0"}`;
+}
+
+function operationMessage({ id, method, started, sessionId }: Operation) {
+  return create(OperationSchema, {
+    id,
+    method,
+    started: timestampFromDate(started),
+    ...(sessionId && { sessionId }),
+  });
+}
+
+function ownerOf(context: HandlerContext): string {
+  return context.values.get(identityKey)?.entity ?? "";
+}
+
+async function stopEverything(resources: ResourceManager, call: HandlerContext): Promise<void> {
+  const failures: string[] = [];
+  await Promise.all(
+    [...resources.ready()].map(async ({ api, name, resource }) => {
+      try {
+        await resource.stop?.(call);
+      } catch (error) {
+        failures.push(`${fullName(api, name)}: ${toError(error).message}`);
+      }
+    }),
+  );
+  if (failures.length > 0) {
+    throw new ConnectError(`could not stop ${failures.join("; ")}`, Code.Unknown);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
