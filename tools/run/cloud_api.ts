@@ -11,10 +11,12 @@ import { createTransport } from "@connectrpc/connect/protocol-connect";
 import type { DescService } from "@bufbuild/protobuf";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 
-/** An API key. */
+/** An API key with its id; or the secret of a part with the part's id. */
 export interface ApiKey {
   id: string;
   key: string;
+  /** Default `api-key`. */
+  type?: "api-key" | "robot-secret";
 }
 
 /**
@@ -25,7 +27,7 @@ export interface ApiKey {
 export async function signIn(url: string, key: ApiKey): Promise<SignedIn> {
   const { accessToken } = await createClient(AuthService, connectJson(url, [])).authenticate({
     entity: key.id,
-    credentials: { type: "api-key", payload: key.key },
+    credentials: { type: key.type ?? "api-key", payload: key.key },
   });
   const authorize: Interceptor = (next) => (request) => {
     request.header.set("authorization", `Bearer ${accessToken}`);
