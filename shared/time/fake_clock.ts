@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import { type Clock, sleepWith, type Timer } from "./clock.ts";
 
 interface PendingTimer {
@@ -81,5 +82,5 @@ export class FakeClock implements Clock {
 
 /** Lets everything that is ready run: microtasks, then one turn of the event loop. */
 function turn(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,0 +1,33 @@
+/** How a child process of {@link runFaultChild} ended. */
+export interface FaultChildResult {
+  /** The signal that ended it; undefined when it ended by itself. */
+  signal: string | undefined;
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/**
+ * For tests: runs a TypeScript module text in a real child process that dies at the given fault
+ * point. Relative imports in it are resolved against `folder`.
+ */
+export async function runFaultChild(
+  source: string,
+  { folder, faultPoint, args = [] }: { folder: string; faultPoint?: string; args?: string[] },
+): Promise<FaultChildResult> {
+  const command = new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--ext=ts", source, ...args],
+    cwd: folder,
+    env: { MACHINE_FAULT_POINT: faultPoint ?? "", NO_COLOR: "1" },
+    stdout: "piped",
+    stderr: "piped",
+  });
+  const { code, signal, stdout, stderr } = await command.output();
+  const decoder = new TextDecoder();
+  return {
+    signal: signal ?? undefined,
+    code,
+    stdout: decoder.decode(stdout),
+    stderr: decoder.decode(stderr),
+  };
+}

@@ -1,0 +1,50 @@
+import { equal, ok, rejects } from "node:assert/strict";
+import { withDeadline } from "./deadline.ts";
+import { FakeClock } from "./fake_clock.ts";
+import { waitFor, WaitTimeoutError } from "./wait_for.ts";
+
+Deno.test("waitFor() gives back the value when the condition comes true", async () => {
+  const clock = new FakeClock();
+  let looks = 0;
+  const value = waitFor(() => ++looks === 3 && "ready", { clock, deadlineMs: 1_000 });
+  await clock.advance(20);
+  equal(await value, "ready");
+});
+
+Deno.test("waitFor() says what it waited for and keeps the last error when time is over", async () => {
+  const clock = new FakeClock();
+  const cause = new Error("connection refused");
+  const options = { clock, deadlineMs: 100, what: "the server is ready" };
+  const result = rejects(waitFor(() => Promise.reject(cause), options), (error) => {
+    ok(error instanceof WaitTimeoutError);
+    equal(
+      error.message,
+      "the server is ready did not come true within 100 ms: connection refused",
+    );
+    equal(error.cause, cause);
+    return true;
+  });
+  await clock.advance(100);
+  await result;
+});
+
+Deno.test("withDeadline() gives up when the work hangs and aborts its signal", async () => {
+  const clock = new FakeClock();
+  let seen: AbortSignal | undefined;
+  const work = (signal: AbortSignal) => {
+    seen = signal;
+    return new Promise<never>(() => {});
+  };
+  const options = { clock, deadlineMs: 50, what: "the upload" };
+  const result = rejects(withDeadline(work, options), /the upload took longer than 50 ms/);
+  await clock.advance(50);
+  await result;
+  equal(seen?.aborted, true);
+});
+
+Deno.test("withDeadline() leaves no timer behind when the work ends in time", async () => {
+  const clock = new FakeClock();
+  const options = { clock, deadlineMs: 50, what: "the upload" };
+  equal(await withDeadline(() => Promise.resolve(7), options), 7);
+  equal(clock.pendingTimers, 0);
+});
