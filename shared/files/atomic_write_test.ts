@@ -1,6 +1,7 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { join } from "node:path";
 import { runFaultChild } from "../faults/fault_child.ts";
+import { canMakeSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
 import { removeStaleTemps, replaceSymlink, writeFileAtomic } from "./atomic_write.ts";
 import { FileError } from "./fs_error.ts";
 import { readIfExists } from "./read_file.ts";
@@ -143,11 +144,10 @@ Deno.test("readIfExists() gives undefined when there is no file and an error whe
 
 Deno.test({
   name: "writeFileAtomic() keeps the old content and says what to do when the disk is full",
-  ignore: isWindows || !canMount(),
+  ignore: !canMakeSmallDisks(),
   fn: () =>
-    withFolder(async (folder) => {
-      run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder);
-      try {
+    withFolder((folder) =>
+      withSmallDisk(folder, 64, async () => {
         const path = join(folder, "state.json");
         await writeFileAtomic(path, "old");
         await rejects(writeFileAtomic(path, "x".repeat(1_000_000)), {
@@ -156,24 +156,21 @@ Deno.test({
         });
         equal(await Deno.readTextFile(path), "old");
         deepEqual(names(folder), ["state.json"]);
-      } finally {
-        run("umount", folder);
-      }
-    }),
+      })
+    ),
 });
 
-function run(program: string, ...args: string[]): boolean {
-  return new Deno.Command(program, { args, stderr: "null" }).outputSync().success;
-}
-
-/** Whether this user may mount, which a small disk for the test needs. */
-function canMount(): boolean {
-  const folder = Deno.makeTempDirSync();
-  try {
-    return run("mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder) && run("umount", folder);
-  } catch {
-    return false;
-  } finally {
-    Deno.removeSync(folder);
-  }
-}
+Deno.test({
+  name: "writeFileAtomic() says what to do when the file system is read-only",
+  ignore: !canMakeSmallDisks(),
+  fn: () =>
+    withFolder((folder) =>
+      withSmallDisk(folder, 64, async ({ remountReadOnly }) => {
+        const path = join(folder, "state.json");
+        await writeFileAtomic(path, "old");
+        remountReadOnly();
+        await rejects(writeFileAtomic(path, "new"), /the file system is read-only; mount it/);
+        equal(await Deno.readTextFile(path), "old");
+      })
+    ),
+});

@@ -80,8 +80,9 @@ function inspectFile(path: string, options: OpenOptions, at: StoreLocation): voi
     db = connect(path, true);
     inspect(db, size, endedUncleanly, options, at);
   } catch (error) {
-    // A journal that must be rolled back first cannot be read without writing.
-    if (!fsErrorCode(error)?.startsWith("SQLITE_READONLY_")) throw error;
+    // A journal to be rolled back, or a folder that takes no -shm file, cannot be read without
+    // writing. Then the writing connection looks, or says why it cannot write.
+    if (!/^SQLITE_(READONLY_|CANTOPEN)/.test(fsErrorCode(error) ?? "")) throw error;
   } finally {
     db?.close();
   }
