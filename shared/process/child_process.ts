@@ -1,0 +1,77 @@
+/** What the product knows about other processes. The real one is `systemProcesses`. */
+
+/** A program to start. */
+export interface ChildCommand {
+  /** Absolute path, or a name to look for in PATH. */
+  readonly program: string;
+  readonly args?: readonly string[];
+  /** Default: the folder of this process. */
+  readonly cwd?: string;
+  /** The whole environment; nothing of this process's own is added. */
+  readonly env: Readonly<Record<string, string>>;
+  /**
+   * Gets each line that the program prints, without its line feed. Lines that arrive in pieces
+   * are joined; one longer than {@link LONGEST_LINE} bytes comes in several calls. Must not throw.
+   */
+  readonly onLine: (stream: OutputStream, line: string) => void;
+}
+
+export type OutputStream = "stdout" | "stderr";
+
+/** Longest line handed over in one piece, in bytes: the longest log line we write ourselves. */
+export const LONGEST_LINE = 128 * 1024;
+
+/** How a process ended: a code, or the signal that ended it ("SIGKILL"). */
+export interface ExitInfo {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/**
+ * Recognises a process again, also after this program was killed and started anew: the number
+ * alone may belong to another process by then.
+ */
+export interface ProcessMark {
+  readonly pid: number;
+  /** When it started, as the system tells it; unique with the pid. Opaque. */
+  readonly started: string;
+  /** What the process and all its descendants carry in their environment. Opaque. */
+  readonly tree: string;
+}
+
+/** A started program. It leads a process group of its own. */
+export interface ChildProcess {
+  readonly mark: ProcessMark;
+  /**
+   * Resolves when the program has ended, its output is handed over, and everything that it
+   * started is gone: what it leaves behind is ended (TERM, 2 s later KILL). Never rejects.
+   */
+  readonly exited: Promise<ExitInfo>;
+  /** TERM to the whole group, KILL after `graceMs`. Resolves as `exited` does. */
+  stop(options: { graceMs: number }): Promise<ExitInfo>;
+  /** KILL to the program and everything that it started, at once. Resolves as `exited` does. */
+  kill(): Promise<ExitInfo>;
+}
+
+/** Starts programs. */
+export interface ProcessRunner {
+  /** @throws {SpawnError} when it cannot be started at all. */
+  start(command: ChildCommand): ChildProcess;
+  /**
+   * Ends what is left of a process that a killed predecessor of this program had started, with
+   * everything that one started. Processes that only have the same number are left alone.
+   *
+   * @returns how many processes were ended.
+   */
+  endStray(mark: ProcessMark, options: { graceMs: number }): Promise<number>;
+}
+
+/** The program cannot be started. One line: what, why, what to do. */
+export class SpawnError extends Error {
+  override readonly name = "SpawnError";
+}
+
+/** For log lines: "ended with code 1", "was ended by SIGKILL". */
+export function describeExit({ code, signal }: ExitInfo): string {
+  return signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
+}

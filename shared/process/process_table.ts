@@ -1,0 +1,18 @@
+import type { ProcessMark } from "./child_process.ts";
+
+export type EndSignal = "TERM" | "KILL";
+
+/** The operating system's list of processes, as far as ending process trees needs it. */
+export interface ProcessTable {
+  /** When a process started; undefined when there is none or it has ended. */
+  startOf(pid: number): string | undefined;
+  /** The living processes of the leader's group, the leader included. */
+  groupOf(mark: ProcessMark): number[];
+  /** The living processes of the tree: the group, and all that carry the mark. */
+  membersOf(mark: ProcessMark): number[];
+  /** Asks or forces processes to end. Those that are gone already are no error. */
+  signal(pids: readonly number[], signal: EndSignal): void;
+}
+
+/** Environment variable by which descendants are found, whatever group they moved to. */
+export const TREE_VARIABLE = "MACHINE_PROCESS_TREE";
