@@ -299,11 +299,18 @@ export interface AgentSettings {
   system_configuration: SystemSettings;
 }
 
-/** The `agent` object as written: anything may be missing. */
+/**
+ * The `agent` object as written: anything may be missing. `null` for a variable or a network removes
+ * what a layer below set (see `mergeAgentSettings`).
+ */
 export interface AgentConfig {
   version_control?: Partial<VersionControl>;
-  advanced_settings?: Partial<AdvancedSettings>;
+  advanced_settings?: Partial<
+    Omit<AdvancedSettings, "machine_server_env"> & {
+      machine_server_env: Record<string, string | null>;
+    }
+  >;
   network_configuration?: Partial<NetworkSettings>;
-  additional_networks?: Record<string, Partial<AdditionalNetwork>>;
+  additional_networks?: Record<string, AdditionalNetwork | null>;
   system_configuration?: Partial<SystemSettings>;
 }

@@ -10,7 +10,7 @@ export const validationStatusSchema = once(() =>
 export const moduleSchema = once(() =>
   openObject({
     name: z.string().describe("Name of the module, unique on the machine."),
-    type: z.enum(["local", "registry"]).optional().describe(
+    type: z.enum(["", "local", "registry"]).optional().describe(
       "local: a program on the machine. registry: downloaded.",
     ),
     executable_path: z.string().optional().describe("Path of the program; local modules only."),

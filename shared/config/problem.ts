@@ -1,3 +1,5 @@
+import { isSecretKey, maskText, SECRET_MASK } from "./secrets.ts";
+
 /** One thing that is wrong (or, as a warning, unusual) in a configuration. */
 export interface ConfigProblem {
   /** Where, in JSON-path form: `components[0].name`. Empty for the document itself. */
@@ -10,4 +12,78 @@ export interface ConfigProblem {
   allowed: string;
   /** True when nothing of the configuration can be used (problems in cloud, network, auth). */
   fatal: boolean;
+}
+
+/** Keys and indexes that lead from the document to a value. */
+export type Path = readonly (string | number)[];
+
+/** Takes problems as they are found. */
+export type Report = (problem: ConfigProblem) => void;
+
+const LONGEST_FOUND = 80;
+
+/**
+ * A problem with the value at `path`.
+ *
+ * `value` is described in `found`, or masked where the path leads to a secret.
+ */
+export function problemAt(
+  path: Path,
+  value: unknown,
+  message: string,
+  allowed = "",
+  fatal = false,
+): ConfigProblem {
+  return {
+    path: formatPath(path),
+    message,
+    found: isSecretPath(path) && value !== undefined ? SECRET_MASK : describe(value),
+    allowed,
+    fatal,
+  };
+}
+
+/** `components[0].attributes["a key"]` */
+export function formatPath(path: Path): string {
+  return path.map((step, index) => {
+    if (typeof step === "number") return `[${step}]`;
+    if (!/^[\w-]+$/.test(step)) return `[${JSON.stringify(step)}]`;
+    return index === 0 ? step : `.${step}`;
+  }).join("");
+}
+
+/** The problem in one sentence: where, what is wrong, what was found and what is allowed. */
+export function formatProblem(problem: ConfigProblem): string {
+  const where = problem.path === "" ? "configuration" : problem.path;
+  const allowed = problem.allowed === "" ? "" : `, allowed: ${problem.allowed}`;
+  return `${where}: ${problem.message} (found: ${problem.found}${allowed})`;
+}
+
+/** True when what stands at the path must not be shown. */
+function isSecretPath(path: Path): boolean {
+  return path.some((step, index) => {
+    if (typeof step !== "string") return false;
+    const isLast = path.slice(index + 1).every((later) => typeof later === "number");
+    return isSecretKey(step) ? isLast : isSecretMap(path, index);
+  });
+}
+
+/** Objects whose values are all secret whatever their keys: environments, API keys by id. */
+function isSecretMap(path: Path, index: number): boolean {
+  const step = path[index];
+  if (index >= path.length - 1) return false;
+  return step === "env" || step === "machine_server_env" || step === "viam_server_env" ||
+    (step === "config" && path[0] === "auth" && path[index + 1] !== "keys");
+}
+
+function describe(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (typeof value === "string") return JSON.stringify(shorten(maskText(value)));
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `a list`;
+  if (typeof value === "object" && value !== null) return "an object";
+  return String(value);
+}
+
+function shorten(text: string): string {
+  return text.length <= LONGEST_FOUND ? text : `${text.slice(0, LONGEST_FOUND - 1)}…`;
 }

@@ -35,7 +35,7 @@ export const orientationSchema = once(() =>
 /** Shape of a part, for collision checks. */
 export const geometrySchema = once(() =>
   openObject({
-    type: z.enum(["", "box", "sphere", "capsule", "point"]).optional().describe(
+    type: z.enum(["", "box", "sphere", "capsule", "point", "mesh"]).optional().describe(
       "Form of the geometry. Empty: taken from the numbers that are given.",
     ),
     x: z.number().optional().describe("Box: size along x in millimetres."),
@@ -43,6 +43,9 @@ export const geometrySchema = once(() =>
     z: z.number().optional().describe("Box: size along z in millimetres."),
     r: z.number().optional().describe("Sphere and capsule: radius in millimetres."),
     l: z.number().optional().describe("Capsule: length in millimetres."),
+    mesh_data: z.string().optional().describe("Mesh: the file, in base64."),
+    mesh_content_type: z.string().optional().describe("Mesh: kind of file, for example stl."),
+    mesh_file_path: z.string().optional().describe("Mesh: where the file came from."),
     translation: translationSchema().optional().describe("Offset from the frame."),
     orientation: orientationSchema().optional().describe("Rotation against the frame."),
     label: z.string().optional().describe("Name of the geometry."),

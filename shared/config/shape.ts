@@ -1,0 +1,155 @@
+/** The form of JSON values against a zod schema, with problems in our own words. */
+import { type ConfigProblem, type Path, problemAt, type Report } from "./problem.ts";
+import { z } from "./schema_kit.ts";
+
+const KIND_WORDS: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "number",
+  int: "whole number",
+  boolean: "true or false",
+  array: "list",
+  object: "object",
+  record: "object",
+};
+
+/**
+ * Reads a value that stands at `path`. `null` for an optional key counts as absent, as in the
+ * configurations other programs of the family write.
+ *
+ * @returns the value, unknown keys included, or undefined after problems were reported
+ */
+export function readShape<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  path: Path,
+  report: Report,
+): z.infer<S> | undefined {
+  const result = schema.safeParse(withoutNulls(schema, value));
+  if (result.success) return result.data;
+  for (const problem of problemsOf(result.error.issues, value, path)) report(problem);
+  return undefined;
+}
+
+/** Warns about every key the schema does not know. Free-form objects are not looked into. */
+export function warnUnknownKeys(
+  schema: z.ZodType,
+  value: unknown,
+  path: Path,
+  warn: Report,
+): void {
+  visit(schema, value, path, (shape, object, at) => {
+    for (const [key, item] of Object.entries(object)) {
+      if (!(key in shape)) warn(problemAt([...at, key], item, "this key is not known"));
+    }
+  });
+}
+
+type Visitor = (
+  shape: Readonly<Record<string, unknown>>,
+  object: Record<string, unknown>,
+  path: Path,
+) => void;
+
+/** Calls `enter` for every object that stands where the schema has one with known keys. */
+function visit(schema: z.ZodType, value: unknown, path: Path, enter: Visitor): void {
+  const inner = unwrap(schema, value);
+  if (inner instanceof z.ZodArray && Array.isArray(value)) {
+    value.forEach((item, at) => visit(inner.element as z.ZodType, item, [...path, at], enter));
+  } else if (isObject(value) && inner instanceof z.ZodObject) {
+    const shape: Record<string, z.ZodType> = inner.shape;
+    enter(shape, value, path);
+    for (const [key, field] of Object.entries(shape)) {
+      if (value[key] !== undefined) visit(field, value[key], [...path, key], enter);
+    }
+  } else if (isObject(value) && inner instanceof z.ZodRecord) {
+    for (const [key, item] of Object.entries(value)) {
+      visit(inner.valueType as z.ZodType, item, [...path, key], enter);
+    }
+  }
+}
+
+/** A copy in which known keys that are null are left out. */
+function withoutNulls(schema: z.ZodType, value: unknown): unknown {
+  const copy = structuredClone(value);
+  visit(schema, copy, [], (shape, object) => {
+    for (const [key, item] of Object.entries(object)) {
+      const field = shape[key];
+      if (item === null && field instanceof z.ZodOptional) delete object[key];
+    }
+  });
+  return copy;
+}
+
+/** The schema below optional, nullable and default; of a union the part that fits an object. */
+function unwrap(schema: z.ZodType, value: unknown): z.ZodType {
+  let inner = schema;
+  while (
+    inner instanceof z.ZodOptional || inner instanceof z.ZodNullable ||
+    inner instanceof z.ZodDefault
+  ) {
+    inner = inner.unwrap() as z.ZodType;
+  }
+  if (inner instanceof z.ZodUnion && isObject(value)) {
+    const options = inner.options as readonly z.ZodType[];
+    return options.find((option) => option instanceof z.ZodObject) ?? inner;
+  }
+  return inner;
+}
+
+function problemsOf(
+  issues: readonly z.core.$ZodIssue[],
+  root: unknown,
+  path: Path,
+): ConfigProblem[] {
+  return issues.map((issue) => {
+    const steps = issue.path.map((step) => typeof step === "number" ? step : String(step));
+    const value = valueAt(root, steps);
+    const at = [...path, ...steps];
+    if (value === undefined || value === null) {
+      return problemAt(at, undefined, `${String(at.at(-1))} is missing`, allowedBy(issue));
+    }
+    return problemAt(at, value, messageOf(issue), allowedBy(issue));
+  });
+}
+
+function messageOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_value":
+      return "this is not one of the choices";
+    case "too_small":
+    case "too_big":
+      return "this is out of range";
+    default:
+      return "this is the wrong kind of value";
+  }
+}
+
+function allowedBy(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return KIND_WORDS[issue.expected] ?? issue.expected;
+    case "invalid_value":
+      return issue.values.map((value) => value === "" ? "empty" : String(value)).join(", ");
+    case "too_small":
+      return `${issue.minimum} or more`;
+    case "too_big":
+      return `${issue.maximum} or less`;
+    case "invalid_union":
+      return [...new Set(issue.errors.flat().map(allowedBy))].join(" or ");
+    default:
+      return "";
+  }
+}
+
+function valueAt(root: unknown, path: Path): unknown {
+  let value = root;
+  for (const step of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Record<string | number, unknown>)[step];
+  }
+  return value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,81 @@
+import { checkLocated, type Located, type LocatedLists } from "./check.ts";
+import {
+  type DependencyNode,
+  findDependencyCycles,
+  findUnknownDependencies,
+} from "./dependencies.ts";
+import type { MachineConfig } from "./machine_config.ts";
+import { type ConfigProblem, type Path, problemAt, type Report } from "./problem.ts";
+import { readMachineConfigJson } from "./read_json.ts";
+import type { ResourceConfig } from "./resources.ts";
+
+/**
+ * Checks a configuration before it is saved. Every problem has the JSON path, what was found and
+ * what is allowed; `formatProblem` makes a sentence of it. Empty: the configuration may be saved.
+ *
+ * Stricter than `parseMachineConfig`: dependencies must name something and make no cycle. Unknown
+ * keys, further attributes and unknown models are fine.
+ */
+export function validateForSave(json: unknown): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const report = (problem: ConfigProblem) => problems.push(problem);
+  const { config, lists } = readMachineConfigJson(json, report, () => {});
+  checkLocated(config, lists, report, { heedStatus: false });
+  checkDependencies(config, lists, namesInJson(json), report);
+  return problems;
+}
+
+function checkDependencies(
+  config: MachineConfig,
+  lists: LocatedLists,
+  names: readonly string[],
+  report: Report,
+): void {
+  const resources = [...lists.components, ...lists.services];
+  const byName = new Map<string, Located<ResourceConfig>>();
+  for (const entry of resources) {
+    const { name } = nodeOf(entry);
+    if (!byName.has(name)) byName.set(name, entry);
+  }
+  const nodes = [...byName.values()].map(nodeOf);
+  for (const cycle of findDependencyCycles(nodes)) reportCycle(cycle, byName, report);
+  // What a fragment or a remote brings is not seen here, so a name may well be one of theirs.
+  if (config.fragments.length > 0 || config.remotes.length > 0) return;
+  // An entry with another problem still has its name; one problem must not look like two.
+  const unseen = names.map((name) => ({ name: `/${name}`, dependsOn: [] }));
+  for (const { node, index, dependency } of findUnknownDependencies([...nodes, ...unseen])) {
+    const path: Path = [...(byName.get(node)?.path ?? []), "depends_on", index];
+    const message = "there is no component or service of this name";
+    report(problemAt(path, dependency, message, "the name of a component or service"));
+  }
+}
+
+function reportCycle(
+  cycle: readonly string[],
+  byName: ReadonlyMap<string, Located<ResourceConfig>>,
+  report: Report,
+): void {
+  const [first = ""] = cycle;
+  const short = [...cycle, first].map((name) => name.slice(name.indexOf("/") + 1));
+  const message = cycle.length === 1
+    ? "the resource depends on itself"
+    : `the resources depend on each other: ${short.join(" → ")}`;
+  const entry = byName.get(first);
+  const path: Path = [...(entry?.path ?? []), "depends_on"];
+  report(problemAt(path, entry?.value.depends_on, message, "dependencies without a circle"));
+}
+
+function nodeOf({ value }: Located<ResourceConfig>): DependencyNode {
+  return { name: `${value.api}/${value.name}`, dependsOn: value.depends_on ?? [] };
+}
+
+/** Names of all components and services, also of those whose form is wrong. */
+function namesInJson(json: unknown): string[] {
+  if (typeof json !== "object" || json === null) return [];
+  const lists = json as Record<string, unknown>;
+  return [lists["components"], lists["services"]].flatMap((list) => Array.isArray(list) ? list : [])
+    .flatMap((entry: unknown) => {
+      const name = typeof entry === "object" && entry !== null && "name" in entry ? entry.name : "";
+      return typeof name === "string" && name !== "" ? [name] : [];
+    });
+}
