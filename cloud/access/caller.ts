@@ -1,0 +1,67 @@
+import type { ActorType, ResourceType, Role } from "../database/schema.ts";
+
+/** Who acts, as history names it. */
+export interface Actor {
+  readonly type: ActorType;
+  /** Id of the API key, the part or the location. */
+  readonly id: string;
+}
+
+/** One thing that a caller may act on. `self` is what a part may do with itself. */
+export type Grant =
+  | { readonly role: Role; readonly resource: ResourceType; readonly id: string }
+  | { readonly role: "self"; readonly resource: "part"; readonly id: string };
+
+/** An authenticated caller: one organisation, and what the caller may do in it. */
+export interface Caller {
+  readonly actor: Actor;
+  readonly orgId: string;
+  readonly grants: readonly Grant[];
+}
+
+/**
+ * What is asked for:
+ * - `see`: names, whether it is online, live readings;
+ * - `manage`: configuration, its history, logs, secrets, keys, restart;
+ * - `report`: what a machine's own programs do: fetch the configuration, send logs and status.
+ */
+export type Action = "see" | "manage" | "report";
+
+/** Where a thing stands in the tree; the levels below it are left out. */
+export interface Place {
+  readonly orgId: string;
+  readonly locationId?: string | undefined;
+  readonly machineId?: string | undefined;
+  readonly partId?: string | undefined;
+}
+
+const ROLES: Readonly<Record<Action, readonly Grant["role"][]>> = {
+  see: ["owner", "operator", "self"],
+  manage: ["owner"],
+  report: ["owner", "self"],
+};
+
+/** The caller's grants whose role covers an action. */
+export function grantsFor(caller: Caller, action: Action): readonly Grant[] {
+  return caller.grants.filter((grant) => ROLES[action].includes(grant.role));
+}
+
+/** Whether a caller may do something with the thing at a place. */
+export function allows(caller: Caller, action: Action, place: Place): boolean {
+  return caller.orgId === place.orgId &&
+    grantsFor(caller, action).some((grant) => covers(grant, place));
+}
+
+/** Whether what a grant is for holds the thing at a place, or is that thing. */
+export function covers(grant: Pick<Grant, "resource" | "id">, place: Place): boolean {
+  switch (grant.resource) {
+    case "organization":
+      return grant.id === place.orgId;
+    case "location":
+      return grant.id === place.locationId;
+    case "robot":
+      return grant.id === place.machineId;
+    case "part":
+      return grant.id === place.partId;
+  }
+}

@@ -1,0 +1,162 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import {
+  APIKeySchema,
+  type APIKeyWithAuthorizations,
+  APIKeyWithAuthorizationsSchema,
+  type AppService,
+  type Authorization,
+  AuthorizationDetailsSchema,
+  type AuthorizedPermissions,
+} from "../../shared/gen/viam/app/v1/app_pb.ts";
+import type { ResourceType, Role } from "../database/schema.ts";
+import { titleProblem } from "../organizations/names.ts";
+import { type ApiKey, type ApiKeys, type KeyGrant, requireNoMoreThanOwn } from "./api_keys.ts";
+import type { Action, Place } from "./caller.ts";
+import type { Callers } from "./callers.ts";
+import { machinePlace, notFound, type Scope } from "./scope.ts";
+
+/** The calls of AppService about API keys and what they may do. */
+export function keyMethods(
+  { callers, keys }: { readonly callers: Callers; readonly keys: ApiKeys },
+): Partial<ServiceImpl<typeof AppService>> {
+  return {
+    async getRobotAPIKeys({ robotId }, context) {
+      const scope = await callers.scope(context);
+      const machine = await scope.machine(robotId, "manage");
+      return { apiKeys: (await keys.opening(machinePlace(machine))).map(toMessage) };
+    },
+
+    async listKeys({ orgId }, context) {
+      const scope = await callers.scope(context);
+      await scope.organization(orgId, "manage");
+      return { apiKeys: (await keys.list(orgId)).map(toMessage) };
+    },
+
+    async createKey({ authorizations, name }, context) {
+      const scope = await callers.scope(context);
+      if (authorizations.length === 0) {
+        throw new ConnectError("authorizations: a key needs at least one", Code.InvalidArgument);
+      }
+      const problem = titleProblem(name);
+      if (problem) throw new ConnectError(`name: ${problem}`, Code.InvalidArgument);
+      const wanted = await Promise.all(authorizations.map((each) => toGrant(scope, each)));
+      requireNoMoreThanOwn(scope.caller, wanted.map(({ place }) => place));
+      return await keys.create(scope.caller.orgId, name, wanted.map(({ grant }) => grant));
+    },
+
+    async deleteKey({ id }, context) {
+      const scope = await callers.scope(context);
+      const key = (await keys.list(scope.caller.orgId)).find((key) => key.id === id);
+      const places = key && await Promise.all(key.grants.map((grant) => placeOf(scope, grant)));
+      if (!key || !places || places.some((place) => !scope.allows("see", place))) {
+        throw notFound("API key", id);
+      }
+      requireNoMoreThanOwn(scope.caller, places);
+      await keys.delete(key);
+      return {};
+    },
+
+    async checkPermissions({ permissions }, context) {
+      const scope = await callers.scope(context);
+      return {
+        authorizedPermissions: await Promise.all(
+          permissions.map(async (asked) => ({
+            resourceType: asked.resourceType,
+            resourceId: asked.resourceId,
+            permissions: await permitted(scope, asked),
+          })),
+        ),
+      };
+    },
+  };
+}
+
+const RESOURCE_TYPES: readonly ResourceType[] = ["organization", "location", "robot"];
+const ROLES: readonly Role[] = ["owner", "operator"];
+
+/** Permissions that an operator has too; all others are an owner's. */
+const OPERATOR_PERMISSIONS = new Set(["control_robot", "read_robot", "read_location"]);
+
+async function permitted(scope: Scope, asked: AuthorizedPermissions): Promise<string[]> {
+  const resource = RESOURCE_TYPES.find((type) => type === asked.resourceType);
+  if (!resource) {
+    throw new ConnectError(
+      `resource_type: ${JSON.stringify(asked.resourceType)} is unknown; allowed: ` +
+        RESOURCE_TYPES.join(", "),
+      Code.InvalidArgument,
+    );
+  }
+  const place = await placeOf(scope, { resource, id: asked.resourceId }).catch(() => undefined);
+  if (!place) return [];
+  return asked.permissions.filter((permission) => {
+    const action: Action = OPERATOR_PERMISSIONS.has(permission) ? "see" : "manage";
+    return scope.allows(action, place);
+  });
+}
+
+/** Where a thing stands. Throws NOT_FOUND when the caller does not see it. */
+async function placeOf(
+  scope: Scope,
+  { resource, id }: { resource: ResourceType; id: string },
+): Promise<Place> {
+  switch (resource) {
+    case "organization":
+      return { orgId: (await scope.organization(id, "see")).id };
+    case "location": {
+      const location = await scope.location(id, "see");
+      return { orgId: location.org_id, locationId: location.id };
+    }
+    case "robot":
+      return machinePlace(await scope.machine(id, "see"));
+  }
+}
+
+/** An authorization names its role as `owner` or in full as `robot_owner`. */
+async function toGrant(
+  scope: Scope,
+  authorization: Authorization,
+): Promise<{ grant: KeyGrant; place: Place }> {
+  const { resourceType, resourceId, authorizationId } = authorization;
+  const resource = RESOURCE_TYPES.find((type) => type === resourceType);
+  if (!resource) {
+    throw new ConnectError(
+      `authorizations.resource_type: ${JSON.stringify(resourceType)} is unknown; allowed: ` +
+        RESOURCE_TYPES.join(", "),
+      Code.InvalidArgument,
+    );
+  }
+  const role = ROLES.find((role) =>
+    authorizationId === role || authorizationId === `${resource}_${role}`
+  );
+  if (!role) {
+    throw new ConnectError(
+      `authorizations.authorization_id: ${JSON.stringify(authorizationId)} is unknown; allowed: ` +
+        ROLES.map((role) => `${resource}_${role}`).join(", "),
+      Code.InvalidArgument,
+    );
+  }
+  const place = await placeOf(scope, { resource, id: resourceId });
+  return { grant: { role, resource, id: resourceId }, place };
+}
+
+/** The key itself is not known any more; its field stays empty. */
+function toMessage(key: ApiKey): APIKeyWithAuthorizations {
+  return create(APIKeyWithAuthorizationsSchema, {
+    apiKey: create(APIKeySchema, {
+      id: key.id,
+      name: key.name,
+      createdOn: timestampFromMs(key.createdAtMs),
+    }),
+    authorizations: key.grants.map((grant) =>
+      create(AuthorizationDetailsSchema, {
+        authorizationType: "role",
+        authorizationId: `${grant.resource}_${grant.role}`,
+        resourceType: grant.resource,
+        resourceId: grant.id,
+        orgId: key.orgId,
+      })
+    ),
+  });
+}

@@ -1,0 +1,168 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Selectable } from "kysely";
+import type { Queries } from "../database/cloud_database.ts";
+import type {
+  LocationsTable,
+  MachinesTable,
+  OrganizationsTable,
+  PartsTable,
+} from "../database/schema.ts";
+import { type Action, allows, type Caller, grantsFor, type Place } from "./caller.ts";
+
+export type OrganizationRow = Selectable<OrganizationsTable>;
+export type LocationRow = Selectable<LocationsTable>;
+export type MachineRow = Selectable<MachinesTable>;
+export type PartRow = Selectable<PartsTable>;
+
+/**
+ * The only door from a caller to rows: every query that serves a call starts here, and sees what
+ * the caller may see. What lies outside answers exactly as what does not exist.
+ */
+export class Scope {
+  constructor(private readonly queries: Queries, readonly caller: Caller) {}
+
+  organizations() {
+    return this.queries.selectFrom("organizations").where("organizations.id", "=", this.#orgId());
+  }
+
+  locations() {
+    const grants = grantsFor(this.caller, "see");
+    return this.queries.selectFrom("locations")
+      .where("locations.org_id", "=", this.caller.orgId)
+      .where((eb) =>
+        eb.or(grants.map((grant) => {
+          switch (grant.resource) {
+            case "organization":
+              return eb("locations.org_id", "=", grant.id);
+            case "location":
+              return eb("locations.id", "=", grant.id);
+            case "robot":
+              return eb(
+                "locations.id",
+                "in",
+                eb.selectFrom("machines").select("machines.location_id")
+                  .where("machines.id", "=", grant.id),
+              );
+            case "part":
+              return eb(
+                "locations.id",
+                "in",
+                eb.selectFrom("parts").select("parts.location_id").where("parts.id", "=", grant.id),
+              );
+          }
+        }))
+      );
+  }
+
+  machines() {
+    const grants = grantsFor(this.caller, "see");
+    return this.queries.selectFrom("machines")
+      .where("machines.org_id", "=", this.caller.orgId)
+      .where((eb) =>
+        eb.or(grants.map((grant) => {
+          switch (grant.resource) {
+            case "organization":
+              return eb("machines.org_id", "=", grant.id);
+            case "location":
+              return eb("machines.location_id", "=", grant.id);
+            case "robot":
+              return eb("machines.id", "=", grant.id);
+            case "part":
+              return eb(
+                "machines.id",
+                "in",
+                eb.selectFrom("parts").select("parts.machine_id").where("parts.id", "=", grant.id),
+              );
+          }
+        }))
+      );
+  }
+
+  parts() {
+    const grants = grantsFor(this.caller, "see");
+    return this.queries.selectFrom("parts")
+      .where("parts.org_id", "=", this.caller.orgId)
+      .where((eb) =>
+        eb.or(grants.map((grant) => {
+          switch (grant.resource) {
+            case "organization":
+              return eb("parts.org_id", "=", grant.id);
+            case "location":
+              return eb("parts.location_id", "=", grant.id);
+            case "robot":
+              return eb("parts.machine_id", "=", grant.id);
+            case "part":
+              return eb("parts.id", "=", grant.id);
+          }
+        }))
+      );
+  }
+
+  /** Whether the caller may do something with a row that one of the queries above gave. */
+  allows(action: Action, place: Place): boolean {
+    return allows(this.caller, action, place);
+  }
+
+  async organization(id: string, action: Action): Promise<OrganizationRow> {
+    const row = await this.organizations().selectAll("organizations")
+      .where("organizations.id", "=", id).executeTakeFirst();
+    if (!row) throw notFound("organization", id);
+    this.#check(action, { orgId: row.id }, "organization");
+    return row;
+  }
+
+  async location(id: string, action: Action): Promise<LocationRow> {
+    const row = await this.locations().selectAll("locations")
+      .where("locations.id", "=", id).executeTakeFirst();
+    if (!row) throw notFound("location", id);
+    this.#check(action, { orgId: row.org_id, locationId: row.id }, "location");
+    return row;
+  }
+
+  async machine(id: string, action: Action): Promise<MachineRow> {
+    const row = await this.machines().selectAll("machines")
+      .where("machines.id", "=", id).executeTakeFirst();
+    if (!row) throw notFound("machine", id);
+    this.#check(action, machinePlace(row), "machine");
+    return row;
+  }
+
+  async part(id: string, action: Action): Promise<PartRow> {
+    const row = await this.parts().selectAll("parts").where("parts.id", "=", id).executeTakeFirst();
+    if (!row) throw notFound("part", id);
+    this.#check(action, partPlace(row), "part");
+    return row;
+  }
+
+  #orgId(): string {
+    return this.caller.grants.length > 0 ? this.caller.orgId : "";
+  }
+
+  /** A part may see the machine it belongs to, not what others may do with it. */
+  #check(action: Action, place: Place, what: string): void {
+    if (action === "see" || this.allows(action, place)) return;
+    throw new ConnectError(
+      `these ${this.caller.actor.type} credentials do not allow that on this ${what}`,
+      Code.PermissionDenied,
+    );
+  }
+}
+
+export function machinePlace(row: MachineRow): Place {
+  return { orgId: row.org_id, locationId: row.location_id, machineId: row.id };
+}
+
+export function partPlace(row: PartRow): Place {
+  return {
+    orgId: row.org_id,
+    locationId: row.location_id,
+    machineId: row.machine_id,
+    partId: row.id,
+  };
+}
+
+/** The answer for what does not exist and for what belongs to somebody else. */
+export function notFound(what: string, id: string): ConnectError {
+  if (id === "") return new ConnectError(`the ${what} id is missing`, Code.InvalidArgument);
+  return new ConnectError(`no ${what} with id ${JSON.stringify(id)}`, Code.NotFound);
+}

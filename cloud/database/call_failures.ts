@@ -1,0 +1,60 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+
+/**
+ * What a caller sees when the database refuses: the reason, and whether trying again can help.
+ * Everything else comes back as it is.
+ */
+export function toCallFailure(error: unknown): unknown {
+  const code = sqliteCode(error);
+  if (code === undefined) return error;
+  const options = [undefined, undefined, error] as const;
+  if (code.startsWith("SQLITE_FULL") || code === "SQLITE_IOERR_WRITE") {
+    const message = "the cloud's disk is full; nothing was saved. Free space there and try again";
+    return new ConnectError(message, Code.ResourceExhausted, ...options);
+  }
+  if (code.startsWith("SQLITE_BUSY")) {
+    const message = "the cloud's database is busy; nothing was saved. Try again";
+    return new ConnectError(message, Code.Unavailable, ...options);
+  }
+  if (code.startsWith("SQLITE_READONLY") || code.startsWith("SQLITE_IOERR")) {
+    const message = "the cloud cannot write to its database; nothing was saved. Check its disk";
+    return new ConnectError(message, Code.Unavailable, ...options);
+  }
+  return error;
+}
+
+/** The extended result code ("SQLITE_FULL") of a SQLite error, if it is one. */
+function sqliteCode(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const code = (error as Error & { code?: unknown }).code;
+  return typeof code === "string" && code.startsWith("SQLITE_") ? code : undefined;
+}
+
+type Method = (request: never, context: never) => unknown;
+
+/** The same service; when the database refuses, its callers learn why. */
+export function withCallFailures<Service extends object>(service: Service): Service {
+  const wrapped = Object.entries(service as Record<string, Method>).map(([name, method]) => [
+    name,
+    (request: never, context: never) => {
+      const outcome = method(request, context);
+      if (isAsyncIterable(outcome)) return translateStream(outcome);
+      return Promise.resolve(outcome).catch((error) => {
+        throw toCallFailure(error);
+      });
+    },
+  ]);
+  return Object.fromEntries(wrapped) as Service;
+}
+
+async function* translateStream(messages: AsyncIterable<unknown>): AsyncIterable<unknown> {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw toCallFailure(error);
+  }
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}

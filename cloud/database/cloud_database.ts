@@ -1,0 +1,35 @@
+import { join } from "node:path";
+import { Kysely } from "kysely";
+import { closeSqlite, type Database, openSqlite } from "../../shared/store/sqlite.ts";
+import { cloudMigrations } from "./migrations.ts";
+import type { CloudTables } from "./schema.ts";
+import { CloudSqliteDialect } from "./sqlite_dialect.ts";
+
+/** What queries are built on: the database itself or an open transaction. */
+export type Queries = Kysely<CloudTables>;
+
+/** `cloud.db`: everything the cloud keeps but the logs. */
+export class CloudDatabase {
+  readonly queries: Queries;
+
+  private constructor(private readonly handle: Database) {
+    this.queries = new Kysely<CloudTables>({ dialect: new CloudSqliteDialect(handle) });
+  }
+
+  /** Opens or creates the database in a folder. Throws `StoreError` with what to do. */
+  static open(dataDir: string): CloudDatabase {
+    const path = join(dataDir, "cloud.db");
+    const options = { migrations: cloudMigrations, synchronous: "FULL", name: "cloud" } as const;
+    return new CloudDatabase(openSqlite(path, options));
+  }
+
+  /** A number that changes when another process has written to the database. Costs microseconds. */
+  foreignVersion(): number {
+    return Number(this.handle.pragma("data_version", { simple: true }));
+  }
+
+  /** Closes the file. Queries that are under way must have ended. */
+  close(): void {
+    closeSqlite(this.handle);
+  }
+}

@@ -1,0 +1,117 @@
+import type { Migration } from "../../shared/store/sqlite.ts";
+
+/** `cloud.db`. A migration that was released is never changed; add the next number. */
+export const cloudMigrations: readonly Migration[] = [
+  {
+    version: 1,
+    name: "organisations, machines, revisions and keys",
+    up: `
+      CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+      CREATE TABLE organizations (
+        id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL
+      );
+      CREATE INDEX organizations_by_name ON organizations (name, created_at);
+
+      CREATE TABLE locations (
+        id TEXT PRIMARY KEY,
+        org_id TEXT NOT NULL REFERENCES organizations (id),
+        name TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+      );
+      CREATE INDEX locations_by_org ON locations (org_id, name);
+
+      CREATE TABLE machines (
+        id TEXT PRIMARY KEY,
+        org_id TEXT NOT NULL REFERENCES organizations (id),
+        location_id TEXT NOT NULL REFERENCES locations (id),
+        name TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        UNIQUE (location_id, name)
+      );
+      CREATE INDEX machines_by_org ON machines (org_id);
+
+      CREATE TABLE parts (
+        id TEXT PRIMARY KEY,
+        org_id TEXT NOT NULL REFERENCES organizations (id),
+        location_id TEXT NOT NULL REFERENCES locations (id),
+        machine_id TEXT NOT NULL REFERENCES machines (id) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        dns_label TEXT NOT NULL,
+        is_main INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        last_updated INTEGER NOT NULL,
+        revision_number INTEGER NOT NULL,
+        restart_requested_at INTEGER,
+        UNIQUE (location_id, dns_label),
+        UNIQUE (machine_id, name)
+      );
+      CREATE INDEX parts_by_org ON parts (org_id);
+
+      CREATE TABLE part_revisions (
+        part_id TEXT NOT NULL REFERENCES parts (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        revision TEXT NOT NULL,
+        part_name TEXT NOT NULL,
+        config TEXT NOT NULL,
+        saved_at INTEGER NOT NULL,
+        saved_by_type TEXT NOT NULL,
+        saved_by TEXT NOT NULL,
+        diff TEXT NOT NULL,
+        UNIQUE (part_id, number)
+      );
+      CREATE TRIGGER part_revisions_are_immutable BEFORE UPDATE ON part_revisions
+        BEGIN SELECT RAISE(ABORT, 'a saved revision is never changed'); END;
+
+      CREATE TABLE part_presence (
+        part_id TEXT PRIMARY KEY REFERENCES parts (id) ON DELETE CASCADE,
+        last_access INTEGER,
+        facts TEXT NOT NULL
+      ) WITHOUT ROWID;
+
+      CREATE TABLE api_keys (
+        id TEXT PRIMARY KEY,
+        org_id TEXT NOT NULL REFERENCES organizations (id),
+        name TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        derived_as TEXT UNIQUE,
+        created_at INTEGER NOT NULL,
+        deleted_at INTEGER
+      );
+      CREATE INDEX api_keys_by_org ON api_keys (org_id);
+
+      CREATE TABLE api_key_grants (
+        key_id TEXT NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
+        role TEXT NOT NULL,
+        resource_type TEXT NOT NULL,
+        resource_id TEXT NOT NULL,
+        PRIMARY KEY (key_id, role, resource_type, resource_id)
+      ) WITHOUT ROWID;
+      CREATE INDEX api_key_grants_by_resource ON api_key_grants (resource_type, resource_id);
+
+      CREATE TABLE part_secrets (
+        id TEXT PRIMARY KEY,
+        part_id TEXT NOT NULL REFERENCES parts (id) ON DELETE CASCADE,
+        created_at INTEGER NOT NULL,
+        state TEXT NOT NULL
+      );
+      CREATE INDEX part_secrets_by_part ON part_secrets (part_id);
+
+      CREATE TABLE location_secrets (
+        id TEXT PRIMARY KEY,
+        location_id TEXT NOT NULL REFERENCES locations (id) ON DELETE CASCADE,
+        created_at INTEGER NOT NULL,
+        state TEXT NOT NULL
+      );
+      CREATE INDEX location_secrets_by_location ON location_secrets (location_id);
+
+      CREATE TABLE changes (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        org_id TEXT NOT NULL,
+        part_id TEXT,
+        kind TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+      );
+    `,
+  },
+];

@@ -1,0 +1,61 @@
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  type SqliteDatabase,
+  SqliteDialect,
+  SqliteDriver,
+  type SqliteStatement,
+} from "kysely";
+import type { Database } from "../../shared/store/sqlite.ts";
+
+const KEPT_STATEMENTS = 200;
+
+/** Kysely's SQLite dialect over a handle that `openSqlite` opened. */
+export class CloudSqliteDialect extends SqliteDialect {
+  readonly #database: SqliteDatabase;
+
+  constructor(database: Database) {
+    const statements = new StatementCache(database);
+    super({ database: statements });
+    this.#database = statements;
+  }
+
+  override createDriver(): Driver {
+    return new ImmediateDriver({ database: this.#database });
+  }
+}
+
+/**
+ * Takes the write lock when a transaction begins. With SQLite's default a transaction that reads
+ * first fails at its first write, without waiting, when another process has written meanwhile.
+ */
+class ImmediateDriver extends SqliteDriver {
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+  }
+}
+
+/** Keeps compiled statements by their SQL text; Kysely would compile each query anew. */
+class StatementCache implements SqliteDatabase {
+  readonly #statements = new Map<string, SqliteStatement>();
+
+  constructor(private readonly database: Database) {}
+
+  prepare(sql: string): SqliteStatement {
+    const kept = this.#statements.get(sql);
+    if (kept) return kept;
+    const statement: SqliteStatement = this.database.prepare(sql);
+    if (this.#statements.size >= KEPT_STATEMENTS) {
+      const [oldest] = this.#statements.keys();
+      if (oldest !== undefined) this.#statements.delete(oldest);
+    }
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.database.close();
+  }
+}

@@ -1,0 +1,99 @@
+import { Hono } from "hono";
+import type { AttemptLimiter } from "../../shared/auth/attempt_limiter.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import type { Peer } from "../../shared/rpc/peer.ts";
+import type { StaticFile } from "./static_files.ts";
+
+/** The answer to a request for a credentials file. */
+export type CredentialsAnswer =
+  | { readonly kind: "found"; readonly credentials: object }
+  | { readonly kind: "wrong-key" }
+  | { readonly kind: "not-allowed" }
+  | { readonly kind: "no-such-part" };
+
+export interface RoutesOptions {
+  readonly files: ReadonlyMap<string, StaticFile>;
+  /** The credentials file of a part, for the holder of an API key. */
+  readonly credentials: (
+    asked: { keyId: string; key: string; partId: string },
+  ) => Promise<CredentialsAnswer>;
+  readonly limiter: AttemptLimiter;
+  readonly log: Logger;
+}
+
+/** Everything the cloud serves that is no RPC: the console, its health, credentials files. */
+export function createRoutes(
+  options: RoutesOptions,
+): (request: Request, peer: Peer) => Response | Promise<Response> {
+  const { files, log } = options;
+  const app = new Hono<{ Bindings: { peer: Peer } }>();
+
+  app.use(async (context, next) => {
+    await next();
+    for (const [name, value] of SECURITY_HEADERS) context.header(name, value);
+  });
+
+  app.get("/healthz", (context) => context.json({ status: "ok" }));
+
+  app.get("/api/json1/config", async (context) => {
+    const limited = limit(options.limiter, context.env.peer);
+    if (limited) return context.json(limited.body, limited.status);
+    const keyId = context.req.header("key_id");
+    const key = context.req.header("key");
+    const partId = context.req.query("id");
+    if (!keyId || !key) {
+      return context.json({ error: "the headers key_id and key with an API key are missing" }, 401);
+    }
+    if (!partId) return context.json({ error: "the parameter id with a part id is missing" }, 400);
+    const answer = await options.credentials({ keyId, key, partId });
+    switch (answer.kind) {
+      case "found":
+        context.header("cache-control", "no-store");
+        return context.json(answer.credentials);
+      case "wrong-key":
+        options.limiter.failed(context.env.peer.address);
+        return context.json({ error: "invalid credentials of type api-key" }, 401);
+      case "not-allowed":
+        return context.json({ error: "these api-key credentials do not manage that part" }, 403);
+      case "no-such-part":
+        return context.json({ error: `no part with id ${JSON.stringify(partId)}` }, 404);
+    }
+  });
+
+  app.get("*", (context) => {
+    const file = files.get(context.req.path);
+    if (!file) return context.json({ error: "not found" }, 404);
+    const headers = { etag: file.etag, "cache-control": "no-cache" };
+    if (context.req.header("if-none-match") === file.etag) {
+      return context.body(null, 304, headers);
+    }
+    return context.body(file.body, 200, { ...headers, "content-type": file.contentType });
+  });
+
+  app.notFound((context) => context.json({ error: "not found" }, 404));
+  app.onError((error, context) => {
+    const id = crypto.randomUUID().slice(0, 8);
+    log.error("cannot answer a request", { id, path: context.req.path, error: String(error) });
+    return context.json({ error: `internal error; the log has it under ${id}` }, 500);
+  });
+
+  return (request, peer) => app.fetch(request, { peer });
+}
+
+const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
+  [
+    "content-security-policy",
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; " +
+    "form-action 'self'; frame-ancestors 'none'",
+  ],
+  ["x-content-type-options", "nosniff"],
+  ["x-frame-options", "DENY"],
+  ["referrer-policy", "no-referrer"],
+  ["cross-origin-opener-policy", "same-origin"],
+];
+
+function limit(limiter: AttemptLimiter, peer: Peer) {
+  if (limiter.allows(peer.address)) return undefined;
+  const error = "too many failed attempts to authenticate from this address; wait a minute";
+  return { status: 429 as const, body: { error } };
+}

@@ -1,0 +1,37 @@
+import { createHmac } from "node:crypto";
+
+/**
+ * Secrets that are computed from the cloud's master secret, so that the database holds only their
+ * ids: whoever reads the database learns none of them, and a deleted id is a revoked secret.
+ */
+export class DerivedSecrets {
+  readonly #master: Uint8Array;
+
+  constructor(master: Uint8Array) {
+    this.#master = master;
+  }
+
+  partSecret(partId: string, secretId: string): string {
+    return this.#derive(`part-secret:${partId}:${secretId}`);
+  }
+
+  locationSecret(locationId: string, secretId: string): string {
+    return this.#derive(`location-secret:${locationId}:${secretId}`);
+  }
+
+  /** The API key that `bootstrap` prints; `generation` rises when an earlier one was deleted. */
+  bootstrapKey(orgId: string, generation: number): string {
+    return this.#derive(`bootstrap-key:${orgId}:${generation}`);
+  }
+
+  /** Tells two master secrets apart without giving them away. */
+  fingerprint(): string {
+    return this.#derive("fingerprint").slice(0, 12);
+  }
+
+  /** 256 bits as 50 lower-case letters and digits: safe in URLs, shells and files. */
+  #derive(purpose: string): string {
+    const digest = createHmac("sha256", this.#master).update(purpose).digest("hex");
+    return BigInt(`0x${digest}`).toString(36).padStart(50, "0");
+  }
+}

@@ -1,0 +1,21 @@
+import type { LogEntry } from "../../shared/gen/viam/common/v1/common_pb.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { toLogLines } from "./log_line.ts";
+import type { LogStore } from "./log_store.ts";
+import type { LogTail } from "./log_tail.ts";
+
+/** Takes what machines log: stores it, then shows it to whoever reads along. */
+export class LogIntake {
+  constructor(
+    private readonly store: LogStore,
+    private readonly tail: LogTail,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Resolves when the lines are stored. */
+  async take(partId: string, entries: readonly LogEntry[]): Promise<void> {
+    if (entries.length === 0) return;
+    const lines = toLogLines(entries, this.clock.now());
+    this.tail.publish(partId, await this.store.append(partId, lines));
+  }
+}

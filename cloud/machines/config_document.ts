@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+
+/** A machine configuration as somebody sent it. */
+export interface ConfigDocument {
+  /** JSON text; what is kept and given back. */
+  readonly text: string;
+  readonly value: JsonObject;
+}
+
+/** What a save added, changed and removed: `components.host`, `agent`. Never a value. */
+export interface ConfigDiffSummary {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
+export const EMPTY_CONFIG: ConfigDocument = { text: "{}", value: {} };
+
+/** Longest configuration, in characters of its JSON text. */
+export const LONGEST_CONFIG = 4 * 1024 * 1024;
+
+export function documentOf(value: JsonObject): ConfigDocument {
+  return { text: JSON.stringify(value), value };
+}
+
+export function parseDocument(text: string): ConfigDocument {
+  return { text, value: JSON.parse(text) as JsonObject };
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether two values say the same, whatever the order of their keys. */
+export function sameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
+  }
+  if (isJsonObject(a) && isJsonObject(b)) {
+    const keys = Object.keys(a);
+    return keys.length === Object.keys(b).length &&
+      keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]));
+  }
+  return false;
+}
+
+/** Whether two values say the same with their keys in the same order. */
+export function sameJsonInOrder(a: JsonValue, b: JsonValue): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** What a machine is told to tell revisions apart: the number and the start of the content's hash. */
+export function revisionName(number: number, text: string): string {
+  const hash = createHash("sha256").update(text).digest("hex");
+  return `${number}-${hash.slice(0, 8)}`;
+}
+
+/** Compares two configurations entry by entry; entries of lists are told apart by name or id. */
+export function summarizeDiff(before: JsonObject, after: JsonObject): ConfigDiffSummary {
+  const old = entries(before);
+  const now = entries(after);
+  const added = [...now.keys()].filter((key) => !old.has(key));
+  const removed = [...old.keys()].filter((key) => !now.has(key));
+  const changed = [...now.keys()].filter((key) =>
+    old.has(key) && !sameJson(old.get(key), now.get(key))
+  );
+  return { added, changed, removed };
+}
+
+function entries(config: JsonObject): Map<string, JsonValue> {
+  const found = new Map<string, JsonValue>();
+  for (const [section, value] of Object.entries(config)) {
+    if (!Array.isArray(value)) found.set(section, value);
+    else value.forEach((item, i) => found.set(`${section}.${nameOf(item) ?? i}`, item));
+  }
+  return found;
+}
+
+function nameOf(item: JsonValue): string | undefined {
+  if (!isJsonObject(item)) return undefined;
+  const name = item["name"] ?? item["id"];
+  return typeof name === "string" ? name : undefined;
+}

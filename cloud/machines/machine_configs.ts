@@ -1,0 +1,54 @@
+import { parseMachineConfig } from "../../shared/config/parse.ts";
+import { toRobotConfig } from "../../shared/config/to_robot_config.ts";
+import type { MachineConfig } from "../../shared/config/machine_config.ts";
+import type { RobotConfig } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import type { PartRow } from "../access/scope.ts";
+import type { SharedSecrets } from "../access/secrets.ts";
+import { hostPort } from "../serve/addresses.ts";
+import { hostNames } from "./host_names.ts";
+import type { Revisions } from "./revisions.ts";
+
+export interface MachineConfigsOptions {
+  readonly revisions: Revisions;
+  readonly secrets: SharedSecrets;
+  readonly domain: string;
+  readonly publicUrl: () => string;
+}
+
+const KEPT_CONFIGS = 500;
+
+/** The configuration messages that machines are sent. */
+export class MachineConfigs {
+  /** Read configurations by part and revision: a revision never changes and is asked for often. */
+  readonly #kept = new Map<string, MachineConfig>();
+
+  constructor(private readonly options: MachineConfigsOptions) {}
+
+  async of(part: PartRow): Promise<RobotConfig> {
+    const { revisions, secrets, domain, publicUrl } = this.options;
+    const saved = await revisions.current(part);
+    const locationSecrets = await secrets.ofLocation(part.location_id);
+    return toRobotConfig(this.#read(part.id, saved), {
+      partId: part.id,
+      machineId: part.machine_id,
+      locationId: part.location_id,
+      primaryOrgId: part.org_id,
+      ...hostNames(part.dns_label, part.location_id, domain),
+      signalingAddress: hostPort(publicUrl()),
+      signalingInsecure: publicUrl().startsWith("http:"),
+      locationSecrets: locationSecrets.map(({ id, value }) => ({ id, secret: value })),
+    }, { revision: saved.revision });
+  }
+
+  #read(partId: string, saved: { revision: string; config: string }): MachineConfig {
+    const key = `${partId} ${saved.revision}`;
+    const kept = this.#kept.get(key);
+    if (kept) return kept;
+    // What was saved was checked; what an older or newer version let through is left out.
+    const { config } = parseMachineConfig(JSON.parse(saved.config), { source: "cloud" });
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined && this.#kept.size >= KEPT_CONFIGS) this.#kept.delete(oldest);
+    this.#kept.set(key, config);
+    return config;
+  }
+}

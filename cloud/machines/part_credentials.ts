@@ -1,0 +1,37 @@
+import type { CredentialVerifiers } from "../access/verifiers.ts";
+import type { Callers } from "../access/callers.ts";
+import { partPlace, Scope } from "../access/scope.ts";
+import type { SharedSecrets } from "../access/secrets.ts";
+import type { Queries } from "../database/cloud_database.ts";
+import type { CredentialsAnswer } from "../http/routes.ts";
+
+export interface PartCredentialsOptions {
+  readonly queries: Queries;
+  readonly callers: Callers;
+  readonly verifiers: CredentialVerifiers;
+  readonly secrets: SharedSecrets;
+  readonly publicUrl: () => string;
+}
+
+/** What a machine's programs need to sign in: the content of `/etc/machine.json`. */
+export function credentialsFile(publicUrl: string, partId: string, secret: string) {
+  return { cloud: { app_address: publicUrl, id: partId, secret } };
+}
+
+/** Gives a part's credentials file to the holder of an API key that manages the part. */
+export function partCredentials(options: PartCredentialsOptions) {
+  const { queries, callers, verifiers, secrets, publicUrl } = options;
+  return async (
+    asked: { keyId: string; key: string; partId: string },
+  ): Promise<CredentialsAnswer> => {
+    const identity = await verifiers.byType["api-key"](asked.keyId, asked.key);
+    if (!identity) return { kind: "wrong-key" };
+    const scope = new Scope(queries, await callers.of(identity));
+    const part = await scope.parts().selectAll("parts").where("parts.id", "=", asked.partId)
+      .executeTakeFirst();
+    const [secret] = part ? await secrets.ofPart(part.id) : [];
+    if (!part || !secret) return { kind: "no-such-part" };
+    if (!scope.allows("manage", partPlace(part))) return { kind: "not-allowed" };
+    return { kind: "found", credentials: credentialsFile(publicUrl(), part.id, secret.value) };
+  };
+}

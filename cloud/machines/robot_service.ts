@@ -1,0 +1,65 @@
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import type { AgentInfo, RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import type { Callers } from "../access/callers.ts";
+import type { LogIntake } from "../logs/log_intake.ts";
+import type { PartFacts, Presence } from "../presence/presence.ts";
+import type { MachineConfigs } from "./machine_configs.ts";
+import type { Restarts } from "./restarts.ts";
+
+export interface RobotServiceOptions {
+  readonly callers: Callers;
+  readonly configs: MachineConfigs;
+  readonly restarts: Restarts;
+  readonly presence: Presence;
+  readonly intake: LogIntake;
+}
+
+const RESTART_CHECK_INTERVAL_MS = 5_000;
+
+/** `viam.app.v1.RobotService`: what every machine's server and agent ask of the cloud. */
+export function robotService(
+  { callers, configs, restarts, presence, intake }: RobotServiceOptions,
+): ServiceImpl<typeof RobotService> {
+  return {
+    async config({ id, agentInfo }, context) {
+      const part = await (await callers.scope(context)).part(id, "report");
+      presence.seen(part.id, agentInfo && factsOf(agentInfo));
+      return { config: await configs.of(part) };
+    },
+
+    async certificate({ id }, context) {
+      await (await callers.scope(context)).part(id, "report");
+      throw new ConnectError(
+        "this cloud issues no certificates for machines; a machine of it takes its own from " +
+          "network.tls_cert_file and network.tls_key_file, or serves without TLS",
+        Code.FailedPrecondition,
+      );
+    },
+
+    async log({ id, logs }, context) {
+      const part = await (await callers.scope(context)).part(id, "report");
+      await intake.take(part.id, logs);
+      return {};
+    },
+
+    async needsRestart({ id }, context) {
+      const part = await (await callers.scope(context)).part(id, "report");
+      return {
+        id,
+        mustRestart: await restarts.take(part),
+        restartCheckInterval: durationFromMs(RESTART_CHECK_INTERVAL_MS),
+      };
+    },
+  };
+}
+
+function factsOf(info: AgentInfo): PartFacts {
+  return {
+    serverVersion: info.version,
+    host: info.host,
+    os: info.os,
+    ips: info.ips,
+    ...(info.platform === undefined ? {} : { platform: info.platform }),
+  };
+}

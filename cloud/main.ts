@@ -1,0 +1,61 @@
+import { versionText } from "../shared/build_info/build_info.ts";
+import { parseCommand, UsageError } from "../shared/flags/flags.ts";
+import { configureLogging } from "../shared/log/configure.ts";
+import { getLogger } from "../shared/log/loggers.ts";
+import { systemClock } from "../shared/time/clock.ts";
+import { bootstrapFlags, runBootstrap } from "./bootstrap/bootstrap_command.ts";
+import { systemRandom } from "./keys/random.ts";
+import { readServeOptions, runServe, serveFlags } from "./serve/serve_command.ts";
+import { untilToldToStop } from "./serve/stop_signal.ts";
+
+const PROGRAM = "machine-cloud";
+
+async function main(argv: readonly string[]): Promise<void> {
+  const parsed = parseCommand(argv, {
+    program: PROGRAM,
+    summary: "machine-cloud keeps the configuration, logs and keys of machines and serves them.",
+    commands: {
+      serve: { summary: "Serve machines, their users and the console.", flags: serveFlags },
+      bootstrap: {
+        summary: "Make an organisation, a location, a machine and an API key; print them as JSON.",
+        flags: bootstrapFlags,
+      },
+      version: { summary: "Print the version.", flags: {} },
+    },
+  });
+  const deps = { clock: systemClock, random: systemRandom };
+  switch (parsed.command) {
+    case "help":
+      return print(parsed.text);
+    case "version":
+      return print(`${versionText(PROGRAM)}\n`);
+    case "bootstrap":
+      return print(`${JSON.stringify(await runBootstrap(parsed.values, deps))}\n`);
+    case "serve": {
+      const home = Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE") ?? ".";
+      const options = await readServeOptions(parsed.values, home);
+      const stop = untilToldToStop();
+      const logging = await configureLogging({ debug: parsed.values.debug });
+      try {
+        await runServe(parsed.values, options, { ...deps, log: getLogger(PROGRAM) }, stop);
+      } finally {
+        await logging.close();
+      }
+    }
+  }
+}
+
+function print(text: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(text));
+}
+
+function fail(error: unknown): number {
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = error instanceof UsageError ? `\n${PROGRAM} --help tells what is allowed` : "";
+  Deno.stderr.writeSync(new TextEncoder().encode(`${PROGRAM}: ${message}${hint}\n`));
+  return error instanceof UsageError ? 2 : 1;
+}
+
+if (import.meta.main) {
+  Deno.exit(await main(Deno.args).then(() => 0, fail));
+}

@@ -1,0 +1,92 @@
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import {
+  type MachineService,
+  type WatchResponse,
+  WatchResponseSchema,
+} from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { ApiKeys } from "../access/api_keys.ts";
+import type { Callers } from "../access/callers.ts";
+import { partPlace } from "../access/scope.ts";
+import type { Revisions } from "../machines/revisions.ts";
+import type { Presence } from "../presence/presence.ts";
+import { LIVE_FOR_MS, type LiveStatus } from "./live_status.ts";
+import type { Watchers, WatchEvent } from "./watchers.ts";
+
+export interface MachineServiceOptions {
+  readonly callers: Callers;
+  readonly keys: ApiKeys;
+  readonly revisions: Revisions;
+  readonly presence: Presence;
+  readonly watchers: Watchers;
+  readonly live: LiveStatus;
+  readonly clock: Clock;
+}
+
+export const KEEPALIVE_MS = 10_000;
+
+/** `machine.cloud.v1.MachineService`: what a machine's server asks beyond the public API. */
+export function machineService(
+  options: MachineServiceOptions,
+): ServiceImpl<typeof MachineService> {
+  const { callers, keys, presence, watchers, live, clock } = options;
+  return {
+    async *watch({ partId }, context) {
+      const part = await (await callers.scope(context)).part(partId, "report");
+      const mailbox = watchers.follow({ id: part.id, orgId: part.org_id });
+      const gone = presence.opened(part.id);
+      try {
+        mailbox.put("config");
+        if (live.isLookedAt(part.id)) mailbox.put("live");
+        while (!context.signal.aborted && !mailbox.closed) {
+          const events = new Set(await mailbox.take(clock, KEEPALIVE_MS, context.signal));
+          // The stream ends when the credentials behind it were taken back.
+          const current = await (await callers.scope(context)).part(partId, "report");
+          if (events.size === 0) yield message("keepalive");
+          for (const event of events) {
+            if (event !== "config") yield message(event);
+            else yield configChanged((await options.revisions.current(current)).revision);
+          }
+        }
+      } finally {
+        gone();
+        mailbox.close();
+      }
+      throw new ConnectError("the cloud is shutting down; connect again", Code.Unavailable);
+    },
+
+    async listAccessKeys({ partId }, context) {
+      const part = await (await callers.scope(context)).part(partId, "report");
+      const opening = await keys.opening(partPlace(part));
+      return { keys: opening.map(({ id, hash }) => ({ id, hash })) };
+    },
+
+    async reportStatus(request, context) {
+      const part = await (await callers.scope(context)).part(request.partId, "report");
+      presence.seen(part.id);
+      live.report(request);
+      return {};
+    },
+  };
+}
+
+function configChanged(revision: string): WatchResponse {
+  return create(WatchResponseSchema, { event: { case: "configChanged", value: { revision } } });
+}
+
+function message(event: Exclude<WatchEvent, "config"> | "keepalive"): WatchResponse {
+  switch (event) {
+    case "keepalive":
+      return create(WatchResponseSchema, { event: { case: "keepalive", value: {} } });
+    case "access":
+      return create(WatchResponseSchema, { event: { case: "accessChanged", value: {} } });
+    case "restart":
+      return create(WatchResponseSchema, { event: { case: "restartRequested", value: {} } });
+    case "live": {
+      const duration = durationFromMs(LIVE_FOR_MS);
+      return create(WatchResponseSchema, { event: { case: "liveRequested", value: { duration } } });
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import { AttemptLimiter } from "../../shared/auth/attempt_limiter.ts";
+import { isOpenToAll, requireAuthentication } from "../../shared/auth/require_auth.ts";
+import { buildInfo } from "../../shared/build_info/build_info.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import { RpcServer } from "../../shared/rpc/server.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { type DataFolder, openDataFolder } from "../database/data_folder.ts";
+import { writeSetting } from "../database/settings.ts";
+import { createRoutes } from "../http/routes.ts";
+import { loadStaticFiles } from "../http/static_files.ts";
+import type { Random } from "../keys/random.ts";
+import { keepLogsForRetention } from "../logs/log_retention.ts";
+import { LogStore } from "../logs/log_store.ts";
+import { type ListenAddress, urlOf } from "./addresses.ts";
+import { logCalls } from "./call_log.ts";
+import { createServices, type Services } from "./services.ts";
+
+export interface CloudOptions {
+  readonly dataDir: string;
+  readonly listen: ListenAddress;
+  /** Domain of the machines' host names. */
+  readonly domain: string;
+  /** Where the cloud is reached; left out: where it listens. */
+  readonly publicUrl?: string | undefined;
+  /** PEM texts. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Name of this host, for the URL of a cloud that listens everywhere. */
+  readonly hostname: string;
+}
+
+/** What a cloud needs from outside. */
+export interface CloudDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** A running machine-cloud. */
+export interface Cloud {
+  /** Where it is reached. */
+  readonly url: string;
+  /** Where it listens. */
+  readonly address: ListenAddress;
+  /** Ends streams, lets running calls finish for `graceMs`, writes what is pending and closes. */
+  close(options: { graceMs: number }): Promise<void>;
+}
+
+/**
+ * Opens the data folder and serves.
+ *
+ * @throws {FileError}, {StoreError}, {KeyFileError} or {PortInUseError}, each with one line for
+ * the operator; nothing is left open then.
+ */
+export async function startCloud(options: CloudOptions, deps: CloudDeps): Promise<Cloud> {
+  const folder = await openDataFolder(options.dataDir, deps.random);
+  try {
+    const logs = LogStore.open(options.dataDir, deps.clock);
+    try {
+      return await serve(options, deps, folder, logs);
+    } catch (error) {
+      logs.close();
+      throw error;
+    }
+  } catch (error) {
+    folder.database.close();
+    throw error;
+  }
+}
+
+async function serve(
+  options: CloudOptions,
+  deps: CloudDeps,
+  folder: DataFolder,
+  logs: LogStore,
+): Promise<Cloud> {
+  const { clock, random, log } = deps;
+  const { queries } = folder.database;
+  const limiter = new AttemptLimiter(() => clock.monotonicMs());
+  const publicUrl = (): string => url;
+  let url = options.publicUrl ?? "";
+  const services = await createServices({
+    folder,
+    logs,
+    clock,
+    random,
+    log,
+    domain: options.domain,
+    publicUrl,
+    limiter,
+  });
+  await services.presence.load();
+  await services.changes.start();
+  const server = await startServer(options, deps, services, limiter).catch(async (error) => {
+    await services.changes.close();
+    throw error;
+  });
+  const address = server.address;
+  url ||= urlOf(
+    { hostname: options.listen.hostname, port: address.port },
+    options.tls !== undefined,
+    options.hostname,
+  );
+  await writeSetting(queries, "public_url", url);
+  await writeSetting(queries, "domain", options.domain);
+
+  const stopping = new AbortController();
+  const background = [
+    services.presence.run(stopping.signal),
+    keepLogsForRetention(logs, clock, log.child("logs"), stopping.signal),
+  ];
+  const close = async ({ graceMs }: { graceMs: number }) => {
+    services.watchers.close();
+    await server.close({ graceMs });
+    stopping.abort();
+    await Promise.all(background);
+    await services.changes.close();
+    services.callers.close();
+    logs.close();
+    folder.database.close();
+  };
+  return { url, address, close };
+}
+
+async function startServer(
+  options: CloudOptions,
+  { log }: CloudDeps,
+  services: Services,
+  limiter: AttemptLimiter,
+): Promise<RpcServer> {
+  const http = createRoutes({
+    files: await loadStaticFiles(buildInfo.assetsDir("../web", import.meta.url)),
+    credentials: services.credentials,
+    limiter,
+    log: log.child("http"),
+  });
+  return await RpcServer.start({
+    router: services.router,
+    listen: options.listen,
+    tls: options.tls,
+    interceptors: [
+      logCalls(log.child("calls")),
+      requireAuthentication({ verify: services.verifyToken, exempt: needsNoToken }),
+    ],
+    http,
+    report: (error, path, id) =>
+      log.error("a call failed unexpectedly", { id, path, error: describe(error) }),
+    onRefused: (address, reason) => log.warn("refused a connection", { address, reason }),
+  });
+}
+
+/** What the services are is no secret; tools ask before they have a token. */
+function needsNoToken(path: string): boolean {
+  return isOpenToAll(path) || path.startsWith("/grpc.reflection.");
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.stack ?? error.message : String(error);
+}

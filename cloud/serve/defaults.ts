@@ -1,0 +1,4 @@
+/** Where `machine-cloud serve` listens unless told otherwise. */
+export const DEFAULT_ADDRESS = "127.0.0.1:8080";
+/** Domain of the machines' host names unless told otherwise. */
+export const DEFAULT_DOMAIN = "machine.internal";

@@ -1,0 +1,129 @@
+import { hostname } from "node:os";
+import { toFileError } from "../../shared/files/fs_error.ts";
+import type { FlagTable, FlagValues } from "../../shared/flags/flags.ts";
+import { UsageError } from "../../shared/flags/flags.ts";
+import { isLoopback, parseListenAddress, parsePublicUrl } from "./addresses.ts";
+import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
+import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "./defaults.ts";
+
+export const serveFlags = {
+  "listen": {
+    type: "string",
+    default: DEFAULT_ADDRESS,
+    placeholder: "HOST:PORT",
+    doc: "Address to listen on; `:8080` is every address of this host, port 0 a free one.",
+  },
+  "data": {
+    type: "string",
+    placeholder: "DIR",
+    env: "MACHINE_CLOUD_DATA",
+    doc: "Data folder; made when it is not there. Default: .machine/cloud in the home folder.",
+  },
+  "database": {
+    type: "string",
+    placeholder: "URL",
+    doc: "postgres://… instead of SQLite in the data folder; not available in this version.",
+  },
+  "public-url": {
+    type: "string",
+    placeholder: "URL",
+    doc: "Where machines and people reach this cloud. Default: where it listens.",
+  },
+  "domain": {
+    type: "string",
+    default: DEFAULT_DOMAIN,
+    placeholder: "NAME",
+    doc: "Domain of the machines' host names.",
+  },
+  "tls-cert": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Certificate with its chain, PEM. Default: no TLS.",
+  },
+  "tls-key": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Private key of the certificate, PEM.",
+  },
+  "smtp-url": {
+    type: "string",
+    placeholder: "URL",
+    doc: "Mail server for notifications; not used in this version.",
+  },
+  "debug": { type: "boolean", doc: "Log everything." },
+} as const satisfies FlagTable;
+
+export type ServeFlags = FlagValues<typeof serveFlags>;
+
+/** How long running calls may take when the cloud is told to end. */
+const GRACE_MS = 5_000;
+
+/** What the command line asks for. Reads the certificate; changes nothing. */
+export async function readServeOptions(flags: ServeFlags, home: string): Promise<CloudOptions> {
+  if (flags.database !== undefined) {
+    throw new UsageError(
+      "--database: another database is not available in this version, everything is kept in " +
+        "SQLite in the folder of --data; leave --database out",
+    );
+  }
+  if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(flags.domain)) {
+    throw new UsageError(`--domain: ${JSON.stringify(flags.domain)} is no domain name`);
+  }
+  const publicUrl = flags["public-url"];
+  return {
+    listen: parseListenAddress(flags.listen),
+    publicUrl: publicUrl === undefined ? undefined : parsePublicUrl(publicUrl),
+    dataDir: flags.data ?? `${home}/.machine/cloud`,
+    domain: flags.domain,
+    tls: await readCertificate(flags["tls-cert"], flags["tls-key"]),
+    hostname: hostname(),
+  };
+}
+
+/** Serves until the signal aborts. */
+export async function runServe(
+  flags: ServeFlags,
+  options: CloudOptions,
+  deps: CloudDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { log } = deps;
+  if (flags["smtp-url"] !== undefined) {
+    log.warn("--smtp-url is not used in this version: no mail is sent");
+  }
+  const cloud = await startCloud(options, deps);
+  if (!options.tls && !isLoopback(options.listen)) {
+    log.warn("listening without TLS beyond this host: keys travel in clear", {
+      listen: flags.listen,
+    });
+  }
+  log.info("serving", { url: cloud.url, data: options.dataDir });
+  if (!signal.aborted) {
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  }
+  log.info("stopping");
+  await cloud.close({ graceMs: GRACE_MS });
+  log.info("stopped");
+}
+
+async function readCertificate(certFile: string | undefined, keyFile: string | undefined) {
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile === undefined || keyFile === undefined) {
+    throw new UsageError("--tls-cert and --tls-key go together; give both or none");
+  }
+  return {
+    cert: await readPem("--tls-cert", certFile),
+    key: await readPem("--tls-key", keyFile),
+  };
+}
+
+async function readPem(flag: string, path: string): Promise<string> {
+  let text: string;
+  try {
+    text = await Deno.readTextFile(path);
+  } catch (error) {
+    throw toFileError(error, `read the file of ${flag}`, path);
+  }
+  if (text.includes("-----BEGIN ")) return text;
+  throw new UsageError(`${flag}: ${path} is no PEM file`);
+}

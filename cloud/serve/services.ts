@@ -1,0 +1,131 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { createAuthService } from "../../shared/auth/auth_service.ts";
+import type { AttemptLimiter } from "../../shared/auth/attempt_limiter.ts";
+import { TokenIssuer } from "../../shared/auth/token_issuer.ts";
+import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
+import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import { ConsoleService, MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import { RpcRouter } from "../../shared/rpc/router.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { ApiKeys } from "../access/api_keys.ts";
+import { Callers } from "../access/callers.ts";
+import { keyMethods } from "../access/key_methods.ts";
+import { SharedSecrets } from "../access/secrets.ts";
+import { CredentialVerifiers } from "../access/verifiers.ts";
+import { agentService } from "../agents/agent_service.ts";
+import { withCallFailures } from "../database/call_failures.ts";
+import { ChangeFeed } from "../database/change_feed.ts";
+import type { DataFolder } from "../database/data_folder.ts";
+import type { Random } from "../keys/random.ts";
+import { LogIntake } from "../logs/log_intake.ts";
+import { logMethods } from "../logs/log_methods.ts";
+import type { LogStore } from "../logs/log_store.ts";
+import { LogTail } from "../logs/log_tail.ts";
+import { MachineConfigs } from "../machines/machine_configs.ts";
+import { machineMethods } from "../machines/machine_methods.ts";
+import { partCredentials } from "../machines/part_credentials.ts";
+import { Restarts } from "../machines/restarts.ts";
+import { Revisions } from "../machines/revisions.ts";
+import { robotService } from "../machines/robot_service.ts";
+import { organizationMethods } from "../organizations/organization_methods.ts";
+import { Presence } from "../presence/presence.ts";
+import { consoleService } from "../push/console_service.ts";
+import { LiveStatus } from "../push/live_status.ts";
+import { machineService } from "../push/machine_service.ts";
+import { Watchers } from "../push/watchers.ts";
+
+export interface ServicesOptions {
+  readonly folder: DataFolder;
+  readonly logs: LogStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly domain: string;
+  /** Known when the cloud listens, which is before anybody calls. */
+  readonly publicUrl: () => string;
+  readonly limiter: AttemptLimiter;
+}
+
+/** The capabilities of the cloud, put together over one data folder. */
+export type Services = Awaited<ReturnType<typeof createServices>>;
+
+export async function createServices(options: ServicesOptions) {
+  const { clock, random, log, domain, publicUrl, logs, limiter } = options;
+  const { database, keys } = options.folder;
+  const { queries } = database;
+
+  const changes = new ChangeFeed(database, clock, log.child("changes"));
+  const callers = new Callers(queries, changes);
+  const secrets = new SharedSecrets(queries, keys.secrets);
+  const apiKeys = new ApiKeys(queries, changes, clock, random);
+  const verifiers = new CredentialVerifiers(queries, secrets, domain, random);
+  const issuer = await TokenIssuer.create({
+    privateKeyPkcs8Pem: keys.tokenKeyPem,
+    issuer: "machine-cloud",
+    audience: ["machine-cloud"],
+  });
+  const presence = new Presence(queries, clock, log.child("presence"));
+  const revisions = new Revisions(queries, changes, clock);
+  const restarts = new Restarts(queries, changes, clock);
+  const watchers = new Watchers(changes);
+  const live = new LiveStatus(watchers, clock);
+  const tail = new LogTail();
+  const intake = new LogIntake(logs, tail, clock);
+  const configs = new MachineConfigs({ revisions, secrets, domain, publicUrl });
+
+  const app: Partial<ServiceImpl<typeof AppService>> = {
+    ...organizationMethods({ callers, secrets }),
+    ...machineMethods({
+      callers,
+      queries,
+      secrets,
+      revisions,
+      restarts,
+      presence,
+      clock,
+      domain,
+    }),
+    ...keyMethods({ callers, keys: apiKeys }),
+    ...logMethods({ callers, store: logs, tail, clock }),
+  };
+  const machine = machineService({
+    callers,
+    keys: apiKeys,
+    revisions,
+    presence,
+    watchers,
+    live,
+    clock,
+  });
+  const router = new RpcRouter()
+    .service(AuthService, createAuthService({ issuer, verifiers: verifiers.byType, limiter }))
+    .service(AppService, withCallFailures(app))
+    .service(
+      RobotService,
+      withCallFailures(robotService({ callers, configs, restarts, presence, intake })),
+    )
+    .service(
+      AgentDeviceService,
+      withCallFailures(agentService({ callers, revisions, presence })),
+    )
+    .service(MachineService, withCallFailures(machine))
+    .service(ConsoleService, withCallFailures(consoleService({ callers, presence, live })));
+
+  return {
+    router,
+    changes,
+    callers,
+    presence,
+    watchers,
+    /** Whose token it is, if the credentials behind it still count. */
+    verifyToken: async (token: string) => {
+      const identity = await issuer.verify(token);
+      await callers.of(identity);
+      return identity;
+    },
+    credentials: partCredentials({ queries, callers, verifiers, secrets, publicUrl }),
+  };
+}
