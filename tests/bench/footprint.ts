@@ -1,0 +1,48 @@
+import { Rig } from "../e2e/rig.ts";
+import { percentile, type Reporter } from "./report.ts";
+
+/** How long everything runs undisturbed before memory is read. */
+const SETTLE_MS = 45_000;
+const STARTS = 10;
+
+/** Resident memory of each process while nothing happens but the usual traffic among them. */
+export async function benchMemory(reporter: Reporter): Promise<void> {
+  reporter.note(`memory after ${SETTLE_MS / 1000} s of idling …`);
+  await using rig = await Rig.create();
+  const config = rig.defaultConfig();
+  await rig.bootstrap({
+    ...config,
+    components: [{ name: "host", api: "rdk:component:sensor", model: "rdk:builtin:host" }],
+  });
+  const cloud = await rig.startCloud();
+  const agent = await rig.startAgent();
+  const [server] = await rig.serversOf(agent);
+  if (server === undefined) throw new Error("no server runs below the agent");
+  await new Promise((done) => setTimeout(done, SETTLE_MS));
+  reporter.report("rss_idle_server", await residentMiB(server), "MiB");
+  reporter.report("rss_idle_agent", await residentMiB(agent.pid), "MiB");
+  reporter.report("rss_idle_cloud", await residentMiB(cloud.pid), "MiB");
+}
+
+/** From the start of the process to the ready line. */
+export async function benchColdStart(reporter: Reporter): Promise<void> {
+  reporter.note(`${STARTS} starts of the server …`);
+  await using rig = await Rig.create();
+  await rig.startCloud();
+  const samples: number[] = [];
+  for (let n = -1; n < STARTS; n++) {
+    const started = performance.now();
+    const server = await rig.startServer();
+    if (n >= 0) samples.push(performance.now() - started); // The first fills the caches.
+    await server.stop(5_000);
+  }
+  reporter.report("cold_start_server_p50", percentile(samples, 0.5), "ms");
+  reporter.report("cold_start_server_max", percentile(samples, 1), "ms");
+}
+
+async function residentMiB(pid: number): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`);
+  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
+  if (kib === undefined) throw new Error(`/proc/${pid}/status names no VmRSS`);
+  return Number(kib) / 1024;
+}

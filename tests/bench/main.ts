@@ -1,0 +1,42 @@
+import process from "node:process";
+import { benchColdStart, benchMemory } from "./footprint.ts";
+import { benchLogIngest } from "./log_ingest.ts";
+import { Reporter } from "./report.ts";
+import { benchPolledSave, benchSaveToVisible } from "./save_to_visible.ts";
+import { benchThroughput } from "./throughput.ts";
+
+const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> = {
+  save: benchSaveToVisible,
+  poll: benchPolledSave,
+  memory: benchMemory,
+  start: benchColdStart,
+  throughput: benchThroughput,
+  logs: benchLogIngest,
+};
+
+const HELP = `make bench [ARGS="NAME…"]
+
+Measures cloud, agent and server as processes on this computer and prints one JSON object for each
+figure. Without names all are measured: ${Object.keys(BENCHES).join(", ")}.
+
+  MACHINE_TEST_BINARIES   folder with compiled programs to measure in place of bin/
+`;
+
+async function main(names: string[]): Promise<number> {
+  if (names.includes("--help") || names.includes("-h")) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const unknown = names.find((name) => BENCHES[name] === undefined);
+  if (unknown !== undefined) {
+    process.stderr.write(`make bench: there is no "${unknown}"\n\n${HELP}`);
+    return 2;
+  }
+  const reporter = await Reporter.create();
+  for (const [name, bench] of Object.entries(BENCHES)) {
+    if (names.length === 0 || names.includes(name)) await bench(reporter);
+  }
+  return 0;
+}
+
+process.exit(await main(Deno.args));

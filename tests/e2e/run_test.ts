@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ensurePythonSdk } from "../compat/python_sdk.ts";
+import { descendants } from "../../tools/run/process_tree.ts";
+import { Program } from "../../tools/run/program.ts";
+import { eventually, freePort } from "./rig.ts";
+
+const MAIN = fileURLToPath(new URL("../../tools/run/main.ts", import.meta.url));
+const START_MS = 60_000;
+
+Deno.test("make run prints lines that work: Python changes a reading, curl shows it, Ctrl-C ends all", async () => {
+  const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
+  const port = await freePortPair();
+  const run = start([], port, dir);
+  try {
+    await run.waitForLine(/^Ctrl-C ends everything/, START_MS);
+    const guide = run.lines.join("\n");
+    const { pythonLines, curlLines } = readGuide(guide);
+    assert.equal(pythonLines.length, 3, guide);
+    assert.equal(curlLines.length, 2, guide);
+
+    const host = await runLines("sh", ["-s"], curlLines);
+    assert.match(host, /cpu/i);
+    await runLines(await ensurePythonSdk(), ["-m", "asyncio"], pythonLines);
+    const read = curlLines.map((line) => line.replace('"host"', '"greenhouse"'));
+    await eventually("curl shows the reading that Python set", async () => {
+      return (await runLines("sh", ["-s"], read)).includes("24.5");
+    });
+
+    const check = start(["--check"], await freePortPair(), join(dir, "second"));
+    const { code } = await check.exited;
+    assert.equal(code, 0, check.tail());
+    const reading: unknown = JSON.parse(check.lines.at(-1) ?? "");
+    assert.ok(typeof reading === "object" && reading !== null && Object.keys(reading).length >= 5);
+
+    const started = await descendants(run.pid);
+    assert.ok(started.length >= 3, "cloud, agent and server run below make run");
+    run.signal("SIGINT");
+    assert.equal((await run.exited).code, 0, run.tail());
+    for (const pid of started) assert.ok(!isAlive(pid), `process ${pid} still runs`);
+
+    const again = start(["--check"], port, dir);
+    assert.equal((await again.exited).code, 0, again.tail());
+  } finally {
+    await run.stop(5_000);
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
+Deno.test("make run ends with one line that names the port when it is taken", async () => {
+  const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
+  const port = await freePortPair();
+  const holder = createServer();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  holder.listen({ host: "127.0.0.1", port: port + 1 }, () => resolve());
+  await promise;
+  try {
+    const run = start([], port, dir);
+    assert.equal((await run.exited).code, 1);
+    assert.equal(run.lines.length, 1, run.tail());
+    assert.match(run.lines[0] ?? "", new RegExp(`Port ${port + 1}.*in use.*PORT=`));
+  } finally {
+    holder.close();
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
+Deno.test("make run says what ended, with its last lines, when the cloud dies", async () => {
+  const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
+  const run = start([], await freePortPair(), dir);
+  try {
+    await run.waitForLine(/^Ctrl-C ends everything/, START_MS);
+    for (const pid of await descendants(run.pid)) {
+      const command = await Deno.readTextFile(`/proc/${pid}/cmdline`);
+      if (/machine-cloud|cloud\/main\.ts/.test(command)) Deno.kill(pid, "SIGKILL");
+    }
+    assert.equal((await run.exited).code, 1);
+    assert.match(run.lines.join("\n"), /machine-cloud ended \(signal SIGKILL\)/);
+  } finally {
+    await run.stop(5_000);
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
+function start(args: string[], port: number, dir: string): Program {
+  return Program.start({
+    name: "make run",
+    command: Deno.execPath(),
+    args: ["run", "-A", "--no-check", MAIN, ...args],
+    env: { PORT: String(port), MACHINE_DEV_DIR: dir },
+  });
+}
+
+/** The lines that the guide offers to copy: indented by six spaces, below points 2 and 3. */
+function readGuide(guide: string): { pythonLines: string[]; curlLines: string[] } {
+  const [, python = "", curl = ""] = guide.split(/^[23]\. /m);
+  const offered = (text: string) =>
+    text.split("\n").filter((line) => line.startsWith("      ")).map((line) => line.trim());
+  return { pythonLines: offered(python), curlLines: offered(curl) };
+}
+
+/** Gives lines to an interpreter as if somebody pasted them. */
+async function runLines(command: string, args: string[], lines: string[]): Promise<string> {
+  const child = new Deno.Command(command, {
+    args,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+    signal: AbortSignal.timeout(30_000),
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(lines.join("\n") + "\n"));
+  await writer.close();
+  const { code, stdout, stderr } = await child.output();
+  const [out, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assert.equal(code, 0, errors);
+  assert.ok(!errors?.includes("Traceback"), errors);
+  return out ?? "";
+}
+
+async function freePortPair(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (port < 65_000 && await isFree(port + 1)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const server = createServer();
+  server.once("error", () => resolve(false));
+  server.listen({ host: "127.0.0.1", port }, () => server.close(() => resolve(true)));
+  return promise;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return !Deno.readTextFileSync(`/proc/${pid}/stat`).includes(") Z ");
+  } catch {
+    return false;
+  }
+}
