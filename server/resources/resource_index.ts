@@ -2,7 +2,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { fullName } from "./name.ts";
 import type { ResourceNode } from "./node.ts";
-import type { Resource } from "./resource.ts";
 
 /** Looks resources up by API and short name; on the path of every call, so it allocates nothing. */
 export class ResourceIndex {
@@ -20,6 +19,12 @@ export class ResourceIndex {
   delete(key: string): void {
     const slash = key.indexOf("/");
     this.#apis.get(key.slice(0, slash))?.delete(key.slice(slash + 1));
+  }
+
+  /** The resource of that full name, ready or not; undefined when there is none. */
+  peek(key: string): ResourceNode | undefined {
+    const slash = key.indexOf("/");
+    return this.#apis.get(key.slice(0, slash))?.get(key.slice(slash + 1));
   }
 
   /**
@@ -52,23 +57,5 @@ export class ResourceIndex {
 
   release(node: ResourceNode): void {
     node.inFlight--;
-  }
-
-  /**
-   * Calls `use` with the resource, counted as one call.
-   *
-   * @throws what {@link acquire} throws.
-   */
-  async with<T>(
-    api: string,
-    name: string,
-    use: (resource: Resource) => T | Promise<T>,
-  ): Promise<T> {
-    const node = this.acquire(api, name);
-    try {
-      return await use(node.instance!);
-    } finally {
-      node.inFlight--;
-    }
   }
 }

@@ -44,12 +44,12 @@ export class MachineState {
     return this.#cloud;
   }
 
-  /** A configuration has been applied. */
-  applied(revision: string): void {
+  /** A configuration has been applied; `problem` says what of it could not be. */
+  applied(revision: string, problem = ""): void {
     this.#phase = "running";
     this.#revision = revision;
     this.#appliedAt = this.clock.now();
-    this.#configError = "";
+    this.#configError = problem;
     this.onChange();
   }
 

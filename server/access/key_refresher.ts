@@ -1,0 +1,89 @@
+/** Keeps the list of the cloud's API keys fresh. */
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import type { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { toError } from "../resources/errors.ts";
+import type { KeyStore } from "./key_store.ts";
+
+/** Time between two requests without a push. Milliseconds. */
+const REFRESH_MS = 60_000;
+const READ_TIMEOUT_MS = 10_000;
+
+export interface KeyRefresherOptions {
+  client: Pick<Client<typeof MachineService>, "listAccessKeys">;
+  partId: string;
+  store: KeyStore;
+  clock: Clock;
+  log: Logger;
+  /** Called when the list differs from the one before. */
+  onChange: (keys: ReadonlyMap<string, string>) => void;
+}
+
+export class KeyRefresher {
+  #keys: ReadonlyMap<string, string>;
+  #wake = Promise.withResolvers<void>();
+  #unsupported = false;
+
+  constructor(private readonly options: KeyRefresherOptions) {
+    this.#keys = options.store.load();
+  }
+
+  /** id → salted hash */
+  get keys(): ReadonlyMap<string, string> {
+    return this.#keys;
+  }
+
+  /** Asks now instead of at the next turn. */
+  refresh(): void {
+    this.#wake.resolve();
+  }
+
+  /** Asks once; failures are logged, the keys of before stay. */
+  async ask(timeoutMs = READ_TIMEOUT_MS): Promise<void> {
+    const { client, partId, log } = this.options;
+    try {
+      const { keys } = await client.listAccessKeys({ partId }, { timeoutMs });
+      this.#take(new Map(keys.map(({ id, hash }) => [id, hash])));
+    } catch (error) {
+      if (error instanceof ConnectError && error.code === Code.Unimplemented) {
+        this.#unsupported = true;
+        return;
+      }
+      log.debug(`the access keys could not be asked for: ${toError(error).message}`);
+    }
+  }
+
+  /** Asks until the signal aborts, or the cloud says that it has no such list. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#unsupported) {
+      const waiting = new AbortController();
+      const sleep = this.options.clock.sleep(
+        REFRESH_MS,
+        AbortSignal.any([signal, waiting.signal]),
+      );
+      await Promise.race([sleep.catch(() => {}), this.#wake.promise]);
+      waiting.abort();
+      if (signal.aborted) return;
+      this.#wake = Promise.withResolvers();
+      await this.ask();
+    }
+  }
+
+  #take(keys: ReadonlyMap<string, string>): void {
+    if (sameKeys(keys, this.#keys)) return;
+    this.#keys = keys;
+    try {
+      this.options.store.replace(keys);
+    } catch (error) {
+      this.options.log.error(
+        `the access keys cannot be kept for the time without a cloud: ${toError(error).message}`,
+      );
+    }
+    this.options.onChange(keys);
+  }
+}
+
+function sameKeys(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  return a.size === b.size && [...a].every(([id, hash]) => b.get(id) === hash);
+}

@@ -1,0 +1,55 @@
+/** A configuration on its way to be applied. */
+import type { CheckedConfig } from "../../shared/config/check.ts";
+import type { ConfigProblem } from "../../shared/config/problem.ts";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { canonicalJson, type ResourceSpec } from "../resources/target.ts";
+import { type ReadVariable, resolvePlaceholders } from "./placeholders.ts";
+
+export interface Candidate extends CheckedConfig {
+  /** Where it comes from, for the log. */
+  readonly origin: "cloud" | "cache" | "file";
+  /** Equal for configurations that are applied the same way. */
+  readonly fingerprint: string;
+}
+
+/** Makes a candidate of a checked configuration. */
+export function candidateOf(checked: CheckedConfig, origin: Candidate["origin"]): Candidate {
+  const fingerprint = canonicalJson([checked.config, checked.problems]);
+  return { ...checked, origin, fingerprint };
+}
+
+/** The problems for which a configuration is not put in place of one that runs. */
+export function refusing(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  return problems.filter(({ fatal, path }) =>
+    fatal || path === "" || /^(components|services)(\[|$)/.test(path)
+  );
+}
+
+/** `components[0].name: the name is missing; found nothing, allowed: …` */
+export function problemText({ path, message, found, allowed }: ConfigProblem): string {
+  const where = path === "" ? "" : `${path}: `;
+  const what = found === "" ? "" : `; found ${found}`;
+  return `${where}${message}${what}${allowed === "" ? "" : `, allowed: ${allowed}`}`;
+}
+
+/** All components and services as the resource graph takes them. */
+export function resourceSpecs(
+  { config }: Candidate,
+  read: ReadVariable,
+  warn: (message: string) => void,
+): ResourceSpec[] {
+  return [...config.components, ...config.services].map((entry) => {
+    const written = (entry.attributes ?? {}) as JsonObject;
+    const { attributes, missing } = resolvePlaceholders(written, read);
+    for (const name of missing) {
+      warn(`${entry.api}/${entry.name}: the variable ${name} is not set; its placeholder stays`);
+    }
+    return {
+      name: entry.name,
+      api: entry.api,
+      model: entry.model,
+      attributes,
+      dependsOn: entry.depends_on ?? [],
+    };
+  });
+}

@@ -1,0 +1,118 @@
+/** The configuration as the cloud has it: asked for at once when it changed, and regularly anyway. */
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import { checkMachineConfig } from "../../shared/config/check.ts";
+import { fromRobotConfig } from "../../shared/config/from_robot_config.ts";
+import type { AgentInfo, RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { toError } from "../resources/errors.ts";
+import { type Candidate, candidateOf } from "./candidate.ts";
+
+/** Default of `cloud.refresh_interval`. Milliseconds. */
+export const DEFAULT_REFRESH_MS = 10_000;
+/** Limit of one request. Milliseconds. */
+export const READ_TIMEOUT_MS = 15_000;
+
+export interface CloudSourceOptions {
+  client: Pick<Client<typeof RobotService>, "config">;
+  partId: string;
+  agentInfo: () => AgentInfo;
+  clock: Clock;
+  log: Logger;
+  /** Time between two requests without a push. Milliseconds. */
+  refreshMs?: number;
+  readTimeoutMs?: number;
+  /** Takes what the cloud answers; resolves when it has been decided on. */
+  offer: (candidate: Candidate) => Promise<void>;
+  /** The cloud answered, but not with a configuration. */
+  refuse: (reason: string) => void;
+}
+
+export class CloudSource {
+  #wake = Promise.withResolvers<void>();
+  #online: boolean | undefined;
+
+  constructor(private readonly options: CloudSourceOptions) {}
+
+  /**
+   * Asks once.
+   *
+   * @throws {ConnectError} when the cloud cannot be reached or does not answer in time.
+   */
+  async fetch(timeoutMs = this.options.readTimeoutMs ?? READ_TIMEOUT_MS): Promise<Candidate> {
+    const { client, partId } = this.options;
+    const request = { id: partId, agentInfo: this.options.agentInfo() };
+    const { config } = await client.config(request, { timeoutMs });
+    if (!config) throw new ConnectError("the answer holds no configuration", Code.InvalidArgument);
+    return candidateOf(checkMachineConfig(fromRobotConfig(config), { source: "cloud" }), "cloud");
+  }
+
+  /** Asks now instead of at the next turn. */
+  refresh(): void {
+    this.#wake.resolve();
+  }
+
+  /** Asks until the signal aborts; the first time after `refreshMs` or a {@link refresh}. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, refreshMs = DEFAULT_REFRESH_MS } = this.options;
+    while (!signal.aborted) {
+      const waiting = new AbortController();
+      const sleep = clock.sleep(refreshMs, AbortSignal.any([signal, waiting.signal]));
+      await Promise.race([sleep.catch(() => {}), this.#wake.promise]);
+      waiting.abort();
+      if (signal.aborted) return;
+      // A push that comes while the answer is on its way leads to one more turn.
+      this.#wake = Promise.withResolvers();
+      await this.#turn();
+    }
+  }
+
+  async #turn(): Promise<void> {
+    try {
+      const candidate = await this.fetch();
+      this.reached();
+      await this.options.offer(candidate);
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** Notes that the cloud answered; says so in the log when it had been away. */
+  reached(): void {
+    if (this.#online === false) this.options.log.info("the cloud answers again");
+    this.#online = true;
+  }
+
+  /** Notes a failed request; the log tells the first of a row. */
+  failed(error: unknown): void {
+    const { log, refuse } = this.options;
+    const { message } = toError(error);
+    if (isMalformed(error)) {
+      refuse(`the cloud's answer is not a configuration: ${message}`);
+      return;
+    }
+    if (this.#online === false) {
+      log.debug(`the cloud still cannot be asked for the configuration: ${message}`);
+      return;
+    }
+    this.#online = false;
+    if (error instanceof ConnectError && error.code === Code.Unauthenticated) {
+      log.error(
+        `the cloud refuses the credentials of this machine: ${message}. ` +
+          "Download the credentials file again; the machine runs on with what it has",
+      );
+    } else {
+      log.warn(
+        `the cloud cannot be asked for the configuration: ${message}. ` +
+          "The machine runs on with what it has and tries again",
+      );
+    }
+  }
+}
+
+/** Codes that say the configuration itself is broken, not the way to it. */
+function isMalformed(error: unknown): boolean {
+  if (!(error instanceof ConnectError)) return true;
+  return error.code === Code.Unknown || error.code === Code.InvalidArgument ||
+    error.code === Code.FailedPrecondition;
+}

@@ -1,0 +1,92 @@
+/** The command line of machine-server. */
+import {
+  type FlagSpec,
+  type FlagValues,
+  parseFlags,
+  type ReadEnv,
+} from "../../shared/flags/flags.ts";
+
+/** Options whose subject is not part of this release; given explicitly, the log says so. */
+const LATER = {
+  cpuprofile: "CPU profiles are not written yet",
+  "disable-mdns": "this server does not announce itself by multicast DNS yet",
+  ftdc: "full-time data capture is not written yet",
+  "output-telemetry": "metrics and spans are not printed yet",
+  shareddir: "this server has no static web assets",
+  webprofile: "the profiler is not part of the HTTP server yet",
+  webrtc: "WebRTC is not served yet; connections are direct",
+} as const;
+
+const flags = {
+  "allow-insecure-creds": {
+    type: "boolean",
+    doc: "Allow credentials over plaintext connections.",
+  },
+  config: {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Configuration file: cloud credentials or a full configuration.",
+  },
+  cpuprofile: { type: "string", placeholder: "FILE", doc: "Write a CPU profile to this file." },
+  debug: { type: "boolean", doc: "Log everything, whatever the configuration says." },
+  "disable-mdns": { type: "boolean", doc: "Disable discovery through multicast DNS." },
+  "dump-resources": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Write all resource registrations as JSON to this file and end.",
+  },
+  ftdc: { type: "boolean", default: true, doc: "Full-time data capture for diagnostics." },
+  "log-file": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Write logs to this file, rotated, instead of standard output.",
+  },
+  "network-check": { type: "boolean", doc: "Only check the network, print the findings and end." },
+  "no-tls": { type: "boolean", doc: "Serve without TLS even if certificates are there." },
+  "output-telemetry": { type: "boolean", doc: "Print metrics and spans." },
+  "reveal-sensitive-config-diffs": {
+    type: "boolean",
+    doc: "Log what changed in the configuration, with attributes and environment in clear.",
+  },
+  shareddir: { type: "string", placeholder: "FOLDER", doc: "Location of static web assets." },
+  "untrusted-env": {
+    type: "boolean",
+    doc: "Disable processes and shell in an untrusted environment.",
+  },
+  version: { type: "boolean", doc: "Print the version and end." },
+  webprofile: { type: "boolean", doc: "Include the profiler in the HTTP server." },
+  webrtc: {
+    type: "boolean",
+    default: true,
+    doc: "Force WebRTC connections instead of direct ones.",
+  },
+} as const;
+
+export const commandLine: FlagSpec<typeof flags> = {
+  program: "machine-server",
+  summary: "Runs one machine: its resources, their API, its connection to the cloud.",
+  dashes: "-",
+  flags,
+  footer: "State is kept in $MACHINE_HOME, by default ~/.machine.",
+};
+
+/** What the command line says. */
+export interface ServerOptions {
+  readonly values: FlagValues<typeof flags>;
+  readonly help: boolean;
+  /** One sentence for each given option that has no effect in this release. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Reads the command line.
+ *
+ * @throws {UsageError}
+ */
+export function parseOptions(argv: readonly string[], env?: ReadEnv): ServerOptions {
+  const parsed = parseFlags(argv, commandLine, env);
+  const notes = Object.entries(LATER)
+    .filter(([name]) => parsed.given.has(name as keyof typeof LATER))
+    .map(([name, note]) => `option -${name} has no effect: ${note}`);
+  return { values: parsed.values, help: parsed.help, notes };
+}
