@@ -1,0 +1,88 @@
+import { join } from "node:path";
+import { ADDON, addonFile, MODULE } from "../bundle/bundle.ts";
+import { copyTree } from "../bundle/files.ts";
+import type { Program } from "../programs.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Target } from "./targets.ts";
+
+export interface CompileOptions {
+  root: string;
+  /** Folder with the program's bundle. */
+  bundleDir: string;
+  runtime: Runtime;
+  v8Flags: readonly string[];
+}
+
+/** File name of a compiled program, for example `machine-server-linux-x64`. */
+export function binaryName(program: Program, target: Target): string {
+  return `${program.name}-${target.name}${target.extension}`;
+}
+
+/**
+ * Compiles a bundle into `dist/`. Only the bundle, its assets and the target's SQLite addon go in.
+ *
+ * @returns path of the binary.
+ * @throws Error with what `deno compile` said.
+ */
+export async function compile(
+  program: Program,
+  target: Target,
+  options: CompileOptions,
+): Promise<string> {
+  const { root, bundleDir, runtime, v8Flags } = options;
+  const dist = join(root, "dist");
+  await Deno.mkdir(dist, { recursive: true });
+  // On the same file system as dist/, so that the finished file is renamed into place.
+  const work = await Deno.makeTempDir({ dir: dist, prefix: ".building-" });
+  try {
+    const stage = join(work, "stage");
+    await Deno.mkdir(stage);
+    await Deno.copyFile(join(bundleDir, MODULE), join(stage, MODULE));
+    await Deno.copyFile(addonFile(root, target.addon), join(stage, ADDON));
+    for (const { as } of program.assets) await copyTree(join(bundleDir, as), join(stage, as));
+
+    const name = binaryName(program, target);
+    const built = join(work, name);
+    const output = await new Deno.Command(runtime.deno, {
+      cwd: stage,
+      args: compileArgs(program, target, built, v8Flags),
+      env: runtime.denort ? { DENORT_BIN: runtime.denort } : {},
+      stdin: "null",
+    }).output();
+    if (!output.success) {
+      const said = new TextDecoder().decode(output.stderr).trim();
+      throw new Error(`deno compile of ${name} failed:\n${said}`);
+    }
+    const binary = join(dist, name);
+    await Deno.rename(built, binary);
+    return binary;
+  } finally {
+    await Deno.remove(work, { recursive: true });
+  }
+}
+
+/** Arguments for `deno compile`, run in the folder that holds what goes in. */
+export function compileArgs(
+  program: Program,
+  target: Target,
+  output: string,
+  v8Flags: readonly string[],
+): string[] {
+  return [
+    "compile",
+    "--quiet",
+    "--allow-all",
+    "--no-config",
+    "--no-lock",
+    "--no-check",
+    // Its file has a known name in the shared temporary folder; whoever may write there could put
+    // code into it that we would run, as root in the agent's case. Costs 30 ms at the start.
+    "--no-code-cache",
+    ...(v8Flags.length > 0 ? [`--v8-flags=${v8Flags.join(",")}`] : []),
+    `--target=${target.triple}`,
+    `--include=${ADDON}`,
+    ...program.assets.map(({ as }) => `--include=${as}`),
+    `--output=${output}`,
+    MODULE,
+  ];
+}

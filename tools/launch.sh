@@ -1,0 +1,30 @@
+#!/bin/sh
+# launch.sh PROGRAM FOLDER ARGS…   runs a program from its bundle in .tools/bundle/, which is made
+# again first when a source is newer. Ends in exec: signals and exit codes are the program's own.
+set -eu
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
+program=$1
+folder=$2
+shift 2
+bundle="$root/.tools/bundle/$program"
+
+# Folders count too: their time changes when a file in them is removed.
+stale() {
+  [ ! -f "$bundle/stamp" ] ||
+    [ -n "$(cd "$root" && find "$folder" shared tools/bundle tools/programs.ts deno.json deno.lock \
+      ! -name '*_test.ts' -newer "$bundle/stamp" -print 2>&1 | head -n 1)" ]
+}
+
+if stale; then
+  "$root/tools/setup.sh" >&2
+  "$root/tools/deno.sh" run -A --quiet --config "$root/deno.json" \
+    "$root/tools/bundle/main.ts" "$program" >&2 || {
+    echo "$program: cannot be bundled from its sources, see above." >&2
+    exit 1
+  }
+fi
+
+flags=$(awk -v program="$program" '$1 == program { $1 = ""; gsub(/^ +/, ""); gsub(/ +/, ","); print }' \
+  "$root/tools/v8_flags.txt")
+exec "$root/tools/deno.sh" run -A --quiet --no-config --no-lock ${flags:+"--v8-flags=$flags"} \
+  "$bundle/main.mjs" "$@"

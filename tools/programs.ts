@@ -1,0 +1,53 @@
+import { join, resolve } from "node:path";
+
+/** Root of the checkout, absolute. */
+export const ROOT = resolve(import.meta.dirname ?? ".", "..");
+
+/** A folder of static files that goes beside the bundle. */
+export interface Assets {
+  /** Relative to the root of the checkout. */
+  readonly from: string;
+  /** Name beside the bundle: the last part of what the code gives `buildInfo.assetsDir`. */
+  readonly as: string;
+}
+
+/** One of the programs we ship. */
+export interface Program {
+  readonly name: string;
+  /** Module with the entry, relative to the root of the checkout. */
+  readonly entry: string;
+  readonly assets: readonly Assets[];
+}
+
+export const PROGRAMS: readonly Program[] = [
+  { name: "machine-server", entry: "server/main.ts", assets: [] },
+  { name: "machine-agent", entry: "agent/main.ts", assets: [] },
+  {
+    name: "machine-cloud",
+    entry: "cloud/main.ts",
+    assets: [{ from: "cloud/web", as: "web" }],
+  },
+];
+
+/** Finds a program by its name, with or without `machine-`. */
+export function programByName(name: string): Program {
+  const program = PROGRAMS.find((p) => p.name === name || p.name === `machine-${name}`);
+  if (program) return program;
+  throw new Error(
+    `there is no program "${name}"; allowed are ${PROGRAMS.map((p) => p.name).join(", ")}`,
+  );
+}
+
+/**
+ * The V8 flags a program runs with, from `tools/v8_flags.txt`, which `tools/launch.sh` reads too.
+ *
+ * @param text content of the file; read when not given.
+ */
+export function v8Flags(program: string, text = readFlags()): string[] {
+  const line = text.split("\n").find((l) => l.split(/\s+/)[0] === program);
+  return line?.split(/\s+/).slice(1).filter(Boolean) ?? [];
+}
+
+function readFlags(): string {
+  return Deno.readTextFileSync(join(ROOT, "tools", "v8_flags.txt"));
+}
