@@ -159,7 +159,16 @@ function toCaller(location: LogRecord["sourceLocation"] | Caller): Caller | unde
 }
 
 function deliver(line: LogLine, sinks: ReadonlySet<LogSink>): void {
-  for (const sink of sinks) sink(line);
+  const errors: unknown[] = [];
+  for (const sink of sinks) {
+    try {
+      sink(line);
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  // LogTape tells the other outputs.
+  if (errors.length > 0) throw errors[0];
 }
 
 function openFile(path: string): Sink {

@@ -20,20 +20,16 @@ export function fieldsToJson(fields: Fields): string {
 
 /** An error's message with those of its causes: `cannot connect (cause: timed out)`. */
 export function errorText(error: Error): string {
-  const seen = new Set<unknown>([error]);
-  let text = error.message || error.name;
-  let open = 0;
-  for (let cause = error.cause; cause !== undefined && !seen.has(cause);) {
-    seen.add(cause);
-    const message = cause instanceof Error ? cause.message || cause.name : safeString(cause);
+  const seen = new Set<unknown>();
+  const messages: string[] = [];
+  for (let link: unknown = error; link !== undefined && !seen.has(link);) {
+    seen.add(link);
+    const message = link instanceof Error ? link.message || link.name : safeString(link);
     // Wrappers often repeat the message of what they wrap.
-    if (!text.includes(message)) {
-      text += ` (cause: ${message}`;
-      open++;
-    }
-    cause = cause instanceof Error ? cause.cause : undefined;
+    if (!messages.some((earlier) => earlier.includes(message))) messages.push(message);
+    link = link instanceof Error ? link.cause : undefined;
   }
-  return text + ")".repeat(open);
+  return messages.join(" (cause: ") + ")".repeat(messages.length - 1);
 }
 
 /**

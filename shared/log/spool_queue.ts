@@ -29,8 +29,8 @@ export type NoticeReason = "full" | "refused" | "damaged";
 
 const NOTICE_TEXT: Readonly<Record<NoticeReason, string>> = {
   full: "dropped here: the log queue was full",
-  refused: "dropped here: the cloud refused them",
-  damaged: "dropped here: they could not be read from the log queue",
+  refused: "dropped here: refused by the cloud",
+  damaged: "dropped here: unreadable in the log queue",
 };
 
 interface Victim {

@@ -1,0 +1,168 @@
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { join } from "node:path";
+import { runFaultChild } from "../faults/fault_child.ts";
+import { FakeClock } from "../time/fake_clock.ts";
+import { configureLogging, getLogger, type LoggingOptions } from "./configure.ts";
+import { formatLine, type LogLine } from "./line.ts";
+import { memoryLogger } from "./memory_logger.ts";
+
+async function withLogging(
+  options: LoggingOptions,
+  test: (
+    logging: Awaited<ReturnType<typeof configureLogging>>,
+    lines: LogLine[],
+  ) => void | Promise<void>,
+): Promise<void> {
+  const lines: LogLine[] = [];
+  const sinks = [(line: LogLine) => void lines.push(line)];
+  const logging = await configureLogging({ output: { stdout: false }, sinks, ...options });
+  try {
+    await test(logging, lines);
+  } finally {
+    await logging.close();
+  }
+}
+
+const messages = (lines: LogLine[]) => lines.map(({ message }) => message);
+
+Deno.test("configureLogging() prints the ready line exactly in its form", async () => {
+  const source = `
+    import { configureLogging, getLogger } from "./configure.ts";
+    const logging = await configureLogging();
+    const log = getLogger("rdk");
+    log.debug("hidden");
+    log.info("serving", { url: "http://0.0.0.0:8080" });
+    log.child("config").warn("braces {url} stay", { error: new Error("a", { cause: "b" }) });
+    await logging.close();
+    log.error("after the end");`;
+  const folder = import.meta.dirname ?? ".";
+  const { code, stdout, stderr } = await runFaultChild(source, { folder });
+  deepEqual([code, stderr], [0, ""]);
+  const time = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z";
+  match(
+    stdout,
+    new RegExp(
+      `^${time}\\tINFO\\trdk\\t[^\\t]+:6\\tserving\\t{"url":"http://0\\.0\\.0\\.0:8080"}\\n` +
+        `${time}\\tWARN\\trdk\\.config\\t[^\\t]+:7\\tbraces {url} stay\\t{"error":"a \\(cause: b\\)"}\\n$`,
+    ),
+  );
+});
+
+Deno.test("configureLogging() gives sinks the whole line", () => {
+  const clock = new FakeClock("2026-01-02T03:04:05.006Z");
+  return withLogging({ clock }, (_logging, lines) => {
+    getLogger("rdk.config").warn("odd {x}", { x: 1 });
+    const [line] = lines;
+    ok(line?.caller);
+    equal(line.caller.file, "log/configure_test.ts");
+    deepEqual({ ...line, caller: undefined }, {
+      time: new Date("2026-01-02T03:04:05.006Z"),
+      level: "warn",
+      logger: "rdk.config",
+      message: "odd {x}",
+      fields: { x: 1 },
+      caller: undefined,
+    });
+  });
+});
+
+Deno.test("Logging changes count for the next line of loggers that exist already", () =>
+  withLogging({}, (logging, lines) => {
+    const log = getLogger("rdk.resource_manager.rdk:component:sensor/host");
+    log.debug("1 default");
+    equal(log.isEnabled("debug"), false);
+    logging.setLevel("debug");
+    log.debug("2 level");
+    logging.setLevel("info");
+    deepEqual(logging.setPatterns([{ pattern: "rdk:component:*", level: "debug" }]), []);
+    log.debug("3 pattern");
+    logging.setResourceLevels({ "rdk:component:sensor/host": "error" });
+    log.warn("4 resource");
+    log.error("5 resource");
+    logging.setDebugMode(true);
+    log.debug("6 debug mode");
+    logging.setDebugMode(false);
+    log.warn("7 no debug mode");
+    deepEqual(messages(lines), ["2 level", "3 pattern", "5 resource", "6 debug mode"]);
+  }));
+
+Deno.test("Logging holds repeats back unless turned off or debugging", async () => {
+  const clock = new FakeClock();
+  await withLogging({ clock }, async (logging, lines) => {
+    const log = getLogger("rdk");
+    const noise = () => {
+      lines.length = 0;
+      for (let count = 0; count < 5; count++) log.info("noise");
+      return lines.length;
+    };
+    equal(noise(), 3);
+    logging.setDeduplication(false);
+    deepEqual(messages(lines).at(-1), "noise (2 more times within 10 s)");
+    equal(noise(), 5);
+    logging.setDeduplication(true);
+    logging.setDebugMode(true);
+    equal(noise(), 5);
+    logging.setDebugMode(false);
+    equal(noise(), 3);
+    await clock.advance(10_000);
+    equal(lines.length, 4);
+  });
+});
+
+Deno.test("Logging close() tells what is held back", async () => {
+  const lines: LogLine[] = [];
+  const sinks = [(line: LogLine) => void lines.push(line)];
+  const logging = await configureLogging({ output: { stdout: false }, sinks });
+  for (let count = 0; count < 5; count++) getLogger("rdk").info("noise");
+  await logging.close();
+  equal(messages(lines).at(-1), "noise (2 more times within 10 s)");
+});
+
+Deno.test("Logging goes on to the other sinks when one throws", () => {
+  const lines: LogLine[] = [];
+  const broken = () => {
+    throw new Error("broken sink");
+  };
+  const sinks = [broken, (line: LogLine) => void lines.push(line)];
+  return withLogging({ sinks }, () => {
+    getLogger("rdk").info("one");
+    getLogger("rdk").info("two");
+    deepEqual(messages(lines), ["one", "two"]);
+  });
+});
+
+Deno.test("configureLogging() writes the log file and rotates it", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "log-file-" });
+  try {
+    const file = join(folder, "server.log");
+    const logging = await configureLogging({ output: { stdout: false, file }, deduplicate: false });
+    const log = getLogger("rdk");
+    for (let count = 0; count < 1_100; count++) log.info(`${count} ${"x".repeat(10_000)}`);
+    await logging.close();
+    const text = await Deno.readTextFile(`${file}.1`) + await Deno.readTextFile(file);
+    const numbers = text.trimEnd().split("\n").map((line) => Number(/\t(\d+) x/.exec(line)?.[1]));
+    deepEqual(numbers, Array.from({ length: 1_100 }, (_, index) => index));
+    ok((await Deno.stat(`${file}.1`)).size <= 10 * 1024 * 1024);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("configureLogging() says path and reason when the log file cannot be opened", async () => {
+  const file = join(await Deno.makeTempDir(), "missing", "server.log");
+  await rejects(configureLogging({ output: { stdout: false, file } }), {
+    name: "FileError",
+    message: `cannot open the log file ${file}: it does not exist (ENOENT)`,
+  });
+  await Deno.remove(join(file, "..", ".."), { recursive: true });
+});
+
+Deno.test("memoryLogger() keeps the lines of itself and its children", () => {
+  const log = memoryLogger("rdk");
+  log.info("a", { x: 1 });
+  log.child("config").error("b");
+  deepEqual(log.messages(), ["a", "b"]);
+  deepEqual(log.messages("error"), ["b"]);
+  equal(log.entries[1]?.logger, "rdk.config");
+  equal(log.text(), log.entries.map(formatLine).join("\n"));
+});
