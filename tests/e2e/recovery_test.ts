@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import process from "node:process";
-import type { Program } from "../../tools/run/program.ts";
+import type { Program } from "./program.ts";
 import { eventually, READY_LINE, type Rig, rigTest } from "./rig.ts";
 
 const noProc = Deno.build.os !== "linux"; // Finds the server below the agent in /proc.

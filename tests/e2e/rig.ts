@@ -12,8 +12,8 @@ import { type SignedIn, signIn } from "../../tools/run/cloud_api.ts";
 import type { Bootstrapped } from "../../tools/run/demo.ts";
 import { programPath } from "../../tools/run/options.ts";
 import { waitForPort } from "../../tools/run/ports.ts";
-import { descendants } from "../../tools/run/process_tree.ts";
-import { Program, type ProgramOptions } from "../../tools/run/program.ts";
+import { descendants } from "./process_tree.ts";
+import { Program, type ProgramOptions } from "./program.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 

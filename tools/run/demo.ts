@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { mkdir, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConsoleService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
@@ -8,7 +8,9 @@ import { isUnreachable, type SignedIn, signIn } from "./cloud_api.ts";
 import { demoConfig, type DemoPlaces, movedConfig } from "./demo_config.ts";
 import { programPath, type RunOptions } from "./options.ts";
 import { assertPortFree, waitForPort } from "./ports.ts";
-import { Program, ProgramEndedError } from "./program.ts";
+import type { ProcessRunner } from "../../shared/process/child_process.ts";
+import { DataFolder } from "./data_folder.ts";
+import { Part, type PartEndedError } from "./parts.ts";
 
 /** What `machine-cloud bootstrap` prints. */
 export interface Bootstrapped {
@@ -26,23 +28,30 @@ export interface Bootstrapped {
 /** How long the machine may take to come online; the first start of a clone fills caches. */
 const ONLINE_DEADLINE_MS = 120_000;
 const POLL_MS = 200;
+/** The agent gives its server some time to end. */
+const STOP_GRACE_MS = 15_000;
 
 /** A cloud, and a machine with its agent and server, on this computer. */
 export class Demo {
   readonly cloudUrl: string;
   readonly serverUrl: string;
-  readonly logDir: string;
   readonly #options: RunOptions;
   readonly #root: string;
-  readonly #programs: Program[] = [];
+  readonly #runner: ProcessRunner;
+  /** What is to be ended. */
+  readonly #parts: Part[] = [];
+  /** All that were started. */
+  readonly #started: Part[] = [];
+  #folder: DataFolder | undefined;
   #ending = false;
 
-  constructor(options: RunOptions, root: string) {
+  /** @param root the repository */
+  constructor(options: RunOptions, root: string, runner: ProcessRunner) {
     this.#options = options;
     this.#root = root;
+    this.#runner = runner;
     this.cloudUrl = `http://127.0.0.1:${options.port}`;
     this.serverUrl = `http://127.0.0.1:${options.port + 1}`;
-    this.logDir = join(options.dataDir, "log");
   }
 
   /**
@@ -51,17 +60,16 @@ export class Demo {
    */
   async start(report: (line: string) => void): Promise<Bootstrapped> {
     const { port, dataDir } = this.#options;
+    this.#folder = await DataFolder.take(dataDir, this.#runner);
     await assertPortFree("127.0.0.1", port, "the cloud");
     await assertPortFree("127.0.0.1", port + 1, "the machine's server");
     for (const name of ["machine-cloud", "machine-agent", "machine-server"] as const) {
       await this.#assertProgram(name);
     }
-    await mkdir(this.logDir, { recursive: true, mode: 0o700 });
-
     report(`Preparing the demo machine in ${dataDir} …`);
     const bootstrapped = await this.#bootstrap();
     report(`Starting the cloud on ${this.cloudUrl} …`);
-    const cloud = this.#spawn("machine-cloud", [
+    const cloud = await this.#start("machine-cloud", [
       "serve",
       ...["--listen", `127.0.0.1:${port}`],
       ...["--data", join(dataDir, "cloud")],
@@ -70,7 +78,7 @@ export class Demo {
     await waitForPort("127.0.0.1", port, cloud);
     await this.#moveConfig(bootstrapped);
     report(`Starting the agent, which starts the server on ${this.serverUrl} …`);
-    this.#spawn("machine-agent", [
+    await this.#start("machine-agent", [
       ...["-c", this.#credentialsFile],
       "--dev-mode",
       ...["--dir", join(dataDir, "agent")],
@@ -80,7 +88,7 @@ export class Demo {
 
   /**
    * Waits until a reading of the host sensor has arrived at the cloud and returns it.
-   * @throws ProgramEndedError when a part ends before, Error after two minutes
+   * @throws PartEndedError when a part ends before, Error after two minutes
    */
   async waitForReading(bootstrapped: Bootstrapped): Promise<JsonObject> {
     const session = await this.#signIn(bootstrapped);
@@ -88,9 +96,12 @@ export class Demo {
     while (Date.now() < deadline) {
       const readings = await this.#readingAtCloud(session, bootstrapped.part_id);
       if (readings !== undefined) return readings;
-      await Promise.race([new Promise((done) => setTimeout(done, POLL_MS)), this.#partEnded()]);
+      await Promise.race([
+        new Promise((done) => setTimeout(done, POLL_MS)),
+        this.#throwWhenPartEnds(),
+      ]);
     }
-    const tails = this.#programs.map((program) => `${program.name}:\n${program.tail()}`);
+    const tails = this.#parts.map((part) => `${part.name}:\n${part.tail()}`);
     throw new Error(
       `No reading of the machine arrived at the cloud within ${ONLINE_DEADLINE_MS / 1000} s. ` +
         `Last lines of each part:\n${tails.join("\n")}`,
@@ -98,20 +109,29 @@ export class Demo {
   }
 
   /** Waits for one of the parts to end by itself. */
-  async partEnded(): Promise<ProgramEndedError> {
-    return await this.#partEnded().catch((error: ProgramEndedError) => error);
+  async partEnded(): Promise<PartEndedError> {
+    return await Promise.race(
+      this.#parts.map((part) => part.exited.then(() => part.endedError())),
+    );
+  }
+
+  /** Where each part's output is. */
+  get logDir(): string {
+    return join(this.#options.dataDir, "log");
   }
 
   /** Ends agent and server, then the cloud. */
   async stop(): Promise<void> {
     this.#ending = true;
-    for (const program of this.#programs.splice(0).reverse()) await program.stop(15_000);
+    for (const part of this.#parts.splice(0).reverse()) await part.stop(STOP_GRACE_MS);
+    this.#folder?.release();
+    this.#folder = undefined;
   }
 
   /** Ends everything at once. */
   async kill(): Promise<void> {
     this.#ending = true;
-    await Promise.all(this.#programs.splice(0).map((program) => program.stop(0)));
+    await Promise.all(this.#started.map((part) => part.kill()));
   }
 
   get #credentialsFile(): string {
@@ -175,14 +195,11 @@ export class Demo {
     return signIn(this.cloudUrl, { id, key });
   }
 
-  async #partEnded(): Promise<never> {
-    const program = await Promise.race(
-      this.#programs.map((program) => program.exited.then(() => program)),
-    );
-    throw new ProgramEndedError(program);
+  async #throwWhenPartEnds(): Promise<never> {
+    throw await this.partEnded();
   }
 
-  #spawn(name: "machine-cloud" | "machine-agent", args: string[]): Program {
+  async #start(name: "machine-cloud" | "machine-agent", args: string[]): Promise<Part> {
     if (this.#ending) throw new Error("It was asked to end.");
     const log = Deno.openSync(join(this.logDir, `${name}.log`), {
       create: true,
@@ -191,20 +208,23 @@ export class Demo {
       mode: 0o600,
     });
     const encoder = new TextEncoder();
-    const program = Program.start({
+    const part = new Part({
       name,
-      command: programPath(name, this.#options, this.#root),
+      program: programPath(name, this.#options, this.#root),
       args,
       env: this.#env,
       onLine: (line) => log.writeSync(encoder.encode(`${line}\n`)),
-    });
-    program.exited.then(() => log.close());
-    this.#programs.push(program);
-    return program;
+    }, this.#runner);
+    part.exited.then(() => log.close());
+    this.#parts.push(part);
+    this.#started.push(part);
+    await this.#folder?.remember(this.#started.map(({ mark }) => mark));
+    return part;
   }
 
   get #env(): Record<string, string> {
     return {
+      ...Deno.env.toObject(),
       MACHINE_HOME: join(this.#options.dataDir, "server"),
       // Compiled programs may hold a runtime whose gRPC does not work over unix sockets.
       ...(this.#options.binaries === undefined ? {} : { MACHINE_TCP_SOCKETS: "1" }),

@@ -1,5 +1,6 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { systemProcesses } from "../../shared/process/system_processes.ts";
 import { Demo } from "./demo.ts";
 import { renderGuide } from "./guide.ts";
 import { parseRunOptions, RUN_HELP, type RunOptions, RunUsageError } from "./options.ts";
@@ -24,7 +25,7 @@ async function main(): Promise<number> {
 }
 
 async function run(options: RunOptions): Promise<number> {
-  const demo = new Demo(options, ROOT);
+  const demo = new Demo(options, ROOT, systemProcesses());
   const interrupted = waitForSignal(() => void demo.kill());
   try {
     return await Promise.race([interrupted.then(() => 0), work(demo, options)]);

@@ -1,5 +1,13 @@
 import { connect, createServer } from "node:net";
-import { type Program, ProgramEndedError } from "./program.ts";
+
+/** A program that is to listen. */
+export interface Listening {
+  readonly name: string;
+  readonly hasExited: boolean;
+  readonly exited: Promise<unknown>;
+  tail(): string;
+  endedError(): Error;
+}
 
 /** @throws Error in one line when something listens on the port already */
 export async function assertPortFree(host: string, port: number, use: string): Promise<void> {
@@ -20,12 +28,12 @@ export async function assertPortFree(host: string, port: number, use: string): P
 
 /**
  * Waits until `program` accepts connections on the port.
- * @throws ProgramEndedError when it ends first, Error after half a minute
+ * @throws its `endedError()` when it ends first, Error after half a minute
  */
-export async function waitForPort(host: string, port: number, program: Program): Promise<void> {
+export async function waitForPort(host: string, port: number, program: Listening): Promise<void> {
   const deadline = Date.now() + 30_000;
   while (Date.now() < deadline) {
-    if (program.exit !== undefined) throw new ProgramEndedError(program);
+    if (program.hasExited) throw program.endedError();
     if (await accepts(host, port)) return;
     await Promise.race([new Promise((done) => setTimeout(done, 50)), program.exited]);
   }

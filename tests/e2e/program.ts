@@ -27,8 +27,8 @@ export interface ProgramExit {
 const KEPT_LINES = 400;
 
 /**
- * A child process in a process group of its own, so that Ctrl-C in the terminal does not reach it
- * and it can be ended with all its children.
+ * A child process that a test can treat badly: a signal reaches this process alone, and what it
+ * started lives on until `stop()`.
  */
 export class Program {
   readonly name: string;
@@ -65,6 +65,15 @@ export class Program {
     return this.#exit;
   }
 
+  get hasExited(): boolean {
+    return this.#exit !== undefined;
+  }
+
+  /** What to say when it ended but was meant to run on. */
+  endedError(): ProgramEndedError {
+    return new ProgramEndedError(this);
+  }
+
   /** The last lines it wrote, oldest first; at most 400. */
   get lines(): readonly string[] {
     return this.#lines;
@@ -91,7 +100,7 @@ export class Program {
       );
     }, timeoutMs);
     const ended = this.exited.then(() => {
-      throw new ProgramEndedError(this);
+      throw this.endedError();
     });
     try {
       return await Promise.race([promise, ended]);
