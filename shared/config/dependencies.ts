@@ -85,7 +85,11 @@ export function findDependencyCycles(nodes: readonly DependencyNode[]): string[]
   const edges = new Map(
     nodes.map((node) => [
       node.name,
-      node.dependsOn.flatMap((text) => resolveDependency(text, index)),
+      node.dependsOn.flatMap((text) => {
+        const targets = resolveDependency(text, index);
+        // A short name that others share does not mean the node itself.
+        return targets.length > 1 ? targets.filter((target) => target !== node.name) : targets;
+      }),
     ]),
   );
   const cycles: string[][] = [];

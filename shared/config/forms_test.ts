@@ -1,0 +1,106 @@
+import { strictEqual } from "node:assert/strict";
+import {
+  byteLength,
+  durationMs,
+  isEmail,
+  isHostPort,
+  isIpv4,
+  isIpv4Cidr,
+  isName,
+  isSchedule,
+  isVersionSetting,
+  parseHttpUrl,
+  parseLogLevel,
+} from "./forms.ts";
+
+const TABLE: [name: string, check: (text: string) => boolean, good: string[], bad: string[]][] = [
+  ["isName", isName, ["a", "9x", "a-b_C"], [
+    "",
+    "-a",
+    "_a",
+    "a b",
+    "a:b",
+    "a+b",
+    "ä",
+    "a/b",
+    "a\n",
+  ]],
+  ["isIpv4", isIpv4, ["1.2.3.4", "255.255.255.255", "0.0.0.0"], [
+    "",
+    "1.2.3",
+    "1.2.3.4.",
+    "1.2.3.4.5",
+    "256.1.1.1",
+    "01.1.1.1",
+    "a.b.c.d",
+    "1.2.3.4/8",
+  ]],
+  ["isIpv4Cidr", isIpv4Cidr, ["192.168.0.10/24", "10.0.0.1/0", "10.0.0.1/32"], [
+    "192.168.0.10",
+    "10.0.0.1/33",
+    "10.0.0.1/",
+    "10.0.0.1/8/8",
+    "::1/64",
+  ]],
+  ["isHostPort", isHostPort, [":8080", "localhost:8080", "[::1]:80", "0.0.0.0:http", "a:0"], [
+    "",
+    "localhost",
+    "::1:80",
+    "a:65536",
+    "a:b:1",
+    "[::1]",
+    "a:-1",
+  ]],
+  ["isVersionSetting", isVersionSetting, [
+    "stable",
+    "dev",
+    "1.2.3",
+    "v1.2.3",
+    "1.2.3-rc.1+x",
+    "http://a/b",
+    "https://a/b",
+    "file:///opt/x",
+  ], ["", "Stable", "1.2", "latest", "ftp://a/b", "file://", "http://", "../x"]],
+  ["isEmail", isEmail, ["a@b", "a.b+c@d.example"], ["", "a", "@b", "a@", "a@b@c", "a b@c"]],
+  ["isSchedule", isSchedule, [
+    "continuous",
+    "5m",
+    "1h20m",
+    "* * * * *",
+    "0 */5 * * * *",
+    "0 9-17 * * MON-FRI",
+    "CRON_TZ=Europe/Berlin 0 9 * * *",
+    "@daily",
+  ], ["", "0s", "-5m", "every day", "* * * *", "* * * * * * *", "a$ * * * *", "@sometimes"]],
+];
+
+for (const [name, check, good, bad] of TABLE) {
+  Deno.test(`${name}() takes what is of the form and nothing else`, () => {
+    for (const text of good) strictEqual(check(text), true, text);
+    for (const text of bad) strictEqual(check(text), false, text);
+  });
+}
+
+Deno.test("parseLogLevel() reads levels in any letter case", () => {
+  const cases = [["Debug", "debug"], ["INFO", "info"], ["warning", "warn"], ["error", "error"], [
+    "loud",
+    undefined,
+  ]] as const;
+  for (const [text, level] of cases) strictEqual(parseLogLevel(text), level);
+});
+
+Deno.test("durationMs() answers undefined when the text is no duration", () => {
+  strictEqual(durationMs("1h20m"), 4_800_000);
+  for (const text of ["", "5", "5 m", "m"]) strictEqual(durationMs(text), undefined, text);
+});
+
+Deno.test("parseHttpUrl() takes http and https URLs with a host", () => {
+  strictEqual(parseHttpUrl("https://hooks.example/a?b=c")?.hostname, "hooks.example");
+  for (const text of ["", "x", "ftp://a/b", "http://", "http:///a", "//a/b", "http:a"]) {
+    strictEqual(parseHttpUrl(text), undefined, text);
+  }
+});
+
+Deno.test("byteLength() counts bytes, not letters", () => {
+  strictEqual(byteLength("aä€"), 6);
+});
