@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { Code } from "@connectrpc/connect";
+import { fromRobotConfig } from "../../shared/config/from_robot_config.ts";
+import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import { failure, partSecret, TestCloud } from "../serve/test_cloud.ts";
+
+Deno.test("Config() answers with what a machine needs to know of its cloud", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap({
+    config: {
+      components: [{
+        name: "host",
+        api: "rdk:component:sensor",
+        model: "host",
+        attributes: { a: 1 },
+      }],
+      agent: { version_control: { agent: "stable" } },
+      triggers: [],
+    },
+  });
+
+  const { config } = await cloud.client(RobotService, partSecret(made)).config({
+    id: made.part_id,
+    agentInfo: { host: "h", os: "linux", ips: ["10.0.0.1"], version: "1.2.3" },
+  });
+
+  assert.ok(config?.cloud);
+  const { cloud: block } = config;
+  assert.equal(block.fqdn, `demo-main.${made.location_id}.machine.internal`);
+  assert.equal(block.localFqdn, `demo-main.${made.location_id}.local.machine.internal`);
+  assert.equal(block.machineId, made.machine_id);
+  assert.equal(block.locationId, made.location_id);
+  assert.equal(block.primaryOrgId, made.org_id);
+  assert.equal(block.signalingAddress, "127.0.0.1:8080");
+  assert.equal(block.signalingInsecure, true);
+  assert.equal(block.locationSecrets.length, 1);
+  assert.match(config.revision, /^1-[0-9a-f]{8}$/);
+  assert.deepEqual(fromRobotConfig(config).components[0]?.attributes, { a: 1 });
+  const { part } = await cloud.app(made).getRobotPart({ id: made.part_id });
+  assert.equal(part?.userSuppliedInfo?.["version"], "1.2.3");
+});
+
+Deno.test("NeedsRestart() says once that a restart was asked for", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const robot = cloud.client(RobotService, partSecret(made));
+  const id = made.part_id;
+
+  const before = await robot.needsRestart({ id });
+  await cloud.app(made).markPartForRestart({ partId: id });
+  const asked = await robot.needsRestart({ id });
+  const after = await robot.needsRestart({ id });
+
+  assert.deepEqual([before, asked, after].map(({ mustRestart }) => mustRestart), [
+    false,
+    true,
+    false,
+  ]);
+  assert.equal(asked.restartCheckInterval?.seconds, 5n);
+});
+
+Deno.test("Certificate() says that there are none", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const robot = cloud.client(RobotService, partSecret(made));
+  const { code, message } = await failure(robot.certificate({ id: made.part_id }));
+  assert.equal(code, Code.FailedPrecondition);
+  assert.match(message, /no certificates/);
+});
