@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { ConsoleService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { isUnreachable, type SignedIn, signIn } from "./cloud_api.ts";
-import { demoConfig, type DemoPlaces, movedConfig } from "./demo_config.ts";
+import { type DemoPlaces, preparedConfig } from "./demo_config.ts";
 import { programPath, type RunOptions } from "./options.ts";
 import { assertPortFree, waitForPort } from "./ports.ts";
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
@@ -76,7 +76,7 @@ export class Demo {
       ...["--public-url", this.cloudUrl],
     ]);
     await waitForPort("127.0.0.1", port, cloud);
-    await this.#moveConfig(bootstrapped);
+    await this.#prepareConfig(bootstrapped);
     report(`Starting the agent, which starts the server on ${this.serverUrl} …`);
     await this.#start("machine-agent", [
       ...["-c", this.#credentialsFile],
@@ -146,8 +146,6 @@ export class Demo {
   }
 
   async #bootstrap(): Promise<Bootstrapped> {
-    const configFile = join(this.#options.dataDir, "demo-config.json");
-    await Deno.writeTextFile(configFile, JSON.stringify(demoConfig(this.#places), null, 2) + "\n");
     const { success, stdout, stderr } = await new Deno.Command(
       programPath("machine-cloud", this.#options, this.#root),
       {
@@ -155,7 +153,6 @@ export class Demo {
           "bootstrap",
           ...["--data", join(this.#options.dataDir, "cloud")],
           ...["--org", "Demo", "--location", "Here", "--machine", "demo"],
-          ...["--config", configFile],
           ...["--public-url", this.cloudUrl],
           ...["--credentials-out", this.#credentialsFile],
         ],
@@ -170,13 +167,13 @@ export class Demo {
     return JSON.parse(text) as Bootstrapped;
   }
 
-  async #moveConfig(bootstrapped: Bootstrapped): Promise<void> {
+  async #prepareConfig(bootstrapped: Bootstrapped): Promise<void> {
     const app = (await this.#signIn(bootstrapped)).client(AppService);
     const { part } = await app.getRobotPart({ id: bootstrapped.part_id });
     if (part === undefined) throw new Error("The cloud does not know the demo machine's part.");
-    const moved = movedConfig(part.robotConfig ?? {}, this.#places);
-    if (moved === undefined) return;
-    await app.updateRobotPart({ id: part.id, name: part.name, robotConfig: moved });
+    const config = preparedConfig(part.robotConfig ?? {}, this.#places);
+    if (config === undefined) return;
+    await app.updateRobotPart({ id: part.id, name: part.name, robotConfig: config });
   }
 
   async #readingAtCloud(session: SignedIn, partId: string): Promise<JsonObject | undefined> {

@@ -8,28 +8,13 @@ export interface DemoPlaces {
   serverUrl: string;
 }
 
-/** The configuration that a new demo machine gets. */
-export function demoConfig(places: DemoPlaces): JsonObject {
-  return {
-    components: [
-      { name: "host", api: "rdk:component:sensor", model: "rdk:builtin:host" },
-      {
-        name: "greenhouse",
-        api: "rdk:component:sensor",
-        model: "rdk:builtin:fake",
-        attributes: { readings: { temperature: 19.5 } },
-      },
-    ],
-    network: { bind_address: places.bindAddress },
-    agent: { version_control: { "machine-server": places.serverUrl } },
-  };
-}
-
 /**
- * Gives the configuration of an earlier run its places of this run: another port, another folder.
- * Returns undefined when nothing is to be changed.
+ * The configuration that the demo machine needs for this run: a new machine gets the demo's, one of
+ * an earlier run keeps its own with this run's port and program. Undefined when nothing is to be
+ * changed.
  */
-export function movedConfig(config: JsonObject, places: DemoPlaces): JsonObject | undefined {
+export function preparedConfig(config: JsonObject, places: DemoPlaces): JsonObject | undefined {
+  if (Object.keys(config).length === 0) return demoConfig(places);
   const network = asObject(config.network);
   const agent = asObject(config.agent);
   const versions = asObject(agent.version_control);
@@ -43,6 +28,23 @@ export function movedConfig(config: JsonObject, places: DemoPlaces): JsonObject 
       ...agent,
       version_control: { ...versions, "machine-server": places.serverUrl },
     },
+  };
+}
+
+/** The configuration that a new demo machine gets. */
+function demoConfig(places: DemoPlaces): JsonObject {
+  return {
+    components: [
+      { name: "host", api: "rdk:component:sensor", model: "rdk:builtin:host" },
+      {
+        name: "greenhouse",
+        api: "rdk:component:sensor",
+        model: "rdk:builtin:fake",
+        attributes: { readings: { temperature: 19.5 } },
+      },
+    ],
+    network: { bind_address: places.bindAddress },
+    agent: { version_control: { "machine-server": places.serverUrl } },
   };
 }
 
