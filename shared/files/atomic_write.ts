@@ -31,7 +31,7 @@ export async function writeFileAtomic(
     faultPoint("files.write.after-rename");
     await syncFolder(dirname(path));
   } catch (error) {
-    await removeIfExists(temporary);
+    await removeIfExists(temporary).catch(() => {}); // the first error is the one to tell
     throw toFileError(error, "write", path);
   }
 }
@@ -51,7 +51,7 @@ export async function replaceSymlink(target: string, linkPath: string): Promise<
     faultPoint("files.symlink.after-rename");
     await syncFolder(dirname(linkPath));
   } catch (error) {
-    await removeIfExists(temporary);
+    await removeIfExists(temporary).catch(() => {});
     throw toFileError(error, "replace the symlink", linkPath);
   }
 }
@@ -60,7 +60,12 @@ export async function replaceSymlink(target: string, linkPath: string): Promise<
 export async function syncFolder(folder: string): Promise<void> {
   if (Deno.build.os === "windows") return;
   using handle = await Deno.open(folder, { read: true });
-  await handle.sync();
+  try {
+    await handle.sync();
+  } catch (error) {
+    // Some network and FUSE file systems cannot sync a folder.
+    if (!["EINVAL", "ENOTSUP"].includes(fsErrorCode(error) ?? "")) throw error;
+  }
 }
 
 /**

@@ -61,7 +61,7 @@ Deno.test("writeFileAtomic() says path and reason in one line when the folder is
     await rejects(writeFileAtomic(path, "x"), (error) => {
       ok(error instanceof FileError);
       equal(error.code, "ENOENT");
-      equal(error.message, `cannot write ${path}: it does not exist (ENOENT)`);
+      equal(error.message, `cannot write ${path}: it or its folder does not exist (ENOENT)`);
       return true;
     });
   }));

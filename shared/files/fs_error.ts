@@ -18,7 +18,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   EACCES: "permission denied; run as the user who owns it or change its permissions",
   EPERM: "not permitted; run as the user who owns it or change its permissions",
   EROFS: "the file system is read-only; mount it read-write or use another folder",
-  ENOENT: "it does not exist",
+  ENOENT: "it or its folder does not exist",
   ENOTDIR: "a part of the path is not a folder",
   EISDIR: "it is a folder, a file is needed",
   EEXIST: "it exists already",

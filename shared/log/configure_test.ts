@@ -152,7 +152,7 @@ Deno.test("configureLogging() says path and reason when the log file cannot be o
   const file = join(await Deno.makeTempDir(), "missing", "server.log");
   await rejects(configureLogging({ output: { stdout: false, file } }), {
     name: "FileError",
-    message: `cannot open the log file ${file}: it does not exist (ENOENT)`,
+    message: `cannot open the log file ${file}: it or its folder does not exist (ENOENT)`,
   });
   await Deno.remove(join(file, "..", ".."), { recursive: true });
 });
