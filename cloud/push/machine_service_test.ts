@@ -95,24 +95,17 @@ Deno.test("Watch() sends a keepalive every 10 seconds and keeps the part online"
   const made = await cloud.bootstrap();
   const { presence } = cloud.services;
   assert.equal(presence.of(made.part_id).state, "awaiting-setup");
-  {
-    await using watching = new Watching(cloud, made);
-    await watching.has("configChanged");
-    await clock.advance(10_000);
-    await watching.has("configChanged", "keepalive");
-    for (let i = 0; i < 9; i++) await clock.advance(10_000);
-    assert.equal(presence.of(made.part_id).state, "online");
-  }
-  await clock.advance(59_000);
+  await using watching = new Watching(cloud, made);
+  await watching.has("configChanged");
+  await clock.advance(10_000);
+  await watching.has("configChanged", "keepalive");
+  for (let i = 0; i < 9; i++) await clock.advance(10_000);
   assert.equal(presence.of(made.part_id).state, "online");
-  await clock.advance(1_000);
-  assert.equal(presence.of(made.part_id).state, "offline");
   const { robot } = await cloud.app(made).getRobot({ id: made.machine_id });
-  assert.equal(robot?.onlineState, OnlineState.OFFLINE);
-  assert.equal(robot?.secondsSinceOnline, 60n);
+  assert.equal(robot?.onlineState, OnlineState.ONLINE);
 });
 
-Deno.test("Watch() ends when the cloud stops and when its secret is disabled", async () => {
+Deno.test("Watch() ends when its secret is disabled", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap();
   const { queries } = cloud.folder.database;
