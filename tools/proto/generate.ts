@@ -1,0 +1,60 @@
+import { dirname, join, relative } from "node:path";
+
+/** Where the generated messages stand, relative to the root of the checkout. */
+export const GENERATED = "shared/gen";
+
+/**
+ * Generates TypeScript from `proto/` as `proto/buf.gen.yaml` says, without the network.
+ *
+ * @param base folder in which `shared/gen` is made, or the root of the checkout.
+ * @throws Error with what buf said, which names file, line and column.
+ */
+export async function generate(root: string, base: string): Promise<void> {
+  // The file names its output relative to proto/, so that buf can be run there by hand too.
+  const output = join(base, "proto");
+  await Deno.mkdir(output, { recursive: true });
+  const { success, stderr } = await new Deno.Command(await findBuf(root), {
+    cwd: join(root, "proto"),
+    args: ["generate", "--output", output],
+    env: { PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH") ?? ""}` },
+    stdin: "null",
+  }).output();
+  if (!success) throw new Error(`buf generate failed:\n${new TextDecoder().decode(stderr).trim()}`);
+}
+
+/** Files under `shared/gen` that are not what `proto/` gives; empty when all is fresh. */
+export async function staleFiles(root: string): Promise<string[]> {
+  const base = await Deno.makeTempDir();
+  try {
+    await generate(root, base);
+    const fresh = await readTree(join(base, GENERATED));
+    const committed = await readTree(join(root, GENERATED));
+    const names = new Set([...fresh.keys(), ...committed.keys()]);
+    return [...names].filter((name) => fresh.get(name) !== committed.get(name)).sort();
+  } finally {
+    await Deno.remove(base, { recursive: true });
+  }
+}
+
+/** buf's program inside the npm package for this platform. */
+async function findBuf(root: string): Promise<string> {
+  const packages = join(root, "node_modules", ".deno", "node_modules", "@bufbuild");
+  const file = Deno.build.os === "windows" ? "buf.exe" : "buf";
+  for await (const { name } of Deno.readDir(packages)) {
+    if (name.startsWith("buf-")) return join(packages, name, "bin", file);
+  }
+  throw new Error("there is no buf for this platform in node_modules; run make setup");
+}
+
+async function readTree(dir: string): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  const walk = async (folder: string): Promise<void> => {
+    for await (const entry of Deno.readDir(folder)) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory) await walk(path);
+      else files.set(relative(dir, path), await Deno.readTextFile(path));
+    }
+  };
+  await walk(dir);
+  return files;
+}
