@@ -43,7 +43,8 @@ export async function verifyCredential(
   payload: string,
 ): Promise<Identity | undefined> {
   const mark = await findMark(rules, type, entity, payload);
-  return mark && { entity, credentialType: type, claims: { [MARK]: mark } };
+  if (mark === undefined) return undefined;
+  return { entity, credentialType: type, claims: { [MARK]: mark } };
 }
 
 /** Whether the credential behind a token is still accepted. */

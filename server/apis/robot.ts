@@ -5,6 +5,7 @@ import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@conn
 import { identityKey } from "../../shared/auth/identity.ts";
 import { OperationSchema, type RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Operation, Operations } from "../operations/operations.ts";
+import { aborted } from "../resources/aborted.ts";
 import { toError } from "../resources/errors.ts";
 import { fullName, toResourceName } from "../resources/name.ts";
 import type { ResourceManager } from "../resources/manager.ts";
@@ -136,11 +137,4 @@ async function stopEverything(resources: ResourceManager, call: HandlerContext):
   if (failures.length > 0) {
     throw new ConnectError(`could not stop ${failures.join("; ")}`, Code.Unknown);
   }
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }

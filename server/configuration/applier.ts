@@ -7,7 +7,7 @@ import type { Clock, Timer } from "../../shared/time/clock.ts";
 import { toError } from "../resources/errors.ts";
 import type { ResourceSpec } from "../resources/target.ts";
 import type { MachineState } from "../status/machine_state.ts";
-import { type Candidate, problemText, refusing, resourceSpecs } from "./candidate.ts";
+import { type Candidate, ignoredParts, problemText, refusing, resourceSpecs } from "./candidate.ts";
 import type { ReadVariable } from "./placeholders.ts";
 
 /** From a "not now" of the maintenance sensor to the next question. Milliseconds. */
@@ -175,6 +175,7 @@ export class ConfigurationApplier {
       log.error(`configuration: ${problemText(problem)}; the entry is left out`);
     }
     for (const warning of candidate.warnings) log.warn(`configuration: ${problemText(warning)}`);
+    for (const note of ignoredParts(candidate)) log.warn(note);
     if (!revealDiffs) return;
     const diff = diffConfigs(this.#current?.config ?? emptyMachineConfig(), candidate.config);
     if (!diff.empty) log.info(`configuration changes:\n${renderDiff(diff, { reveal: true })}`);

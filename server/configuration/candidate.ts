@@ -53,3 +53,17 @@ export function resourceSpecs(
     };
   });
 }
+
+/** One sentence for each part of a configuration that this release does not act on. */
+export function ignoredParts({ config }: Candidate): string[] {
+  const lists = ["modules", "remotes", "packages", "jobs"] as const;
+  const notes = lists.filter((key) => config[key].length > 0)
+    .map((key) => `${key} of the configuration are not run by this release`);
+  if (config.tracing?.enabled) {
+    notes.push("tracing of the configuration is not done by this release");
+  }
+  const { tls_auth_entities: entities, external_auth_config: external } = config.auth ?? {};
+  if (entities?.length) notes.push("auth.tls_auth_entities are not accepted by this release");
+  if (external) notes.push("auth.external_auth_config is not accepted by this release");
+  return notes;
+}

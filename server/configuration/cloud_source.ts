@@ -4,12 +4,15 @@ import { checkMachineConfig } from "../../shared/config/check.ts";
 import { fromRobotConfig } from "../../shared/config/from_robot_config.ts";
 import type { AgentInfo, RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
+import { Backoff } from "../../shared/time/backoff.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { toError } from "../resources/errors.ts";
 import { type Candidate, candidateOf } from "./candidate.ts";
 
 /** Default of `cloud.refresh_interval`. Milliseconds. */
 export const DEFAULT_REFRESH_MS = 10_000;
+/** The first wait after a failed request; it grows up to the refresh interval. Milliseconds. */
+const FIRST_RETRY_MS = 1_000;
 /** Limit of one request. Milliseconds. */
 export const READ_TIMEOUT_MS = 15_000;
 
@@ -22,6 +25,8 @@ export interface CloudSourceOptions {
   /** Time between two requests without a push. Milliseconds. */
   refreshMs?: number;
   readTimeoutMs?: number;
+  /** For the jitter of retries. Default `Math.random`. */
+  random?: () => number;
   /** Takes what the cloud answers; resolves when it has been decided on. */
   offer: (candidate: Candidate) => Promise<void>;
   /** The cloud answered, but not with a configuration. */
@@ -31,8 +36,17 @@ export interface CloudSourceOptions {
 export class CloudSource {
   #wake = Promise.withResolvers<void>();
   #online: boolean | undefined;
+  readonly #refreshMs: number;
+  readonly #backoff: Backoff;
 
-  constructor(private readonly options: CloudSourceOptions) {}
+  constructor(private readonly options: CloudSourceOptions) {
+    this.#refreshMs = options.refreshMs ?? DEFAULT_REFRESH_MS;
+    this.#backoff = new Backoff({
+      minMs: FIRST_RETRY_MS,
+      maxMs: this.#refreshMs,
+      ...(options.random && { random: options.random }),
+    });
+  }
 
   /**
    * Asks once.
@@ -54,10 +68,11 @@ export class CloudSource {
 
   /** Asks until the signal aborts; the first time after `refreshMs` or a {@link refresh}. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, refreshMs = DEFAULT_REFRESH_MS } = this.options;
+    const { clock } = this.options;
     while (!signal.aborted) {
       const waiting = new AbortController();
-      const sleep = clock.sleep(refreshMs, AbortSignal.any([signal, waiting.signal]));
+      const waitMs = this.#online === false ? this.#backoff.next() : this.#refreshMs;
+      const sleep = clock.sleep(waitMs, AbortSignal.any([signal, waiting.signal]));
       await Promise.race([sleep.catch(() => {}), this.#wake.promise]);
       waiting.abort();
       if (signal.aborted) return;
@@ -81,6 +96,7 @@ export class CloudSource {
   reached(): void {
     if (this.#online === false) this.options.log.info("the cloud answers again");
     this.#online = true;
+    this.#backoff.reset();
   }
 
   /** Notes a failed request; the log tells the first of a row. */

@@ -2,9 +2,10 @@
 import type { MaintenanceConfig } from "../../shared/config/operation.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
+import { withDeadline } from "../../shared/time/deadline.ts";
 import { toError } from "../resources/errors.ts";
 import type { ResourceManager } from "../resources/manager.ts";
-import { hasReadings, type Readings } from "../resources/resource.ts";
+import { hasReadings } from "../resources/resource.ts";
 
 /** A reading that takes longer counts as "not now". Milliseconds. */
 const READING_TIMEOUT_MS = 5_000;
@@ -41,7 +42,10 @@ export async function maintenanceAllows(
       throw new Error(found.error || "it is not a sensor that is ready");
     }
     const sensor = found.instance;
-    const readings = await inTime(options.clock, (signal) => sensor.getReadings({}, { signal }));
+    const readings = await withDeadline(
+      async (signal) => await sensor.getReadings({}, { signal }),
+      { clock: options.clock, deadlineMs: READING_TIMEOUT_MS, what: "the reading" },
+    );
     const value = readings[key];
     if (value === true) return true;
     if (value !== false) {
@@ -53,22 +57,4 @@ export async function maintenanceAllows(
     log.error(`maintenance sensor ${name} could not be read: ${toError(error).message}`);
   }
   return false;
-}
-
-async function inTime(
-  clock: Clock,
-  read: (signal: AbortSignal) => Readings | Promise<Readings>,
-): Promise<Readings> {
-  const controller = new AbortController();
-  const late = Promise.withResolvers<never>();
-  const timer = clock.setTimer(READING_TIMEOUT_MS, () => {
-    const error = new Error(`no reading within ${READING_TIMEOUT_MS / 1000} s`);
-    controller.abort(error);
-    late.reject(error);
-  });
-  try {
-    return await Promise.race([read(controller.signal), late.promise]);
-  } finally {
-    timer.cancel();
-  }
 }

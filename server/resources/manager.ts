@@ -1,6 +1,7 @@
 /** Keeps the running resources in step with the configuration. */
 import type { Clock, Timer } from "../../shared/time/clock.ts";
 import type { Logger } from "../../shared/log/logger.ts";
+import { aborted } from "./aborted.ts";
 import { toError } from "./errors.ts";
 import { Limiter } from "./limiter.ts";
 import { type Build, buildErrorText, ResourceNode, type ResourceState } from "./node.ts";
@@ -306,11 +307,4 @@ export class ResourceManager {
 
 async function closeResource(resource: Resource): Promise<void> {
   await resource.close?.();
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) =>
-    signal.addEventListener("abort", () => resolve(), { once: true })
-  );
 }

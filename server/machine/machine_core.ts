@@ -1,0 +1,216 @@
+/** The part of a machine that is the same with and without a cloud: resources, API, access, port. */
+import { resourceKey } from "../../shared/config/diff.ts";
+import { emptyMachineConfig, type MachineConfig } from "../../shared/config/machine_config.ts";
+import type { MachineCredentials } from "../../shared/credentials/credentials_file.ts";
+import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
+import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import type { Logging } from "../../shared/log/configure.ts";
+import { parseLevel } from "../../shared/log/level.ts";
+import type { Level, Logger } from "../../shared/log/logger.ts";
+import { logRequests } from "../../shared/rpc/request_log.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { parseGoDuration } from "../../shared/time/duration.ts";
+import { AccessControl } from "../access/access_control.ts";
+import { accessRules } from "../access/rules_from_config.ts";
+import { servedApis } from "../apis/all.ts";
+import { createRobotService } from "../apis/robot.ts";
+import { ConfigurationApplier } from "../configuration/applier.ts";
+import type { RevisionStore } from "../configuration/revision_store.ts";
+import { maintenanceAllows } from "../maintenance/maintenance.ts";
+import { Operations } from "../operations/operations.ts";
+import type { ServerEnvironment } from "../options/environment.ts";
+import { ResourceManager } from "../resources/manager.ts";
+import type { ModelRegistry } from "../resources/registry.ts";
+import { DEFAULT_HEARTBEAT_WINDOW_MS, Sessions } from "../sessions/sessions.ts";
+import { MachineState } from "../status/machine_state.ts";
+import { bindsToAll, listenSettings } from "../web/listen_settings.ts";
+import { createRoutes } from "../web/routes.ts";
+import { WebServer } from "../web/web_server.ts";
+
+/** The part of the process's logging that a configuration changes. */
+export type LogSettings = Pick<
+  Logging,
+  "setDebugMode" | "setPatterns" | "setResourceLevels" | "setDeduplication" | "addSink"
+>;
+
+export interface MachineCoreOptions {
+  clock: Clock;
+  /** The root logger, `rdk`. */
+  log: Logger;
+  logSettings: LogSettings;
+  registry: ModelRegistry;
+  environment: ServerEnvironment;
+  readVariable: (name: string) => string | undefined;
+  revisions: RevisionStore;
+  credentials: MachineCredentials | undefined;
+  /** `network.bind_address` of a file that only leads to a cloud. */
+  localAddress: string | undefined;
+  /** Semantic version of this server. */
+  version: string;
+  /** Options of the command line. */
+  debug: boolean;
+  noTls: boolean;
+  revealDiffs: boolean;
+  /** RobotService/Shutdown was called. */
+  onShutdown: () => void;
+}
+
+export class MachineCore {
+  readonly state: MachineState;
+  readonly resources: ResourceManager;
+  readonly applier: ConfigurationApplier;
+  readonly web: WebServer;
+  readonly access = new AccessControl();
+  readonly #sessions: Sessions;
+  #hashedKeys: ReadonlyMap<string, string> = new Map();
+  #identity: MachineConfig = emptyMachineConfig();
+  #announced = false;
+  /** Told of every change of status. */
+  onStatusChange: () => void = () => {};
+
+  constructor(private readonly options: MachineCoreOptions) {
+    const { clock, log, environment } = options;
+    const changed = () => this.onStatusChange();
+    this.state = new MachineState(clock, changed);
+    this.#sessions = new Sessions(clock);
+    this.resources = new ResourceManager({
+      registry: options.registry,
+      clock,
+      log: log.child("resource_manager"),
+      limits: {
+        ...(environment.resourceConfigurationTimeoutMs !== undefined &&
+          { buildTimeoutMs: environment.resourceConfigurationTimeoutMs }),
+        ...(environment.resourceRequestsLimit !== undefined &&
+          { concurrentCalls: environment.resourceRequestsLimit }),
+      },
+      onChange: changed,
+    });
+    this.applier = new ConfigurationApplier({
+      state: this.state,
+      clock,
+      log: log.child("config"),
+      environment: options.readVariable,
+      revealDiffs: options.revealDiffs,
+      effects: {
+        setLogging: (config) => this.#setLogging(config),
+        setIdentity: (config) => this.setIdentity(config),
+        setNetwork: (config) => this.listen(config),
+        setResources: (specs, revision) => this.resources.apply(specs, revision),
+        maintenanceAllows: (config) => this.#maintenanceAllows(config),
+        keep: (config) => options.revisions.add(config, clock.now()),
+      },
+    });
+    this.web = this.#createWeb();
+  }
+
+  /** Who the machine is, who may call it, and how long sessions live. */
+  setIdentity(config: MachineConfig): void {
+    const { credentials } = this.options;
+    this.#identity = config;
+    this.access.setRules(accessRules({ config, credentials, hashedKeys: this.#hashedKeys }));
+    this.state.setCloud({
+      primaryOrgId: config.cloud?.primary_org_id ?? "",
+      locationId: config.cloud?.location_id ?? "",
+      machineId: config.cloud?.machine_id ?? "",
+      machinePartId: credentials?.partId ?? config.cloud?.id ?? "",
+    });
+    const window = config.network?.sessions?.heartbeat_window;
+    this.#sessions.heartbeatWindowMs = window
+      ? parseGoDuration(window)
+      : DEFAULT_HEARTBEAT_WINDOW_MS;
+  }
+
+  /** The cloud's API keys for this machine: id → salted hash. */
+  setHashedKeys(keys: ReadonlyMap<string, string>): void {
+    this.#hashedKeys = keys;
+    this.setIdentity(this.#identity);
+  }
+
+  /**
+   * Listens where the configuration says.
+   *
+   * @throws {PortInUseError} or another error; the server then listens where it did.
+   */
+  async listen(config: Pick<MachineConfig, "network" | "cloud">): Promise<void> {
+    const { localAddress, noTls, log } = this.options;
+    const settings = await listenSettings({ config, localAddress, noTls });
+    const changed = await this.web.listen(settings);
+    if (!changed) return;
+    if (bindsToAll(settings)) {
+      if (!this.access.rules.required) {
+        log.warn("binding to all interfaces without authentication");
+      } else if (!settings.tls) {
+        log.warn("binding to all interfaces without TLS: tokens can be read on the way");
+      }
+    }
+    if (this.#announced) this.web.announce();
+  }
+
+  /** Writes the ready line, now and whenever the address changes. */
+  announce(): void {
+    this.#announced = true;
+    this.web.announce();
+  }
+
+  /** Ends calls, then resources. */
+  async close(): Promise<void> {
+    this.applier.close();
+    await this.web.close(2_000);
+    await this.resources.close();
+  }
+
+  #createWeb(): WebServer {
+    const { clock, log } = this.options;
+    const operations = new Operations(clock);
+    const robot = createRobotService({
+      resources: this.resources,
+      apis: servedApis,
+      state: this.state,
+      operations,
+      sessions: this.#sessions,
+      version: this.options.version,
+      shutdown: this.options.onShutdown,
+    });
+    return new WebServer({
+      log,
+      interceptors: [
+        logRequests(log.child("networking")),
+        this.access.interceptor,
+        operations.interceptor,
+      ],
+      http: createRoutes({ restartAllowed: () => this.#restartAllowed() }),
+      mount: (router) => {
+        router.service(AuthService, this.access.authService).service(RobotService, robot);
+        for (const api of servedApis) api.mount(router, this.resources.index);
+      },
+    });
+  }
+
+  async #restartAllowed(): Promise<boolean> {
+    if (this.applier.busy) return false;
+    return await this.#maintenanceAllows(this.applier.config);
+  }
+
+  #maintenanceAllows(config: MachineConfig | undefined): Promise<boolean> {
+    const { clock, log } = this.options;
+    return maintenanceAllows(config?.maintenance, { resources: this.resources, clock, log });
+  }
+
+  #setLogging(config: MachineConfig): void {
+    const { logSettings, log, debug } = this.options;
+    const isDebug = debug || config.debug;
+    logSettings.setDebugMode(isDebug);
+    logSettings.setDeduplication(!config.disable_log_deduplication && !isDebug);
+    for (const { message } of logSettings.setPatterns(config.log)) log.warn(message);
+    logSettings.setResourceLevels(resourceLevels(config));
+  }
+}
+
+function resourceLevels(config: MachineConfig): Record<string, Level> {
+  const levels: Record<string, Level> = {};
+  for (const entry of [...config.components, ...config.services]) {
+    const level = parseLevel(entry.log_configuration?.level ?? "");
+    if (level) levels[resourceKey(entry)] = level;
+  }
+  return levels;
+}

@@ -1,0 +1,146 @@
+/** One running machine: opens its state, chooses where its configuration comes from, runs, ends. */
+import { join } from "node:path";
+import { parseCredentials } from "../../shared/credentials/credentials_file.ts";
+import { toFileError } from "../../shared/files/fs_error.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import { closeSqlite, type Database, openSqlite } from "../../shared/store/sqlite.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { parseGoDuration } from "../../shared/time/duration.ts";
+import { type LocalFile, readLocalFile } from "../configuration/local_file.ts";
+import { RevisionStore } from "../configuration/revision_store.ts";
+import type { ServerEnvironment } from "../options/environment.ts";
+import type { ModelRegistry } from "../resources/registry.ts";
+import { serverMigrations } from "../state/schema.ts";
+import { CloudSide } from "./cloud_side.ts";
+import { configMode, localBindAddress, refreshInterval } from "./config_mode.ts";
+import { LocalSide } from "./local_side.ts";
+import { type LogSettings, MachineCore } from "./machine_core.ts";
+
+/** Why a server ends. */
+export type StopReason = "signal" | "shutdown_request" | "app_restart";
+
+export interface MachineServerOptions {
+  configPath: string;
+  environment: ServerEnvironment;
+  readVariable: (name: string) => string | undefined;
+  registry: ModelRegistry;
+  clock: Clock;
+  /** The root logger, `rdk`. */
+  log: Logger;
+  logSettings: LogSettings;
+  build: { readonly version: string; readonly commit: string };
+  debug: boolean;
+  noTls: boolean;
+  allowInsecure: boolean;
+  revealDiffs: boolean;
+}
+
+export class MachineServer {
+  readonly #stopping = Promise.withResolvers<StopReason>();
+
+  private constructor(
+    private readonly options: MachineServerOptions,
+    private readonly db: Database,
+    readonly core: MachineCore,
+    private readonly side: CloudSide | LocalSide,
+  ) {}
+
+  /**
+   * Starts a machine; resolves when it serves and the ready line is written.
+   *
+   * @throws an error whose message is one line for the operator.
+   */
+  static async start(options: MachineServerOptions): Promise<MachineServer> {
+    const { configPath, environment, readVariable, clock, log } = options;
+    const file = await readLocalFile(configPath, readVariable);
+    const cloud = configMode(file.json) === "cloud";
+    const credentials = cloud
+      ? parseCredentials(file.json, configPath, { allowInsecure: options.allowInsecure })
+      : undefined;
+    const db = openState(environment.home);
+    const revisions = new RevisionStore(db, credentials?.partId ?? "local");
+    let started: MachineServer | undefined;
+    const core = new MachineCore({
+      clock,
+      log,
+      logSettings: options.logSettings,
+      registry: options.registry,
+      environment,
+      readVariable,
+      revisions,
+      credentials,
+      localAddress: cloud ? localBindAddress(file.json) : undefined,
+      version: options.build.version,
+      debug: options.debug,
+      noTls: options.noTls,
+      revealDiffs: options.revealDiffs,
+      onShutdown: () => started?.requestStop("shutdown_request"),
+    });
+    const side = credentials
+      ? new CloudSide({
+        core,
+        credentials,
+        allowInsecure: options.allowInsecure,
+        revisions,
+        db,
+        environment,
+        logSettings: options.logSettings,
+        clock,
+        log,
+        build: options.build,
+        refreshMs: refreshMs(file),
+        onRestart: () => started?.requestStop("app_restart"),
+      })
+      : new LocalSide({ core, path: configPath, readVariable, clock, log });
+    const server = started = new MachineServer(options, db, core, side);
+    try {
+      await (side instanceof LocalSide ? side.start(file) : side.start());
+    } catch (error) {
+      await server.close();
+      throw error;
+    }
+    return server;
+  }
+
+  /** Where the server listens. */
+  get address(): { hostname: string; port: number } | undefined {
+    return this.core.web.address;
+  }
+
+  /** Resolves when somebody asked the server to end. */
+  get stopRequested(): Promise<StopReason> {
+    return this.#stopping.promise;
+  }
+
+  requestStop(reason: StopReason): void {
+    this.#stopping.resolve(reason);
+  }
+
+  /** Ends calls, closes resources, dependents first, sends the last log lines, closes the state. */
+  async close(): Promise<void> {
+    await this.side.stop();
+    await this.core.close();
+    this.options.log.info("resources are closed");
+    if (this.side instanceof CloudSide) await this.side.close();
+    closeSqlite(this.db);
+  }
+}
+
+/** @throws {FileError} or {StoreError} */
+function openState(home: string): Database {
+  try {
+    Deno.mkdirSync(home, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw toFileError(error, "make the state folder", home);
+  }
+  return openSqlite(join(home, "server.db"), {
+    name: "server",
+    migrations: serverMigrations,
+    synchronous: "FULL",
+  });
+}
+
+function refreshMs(file: LocalFile): number | undefined {
+  const interval = refreshInterval(file.json);
+  return interval === undefined ? undefined : parseGoDuration(interval);
+}

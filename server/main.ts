@@ -1,0 +1,117 @@
+/** machine-server: runs one machine. Parses the command line and composes; see server/machine. */
+import { buildInfo, versionText } from "../shared/build_info/build_info.ts";
+import { renderHelp, UsageError } from "../shared/flags/flags.ts";
+import { configureLogging, getLogger } from "../shared/log/configure.ts";
+import { systemClock } from "../shared/time/clock.ts";
+import { commandLine, parseOptions, type ServerOptions } from "./options/options.ts";
+import { readEnvironment } from "./options/environment.ts";
+import { toError } from "./resources/errors.ts";
+
+/** After this the end of the server is forced. Milliseconds. */
+const SHUTDOWN_LIMIT_MS = 60_000;
+
+const readVariable = (name: string) => Deno.env.get(name);
+
+async function main(): Promise<number> {
+  const options = parseOptions(Deno.args);
+  const { values } = options;
+  if (options.help) return print(renderHelp(commandLine));
+  if (values.version) return print(`${versionText("machine-server")}\n`);
+  if (values["dump-resources"]) return await dumpResources(values["dump-resources"]);
+  if (values["network-check"]) return await networkCheck(values.config);
+  if (!values.config) {
+    complain("please name a configuration file with -config FILE");
+    print(renderHelp(commandLine), Deno.stderr);
+    return 1;
+  }
+  return await serve(options, values.config);
+}
+
+async function serve({ values, notes }: ServerOptions, configPath: string): Promise<number> {
+  const environment = readEnvironment(readVariable);
+  const file = values["log-file"] ?? environment.logFile;
+  const logging = await configureLogging({
+    debug: values.debug,
+    deduplicate: !values.debug,
+    output: { stdout: !values["log-file"], ...(file !== undefined && { file }) },
+  });
+  const log = getLogger("rdk");
+  log.info(versionText("machine-server"));
+  for (const note of notes) log.info(note);
+  const { MachineServer } = await import("./machine/machine_server.ts");
+  const { builtinModels } = await import("./models/builtin.ts");
+  let server;
+  try {
+    server = await MachineServer.start({
+      configPath,
+      environment,
+      readVariable,
+      registry: builtinModels({ clock: systemClock }),
+      clock: systemClock,
+      log,
+      logSettings: logging,
+      build: buildInfo,
+      debug: values.debug,
+      noTls: values["no-tls"],
+      allowInsecure: values["allow-insecure-creds"],
+      revealDiffs: values["reveal-sensitive-config-diffs"],
+    });
+  } catch (error) {
+    await logging.close();
+    throw error;
+  }
+  onSignals(() => server.requestStop("signal"));
+  const reason = await server.stopRequested;
+  log.info("the server ends", { reason });
+  systemClock.setTimer(SHUTDOWN_LIMIT_MS, () => {
+    complain(`the server did not end within ${SHUTDOWN_LIMIT_MS / 1000} s; it is ended by force`);
+    Deno.exit(1);
+  });
+  await server.close();
+  await logging.close();
+  return 0;
+}
+
+async function dumpResources(path: string): Promise<number> {
+  const { builtinModels } = await import("./models/builtin.ts");
+  const { writeFileAtomic } = await import("../shared/files/atomic_write.ts");
+  const entries = builtinModels({ clock: systemClock }).dump();
+  await writeFileAtomic(path, `${JSON.stringify(entries, undefined, "\t")}\n`);
+  return 0;
+}
+
+async function networkCheck(configPath: string | undefined): Promise<number> {
+  const { checkNetwork } = await import("./network_check/network_check.ts");
+  const { readLocalFile } = await import("./configuration/local_file.ts");
+  const { appAddress } = await import("./machine/config_mode.ts");
+  const file = configPath ? await readLocalFile(configPath, readVariable) : undefined;
+  const findings = await checkNetwork(file && appAddress(file.json));
+  for (const { ok, text } of findings) print(`${ok ? "ok    " : "FAILED"} ${text}\n`);
+  return findings.every(({ ok }) => ok) ? 0 : 1;
+}
+
+function onSignals(stop: () => void): void {
+  const signals: Deno.Signal[] = Deno.build.os === "windows"
+    ? ["SIGINT", "SIGBREAK"]
+    : ["SIGINT", "SIGTERM"];
+  for (const signal of signals) Deno.addSignalListener(signal, stop);
+}
+
+function print(text: string, to: typeof Deno.stdout | typeof Deno.stderr = Deno.stdout): number {
+  const bytes = new TextEncoder().encode(text);
+  for (let written = 0; written < bytes.length;) written += to.writeSync(bytes.subarray(written));
+  return 0;
+}
+
+function complain(message: string): void {
+  print(`machine-server: ${message}\n`, Deno.stderr);
+}
+
+if (import.meta.main) {
+  try {
+    Deno.exit(await main());
+  } catch (error) {
+    complain(toError(error).message);
+    Deno.exit(error instanceof UsageError ? error.exitCode : 1);
+  }
+}
