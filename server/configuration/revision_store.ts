@@ -51,9 +51,9 @@ export class RevisionStore {
         "INSERT INTO config_revisions (part, revision, applied_at, config) VALUES (?, ?, ?, ?)",
       ).run(this.part, config.revision, appliedAt.toISOString(), text);
       this.db.prepare(
-        `DELETE FROM config_revisions WHERE part = ?1 AND id NOT IN (
-          SELECT id FROM config_revisions WHERE part = ?1 ORDER BY id DESC LIMIT ?2)`,
-      ).run(this.part, KEPT);
+        `DELETE FROM config_revisions WHERE part = ? AND id NOT IN (
+          SELECT id FROM config_revisions WHERE part = ? ORDER BY id DESC LIMIT ?)`,
+      ).run(this.part, this.part, KEPT);
     }).immediate();
   }
 }

@@ -26,7 +26,9 @@ export function machineStatus(
   state: MachineState,
   resources: readonly ResourceSnapshot[],
 ): GetMachineStatusResponse {
-  const cloudMetadata = cloudMetadataMessage(state.cloud);
+  const cloudMetadata = state.cloud.machinePartId === ""
+    ? undefined
+    : cloudMetadataMessage(state.cloud);
   return create(GetMachineStatusResponseSchema, {
     resources: resources.map((resource) => ({
       name: toResourceName(resource.api, resource.name),
@@ -34,7 +36,7 @@ export function machineStatus(
       lastUpdated: timestampFromDate(resource.lastUpdated),
       revision: resource.revision,
       error: resource.error,
-      cloudMetadata,
+      ...(cloudMetadata && { cloudMetadata }),
     })),
     config: {
       revision: state.revision,
