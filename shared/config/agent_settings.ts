@@ -87,20 +87,16 @@ export function readAgentConfig(
   warn: Report,
 ): AgentConfig {
   const source = asObject(value, path, report);
-  const result: Section = {};
-  for (const [key, item] of Object.entries(source ?? {})) {
-    if (item === null || item === undefined) continue;
-    if (key in SECTIONS) {
-      const table = SECTIONS[key as keyof typeof SECTIONS];
-      result[key] = readSection(table, item, [...path, key], report, warn);
-    } else if (key === "additional_networks") {
-      result[key] = readNetworks(item, [...path, key], report, warn);
-    } else {
-      warn(problemAt([...path, key], item, "this key is not known"));
-      result[key] = item;
-    }
-  }
-  return result as AgentConfig;
+  const entries = Object.entries(source ?? {}).flatMap(([key, item]): [string, unknown][] => {
+    const at = [...path, key];
+    if (item === null || item === undefined) return [];
+    const section = SECTION_NAMES.find((name) => name === key);
+    if (section) return [[key, readSection(SECTIONS[section], item, at, report, warn)]];
+    if (key === "additional_networks") return [[key, readNetworks(item, at, report, warn)]];
+    warn(problemAt(at, item, "this key is not known"));
+    return [[key, item]];
+  });
+  return Object.fromEntries(entries) as AgentConfig;
 }
 
 function readSection(
@@ -111,18 +107,17 @@ function readSection(
   warn: Report,
 ): Section {
   const source = asObject(value, path, report);
-  const result: Section = {};
-  for (const [key, item] of Object.entries(source ?? {})) {
+  const entries = Object.entries(source ?? {}).flatMap(([key, item]): [string, unknown][] => {
     const known = findField(table, key);
     if (known === undefined) {
       warn(problemAt([...path, key], item, "this key is not known"));
-      result[key] = item;
-    } else if (item !== undefined && (item !== null || known.field.kind === "tristate")) {
-      const read = readAgentField(known.field, item, [...path, key], report);
-      if (read !== undefined) result[known.name] = read.value;
+      return [[key, item]];
     }
-  }
-  return result;
+    if (item === undefined || (item === null && known.field.kind !== "tristate")) return [];
+    const read = readAgentField(known.field, item, [...path, key], report);
+    return read ? [[known.name, read.value]] : [];
+  });
+  return Object.fromEntries(entries);
 }
 
 function readNetworks(
@@ -132,12 +127,8 @@ function readNetworks(
   warn: Report,
 ): Section {
   const source = asObject(value, path, report);
-  const result: Section = {};
-  for (const [label, item] of Object.entries(source ?? {})) {
-    if (item === null || item === undefined) {
-      result[label] = null;
-      continue;
-    }
+  const entries = Object.entries(source ?? {}).flatMap(([label, item]): [string, unknown][] => {
+    if (item === null || item === undefined) return [[label, null]];
     const at = [...path, label];
     let isGood = true;
     const reportBad: Report = (problem) => {
@@ -146,9 +137,9 @@ function readNetworks(
     };
     const network = readSection(additionalNetworkFields, item, at, reportBad, warn);
     if (isGood) checkNetworkKind(network, at, reportBad);
-    if (isGood) result[label] = { ...defaultsOf(additionalNetworkFields), ...network };
-  }
-  return result;
+    return isGood ? [[label, { ...defaultsOf(additionalNetworkFields), ...network }]] : [];
+  });
+  return Object.fromEntries(entries);
 }
 
 function checkNetworkKind(network: Section, path: Path, report: Report): void {

@@ -27,43 +27,40 @@ const FATAL_KEYS = new Set(["cloud", "network", "auth"]);
  * one entry or one key at a time; unknown keys are warned about and kept.
  */
 export function readMachineConfigJson(json: unknown, report: Report, warn: Report): ReadConfig {
-  const config = emptyMachineConfig();
   const lists = Object.fromEntries(LIST_KEYS.map((key) => [key, []])) as unknown as LocatedLists;
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     report(problemAt([], json, "the configuration is the wrong kind of value", "object", true));
-    return { config, lists };
+    return { config: emptyMachineConfig(), lists };
   }
   const shape: Readonly<Record<string, z.ZodType>> = machineConfigSchema().shape;
-  const target = config as unknown as Record<string, unknown>;
-  for (const [key, value] of Object.entries(json)) {
-    const schema = shape[key];
+  const entries = Object.entries(json).flatMap(([key, value]): [string, unknown][] => {
+    if (value === null || value === undefined) return [];
+    const schema = Object.hasOwn(shape, key) ? shape[key] : undefined;
     if (schema === undefined) {
       warn(problemAt([key], value, "this key is not known"));
-      target[key] = value;
-    } else if (value !== null && value !== undefined) {
-      const list = LIST_KEYS.find((known) => known === key);
-      if (list) readList(list, value, lists, report, warn);
-      else if (key === "agent") target[key] = readAgentConfig(value, [key], report, warn);
-      else readKey(key, schema, value, target, report, warn);
+      return [[key, value]];
     }
-  }
-  for (const key of LIST_KEYS) target[key] = lists[key].map((entry) => entry.value);
-  return { config, lists };
+    if (key === "agent") return [[key, readAgentConfig(value, [key], report, warn)]];
+    const list = LIST_KEYS.find((known) => known === key);
+    if (list === undefined) return readKey(key, schema, value, report, warn);
+    readList(list, value, lists, report, warn);
+    return [[key, lists[list].map((entry) => entry.value)]];
+  });
+  return { config: { ...emptyMachineConfig(), ...Object.fromEntries(entries) }, lists };
 }
 
 function readKey(
   key: string,
   schema: z.ZodType,
   value: unknown,
-  target: Record<string, unknown>,
   report: Report,
   warn: Report,
-): void {
+): [string, unknown][] {
   const fatal = FATAL_KEYS.has(key);
   const read = readShape(schema, value, [key], (problem) => report({ ...problem, fatal }));
-  if (read === undefined) return;
+  if (read === undefined) return [];
   warnUnknownKeys(schema, read, [key], warn);
-  target[key] = read;
+  return [[key, read]];
 }
 
 function readList(

@@ -39,7 +39,7 @@ export function warnUnknownKeys(
 ): void {
   visit(schema, value, path, (shape, object, at) => {
     for (const [key, item] of Object.entries(object)) {
-      if (!(key in shape)) warn(problemAt([...at, key], item, "this key is not known"));
+      if (!Object.hasOwn(shape, key)) warn(problemAt([...at, key], item, "this key is not known"));
     }
   });
 }
@@ -73,7 +73,7 @@ function withoutNulls(schema: z.ZodType, value: unknown): unknown {
   const copy = structuredClone(value);
   visit(schema, copy, [], (shape, object) => {
     for (const [key, item] of Object.entries(object)) {
-      const field = shape[key];
+      const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
       if (item === null && field instanceof z.ZodOptional) delete object[key];
     }
   });
