@@ -179,6 +179,13 @@ function fromAuth(message: AuthMessage): AuthConfig {
         ...(config ? { config } : {}),
       })),
       tls_auth_entities: [...message.tlsAuthEntities],
+      user_permissions: message.userPermissions.map(({ user, permissions }) => ({
+        user: { type: user?.type ?? "", id: user?.id ?? "" },
+        permissions: permissions.map((permission) => ({
+          resources: [...permission.resources],
+          allowed_methods: [...permission.allowedMethods],
+        })),
+      })),
     }),
     ...(keys ? { external_auth_config: { jwks: keys as KeySet } } : {}),
   };

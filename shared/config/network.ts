@@ -35,6 +35,16 @@ export const authSchema = once(() =>
     tls_auth_entities: z.array(z.string()).optional().describe(
       "Names in client certificates that are accepted.",
     ),
+    user_permissions: z.array(openObject({
+      user: openObject({
+        type: z.string().optional().describe("Kind of user."),
+        id: z.string().optional().describe("Id of the user."),
+      }).optional().describe("Who."),
+      permissions: z.array(openObject({
+        resources: z.array(z.string()).optional().describe("Names of resources."),
+        allowed_methods: z.array(z.string()).optional().describe("Methods that may be called."),
+      })).optional().describe("What that user may do."),
+    })).optional().describe("What single users may do."),
     external_auth_config: openObject({
       jwks: openObject({
         keys: z.array(freeObject()).optional().describe("RSA keys for RS256, RS384 or RS512."),

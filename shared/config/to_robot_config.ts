@@ -270,6 +270,13 @@ function toAuth(auth: AuthConfig): AuthMessage {
       return { type: toCredentialsType(handler.type), ...(config ? { config } : {}) };
     }),
     tlsAuthEntities: auth.tls_auth_entities ?? [],
+    userPermissions: (auth.user_permissions ?? []).map(({ user, permissions = [] }) => ({
+      user: { type: user?.type ?? "", id: user?.id ?? "" },
+      permissions: permissions.map((permission) => ({
+        resources: permission.resources ?? [],
+        allowedMethods: permission.allowed_methods ?? [],
+      })),
+    })),
     ...(keys ? { externalAuthConfig: { jwks: { json: keys } } } : {}),
   });
 }
