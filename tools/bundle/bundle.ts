@@ -65,7 +65,7 @@ export async function bundle(program: Program, options: BundleOptions): Promise<
       minifyWhitespace: true,
       minifySyntax: true,
       legalComments: "none",
-      logLevel: "warning",
+      logLevel: "silent",
       plugins: [nodeBuiltins],
     });
     await writeModule(result.outputFiles, root, outDir);

@@ -74,20 +74,27 @@ async function runGroup(group: Group, filter: string | undefined): Promise<Group
     );
     child.kill("SIGKILL");
   }, LIMIT_MS);
-  const decoder = new TextDecoder();
   let output = "";
-  for await (const chunk of child.stdout) {
-    process.stdout.write(chunk);
-    output += decoder.decode(chunk, { stream: true });
-  }
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stdout) {
+      process.stdout.write(chunk);
+      output += decoder.decode(chunk, { stream: true });
+    }
+  })();
   const { code } = await child.status;
   clearTimeout(limit);
+  // A program that a test left behind holds the pipe open; its output is not waited for.
+  const grace = Promise.withResolvers<void>();
+  const timer = setTimeout(grace.resolve, 2_000);
+  await Promise.race([reading, grace.promise]);
+  clearTimeout(timer);
   return { summary: parseSummary(output), exitCode: code };
 }
 
 try {
-  process.exitCode = await main();
+  process.exit(await main());
 } catch (error) {
   process.stderr.write(`make test: ${error instanceof Error ? error.message : error}\n`);
-  process.exitCode = 1;
+  process.exit(1);
 }

@@ -1,0 +1,75 @@
+# The commands of this project; `make help` explains them. Needs git, make, and npm or curl.
+
+DENO := tools/deno.sh
+FROZEN := $(if $(filter true,$(CI)),--frozen)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint fmt proto bench server agent cloud dist smoke clean \
+	check-lint check-format check-types check-generated check-imports
+
+help:
+	@sed -n 's/^#> //p' Makefile
+
+#> make run      start cloud, agent and server with a demo machine  [PORT= MACHINE_DEV_DIR= ARGS=--check]
+#> make test     run all tests                                      [FILTER=text PATHS="shared/rpc …"]
+#> make lint     lint, format, types, generated code, import rules
+#> make fmt      format the code
+#> make proto    generate shared/gen from proto/
+#> make bench    measure, print figures as JSON lines               [ARGS=]
+#> make server   compile dist/machine-server-TARGET                 [TARGET=linux-x64|linux-arm64|windows-x64]
+#> make agent    likewise machine-agent
+#> make cloud    likewise machine-cloud
+#> make dist     compile all three for all targets, as a release    [ALLOW_FALLBACK_RUNTIME=1]
+#> make smoke    compile all three for all targets and try them
+#> make setup    fetch Deno and the libraries (the others do it where needed)
+#> make clean    remove what was built
+
+setup:
+	@tools/setup.sh
+
+# The demo starts the programs itself and ends them at Ctrl-C; make gets the signal too and waits.
+run: setup
+	@$(DENO) run -A $(FROZEN) --quiet tools/run/main.ts $(ARGS)
+
+test: setup
+	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(if $(FILTER),--filter '$(FILTER)') $(PATHS)
+
+lint: check-lint check-format check-types check-generated check-imports
+
+check-lint: setup
+	@$(DENO) lint --quiet
+
+check-format: setup
+	@$(DENO) fmt --check --quiet
+
+check-types: setup
+	@$(DENO) check $(FROZEN) --quiet .
+
+check-generated: setup
+	@$(DENO) run -A $(FROZEN) --quiet tools/proto/main.ts --check
+
+check-imports: setup
+	@$(DENO) test -A $(FROZEN) --no-check --quiet tests/habits/imports_test.ts
+
+fmt: setup
+	@$(DENO) fmt --quiet
+
+proto: setup
+	@$(DENO) run -A $(FROZEN) --quiet tools/proto/main.ts
+
+bench: setup
+	@$(DENO) run -A $(FROZEN) --quiet tests/bench/main.ts $(ARGS)
+
+server agent cloud: setup
+	@$(DENO) run -A $(FROZEN) --quiet tools/compile/main.ts $(if $(TARGET),--target $(TARGET)) $@
+
+dist: setup
+	@$(DENO) run -A $(FROZEN) --quiet tools/compile/main.ts --release --target all
+
+smoke: setup
+	@tools/arm64_emulator.sh >/dev/null
+	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts tests/build
+
+# Keeps Deno and the libraries, and the demo's data in .machine/.
+clean:
+	@rm -rf dist coverage .tools/bundle .tools/setup.stamp
