@@ -8,8 +8,6 @@ export const NAME_ALLOWED = "a letter or digit, then letters, digits, - and _";
 export const LONGEST_RESOURCE_NAME = 60;
 /** Longest name of a module or package. */
 export const LONGEST_MODULE_NAME = 200;
-export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
 export const DURATION_ALLOWED = "a number with a unit, such as 300ms, 10s, 1h20m";
 
 const NAME = new RegExp(NAME_PATTERN);
@@ -21,13 +19,6 @@ const CRON_NICKNAME = /^@(?:yearly|annually|monthly|weekly|daily|midnight|hourly
 /** True for a name of letters, digits, `-` and `_` that starts with a letter or digit. */
 export function isName(text: string): boolean {
   return NAME.test(text);
-}
-
-/** The level a text means, in any letter case; undefined when it means none. */
-export function parseLogLevel(text: string): LogLevel | undefined {
-  const lower = text.toLowerCase();
-  if (lower === "warning") return "warn";
-  return LOG_LEVELS.find((level) => level === lower);
 }
 
 /** Milliseconds of a Go duration text; undefined when it is none. */

@@ -10,7 +10,6 @@ import {
   isSchedule,
   isVersionSetting,
   parseHttpUrl,
-  parseLogLevel,
 } from "./forms.ts";
 
 const TABLE: [name: string, check: (text: string) => boolean, good: string[], bad: string[]][] = [
@@ -80,14 +79,6 @@ for (const [name, check, good, bad] of TABLE) {
     for (const text of bad) strictEqual(check(text), false, text);
   });
 }
-
-Deno.test("parseLogLevel() reads levels in any letter case", () => {
-  const cases = [["Debug", "debug"], ["INFO", "info"], ["warning", "warn"], ["error", "error"], [
-    "loud",
-    undefined,
-  ]] as const;
-  for (const [text, level] of cases) strictEqual(parseLogLevel(text), level);
-});
 
 Deno.test("durationMs() answers undefined when the text is no duration", () => {
   strictEqual(durationMs("1h20m"), 4_800_000);

@@ -41,6 +41,8 @@ Deno.test("machineConfigJsonSchema() tells types, ranges, defaults and choices",
   strictEqual(at.get(`${agent}.priority`)?.["maximum"], 999);
   deepStrictEqual(at.get(`${agent}.type`)?.["enum"], ["wifi", "wired"]);
   strictEqual(at.get(".agent.network_configuration.user_idle_minutes")?.["default"], 5);
+  strictEqual(at.get(".components[].name")?.["pattern"], "^[a-zA-Z0-9][-\\w]*$");
+  strictEqual(at.get(".components[].name")?.["maxLength"], 60);
   strictEqual(at.get(".components[].depends_on")?.["type"], "array");
   deepStrictEqual(at.get(".triggers[].event.type")?.["enum"], [
     "part_online",

@@ -1,5 +1,5 @@
 /** Modules and the packages they and models come in. */
-import { integer, once, openObject, z } from "./schema_kit.ts";
+import { integer, nameText, once, openObject, z } from "./schema_kit.ts";
 
 /** What the cloud found wrong with an entry; the machine does not use such an entry. */
 export const validationStatusSchema = once(() =>
@@ -9,7 +9,7 @@ export const validationStatusSchema = once(() =>
 /** A program that brings models. */
 export const moduleSchema = once(() =>
   openObject({
-    name: z.string().describe("Name of the module, unique on the machine."),
+    name: nameText("module").describe("Name of the module, unique on the machine."),
     type: z.enum(["", "local", "registry"]).optional().describe(
       "local: a program on the machine. registry: downloaded.",
     ),
@@ -33,7 +33,7 @@ export const moduleSchema = once(() =>
 /** A downloaded package. */
 export const packageSchema = once(() =>
   openObject({
-    name: z.string().describe("Name on the machine, used in ${packages.…} placeholders."),
+    name: nameText("module").describe("Name on the machine, used in ${packages.…} placeholders."),
     package: z.string().describe("<organisation>/<name> in the cloud."),
     version: z.string().optional().describe("Version. Default: latest."),
     type: z.string().describe("ml_model, module, slam_map or archive."),

@@ -1,11 +1,11 @@
 /** Other machines whose resources this machine uses, and the processes entries of old files. */
 import { frameSchema, serviceConfigSchema } from "./resources.ts";
-import { integer, once, openObject, z } from "./schema_kit.ts";
+import { integer, nameText, once, openObject, z } from "./schema_kit.ts";
 
 /** Another machine, reached over the network. */
 export const remoteSchema = once(() =>
   openObject({
-    name: z.string().describe("Name of the remote; names its resources <remote>:<name>."),
+    name: nameText("resource").describe("Name of the remote; names its resources <remote>:<name>."),
     address: z.string().optional().describe("Host, host:port or cloud address."),
     prefix: z.string().optional().describe("Put before the names of its resources."),
     frame: frameSchema().optional().describe("Where the remote's world frame is."),

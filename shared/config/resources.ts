@@ -1,5 +1,5 @@
 /** Components and services: the entries that become resources of a machine. */
-import { freeObject, once, openObject, z } from "./schema_kit.ts";
+import { freeObject, nameText, once, openObject, z } from "./schema_kit.ts";
 
 const orientationTypes = [
   "",
@@ -90,7 +90,7 @@ export const modelObjectSchema = once(() =>
 /** An entry of `components` or `services` as people write it. */
 export const resourceSchema = once(() =>
   openObject({
-    name: z.string().optional().describe(
+    name: nameText("resource").optional().describe(
       "Name, unique among resources of the same API. Default for services: builtin.",
     ),
     api: z.string().optional().describe(

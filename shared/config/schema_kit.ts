@@ -5,6 +5,7 @@
  * configuration as a message never loads zod (about 10 MB and 20 ms).
  */
 import * as z from "zod";
+import { LONGEST_MODULE_NAME, LONGEST_RESOURCE_NAME, NAME_PATTERN } from "./forms.ts";
 
 export { z };
 
@@ -30,4 +31,13 @@ export function freeObject(): z.ZodRecord<z.ZodString, z.ZodUnknown> {
 /** A number that must be whole. */
 export function integer(): z.ZodInt {
   return z.int();
+}
+
+/**
+ * A name, with its form for editors only: whether it is right is decided by the checks, which also
+ * know configurations that were never JSON.
+ */
+export function nameText(kind: "resource" | "module"): z.ZodString {
+  const maxLength = kind === "resource" ? LONGEST_RESOURCE_NAME : LONGEST_MODULE_NAME;
+  return z.string().meta({ pattern: NAME_PATTERN, maxLength });
 }

@@ -1,6 +1,7 @@
 /** Checks of list entries that are not resources, each entry for itself. */
-import { isSchedule, LONGEST_MODULE_NAME, LONGEST_RESOURCE_NAME, parseLogLevel } from "../forms.ts";
-import { LOG_LEVELS } from "../forms.ts";
+import { parseLevel } from "../../log/level.ts";
+import { LEVELS } from "../../log/logger.ts";
+import { isSchedule, LONGEST_MODULE_NAME, LONGEST_RESOURCE_NAME } from "../forms.ts";
 import { logPatternError } from "../log_pattern.ts";
 import type { ModuleConfig, PackageConfig } from "../modules.ts";
 import type { JobConfig, LogRule, MaintenanceConfig } from "../operation.ts";
@@ -11,7 +12,7 @@ import { checkDuration } from "./durations.ts";
 import { checkName } from "./names.ts";
 import { checkFrame, checkLogLevel } from "./resources.ts";
 
-export const PACKAGE_TYPES = ["ml_model", "module", "slam_map", "archive"] as const;
+const PACKAGE_TYPES = ["ml_model", "module", "slam_map", "archive"] as const;
 export const CREDENTIAL_TYPES = ["api-key", "robot-secret", "robot-location-secret"] as const;
 
 /** Checks an entry of `modules`. */
@@ -132,8 +133,8 @@ export function checkLogRule(rule: LogRule, path: Path, report: Report): void {
       ),
     );
   }
-  if (parseLogLevel(rule.level) === undefined) {
-    const allowed = LOG_LEVELS.join(", ");
+  if (parseLevel(rule.level) === undefined) {
+    const allowed = LEVELS.join(", ");
     report(problemAt([...path, "level"], rule.level, "this is not a log level", allowed));
   }
 }

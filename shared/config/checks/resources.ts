@@ -1,4 +1,6 @@
-import { LOG_LEVELS, LONGEST_RESOURCE_NAME, parseLogLevel } from "../forms.ts";
+import { parseLevel } from "../../log/level.ts";
+import { LEVELS } from "../../log/logger.ts";
+import { LONGEST_RESOURCE_NAME } from "../forms.ts";
 import { type Path, problemAt, type Report } from "../problem.ts";
 import { parseApiTriplet, parseModelTriplet } from "../resource_name.ts";
 import type { Frame, Geometry, Orientation, ResourceConfig } from "../resources.ts";
@@ -40,8 +42,8 @@ function checkModel(resource: ResourceConfig, path: Path, report: Report): void 
 
 /** Checks a log level, when there is one. */
 export function checkLogLevel(level: string | undefined, path: Path, report: Report): void {
-  if (level === undefined || level === "" || parseLogLevel(level) !== undefined) return;
-  report(problemAt(path, level, "this is not a log level", LOG_LEVELS.join(", ")));
+  if (level === undefined || level === "" || parseLevel(level) !== undefined) return;
+  report(problemAt(path, level, "this is not a log level", LEVELS.join(", ")));
 }
 
 /** Checks the numbers of a frame. */

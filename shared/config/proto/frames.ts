@@ -43,7 +43,7 @@ export function fromFrame(message: FrameMessage | undefined): Frame | undefined 
 }
 
 /** A translation; undefined for none. */
-export function fromTranslation(
+function fromTranslation(
   from: { x: number; y: number; z: number } | undefined,
 ): Translation | undefined {
   return from && { x: from.x, y: from.y, z: from.z };
