@@ -1,0 +1,180 @@
+// Compiles all programs for all targets and tries what can be tried here: x64 natively, arm64 under
+// an emulator, Windows as a file. Takes minutes, so `make smoke` runs it and `make test` does not.
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { join } from "node:path";
+import process from "node:process";
+import { addonFile, type AddonPlatform } from "../../tools/bundle/bundle.ts";
+import { binaryName } from "../../tools/compile/compile.ts";
+import { readElf } from "../../tools/compile/elf.ts";
+import { PAYLOAD_SECTION, peProblems, readPe } from "../../tools/compile/pe.ts";
+import { hostTarget, type Target, targetByName, TARGETS } from "../../tools/compile/targets.ts";
+import { type Program, programByName, PROGRAMS, ROOT } from "../../tools/programs.ts";
+
+const MAX_BYTES = 110e6;
+/** An emulated start compiles a megabyte of JavaScript by hand, so to speak: 15 s here. */
+const RUN_LIMIT_MS = 180_000;
+
+interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+const cloud = programByName("cloud");
+const arm64 = targetByName("linux-arm64");
+
+await runAll();
+const emulator = (await run(join(ROOT, "tools", "arm64_emulator.sh"), [])).stdout.trim().split(" ");
+const emulated = emulateAll();
+
+/** Compiles everything, in one process as `make dist` does. */
+async function runAll(): Promise<void> {
+  const compiler = join(ROOT, "tools", "compile", "main.ts");
+  const { code, stdout, stderr } = await run(Deno.execPath(), [
+    ...["run", "--allow-all", "--quiet", compiler, "--target", "all"],
+  ]);
+  process.stdout.write(`${stderr}${stdout}`);
+  if (code !== 0) throw new Error("the programs could not be compiled, see above");
+}
+
+async function run(command: string, args: string[]): Promise<Ran> {
+  const signal = AbortSignal.timeout(RUN_LIMIT_MS);
+  const { code, stdout, stderr } = await new Deno.Command(command, {
+    args,
+    signal,
+    stdin: "null",
+    env: { MACHINE_TCP_SOCKETS: "1" },
+  }).output();
+  return { code, stdout: text(stdout), stderr: text(stderr) };
+}
+
+const file = (program: Program, target: Target): string =>
+  join(ROOT, "dist", binaryName(program, target));
+
+async function addonBytes(platform: AddonPlatform): Promise<Buffer> {
+  return Buffer.from(await Deno.readFile(addonFile(ROOT, platform)));
+}
+
+const versionArgs = (program: Program): string[] => [
+  program.name === "machine-server" ? "-version" : "--version",
+];
+
+const bootstrapArgs = (data: string): string[] => [
+  ...["bootstrap", "--data", data, "--org", "o", "--location", "l", "--machine", "m"],
+];
+
+/** All emulated runs, two at a time, begun before the first test asks for one. */
+function emulateAll(): { versions: Map<string, Promise<Ran>>; bootstrap: Promise<Ran> } {
+  const [command = "", ...options] = emulator;
+  const emulate = (program: Program, args: string[]): Promise<Ran> =>
+    run(command, [...options, file(program, arm64), ...args]);
+  const versions = new Map<string, Promise<Ran>>();
+  let last: Promise<unknown> = Promise.resolve();
+  for (const program of PROGRAMS) {
+    const ran = last.then(() => emulate(program, versionArgs(program)));
+    last = ran.catch(() => undefined);
+    versions.set(program.name, ran);
+  }
+  const bootstrap = inTempDir((dir) => emulate(cloud, bootstrapArgs(dir)));
+  return { versions, bootstrap };
+}
+
+async function inTempDir<T>(work: (dir: string) => Promise<T>): Promise<T> {
+  const dir = await Deno.makeTempDir();
+  try {
+    return await work(dir);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+function assertVersion({ code, stdout, stderr }: Ran): void {
+  assert.equal(code, 0, stderr);
+  assert.match(stdout + stderr, /\d+\.\d+\.\d+.*[0-9a-f]{7}/);
+}
+
+function assertBootstrapped({ code, stdout, stderr }: Ran): void {
+  assert.equal(code, 0, stderr);
+  const made = JSON.parse(stdout) as Record<string, unknown>;
+  assert.ok(made["part_id"] && made["api_key"], stdout);
+}
+
+for (const program of PROGRAMS) {
+  for (const target of TARGETS) {
+    const name = binaryName(program, target);
+    Deno.test(`${name} is for its platform, holds its own addon only, and is small enough`, async () => {
+      const bytes = await Deno.readFile(file(program, target));
+      assert.ok(bytes.length <= MAX_BYTES, `${(bytes.length / 1e6).toFixed(1)} MB`);
+      const machine = target.format === "pe" ? readPe(bytes).machine : readElf(bytes).machine;
+      assert.ok(target.name.endsWith(machine), machine);
+      for (const { addon } of TARGETS) {
+        const held = Buffer.from(bytes.buffer).includes(
+          await addonBytes(addon),
+        );
+        assert.equal(held, addon === target.addon, `${addon} addon`);
+      }
+    });
+  }
+
+  Deno.test(`${program.name} for Windows is a sound PE file with everything in its payload`, async () => {
+    const bytes = await Deno.readFile(file(program, targetByName("windows-x64")));
+    assert.deepEqual(peProblems(bytes), []);
+    const section = readPe(bytes).sections.find(({ name }) => name === PAYLOAD_SECTION);
+    assert.ok(section);
+    const payload = Buffer.from(bytes.buffer, section.rawOffset, section.rawSize);
+    const names = ["main.mjs", "better_sqlite3.node", ...program.assets.map(({ as }) => as)];
+    for (const name of names) assert.ok(payload.includes(name), name);
+  });
+
+  Deno.test(`${program.name} for this machine prints its version`, async () => {
+    const started = performance.now();
+    const ran = await run(file(program, hostTarget()), versionArgs(program));
+    const took = Math.round(performance.now() - started);
+    process.stdout.write(`${program.name} answered in ${took} ms\n`);
+    assertVersion(ran);
+  });
+
+  Deno.test(`${program.name} for arm64 prints its version`, async () => {
+    const ran = await emulated.versions.get(program.name);
+    assert.ok(ran);
+    assertVersion(ran);
+  });
+}
+
+Deno.test("machine-cloud for this machine opens its database", async () => {
+  await inTempDir(async (dir) => {
+    assertBootstrapped(await run(file(cloud, hostTarget()), bootstrapArgs(dir)));
+  });
+});
+
+Deno.test("machine-cloud for arm64 opens its database", async () => {
+  assertBootstrapped(await emulated.bootstrap);
+});
+
+Deno.test("machine-cloud for this machine serves its console and ends when told to", async () => {
+  await inTempDir(async (data) => {
+    const child = new Deno.Command(file(cloud, hostTarget()), {
+      args: ["serve", "--listen", "127.0.0.1:0", "--data", data],
+      stdin: "null",
+      stdout: "piped",
+      stderr: "inherit",
+    }).spawn();
+    const limit = setTimeout(() => child.kill("SIGKILL"), 30_000);
+    let output = "";
+    let page: Response | undefined;
+    for await (const chunk of child.stdout) {
+      output += text(chunk);
+      const url = /serving\s+\{"url":"(https?:\/\/[^"]+)"/.exec(output)?.[1];
+      if (!url || page) continue;
+      page = await fetch(url);
+      assert.match(await page.text(), /<html/i);
+      child.kill("SIGTERM");
+    }
+    const { code } = await child.status;
+    clearTimeout(limit);
+    assert.equal(page?.status, 200, output);
+    assert.equal(code, 0, output);
+  });
+});
