@@ -14,6 +14,11 @@ export interface ChildCommand {
    * are joined; one longer than {@link LONGEST_LINE} bytes comes in several calls. Must not throw.
    */
   readonly onLine: (stream: OutputStream, line: string) => void;
+  /**
+   * The mark of the tree, letters and digits. Default: a new one. Who keeps one on disk before
+   * the start finds the tree again even when killed in the moment after it.
+   */
+  readonly tree?: string;
 }
 
 export type OutputStream = "stdout" | "stderr";

@@ -60,7 +60,7 @@ export class FakeChild implements ChildProcess {
 
   constructor(command: ChildCommand, pid: number) {
     this.command = command;
-    this.mark = { pid, started: `start-${pid}`, tree: `tree-${pid}` };
+    this.mark = { pid, started: `start-${pid}`, tree: command.tree ?? `tree-${pid}` };
     const { promise, resolve } = Promise.withResolvers<ExitInfo>();
     this.exited = promise;
     this.#resolve = resolve;

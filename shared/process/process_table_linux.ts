@@ -47,8 +47,9 @@ export class LinuxProcessTable implements ProcessTable {
         (entry.pid === mark.pid && entry.started === mark.started) || this.#carries(entry.pid, mark)
       ),
     );
-    // The number of a group stays taken as long as one of ours is in it.
-    const isOurGroup = [...ours].some(({ group }) => group === mark.pid);
+    // The number of a group stays taken as long as one of ours is in it. Group 0 is no group: so
+    // look kernel threads, and processes whose group lies outside this container.
+    const isOurGroup = mark.pid > 0 && [...ours].some(({ group }) => group === mark.pid);
     return entries.filter((entry) => ours.has(entry) || (isOurGroup && entry.group === mark.pid));
   }
 
@@ -80,6 +81,7 @@ export class LinuxProcessTable implements ProcessTable {
   }
 
   #carries(pid: number, mark: ProcessMark): boolean {
+    if (mark.tree === "") return false;
     const environment = readOrUndefined(`${this.#root}/${pid}/environ`) ?? "";
     const start = `\0${environment}`.indexOf(`\0${TREE_VARIABLE}=`);
     if (start < 0) return false;

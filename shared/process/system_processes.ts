@@ -44,6 +44,11 @@ export function systemProcesses(options: SystemProcessesOptions = {}): ProcessRu
   };
 }
 
+/** A mark that no other tree has. */
+export function newTreeMark(): string {
+  return randomBytes(12).toString("hex");
+}
+
 class SystemChild implements ChildProcess {
   readonly mark: ProcessMark;
   readonly exited: Promise<ExitInfo>;
@@ -55,7 +60,7 @@ class SystemChild implements ChildProcess {
   constructor(command: ChildCommand, table: ProcessTable, clock: Clock) {
     this.#table = table;
     this.#clock = clock;
-    const tree = randomBytes(12).toString("hex");
+    const tree = command.tree ?? newTreeMark();
     const child = spawn(command, tree);
     this.mark = { pid: child.pid, started: table.startOf(child.pid) ?? "", tree };
     this.exited = this.#run(child, command);

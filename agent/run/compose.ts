@@ -1,0 +1,143 @@
+import type { JsonValue } from "../../shared/files/jsonc.ts";
+import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
+import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import { Backoff } from "../../shared/time/backoff.ts";
+import type { AgentOptions } from "../options/options.ts";
+import { pollRestarts } from "../restart/restart_poll.ts";
+import { type AgentFacts, DeviceConfigPoll } from "../settings/device_config_poll.ts";
+import { waitForFirstAnswer } from "../settings/first_answer.ts";
+import { SettingsSource } from "../settings/settings_source.ts";
+import type { AgentState } from "../state/agent_state.ts";
+import { followSettings } from "../supervision/follow_settings.ts";
+import { watchLiveness } from "../supervision/liveness.ts";
+import { restartWhenAllowed } from "../supervision/planned_restart.ts";
+import { ServerSupervisor } from "../supervision/supervisor.ts";
+import { wantedServer } from "../supervision/wanted_server.ts";
+import { versionName } from "../versions/server_choice.ts";
+import { ServerVersions } from "../versions/server_versions.ts";
+import type { Worker } from "../workers/run_workers.ts";
+import { Watched } from "../workers/watched.ts";
+import type { AgentDeps, Cloud } from "./run_agent.ts";
+
+export interface AgentParts {
+  readonly options: AgentOptions;
+  readonly deps: AgentDeps;
+  readonly state: AgentState;
+  readonly binDir: string;
+  readonly cloud: Cloud;
+  readonly partId: string;
+  readonly defaults: JsonValue | undefined;
+}
+
+/** The agent's loops, and the supervisor for who must end the server at once. */
+export interface ComposedAgent {
+  readonly workers: readonly Worker[];
+  readonly supervisor: ServerSupervisor;
+}
+
+const BACKOFF = { minMs: 1_000, maxMs: 60_000 };
+
+/** Puts the agent together. Nothing runs yet. */
+export function composeAgent(parts: AgentParts): ComposedAgent {
+  const { options, deps, state, cloud, partId } = parts;
+  const { clock, log, askRestartStatus: ask } = deps;
+  const settings = new SettingsSource({
+    state,
+    defaults: parts.defaults,
+    overrides: { debug: options.debug, wait: options.wait },
+    clock,
+    log: log.child("settings"),
+  });
+  const versions = new ServerVersions({
+    state,
+    binDir: parts.binDir,
+    clock,
+    log: log.child("versions"),
+  });
+  const wanted = new Watched(wantedServer(settings.current.value.settings, undefined));
+  const supervisionLog = log.child("supervision");
+  const supervisor = new ServerSupervisor({
+    processes: deps.processes,
+    state,
+    versions,
+    wanted,
+    credentialsFile: options.credentialsFile,
+    dir: options.dir,
+    env: deps.env,
+    writeLine: deps.writeLine,
+    clock,
+    backoff: new Backoff(BACKOFF),
+    log: supervisionLog,
+    errorLog: deps.serverErrorLog,
+  });
+  const poll = new DeviceConfigPoll({
+    client: cloud.client(AgentDeviceService),
+    partId,
+    host: deps.host,
+    facts: factsOf(deps, supervisor, versions),
+    settings,
+    clock,
+    log: log.child("settings"),
+  });
+  const superviseWhenReady = async (signal: AbortSignal) => {
+    const { wait_for_update_check: wait } = settings.current.value.settings.advanced_settings;
+    if (wait && !options.fastStart) {
+      await waitForFirstAnswer({ answered: poll.answered, clock, log: supervisionLog }, signal);
+    }
+    await supervisor.run(signal);
+  };
+  const watch = { supervisor, wanted, ask, clock, log: supervisionLog };
+  const restarts = {
+    client: cloud.client(RobotService),
+    partId,
+    restart: () => supervisor.tell({ type: "restart" }),
+    clock,
+    log: log.child("restart"),
+  };
+  const { current } = settings;
+  const workers: Worker[] = [
+    { name: "settings", run: (signal) => poll.run(signal) },
+    { name: "log level", run: (signal) => followDebug(current, deps.logging, signal) },
+    {
+      name: "versions",
+      run: (signal) => followSettings({ current, versions, wanted, clock }, signal),
+    },
+    { name: "supervision", run: superviseWhenReady },
+    { name: "liveness", run: (signal) => watchLiveness(watch, signal) },
+    { name: "planned restart", run: (signal) => restartWhenAllowed(watch, signal) },
+    { name: "restart poll", run: (signal) => pollRestarts(restarts, signal) },
+  ];
+  return { workers, supervisor };
+}
+
+function factsOf(
+  { version, clock }: AgentDeps,
+  supervisor: ServerSupervisor,
+  versions: ServerVersions,
+): () => AgentFacts {
+  const startedMs = clock.monotonicMs();
+  return () => {
+    const nowMs = clock.monotonicMs();
+    const { launched } = supervisor;
+    const { installed } = versions;
+    return {
+      agentVersion: version,
+      agentUptimeMs: nowMs - startedMs,
+      serverInstalled: installed ? versionName(installed) : "",
+      serverRunning: launched ? versionName(launched.version) : "",
+      serverUptimeMs: launched && nowMs - launched.startedMs,
+    };
+  };
+}
+
+/** Debug logging as the settings say, from now on. */
+async function followDebug(
+  current: SettingsSource["current"],
+  logging: AgentDeps["logging"],
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    logging.setDebugMode(current.value.settings.advanced_settings.debug);
+    await current.changed(signal);
+  }
+}

@@ -1,0 +1,126 @@
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import {
+  type AgentDeviceService,
+  type DeviceAgentConfigRequest,
+  DeviceAgentConfigRequestSchema,
+  type HostInfo,
+} from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import { Backoff } from "../../shared/time/backoff.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { spread } from "../workers/spread.ts";
+import { Watched } from "../workers/watched.ts";
+import { fromResponse } from "./device_config.ts";
+import type { SettingsSource } from "./settings_source.ts";
+
+/** What the agent tells of itself with each question. */
+export interface AgentFacts {
+  readonly agentVersion: string;
+  readonly agentUptimeMs: number;
+  /** Empty when none is installed. */
+  readonly serverInstalled: string;
+  /** Empty when none runs. */
+  readonly serverRunning: string;
+  /** Undefined when none runs. */
+  readonly serverUptimeMs: number | undefined;
+}
+
+export interface DeviceConfigPollOptions {
+  readonly client: Client<typeof AgentDeviceService>;
+  readonly partId: string;
+  readonly host: HostInfo;
+  readonly facts: () => AgentFacts;
+  readonly settings: SettingsSource;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Numbers in [0, 1). Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** A question is given up after this. Fixed by the protocol's agents. */
+const QUESTION_TIMEOUT_MS = 15_000;
+/** No cloud is asked more often, whatever interval it names. */
+const SHORTEST_INTERVAL_MS = 5_000;
+const LONGEST_RETRY_MS = 30_000;
+
+/** Asks the cloud for the agent's settings again and again. */
+export class DeviceConfigPoll {
+  /** True once the cloud has answered in this run. */
+  readonly answered = new Watched(false);
+  readonly #options: DeviceConfigPollOptions;
+  #isAway = false;
+
+  constructor(options: DeviceConfigPollOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random = Math.random } = this.#options;
+    const backoff = new Backoff({
+      minMs: SHORTEST_INTERVAL_MS,
+      maxMs: LONGEST_RETRY_MS,
+      jitter: false,
+    });
+    while (!signal.aborted) {
+      const intervalMs = await this.#ask(signal);
+      if (intervalMs !== undefined) backoff.reset();
+      const waitMs = intervalMs ?? backoff.next();
+      await clock.sleep(spread(Math.max(waitMs, SHORTEST_INTERVAL_MS), random()), signal);
+    }
+  }
+
+  /** The interval that the cloud wants, or undefined when it gave no answer. */
+  async #ask(signal: AbortSignal): Promise<number | undefined> {
+    const { client, settings } = this.#options;
+    try {
+      const response = await client.deviceAgentConfig(this.#question(), {
+        signal,
+        timeoutMs: QUESTION_TIMEOUT_MS,
+      });
+      const device = fromResponse(response);
+      settings.accept(device);
+      this.#report(undefined);
+      if (!this.answered.value) this.answered.value = true;
+      return device.checkIntervalMs;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (!(error instanceof ConnectError)) throw error;
+      this.#report(error);
+      return undefined;
+    }
+  }
+
+  #question(): DeviceAgentConfigRequest {
+    const { partId, host, facts } = this.#options;
+    const { agentVersion, agentUptimeMs, serverInstalled, serverRunning, serverUptimeMs } = facts();
+    return create(DeviceAgentConfigRequestSchema, {
+      id: partId,
+      hostInfo: host,
+      versionInfo: {
+        agentRunning: agentVersion,
+        agentInstalled: agentVersion,
+        viamServerRunning: serverRunning,
+        viamServerInstalled: serverInstalled,
+      },
+      agentUptime: durationFromMs(Math.round(agentUptimeMs)),
+      ...(serverUptimeMs === undefined
+        ? {}
+        : { viamServerUptime: durationFromMs(Math.round(serverUptimeMs)) }),
+    });
+  }
+
+  /** A line when the cloud goes away and one when it is back, not one a question. */
+  #report(error: ConnectError | undefined): void {
+    const { log } = this.#options;
+    if (error) {
+      const text = "the cloud gives no settings; the last ones stay in use";
+      const fields = { code: Code[error.code], error: error.rawMessage };
+      if (this.#isAway) log.debug(text, fields);
+      else if (error.code === Code.Unauthenticated) log.error(text, fields);
+      else log.warn(text, fields);
+    } else if (this.#isAway) log.info("the cloud answers again");
+    this.#isAway = error !== undefined;
+  }
+}

@@ -1,0 +1,115 @@
+import {
+  mergeAgentSettings,
+  type MergedAgentSettings,
+} from "../../shared/config/agent_settings.ts";
+import type { AgentSettings } from "../../shared/config/agent_fields.ts";
+import { type ConfigProblem, formatProblem } from "../../shared/config/problem.ts";
+import { JsoncError, type JsonValue, parseJsonc } from "../../shared/files/jsonc.ts";
+import { readIfExists } from "../../shared/files/read_file.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { AgentState } from "../state/agent_state.ts";
+import { Watched } from "../workers/watched.ts";
+import { type DeviceConfig, fromText, toText } from "./device_config.ts";
+
+/** What holds at this moment. */
+export interface CurrentSettings {
+  readonly settings: AgentSettings;
+  /** What the cloud said last, in this run or an earlier one; undefined when it never did. */
+  readonly device: DeviceConfig | undefined;
+}
+
+/** What the command line decides whatever the other layers say. */
+export interface SettingsOverrides {
+  readonly debug: boolean;
+  readonly wait: boolean;
+}
+
+export interface SettingsSourceOptions {
+  readonly state: AgentState;
+  /** Content of the manufacturer's defaults file. */
+  readonly defaults: JsonValue | undefined;
+  readonly overrides: SettingsOverrides;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const LAYERS = ["defaults file", "cloud", "command line"] as const;
+
+/**
+ * The agent's settings: built-in defaults < defaults file < cloud < command line. What the cloud
+ * said is kept on disk, so that a start without the cloud goes on with it.
+ */
+export class SettingsSource {
+  /** Set anew at each change. */
+  readonly current: Watched<CurrentSettings>;
+  readonly #options: SettingsSourceOptions;
+  #savedText: string | undefined;
+  #reported = "";
+
+  constructor(options: SettingsSourceOptions) {
+    this.#options = options;
+    this.#savedText = options.state.deviceConfig();
+    const device = this.#savedText === undefined ? undefined : fromText(this.#savedText);
+    if (this.#savedText !== undefined && !device) {
+      options.log.warn("the kept settings of the cloud cannot be read; they are asked for again");
+    }
+    this.current = new Watched(this.#merge(device));
+  }
+
+  /** Takes a new answer of the cloud. What is the same as before changes nothing. */
+  accept(device: DeviceConfig): void {
+    const text = toText(device);
+    if (text === this.#savedText) return;
+    try {
+      this.#options.state.saveDeviceConfig(text, this.#options.clock.now());
+      this.#savedText = text;
+    } catch (error) {
+      this.#options.log.error(
+        "the cloud's settings cannot be kept on disk; they hold until a restart",
+        {
+          error,
+        },
+      );
+    }
+    this.current.value = this.#merge(device);
+  }
+
+  #merge(device: DeviceConfig | undefined): CurrentSettings {
+    const { defaults, overrides } = this.#options;
+    const commandLine = {
+      advanced_settings: {
+        ...(overrides.debug ? { debug: true } : {}),
+        ...(overrides.wait ? { wait_for_update_check: true } : {}),
+      },
+    };
+    const merged = mergeAgentSettings([defaults, device?.sections, commandLine], LAYERS);
+    this.#report(merged);
+    return { settings: merged.settings, device };
+  }
+
+  /** Each set of problems once, not at every answer of the cloud. */
+  #report({ problems, warnings }: MergedAgentSettings): void {
+    const texts = (list: readonly ConfigProblem[]) => list.map(formatProblem);
+    const all = JSON.stringify([texts(problems), texts(warnings)]);
+    if (all === this.#reported) return;
+    this.#reported = all;
+    for (const text of texts(problems)) this.#options.log.error(`setting not used: ${text}`);
+    for (const text of texts(warnings)) this.#options.log.warn(text);
+  }
+}
+
+/**
+ * The manufacturer's defaults: JSON with comments, sections as in the `agent` object. A file that
+ * is missing is none; one that cannot be used is reported and left out.
+ */
+export async function readDefaultsFile(path: string, log: Logger): Promise<JsonValue | undefined> {
+  try {
+    const text = await readIfExists(path);
+    return text === undefined ? undefined : parseJsonc(text);
+  } catch (error) {
+    const problem = error instanceof JsoncError ? `${path}: not JSON: ${error.message}` : error;
+    log.error("the defaults file is not used", { problem });
+    return undefined;
+  }
+}

@@ -1,0 +1,36 @@
+import type { ChildCommand } from "../../shared/process/child_process.ts";
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Tells a server that this agent asks the cloud whether it must restart; ours and the family's. */
+const AGENT_ASKS_FOR_RESTARTS: Environment = {
+  MACHINE_AGENT_HANDLES_NEEDS_RESTART: "true",
+  VIAM_AGENT_HANDLES_NEEDS_RESTART_CHECKING: "true",
+};
+
+export interface ServerCommandOptions {
+  readonly program: string;
+  readonly credentialsFile: string;
+  readonly dir: string;
+  /** The agent's own environment. */
+  readonly inherited: Environment;
+  /** `machine_server_env`; wins over what is inherited. */
+  readonly configured: Environment;
+}
+
+/** How the server is started. */
+export function serverCommand(options: ServerCommandOptions): Omit<ChildCommand, "onLine"> {
+  const { program, credentialsFile, dir, inherited, configured } = options;
+  return {
+    program,
+    args: ["-config", credentialsFile],
+    cwd: dir,
+    env: { ...inherited, ...configured, ...AGENT_ASKS_FOR_RESTARTS },
+  };
+}
+
+/** Whether two environments hold the same. */
+export function isSameEnvironment(a: Environment, b: Environment): boolean {
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
+}

@@ -1,0 +1,138 @@
+/**
+ * The life of the server process as a table: what each event means in each state. Nothing here
+ * acts; the supervisor performs the effects.
+ */
+
+/** Nothing runs and nothing shall. */
+export interface Stopped {
+  readonly kind: "stopped";
+}
+/** A process is being made, or runs and has not said that it serves. */
+export interface Starting {
+  readonly kind: "starting";
+  /** Starts in a row that came to nothing, without a stable run in between. */
+  readonly failures: number;
+}
+/** It has said that it serves. */
+export interface Running {
+  readonly kind: "running";
+  readonly failures: number;
+  /** Where it serves, the nearest address first. */
+  readonly urls: readonly string[];
+}
+/** It was told to end. */
+export interface Stopping {
+  readonly kind: "stopping";
+  readonly failures: number;
+  readonly then: "stay" | "start" | "back-off";
+}
+/** It ended by itself or was ended because it hung; the next start waits. */
+export interface BackingOff {
+  readonly kind: "backing-off";
+  readonly failures: number;
+}
+
+export type ServerState = Stopped | Starting | Running | Stopping | BackingOff;
+
+export type ServerEvent =
+  /** It shall run. Told at every change, so it may hold already. */
+  | { readonly type: "start" }
+  /** It shall not run. Likewise. */
+  | { readonly type: "stop" }
+  /** It shall run anew, because of a wish from outside. */
+  | { readonly type: "restart" }
+  | { readonly type: "ready"; readonly urls: readonly string[] }
+  /** The process is gone, or could not be made. */
+  | { readonly type: "ended" }
+  | { readonly type: "start-timeout" }
+  /** It no longer answers. */
+  | { readonly type: "unresponsive" }
+  /** It has run long enough to be trusted. */
+  | { readonly type: "stable" }
+  | { readonly type: "backoff-over" };
+
+export type ServerEffect =
+  /** `install`: the wanted version may take the place of the installed one first. */
+  | { readonly do: "spawn"; readonly install: boolean }
+  /** TERM to the group, KILL after the grace. */
+  | { readonly do: "end"; readonly graceMs: number }
+  | { readonly do: "reset-backoff" };
+
+export interface Transition {
+  readonly state: ServerState;
+  readonly effects: readonly ServerEffect[];
+}
+
+/** The server itself gives up a clean end after 60 s; this is a little more. */
+export const CLEAN_END_MS = 70_000;
+/** One that hangs is not waited for as long. */
+export const HUNG_END_MS = 10_000;
+/**
+ * After so many failed starts in a row the wanted version is taken without the server's leave:
+ * the installed one never answers, so it cannot give it.
+ */
+export const FAILURES_BEFORE_INSTALL = 3;
+
+type Handler<S, E> = (state: S, event: E) => Transition;
+type Table = {
+  readonly [S in ServerState as S["kind"]]: {
+    readonly [E in ServerEvent as E["type"]]?: Handler<S, E>;
+  };
+};
+
+const stay = (state: ServerState): Transition => ({ state, effects: [] });
+const start = (failures: number, install: boolean): Transition => ({
+  state: { kind: "starting", failures },
+  effects: [{ do: "spawn", install }],
+});
+const end = (then: Stopping["then"], failures: number, graceMs: number): Transition => ({
+  state: { kind: "stopping", failures, then },
+  effects: [{ do: "end", graceMs }],
+});
+const backOff = (failures: number): Transition => stay({ kind: "backing-off", failures });
+
+const table: Table = {
+  "stopped": {
+    "start": () => start(0, true),
+  },
+  "starting": {
+    "ready": ({ failures }, { urls }) => stay({ kind: "running", failures, urls }),
+    "ended": ({ failures }) => backOff(failures + 1),
+    "start-timeout": ({ failures }) => end("back-off", failures + 1, HUNG_END_MS),
+    "stop": ({ failures }) => end("stay", failures, CLEAN_END_MS),
+    "restart": ({ failures }) => end("start", failures, CLEAN_END_MS),
+  },
+  "running": {
+    // It says so again when it serves on another address.
+    "ready": (state, { urls }) => stay({ ...state, urls }),
+    "ended": ({ failures }) => backOff(failures + 1),
+    "unresponsive": ({ failures }) => end("back-off", failures + 1, HUNG_END_MS),
+    "stop": ({ failures }) => end("stay", failures, CLEAN_END_MS),
+    "restart": ({ failures }) => end("start", failures, CLEAN_END_MS),
+    "stable": (state) => ({
+      state: { ...state, failures: 0 },
+      effects: [{ do: "reset-backoff" }],
+    }),
+  },
+  "stopping": {
+    "ended": ({ then, failures }) => {
+      if (then === "start") return start(failures, true);
+      return then === "stay" ? stay({ kind: "stopped" }) : backOff(failures);
+    },
+    "stop": (state) => stay({ ...state, then: "stay" }),
+    "start": (state) => stay(state.then === "stay" ? { ...state, then: "start" } : state),
+    "restart": (state) => stay(state.then === "back-off" ? { ...state, then: "start" } : state),
+  },
+  "backing-off": {
+    "backoff-over": ({ failures }) => start(failures, failures >= FAILURES_BEFORE_INSTALL),
+    "stop": () => stay({ kind: "stopped" }),
+    "restart": ({ failures }) => start(failures, true),
+  },
+};
+
+/** What an event means. An event that means nothing in a state leaves that very object. */
+export function next(state: ServerState, event: ServerEvent): Transition {
+  const row: { readonly [type: string]: Handler<never, never> | undefined } = table[state.kind];
+  const handler = row[event.type];
+  return handler ? handler(state as never, event as never) : stay(state);
+}

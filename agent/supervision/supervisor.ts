@@ -1,0 +1,218 @@
+import type { Logger } from "../../shared/log/logger.ts";
+import {
+  type ChildProcess,
+  describeExit,
+  type ExitInfo,
+  type OutputStream,
+  type ProcessMark,
+  type ProcessRunner,
+} from "../../shared/process/child_process.ts";
+import type { Backoff } from "../../shared/time/backoff.ts";
+import type { Clock, Timer } from "../../shared/time/clock.ts";
+import type { AgentState, InstalledVersion } from "../state/agent_state.ts";
+import { versionName } from "../versions/server_choice.ts";
+import type { ServerVersions } from "../versions/server_versions.ts";
+import { Watched } from "../workers/watched.ts";
+import { readyUrls } from "./ready_line.ts";
+import { serverCommand } from "./server_command.ts";
+import {
+  HUNG_END_MS,
+  next,
+  type ServerEffect,
+  type ServerEvent,
+  type ServerState,
+} from "./state_machine.ts";
+import type { LaunchedServer, WantedServer } from "./wanted_server.ts";
+
+export interface SupervisorOptions {
+  readonly processes: ProcessRunner;
+  readonly state: AgentState;
+  readonly versions: ServerVersions;
+  readonly wanted: Watched<WantedServer>;
+  readonly credentialsFile: string;
+  /** Working folder of the server. */
+  readonly dir: string;
+  /** The agent's own environment, which the server inherits. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Passes on a line that the server wrote to its standard output. */
+  readonly writeLine: (line: string) => void;
+  readonly clock: Clock;
+  /** Waits before a start after a failure. */
+  readonly backoff: Backoff;
+  readonly log: Logger;
+  /** Gets what the server writes to its standard error. */
+  readonly errorLog: Logger;
+}
+
+/** A run that lasts longer forgets the failures before it. */
+const STABLE_MS = 60_000;
+
+/** Starts the server, watches it, ends it. Decides nothing itself: that is the state machine's. */
+export class ServerSupervisor {
+  /** Where the server is in its life. */
+  readonly state = new Watched<ServerState>({ kind: "stopped" });
+  readonly #options: SupervisorOptions;
+  #child: ChildProcess | undefined;
+  #launched: LaunchedServer | undefined;
+  #timer: Timer | undefined;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+  }
+
+  /** The process that runs; undefined while there is none. */
+  get launched(): LaunchedServer | undefined {
+    return this.#launched;
+  }
+
+  /** Follows what is wanted until aborted; then ends the server and returns when it is gone. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { wanted } = this.#options;
+    await this.#endStray();
+    try {
+      while (!signal.aborted) {
+        const { isEnabled, version } = wanted.value;
+        this.tell({ type: isEnabled && version ? "start" : "stop" });
+        await wanted.changed(signal);
+      }
+    } finally {
+      this.tell({ type: "stop" });
+      await this.state.until(({ kind }) => kind === "stopped", new AbortController().signal);
+    }
+  }
+
+  /** Something happened. */
+  tell(event: ServerEvent): void {
+    const before = this.state.value;
+    const { state, effects } = next(before, event);
+    if (state === before) return;
+    this.#describe(event, state);
+    if (state.kind !== before.kind) this.#armTimer(state);
+    this.state.value = state;
+    for (const effect of effects) this.#perform(effect);
+  }
+
+  /** Ends the server with everything it started, at once. */
+  killNow(): void {
+    void this.#child?.kill();
+  }
+
+  #perform(effect: ServerEffect): void {
+    switch (effect.do) {
+      case "spawn":
+        return void this.#spawn(effect.install);
+      case "end":
+        // When it is still being made, #spawn finds the other state and gives up.
+        return void this.#child?.stop(effect);
+      case "reset-backoff":
+        return this.#options.backoff.reset();
+    }
+  }
+
+  async #spawn(install: boolean): Promise<void> {
+    const { versions, wanted, log } = this.#options;
+    try {
+      const wish = wanted.value.version;
+      const version = install ? wish ?? versions.installed : versions.installed ?? wish;
+      if (!version) throw new Error("there is no version to start");
+      const program = await versions.install(version);
+      if (this.state.value.kind !== "starting") return this.tell({ type: "ended" });
+      this.#start(program, version);
+    } catch (error) {
+      log.error("machine-server cannot be started", { error });
+      this.tell({ type: "ended" });
+    }
+  }
+
+  #start(program: string, version: InstalledVersion): void {
+    const { processes, state, wanted, clock, log, credentialsFile, dir } = this.#options;
+    const configured = wanted.value.env;
+    const inherited = this.#options.env;
+    const child = processes.start({
+      ...serverCommand({ program, credentialsFile, dir, inherited, configured }),
+      tree: state.serverTree(),
+      onLine: (stream, line) => this.#onLine(stream, line),
+    });
+    this.#child = child;
+    this.#launched = { version, env: configured, startedMs: clock.monotonicMs() };
+    this.#remember(child.mark);
+    log.info("machine-server started", { pid: child.mark.pid, version: versionName(version) });
+    void child.exited.then((info) => this.#onExit(info));
+  }
+
+  #onLine(stream: OutputStream, line: string): void {
+    if (stream === "stderr") return this.#options.errorLog.warn(line);
+    this.#options.writeLine(line);
+    const urls = readyUrls(line);
+    if (urls) this.tell({ type: "ready", urls });
+  }
+
+  #onExit(info: ExitInfo): void {
+    const wasTold = this.state.value.kind === "stopping";
+    const text = `machine-server ${describeExit(info)}`;
+    if (wasTold) this.#options.log.info(text);
+    else this.#options.log.error(text);
+    this.#child = undefined;
+    this.#launched = undefined;
+    this.#remember(undefined);
+    this.tell({ type: "ended" });
+  }
+
+  /** A server that outlived a killed agent holds the port and takes no part in supervision. */
+  async #endStray(): Promise<void> {
+    const { processes, state, log } = this.#options;
+    const mark = state.serverProcess() ?? { pid: 0, started: "", tree: state.serverTree() };
+    const ended = await processes.endStray(mark, { graceMs: HUNG_END_MS });
+    if (ended > 0) log.warn("ended a machine-server left from before", { processes: ended });
+    this.#remember(undefined);
+  }
+
+  #remember(mark: ProcessMark | undefined): void {
+    try {
+      this.#options.state.saveServerProcess(mark);
+    } catch (error) {
+      this.#options.log.error("the server's process cannot be kept on disk", { error });
+    }
+  }
+
+  /** Each state has at most one wait of its own. */
+  #armTimer(state: ServerState): void {
+    const { clock, wanted, backoff, log } = this.#options;
+    this.#timer?.cancel();
+    const arm = (ms: number, event: ServerEvent) => {
+      this.#timer = clock.setTimer(ms, () => this.tell(event));
+    };
+    switch (state.kind) {
+      case "starting":
+        return arm(wanted.value.startTimeoutMs, { type: "start-timeout" });
+      case "running":
+        return arm(STABLE_MS, { type: "stable" });
+      case "backing-off": {
+        const ms = Math.round(backoff.next());
+        log.warn("machine-server is started again", { in_ms: ms, failures: state.failures });
+        return arm(ms, { type: "backoff-over" });
+      }
+    }
+  }
+
+  #describe(event: ServerEvent, state: ServerState): void {
+    const { log, clock, wanted } = this.#options;
+    switch (event.type) {
+      case "ready": {
+        const startMs = clock.monotonicMs() - (this.#launched?.startedMs ?? clock.monotonicMs());
+        const urls = state.kind === "running" ? state.urls : [];
+        return log.info("machine-server serves", { urls, after_ms: Math.round(startMs) });
+      }
+      case "start-timeout": {
+        const minutes = wanted.value.startTimeoutMs / 60_000;
+        return log.error(
+          `machine-server did not say within ${minutes} minutes that it serves; it is ended`,
+        );
+      }
+      case "unresponsive":
+        return log.error("machine-server does not answer any more; it is ended");
+      case "stop":
+        return log.info("machine-server is to end");
+    }
+  }
+}
