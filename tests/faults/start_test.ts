@@ -26,13 +26,13 @@ rigTest(
           ...["serve", "--listen", `127.0.0.1:${rig.serverPort}`],
           ...["--data", join(rig.dir, "other")],
         ],
-        says: [port, /in use/],
+        says: [port, /uses that port/],
       });
       const config = await writeFile(rig, "local.json", JSON.stringify(rig.defaultConfig()));
       await assertRefused(rig, {
         program: "machine-server",
         args: ["-config", config],
-        says: [port, /in use/],
+        says: [port, /uses that port/],
       });
     } finally {
       holder.close();

@@ -23,22 +23,25 @@ const logs = await until(async () => {
   return answer.logs.length > 0 ? answer.logs : undefined;
 });
 
+// A server stream of lines that come from now on: the save below makes the machine write some.
+const tail = [];
+app.tailRobotPartLogs(part.id, tail, undefined, false).catch((error) =>
+  process.stderr.write(`${error}\n`)
+);
+
 const config = part.robotConfig.toJson();
 config.components[1].attributes = { readings: { from_typescript: 43 } };
 const { constructor: Struct } = part.robotConfig;
 await app.updateRobotPart(part.id, part.name, Struct.fromJson(config));
 const saved = (await app.getRobotPart(part.id)).part.robotConfig.toJson();
 
+const tailed = await until(() => Promise.resolve(tail.length > 0 ? tail : undefined));
+
 const refusal = await app.updateRobotPart(
   part.id,
   part.name,
   Struct.fromJson({ components: "none" }),
 ).then(() => "saved", (error) => `${error.code} ${error.rawMessage}`);
-
-// A server stream: it goes on until the program ends.
-const tail = [];
-app.tailRobotPartLogs(part.id, tail).catch((error) => process.stderr.write(`${error}\n`));
-const tailed = await until(() => Promise.resolve(tail.length > 0 ? tail : undefined));
 
 process.stdout.write(JSON.stringify({
   organizations: organizations.map((organization) => organization.name),

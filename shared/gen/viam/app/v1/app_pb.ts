@@ -8413,7 +8413,7 @@ export const AppService: GenService<{
     output: typeof GetRobotPartLogsResponseSchema;
   },
   /**
-   * The newest entries, then each that comes.
+   * Each entry that comes from now on.
    *
    * @generated from rpc viam.app.v1.AppService.TailRobotPartLogs
    */
