@@ -3,7 +3,10 @@ import { join, resolve } from "node:path";
 /** Root of the checkout, absolute. */
 export const ROOT = resolve(import.meta.dirname ?? ".", "..");
 
-/** A folder of static files that goes beside the bundle. */
+/**
+ * A folder of static files that goes beside the bundle. `deno compile` reads the scripts in it as
+ * modules, though nothing runs them here: they may import one another only by relative path.
+ */
 export interface Assets {
   /** Relative to the root of the checkout. */
   readonly from: string;
