@@ -53,7 +53,6 @@ export interface TextField extends Documented {
   readonly kind: "text";
   readonly default: string;
   readonly form: TextForm;
-  readonly secret?: boolean;
 }
 /** One of some texts. */
 export interface ChoiceField extends Documented {
@@ -172,14 +171,11 @@ export const networkConfigurationFields = {
     "",
     "Interface for hotspot, provisioning and WiFi, e.g. wlan0. Default: the first 802.11 device.",
   ),
-  hotspot_password: {
-    ...text(
-      "hotspot-password",
-      "machinesetup",
-      "WiFi or Bluetooth password for provisioning. Keeping the default is a security risk.",
-    ),
-    secret: true,
-  },
+  hotspot_password: text(
+    "hotspot-password",
+    "machinesetup",
+    "WiFi or Bluetooth password for provisioning. Keeping the default is a security risk.",
+  ),
   hotspot_prefix: text(
     "hotspot-prefix",
     "machine-setup",
@@ -225,7 +221,7 @@ export const additionalNetworkFields = {
   },
   interface: text("interface", "", "Interface name, for example wlan0 or eth0."),
   ssid: text("ssid", "", "WiFi SSID, at most 32 bytes."),
-  psk: { ...text("psk", "", "Pre-shared key: 8 to 64 characters."), secret: true },
+  psk: text("psk", "", "Pre-shared key: 8 to 64 characters."),
   priority: {
     kind: "integer",
     default: 0,

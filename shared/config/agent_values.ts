@@ -56,8 +56,7 @@ export function readAgentField(
 ): { value: unknown } | undefined {
   const allowed = allowedValues(field);
   const wrong = (message: string) => {
-    const shown = "secret" in field && field.secret ? "******" : value;
-    report({ ...problemAt(path, shown, message, allowed) });
+    report(problemAt(path, value, message, allowed));
     return undefined;
   };
   switch (field.kind) {

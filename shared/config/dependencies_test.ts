@@ -22,6 +22,7 @@ Deno.test("findDependencyCycles() finds each cycle once", () => {
     [{ a: ["b"], b: ["a"], c: ["d"], d: ["c"] }, [["a", "b"], ["c", "d"]]],
     [{ a: [`${SENSOR}/b`], b: ["a"] }, [["a", "b"]]],
     [{ a: ["gone"], b: ["a"] }, []],
+    [{ a: ["b", "c"], b: ["a"], c: ["a"] }, [["a", "b"]]],
   ];
   for (const [graph, cycles] of cases) {
     deepStrictEqual(findDependencyCycles(nodes(graph)).map(short), cycles, JSON.stringify(graph));

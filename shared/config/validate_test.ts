@@ -75,6 +75,11 @@ const CASES: Case[] = [
     paths: ["components[1].name"],
   },
   {
+    what: "same name, and another problem",
+    json: { components: [sensor("a"), sensor("a", { log_configuration: { level: "loud" } })] },
+    paths: ["components[1].log_configuration.level"],
+  },
+  {
     what: "same name, other API",
     json: { components: [sensor("a"), sensor("a", { api: "rdk:component:generic" })] },
     paths: [],
@@ -572,6 +577,14 @@ const CASES: Case[] = [
       condition: { evals: [{ operator: "above", value: 1 }] },
     }),
     paths: ["triggers[0].event.conditional.condition.evals[0].operator"],
+  },
+  {
+    what: "trigger `condition` with a bad regex",
+    json: conditional({
+      data_capture_method: "sensor:host:Readings",
+      condition: { evals: [{ operator: "regex", value: "(" }] },
+    }),
+    paths: ["triggers[0].event.conditional.condition.evals[0].value"],
   },
   {
     what: "trigger method of two parts",
