@@ -1,0 +1,148 @@
+import { app, session, signIn } from "./api.js";
+import { every, h } from "./dom.js";
+import { duration, enumWord } from "./format.js";
+import { showMachine } from "./machine.js";
+
+const main = document.getElementById("main");
+const banner = document.getElementById("banner");
+const signOut = document.getElementById("sign-out");
+let leave = () => {};
+
+/** Runs `work`; a failure becomes a sentence on the page, an ended session the sign-in form. */
+async function attempt(work) {
+  try {
+    await work();
+    banner.hidden = true;
+  } catch (error) {
+    if (error.code === "unauthenticated") {
+      session.end();
+      show("Your session has ended. Sign in again.");
+      return;
+    }
+    const unreachable = error.code === "unreachable";
+    banner.replaceChildren(
+      unreachable ? "The cloud cannot be reached; trying again. " : sentence(error.message),
+      ...(unreachable ? [h("button", { type: "button", onclick: () => show() }, "Try now")] : []),
+    );
+    banner.hidden = false;
+  }
+}
+
+function sentence(text) {
+  const upper = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(upper) ? upper : `${upper}.`;
+}
+
+/** Shows what the address asks for. */
+function show(message = "") {
+  leave();
+  leave = () => {};
+  banner.hidden = true;
+  signOut.hidden = !session.signedIn;
+  if (!session.signedIn) return showSignIn(message);
+  const machine = new URLSearchParams(location.search).get("machine");
+  leave = machine ? showMachine(main, machine, attempt) : showList();
+}
+
+function showSignIn(message) {
+  document.title = "Sign in";
+  const keyId = h("input", {
+    id: "key-id",
+    name: "key_id",
+    required: true,
+    autocomplete: "username",
+  });
+  const key = h("input", {
+    id: "key",
+    name: "key",
+    type: "password",
+    required: true,
+    autocomplete: "current-password",
+  });
+  const problem = h("p", { className: "problem", role: "alert" }, message);
+  const button = h("button", { type: "submit" }, "Sign in");
+  const onsubmit = async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    problem.textContent = "";
+    try {
+      await signIn(keyId.value.trim(), key.value.trim());
+      show();
+    } catch (error) {
+      problem.textContent = error.code === "unauthenticated"
+        ? "The key id and the key do not fit together. Check both."
+        : sentence(error.message);
+      key.focus();
+    } finally {
+      button.disabled = false;
+    }
+  };
+  main.replaceChildren(h(
+    "form",
+    { className: "card sign-in", onsubmit },
+    h("h1", {}, "Sign in"),
+    h("p", { className: "soft" }, "With an API key of your organisation or machine."),
+    h("label", { htmlFor: "key-id" }, "Key id"),
+    keyId,
+    h("label", { htmlFor: "key" }, "Key"),
+    key,
+    problem,
+    button,
+  ));
+  keyId.focus();
+}
+
+function showList() {
+  document.title = "Machines";
+  const list = h("div", {}, h("p", { className: "soft" }, "Loading …"));
+  main.replaceChildren(h("h1", {}, "Machines"), list);
+  return every(5000, () =>
+    attempt(async () => {
+      const { organizations = [] } = await app("ListOrganizations");
+      const sections = await Promise.all(organizations.map(organizationSection));
+      if (list.isConnected) list.replaceChildren(...sections.flat());
+    }));
+}
+
+async function organizationSection(organization) {
+  const { locations = [] } = await app("ListLocations", { organizationId: organization.id });
+  return await Promise.all(locations.map(async (place) => {
+    const { robots = [] } = await app("ListRobots", { locationId: place.id });
+    const items = robots.length > 0
+      ? h("ul", { className: "machines" }, robots.map(machineItem))
+      : h("p", { className: "soft" }, "No machines yet.");
+    return h("section", {}, h("h2", {}, `${organization.name} · ${place.name}`), items);
+  }));
+}
+
+function machineItem(robot) {
+  const state = enumWord(robot.onlineState, "ONLINE_STATE_");
+  const away = Number(robot.secondsSinceOnline ?? 0);
+  const word = state === "offline" ? `offline for ${duration(away)}` : state;
+  return h(
+    "li",
+    {},
+    h(
+      "a",
+      { href: `/?machine=${encodeURIComponent(robot.id)}`, className: "card row", "data-link": "" },
+      h("span", { className: `dot ${state.replace(" ", "-")}`, "aria-hidden": "true" }),
+      h("strong", {}, robot.name),
+      h("span", { className: "soft" }, word),
+    ),
+  );
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[data-link]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  history.pushState(null, "", link.href);
+  show();
+  main.focus();
+});
+addEventListener("popstate", () => show());
+signOut.addEventListener("click", () => {
+  session.end();
+  show();
+});
+show();
