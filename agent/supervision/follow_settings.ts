@@ -22,7 +22,9 @@ export async function followSettings(
 ): Promise<void> {
   while (!signal.aborted) {
     const { settings, device } = current.value;
-    const next = wantedServer(settings, await versions.wanted(device?.server));
+    // Before the cloud's first word nothing is known; that is not the same as naming none.
+    const version = device ? await versions.wanted(device.server) : versions.installed;
+    const next = wantedServer(settings, version);
     if (JSON.stringify(next) !== JSON.stringify(wanted.value)) wanted.value = next;
     if (current.value.settings !== settings) continue;
     await anyChange([current], signal, { clock, ms: LOOK_AGAIN_MS });

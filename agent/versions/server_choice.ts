@@ -12,16 +12,13 @@ export type ServerChoice =
   | { readonly kind: "refused"; readonly reason: string };
 
 /** Decides from the cloud's answer alone; whether a file is there is asked afterwards. */
-export function chooseServer(
-  target: UpdateTarget | undefined,
-  os: string = Deno.build.os,
-): ServerChoice {
+export function chooseServer(target: UpdateTarget | undefined): ServerChoice {
   if (!target) return { kind: "keep" };
   const url = URL.parse(target.url);
   if (!url) return { kind: "refused", reason: `${described(target)} has no usable address` };
   switch (url.protocol) {
     case "file:":
-      return localFile(target, url, os);
+      return localFile(target, url);
     case "http:":
     case "https:":
       return {
@@ -34,9 +31,9 @@ export function chooseServer(
   }
 }
 
-function localFile(target: UpdateTarget, url: URL, os: string): ServerChoice {
+function localFile(target: UpdateTarget, url: URL): ServerChoice {
   try {
-    const path = fileURLToPath(url, { windows: os === "windows" });
+    const path = fileURLToPath(url);
     return { kind: "local", version: { version: target.version, url: target.url, path } };
   } catch {
     return {

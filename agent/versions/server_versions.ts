@@ -40,7 +40,7 @@ export class ServerVersions {
    * Undefined when there is neither. Says once what is in the way.
    */
   async wanted(target: UpdateTarget | undefined): Promise<InstalledVersion | undefined> {
-    const choice = chooseServer(target, this.#os);
+    const choice = chooseServer(target);
     const { installed } = this;
     switch (choice.kind) {
       case "local": {
@@ -89,7 +89,7 @@ export class ServerVersions {
         ? undefined
         : `cannot use ${path} as machine-server: run chmod +x ${path}`;
     } catch (error) {
-      return describeFsError(error, "use as machine-server", path);
+      return describeFsError(error, "use", path);
     }
   }
 
