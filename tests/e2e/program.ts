@@ -119,8 +119,8 @@ export class Program {
   signal(signal: NodeJS.Signals, to: "process" | "group" = "process"): void {
     if (this.#exit !== undefined) return;
     try {
-      if (to === "process" || process.platform === "win32") this.#child.kill(signal);
-      else process.kill(-this.pid, signal);
+      // Not this.#child.kill(): Deno then reports the signal as what ended the process, always.
+      process.kill(to === "process" || process.platform === "win32" ? this.pid : -this.pid, signal);
     } catch (error) {
       if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
     }

@@ -49,6 +49,17 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "Program.exited tells the exit code of a program that ends by itself after a signal",
+  ignore,
+  async fn() {
+    const program = shell(`trap "exit 7" TERM; echo up; while :; do sleep 0.1; done`);
+    await program.waitForLine(/up/, 5000);
+    program.signal("SIGTERM");
+    assert.deepEqual(await program.exited, { code: 7, reason: "exit code 7" });
+  },
+});
+
 Deno.test("Program.exited tells the reason when the program does not exist", async () => {
   const program = Program.start({ name: "ghost", command: "/nowhere/ghost" });
   assert.match((await program.exited).reason, /could not be started: .*ENOENT/);
