@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { anyAttributes } from "./attributes.ts";
 import { ResourceManager } from "./manager.ts";
 import { ModelRegistry } from "./registry.ts";
 import type { Construction, Resource } from "./resource.ts";
 import type { ResourceSpec } from "./target.ts";
-import { key, recordingLogger, spec } from "./testing.ts";
+import { key, spec } from "./testing.ts";
 
 /** A graph whose constructors are scripted and whose steps are written down. */
 function setUp(limits = {}) {
@@ -37,14 +38,14 @@ function setUp(limits = {}) {
       return resource;
     },
   });
-  const { log, lines } = recordingLogger();
+  const log = memoryLogger();
   const manager = new ResourceManager({ registry, clock, log, limits });
   const status = () =>
     Object.fromEntries(
       manager.snapshot().map((r) => [r.name, r.error ? `${r.state}: ${r.error}` : r.state]),
     );
   const take = () => steps.splice(0).join(" ");
-  return { clock, manager, scripts, closings, status, take, lines, most: () => mostRunning };
+  return { clock, manager, scripts, closings, status, take, log, most: () => mostRunning };
 }
 
 const chain = [spec("c", ["b"]), spec("b", ["a"]), spec("a"), spec("x")];
@@ -106,14 +107,14 @@ Deno.test("apply() builds the others when one fails, and retries after 5 s", asy
 });
 
 Deno.test("apply() logs a failure once when every retry fails the same way", async () => {
-  const { clock, manager, scripts, lines } = setUp();
+  const { clock, manager, scripts, log } = setUp();
   scripts.set("a", () => {
     throw new Error("no device");
   });
   await manager.apply([spec("a")], "r1");
   await clock.advance(20_000);
-  assert.deepEqual(lines.filter((line) => line.startsWith("error")), [
-    `error ${key("a")} is not available: resource build error: no device`,
+  assert.deepEqual(log.messages("error"), [
+    `${key("a")} is not available: resource build error: no device`,
   ]);
 });
 
@@ -177,14 +178,14 @@ Deno.test("apply() ends the constructor at work when its attributes changed", as
 });
 
 Deno.test("apply() goes on when a close hangs longer than 30 s", async () => {
-  const { clock, manager, closings, status, lines } = setUp();
+  const { clock, manager, closings, status, log } = setUp();
   closings.set("a", () => new Promise(() => {}));
   await manager.apply([spec("a"), spec("x")], "r1");
   const applied = manager.apply([spec("a", [], { v: 2 }), spec("x")], "r2");
   await clock.advance(30_000);
   await applied;
   assert.equal(status().a, "ready");
-  assert.ok(lines.includes(`error closing ${key("a")} takes longer than 30 s; going on`));
+  assert.ok(log.messages("error").includes(`closing ${key("a")} takes longer than 30 s; going on`));
 });
 
 Deno.test("apply() builds at most ten at a time when there are many", async () => {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
+import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { systemClock } from "../../../shared/time/clock.ts";
 import { FakeClock } from "../../../shared/time/fake_clock.ts";
 import { AttributeError } from "../../resources/attributes.ts";
 import { ModelRegistry } from "../../resources/registry.ts";
 import { hasReadings, type Sensor } from "../../resources/resource.ts";
-import { recordingLogger } from "../../resources/testing.ts";
 import { HostSensor, hostSensorModel } from "./host_sensor.ts";
 import type { Counters, HostSource } from "./host_source.ts";
 import { portableHostSource, sumCpuTimes } from "./host_source_portable.ts";
@@ -58,7 +58,7 @@ function scripted() {
   return { source, move, samples: () => samples };
 }
 
-const { log } = recordingLogger();
+const log = memoryLogger();
 
 Deno.test("getReadings() has every key and rates over the time since the last call", async () => {
   const clock = new FakeClock();
