@@ -37,10 +37,10 @@ test: setup
 lint: check-lint check-format check-types check-generated check-imports
 
 check-lint: setup
-	@$(DENO) lint --quiet
+	@$(DENO) lint
 
 check-format: setup
-	@$(DENO) fmt --check --quiet
+	@$(DENO) fmt --check
 
 check-types: setup
 	@$(DENO) check $(FROZEN) --quiet .
