@@ -12,7 +12,7 @@ const LEVELS = {
 
 /**
  * Shows one machine and keeps it up to date until the returned function is called.
- * `attempt` runs work that may fail and tells the user.
+ * `attempt` runs work that may fail, by its name, and tells the user.
  */
 export function showMachine(main, machineId, attempt) {
   const title = h("h1", {}, "…");
@@ -38,7 +38,7 @@ export function showMachine(main, machineId, attempt) {
       {},
       h(
         "div",
-        { className: "row" },
+        { className: "row heading" },
         h("h2", {}, "Latest logs"),
         h("label", { htmlFor: "level", className: "soft" }, "Level"),
         level,
@@ -73,11 +73,11 @@ export function showMachine(main, machineId, attempt) {
     logs.replaceChildren(...lines.map(logLine));
   };
   const stops = [
-    every(1000, () => attempt(showLive)),
-    every(1500, () => attempt(showLogs)),
-    every(10_000, () => attempt(findPart)),
+    every(1000, () => attempt("live", showLive)),
+    every(1500, () => attempt("logs", showLogs)),
+    every(10_000, () => attempt("machine", findPart)),
   ];
-  level.onchange = () => attempt(showLogs);
+  level.onchange = () => attempt("logs", showLogs);
   return () => stops.forEach((stop) => stop());
 }
 

@@ -8,24 +8,49 @@ const banner = document.getElementById("banner");
 const signOut = document.getElementById("sign-out");
 let leave = () => {};
 
-/** Runs `work`; a failure becomes a sentence on the page, an ended session the sign-in form. */
-async function attempt(work) {
-  try {
-    await work();
-    banner.hidden = true;
-  } catch (error) {
-    if (error.code === "unauthenticated") {
+/**
+ * Makes the function with which one view runs work that may fail: a failure is a sentence in the
+ * banner until work of the same name succeeds, an ended session leads to the sign-in form.
+ */
+function attempts() {
+  const failures = new Map();
+  let left = false;
+  const attempt = async (name, work) => {
+    try {
+      await work();
+      failures.delete(name);
+    } catch (error) {
+      failures.set(name, error);
+    }
+    if (left) return;
+    const errors = [...failures.values()];
+    if (errors.some(({ code }) => code === "unauthenticated")) {
       session.end();
       show("Your session has ended. Sign in again.");
-      return;
-    }
-    const unreachable = error.code === "unreachable";
-    banner.replaceChildren(
-      unreachable ? "The cloud cannot be reached; trying again. " : sentence(error.message),
-      ...(unreachable ? [h("button", { type: "button", onclick: () => show() }, "Try now")] : []),
+    } else showBanner(errors.find(({ code }) => code === "unreachable") ?? errors[0]);
+  };
+  const end = () => {
+    left = true;
+  };
+  return { attempt, end };
+}
+
+function showBanner(error) {
+  const text = error === undefined
+    ? ""
+    : error.code === "unreachable"
+    ? "The cloud cannot be reached; trying again."
+    : sentence(error.message);
+  if (banner.dataset.text !== text) {
+    banner.dataset.text = text;
+    const retry = h(
+      "button",
+      { type: "button", className: "quiet", onclick: () => show() },
+      "Try now",
     );
-    banner.hidden = false;
+    banner.replaceChildren(text, ...(error?.code === "unreachable" ? [retry] : []));
   }
+  banner.hidden = text === "";
 }
 
 function sentence(text) {
@@ -37,11 +62,16 @@ function sentence(text) {
 function show(message = "") {
   leave();
   leave = () => {};
-  banner.hidden = true;
+  showBanner(undefined);
   signOut.hidden = !session.signedIn;
   if (!session.signedIn) return showSignIn(message);
   const machine = new URLSearchParams(location.search).get("machine");
-  leave = machine ? showMachine(main, machine, attempt) : showList();
+  const { attempt, end } = attempts();
+  const stop = machine ? showMachine(main, machine, attempt) : showList(attempt);
+  leave = () => {
+    end();
+    stop();
+  };
 }
 
 function showSignIn(message) {
@@ -92,12 +122,12 @@ function showSignIn(message) {
   keyId.focus();
 }
 
-function showList() {
+function showList(attempt) {
   document.title = "Machines";
   const list = h("div", {}, h("p", { className: "soft" }, "Loading …"));
   main.replaceChildren(h("h1", {}, "Machines"), list);
   return every(5000, () =>
-    attempt(async () => {
+    attempt("list", async () => {
       const { organizations = [] } = await app("ListOrganizations");
       const sections = await Promise.all(organizations.map(organizationSection));
       if (list.isConnected) list.replaceChildren(...sections.flat());
