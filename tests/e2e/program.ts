@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import process from "node:process";
-import { descendants } from "./process_tree.ts";
+import { TREE_VARIABLE } from "../../shared/process/process_table.ts";
+import { systemProcesses } from "../../shared/process/system_processes.ts";
 
 /** How a program is started. */
 export interface ProgramOptions {
@@ -35,6 +36,8 @@ export class Program {
   /** Resolves once, when the process has ended; never rejects. */
   readonly exited: Promise<ProgramExit>;
   #child: ChildProcess;
+  /** Found in the environment of everything it starts. */
+  readonly #tree = crypto.randomUUID();
   #lines: string[] = [];
   #watchers = new Set<(line: string) => void>();
   #exit: ProgramExit | undefined;
@@ -43,7 +46,7 @@ export class Program {
     this.name = options.name;
     this.#child = spawn(options.command, [...options.args ?? []], {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-      env: mergeEnv(options.env ?? {}),
+      env: mergeEnv({ ...options.env, [TREE_VARIABLE]: this.#nestedTree() }),
       detached: process.platform !== "win32",
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -127,17 +130,22 @@ export class Program {
   }
 
   /**
-   * Asks it to end, and after `graceMs` kills it and everything it started, also what had moved to
-   * a process group of its own.
+   * Asks it to end and kills it after `graceMs`; then kills everything that it started and that is
+   * still there, also when the program itself had ended long before.
    */
   async stop(graceMs: number): Promise<ProgramExit> {
-    const started = await descendants(this.pid);
     this.signal("SIGTERM");
     const timer = setTimeout(() => this.signal("SIGKILL", "group"), graceMs);
     const exit = await this.exited;
     clearTimeout(timer);
-    for (const pid of started) killQuietly(pid);
+    // The process is gone, so only the tree says who belonged to it: its number may be another's.
+    await systemProcesses().endStray({ pid: -1, started: "", tree: this.#tree }, { graceMs: 0 });
     return exit;
+  }
+
+  #nestedTree(): string {
+    const outer = process.env[TREE_VARIABLE];
+    return outer ? `${outer}:${this.#tree}` : this.#tree;
   }
 
   async #waitForExit(outputs: Promise<void>[]): Promise<ProgramExit> {
@@ -181,12 +189,4 @@ function mergeEnv(added: Readonly<Record<string, string | undefined>>): NodeJS.P
   const env = { ...process.env, ...added };
   for (const [name, value] of Object.entries(env)) if (value === undefined) delete env[name];
   return env;
-}
-
-function killQuietly(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // Gone already, as it should be.
-  }
 }

@@ -49,6 +49,40 @@ Deno.test("make run prints lines that work: Python changes a reading, curl shows
   }
 });
 
+Deno.test("make run starts cleanly after one that was killed, on the same ports", async () => {
+  const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
+  const port = await freePortPair();
+  const killed = start([], port, dir);
+  try {
+    await killed.waitForLine(/^Ctrl-C ends everything/, START_MS);
+    const left = await descendants(killed.pid);
+    killed.signal("SIGKILL");
+    await killed.exited;
+    assert.ok(left.some(isAlive), "nothing was left behind, so this test shows nothing");
+
+    const again = start(["--check"], port, dir);
+    assert.equal((await again.exited).code, 0, again.tail());
+    for (const pid of left) assert.ok(!isAlive(pid), `process ${pid} still runs`);
+  } finally {
+    await killed.stop(0);
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
+Deno.test("make run refuses a folder that another one uses", async () => {
+  const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
+  const first = start([], await freePortPair(), dir);
+  try {
+    await first.waitForLine(/^Ctrl-C ends everything/, START_MS);
+    const second = start([], await freePortPair(), dir);
+    assert.equal((await second.exited).code, 1);
+    assert.match(second.lines.join("\n"), /Another make run uses .*MACHINE_DEV_DIR=/);
+  } finally {
+    await first.stop(10_000);
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
 Deno.test("make run ends with one line that names the port when it is taken", async () => {
   const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
   const port = await freePortPair();

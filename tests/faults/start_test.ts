@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { freePort, type Rig, rigTest } from "../e2e/rig.ts";
 
 /** A command line that cannot work, and what the one line about it must name. */
@@ -121,6 +122,31 @@ rigTest("a database that is no database is left as it is, and the program says s
   });
   for (const path of [cloudDb, serverDb, agentDb]) {
     assert.equal(await Deno.readTextFile(path), garbage, path);
+  }
+});
+
+rigTest("a database of a newer version is left as it is, and the program says so", async (rig) => {
+  const cloud = await rig.startCloud();
+  const agent = await rig.startAgent();
+  await agent.stop(10_000);
+  await cloud.stop(5_000);
+  const starts: [string, BadStart["program"], string[]][] = [
+    ["cloud/cloud.db", "machine-cloud", [
+      ...["serve", "--listen", `127.0.0.1:${rig.cloudPort}`, "--data", join(rig.dir, "cloud")],
+    ]],
+    ["server/server.db", "machine-server", ["-config", rig.credentialsFile]],
+    ["agent/agent.db", "machine-agent", agentArgs(rig, rig.credentialsFile)],
+  ];
+  for (const [file, program, args] of starts) {
+    const path = join(rig.dir, file);
+    const database = new Database(path);
+    database.exec(
+      "INSERT INTO schema_migrations (version, name, applied_at) VALUES (9999, 'x', 0)",
+    );
+    database.close();
+    const before = await Deno.readFile(path);
+    await assertRefused(rig, { program, args, says: [new RegExp(file), /newer/] });
+    assert.deepEqual(await Deno.readFile(path), before, path);
   }
 });
 
