@@ -6,7 +6,7 @@ import {
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
 import { collectFacts, compareFacts } from "./descriptor_facts.ts";
-import { pythonSdk, runPython } from "./python_sdk.ts";
+import { pythonSdk, runPython } from "../e2e/python_sdk.ts";
 
 const GENERATED = new URL("../../shared/gen/", import.meta.url);
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { type Rig, rigTest } from "../e2e/rig.ts";
-import { runPython } from "./python_sdk.ts";
+import { runPython } from "../e2e/python_sdk.ts";
 
 /** What `sdk_tour.py` found. */
 interface Tour {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensurePythonSdk } from "../compat/python_sdk.ts";
+import { ensurePythonSdk } from "./python_sdk.ts";
 import { descendants } from "./process_tree.ts";
 import { Program } from "./program.ts";
 import { eventually, freePort } from "./rig.ts";
