@@ -4,6 +4,7 @@ import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { ConsoleService, MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { Scope } from "./scope.ts";
 import { apiKey, type Credentials, failure, partSecret, TestCloud } from "../serve/test_cloud.ts";
 
 Deno.test("Scope shows another organisation nothing, as if it did not exist", async () => {
@@ -66,6 +67,25 @@ Deno.test("Scope shows another organisation nothing, as if it did not exist", as
   ]);
   const config = await cloud.app(theirs).getRobotPart({ id: theirs.part_id });
   assert.equal(config.configJson, "{}");
+});
+
+Deno.test("Scope stays in the caller's organisation whatever its grants name", async () => {
+  await using cloud = await TestCloud.open();
+  const ours = await cloud.bootstrap({ organization: "Acme" });
+  const theirs = await cloud.bootstrap({ organization: "Other" });
+  const { queries } = cloud.folder.database;
+  const grants = [
+    { role: "owner", resource: "organization", id: theirs.org_id },
+    { role: "owner", resource: "location", id: theirs.location_id },
+    { role: "owner", resource: "robot", id: theirs.machine_id },
+    { role: "self", resource: "part", id: theirs.part_id },
+  ] as const;
+  const actor = { type: "api-key", id: ours.api_key_id } as const;
+  const scope = new Scope(queries, { actor, orgId: ours.org_id, grants });
+
+  assert.deepEqual(await scope.locations().selectAll("locations").execute(), []);
+  assert.deepEqual(await scope.machines().selectAll("machines").execute(), []);
+  assert.deepEqual(await scope.parts().selectAll("parts").execute(), []);
 });
 
 Deno.test("Scope lets an operator see a machine and not manage it", async () => {

@@ -56,6 +56,14 @@ Deno.test("LogStore.deleteReceivedBefore() deletes old lines, whatever their own
     assert.equal((await store.read("b", { filter, limit: 100 })).lines.length, 10);
   }));
 
+Deno.test("LogStore.append() gives back only lines that were not there", () =>
+  withStore(async (store, clock) => {
+    const three = lines(3, "line", clock.now());
+    assert.equal((await store.append("a", three.slice(0, 2))).length, 2);
+    assert.deepEqual(await store.append("a", three), [three[2]]);
+    assert.equal((await store.append("b", three)).length, 3);
+  }));
+
 Deno.test("LogStore.read() finds a rare line far back and lets other work in between", () =>
   withStore(async (store, clock) => {
     await store.append("a", lines(1, "needle", clock.now()));

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { AuthenticationType } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { failure, partSecret, TestCloud } from "../serve/test_cloud.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 
@@ -89,6 +90,20 @@ Deno.test("UpdateRobotPart() refuses a save over a state the caller has not seen
 
   assert.equal(late.code, Code.FailedPrecondition);
   assert.deepEqual(fresh.part?.robotConfig, {});
+});
+
+Deno.test("UpdateRobotPart() sees a stale save also when the clock stands still", async () => {
+  await using cloud = await TestCloud.open({ clock: new FakeClock() });
+  const made = await cloud.bootstrap();
+  const app = cloud.app(made);
+  const id = made.part_id;
+  const seen = (await app.getRobotPart({ id })).part?.lastUpdated;
+  assert.ok(seen);
+
+  await app.updateRobotPart({ id, robotConfig: HOST, lastKnownUpdate: seen });
+  const late = await failure(app.updateRobotPart({ id, robotConfig: {}, lastKnownUpdate: seen }));
+
+  assert.equal(late.code, Code.FailedPrecondition);
 });
 
 Deno.test("UpdateRobotPart() renames a part and leaves its address as it is", async () => {
