@@ -52,7 +52,7 @@ export function isUnreachable(error: unknown): boolean {
 function connectJson(url: string, interceptors: Interceptor[]): Transport {
   return createTransport({
     baseUrl: url,
-    httpClient: createFetchClient(fetch),
+    httpClient: createFetchClient(fetchDecoded),
     useBinaryFormat: false,
     interceptors,
     acceptCompression: [],
@@ -61,4 +61,12 @@ function connectJson(url: string, interceptors: Interceptor[]): Transport {
     readMaxBytes: 32 * 1024 * 1024,
     writeMaxBytes: 32 * 1024 * 1024,
   });
+}
+
+/** What fetch has unpacked must not look packed to Connect. */
+async function fetchDecoded(...request: Parameters<typeof fetch>): Promise<Response> {
+  const { status, headers, body } = await fetch(...request);
+  const decoded = new Headers(headers);
+  decoded.delete("content-encoding");
+  return new Response(body, { status, headers: decoded });
 }
