@@ -3,6 +3,7 @@ import { checkMachineConfig } from "../../shared/config/check.ts";
 import { emptyMachineConfig, type MachineConfig } from "../../shared/config/machine_config.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
+import type { ResourceSpec } from "../resources/target.ts";
 import { MachineState } from "../status/machine_state.ts";
 import { ConfigurationApplier } from "./applier.ts";
 import { candidateOf } from "./candidate.ts";
@@ -23,6 +24,7 @@ function setUp(options: { revealDiffs?: boolean } = {}) {
   const log = memoryLogger();
   const steps: string[] = [];
   const kept: string[] = [];
+  const specs: ResourceSpec[] = [];
   const state = new MachineState(clock);
   const control = {
     maintenance: true,
@@ -42,8 +44,9 @@ function setUp(options: { revealDiffs?: boolean } = {}) {
         steps.push(`net ${revision}`);
         return control.networkError ? Promise.reject(control.networkError) : Promise.resolve();
       },
-      setResources: (specs, revision) => {
-        steps.push(`res ${revision} ${specs.map(({ name }) => name).join(",")}`);
+      setResources: (wanted, revision) => {
+        specs.splice(0, specs.length, ...wanted);
+        steps.push(`res ${revision} ${wanted.map(({ name }) => name).join(",")}`);
         return control.resources();
       },
       maintenanceAllows: () => Promise.resolve(control.maintenance),
@@ -51,7 +54,7 @@ function setUp(options: { revealDiffs?: boolean } = {}) {
     },
   });
   const take = () => steps.splice(0).join("; ");
-  return { applier, state, clock, log, control, kept, take };
+  return { applier, state, clock, log, control, kept, specs, take };
 }
 
 /** Lets promises that are ready run. */
@@ -162,19 +165,12 @@ Deno.test("offer() counts a configuration as applied when its resources were tri
 });
 
 Deno.test("offer() puts the environment into attributes", async () => {
-  const seen: unknown[] = [];
-  const { applier, log } = setUp();
-  const original = (applier as unknown as { options: { effects: { setResources: unknown } } })
-    .options.effects;
-  original.setResources = (specs: unknown[]) => {
-    seen.push(...specs);
-    return Promise.resolve();
-  };
+  const { applier, log, specs } = setUp();
   const attributes = { a: "${environment.WHO}", b: "${environment.NOBODY}" };
   await applier.offer(
     candidate(config("r1", { components: [{ ...sensor("s"), attributes }] })),
   );
-  assert.deepEqual((seen[0] as { attributes: unknown }).attributes, {
+  assert.deepEqual(specs[0]?.attributes, {
     a: "me",
     b: "${environment.NOBODY}",
   });

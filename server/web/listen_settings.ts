@@ -64,15 +64,15 @@ async function readPem(path: string): Promise<string> {
 
 /** Splits `host:port`, `[v6]:port` or `:port`; the form has been checked with the configuration. */
 export function parseAddress(address: string): { hostname: string; port: number } {
-  const colon = address.lastIndexOf(":");
-  const port = Number(address.slice(colon + 1));
-  if (colon < 0 || !Number.isInteger(port) || port < 0 || port > 65535) {
+  const [, written = "", digits = ""] = /^(.*):(\d{1,5})$/.exec(address) ?? [];
+  const port = Number(digits);
+  if (digits === "" || port > 65535) {
     throw new Error(
       `network.bind_address: found ${JSON.stringify(address)}, ` +
         "allowed: host:port or :port, for example localhost:8080",
     );
   }
-  const host = address.slice(0, colon).replace(/^\[|\]$/g, "");
+  const host = written.replace(/^\[|\]$/g, "");
   // A name may mean ::1 first; clients of 127.0.0.1 would then find nobody.
   return { hostname: host === "localhost" ? "127.0.0.1" : host, port };
 }

@@ -38,12 +38,12 @@ export class WebServer {
   async listen(settings: ListenSettings): Promise<boolean> {
     const before = this.#running;
     if (before && sameSettings(before.settings, settings)) return false;
-    const samePort = before && before.settings.port === settings.port && settings.port !== 0;
-    if (samePort) await before.server.close({ graceMs: MOVE_GRACE_MS });
+    const samePort = before?.server.address.port === settings.port;
+    if (before && samePort) await before.server.close({ graceMs: MOVE_GRACE_MS });
     try {
       this.#running = { server: await this.#start(settings), settings };
     } catch (error) {
-      if (samePort) {
+      if (before && samePort) {
         this.#running = { server: await this.#start(before.settings), settings: before.settings };
       }
       throw error;

@@ -1,0 +1,114 @@
+import { createClient } from "@connectrpc/connect";
+import assert from "node:assert/strict";
+import { hashKey } from "../../shared/auth/key_hash.ts";
+import { Secret } from "../../shared/auth/secret.ts";
+import { emptyMachineConfig } from "../../shared/config/machine_config.ts";
+import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
+import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
+import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
+import { RpcRouter } from "../../shared/rpc/router.ts";
+import { AccessControl } from "./access_control.ts";
+import { accessRules } from "./rules_from_config.ts";
+
+const credentials = {
+  appAddress: "http://127.0.0.1:1",
+  partId: "part-1",
+  credentials: {
+    type: "robot-secret" as const,
+    entity: "part-1",
+    payload: new Secret("part-secret"),
+  },
+};
+
+function setUp() {
+  const access = new AccessControl();
+  const router = new RpcRouter()
+    .service(AuthService, access.authService)
+    .service(SensorService, { getReadings: () => ({ readings: {} }) });
+  const transport = createInProcessTransport(router, { interceptors: [access.interceptor] });
+  const auth = createClient(AuthService, transport);
+  const sensor = createClient(SensorService, transport);
+  const signIn = async (type: string, entity: string, payload: string) =>
+    (await auth.authenticate({ entity, credentials: { type, payload } })).accessToken;
+  const read = (token?: string) =>
+    sensor.getReadings({}, { headers: token ? { authorization: `Bearer ${token}` } : {} });
+  return { access, signIn, read };
+}
+
+Deno.test("AccessControl lets everybody in when nothing is configured", async () => {
+  const { access, signIn, read } = setUp();
+  access.setRules(accessRules({
+    config: emptyMachineConfig(),
+    credentials: undefined,
+    hashedKeys: new Map([["k", "h"]]),
+  }));
+  await read();
+  await assert.rejects(() => signIn("api-key", "k", "x"), /unimplemented.*no authentication/);
+});
+
+Deno.test("AccessControl accepts the keys of a local configuration and nothing else", async () => {
+  const { access, signIn, read } = setUp();
+  const handlers = [{ type: "api-key", config: { k1: "right", keys: ["k1"] } }];
+  access.setRules(accessRules({
+    config: { ...emptyMachineConfig(), auth: { handlers } },
+    credentials: undefined,
+    hashedKeys: new Map(),
+  }));
+  await assert.rejects(() => read(), /unauthenticated/);
+  await assert.rejects(() => read("not-a-token"), /unauthenticated/);
+  await assert.rejects(
+    () => signIn("api-key", "k1", "wrong"),
+    /invalid credentials of type api-key/,
+  );
+  await assert.rejects(() => signIn("api-key", "keys", "k1"), /unauthenticated/);
+  await read(await signIn("api-key", "k1", "right"));
+});
+
+Deno.test("AccessControl of a machine with a cloud accepts keys, part and location secrets", async () => {
+  const { access, signIn, read } = setUp();
+  const hash = await hashKey("right");
+  const cloud = {
+    fqdn: "m.cloud",
+    local_fqdn: "m.local.cloud",
+    location_secrets: [{ id: "1", secret: "loc-1" }, { id: "2", secret: "loc-2" }],
+  };
+  access.setRules(accessRules({
+    config: { ...emptyMachineConfig(), cloud },
+    credentials,
+    hashedKeys: new Map([["k1", hash]]),
+  }));
+  await assert.rejects(() => read(), /unauthenticated/);
+  for (
+    const [type, entity, payload] of [
+      ["api-key", "k1", "right"],
+      ["robot-secret", "part-1", "part-secret"],
+      ["robot-secret", "m.cloud", "part-secret"],
+      ["robot-location-secret", "m.local.cloud", "loc-1"],
+      ["robot-location-secret", "m.cloud", "loc-2"],
+    ] as const
+  ) await read(await signIn(type, entity, payload));
+  for (
+    const [type, entity, payload] of [
+      ["api-key", "k2", "right"],
+      ["robot-secret", "part-2", "part-secret"],
+      ["robot-secret", "part-1", "loc-1"],
+      ["robot-location-secret", "elsewhere", "loc-1"],
+    ] as const
+  ) await assert.rejects(() => signIn(type, entity, payload), /invalid credentials of type/);
+});
+
+Deno.test("AccessControl ends a token when its key is gone or changed", async () => {
+  const { access, signIn, read } = setUp();
+  const rules = (hashedKeys: ReadonlyMap<string, string>) =>
+    access.setRules(accessRules({ config: emptyMachineConfig(), credentials, hashedKeys }));
+  const hash = await hashKey("right");
+  rules(new Map([["k1", hash]]));
+  const token = await signIn("api-key", "k1", "right");
+  await read(token);
+  rules(new Map([["k1", hash], ["k2", hash]]));
+  await read(token);
+  rules(new Map([["k1", await hashKey("right")]]));
+  await assert.rejects(() => read(token), /no longer accepted/);
+  rules(new Map());
+  await assert.rejects(() => read(token), /no longer accepted/);
+});

@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { emptyMachineConfig, type MachineConfig } from "../../shared/config/machine_config.ts";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { PortInUseError } from "../../shared/rpc/errors.ts";
+import type { Peer } from "../../shared/rpc/peer.ts";
+import {
+  bindsToAll,
+  type ListenSettings,
+  listenSettings,
+  parseAddress,
+  readyFields,
+} from "./listen_settings.ts";
+import { createRoutes } from "./routes.ts";
+import { WebServer } from "./web_server.ts";
+
+const settingsOf = (
+  changes: Partial<MachineConfig>,
+  more: { localAddress?: string; noTls?: boolean } = {},
+) =>
+  listenSettings({
+    config: { ...emptyMachineConfig(), ...changes },
+    localAddress: more.localAddress,
+    noTls: more.noTls ?? false,
+  });
+
+Deno.test("parseAddress() splits every form of a bind address", () => {
+  const table: [string, string, number][] = [
+    ["localhost:8080", "127.0.0.1", 8080],
+    [":8080", "", 8080],
+    ["0.0.0.0:1", "0.0.0.0", 1],
+    ["[::1]:443", "::1", 443],
+    ["machine.lan:9090", "machine.lan", 9090],
+  ];
+  for (const [address, hostname, port] of table) {
+    assert.deepEqual(parseAddress(address), { hostname, port }, address);
+  }
+  for (const wrong of ["8080", "localhost:", "localhost:http", "a:70000"]) {
+    assert.throws(() => parseAddress(wrong), /allowed: host:port/, wrong);
+  }
+});
+
+Deno.test("listenSettings() lets the local address win over the cloud's", async () => {
+  assert.equal((await settingsOf({})).port, 8080);
+  const network = { bind_address: "127.0.0.1:1000" };
+  assert.equal((await settingsOf({ network })).port, 1000);
+  assert.equal((await settingsOf({ network }, { localAddress: ":2000" })).port, 2000);
+});
+
+Deno.test("listenSettings() listens on all addresses when the cloud gave a certificate", async () => {
+  const cloud = { tls_certificate: "CERT", tls_private_key: "KEY", local_fqdn: "m.local" };
+  const settings = await settingsOf({ cloud });
+  assert.deepEqual(settings, {
+    hostname: "",
+    port: 8080,
+    tls: { cert: "CERT", key: "KEY" },
+    localFqdn: "m.local",
+  });
+  assert.equal((await settingsOf({ cloud }, { noTls: true })).tls, undefined);
+  assert.equal((await settingsOf({ cloud, network: { no_tls: true } })).hostname, "127.0.0.1");
+});
+
+Deno.test("listenSettings() names the certificate file when it cannot be read", async () => {
+  const network = { tls_cert_file: "/nowhere/c.pem", tls_key_file: "/nowhere/k.pem" };
+  await assert.rejects(() => settingsOf({ network }), /certificate file \/nowhere\/c\.pem/);
+});
+
+Deno.test("readyFields() has the forms that wrappers look for", () => {
+  const plain: ListenSettings = { hostname: "", port: 8080, tls: undefined, localFqdn: "m.local" };
+  const tls: ListenSettings = { ...plain, tls: { cert: "", key: "" } };
+  const all = { hostname: "::", port: 8080 };
+  assert.deepEqual(readyFields(plain, all), { url: "http://0.0.0.0:8080" });
+  assert.deepEqual(readyFields(plain, { hostname: "127.0.0.1", port: 81 }), {
+    url: "http://127.0.0.1:81",
+  });
+  assert.deepEqual(readyFields(plain, { hostname: "::1", port: 81 }), { url: "http://[::1]:81" });
+  assert.deepEqual(readyFields(tls, all), {
+    url: "https://m.local:8080",
+    alt_url: "https://0.0.0.0:8080",
+  });
+  assert.deepEqual(readyFields({ ...tls, localFqdn: "" }, all), { url: "https://0.0.0.0:8080" });
+  assert.equal(bindsToAll(all), true);
+  assert.equal(bindsToAll({ hostname: "127.0.0.1" }), false);
+});
+
+const peer = (local: boolean): Peer => ({ address: "", port: 1, transport: "tcp", local });
+
+Deno.test("createRoutes() tells only callers on this host whether a restart is allowed", async () => {
+  const routes = createRoutes({ restartAllowed: () => Promise.resolve(false) });
+  const ask = (path: string, local = true, method = "GET") =>
+    routes(new Request(`http://m${path}`, { method }), peer(local));
+  const here = await ask("/restart_status");
+  assert.deepEqual(await here.json(), {
+    restart_allowed: false,
+    does_not_handle_needs_restart: true,
+  });
+  const elsewhere = await ask("/restart_status", false);
+  assert.deepEqual([elsewhere.status, await elsewhere.text()], [403, "forbidden\n"]);
+  const root = await ask("/", false);
+  assert.equal(root.status, 200);
+  assert.match(await root.text(), /machine-server/);
+  assert.equal((await ask("/other")).status, 404);
+  assert.equal((await ask("/", true, "POST")).status, 405);
+});
+
+function webServer() {
+  const log = memoryLogger();
+  const web = new WebServer({
+    mount: () => {},
+    interceptors: [],
+    http: () => new Response("here"),
+    log,
+  });
+  return { web, log };
+}
+
+const local = (port: number): ListenSettings => ({
+  hostname: "127.0.0.1",
+  port,
+  tls: undefined,
+  localFqdn: "",
+});
+
+async function answers(port: number): Promise<boolean> {
+  try {
+    return await (await fetch(`http://127.0.0.1:${port}/`)).text() === "here";
+  } catch {
+    return false;
+  }
+}
+
+Deno.test("WebServer moves when the settings change, and stays when they do not", async () => {
+  const { web, log } = webServer();
+  assert.equal(await web.listen(local(0)), true);
+  assert.equal(await web.listen(local(0)), false);
+  const first = web.address!.port;
+  assert.ok(await answers(first));
+  web.announce();
+  assert.deepEqual(log.entries.at(-1)?.fields, { url: `http://127.0.0.1:${first}` });
+
+  assert.equal(await web.listen({ ...local(first), localFqdn: "x" }), true);
+  assert.equal(web.address!.port, first);
+  assert.ok(await answers(first));
+  await web.close(100);
+  assert.equal(await answers(first), false);
+});
+
+Deno.test("WebServer stays where it is when the new address is taken", async () => {
+  const { web } = webServer();
+  const { web: other } = webServer();
+  await other.listen(local(0));
+  await web.listen(local(0));
+  const taken = other.address!.port;
+  await assert.rejects(() => web.listen(local(taken)), (error) => {
+    assert.ok(error instanceof PortInUseError);
+    assert.ok(error.message.includes(String(taken)));
+    return true;
+  });
+  assert.ok(await answers(web.address!.port));
+  await Promise.all([web.close(100), other.close(100)]);
+});
+
+Deno.test("WebServer serves TLS with certificate files", async () => {
+  const file = (name: string) =>
+    fileURLToPath(new URL(`../../shared/rpc/testdata/${name}`, import.meta.url));
+  const network = {
+    bind_address: "127.0.0.1:0",
+    tls_cert_file: file("cert.pem"),
+    tls_key_file: file("key.pem"),
+  };
+  const { web } = webServer();
+  await web.listen(await settingsOf({ network }));
+  const ca = await Deno.readTextFile(file("ca.pem"));
+  using client = Deno.createHttpClient({ caCerts: [ca] });
+  const response = await fetch(`https://localhost:${web.address!.port}/`, { client });
+  assert.equal(await response.text(), "here");
+  await web.close(100);
+});
