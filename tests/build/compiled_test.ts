@@ -41,13 +41,17 @@ async function runAll(): Promise<void> {
   if (code !== 0) throw new Error("the programs could not be compiled, see above");
 }
 
-async function run(command: string, args: string[]): Promise<Ran> {
+async function run(
+  command: string,
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<Ran> {
   const signal = AbortSignal.timeout(RUN_LIMIT_MS);
   const { code, stdout, stderr } = await new Deno.Command(command, {
     args,
     signal,
     stdin: "null",
-    env: { MACHINE_TCP_SOCKETS: "1" },
+    env: { MACHINE_TCP_SOCKETS: "1", ...env },
   }).output();
   return { code, stdout: text(stdout), stderr: text(stderr) };
 }
@@ -179,3 +183,31 @@ Deno.test("machine-cloud for this machine serves its console and ends when told 
     assert.equal(code, 0, output);
   });
 });
+
+Deno.test("the demo runs on the compiled programs up to a reading", async () => {
+  await inTempDir(async (dir) => {
+    const demo = join(ROOT, "tools", "run", "main.ts");
+    const { code, stdout, stderr } = await run(
+      Deno.execPath(),
+      ["run", "--allow-all", "--quiet", demo, "--check", "--binaries", join(ROOT, "dist")],
+      { PORT: `${freePortPair()}`, MACHINE_DEV_DIR: join(dir, "demo") },
+    );
+    assert.equal(code, 0, stderr);
+    assert.ok("cpu_percent" in (JSON.parse(stdout) as Record<string, unknown>), stdout);
+  });
+});
+
+/** A port that is free together with the next one: the demo's cloud and server take both. */
+function freePortPair(): number {
+  for (;;) {
+    const first = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { port } = first.addr;
+    first.close();
+    try {
+      Deno.listen({ hostname: "127.0.0.1", port: port + 1 }).close();
+      return port;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+  }
+}
