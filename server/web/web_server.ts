@@ -87,6 +87,6 @@ export class WebServer {
 }
 
 function sameSettings(a: ListenSettings, b: ListenSettings): boolean {
-  return a.hostname === b.hostname && a.port === b.port && a.localFqdn === b.localFqdn &&
-    a.tls?.cert === b.tls?.cert && a.tls?.key === b.tls?.key;
+  return a.hostname === b.hostname && a.port === b.port && a.tls?.cert === b.tls?.cert &&
+    a.tls?.key === b.tls?.key;
 }
