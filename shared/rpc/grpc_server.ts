@@ -105,7 +105,7 @@ class Turn {
   constructor(
     readonly binding: MethodBinding,
     readonly options: GrpcServerOptions,
-    surface: ServerSurfaceCall,
+    private readonly surface: ServerSurfaceCall,
   ) {
     this.call = new GrpcCall(binding, surface, options.peerOf(surface.getPeer()));
   }
@@ -139,6 +139,10 @@ class Turn {
   }
 
   failure(error: unknown): ConnectError {
+    // What a stream throws once its caller left is the adapter's own doing, not the handler's.
+    if (this.#ended || this.surface.cancelled) {
+      return new ConnectError("the caller went away", Code.Canceled);
+    }
     return toCallerError(error, this.binding.path, this.options.report);
   }
 }

@@ -227,6 +227,29 @@ Deno.test("RpcServer carries a bidirectional stream, its order and its error", a
   });
 });
 
+Deno.test("RpcServer reports nothing when the caller of a stream goes away", async () => {
+  const reported: unknown[] = [];
+  const ended: (Code | undefined)[] = [];
+  const options: Partial<RpcServerOptions> = {
+    report: (error) => reported.push(error),
+    interceptors: [{ after: (_call, outcome) => void ended.push(outcome.code) }],
+  };
+  await withGrpc(options, async (transport) => {
+    const leave = new AbortController();
+    const endless = async function* () {
+      yield { dataIn: "a" };
+      await new Promise((resolve) => leave.signal.addEventListener("abort", resolve));
+    };
+    const shell = createClient(ShellService, transport);
+    await rejection((async () => {
+      for await (const _ of shell.shell(endless(), { signal: leave.signal })) leave.abort();
+    })());
+    while (ended.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(reported, []);
+    assert.notEqual(ended[0], Code.Internal);
+  });
+});
+
 Deno.test("RpcServer refuses a message that is no message, and one over 32 MiB", async () => {
   await withGrpc({}, async (transport, url) => {
     const huge = "x".repeat(33 * 1024 * 1024);
