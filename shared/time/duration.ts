@@ -13,7 +13,7 @@ const UNIT_NS: Readonly<Record<string, number>> = {
 const NS_PER_MS = 1e6;
 // Go durations are signed 64-bit nanoseconds.
 const LONGEST_NS = 2 ** 63;
-const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
+const PART = /(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
 
 /** A text that is not a duration; the message quotes it and shows the form. */
 export class DurationError extends Error {
