@@ -10,6 +10,9 @@ import { toError } from "./resources/errors.ts";
 /** After this the end of the server is forced. Milliseconds. */
 const SHUTDOWN_LIMIT_MS = 60_000;
 
+/** How long a signal waits for a start under way. Milliseconds. */
+const START_GRACE_MS = 2_000;
+
 const readVariable = (name: string) => Deno.env.get(name);
 
 async function main(): Promise<number> {
@@ -40,9 +43,11 @@ async function serve({ values, notes }: ServerOptions, configPath: string): Prom
   for (const note of notes) log.info(note);
   const { MachineServer } = await import("./machine/machine_server.ts");
   const { builtinModels } = await import("./models/builtin.ts");
+  const signalled = Promise.withResolvers<"signal">();
+  onSignals(() => signalled.resolve("signal"));
   let server;
   try {
-    server = await MachineServer.start({
+    const starting = MachineServer.start({
       configPath,
       environment,
       readVariable,
@@ -56,12 +61,17 @@ async function serve({ values, notes }: ServerOptions, configPath: string): Prom
       allowInsecure: values["allow-insecure-creds"],
       revealDiffs: values["reveal-sensitive-config-diffs"],
     });
+    server = await Promise.race([starting, signalled.promise.then(() => graceFor(starting))]);
   } catch (error) {
     await logging.close();
     throw error;
   }
-  onSignals(() => server.requestStop("signal"));
-  const reason = await server.stopRequested;
+  if (!server) {
+    log.info("the server ends before it has started", { reason: "signal" });
+    await logging.close();
+    return 0;
+  }
+  const reason = await Promise.race([server.stopRequested, signalled.promise]);
   log.info("the server ends", { reason });
   systemClock.setTimer(SHUTDOWN_LIMIT_MS, () => {
     complain(`the server did not end within ${SHUTDOWN_LIMIT_MS / 1000} s; it is ended by force`);
@@ -70,6 +80,14 @@ async function serve({ values, notes }: ServerOptions, configPath: string): Prom
   await server.close();
   await logging.close();
   return 0;
+}
+
+/** A start that is nearly through is awaited, so that it is ended in order. */
+async function graceFor<T>(starting: Promise<T>): Promise<T | undefined> {
+  return await Promise.race([
+    starting,
+    systemClock.sleep(START_GRACE_MS).then(() => undefined),
+  ]);
 }
 
 async function dumpResources(path: string): Promise<number> {

@@ -3,7 +3,7 @@ import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import type { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
-import { toError } from "../resources/errors.ts";
+import { reasonOf } from "../resources/errors.ts";
 import type { KeyStore } from "./key_store.ts";
 
 /** Time between two requests without a push. Milliseconds. */
@@ -50,7 +50,7 @@ export class KeyRefresher {
         this.#unsupported = true;
         return;
       }
-      log.debug(`the access keys could not be asked for: ${toError(error).message}`);
+      log.debug(`the access keys could not be asked for: ${reasonOf(error)}`);
     }
   }
 
@@ -77,7 +77,7 @@ export class KeyRefresher {
       this.options.store.replace(keys);
     } catch (error) {
       this.options.log.error(
-        `the access keys cannot be kept for the time without a cloud: ${toError(error).message}`,
+        `the access keys cannot be kept for the time without a cloud: ${reasonOf(error)}`,
       );
     }
     this.options.onChange(keys);

@@ -8,7 +8,7 @@ import type {
 import type { Logger } from "../../shared/log/logger.ts";
 import { Backoff } from "../../shared/time/backoff.ts";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
-import { toError } from "../resources/errors.ts";
+import { reasonOf } from "../resources/errors.ts";
 
 /** The cloud sends something each 10 s; a stream silent for this long is dead. Milliseconds. */
 const SILENCE_MS = 30_000;
@@ -47,7 +47,7 @@ export async function watchCloud(options: WatchOptions, signal: AbortSignal): Pr
         log.info("the cloud has no push channel; changes are asked for");
         return;
       }
-      log.debug(`the push channel is down: ${toError(error).message}`);
+      log.debug(`the push channel is down: ${reasonOf(error)}`);
     }
     try {
       await clock.sleep(backoff.next(), signal);

@@ -6,7 +6,7 @@ import type { AgentInfo, RobotService } from "../../shared/gen/viam/app/v1/robot
 import type { Logger } from "../../shared/log/logger.ts";
 import { Backoff } from "../../shared/time/backoff.ts";
 import type { Clock } from "../../shared/time/clock.ts";
-import { toError } from "../resources/errors.ts";
+import { reasonOf } from "../resources/errors.ts";
 import { type Candidate, candidateOf } from "./candidate.ts";
 
 /** Default of `cloud.refresh_interval`. Milliseconds. */
@@ -102,7 +102,7 @@ export class CloudSource {
   /** Notes a failed request; the log tells the first of a row. */
   failed(error: unknown): void {
     const { log, refuse } = this.options;
-    const { message } = toError(error);
+    const message = reasonOf(error);
     if (isMalformed(error)) {
       refuse(`the cloud's answer is not a configuration: ${message}`);
       return;

@@ -217,6 +217,7 @@ export class CloudSide {
       log: log.child("networking"),
       handlers: {
         connected: () => {
+          this.#source.refresh();
           this.#keys.refresh();
           this.#reporter.changed();
         },

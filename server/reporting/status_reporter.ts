@@ -9,7 +9,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import { Backoff } from "../../shared/time/backoff.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { aborted } from "../resources/aborted.ts";
-import { toError } from "../resources/errors.ts";
+import { reasonOf } from "../resources/errors.ts";
 
 /** Changes closer together than this share a report. Milliseconds. */
 const SPACING_MS = 200;
@@ -69,7 +69,7 @@ export class StatusReporter {
           return;
         }
         this.#dirty = true;
-        log.debug(`the status could not be reported: ${toError(error).message}`);
+        log.debug(`the status could not be reported: ${reasonOf(error)}`);
         await clock.sleep(backoff.next(), signal).catch(() => {});
       }
     }

@@ -4,7 +4,7 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
-import { toError } from "../resources/errors.ts";
+import { reasonOf } from "../resources/errors.ts";
 
 /** Time between two questions where the cloud names none, and the shortest it may name. */
 const DEFAULT_INTERVAL_MS = 5_000;
@@ -37,7 +37,7 @@ export async function pollNeedsRestart(
         : DEFAULT_INTERVAL_MS;
     } catch (error) {
       if (signal.aborted) return;
-      log.debug(`the cloud could not be asked about a restart: ${toError(error).message}`);
+      log.debug(`the cloud could not be asked about a restart: ${reasonOf(error)}`);
     }
   }
 }
