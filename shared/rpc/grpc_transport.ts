@@ -29,6 +29,7 @@ import {
 } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
 import { connectErrorFromGrpc } from "./grpc_status.ts";
+import { closeHttp2SessionsOutsideParser } from "./http2_reentrancy.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
 import { headersFromMetadata, metadataFromHeaders } from "./metadata.ts";
 
@@ -46,6 +47,7 @@ export interface GrpcTransportOptions {
 export function createGrpcTransport(
   options: GrpcTransportOptions,
 ): Transport & { close(): void } {
+  closeHttp2SessionsOutsideParser();
   const { target, channel } = resolve(options);
   const client = new Client(target, channel, {
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,

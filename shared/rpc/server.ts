@@ -5,6 +5,7 @@ import { Edge, type ListenAddress } from "./edge.ts";
 import type { UnexpectedErrorReporter } from "./errors.ts";
 import { createGrpcServer } from "./grpc_server.ts";
 import { HealthService } from "./health.ts";
+import { closeHttp2SessionsOutsideParser } from "./http2_reentrancy.ts";
 import type { Interceptor } from "./interceptor.ts";
 import type { Peer } from "./peer.ts";
 import { mountReflection } from "./reflection.ts";
@@ -42,6 +43,7 @@ export class RpcServer {
 
   /** Starts to serve. Throws `PortInUseError` when the address is taken. */
   static async start(options: RpcServerOptions): Promise<RpcServer> {
+    closeHttp2SessionsOutsideParser();
     const { router, interceptors = [], report = () => undefined } = options;
     const http = options.http ?? (() => new Response("not found\n", { status: 404 }));
     const stopped = new AbortController();
