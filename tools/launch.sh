@@ -26,5 +26,6 @@ fi
 
 flags=$(awk -v program="$program" '$1 == program { $1 = ""; gsub(/^ +/, ""); gsub(/ +/, ","); print }' \
   "$root/tools/v8_flags.txt")
-exec "$root/tools/deno.sh" run -A --quiet --no-config --no-lock ${flags:+"--v8-flags=$flags"} \
+# No code cache: making it takes 40 MB of memory that the program then keeps.
+exec "$root/tools/deno.sh" run -A --quiet --no-config --no-lock --no-code-cache ${flags:+"--v8-flags=$flags"} \
   "$bundle/main.mjs" "$@"

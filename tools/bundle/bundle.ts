@@ -6,7 +6,7 @@ import type { Program } from "../programs.ts";
 import { copyTree } from "./files.ts";
 import { cutSourceMap, inlineComment } from "./source_map.ts";
 
-/** File of the bundled module in a bundle's folder. */
+/** File that starts a bundled program; parts that are loaded later lie beside it. */
 export const MODULE = "main.mjs";
 /** File of the SQLite addon in a bundle's folder; `buildInfo.nativeSqlite` points at it. */
 export const ADDON = "better_sqlite3.node";
@@ -38,27 +38,31 @@ export interface BundleOptions {
 }
 
 /**
- * Makes one ES module of a program and everything it imports, with its assets beside it. The
- * same bundle serves every platform; only the SQLite addon differs ({@link addonFile}).
+ * Makes a few ES modules of a program and everything it imports, with its assets beside them:
+ * {@link MODULE}, and one for each part that the program imports only when it needs it, so that
+ * what is not needed takes no memory. The same bundle serves every platform; only the SQLite addon
+ * differs ({@link addonFile}).
  *
- * @throws Error naming the file and line that esbuild could not take.
+ * @throws Error naming the file and line that esbuild could not take, or text that is not ASCII.
  */
 export async function bundle(program: Program, options: BundleOptions): Promise<void> {
   const { root, outDir, stamp } = options;
   try {
     const result = await build({
       absWorkingDir: root,
-      entryPoints: [program.entry],
-      outfile: join(outDir, MODULE),
+      entryPoints: { [basename(MODULE, ".mjs")]: program.entry },
+      outdir: outDir,
+      outExtension: { ".js": ".mjs" },
       bundle: true,
+      splitting: true,
       platform: "node",
       format: "esm",
       target: "esnext",
       mainFields: ["module", "main"],
       banner: { js: BANNER },
       define: { MACHINE_BUILD_STAMP: JSON.stringify(stamp) },
-      // Names stay: stack traces and error classes are read by people.
-      keepNames: true,
+      // grpc-js wants it only for channelz and load reports, which nobody here asks for.
+      external: ["@grpc/proto-loader"],
       sourcemap: "external",
       sourcesContent: false,
       write: false,
@@ -68,7 +72,7 @@ export async function bundle(program: Program, options: BundleOptions): Promise<
       logLevel: "silent",
       plugins: [nodeBuiltins],
     });
-    await writeModule(result.outputFiles, root, outDir);
+    await writeModules(result.outputFiles, root, outDir);
   } finally {
     await stop();
   }
@@ -77,17 +81,37 @@ export async function bundle(program: Program, options: BundleOptions): Promise<
   }
 }
 
-/** Writes the module with the part of its source map that is about our own files. */
-async function writeModule(files: OutputFile[], root: string, outDir: string): Promise<void> {
-  const module = files.find((file) => file.path.endsWith(MODULE));
-  const map = files.find((file) => file.path.endsWith(`${MODULE}.map`));
-  if (!module || !map) throw new Error("esbuild left no module or no source map");
-  const own = cutSourceMap(JSON.parse(map.text), (source) => {
-    const path = relative(root, resolve(outDir, source)).replaceAll("\\", "/");
-    return /^(server|agent|cloud|shared(?!\/gen\/))\//.test(path) ? `./${path}` : undefined;
-  });
+/** Writes the modules, each with the part of its source map that is about our own files. */
+async function writeModules(files: OutputFile[], root: string, outDir: string): Promise<void> {
   await Deno.mkdir(outDir, { recursive: true });
-  await Deno.writeTextFile(join(outDir, MODULE), module.text + inlineComment(own));
+  for (const module of files.filter((file) => file.path.endsWith(".mjs"))) {
+    const map = files.find((file) => file.path === `${module.path}.map`);
+    if (!map) throw new Error(`esbuild left no source map for ${module.path}`);
+    assertAscii(module);
+    const own = cutSourceMap(JSON.parse(map.text), (source) => {
+      const path = relative(root, resolve(outDir, source)).replaceAll("\\", "/");
+      return /^(server|agent|cloud|shared(?!\/gen\/))\//.test(path) ? `./${path}` : undefined;
+    });
+    await Deno.writeTextFile(join(outDir, basename(module.path)), module.text + inlineComment(own));
+  }
+}
+
+/** V8 keeps a source with one other character at two bytes each: twice the memory, for ever. */
+function assertAscii({ path, text }: OutputFile): void {
+  // deno-lint-ignore no-control-regex
+  const at = text.search(/[^\x00-\x7f]/);
+  if (at === -1) return;
+  const around = JSON.stringify(text.slice(Math.max(0, at - 40), at + 20));
+  throw new Error(`${basename(path)} must be ASCII; write the character as \\u escape: ${around}`);
+}
+
+/** Names of a bundle's modules, the one that starts it last. */
+export async function bundleModules(bundleDir: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name, isFile } of Deno.readDir(bundleDir)) {
+    if (isFile && name.endsWith(".mjs") && name !== MODULE) names.push(name);
+  }
+  return [...names.sort(), MODULE];
 }
 
 /** A platform as better-sqlite3 names its prebuilt addons. */
@@ -122,6 +146,7 @@ export async function bundleForHost(
     await bundle(program, { root, outDir: work, stamp });
     await Deno.copyFile(addonFile(root, hostAddonPlatform()), join(work, ADDON));
     await moveInto(work, outDir);
+    await warmUp(join(outDir, MODULE));
     await Deno.rename(join(work, "stamp"), join(outDir, "stamp"));
   } finally {
     await Deno.remove(work, { recursive: true });
@@ -129,9 +154,25 @@ export async function bundleForHost(
   return outDir;
 }
 
-/** Moves all files of a bundle over those of another, `stamp` excepted. */
+/**
+ * Lets Deno look at the modules now and keep what it found: the parser that it does so with takes
+ * 35 MB, which a program that starts first thing afterwards would keep.
+ */
+async function warmUp(module: string): Promise<void> {
+  const args = ["cache", "--quiet", "--no-config", "--no-lock", module];
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
+  if (!success) throw new Error(`${module}: ${new TextDecoder().decode(stderr).trim()}`);
+}
+
+/**
+ * Moves a bundle's files over those of an older one, the module that starts it after all others,
+ * `stamp` excepted. Modules that only the older one has stay for a day: a process that started
+ * with them may still load them.
+ */
 async function moveInto(from: string, to: string): Promise<void> {
-  for await (const entry of Deno.readDir(from)) {
+  const entries = await Array.fromAsync(Deno.readDir(from));
+  const last = (name: string) => name === MODULE ? 1 : 0;
+  for (const entry of entries.sort((a, b) => last(a.name) - last(b.name))) {
     if (entry.name === "stamp") continue;
     const source = join(from, entry.name);
     const target = join(to, entry.name);
@@ -140,4 +181,12 @@ async function moveInto(from: string, to: string): Promise<void> {
       await moveInto(source, target);
     } else await Deno.rename(source, target);
   }
+  const names = new Set(entries.map((entry) => entry.name));
+  for (const name of await bundleModules(to)) {
+    if (names.has(name) || name === MODULE) continue;
+    const { mtime } = await Deno.stat(join(to, name));
+    if (Date.now() - (mtime?.getTime() ?? 0) > A_DAY_MS) await Deno.remove(join(to, name));
+  }
 }
+
+const A_DAY_MS = 24 * 60 * 60_000;

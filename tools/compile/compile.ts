@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ADDON, addonFile, MODULE } from "../bundle/bundle.ts";
+import { ADDON, addonFile, bundleModules, MODULE } from "../bundle/bundle.ts";
 import { copyTree } from "../bundle/files.ts";
 import type { Program } from "../programs.ts";
 import type { Runtime } from "./runtime.ts";
@@ -37,7 +37,9 @@ export async function compile(
   try {
     const stage = join(work, "stage");
     await Deno.mkdir(stage);
-    await Deno.copyFile(join(bundleDir, MODULE), join(stage, MODULE));
+    for (const module of await bundleModules(bundleDir)) {
+      await Deno.copyFile(join(bundleDir, module), join(stage, module));
+    }
     await Deno.copyFile(addonFile(root, target.addon), join(stage, ADDON));
     for (const { as } of program.assets) await copyTree(join(bundleDir, as), join(stage, as));
 
