@@ -67,6 +67,8 @@ export class WebHandlers {
       }),
     );
     for (const [name, value] of corsHeaders(origin)) response.headers.set(name, value);
+    // Some runtimes compress on their own, past what the protocol negotiated with its client.
+    response.headers.set("cache-control", "no-transform");
     return response;
   }
 

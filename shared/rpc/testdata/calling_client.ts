@@ -1,0 +1,20 @@
+// Makes calls over one connection; then leaves, or stays until the server has gone.
+import { createClient } from "@connectrpc/connect";
+import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
+import { createGrpcTransport } from "../grpc_transport.ts";
+
+const [port, calls, whenDone] = Deno.args as [string, string, "leave" | "stay"];
+const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` });
+const sensor = createClient(SensorService, transport);
+let left = Number(calls);
+await Promise.all(
+  Array.from({ length: 32 }, async () => {
+    while (left-- > 0) await sensor.getReadings({});
+  }),
+);
+if (whenDone === "stay") {
+  for (let gone = false; !gone;) {
+    gone = await sensor.getReadings({}).then(() => false, () => true);
+  }
+}
+transport.close();

@@ -1,0 +1,18 @@
+// Serves a sensor on a free port, prints the port, and ends after as many calls as it is told.
+import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
+import { RpcRouter } from "../router.ts";
+import { RpcServer } from "../server.ts";
+
+const endAfter = Number(Deno.args[0]);
+const enough = Promise.withResolvers<void>();
+let calls = 0;
+const router = new RpcRouter().service(SensorService, {
+  getReadings: () => {
+    if (++calls === endAfter) enough.resolve();
+    return { readings: {} };
+  },
+});
+const server = await RpcServer.start({ router, listen: { hostname: "127.0.0.1", port: 0 } });
+await Deno.stdout.write(new TextEncoder().encode(`${server.address.port}\n`));
+await enough.promise;
+await server.close({ graceMs: 1_000 });
