@@ -1,4 +1,4 @@
-// Makes calls over one connection; then leaves, or stays until the server has gone.
+// Makes calls over one connection; then leaves, or stays idle until its standard input ends.
 import { createClient } from "@connectrpc/connect";
 import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { createGrpcTransport } from "../grpc_transport.ts";
@@ -12,9 +12,5 @@ await Promise.all(
     while (left-- > 0) await sensor.getReadings({});
   }),
 );
-if (whenDone === "stay") {
-  for (let gone = false; !gone;) {
-    gone = await sensor.getReadings({}).then(() => false, () => true);
-  }
-}
+if (whenDone === "stay") await Array.fromAsync(Deno.stdin.readable);
 transport.close();
