@@ -40,10 +40,13 @@ export class KeyRefresher {
   }
 
   /** Asks once; failures are logged, the keys of before stay. */
-  async ask(timeoutMs = READ_TIMEOUT_MS): Promise<void> {
+  async ask(signal?: AbortSignal): Promise<void> {
     const { client, partId, log } = this.options;
     try {
-      const { keys } = await client.listAccessKeys({ partId }, { timeoutMs });
+      const { keys } = await client.listAccessKeys({ partId }, {
+        timeoutMs: READ_TIMEOUT_MS,
+        ...(signal && { signal }),
+      });
       this.#take(new Map(keys.map(({ id, hash }) => [id, hash])));
     } catch (error) {
       if (error instanceof ConnectError && error.code === Code.Unimplemented) {
@@ -66,7 +69,7 @@ export class KeyRefresher {
       waiting.abort();
       if (signal.aborted) return;
       this.#wake = Promise.withResolvers();
-      await this.ask();
+      await this.ask(signal);
     }
   }
 

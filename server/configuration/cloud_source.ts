@@ -53,10 +53,16 @@ export class CloudSource {
    *
    * @throws {ConnectError} when the cloud cannot be reached or does not answer in time.
    */
-  async fetch(timeoutMs = this.options.readTimeoutMs ?? READ_TIMEOUT_MS): Promise<Candidate> {
+  async fetch(
+    timeoutMs = this.options.readTimeoutMs ?? READ_TIMEOUT_MS,
+    signal?: AbortSignal,
+  ): Promise<Candidate> {
     const { client, partId } = this.options;
     const request = { id: partId, agentInfo: this.options.agentInfo() };
-    const { config } = await client.config(request, { timeoutMs });
+    const { config } = await client.config(request, {
+      timeoutMs,
+      ...(signal && { signal }),
+    });
     if (!config) throw new ConnectError("the answer holds no configuration", Code.InvalidArgument);
     return candidateOf(checkMachineConfig(fromRobotConfig(config), { source: "cloud" }), "cloud");
   }
@@ -78,17 +84,17 @@ export class CloudSource {
       if (signal.aborted) return;
       // A push that comes while the answer is on its way leads to one more turn.
       this.#wake = Promise.withResolvers();
-      await this.#turn();
+      await this.#turn(signal);
     }
   }
 
-  async #turn(): Promise<void> {
+  async #turn(signal: AbortSignal): Promise<void> {
     try {
-      const candidate = await this.fetch();
+      const candidate = await this.fetch(undefined, signal);
       this.reached();
       await this.options.offer(candidate);
     } catch (error) {
-      this.failed(error);
+      if (!signal.aborted) this.failed(error);
     }
   }
 

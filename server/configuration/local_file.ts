@@ -90,6 +90,7 @@ async function followEvents(
   look: () => Promise<void>,
 ): Promise<void> {
   try {
+    if (signal.aborted) return;
     // The folder and not the file: editors replace files.
     using watcher = Deno.watchFs(dirname(path), { recursive: false });
     signal.addEventListener("abort", () => closeQuietly(watcher), { once: true });

@@ -63,3 +63,16 @@ Deno.test("watchFile() tells of a changed and of a replaced file, once each", as
     await watching;
   });
 });
+
+Deno.test("watchFile() ends when the signal was aborted before it began to watch", async () => {
+  await withFolder(async (folder) => {
+    const stop = new AbortController();
+    const watching = watchFile(join(folder, "c.json"), {
+      clock: systemClock,
+      signal: stop.signal,
+      onChange: () => assert.fail("nothing changed"),
+    });
+    stop.abort();
+    await watching;
+  });
+});

@@ -13,6 +13,7 @@ const LATER = {
   ftdc: "full-time data capture is not written yet",
   "output-telemetry": "metrics and spans are not printed yet",
   shareddir: "this server has no static web assets",
+  "untrusted-env": "this server runs no processes and no shell, trusted or not",
   webprofile: "the profiler is not part of the HTTP server yet",
   webrtc: "WebRTC is not served yet; connections are direct",
 } as const;
