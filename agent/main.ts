@@ -6,6 +6,7 @@ import { getLogger } from "../shared/log/loggers.ts";
 import { systemProcesses } from "../shared/process/system_processes.ts";
 import { systemClock } from "../shared/time/clock.ts";
 import { readHostInfo } from "./host/host_info.ts";
+import { collectGarbage } from "./memory/idle_memory.ts";
 import { type AgentOptions, PROGRAM, readCommand } from "./options/options.ts";
 import { checkUser } from "./options/user.ts";
 import { runAgent } from "./run/run_agent.ts";
@@ -45,6 +46,7 @@ async function run(options: AgentOptions): Promise<void> {
         CloudConnection.open({ appAddress, credentials, log: log.child("cloud") }),
       askRestartStatus: restartStatusOverHttp(systemClock),
       writeLine: (line) => print(Deno.stdout, `${line}\n`),
+      collect: collectGarbage,
       clock: systemClock,
       logging,
       log,

@@ -3,6 +3,7 @@ import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { Backoff } from "../../shared/time/backoff.ts";
 import type { AgentOptions } from "../options/options.ts";
+import { releaseIdleMemory } from "../memory/idle_memory.ts";
 import { pollRestarts } from "../restart/restart_poll.ts";
 import { type AgentFacts, DeviceConfigPoll } from "../settings/device_config_poll.ts";
 import { waitForFirstAnswer } from "../settings/first_answer.ts";
@@ -106,6 +107,10 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     { name: "liveness", run: (signal) => watchLiveness(watch, signal) },
     { name: "planned restart", run: (signal) => restartWhenAllowed(watch, signal) },
     { name: "restart poll", run: (signal) => pollRestarts(restarts, signal) },
+    {
+      name: "memory",
+      run: (signal) => releaseIdleMemory({ collect: deps.collect, clock }, signal),
+    },
   ];
   return { workers, supervisor };
 }

@@ -13,6 +13,7 @@ import type { Clock } from "../../shared/time/clock.ts";
 import { type Directories, directoriesOf, prepareDirectories } from "../directories/directories.ts";
 import { InstanceLock } from "../lock/instance_lock.ts";
 import { LogQueue } from "../logs/log_queue.ts";
+import type { CollectGarbage } from "../memory/idle_memory.ts";
 import type { AgentOptions } from "../options/options.ts";
 import { readDefaultsFile } from "../settings/settings_source.ts";
 import { AgentState } from "../state/agent_state.ts";
@@ -39,6 +40,7 @@ export interface AgentDeps {
   readonly askRestartStatus: AskRestartStatus;
   /** Passes on a line of the server's standard output. */
   readonly writeLine: (line: string) => void;
+  readonly collect: CollectGarbage;
   readonly clock: Clock;
   readonly logging: Pick<Logging, "addSink" | "setDebugMode">;
   readonly log: Logger;

@@ -95,6 +95,7 @@ class Bench implements AsyncDisposable {
       openCloud: () => this.cloud.connection,
       askRestartStatus: () => Promise.resolve({ kind: "answer", restartAllowed: true }),
       writeLine: (line) => this.lines.push(line),
+      collect: () => {},
       clock: systemClock,
       logging,
       log: getLogger("machine-agent"),

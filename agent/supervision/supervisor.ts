@@ -27,7 +27,7 @@ import type { LaunchedServer, WantedServer } from "./wanted_server.ts";
 export interface SupervisorOptions {
   readonly processes: ProcessRunner;
   readonly state: AgentState;
-  readonly versions: ServerVersions;
+  readonly versions: Pick<ServerVersions, "installed" | "install">;
   readonly wanted: Watched<WantedServer>;
   readonly credentialsFile: string;
   /** Working folder of the server. */
