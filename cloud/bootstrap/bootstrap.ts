@@ -3,7 +3,8 @@ import type { Clock } from "../../shared/time/clock.ts";
 import { insertKey } from "../access/api_keys.ts";
 import type { Actor } from "../access/caller.ts";
 import { SharedSecrets } from "../access/secrets.ts";
-import type { DataFolder } from "../database/data_folder.ts";
+import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../addresses/defaults.ts";
+import type { DataFolder } from "../data_folder/data_folder.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import { readSetting } from "../database/settings.ts";
 import type { DerivedSecrets } from "../keys/derived_secrets.ts";
@@ -13,7 +14,6 @@ import { createMachine } from "../machines/creation.ts";
 import { hostNames } from "../machines/host_names.ts";
 import { savePart } from "../machines/revisions.ts";
 import { createLocation, createOrganization, type Creation } from "../organizations/creation.ts";
-import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../serve/defaults.ts";
 
 /** What shall be there. Everything is found again by its name. */
 export interface BootstrapInput {

@@ -3,13 +3,13 @@ import { writeFileAtomic } from "../../shared/files/atomic_write.ts";
 import type { FlagTable, FlagValues } from "../../shared/flags/flags.ts";
 import { UsageError } from "../../shared/flags/flags.ts";
 import type { Clock } from "../../shared/time/clock.ts";
-import { openDataFolder } from "../database/data_folder.ts";
+import { parsePublicUrl } from "../addresses/addresses.ts";
+import { openDataFolder } from "../data_folder/data_folder.ts";
 import type { Random } from "../keys/random.ts";
 import { ConfigRefusedError, readConfig } from "../machines/config_check.ts";
 import type { ConfigDocument } from "../machines/config_document.ts";
 import { credentialsFile } from "../machines/part_credentials.ts";
 import { machineNameProblem, titleProblem } from "../organizations/names.ts";
-import { parsePublicUrl } from "../serve/addresses.ts";
 import { bootstrap, type BootstrapResult } from "./bootstrap.ts";
 
 export const bootstrapFlags = {

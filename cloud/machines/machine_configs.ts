@@ -4,7 +4,7 @@ import type { MachineConfig } from "../../shared/config/machine_config.ts";
 import type { RobotConfig } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { PartRow } from "../access/scope.ts";
 import type { SharedSecrets } from "../access/secrets.ts";
-import { hostPort } from "../serve/addresses.ts";
+import { hostPort } from "../addresses/addresses.ts";
 import { hostNames } from "./host_names.ts";
 import type { Revisions } from "./revisions.ts";
 

@@ -4,14 +4,14 @@ import { buildInfo } from "../../shared/build_info/build_info.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import { RpcServer } from "../../shared/rpc/server.ts";
 import type { Clock } from "../../shared/time/clock.ts";
-import { type DataFolder, openDataFolder } from "../database/data_folder.ts";
+import { type ListenAddress, urlOf } from "../addresses/addresses.ts";
+import { type DataFolder, openDataFolder } from "../data_folder/data_folder.ts";
 import { writeSetting } from "../database/settings.ts";
 import { createRoutes } from "../http/routes.ts";
 import { loadStaticFiles } from "../http/static_files.ts";
 import type { Random } from "../keys/random.ts";
 import { keepLogsForRetention } from "../logs/log_retention.ts";
 import { LogStore } from "../logs/log_store.ts";
-import { type ListenAddress, urlOf } from "./addresses.ts";
 import { logCalls } from "./call_log.ts";
 import { createServices, type Services } from "./services.ts";
 

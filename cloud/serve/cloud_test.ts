@@ -3,7 +3,7 @@ import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { PortInUseError } from "../../shared/rpc/errors.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import { bootstrap, type BootstrapResult } from "../bootstrap/bootstrap.ts";
-import { openDataFolder } from "../database/data_folder.ts";
+import { openDataFolder } from "../data_folder/data_folder.ts";
 import { systemRandom } from "../keys/random.ts";
 import { type Cloud, startCloud } from "./cloud.ts";
 

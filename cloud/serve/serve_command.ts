@@ -2,9 +2,9 @@ import { hostname } from "node:os";
 import { toFileError } from "../../shared/files/fs_error.ts";
 import type { FlagTable, FlagValues } from "../../shared/flags/flags.ts";
 import { UsageError } from "../../shared/flags/flags.ts";
-import { isLoopback, parseListenAddress, parsePublicUrl } from "./addresses.ts";
+import { isLoopback, parseListenAddress, parsePublicUrl } from "../addresses/addresses.ts";
+import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../addresses/defaults.ts";
 import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
-import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "./defaults.ts";
 
 export const serveFlags = {
   "listen": {

@@ -9,7 +9,7 @@ import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.
 import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
 import { type Clock, systemClock } from "../../shared/time/clock.ts";
 import { bootstrap, type BootstrapResult } from "../bootstrap/bootstrap.ts";
-import { type DataFolder, openDataFolder } from "../database/data_folder.ts";
+import { type DataFolder, openDataFolder } from "../data_folder/data_folder.ts";
 import { systemRandom } from "../keys/random.ts";
 import { LogStore } from "../logs/log_store.ts";
 import { readConfig } from "../machines/config_check.ts";

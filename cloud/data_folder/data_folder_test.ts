@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { openSqlite, StoreError } from "../../shared/store/sqlite.ts";
+import { toCallFailure } from "../database/call_failures.ts";
+import { cloudMigrations } from "../database/migrations.ts";
 import { KeyFileError, loadOrCreateKeys } from "../keys/key_file.ts";
 import { systemRandom } from "../keys/random.ts";
-import { openSqlite, StoreError } from "../../shared/store/sqlite.ts";
-import { toCallFailure } from "./call_failures.ts";
 import { openDataFolder } from "./data_folder.ts";
-import { cloudMigrations } from "./migrations.ts";
 
 async function inFolder(work: (folder: string) => Promise<void>) {
   const folder = await Deno.makeTempDir({ prefix: "machine-cloud-data-" });

@@ -1,8 +1,8 @@
 import { toFileError } from "../../shared/files/fs_error.ts";
+import { CloudDatabase } from "../database/cloud_database.ts";
 import type { Random } from "../keys/random.ts";
-import { requireMatchingKeys } from "../keys/key_check.ts";
 import { type CloudKeys, loadOrCreateKeys } from "../keys/key_file.ts";
-import { CloudDatabase } from "./cloud_database.ts";
+import { requireMatchingKeys } from "./key_check.ts";
 
 /** What lies in the cloud's data folder, open and checked. */
 export interface DataFolder {

@@ -1,6 +1,6 @@
 import type { Queries } from "../database/cloud_database.ts";
 import { readSetting, writeSetting } from "../database/settings.ts";
-import { type CloudKeys, KeyFileError } from "./key_file.ts";
+import { type CloudKeys, KeyFileError } from "../keys/key_file.ts";
 
 /** Binds a database to its key file: with another one every secret would silently be another. */
 export async function requireMatchingKeys(
