@@ -18,6 +18,7 @@ import { type Interceptor, runAfter, runBefore } from "./interceptor.ts";
 import { DEFAULT_CALL_DEADLINE_MS, MAX_MESSAGE_BYTES } from "./limits.ts";
 import type { Peer } from "./peer.ts";
 import type { MethodBinding, RpcRouter } from "./router.ts";
+import type { RunningCalls } from "./running_calls.ts";
 
 type UnaryCall = ServerUnaryCall<Buffer, Uint8Array>;
 type ReadableCall = ServerReadableStream<Buffer, Uint8Array>;
@@ -30,7 +31,9 @@ export interface GrpcServerOptions {
   /** The peer behind a connection, by the text that gRPC has for it (`address:port`). */
   readonly peerOf: (grpcPeer: string) => Peer;
   readonly deadlines: CallDeadlines;
+  readonly running: RunningCalls;
   readonly report: UnexpectedErrorReporter;
+  /** Ends streams and the following of the router; unary calls go on. */
   readonly signal: AbortSignal;
 }
 
@@ -108,6 +111,7 @@ class Turn {
     private readonly surface: ServerSurfaceCall,
   ) {
     this.call = new GrpcCall(binding, surface, options.peerOf(surface.getPeer()));
+    options.running.begin();
   }
 
   /** Calls the handler with the decoded request, or with the decoded requests of a stream. */
@@ -128,6 +132,7 @@ class Turn {
   end(error: unknown): boolean {
     if (this.#ended) return false;
     this.#ended = true;
+    this.options.running.end();
     const code = error === undefined ? undefined : ConnectError.from(error).code;
     runAfter(this.options.interceptors, this.call, {
       code,
@@ -202,6 +207,9 @@ async function answerMany(
     if (turn.end(error)) out.emit("error", grpcStatus(error, call.trailers()));
   };
   call.onAbort(fail);
+  const stop = () =>
+    call.abort(new ConnectError("the server is shutting down; connect again", Code.Unavailable));
+  turn.options.signal.addEventListener("abort", stop, { once: true });
   // The signal must be live from the start: it is how a stream learns that its caller left.
   const { signal } = call;
   let messages: AsyncIterator<unknown> | undefined;
@@ -219,6 +227,7 @@ async function answerMany(
   } catch (error) {
     fail(turn.failure(error));
   } finally {
+    turn.options.signal.removeEventListener("abort", stop);
     await messages?.return?.()?.catch(() => undefined);
   }
 }

@@ -395,6 +395,24 @@ Deno.test("close() lets a running call finish within the grace time", async () =
   await closing;
 });
 
+Deno.test("close() ends a stream with UNAVAILABLE, so that its caller connects again", async () => {
+  const router = testRouter();
+  const server = await RpcServer.start({ router, listen: { hostname: "127.0.0.1", port: 0 } });
+  const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${server.address.port}` });
+  const first = Promise.withResolvers<void>();
+  const endless = async function* () {
+    yield { dataIn: "a" };
+    await new Promise(() => undefined);
+  };
+  const ended = rejection((async () => {
+    for await (const _ of createClient(ShellService, transport).shell(endless())) first.resolve();
+  })());
+  await first.promise;
+  await server.close({ graceMs: 5_000 });
+  assert.equal((await ended).code, Code.Unavailable);
+  transport.close();
+});
+
 Deno.test("RpcServer.start() says which port is taken", async () => {
   await withServer({}, async (_url, server) => {
     const again = RpcServer.start({

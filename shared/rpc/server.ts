@@ -10,7 +10,11 @@ import type { Interceptor } from "./interceptor.ts";
 import type { Peer } from "./peer.ts";
 import { mountReflection } from "./reflection.ts";
 import type { RpcRouter } from "./router.ts";
+import { RunningCalls } from "./running_calls.ts";
 import { WebHandlers } from "./web_handlers.ts";
+
+/** Lets what was just said leave the process. */
+const flush = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 export interface RpcServerOptions {
   readonly router: RpcRouter;
@@ -48,6 +52,7 @@ export class RpcServer {
     const http = options.http ?? (() => new Response("not found\n", { status: 404 }));
     const stopped = new AbortController();
     const deadlines = new CallDeadlines();
+    const running = new RunningCalls();
     const health = new HealthService(router);
     router.service(HealthService.descriptor, health.implementation);
     mountReflection(router);
@@ -68,20 +73,26 @@ export class RpcServer {
       interceptors,
       peerOf: (name) => edgeOf().peerOf(name),
       deadlines,
+      running,
       report,
       signal,
     });
     const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
     const close = async (graceMs: number) => {
+      const startedAt = performance.now();
       edge.stopAccepting();
       health.shutdown();
+      await flush();
       stopped.abort(new Error("the server is shutting down"));
+      await running.none(graceMs);
+      // An answer is on its way out only with the next turns; a session that closes loses it.
+      await flush();
       injector.drain(graceMs);
       const grpcEnded = new Promise<void>((resolve) => grpc.tryShutdown(() => resolve()));
       const force = setTimeout(() => {
         grpc.forceShutdown();
         edge.destroy();
-      }, graceMs);
+      }, Math.max(0, graceMs - (performance.now() - startedAt)));
       await Promise.all([grpcEnded, httpServer.shutdown()]);
       clearTimeout(force);
       edge.destroy();
@@ -115,8 +126,8 @@ export class RpcServer {
   }
 
   /**
-   * Stops to accept, lets running calls finish for `graceMs`, then ends what is left. Handlers'
-   * signals abort at once, so that long streams end early.
+   * Stops to accept, ends streams with UNAVAILABLE, lets running calls finish for `graceMs`, then
+   * ends what is left.
    */
   close(options: { graceMs: number }): Promise<void> {
     return this.stop(options.graceMs);

@@ -15,4 +15,6 @@ const router = new RpcRouter().service(SensorService, {
 const server = await RpcServer.start({ router, listen: { hostname: "127.0.0.1", port: 0 } });
 await Deno.stdout.write(new TextEncoder().encode(`${server.address.port}\n`));
 await enough.promise;
+// The fault shows on a connection that is idle.
+await new Promise((resolve) => setTimeout(resolve, 300));
 await server.close({ graceMs: 1_000 });
