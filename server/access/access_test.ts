@@ -112,3 +112,27 @@ Deno.test("AccessControl ends a token when its key is gone or changed", async ()
   rules(new Map());
   await assert.rejects(() => read(token), /no longer accepted/);
 });
+
+Deno.test("AccessControl ends a token when the secret behind it was rotated", async () => {
+  const { access, signIn, read } = setUp();
+  const rules = (partSecret: string, locationSecret: string) =>
+    access.setRules(accessRules({
+      config: {
+        ...emptyMachineConfig(),
+        cloud: { fqdn: "m.cloud", location_secrets: [{ id: "1", secret: locationSecret }] },
+      },
+      credentials: {
+        ...credentials,
+        credentials: { ...credentials.credentials, payload: new Secret(partSecret) },
+      },
+      hashedKeys: new Map(),
+    }));
+  rules("old-part", "old-location");
+  const part = await signIn("robot-secret", "part-1", "old-part");
+  const location = await signIn("robot-location-secret", "m.cloud", "old-location");
+  rules("old-part", "new-location");
+  await read(part);
+  await assert.rejects(() => read(location), /no longer accepted/);
+  rules("new-part", "new-location");
+  await assert.rejects(() => read(part), /no longer accepted/);
+});

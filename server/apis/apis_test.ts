@@ -150,7 +150,10 @@ Deno.test("DoCommand of the generic fakes echoes", async () => {
   ]);
   const command = { say: ["hello", { n: 1 }] };
   assert.deepEqual((await generic.doCommand({ name: "g", command })).result, command);
-  assert.deepEqual((await genericService.doCommand({ name: "g", command })).result, command);
+  for (let call = 0; call < 101; call++) {
+    const { result } = await genericService.doCommand({ name: "g", command });
+    assert.deepEqual(result, command);
+  }
 });
 
 Deno.test("GetMachineStatus tells state, configuration and every resource", async () => {
@@ -246,6 +249,14 @@ Deno.test("sessions live as long as their heartbeats come", async () => {
     "InvalidArgument: SESSION_EXPIRED",
   );
   assert.notEqual((await robot.startSession({ resume: id })).id, id);
+});
+
+Deno.test("Sessions keeps a session to its owner", () => {
+  const sessions = new Sessions(new FakeClock());
+  const id = sessions.start("alice", "");
+  assert.throws(() => sessions.heartbeat("bob", id), /SESSION_EXPIRED/);
+  assert.notEqual(sessions.start("bob", id), id);
+  sessions.heartbeat("alice", id);
 });
 
 Deno.test("StartSession refuses more than 1024 sessions at a time", async () => {

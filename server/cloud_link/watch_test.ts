@@ -66,7 +66,7 @@ Deno.test("watchCloud() hands every kind of event on", async () => {
 });
 
 Deno.test("watchCloud() connects again with growing waits when the stream breaks", async () => {
-  const broken = async function* (): AsyncIterable<Event> {
+  const broken = async function* (): AsyncGenerator<Event> {
     await Promise.reject(new ConnectError("gone", Code.Unavailable));
     yield keepalive;
   };
@@ -74,7 +74,11 @@ Deno.test("watchCloud() connects again with growing waits when the stream breaks
     yield keepalive;
     await silence(signal);
   };
-  const { clock, seen, stop, done, connections } = setUp([broken, broken, broken, good]);
+  const short = async function* (): AsyncIterable<Event> {
+    yield keepalive;
+    await broken().next();
+  };
+  const { clock, seen, stop, done, connections } = setUp([broken, broken, broken, short, good]);
   await clock.advance(0);
   assert.equal(connections(), 1);
   await clock.advance(500);
@@ -84,6 +88,8 @@ Deno.test("watchCloud() connects again with growing waits when the stream breaks
   await clock.advance(1 + 2_000);
   assert.equal(connections(), 4);
   assert.deepEqual(seen, ["connected"]);
+  await clock.advance(500);
+  assert.equal(connections(), 5, "a stream that worked makes the next wait short again");
   stop.abort();
   await done;
 });

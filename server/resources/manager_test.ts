@@ -188,6 +188,24 @@ Deno.test("apply() goes on when a close hangs longer than 30 s", async () => {
   assert.ok(log.messages("error").includes(`closing ${key("a")} takes longer than 30 s; going on`));
 });
 
+Deno.test("apply() waits for the closing under way when a newer configuration comes", async () => {
+  const { clock, manager, closings, status, take } = setUp();
+  const closing = Promise.withResolvers<void>();
+  closings.set("a", () => closing.promise);
+  await manager.apply([spec("a"), spec("b", ["a"])], "r1");
+  take();
+  const second = manager.apply([spec("a", [], { v: 2 }), spec("b", ["a"])], "r2");
+  await clock.advance(0);
+  const third = manager.apply([spec("a", [], { v: 3 }), spec("b", ["a"])], "r3");
+  await clock.advance(0);
+  assert.equal(take(), "-b -a", "nothing is built beside what is still closing");
+  assert.equal(status().a, "configuring");
+  closing.resolve();
+  await Promise.all([second, third]);
+  assert.equal(take(), "+a +b");
+  assert.deepEqual(new Set(manager.snapshot().map((r) => r.revision)), new Set(["r3"]));
+});
+
 Deno.test("apply() builds at most ten at a time when there are many", async () => {
   const { manager, scripts, most, status } = setUp();
   const specs: ResourceSpec[] = [];
