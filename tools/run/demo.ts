@@ -66,7 +66,11 @@ export class Demo {
     for (const name of ["machine-cloud", "machine-agent", "machine-server"] as const) {
       await this.#assertProgram(name);
     }
-    report(`Preparing the demo machine in ${dataDir} …`);
+    report(
+      await exists(join(dataDir, "cloud", "cloud.db"))
+        ? `Going on with the demo machine in ${dataDir} …`
+        : `Making a demo machine in ${dataDir} …`,
+    );
     const bootstrapped = await this.#bootstrap();
     report(`Starting the cloud on ${this.cloudUrl} …`);
     const cloud = await this.#start("machine-cloud", [
@@ -240,4 +244,8 @@ export class Demo {
       throw new Error(`${path} is missing. ${advice}`);
     }
   }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(() => true, () => false);
 }

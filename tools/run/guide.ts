@@ -6,6 +6,8 @@ export interface GuideFacts {
   apiKey: string;
   partId: string;
   logDir: string;
+  /** Script that installs the Python SDK and prints the path of its interpreter. */
+  pythonInstaller: string;
   /** Pinned release of the Python SDK that the lines were tried with. */
   pythonSdkVersion: string;
 }
@@ -25,13 +27,17 @@ Three things to try:
 
 1. Open ${facts.cloudUrl} in a browser and sign in with the API key id and the API key.
 
-2. Change the machine's configuration from Python and see the page follow. First, once:
-   pip install viam-sdk==${facts.pythonSdkVersion}
-   Then start python3 -m asyncio and paste three lines:
+2. Change the machine's configuration from Python and see the page follow. In another terminal,
+   start Python with the published SDK (with a Python of your own: pip install
+   viam-sdk==${facts.pythonSdkVersion}, then python3 -m asyncio):
+
+   "$('${facts.pythonInstaller}')" -m asyncio
+
+   and paste three lines; any other number does as well:
 
 ${indent(pythonLines(facts))}
 
-3. Read a sensor from the machine's own server:
+3. Read a sensor from the machine's own server, in another terminal:
 
 ${indent(curlLines(facts))}
 
@@ -48,7 +54,7 @@ export function pythonLines(facts: GuideFacts): string[] {
     `auth_entity="${facts.apiKeyId}", credentials=Credentials("api-key", "${facts.apiKey}")), ` +
     `"${address}")).app_client; part = await app.get_robot_part("${facts.partId}")`,
     `part.robot_config["components"][1]["attributes"] = {"readings": {"temperature": 24.5}}; ` +
-    `await app.update_robot_part(part.id, part.name, part.robot_config)`,
+    `part = await app.update_robot_part(part.id, part.name, part.robot_config)`,
   ];
 }
 
@@ -60,7 +66,7 @@ export function curlLines(facts: GuideFacts): string[] {
     `-d '{"entity":"${facts.apiKeyId}","credentials":{"type":"api-key","payload":"${facts.apiKey}"}}' ` +
     `| sed 's/.*"accessToken": *"//; s/".*//')`,
     `curl -s ${facts.serverUrl}/viam.component.sensor.v1.SensorService/GetReadings ${json} ` +
-    `-H "authorization: Bearer $TOKEN" -d '{"name":"host"}'`,
+    `-H "authorization: Bearer $TOKEN" -d '{"name":"host"}'; echo`,
   ];
 }
 

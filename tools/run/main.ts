@@ -6,6 +6,7 @@ import { renderGuide } from "./guide.ts";
 import { parseRunOptions, RUN_HELP, type RunOptions, RunUsageError } from "./options.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const PYTHON_INSTALLER = fileURLToPath(new URL("../python_sdk.sh", import.meta.url));
 const REQUIREMENTS = new URL("../python_sdk_requirements.txt", import.meta.url);
 
 async function main(): Promise<number> {
@@ -52,6 +53,7 @@ async function work(demo: Demo, options: RunOptions): Promise<number> {
     apiKey: bootstrapped.api_key,
     partId: bootstrapped.part_id,
     logDir: demo.logDir,
+    pythonInstaller: PYTHON_INSTALLER,
     pythonSdkVersion: /^viam-sdk==(\S+)$/m.exec(requirements)?.[1] ?? "",
   }));
   throw await demo.partEnded();
