@@ -12,6 +12,7 @@ import { isSecureAddress } from "../credentials/secure_address.ts";
 import { AuthService } from "../gen/proto/rpc/v1/auth_pb.ts";
 import type { Logger } from "../log/logger.ts";
 import { createGrpcTransport } from "../rpc/grpc_transport.ts";
+import { createWebTransport, hasReliableHttp2 } from "../rpc/web_transport.ts";
 
 export interface CloudConnectionOptions {
   /** `https://host:port`, or `http://host:port` for plaintext. */
@@ -21,6 +22,8 @@ export interface CloudConnectionOptions {
   readonly allowInsecure?: boolean;
   /** PEM text of the authority to trust. Default: the system's. */
   readonly ca?: string | undefined;
+  /** Speak native gRPC; otherwise gRPC-web. Default: as far as the runtime is good for it. */
+  readonly http2?: boolean;
   readonly log: Logger;
 }
 
@@ -40,7 +43,8 @@ export class CloudConnection {
   private constructor(options: CloudConnectionOptions) {
     this.#options = options;
     const shared = { baseUrl: options.appAddress, ca: options.ca };
-    this.#plain = createGrpcTransport({ ...shared, interceptors: [this.#authenticated()] });
+    const create = options.http2 ?? hasReliableHttp2() ? createGrpcTransport : createWebTransport;
+    this.#plain = create({ ...shared, interceptors: [this.#authenticated()] });
     this.transport = this.#plain;
   }
 

@@ -61,8 +61,9 @@ async function withCloud(run: (cloud: FakeCloud) => Promise<void>): Promise<void
   }
 }
 
-function open(url: string, payload: string): CloudConnection {
+function open(url: string, payload: string, http2 = true): CloudConnection {
   return CloudConnection.open({
+    http2,
     appAddress: url,
     credentials: { type: "robot-secret", entity: "part-1", payload: new Secret(payload) },
     log: memoryLogger(),
@@ -76,6 +77,24 @@ Deno.test("client() authenticates once for many calls", async () => {
     const answers = await Promise.all([1, 2, 3].map(() => robot.needsRestart({})));
     assert.deepEqual(answers.map((answer) => answer.id), ["part-1", "part-1", "part-1"]);
     assert.deepEqual(cloud.authentications, ["part-1"]);
+    connection.close();
+  });
+});
+
+Deno.test("client() does the same over gRPC-web, streams included", async () => {
+  await withCloud(async (cloud) => {
+    const connection = open(cloud.url, "right", false);
+    assert.equal((await connection.client(RobotService).needsRestart({})).id, "part-1");
+    const events: unknown[] = [];
+    const watch = async () => {
+      for await (const { event } of connection.client(MachineService).watch({})) {
+        events.push(event.case);
+      }
+    };
+    await assert.rejects(watch, /the secret was rotated/);
+    assert.deepEqual(events, ["keepalive"]);
+    assert.equal((await connection.client(RobotService).needsRestart({})).id, "part-1");
+    assert.equal(cloud.authentications.length, 2);
     connection.close();
   });
 });
