@@ -210,9 +210,11 @@ test("runAgent() waits for nothing when fast start is forced", async (at) => {
   const first = at.run();
   await at.serving(1);
   await first.stop();
-  at.cloud.hold = new Promise(() => {});
+  const held = Promise.withResolvers<void>();
+  at.cloud.hold = held.promise;
   at.run({ wait: true, fastStart: true });
   await at.serving(2);
+  held.resolve();
 });
 
 test("runAgent() starts the server again when it was killed", async (at) => {
