@@ -36,6 +36,35 @@ export async function writeFileAtomic(
   }
 }
 
+/** {@link writeFileAtomic} for code that cannot wait, such as the opening of a database. */
+export function writeFileAtomicSync(
+  path: string,
+  data: Uint8Array,
+  options: WriteOptions = {},
+): void {
+  const temporary = temporaryName(path);
+  const mode = options.mode ?? 0o600;
+  try {
+    {
+      using file = Deno.openSync(temporary, { write: true, createNew: true, mode });
+      for (let written = 0; written < data.length;) {
+        written += file.writeSync(data.subarray(written));
+      }
+      if (Deno.build.os !== "windows") Deno.chmodSync(temporary, mode);
+      file.syncSync();
+    }
+    Deno.renameSync(temporary, path);
+    if (Deno.build.os !== "windows") syncFolderNow(dirname(path));
+  } catch (error) {
+    try {
+      Deno.removeSync(temporary);
+    } catch {
+      // It was never made, or stays for removeStaleTemps(); the first error is the one to tell.
+    }
+    throw toFileError(error, "write", path);
+  }
+}
+
 /**
  * Makes `linkPath` a symlink to `target`, in place of whatever file or symlink is there, without
  * a moment at which it is missing.
@@ -63,9 +92,22 @@ export async function syncFolder(folder: string): Promise<void> {
   try {
     await handle.sync();
   } catch (error) {
-    // Some network and FUSE file systems cannot sync a folder.
-    if (!["EINVAL", "ENOTSUP"].includes(fsErrorCode(error) ?? "")) throw error;
+    if (!cannotSyncFolders(error)) throw error;
   }
+}
+
+function syncFolderNow(folder: string): void {
+  using handle = Deno.openSync(folder, { read: true });
+  try {
+    handle.syncSync();
+  } catch (error) {
+    if (!cannotSyncFolders(error)) throw error;
+  }
+}
+
+/** Some network and FUSE file systems cannot. */
+function cannotSyncFolders(error: unknown): boolean {
+  return ["EINVAL", "ENOTSUP"].includes(fsErrorCode(error) ?? "");
 }
 
 /**

@@ -1,8 +1,13 @@
-import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects, throws } from "node:assert/strict";
 import { join } from "node:path";
 import { runFaultChild } from "../faults/fault_child.ts";
 import { canMakeSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
-import { removeStaleTemps, replaceSymlink, writeFileAtomic } from "./atomic_write.ts";
+import {
+  removeStaleTemps,
+  replaceSymlink,
+  writeFileAtomic,
+  writeFileAtomicSync,
+} from "./atomic_write.ts";
 import { FileError } from "./fs_error.ts";
 import { readIfExists } from "./read_file.ts";
 
@@ -27,6 +32,22 @@ Deno.test("writeFileAtomic() replaces the content and leaves no other file when 
     await writeFileAtomic(path, new TextEncoder().encode("new"));
     equal(await Deno.readTextFile(path), "new");
     deepEqual(names(folder), ["state.json"]);
+  }));
+
+Deno.test("writeFileAtomicSync() replaces the content, or leaves all as it was when it fails", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "addon");
+    const bytes = crypto.getRandomValues(new Uint8Array(60_000));
+    writeFileAtomicSync(path, new Uint8Array(3));
+    writeFileAtomicSync(path, bytes, { mode: 0o640 });
+    deepEqual(await Deno.readFile(path), bytes);
+    if (!isWindows) equal((await Deno.stat(path)).mode! & 0o777, 0o640);
+    await Deno.mkdir(join(folder, "taken", "inside"), { recursive: true });
+    throws(
+      () => writeFileAtomicSync(join(folder, "taken"), bytes),
+      (error) => error instanceof FileError && error.message.startsWith("cannot write "),
+    );
+    deepEqual(names(folder), ["addon", "taken"]);
   }));
 
 Deno.test({

@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 // @ts-types="@types/better-sqlite3"
 import BetterSqlite3 from "better-sqlite3";
 import { buildInfo } from "../build_info/build_info.ts";
 import { fsErrorCode } from "../files/fs_error.ts";
 import { applyMigrations, checkMigrations, type Migration } from "./migrations.ts";
+import { privateAddon } from "./private_addon.ts";
 import { storeError, type StoreLocation, toStoreError } from "./store_error.ts";
 
 export type { Migration } from "./migrations.ts";
@@ -36,15 +38,18 @@ const HEADER = "SQLite format 3\0";
  * Opens or creates a database: WAL, foreign keys, file mode 0600, schema brought up to date.
  * Everything that can be wrong with an existing file is found before anything is written to it.
  *
+ * A compiled binary keeps the SQLite addon beside the database, as a file of this user alone.
+ *
  * @throws {StoreError} the file is then as it was.
  */
 export function openSqlite(path: string, options: OpenOptions): Database {
   const at: StoreLocation = { name: options.name, path };
-  if (path === ":memory:") return prepare(connect(path, false), options, at);
   try {
-    inspectFile(path, options, at);
+    const addon = addonFor(path);
+    if (path === ":memory:") return prepare(connect(path, addon, false), options, at);
+    inspectFile(path, addon, options, at);
     createPrivate(path);
-    return prepare(connect(path, false), options, at);
+    return prepare(connect(path, addon, false), options, at);
   } catch (error) {
     throw toStoreError(error, at);
   }
@@ -63,7 +68,12 @@ export function closeSqlite(db: Database): void {
 }
 
 /** Looks at an existing file through a read-only connection. */
-function inspectFile(path: string, options: OpenOptions, at: StoreLocation): void {
+function inspectFile(
+  path: string,
+  addon: string | undefined,
+  options: OpenOptions,
+  at: StoreLocation,
+): void {
   const size = sizeOf(path);
   if (size === 0) return; // a start that was killed at once leaves an empty file
   if (!hasHeader(path)) {
@@ -77,7 +87,7 @@ function inspectFile(path: string, options: OpenOptions, at: StoreLocation): voi
   const endedUncleanly = existsSync(`${path}-wal`);
   let db: Database | undefined;
   try {
-    db = connect(path, true);
+    db = connect(path, addon, true);
     inspect(db, size, endedUncleanly, options, at);
   } catch (error) {
     // A journal to be rolled back, or a folder that takes no -shm file, cannot be read without
@@ -123,8 +133,14 @@ function prepare(db: Database, options: OpenOptions, at: StoreLocation): Databas
   }
 }
 
-function connect(path: string, readonly: boolean): Database {
-  const nativeBinding = buildInfo.nativeSqlite;
+/** The addon to load for a database; undefined when the package finds its own. */
+function addonFor(path: string): string | undefined {
+  const { compiled, nativeSqlite } = buildInfo;
+  if (!compiled || nativeSqlite === undefined || path === ":memory:") return nativeSqlite;
+  return privateAddon(nativeSqlite, dirname(path));
+}
+
+function connect(path: string, nativeBinding: string | undefined, readonly: boolean): Database {
   return new BetterSqlite3(path, {
     readonly,
     timeout: BUSY_TIMEOUT_MS,
