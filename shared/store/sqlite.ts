@@ -38,6 +38,9 @@ const HEADER = "SQLite format 3\0";
  * Opens or creates a database: WAL, foreign keys, file mode 0600, schema brought up to date.
  * Everything that can be wrong with an existing file is found before anything is written to it.
  *
+ * The agent may go back to the release before this one, and that refuses a newer schema: a
+ * migration must leave the file readable by the previous release, or copy it first.
+ *
  * A compiled binary keeps the SQLite addon beside the database, as a file of this user alone.
  *
  * @throws {StoreError} the file is then as it was.
