@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { build, type OutputFile, type Plugin, stop } from "esbuild";
 import type { BuildStamp } from "../../shared/build_info/build_info.ts";
 import type { Program } from "../programs.ts";
-import { copyTree } from "./files.ts";
+import { copyAssets } from "./files.ts";
 import { cutSourceMap, inlineComment } from "./source_map.ts";
 
 /** File that starts a bundled program; parts that are loaded later lie beside it. */
@@ -77,7 +77,7 @@ export async function bundle(program: Program, options: BundleOptions): Promise<
     await stop();
   }
   for (const assets of program.assets) {
-    await copyTree(join(root, assets.from), join(outDir, assets.as));
+    await copyAssets(join(root, assets.from), join(outDir, assets.as));
   }
 }
 

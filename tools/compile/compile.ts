@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { ADDON, addonFile, bundleModules, MODULE } from "../bundle/bundle.ts";
-import { copyTree } from "../bundle/files.ts";
+import { copyAssets } from "../bundle/files.ts";
 import type { Program } from "../programs.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Target } from "./targets.ts";
@@ -41,7 +41,7 @@ export async function compile(
       await Deno.copyFile(join(bundleDir, module), join(stage, module));
     }
     await Deno.copyFile(addonFile(root, target.addon), join(stage, ADDON));
-    for (const { as } of program.assets) await copyTree(join(bundleDir, as), join(stage, as));
+    for (const { as } of program.assets) await copyAssets(join(bundleDir, as), join(stage, as));
 
     const name = binaryName(program, target);
     const built = join(work, name);

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { copyAssets } from "./files.ts";
+
+Deno.test("copyAssets() copies folders and leaves out tests and type declarations", async () => {
+  const root = await Deno.makeTempDir({ prefix: "copy-assets-" });
+  try {
+    const from = join(root, "from");
+    const to = join(root, "to");
+    await Deno.mkdir(join(from, "icons"), { recursive: true });
+    await Deno.mkdir(to);
+    const names = ["page.html", "format.js", "format.d.ts", "format_test.ts", "format_test.js"];
+    for (const name of [...names, "icons/a.svg", "icons/b_test.ts"]) {
+      await Deno.writeTextFile(join(from, name), name);
+    }
+    await Deno.writeTextFile(join(to, "page.html"), "older");
+
+    await copyAssets(from, to);
+
+    const copied = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+    assert.deepEqual(copied(to), ["format.js", "icons", "page.html"]);
+    assert.deepEqual(copied(join(to, "icons")), ["a.svg"]);
+    assert.equal(await Deno.readTextFile(join(to, "page.html")), "page.html");
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});
