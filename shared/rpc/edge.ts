@@ -34,6 +34,7 @@ export class Edge {
   readonly #peers = new Map<string, Peer>();
   readonly #privatePeers = new Map<number, Peer>();
   readonly #sockets = new Set<Socket>();
+  readonly #httpSockets = new Set<Socket>();
   readonly #local = new LocalAddresses();
   readonly #counter: ConnectionCounter;
   readonly #server: Server;
@@ -91,6 +92,11 @@ export class Edge {
   /** Stops to accept; open connections go on. */
   stopAccepting(): void {
     this.#server.close();
+  }
+
+  /** Ends the HTTP/1.1 connections, which clients keep open between requests. */
+  endHttp(): void {
+    for (const socket of this.#httpSockets) socket.destroy();
   }
 
   /** Ends every open connection. */
@@ -170,6 +176,7 @@ export class Edge {
   }
 
   #splice(socket: Socket, peer: Peer): void {
+    this.#httpSockets.add(socket);
     const inner = connect({ host: "127.0.0.1", port: this.options.httpPort, noDelay: true });
     let privatePort: number | undefined;
     inner.once("connect", () => {
@@ -183,7 +190,10 @@ export class Edge {
       socket.destroy();
     });
     inner.on("error", () => socket.destroy());
-    socket.once("close", () => inner.destroy());
+    socket.once("close", () => {
+      this.#httpSockets.delete(socket);
+      inner.destroy();
+    });
   }
 }
 

@@ -395,6 +395,20 @@ Deno.test("close() lets a running call finish within the grace time", async () =
   await closing;
 });
 
+Deno.test("close() does not wait for HTTP connections that are kept open", async () => {
+  const server = await RpcServer.start({
+    router: testRouter(),
+    listen: { hostname: "127.0.0.1", port: 0 },
+    http: () => new Response("hello"),
+  });
+  const socket = connect({ host: "127.0.0.1", port: server.address.port });
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+  await new Promise((resolve) => socket.once("data", resolve));
+  await server.close({ graceMs: 3_600_000 });
+  await closed;
+});
+
 Deno.test("close() ends a stream with UNAVAILABLE, so that its caller connects again", async () => {
   const router = testRouter();
   const server = await RpcServer.start({ router, listen: { hostname: "127.0.0.1", port: 0 } });

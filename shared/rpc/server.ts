@@ -65,6 +65,8 @@ export class RpcServer {
       async (request, info) => {
         const peer = edgeOf().peerOfPrivate((info.remoteAddr as Deno.NetAddr).port);
         if (!peer) return new Response("forbidden\n", { status: 403 });
+        running.begin();
+        info.completed.then(() => running.end(), () => running.end());
         return await web.handle(request, peer, info.completed) ?? await http(request, peer);
       },
     );
@@ -87,6 +89,7 @@ export class RpcServer {
       await running.none(graceMs);
       // An answer is on its way out only with the next turns; a session that closes loses it.
       await flush();
+      edge.endHttp();
       injector.drain(graceMs);
       const grpcEnded = new Promise<void>((resolve) => grpc.tryShutdown(() => resolve()));
       const force = setTimeout(() => {

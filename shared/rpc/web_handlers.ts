@@ -141,7 +141,11 @@ function adapt(options: WebHandlersOptions): ConnectInterceptor {
         end(undefined);
         return response;
       }
-      const failure = (error: unknown) => toCallerError(error, path, options.report);
+      // What a stream throws once its caller left is the transport's doing, not the handler's.
+      const failure = (error: unknown) =>
+        request.signal.aborted
+          ? new ConnectError("the caller went away", Code.Canceled)
+          : toCallerError(error, path, options.report);
       return { ...response, message: followed(response.message, failure, end) };
     } catch (error) {
       const answer = toCallerError(error, path, options.report);
