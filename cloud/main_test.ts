@@ -106,22 +106,42 @@ Deno.test("machine-cloud serve starts clean after kill -9 and ends with 0 when t
   ignore: Deno.build.os === "windows",
 }, () =>
   inFolder(async (folder) => {
-    const args = [...ARGUMENTS, "serve", "--data", folder, "--listen", "127.0.0.1:0"];
     for (const signal of ["SIGKILL", "SIGKILL", "SIGTERM"] as const) {
-      const process = new Deno.Command(Deno.execPath(), { args, stdout: "piped" }).spawn();
-      const output = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
-      let text = "";
-      await waitFor(async () => {
-        text += (await output.read()).value ?? "";
-        return /serving\s+\{"url":"(https?:\/\/[^"]+)"/.test(text);
-      }, { deadlineMs: 20_000, what: "the ready line" });
-      const url = /"url":"([^"]+)"/.exec(text)?.[1] ?? "";
+      const { url, end } = await startServing(folder);
       const made = await run("bootstrap", "--data", folder, ...names);
       assert.equal(made.code, 0, made.stderr);
       assert.equal(JSON.parse(made.stdout).cloud_address, url);
-      process.kill(signal);
-      while (!(await output.read()).done);
-      const { code } = await process.status;
+      const { code } = await end(signal);
       if (signal === "SIGTERM") assert.equal(code, 0);
     }
   }));
+
+Deno.test("machine-cloud serve refuses a data folder that another one serves, and only then", () =>
+  inFolder(async (folder) => {
+    const first = await startServing(folder);
+    const { code, stderr } = await run("serve", "--data", folder, "--listen", "127.0.0.1:0");
+    assert.equal(code, 1, stderr);
+    assert.ok(stderr.includes(`another "machine-cloud serve" works on ${folder}; end that one`));
+    assert.equal(stderr.trim().split("\n").length, 1);
+    assert.equal((await fetch(first.url).then((page) => page.text())).includes("<html"), true);
+    await first.end("SIGKILL");
+    await (await startServing(folder)).end("SIGKILL");
+  }));
+
+/** Starts `serve` on a free port and waits for its ready line; `end` waits for its end too. */
+async function startServing(data: string) {
+  const args = [...ARGUMENTS, "serve", "--data", data, "--listen", "127.0.0.1:0"];
+  const process = new Deno.Command(Deno.execPath(), { args, stdout: "piped" }).spawn();
+  const output = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  await waitFor(async () => {
+    text += (await output.read()).value ?? "";
+    return /serving\s+\{"url":"(https?:\/\/[^"]+)"/.test(text);
+  }, { deadlineMs: 20_000, what: "the ready line" });
+  const end = async (signal: Deno.Signal) => {
+    process.kill(signal);
+    while (!(await output.read()).done);
+    return await process.status;
+  };
+  return { url: /"url":"([^"]+)"/.exec(text)?.[1] ?? "", end };
+}

@@ -16,11 +16,7 @@ export interface DataFolder {
  * @throws {FileError}, {StoreError} or {KeyFileError}, each with one line for the operator.
  */
 export async function openDataFolder(path: string, random: Random): Promise<DataFolder> {
-  try {
-    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw toFileError(error, "create the data folder", path);
-  }
+  await makeDataFolder(path);
   const keys = await loadOrCreateKeys(path, random);
   const database = CloudDatabase.open(path);
   try {
@@ -30,4 +26,13 @@ export async function openDataFolder(path: string, random: Random): Promise<Data
     throw error;
   }
   return { database, keys };
+}
+
+/** Makes a data folder, for its owner only; one that is there stays as it is. @throws {FileError} */
+export async function makeDataFolder(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw toFileError(error, "create the data folder", path);
+  }
 }

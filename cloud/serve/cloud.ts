@@ -6,6 +6,7 @@ import { RpcServer } from "../../shared/rpc/server.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { type ListenAddress, urlOf } from "../addresses/addresses.ts";
 import { type DataFolder, openDataFolder } from "../data_folder/data_folder.ts";
+import { lockForServing } from "../data_folder/serve_lock.ts";
 import { writeSetting } from "../database/settings.ts";
 import { createRoutes } from "../http/routes.ts";
 import { loadStaticFiles } from "../http/static_files.ts";
@@ -48,25 +49,22 @@ export interface Cloud {
 /**
  * Opens the data folder and serves.
  *
- * @throws {FileError}, {StoreError}, {KeyFileError} or {PortInUseError}, each with one line for
- * the operator; nothing is left open then.
+ * @throws {DataFolderInUseError}, {FileError}, {StoreError}, {KeyFileError} or {PortInUseError},
+ * each with one line for the operator; nothing is left open then.
  */
 export async function startCloud(options: CloudOptions, deps: CloudDeps): Promise<Cloud> {
+  using opened = new DisposableStack();
+  opened.use(await lockForServing(options.dataDir));
   const folder = await openDataFolder(options.dataDir, deps.random);
-  try {
-    const logs = LogStore.open(options.dataDir, deps.clock);
-    try {
-      return await serve(options, deps, folder, logs);
-    } catch (error) {
-      logs.close();
-      throw error;
-    }
-  } catch (error) {
-    folder.database.close();
-    throw error;
-  }
+  opened.defer(() => folder.database.close());
+  const logs = LogStore.open(options.dataDir, deps.clock);
+  opened.defer(() => logs.close());
+  const { url, address, close } = await serve(options, deps, folder, logs);
+  const stillOpen = opened.move();
+  return { url, address, close: (options) => close(options).finally(() => stillOpen.dispose()) };
 }
 
+/** Serves from what is open and leaves that open. */
 async function serve(
   options: CloudOptions,
   deps: CloudDeps,
@@ -115,8 +113,6 @@ async function serve(
     await Promise.all(background);
     await services.changes.close();
     services.callers.close();
-    logs.close();
-    folder.database.close();
   };
   return { url, address, close };
 }
