@@ -1,4 +1,5 @@
 import type { Clock } from "../../shared/time/clock.ts";
+import { linkedController } from "../../shared/time/linked_controller.ts";
 
 /** A value that others wait on. */
 export class Watched<T> {
@@ -55,10 +56,9 @@ export async function anyChange(
   signal: AbortSignal,
   timeout?: { readonly clock: Clock; readonly ms: number },
 ): Promise<void> {
-  const rest = new AbortController();
-  const either = AbortSignal.any([signal, rest.signal]);
-  const waits = values.map((value) => value.changed(either));
-  if (timeout) waits.push(timeout.clock.sleep(timeout.ms, either));
+  const rest = linkedController(signal);
+  const waits = values.map((value) => value.changed(rest.signal));
+  if (timeout) waits.push(timeout.clock.sleep(timeout.ms, rest.signal));
   try {
     await Promise.race(waits);
   } finally {

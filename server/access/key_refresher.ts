@@ -5,6 +5,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { reasonOf } from "../resources/errors.ts";
 import type { KeyStore } from "./key_store.ts";
+import { linkedController } from "../../shared/time/linked_controller.ts";
 
 /** Time between two requests without a push. Milliseconds. */
 const REFRESH_MS = 60_000;
@@ -60,11 +61,8 @@ export class KeyRefresher {
   /** Asks until the signal aborts, or the cloud says that it has no such list. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !this.#unsupported) {
-      const waiting = new AbortController();
-      const sleep = this.options.clock.sleep(
-        REFRESH_MS,
-        AbortSignal.any([signal, waiting.signal]),
-      );
+      const waiting = linkedController(signal);
+      const sleep = this.options.clock.sleep(REFRESH_MS, waiting.signal);
       await Promise.race([sleep.catch(() => {}), this.#wake.promise]);
       waiting.abort();
       if (signal.aborted) return;

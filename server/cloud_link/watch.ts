@@ -9,6 +9,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import { Backoff } from "../../shared/time/backoff.ts";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
 import { reasonOf } from "../resources/errors.ts";
+import { linkedController } from "../../shared/time/linked_controller.ts";
 
 /** The cloud sends something each 10 s; a stream silent for this long is dead. Milliseconds. */
 const SILENCE_MS = 30_000;
@@ -63,7 +64,7 @@ async function followOnce(
   onFirst: () => void,
 ): Promise<void> {
   const { client, clock, partId, handlers } = options;
-  const silence = new AbortController();
+  const silence = linkedController(signal);
   let timer: Timer | undefined;
   const heard = () => {
     timer?.cancel();
@@ -72,7 +73,7 @@ async function followOnce(
   try {
     heard();
     let first = true;
-    const stream = client.watch({ partId }, { signal: AbortSignal.any([signal, silence.signal]) });
+    const stream = client.watch({ partId }, { signal: silence.signal });
     for await (const { event } of stream) {
       heard();
       if (first) {
@@ -84,6 +85,7 @@ async function followOnce(
     }
   } finally {
     timer?.cancel();
+    silence.abort();
   }
 }
 

@@ -8,6 +8,7 @@ import { Backoff } from "../../shared/time/backoff.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { reasonOf } from "../resources/errors.ts";
 import { type Candidate, candidateOf } from "./candidate.ts";
+import { linkedController } from "../../shared/time/linked_controller.ts";
 
 /** Default of `cloud.refresh_interval`. Milliseconds. */
 export const DEFAULT_REFRESH_MS = 10_000;
@@ -76,9 +77,9 @@ export class CloudSource {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.options;
     while (!signal.aborted) {
-      const waiting = new AbortController();
+      const waiting = linkedController(signal);
       const waitMs = this.#online === false ? this.#backoff.next() : this.#refreshMs;
-      const sleep = clock.sleep(waitMs, AbortSignal.any([signal, waiting.signal]));
+      const sleep = clock.sleep(waitMs, waiting.signal);
       await Promise.race([sleep.catch(() => {}), this.#wake.promise]);
       waiting.abort();
       if (signal.aborted) return;

@@ -10,6 +10,7 @@ import { Backoff } from "../../shared/time/backoff.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { aborted } from "../resources/aborted.ts";
 import { reasonOf } from "../resources/errors.ts";
+import { linkedController } from "../../shared/time/linked_controller.ts";
 
 /** Changes closer together than this share a report. Milliseconds. */
 const SPACING_MS = 200;
@@ -84,8 +85,8 @@ export class StatusReporter {
     const { clock } = this.options;
     await clock.sleep(SPACING_MS, signal);
     if (waitMs === SPACING_MS || this.#dirty) return;
-    const rest = new AbortController();
-    const sleep = clock.sleep(waitMs - SPACING_MS, AbortSignal.any([signal, rest.signal]));
+    const rest = linkedController(signal);
+    const sleep = clock.sleep(waitMs - SPACING_MS, rest.signal);
     await Promise.race([sleep.catch(() => {}), this.#wake.promise]);
     rest.abort();
   }
