@@ -7,8 +7,15 @@ import { Scope } from "./scope.ts";
 
 /** Claim that names the secret a token was given for. */
 export const SECRET_CLAIM = "secret";
+/** Claim that tells when a token was issued, milliseconds since 1970. */
+export const ISSUED_CLAIM = "issued";
 
 const KEPT_CALLERS = 20_000;
+
+/** When the token of a call was issued, milliseconds since 1970; 0 when it does not tell. */
+export function tokenIssuedMs(context: HandlerContext): number {
+  return Number(context.values.get(identityKey)?.claims[ISSUED_CLAIM] ?? 0);
+}
 
 /**
  * Turns the identity in a token into what its holder may do now. A token never expires, so this is

@@ -1,8 +1,9 @@
 import type { CredentialType, Identity } from "../../shared/auth/identity.ts";
 import { hashKey, verifyKey } from "../../shared/auth/key_hash.ts";
+import type { Clock } from "../../shared/time/clock.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { Random } from "../keys/random.ts";
-import { SECRET_CLAIM } from "./callers.ts";
+import { ISSUED_CLAIM, SECRET_CLAIM } from "./callers.ts";
 import { matchingSecret, type SharedSecrets } from "./secrets.ts";
 
 /** Checks credentials of one type: the identity they prove, or undefined when they are wrong. */
@@ -19,6 +20,7 @@ export class CredentialVerifiers {
     private readonly queries: Queries,
     private readonly secrets: SharedSecrets,
     private readonly domain: string,
+    private readonly clock: Clock,
     random: Random,
   ) {
     this.#unmatchedHash = hashKey(random.uuid());
@@ -26,9 +28,19 @@ export class CredentialVerifiers {
 
   get byType(): Record<CredentialType, Verifier> {
     return {
-      "api-key": bounded((id, key) => this.apiKey(id, key)),
-      "robot-secret": bounded((partId, secret) => this.partSecret(partId, secret)),
-      "robot-location-secret": bounded((host, secret) => this.locationSecret(host, secret)),
+      "api-key": this.#dated((id, key) => this.apiKey(id, key)),
+      "robot-secret": this.#dated((partId, secret) => this.partSecret(partId, secret)),
+      "robot-location-secret": this.#dated((host, secret) => this.locationSecret(host, secret)),
+    };
+  }
+
+  /** Looks at nothing that is too long, and notes the time in what the token will say. */
+  #dated(verify: Verifier): Verifier {
+    return async (entity, payload) => {
+      if (entity.length > LONGEST || payload.length > LONGEST) return undefined;
+      const identity = await verify(entity, payload);
+      const issued = { [ISSUED_CLAIM]: String(this.clock.now().getTime()) };
+      return identity && { ...identity, claims: { ...identity.claims, ...issued } };
     };
   }
 
@@ -59,13 +71,6 @@ export class CredentialVerifiers {
     const claims = { [SECRET_CLAIM]: secret.id };
     return { credentialType: "robot-location-secret", entity: host, claims };
   }
-}
-
-function bounded(verify: Verifier): Verifier {
-  return (entity, payload) =>
-    entity.length > LONGEST || payload.length > LONGEST
-      ? Promise.resolve(undefined)
-      : verify(entity, payload);
 }
 
 function locationOfHost(host: string, domain: string): string {

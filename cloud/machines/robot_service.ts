@@ -1,7 +1,7 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { AgentInfo, RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
-import type { Callers } from "../access/callers.ts";
+import { type Callers, tokenIssuedMs } from "../access/callers.ts";
 import type { LogIntake } from "../logs/log_intake.ts";
 import type { PartFacts, Presence } from "../presence/presence.ts";
 import type { MachineConfigs } from "./machine_configs.ts";
@@ -25,6 +25,7 @@ export function robotService(
     async config({ id, agentInfo }, context) {
       const part = await (await callers.scope(context)).part(id, "report");
       presence.seen(part.id, agentInfo && factsOf(agentInfo));
+      await restarts.fetched(part, tokenIssuedMs(context));
       return { config: await configs.of(part) };
     },
 
@@ -47,7 +48,7 @@ export function robotService(
       const part = await (await callers.scope(context)).part(id, "report");
       return {
         id,
-        mustRestart: await restarts.take(part),
+        mustRestart: await restarts.mustRestart(part),
         restartCheckInterval: durationFromMs(RESTART_CHECK_INTERVAL_MS),
       };
     },

@@ -40,25 +40,6 @@ Deno.test("Config() answers with what a machine needs to know of its cloud", asy
   assert.equal(part?.userSuppliedInfo?.["version"], "1.2.3");
 });
 
-Deno.test("NeedsRestart() says once that a restart was asked for", async () => {
-  await using cloud = await TestCloud.open();
-  const made = await cloud.bootstrap();
-  const robot = cloud.client(RobotService, partSecret(made));
-  const id = made.part_id;
-
-  const before = await robot.needsRestart({ id });
-  await cloud.app(made).markPartForRestart({ partId: id });
-  const asked = await robot.needsRestart({ id });
-  const after = await robot.needsRestart({ id });
-
-  assert.deepEqual([before, asked, after].map(({ mustRestart }) => mustRestart), [
-    false,
-    true,
-    false,
-  ]);
-  assert.equal(asked.restartCheckInterval?.seconds, 5n);
-});
-
 Deno.test("Certificate() says that there are none", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap();

@@ -8,8 +8,9 @@ import {
 } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { ApiKeys } from "../access/api_keys.ts";
-import type { Callers } from "../access/callers.ts";
+import { type Callers, tokenIssuedMs } from "../access/callers.ts";
 import { partPlace } from "../access/scope.ts";
+import type { Restarts } from "../machines/restarts.ts";
 import type { Revisions } from "../machines/revisions.ts";
 import type { Presence } from "../presence/presence.ts";
 import { LIVE_FOR_MS, type LiveStatus } from "./live_status.ts";
@@ -19,6 +20,7 @@ export interface MachineServiceOptions {
   readonly callers: Callers;
   readonly keys: ApiKeys;
   readonly revisions: Revisions;
+  readonly restarts: Restarts;
   readonly presence: Presence;
   readonly watchers: Watchers;
   readonly live: LiveStatus;
@@ -31,13 +33,14 @@ export const KEEPALIVE_MS = 10_000;
 export function machineService(
   options: MachineServiceOptions,
 ): ServiceImpl<typeof MachineService> {
-  const { callers, keys, presence, watchers, live, clock } = options;
+  const { callers, keys, restarts, presence, watchers, live, clock } = options;
   return {
     async *watch({ partId }, context) {
       const part = await (await callers.scope(context)).part(partId, "report");
       const mailbox = watchers.follow({ id: part.id, orgId: part.org_id });
       const gone = presence.opened(part.id);
       try {
+        await restarts.opened(part, tokenIssuedMs(context));
         mailbox.put("config");
         if (live.isLookedAt(part.id)) mailbox.put("live");
         while (!context.signal.aborted && !mailbox.closed) {

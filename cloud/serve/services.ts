@@ -61,7 +61,7 @@ export async function createServices(options: ServicesOptions) {
   const callers = new Callers(queries, changes);
   const secrets = new SharedSecrets(queries, keys.secrets);
   const apiKeys = new ApiKeys(queries, changes, clock, random);
-  const verifiers = new CredentialVerifiers(queries, secrets, domain, random);
+  const verifiers = new CredentialVerifiers(queries, secrets, domain, clock, random);
   const issuer = await TokenIssuer.create({
     privateKeyPkcs8Pem: keys.tokenKeyPem,
     issuer: "machine-cloud",
@@ -95,6 +95,7 @@ export async function createServices(options: ServicesOptions) {
     callers,
     keys: apiKeys,
     revisions,
+    restarts,
     presence,
     watchers,
     live,

@@ -121,6 +121,11 @@ export class TestCloud implements AsyncDisposable {
     return token;
   }
 
+  /** Clients authenticate again at their next call, as programs do that start again. */
+  forgetTokens(): void {
+    this.#tokens.clear();
+  }
+
   path(name: string): string {
     return join(this.dataDir, name);
   }
