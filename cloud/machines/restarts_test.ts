@@ -3,6 +3,7 @@ import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { partSecret, TestCloud } from "../serve/test_cloud.ts";
+import { Restarts } from "./restarts.ts";
 
 /** A machine of a cloud, and somebody who asks for its restart. */
 class Machine implements AsyncDisposable {
@@ -116,4 +117,20 @@ Deno.test("NeedsRestart() says yes at once when a restart is asked for again", a
     assert.equal(await machine.mustRestart(), true);
     assert.equal(await machine.mustRestart(), false);
   }
+});
+
+Deno.test("Restarts says no to a call that read the part before its start was seen", async () => {
+  const clock = new FakeClock();
+  await using cloud = await TestCloud.open({ clock });
+  const { part_id: id } = await cloud.bootstrap();
+  const { queries } = cloud.folder.database;
+  const restarts = new Restarts(queries, cloud.services.changes, clock);
+  const read = () =>
+    queries.selectFrom("parts").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+  await restarts.request(await read());
+  const before = await read();
+  assert.equal(await restarts.mustRestart(before), true);
+  await clock.advance(40_000);
+  await restarts.fetched(before, clock.now().getTime());
+  assert.equal(await restarts.mustRestart(before), false);
 });
