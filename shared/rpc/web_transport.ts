@@ -17,9 +17,13 @@ export interface WebTransportOptions {
  */
 export function createWebTransport(options: WebTransportOptions): Transport & { close(): void } {
   const client = Deno.createHttpClient(options.ca ? { caCerts: [options.ca] } : {});
+  const send = createFetchClient((input, init) => fetch(input, { ...init, client }));
   const transport = createTransport({
     baseUrl: options.baseUrl,
-    httpClient: createFetchClient((input, init) => fetch(input, { ...init, client })),
+    httpClient: async (request) => {
+      const response = await send(request);
+      return { ...response, body: untilAborted(response.body, request.signal) };
+    },
     useBinaryFormat: true,
     interceptors: options.interceptors ?? [],
     acceptCompression: [],
@@ -33,6 +37,39 @@ export function createWebTransport(options: WebTransportOptions): Transport & { 
     stream: transport.stream.bind(transport),
     close: () => client.close(),
   };
+}
+
+/**
+ * A body that ends with the signal's reason as soon as it aborts. `fetch` promises the same, but
+ * older runtimes lose the tie between its signal and an idle body when memory is collected.
+ */
+async function* untilAborted(
+  body: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncIterable<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { done, value } = await nextUntilAborted(chunks, signal);
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    // Not awaited: the body may be waiting for bytes that never come.
+    void chunks.return?.().catch(() => undefined);
+  }
+}
+
+function nextUntilAborted<T>(
+  chunks: AsyncIterator<T>,
+  signal: AbortSignal | undefined,
+): Promise<IteratorResult<T>> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal?.reason);
+    if (signal?.aborted) return abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    chunks.next().then(resolve, reject).finally(() => signal?.removeEventListener("abort", abort));
+  });
 }
 
 /**
