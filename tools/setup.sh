@@ -16,6 +16,7 @@ frozen=""
 mkdir -p .tools
 log=$(mktemp .tools/setup-XXXXXX)
 trap 'rm -f "$log"' EXIT
+echo "Setting up, once: the pinned Deno (42 MB) and the npm packages …" >&2
 # shellcheck disable=SC2086 # empty means no argument
 tools/deno.sh install $frozen >"$log" 2>&1 || {
   cat "$log" >&2

@@ -242,9 +242,10 @@ test("runAgent() ends a server that a killed agent left, then starts its own", a
   at.run();
   await at.serving(2);
   const [strayPid = 0, ownPid = 0] = at.pids("pid");
-  const strayWasAlive = isAlive(strayPid);
-  await stray.kill();
-  assert(!strayWasAlive && isAlive(ownPid));
+  // It may be dead and not yet collected by this process, its parent.
+  const gone = waitFor(() => !isAlive(strayPid), { deadlineMs: 10_000, what: "the stray's end" });
+  await gone.finally(() => stray.kill());
+  assert(isAlive(ownPid));
 });
 
 test("runAgent() lets no second agent into its folder", async (at) => {

@@ -7,6 +7,7 @@ import { ShellService } from "../gen/viam/service/shell/v1/shell_pb.ts";
 import { createInProcessTransport } from "./in_process.ts";
 import type { CallOutcome, Interceptor } from "./interceptor.ts";
 import { RpcRouter } from "./router.ts";
+import { waitFor } from "../time/wait_for.ts";
 import type { RpcServerOptions } from "./server.ts";
 import { GET_READINGS, post, rejection, testRouter, withGrpc, withServer } from "./testing.ts";
 
@@ -103,7 +104,7 @@ Deno.test("RpcServer aborts the handler's signal when the caller cancels or its 
     const controller = new AbortController();
     delete seen.aborted;
     const call = rejection(sensor.getReadings({ name: "slow" }, { signal: controller.signal }));
-    while (!seen.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitFor(() => seen.aborted !== undefined, { deadlineMs: 10_000, what: "the call" });
     controller.abort();
     assert.equal((await call).code, Code.Canceled);
     await seen.aborted;
@@ -146,7 +147,7 @@ Deno.test("RpcServer reports nothing when the caller of a stream goes away", asy
     await rejection((async () => {
       for await (const _ of shell.shell(endless(), { signal: leave.signal })) leave.abort();
     })());
-    while (ended.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitFor(() => ended.length > 0, { deadlineMs: 10_000, what: "the end of the call" });
     assert.deepEqual(reported, []);
     assert.notEqual(ended[0], Code.Internal);
   });

@@ -10,6 +10,7 @@ import { readElf } from "../../tools/compile/elf.ts";
 import { PAYLOAD_SECTION, peProblems, readPe } from "../../tools/compile/pe.ts";
 import { hostTarget, type Target, targetByName, TARGETS } from "../../tools/compile/targets.ts";
 import { type Program, programByName, PROGRAMS, ROOT } from "../../tools/programs.ts";
+import { freePort } from "../ports/free_port.ts";
 
 const MAX_BYTES = 110e6;
 /** More than bundle, addon and assets need. */
@@ -190,24 +191,9 @@ Deno.test("the demo runs on the compiled programs up to a reading", async () => 
     const { code, stdout, stderr } = await run(
       Deno.execPath(),
       ["run", "--allow-all", "--quiet", demo, "--check", "--binaries", join(ROOT, "dist")],
-      { PORT: `${freePortPair()}`, MACHINE_DEV_DIR: join(dir, "demo") },
+      { PORT: `${freePort(2)}`, MACHINE_DEV_DIR: join(dir, "demo") },
     );
     assert.equal(code, 0, stderr);
     assert.ok("cpu_percent" in (JSON.parse(stdout) as Record<string, unknown>), stdout);
   });
 });
-
-/** A port that is free together with the next one: the demo's cloud and server take both. */
-function freePortPair(): number {
-  for (;;) {
-    const first = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const { port } = first.addr;
-    first.close();
-    try {
-      Deno.listen({ hostname: "127.0.0.1", port: port + 1 }).close();
-      return port;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    }
-  }
-}

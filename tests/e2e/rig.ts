@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:net";
+
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -12,6 +12,7 @@ import { type SignedIn, signIn } from "../../tools/run/cloud_api.ts";
 import type { Bootstrapped } from "../../tools/run/demo.ts";
 import { programPath } from "../../tools/run/options.ts";
 import { waitForPort } from "../../tools/run/ports.ts";
+import { freePort } from "../ports/free_port.ts";
 import { descendants } from "./process_tree.ts";
 import { Program, type ProgramOptions } from "./program.ts";
 
@@ -41,7 +42,7 @@ export class Rig implements AsyncDisposable {
 
   static async create(): Promise<Rig> {
     const dir = await Deno.makeTempDir({ prefix: "machine-e2e-" });
-    return new Rig(dir, await freePort(), await freePort());
+    return new Rig(dir, freePort(), freePort());
   }
 
   get cloudUrl(): string {
@@ -328,18 +329,6 @@ export async function eventually<T>(
     await new Promise((done) => setTimeout(done, 50));
   }
   throw new Error(`not within ${deadlineMs} ms: ${what}; last: ${last}`, { cause: last });
-}
-
-/** A TCP port of 127.0.0.1 that nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const server = createServer();
-  server.once("error", reject);
-  server.listen({ host: "127.0.0.1", port: 0 }, () => {
-    const address = server.address();
-    server.close(() => resolve(typeof address === "object" ? address?.port ?? 0 : 0));
-  });
-  return await promise;
 }
 
 function binaries(): { binaries: string | undefined } {

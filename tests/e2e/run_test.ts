@@ -5,14 +5,15 @@ import { fileURLToPath } from "node:url";
 import { ensurePythonSdk } from "./python_sdk.ts";
 import { descendants } from "./process_tree.ts";
 import { Program } from "./program.ts";
-import { eventually, freePort } from "./rig.ts";
+import { freePort } from "../ports/free_port.ts";
+import { eventually } from "./rig.ts";
 
 const MAIN = fileURLToPath(new URL("../../tools/run/main.ts", import.meta.url));
 const START_MS = 60_000;
 
 Deno.test("make run prints lines that work: Python changes a reading, curl shows it, Ctrl-C ends all", async () => {
   const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
-  const port = await freePortPair();
+  const port = freePort(2);
   const run = start([], port, dir);
   try {
     await run.waitForLine(/^Ctrl-C ends everything/, START_MS);
@@ -29,7 +30,7 @@ Deno.test("make run prints lines that work: Python changes a reading, curl shows
       return (await runLines("sh", ["-s"], read)).includes("24.5");
     });
 
-    const check = start(["--check"], await freePortPair(), join(dir, "second"));
+    const check = start(["--check"], freePort(2), join(dir, "second"));
     const { code } = await check.exited;
     assert.equal(code, 0, check.tail());
     const reading: unknown = JSON.parse(check.lines.at(-1) ?? "");
@@ -51,7 +52,7 @@ Deno.test("make run prints lines that work: Python changes a reading, curl shows
 
 Deno.test("make run starts cleanly after one that was killed, on the same ports", async () => {
   const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
-  const port = await freePortPair();
+  const port = freePort(2);
   const killed = start([], port, dir);
   try {
     await killed.waitForLine(/^Ctrl-C ends everything/, START_MS);
@@ -71,10 +72,10 @@ Deno.test("make run starts cleanly after one that was killed, on the same ports"
 
 Deno.test("make run refuses a folder that another one uses", async () => {
   const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
-  const first = start([], await freePortPair(), dir);
+  const first = start([], freePort(2), dir);
   try {
     await first.waitForLine(/^Ctrl-C ends everything/, START_MS);
-    const second = start([], await freePortPair(), dir);
+    const second = start([], freePort(2), dir);
     assert.equal((await second.exited).code, 1);
     assert.match(second.lines.join("\n"), /Another make run uses .*MACHINE_DEV_DIR=/);
   } finally {
@@ -85,7 +86,7 @@ Deno.test("make run refuses a folder that another one uses", async () => {
 
 Deno.test("make run ends with one line that names the port when it is taken", async () => {
   const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
-  const port = await freePortPair();
+  const port = freePort(2);
   const holder = createServer();
   const { promise, resolve } = Promise.withResolvers<void>();
   holder.listen({ host: "127.0.0.1", port: port + 1 }, () => resolve());
@@ -103,7 +104,7 @@ Deno.test("make run ends with one line that names the port when it is taken", as
 
 Deno.test("make run says what ended, with its last lines, when the cloud dies", async () => {
   const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
-  const run = start([], await freePortPair(), dir);
+  const run = start([], freePort(2), dir);
   try {
     await run.waitForLine(/^Ctrl-C ends everything/, START_MS);
     for (const pid of await descendants(run.pid)) {
@@ -152,21 +153,6 @@ async function runLines(command: string, args: string[], lines: string[]): Promi
   assert.equal(code, 0, errors);
   assert.doesNotMatch(errors, /Traceback/);
   return new TextDecoder().decode(stdout);
-}
-
-async function freePortPair(): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    if (port < 65_000 && await isFree(port + 1)) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const server = createServer();
-  server.once("error", () => resolve(false));
-  server.listen({ host: "127.0.0.1", port }, () => server.close(() => resolve(true)));
-  return promise;
 }
 
 function isAlive(pid: number): boolean {

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { freePort, type Rig, rigTest } from "../e2e/rig.ts";
+import { type Rig, rigTest } from "../e2e/rig.ts";
+import { freePort } from "../ports/free_port.ts";
 
 /** A command line that cannot work, and what the one line about it must name. */
 interface BadStart {
@@ -79,7 +80,7 @@ rigTest(
     const config = await writeFile(rig, "local.json", JSON.stringify(rig.defaultConfig()));
     await assertRefused(rig, {
       program: "machine-cloud",
-      args: ["serve", "--listen", `127.0.0.1:${await freePort()}`, "--data", folder],
+      args: ["serve", "--listen", `127.0.0.1:${freePort()}`, "--data", folder],
       says: [/file\/data/],
     });
     await assertRefused(
@@ -103,7 +104,7 @@ rigTest("a database that is no database is left as it is, and the program says s
   await assertRefused(rig, {
     program: "machine-cloud",
     args: [
-      ...["serve", "--listen", `127.0.0.1:${await freePort()}`],
+      ...["serve", "--listen", `127.0.0.1:${freePort()}`],
       ...["--data", join(rig.dir, "damaged")],
     ],
     says: [/cloud\.db/],
