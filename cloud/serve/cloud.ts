@@ -2,6 +2,7 @@ import { AttemptLimiter } from "../../shared/auth/attempt_limiter.ts";
 import { isOpenToAll, requireAuthentication } from "../../shared/auth/require_auth.ts";
 import { buildInfo } from "../../shared/build_info/build_info.ts";
 import type { Logger } from "../../shared/log/logger.ts";
+import { logRequests } from "../../shared/rpc/request_log.ts";
 import { RpcServer } from "../../shared/rpc/server.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { type ListenAddress, urlOf } from "../addresses/addresses.ts";
@@ -13,7 +14,6 @@ import { loadStaticFiles } from "../http/static_files.ts";
 import type { Random } from "../keys/random.ts";
 import { keepLogsForRetention } from "../logs/log_retention.ts";
 import { LogStore } from "../logs/log_store.ts";
-import { logCalls } from "./call_log.ts";
 import { createServices, type Services } from "./services.ts";
 
 export interface CloudOptions {
@@ -25,6 +25,8 @@ export interface CloudOptions {
   readonly publicUrl?: string | undefined;
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Expect a PROXY header in front of every connection: a load balancer is in between. */
+  readonly proxyProtocol?: boolean;
   /** Name of this host, for the URL of a cloud that listens everywhere. */
   readonly hostname: string;
 }
@@ -133,8 +135,9 @@ async function startServer(
     router: services.router,
     listen: options.listen,
     tls: options.tls,
+    proxyProtocol: options.proxyProtocol ?? false,
     interceptors: [
-      logCalls(log.child("calls")),
+      logRequests(log.child("calls")),
       requireAuthentication({ verify: services.verifyToken, exempt: needsNoToken }),
     ],
     http,

@@ -45,6 +45,11 @@ export const serveFlags = {
     placeholder: "FILE",
     doc: "Private key of the certificate, PEM.",
   },
+  "proxy-protocol": {
+    type: "boolean",
+    doc: "Expect a PROXY header, version 1 or 2, in front of every connection, as load balancers " +
+      "send it. Not together with --tls-cert.",
+  },
   "smtp-url": {
     type: "string",
     placeholder: "URL",
@@ -69,6 +74,12 @@ export async function readServeOptions(flags: ServeFlags, home: string): Promise
   if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(flags.domain)) {
     throw new UsageError(`--domain: ${JSON.stringify(flags.domain)} is no domain name`);
   }
+  if (flags["proxy-protocol"] && flags["tls-cert"] !== undefined) {
+    throw new UsageError(
+      "--proxy-protocol and --tls-cert do not go together: let the load balancer end TLS, or " +
+        "leave --proxy-protocol out",
+    );
+  }
   const publicUrl = flags["public-url"];
   return {
     listen: parseListenAddress(flags.listen),
@@ -76,6 +87,7 @@ export async function readServeOptions(flags: ServeFlags, home: string): Promise
     dataDir: flags.data ?? `${home}/.machine/cloud`,
     domain: flags.domain,
     tls: await readCertificate(flags["tls-cert"], flags["tls-key"]),
+    proxyProtocol: flags["proxy-protocol"],
     hostname: hostname(),
   };
 }
