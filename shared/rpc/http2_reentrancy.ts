@@ -20,10 +20,11 @@ const mended = Symbol.for("machine.http2-reentrancy");
  * Upstream: https://github.com/denoland/deno/issues/36788
  */
 export function closeHttp2SessionsOutsideParser(): void {
+  if (mended in http2) return;
+  Object.defineProperty(http2, mended, { value: true });
   const methods = findSessionMethods();
-  if (!methods || mended in methods) return;
+  if (!methods) return;
   const { close, destroy } = methods;
-  Object.defineProperty(methods, mended, { value: true });
   methods.close = function (callback) {
     // The parser's call has no callback. Others stay at once: who shuts down relies on it.
     if (callback) close.call(this, callback);
