@@ -3,6 +3,7 @@
  * that `-dump-resources` prints. Small on purpose; the checks run before the server is ready.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { formatGoDuration, parseGoDuration } from "../../shared/time/duration.ts";
 
 /** Attributes that do not fit. The message names the path, what was found and what is allowed. */
 export class AttributeError extends Error {
@@ -39,6 +40,108 @@ export function text(description: string): Check<string> {
     parse(value, path) {
       if (typeof value === "string" && value !== "") return value;
       throw new AttributeError(path, describe(value), "a string that is not empty");
+    },
+  };
+}
+
+/** A string, which may be empty. */
+export function anyText(description: string): Check<string> {
+  return {
+    schema: { type: "string", description },
+    parse(value, path) {
+      if (typeof value === "string") return value;
+      throw new AttributeError(path, describe(value), "a string");
+    },
+  };
+}
+
+/** Bounds of a number, both included; without one it is open on that side. */
+export interface Bounds {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** A number. */
+export function number(description: string, bounds: Bounds = {}): Check<number> {
+  return numeric("number", "a number", description, bounds);
+}
+
+/** A whole number. */
+export function integer(description: string, bounds: Bounds = {}): Check<number> {
+  return numeric("integer", "a whole number", description, bounds);
+}
+
+/** True or false. */
+export function boolean(description: string): Check<boolean> {
+  return {
+    schema: { type: "boolean", description },
+    parse(value, path) {
+      if (typeof value === "boolean") return value;
+      throw new AttributeError(path, describe(value), "true or false");
+    },
+  };
+}
+
+/** One of some texts. */
+export function oneOf<const T extends string>(
+  values: readonly T[],
+  description: string,
+): Check<T> {
+  return {
+    schema: { type: "string", enum: [...values], description },
+    parse(value, path) {
+      const found = values.find((candidate) => candidate === value);
+      if (found !== undefined) return found;
+      const allowed = values.map((candidate) => `"${candidate}"`).join(", ");
+      throw new AttributeError(path, describe(value), `one of ${allowed}`);
+    },
+  };
+}
+
+/** A span of time in Go's text form ("1m30s"); the bounds and the result are milliseconds. */
+export function duration(description: string, bounds: Bounds = {}): Check<number> {
+  const limits = describeBounds(bounds, formatGoDuration);
+  return {
+    schema: { type: "string", description },
+    parse(value, path) {
+      const ms = typeof value === "string" ? durationOrNaN(value) : NaN;
+      if (isWithin(ms, bounds)) return ms;
+      const allowed = `a duration${limits}, for example "500ms" or "1m30s"`;
+      throw new AttributeError(path, describe(value), allowed);
+    },
+  };
+}
+
+/** An object whose values all pass `entry`. */
+export function mapOf<T>(entry: Check<T>, description: string): Check<Record<string, T>> {
+  return {
+    schema: { type: "object", additionalProperties: entry.schema, description },
+    parse(value, path) {
+      if (!isJsonObject(value)) throw new AttributeError(path, describe(value), "an object");
+      return Object.fromEntries(
+        Object.entries(value).map(([key, item]) => [key, entry.parse(item, `${path}.${key}`)]),
+      );
+    },
+  };
+}
+
+/**
+ * A check whose value is converted further.
+ *
+ * @param convert gives undefined for what does not fit.
+ * @param allowed what fits, as the error says it.
+ */
+export function converted<T, U>(
+  check: Check<T>,
+  allowed: string,
+  convert: (value: T) => U | undefined,
+): Check<U> {
+  return {
+    schema: check.schema,
+    parse(value, path) {
+      const result = convert(check.parse(value, path));
+      if (result !== undefined) return result;
+      throw new AttributeError(path, describe(value), allowed);
     },
   };
 }
@@ -102,6 +205,47 @@ export const anyAttributes: Attributes<JsonObject> = {
 
 function isJsonObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function numeric(
+  type: "number" | "integer",
+  kind: string,
+  description: string,
+  bounds: Bounds,
+): Check<number> {
+  const { min, max } = bounds;
+  const limits = describeBounds(bounds, String);
+  return {
+    schema: {
+      type,
+      ...(min !== undefined && { minimum: min }),
+      ...(max !== undefined && { maximum: max }),
+      description,
+    },
+    parse(value, path) {
+      const fits = typeof value === "number" && (type === "number" || Number.isInteger(value));
+      if (fits && isWithin(value, bounds)) return value;
+      throw new AttributeError(path, describe(value), kind + limits);
+    },
+  };
+}
+
+function isWithin(value: number, { min = -Infinity, max = Infinity }: Bounds): boolean {
+  return value >= min && value <= max;
+}
+
+function describeBounds({ min, max }: Bounds, show: (value: number) => string): string {
+  if (min !== undefined && max !== undefined) return ` from ${show(min)} to ${show(max)}`;
+  if (min !== undefined) return ` of at least ${show(min)}`;
+  return max === undefined ? "" : ` of at most ${show(max)}`;
+}
+
+function durationOrNaN(text: string): number {
+  try {
+    return parseGoDuration(text);
+  } catch {
+    return NaN; // the caller says what is allowed
+  }
 }
 
 function describe(value: JsonValue | undefined): string {
