@@ -43,6 +43,7 @@ async function serve({ values, notes }: ServerOptions, configPath: string): Prom
   for (const note of notes) log.info(note);
   const { MachineServer } = await import("./machine/machine_server.ts");
   const { builtinModels } = await import("./models/builtin.ts");
+  const { systemProcesses } = await import("../shared/process/system_processes.ts");
   const signalled = Promise.withResolvers<"signal">();
   onSignals(() => signalled.resolve("signal"));
   let server;
@@ -51,7 +52,13 @@ async function serve({ values, notes }: ServerOptions, configPath: string): Prom
       configPath,
       environment,
       readVariable,
-      registry: builtinModels({ clock: systemClock }),
+      registry: builtinModels({
+        clock: systemClock,
+        processes: systemProcesses(),
+        untrusted: values["untrusted-env"],
+        home: environment.home,
+        variables: () => Deno.env.toObject(),
+      }),
       clock: systemClock,
       log,
       logSettings: logging,
@@ -93,7 +100,14 @@ async function graceFor<T>(starting: Promise<T>): Promise<T | undefined> {
 async function dumpResources(path: string): Promise<number> {
   const { builtinModels } = await import("./models/builtin.ts");
   const { writeFileAtomic } = await import("../shared/files/atomic_write.ts");
-  const entries = builtinModels({ clock: systemClock }).dump();
+  const { systemProcesses } = await import("../shared/process/system_processes.ts");
+  const entries = builtinModels({
+    clock: systemClock,
+    processes: systemProcesses(),
+    untrusted: false,
+    home: ".",
+    variables: () => ({}),
+  }).dump();
   await writeFileAtomic(path, `${JSON.stringify(entries, undefined, "\t")}\n`);
   return 0;
 }

@@ -13,6 +13,7 @@ import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { builtinModels } from "../models/builtin.ts";
+import { testEnvironment } from "../models/testing.ts";
 import { Operations } from "../operations/operations.ts";
 import { anyAttributes } from "../resources/attributes.ts";
 import { ResourceManager } from "../resources/manager.ts";
@@ -32,7 +33,7 @@ function spec(name: string, api: string, model: string, attributes = {}): Resour
 /** A served machine without sockets, and a scripted sensor model `t:test:s`. */
 async function setUp(specs: ResourceSpec[], scripted: Partial<Sensor> = {}) {
   const clock = new FakeClock();
-  const registry = builtinModels({ clock }).register({
+  const registry = builtinModels(testEnvironment({ clock })).register({
     api: SENSOR,
     model: "t:test:s",
     attributes: anyAttributes,

@@ -25,6 +25,7 @@ import { RpcServer } from "../../shared/rpc/server.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import { builtinModels } from "../models/builtin.ts";
+import { testEnvironment } from "../models/testing.ts";
 import { readEnvironment } from "../options/environment.ts";
 import { MachineServer } from "./machine_server.ts";
 
@@ -122,7 +123,7 @@ class Machine implements AsyncDisposable {
       configPath: this.configPath,
       environment: readEnvironment((name) => name === "MACHINE_HOME" ? home : undefined),
       readVariable: () => undefined,
-      registry: builtinModels({ clock: systemClock }),
+      registry: builtinModels(testEnvironment()),
       clock: systemClock,
       log: this.log,
       logSettings: {

@@ -1,0 +1,27 @@
+import type { ProcessRunner } from "../../shared/process/child_process.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+
+/** What the built-in models need from outside. */
+export interface BuiltinEnvironment {
+  readonly clock: Clock;
+  /** Starts the programs of drivers. */
+  readonly processes: ProcessRunner;
+  /** `-untrusted-env`: whoever configures the machine must not run programs on it. */
+  readonly untrusted: boolean;
+  /** Folder of the server's state, `$MACHINE_HOME`. */
+  readonly home: string;
+  /** The server's own environment; what it starts gets it too. */
+  readonly variables: () => Readonly<Record<string, string>>;
+}
+
+/** A model that runs programs was configured where that is not allowed. */
+export class UntrustedError extends Error {
+  override readonly name = "UntrustedError";
+  /** @param what in the form "the command sensor". */
+  constructor(what: string) {
+    super(
+      `${what} is switched off: the server runs with -untrusted-env, and nobody may run programs ` +
+        "through its configuration",
+    );
+  }
+}
