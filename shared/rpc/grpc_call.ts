@@ -7,7 +7,8 @@ import {
 } from "@connectrpc/connect";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ServerSurfaceCall } from "@grpc/grpc-js/build/src/server-call.d.ts";
-import type { Metadata } from "@grpc/grpc-js";
+import { Metadata } from "@grpc/grpc-js";
+import { type ForwardedCall, isForwardedKey } from "./forward.ts";
 import type { Call } from "./interceptor.ts";
 import { headersFromMetadata, metadataFromHeaders } from "./metadata.ts";
 import { type Peer, peerKey } from "./peer.ts";
@@ -18,7 +19,7 @@ import type { MethodBinding } from "./router.ts";
  * Headers, context values and the abort signal are made when first asked for; a plain unary call
  * needs none of them.
  */
-export class GrpcCall implements Call, HandlerContext {
+export class GrpcCall implements Call, HandlerContext, ForwardedCall {
   readonly protocolName = "grpc";
   readonly requestMethod = "POST";
   readonly startedAt = performance.now();
@@ -52,6 +53,15 @@ export class GrpcCall implements Call, HandlerContext {
   header(key: string): string | undefined {
     const value = this.surface.metadata.get(key)[0];
     return value === undefined || typeof value === "string" ? value : value.toString("base64");
+  }
+
+  forwardedMetadata(): Metadata {
+    const { metadata } = this.surface;
+    const forwarded = new Metadata();
+    for (const key in metadata.getMap()) {
+      if (isForwardedKey(key)) { for (const value of metadata.get(key)) forwarded.add(key, value); }
+    }
+    return forwarded;
   }
 
   get requestHeader(): Headers {

@@ -114,18 +114,67 @@ class Turn {
     options.running.begin();
   }
 
-  /** Calls the handler with the decoded request, or with the decoded requests of a stream. */
-  invoke(request: Buffer | ReadableCall | DuplexCall): unknown {
-    const { binding } = this;
-    return binding.handler(
-      Buffer.isBuffer(request) ? decode(binding, request) : decodeAll(binding, request),
-      this.call,
-    );
+  /** The encoded answer of the handler, or of who answers the call as bytes. */
+  async one(request: Buffer | ReadableCall): Promise<Uint8Array> {
+    const { binding, call } = this;
+    if (Buffer.isBuffer(request)) {
+      const elsewhere = binding.route?.(request);
+      if (elsewhere) return await elsewhere.unary(call, request);
+      return this.#encode(await binding.handler(decode(binding, request), call));
+    }
+    const requests = bytesOf(request);
+    const { elsewhere, all } = await this.#routeStream(requests);
+    if (!elsewhere) return this.#encode(await binding.handler(decodeAll(binding, all), call));
+    for await (const response of elsewhere.stream(call, all)) return response;
+    throw new ConnectError("the call ended without an answer", Code.Internal);
   }
 
-  encode(response: unknown): Uint8Array {
+  /** The encoded answers of the handler, or of who answers the call as bytes. */
+  many(request: Buffer | DuplexCall): AsyncIterator<Uint8Array> {
+    const { binding, call } = this;
+    if (!Buffer.isBuffer(request)) {
+      if (binding.route) return this.#manyRouted(bytesOf(request));
+      return this.#encodeAll(binding.handler(decodeAll(binding, bytesOf(request)), call));
+    }
+    const elsewhere = binding.route?.(request);
+    if (elsewhere) return elsewhere.stream(call, once(request))[Symbol.asyncIterator]();
+    return this.#encodeAll(binding.handler(decode(binding, request), call));
+  }
+
+  async *#manyRouted(requests: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const { binding, call } = this;
+    const { elsewhere, all } = await this.#routeStream(requests);
+    if (elsewhere) yield* elsewhere.stream(call, all);
+    else yield* fromIterator(this.#encodeAll(binding.handler(decodeAll(binding, all), call)));
+  }
+
+  /** Where a route has to see the first request, the stream is read that far and put together again. */
+  async #routeStream(requests: AsyncGenerator<Uint8Array>) {
+    const { route } = this.binding;
+    if (!route) return { elsewhere: undefined, all: requests };
+    const first = await requests.next();
+    const all = first.done ? none() : resumed(first.value, requests);
+    return { elsewhere: first.done ? undefined : route(first.value), all };
+  }
+
+  #encode(response: unknown): Uint8Array {
     const schema = this.binding.method.output;
     return toBinary(schema, create(schema, response as Message));
+  }
+
+  /** A plain iterator: its `return` reaches the handler also while a message is awaited. */
+  #encodeAll(responses: unknown): AsyncIterator<Uint8Array> {
+    const inner = (responses as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+    return {
+      next: async () => {
+        const { done, value } = await inner.next();
+        return done ? { done, value: undefined } : { value: this.#encode(value) };
+      },
+      return: async () => {
+        await inner.return?.();
+        return { done: true, value: undefined };
+      },
+    };
   }
 
   /** True for the first caller only: a call is answered once. */
@@ -163,11 +212,31 @@ function decode(binding: MethodBinding, bytes: Uint8Array): Message {
   }
 }
 
-async function* decodeAll(binding: MethodBinding, requests: ReadableCall | DuplexCall) {
+async function* bytesOf(requests: ReadableCall | DuplexCall): AsyncGenerator<Uint8Array> {
   // The plain iterator of a duplex stream destroys it at its end, with answers still to be written.
-  for await (const chunk of requests.iterator({ destroyOnReturn: false })) {
-    yield decode(binding, chunk as Buffer);
-  }
+  for await (const chunk of requests.iterator({ destroyOnReturn: false })) yield chunk as Buffer;
+}
+
+async function* decodeAll(binding: MethodBinding, requests: AsyncIterable<Uint8Array>) {
+  for await (const bytes of requests) yield decode(binding, bytes);
+}
+
+async function* once(request: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield request;
+}
+
+async function* none(): AsyncGenerator<Uint8Array> {}
+
+async function* fromIterator(messages: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* { [Symbol.asyncIterator]: () => messages };
+}
+
+async function* resumed(
+  first: Uint8Array,
+  rest: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield first;
+  yield* rest;
 }
 
 async function answerOne(
@@ -186,7 +255,7 @@ async function answerOne(
   try {
     const pending = runBefore(options.interceptors, call);
     if (pending !== undefined) await pending;
-    const bytes = turn.encode(await turn.invoke(request()));
+    const bytes = await turn.one(request());
     call.sendHeaders();
     const trailers = call.trailers();
     if (turn.end(undefined)) respond(null, bytes, trailers);
@@ -212,15 +281,15 @@ async function answerMany(
   turn.options.signal.addEventListener("abort", stop, { once: true });
   // The signal must be live from the start: it is how a stream learns that its caller left.
   const { signal } = call;
-  let messages: AsyncIterator<unknown> | undefined;
+  let messages: AsyncIterator<Uint8Array> | undefined;
   try {
     await runBefore(turn.options.interceptors, call);
-    messages = (turn.invoke(request) as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+    messages = turn.many(request);
     call.sendHeaders();
     for (;;) {
       const { done, value } = await messages.next();
       if (done || signal.aborted) break;
-      if (!out.write(turn.encode(value))) await drained(out, signal);
+      if (!out.write(value)) await drained(out, signal);
     }
     const trailers: Metadata | undefined = call.trailers();
     if (turn.end(undefined)) trailers ? out.end(trailers) : out.end();
@@ -228,7 +297,7 @@ async function answerMany(
     fail(turn.failure(error));
   } finally {
     turn.options.signal.removeEventListener("abort", stop);
-    await messages?.return?.()?.catch(() => undefined);
+    await messages?.return?.().catch(() => undefined);
   }
 }
 

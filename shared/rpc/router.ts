@@ -1,12 +1,19 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import type { ByteHandler } from "./forward.ts";
 
 /** A handler without its message types, as the adapters call it. */
 export type UntypedHandler = (
   request: Message | AsyncIterable<Message>,
   context: HandlerContext,
 ) => unknown;
+
+/**
+ * Says who answers a call as bytes, by its first request; undefined when the handler does. Native
+ * gRPC asks it; other transports decode anyway and always call the handler.
+ */
+export type ByteRoute = (firstRequest: Uint8Array) => ByteHandler | undefined;
 
 /** One method and what answers it. */
 export interface MethodBinding {
@@ -15,6 +22,12 @@ export interface MethodBinding {
   readonly service: DescService;
   readonly method: DescMethod;
   readonly handler: UntypedHandler;
+  readonly route: ByteRoute | undefined;
+}
+
+export interface ServiceOptions {
+  /** The byte route of each method. Default: none has one. */
+  readonly route?: (method: DescMethod) => ByteRoute | undefined;
 }
 
 /** A service with its implementation, in the form the web adapter mounts. */
@@ -38,7 +51,11 @@ export class RpcRouter {
    * Adds a service. Methods that the implementation leaves out answer UNIMPLEMENTED.
    * Throws when the service is there already.
    */
-  service<S extends DescService>(service: S, implementation: Partial<ServiceImpl<S>>): this {
+  service<S extends DescService>(
+    service: S,
+    implementation: Partial<ServiceImpl<S>>,
+    options: ServiceOptions = {},
+  ): this {
     if (this.#services.has(service.typeName)) {
       throw new Error(`service ${service.typeName} is mounted twice`);
     }
@@ -53,12 +70,18 @@ export class RpcRouter {
           service,
           method,
           handler: handler ? handler.bind(implementation) : unimplemented(path, method),
+          route: options.route?.(method),
         };
       }),
     };
     this.#services.set(service.typeName, binding);
     for (const follow of this.#followers) follow(binding);
     return this;
+  }
+
+  /** True when the service is mounted. */
+  has(typeName: string): boolean {
+    return this.#services.has(typeName);
   }
 
   get services(): Iterable<ServiceBinding> {

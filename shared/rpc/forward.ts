@@ -1,0 +1,110 @@
+/** Calls that are passed on to another server as the bytes they came in. */
+import type { Transport } from "@connectrpc/connect";
+import type { Metadata } from "@grpc/grpc-js";
+import { GrpcChannel, type OutgoingCall } from "./grpc_channel.ts";
+import { transportOver } from "./grpc_transport.ts";
+
+/** The part of a call that matters when it is passed on. */
+export interface ForwardedCall {
+  /** `/package.Service/Method`. */
+  readonly path: string;
+  /** Aborts when the caller leaves or the call ends. */
+  readonly signal: AbortSignal;
+  /** Milliseconds that are left; undefined without a limit. */
+  timeoutMs(): number | undefined;
+  /** What of the caller's metadata goes along: all but what belongs to its connection and sign-in. */
+  forwardedMetadata(): Metadata;
+}
+
+/** Answers calls without anybody having decoded them. */
+export interface ByteHandler {
+  /** Answers a call with one request and one response. */
+  unary(call: ForwardedCall, request: Uint8Array): Promise<Uint8Array>;
+  /** Answers every other kind of call. */
+  stream(call: ForwardedCall, requests: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
+}
+
+/** A connection to a server that takes forwarded calls. */
+export interface ForwardChannel extends ByteHandler {
+  /** The same connection for calls of this process's own. */
+  readonly transport: Transport;
+  close(): void;
+}
+
+/** Opens a channel to `unix:/path` or `http://host:port`; it connects when first used. */
+export function openForwardChannel(options: { address: string }): ForwardChannel {
+  const channel = new GrpcChannel({ baseUrl: options.address, maxReconnectMs: 1_000 });
+  return {
+    transport: transportOver(channel),
+    unary: (call, request) => channel.unary(outgoing(call), request),
+    async *stream(call, requests) {
+      yield* (await channel.stream(outgoing(call), requests)).messages;
+    },
+    close: () => channel.close(),
+  };
+}
+
+function outgoing(call: ForwardedCall): OutgoingCall {
+  return {
+    path: call.path,
+    metadata: call.forwardedMetadata(),
+    signal: call.signal,
+    timeoutMs: call.timeoutMs(),
+  };
+}
+
+/** Metadata of one connection or of the sign-in here; it means nothing to the next server. */
+const OWN_KEYS = new Set([
+  "authorization",
+  "connection",
+  "content-type",
+  "content-length",
+  "cookie",
+  "host",
+  "te",
+  "user-agent",
+]);
+
+/** True for metadata that goes along with a forwarded call. */
+export function isForwardedKey(key: string): boolean {
+  return !OWN_KEYS.has(key) && !key.startsWith("grpc-") && !key.startsWith(":") &&
+    !key.startsWith("connect-");
+}
+
+/**
+ * The text in the length-delimited field `number` of an encoded message, without decoding the rest;
+ * "" when it isn't set. The last one counts where it is there more than once.
+ *
+ * @throws {RangeError} when the bytes are no message.
+ */
+export function readTextField(message: Uint8Array, number: number): string {
+  let at = 0;
+  let text: string | undefined;
+  const varint = (): number => {
+    let value = 0;
+    for (let shift = 0; shift < 64; shift += 7) {
+      const byte = message[at++];
+      if (byte === undefined) throw new RangeError("the message ends inside a number");
+      if (shift < 49) value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) return value;
+    }
+    throw new RangeError("a number of the message is too long");
+  };
+  while (at < message.length) {
+    const tag = varint();
+    const type = tag & 7;
+    if (type === 2) {
+      const length = varint();
+      if (at + length > message.length) throw new RangeError("the message ends inside a field");
+      if (Math.floor(tag / 8) === number) text = decoder.decode(message.subarray(at, at + length));
+      at += length;
+    } else if (type === 0) varint();
+    else if (type === 1) at += 8;
+    else if (type === 5) at += 4;
+    else throw new RangeError(`the message has a field of the unknown kind ${type}`);
+  }
+  if (at > message.length) throw new RangeError("the message ends inside a field");
+  return text ?? "";
+}
+
+const decoder = new TextDecoder();
