@@ -88,7 +88,7 @@ export function checkMachineConfig(
     source,
     heedStatus: true,
   });
-  return { config: checked, problems, warnings: warningsOf(checked) };
+  return { config: checked, problems, warnings: [] };
 }
 
 /**
@@ -170,11 +170,4 @@ function heedsStatus(value: object, path: Path, report: Report): boolean {
   if (!status.error) return true;
   report(problemAt([...path, "status", "error"], undefined, `the cloud says: ${status.error}`));
   return false;
-}
-
-/** What is usual no more, in a configuration that is right. */
-export function warningsOf(config: MachineConfig): ConfigProblem[] {
-  return config.processes.map((process, at) =>
-    problemAt(["processes", at], process, "processes are kept, but this server does not run them")
-  );
 }

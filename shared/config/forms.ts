@@ -13,8 +13,6 @@ export const DURATION_ALLOWED = "a number with a unit, such as 300ms, 10s, 1h20m
 const NAME = new RegExp(NAME_PATTERN);
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 const SEMVER = /^v?\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/;
-const CRON_FIELD = /^[\d*,/?#A-Za-z-]+$/;
-const CRON_NICKNAME = /^@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)$/;
 
 /** True for a name of letters, digits, `-` and `_` that starts with a letter or digit. */
 export function isName(text: string): boolean {
@@ -65,16 +63,6 @@ export function isVersionSetting(text: string): boolean {
 /** True for one address with something on both sides of its only @. */
 export function isEmail(text: string): boolean {
   return /^[^\s@]+@[^\s@]+$/.test(text);
-}
-
-/** True for `continuous`, a positive duration, or a cron expression of 5 or 6 fields. */
-export function isSchedule(text: string): boolean {
-  if (text === "continuous" || CRON_NICKNAME.test(text)) return true;
-  const ms = durationMs(text);
-  if (ms !== undefined) return ms > 0;
-  const fields = text.replace(/^(?:CRON_)?TZ=\S+\s+/, "").trim().split(/\s+/);
-  return (fields.length === 5 || fields.length === 6) &&
-    fields.every((field) => CRON_FIELD.test(field));
 }
 
 /** Length in bytes of UTF-8, which is what network names are limited by. */

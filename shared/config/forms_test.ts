@@ -7,7 +7,6 @@ import {
   isIpv4,
   isIpv4Cidr,
   isName,
-  isSchedule,
   isVersionSetting,
   parseHttpUrl,
 } from "./forms.ts";
@@ -61,16 +60,6 @@ const TABLE: [name: string, check: (text: string) => boolean, good: string[], ba
     "file:///opt/x",
   ], ["", "Stable", "1.2", "latest", "ftp://a/b", "file://", "http://", "../x"]],
   ["isEmail", isEmail, ["a@b", "a.b+c@d.example"], ["", "a", "@b", "a@", "a@b@c", "a b@c"]],
-  ["isSchedule", isSchedule, [
-    "continuous",
-    "5m",
-    "1h20m",
-    "* * * * *",
-    "0 */5 * * * *",
-    "0 9-17 * * MON-FRI",
-    "CRON_TZ=Europe/Berlin 0 9 * * *",
-    "@daily",
-  ], ["", "0s", "-5m", "every day", "* * * *", "* * * * * * *", "a$ * * * *", "@sometimes"]],
 ];
 
 for (const [name, check, good, bad] of TABLE) {

@@ -1,4 +1,4 @@
-import { type CheckedConfig, checkLocated, warningsOf } from "./check.ts";
+import { type CheckedConfig, checkLocated } from "./check.ts";
 import type { ConfigSource } from "./checks/network.ts";
 import type { ConfigProblem } from "./problem.ts";
 import { readMachineConfigJson } from "./read_json.ts";
@@ -23,5 +23,5 @@ export function parseMachineConfig(
   const { config, lists } = readMachineConfigJson(json, report, (one) => warnings.push(one));
   const source = options.source ?? "file";
   const checked = checkLocated(config, lists, report, { source, heedStatus: true });
-  return { config: checked, problems, warnings: [...warnings, ...warningsOf(checked)] };
+  return { config: checked, problems, warnings };
 }

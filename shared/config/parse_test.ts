@@ -238,11 +238,6 @@ Deno.test("parseMachineConfig() leaves out what the cloud marked as bad, with th
   strictEqual(config.packages.length, 1);
 });
 
-Deno.test("parseMachineConfig() warns about processes", () => {
-  const { warnings } = parseMachineConfig({ processes: [{ id: "1", name: "true" }] });
-  deepStrictEqual(paths(warnings), ["processes[0]"]);
-});
-
 Deno.test("checkMachineConfig() needs the cloud's names, not credentials, by default", () => {
   const cloud = { id: "p", fqdn: "a.example", local_fqdn: "a.local" };
   const check = (more: object) =>

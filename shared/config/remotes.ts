@@ -1,4 +1,4 @@
-/** Other machines whose resources this machine uses, and the processes entries of old files. */
+/** Other machines whose resources this machine uses, and programs that it keeps running. */
 import { frameSchema, serviceConfigSchema } from "./resources.ts";
 import { integer, nameText, once, openObject, z } from "./schema_kit.ts";
 
@@ -29,21 +29,27 @@ export const remoteSchema = once(() =>
   })
 );
 
-/** A process entry. Kept for old configurations; servers no longer run them. */
+/** A program that the server runs beside itself. */
 export const processSchema = once(() =>
   openObject({
-    id: z.string().describe("Id of the process."),
-    name: z.string().describe("Program to run."),
+    id: z.string().describe("Id of the process, unique on the machine."),
+    name: z.string().describe("Program to run: a path, or a name to look for in PATH."),
     args: z.array(z.string()).optional().describe("Arguments."),
-    cwd: z.string().optional().describe("Working folder."),
-    one_shot: z.boolean().optional().describe("Run once and wait for the end."),
-    username: z.string().optional().describe("User to run as."),
-    env: z.record(z.string(), z.string()).optional().describe("Environment variables."),
+    cwd: z.string().optional().describe("Working folder. Default: the server's."),
+    one_shot: z.boolean().optional().describe(
+      "Run once when configured, instead of again whenever it ends.",
+    ),
+    username: z.string().optional().describe("User to run as; needs root. Linux only."),
+    env: z.record(z.string(), z.string()).optional().describe(
+      "Environment variables, added to the server's.",
+    ),
     log: z.boolean().optional().describe("Put its output into the log."),
     stop_signal: z.union([z.string(), integer()]).optional().describe(
-      "Signal that asks it to end.",
+      "Signal that asks it to end: a name or a number. Default: SIGTERM.",
     ),
-    stop_timeout: z.string().optional().describe("How long to wait after that, e.g. `10s`."),
+    stop_timeout: z.string().optional().describe(
+      "How long to wait after that before it is killed. Default: `10s`.",
+    ),
   })
 );
 

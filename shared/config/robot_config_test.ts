@@ -244,10 +244,10 @@ Deno.test("toRobotConfig() does not send triggers, agent and fragments", () => {
 Deno.test("toRobotConfig() reads durations as numbers and signals as names", () => {
   const { config } = parseMachineConfig({
     modules: [{ name: "m", executable_path: "/m", first_run_timeout: 90_000_000_000 }],
-    processes: ["SIGTERM", "int", "9", 12, "ODD"].map((stop_signal, at) => ({
+    processes: ["SIGTERM", "int", "9", 12, undefined].map((stop_signal, at) => ({
       id: `${at}`,
       name: "x",
-      stop_signal,
+      ...(stop_signal !== undefined && { stop_signal }),
     })),
   });
   const message = toRobotConfig(config, undefined);

@@ -34,6 +34,7 @@ import { durationOfMs, toCredentialsType, toDuration, toStruct } from "./proto/v
 import { parseResourceName, resourceNameToProto } from "./resource_name.ts";
 import type { ProcessConfig, RemoteConfig } from "./remotes.ts";
 import type { ResourceConfig, ServiceConfigEntry } from "./resources.ts";
+import { parseSignal } from "./stop_signal.ts";
 
 /** What the cloud knows about a machine and tells it in the `cloud` part of its configuration. */
 export interface CloudConfigInput {
@@ -54,17 +55,6 @@ export interface CloudConfigInput {
 }
 
 const NS_PER_MS = 1e6;
-// Numbers are the same on every system the servers run on; names are what people write.
-const SIGNALS: Readonly<Record<string, number>> = {
-  HUP: 1,
-  INT: 2,
-  QUIT: 3,
-  KILL: 9,
-  USR1: 10,
-  USR2: 12,
-  TERM: 15,
-};
-
 /**
  * The message a machine gets for its configuration. Triggers, agent and fragments stay in the cloud,
  * as do keys that are not known. Resources carry the API both whole and as namespace and type,
@@ -238,12 +228,9 @@ function toProcess(process: ProcessConfig): ProcessMessage {
   });
 }
 
-/** Number of a signal given as 15, "15", "TERM" or "SIGTERM"; 0, the standard one, for others. */
+/** 0, the standard one, without a signal or with one that is none. */
 function signalNumber(signal: ProcessConfig["stop_signal"]): number {
-  if (typeof signal === "number") return signal;
-  if (signal === undefined) return 0;
-  const name = signal.toUpperCase().replace(/^SIG/, "");
-  return /^\d+$/.test(name) ? Number(name) : SIGNALS[name] ?? 0;
+  return signal === undefined ? 0 : parseSignal(signal)?.number ?? 0;
 }
 
 function toNetwork(network: NetworkConfig): NetworkMessage {

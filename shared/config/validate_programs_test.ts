@@ -151,6 +151,17 @@ testSaving([
     paths: [],
   },
   {
+    what: "process signal",
+    json: {
+      processes: ["ODD", 99].map((stop_signal) => ({
+        id: `${stop_signal}`,
+        name: "x",
+        stop_signal,
+      })),
+    },
+    paths: ["processes[0].stop_signal", "processes[1].stop_signal"],
+  },
+  {
     what: "two processes of one id",
     json: { processes: [{ id: "1", name: "x" }, { id: "1", name: "y" }] },
     paths: ["processes[1].id"],

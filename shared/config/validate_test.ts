@@ -73,6 +73,11 @@ testSaving([
     paths: ["jobs[0].schedule"],
   },
   {
+    what: "job schedule out of range",
+    json: { jobs: [{ name: "j", schedule: "60 * * * *", resource: "a", method: "m" }] },
+    paths: ["jobs[0].schedule"],
+  },
+  {
     what: "job without resource and method",
     json: { jobs: [{ name: "j", schedule: "5m", method: "" }] },
     paths: ["jobs[0].resource"],

@@ -1,13 +1,15 @@
 /** Checks of list entries that are not resources, each entry for itself. */
 import { parseLevel } from "../../log/level.ts";
 import { LEVELS } from "../../log/logger.ts";
-import { isSchedule, LONGEST_MODULE_NAME, LONGEST_RESOURCE_NAME } from "../forms.ts";
+import { LONGEST_MODULE_NAME, LONGEST_RESOURCE_NAME } from "../forms.ts";
 import { logPatternError } from "../log_pattern.ts";
 import type { ModuleConfig, PackageConfig } from "../modules.ts";
 import type { JobConfig, LogRule, MaintenanceConfig } from "../operation.ts";
 import { type Path, problemAt, type Report } from "../problem.ts";
 import type { ProcessConfig, RemoteConfig } from "../remotes.ts";
 import { parseResourceName } from "../resource_name.ts";
+import { parseSchedule, SCHEDULE_ALLOWED } from "../schedule.ts";
+import { parseSignal, SIGNAL_ALLOWED } from "../stop_signal.ts";
 import { checkDuration } from "./durations.ts";
 import { checkName } from "./names.ts";
 import { checkFrame, checkLogLevel } from "./resources.ts";
@@ -99,6 +101,10 @@ export function checkProcess(entry: ProcessConfig, path: Path, report: Report): 
   for (const key of ["id", "name"] as const) {
     if (entry[key] === "") report(problemAt([...path, key], entry[key], `the ${key} is empty`));
   }
+  const signal = entry.stop_signal;
+  if (signal !== undefined && parseSignal(signal) === undefined) {
+    report(problemAt([...path, "stop_signal"], signal, "this is not a signal", SIGNAL_ALLOWED));
+  }
   checkDuration(entry.stop_timeout, [...path, "stop_timeout"], report);
 }
 
@@ -107,17 +113,20 @@ export function checkJob(job: JobConfig, path: Path, report: Report): void {
   for (const key of ["name", "resource", "method"] as const) {
     if (job[key] === "") report(problemAt([...path, key], job[key], `the ${key} is empty`));
   }
-  if (!isSchedule(job.schedule)) {
-    report(
-      problemAt(
-        [...path, "schedule"],
-        job.schedule,
-        "this is not a schedule",
-        "a duration such as 5m, a cron expression of 5 or 6 fields, or continuous",
-      ),
-    );
+  const reason = scheduleProblem(job.schedule);
+  if (reason !== undefined) {
+    report(problemAt([...path, "schedule"], job.schedule, reason, SCHEDULE_ALLOWED));
   }
   checkLogLevel(job.log_configuration?.level, [...path, "log_configuration", "level"], report);
+}
+
+function scheduleProblem(schedule: string): string | undefined {
+  try {
+    parseSchedule(schedule);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 /** Checks an entry of `log`. */
