@@ -42,7 +42,10 @@ export async function callDriver<T>(
   }
 }
 
-/** The methods that every component and service has. */
+/** Fields of a response without fields. */
+type EmptyResponse = Record<string, never>;
+
+/** The methods whose driver form is that of {@link Resource}; an API has those of its service. */
 export function commonMethods(api: string, resources: ResourceIndex) {
   return {
     async doCommand(
@@ -63,6 +66,13 @@ export function commonMethods(api: string, resources: ResourceIndex) {
         (resource) => resource.getStatus?.(call) ?? {},
       );
       return { $typeName: "viam.common.v1.GetStatusResponse", result };
+    },
+    async stop({ name }: { name: string }, call: CallContext): Promise<EmptyResponse> {
+      await callDriver(resources, api, name, (resource) => {
+        if (!resource.stop) throw notSupported(api, name, "Stop");
+        return resource.stop(call);
+      });
+      return {};
     },
     async getGeometries(
       { name }: { name: string },

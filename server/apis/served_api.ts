@@ -1,8 +1,12 @@
 /** A resource API as the server serves it. */
-import type { DescService } from "@bufbuild/protobuf";
-import type { ServiceImpl } from "@connectrpc/connect";
-import type { RpcRouter } from "../../shared/rpc/router.ts";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import { type ByteHandler, readTextField } from "../../shared/rpc/forward.ts";
+import type { ByteRoute, RpcRouter, UntypedHandler } from "../../shared/rpc/router.ts";
+import { driverMethod, type UntypedMethod } from "../resources/driver.ts";
+import type { Resource } from "../resources/resource.ts";
 import type { ResourceIndex } from "../resources/resource_index.ts";
+import { callDriver, commonMethods, driverError, notSupported } from "./driver_call.ts";
 
 /** An API and the service that carries it. */
 export interface ServedApi {
@@ -14,15 +18,149 @@ export interface ServedApi {
   mount(router: RpcRouter, resources: ResourceIndex): void;
 }
 
-/** Ties a service description to its implementation. */
+/**
+ * An API whose methods call the driver's methods of the same name, found by the request's `name`.
+ * `overrides` are for methods whose driver form is not that of the wire.
+ */
 export function servedApi<S extends DescService>(
   api: string,
   service: S,
-  implement: (resources: ResourceIndex, api: string) => Partial<ServiceImpl<S>>,
+  overrides: (resources: ResourceIndex, api: string) => Partial<ServiceImpl<S>> = () => ({}),
 ): ServedApi {
   return {
     api,
     service,
-    mount: (router, resources) => void router.service(service, implement(resources, api)),
+    mount(router, resources) {
+      const common: Record<string, unknown> = commonMethods(api, resources);
+      const own: Record<string, unknown> = overrides(resources, api);
+      const handlers: Record<string, unknown> = {};
+      for (const method of service.methods) {
+        handlers[method.localName] = own[method.localName] ?? common[method.localName] ??
+          genericHandler(api, resources, method);
+      }
+      router.service(service, handlers as Partial<ServiceImpl<S>>, {
+        route: (method) => byteRoute(api, resources, method),
+      });
+    },
+  };
+}
+
+interface Named {
+  readonly name: string;
+}
+
+/** Calls the driver's method of the same name. */
+function genericHandler(api: string, resources: ResourceIndex, method: DescMethod): UntypedHandler {
+  const bound = (resource: Resource, name: string): UntypedMethod => {
+    const found = driverMethod(resource, method.localName);
+    if (!found) throw notSupported(api, name, method.name);
+    return found.bind(resource);
+  };
+  switch (method.methodKind) {
+    case "unary":
+      return (request, call) => {
+        const { name } = request as unknown as Named;
+        return callDriver(resources, api, name, (resource) => bound(resource, name)(request, call));
+      };
+    case "client_streaming":
+      return async (requests, call) => {
+        const { name, all } = await namedStream(requests as AsyncIterable<Named>, api);
+        return await callDriver(
+          resources,
+          api,
+          name,
+          (resource) => bound(resource, name)(all, call),
+        );
+      };
+    case "server_streaming":
+      return (request, call) => {
+        const { name } = request as unknown as Named;
+        return streamFrom(resources, api, name, (resource) => bound(resource, name)(request, call));
+      };
+    case "bidi_streaming":
+      return async function* (requests, call: HandlerContext) {
+        const { name, all } = await namedStream(requests as AsyncIterable<Named>, api);
+        yield* streamFrom(resources, api, name, (resource) => bound(resource, name)(all, call));
+      };
+  }
+}
+
+/** What a driver streams; it counts as a call of the resource until it ends. */
+async function* streamFrom(
+  resources: ResourceIndex,
+  api: string,
+  name: string,
+  use: (resource: Resource) => unknown,
+): AsyncGenerator<unknown> {
+  const node = resources.acquire(api, name);
+  try {
+    yield* use(node.instance!) as AsyncIterable<unknown>;
+  } catch (error) {
+    throw driverError(error);
+  } finally {
+    resources.release(node);
+  }
+}
+
+/** The resource that a stream of requests is for stands in its first message. */
+async function namedStream(requests: AsyncIterable<Named>, api: string) {
+  const rest = requests[Symbol.asyncIterator]();
+  const first = await rest.next();
+  if (first.done) {
+    throw new ConnectError(
+      `the stream has ended without a message that names a resource of ${api}`,
+      Code.InvalidArgument,
+    );
+  }
+  async function* all() {
+    yield first.value as Named;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  }
+  return { name: (first.value as Named).name, all: all() };
+}
+
+/** Calls of resources that run elsewhere are passed on without being decoded here. */
+function byteRoute(
+  api: string,
+  resources: ResourceIndex,
+  method: DescMethod,
+): ByteRoute | undefined {
+  const field = method.input.fields.find(({ name }) => name === "name")?.number;
+  if (field === undefined) return undefined;
+  return (request) => {
+    const name = nameIn(request, field);
+    if (name === undefined || !resources.find(api, name)?.instance?.forward) return undefined;
+    return counted(resources, api, name);
+  };
+}
+
+/** Undefined for bytes that are no message; the decoder tells the caller. */
+function nameIn(request: Uint8Array, field: number): string | undefined {
+  try {
+    return readTextField(request, field);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The way to where the resource runs; each call counts as one of the resource's. */
+function counted(resources: ResourceIndex, api: string, name: string): ByteHandler {
+  return {
+    async unary(call, request) {
+      const node = resources.acquire(api, name);
+      try {
+        return await node.instance!.forward!.unary(call, request);
+      } finally {
+        resources.release(node);
+      }
+    },
+    async *stream(call, requests) {
+      const node = resources.acquire(api, name);
+      try {
+        yield* node.instance!.forward!.stream(call, requests);
+      } finally {
+        resources.release(node);
+      }
+    },
   };
 }

@@ -203,7 +203,8 @@ export const anyAttributes: Attributes<JsonObject> = {
   parse: (value) => ({ attributes: value, unknown: [] }),
 };
 
-function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+/** True for objects that are no array. */
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -5,6 +5,8 @@ import { aborted } from "./aborted.ts";
 import { toError } from "./errors.ts";
 import { Limiter } from "./limiter.ts";
 import { type Build, buildErrorText, ResourceNode, type ResourceState } from "./node.ts";
+import { ModelFactsSource } from "./model_facts.ts";
+import { hasStaleOptional, optionalInstances } from "./optional.ts";
 import { type Current, type CurrentNode, type Plan, planChanges, waitingFor } from "./plan.ts";
 import type { ModelRegistry } from "./registry.ts";
 import type { Resource } from "./resource.ts";
@@ -24,6 +26,8 @@ export interface ResourceLimits {
   readonly concurrentBuilds: number;
   /** Calls that one resource answers at the same time. */
   readonly concurrentCalls: number;
+  /** How long resources that wait for a module hold up {@link ResourceManager.apply}. Milliseconds. */
+  readonly pendingMs: number;
 }
 
 /** The reference server's figures; see machine-server.md §3 and §5.3. */
@@ -33,6 +37,8 @@ export const DEFAULT_LIMITS: ResourceLimits = {
   retryMs: 5_000,
   concurrentBuilds: 10,
   concurrentCalls: 100,
+  // Ours: as long as a module usually takes to start on a slow board.
+  pendingMs: 30_000,
 };
 
 export interface ResourceManagerOptions {
@@ -43,6 +49,24 @@ export interface ResourceManagerOptions {
   limits?: Partial<ResourceLimits>;
   /** Called after each change of a resource's state, error or revision. */
   onChange?: () => void;
+}
+
+/** A resource and what it depends on. */
+export interface GraphNode {
+  /** Full name. */
+  readonly key: string;
+  readonly state: ResourceState;
+  /** Full names. */
+  readonly dependencies: readonly string[];
+  readonly optional: readonly string[];
+}
+
+/** One walk over a plan. */
+interface Run {
+  readonly controller: AbortController;
+  /** Resolves when what has to be closed is closed, or the run was superseded. */
+  readonly closed: PromiseWithResolvers<void>;
+  readonly done: Promise<void>;
 }
 
 /** What status tells of a resource. */
@@ -65,10 +89,12 @@ export class ResourceManager {
   readonly #nodes = new Map<string, ResourceNode>();
   readonly #limits: ResourceLimits;
   readonly #limiter: Limiter;
-  #target: Target = new Map();
+  readonly #facts: ModelFactsSource;
+  #specs: readonly ResourceSpec[] = [];
   #revision = "";
-  #run: { controller: AbortController; done: Promise<void> } | undefined;
+  #run: Run | undefined;
   #retry: Timer | undefined;
+  #pendingLimit: Timer | undefined;
   #settledWaiters: (() => void)[] = [];
   #closed = false;
 
@@ -76,19 +102,44 @@ export class ResourceManager {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#limiter = new Limiter(this.#limits.concurrentBuilds);
     this.index = new ResourceIndex(this.#limits.concurrentCalls);
+    this.#facts = new ModelFactsSource(
+      options.registry,
+      options.log,
+      () => void this.#startRun(),
+    );
   }
 
   /**
    * Moves the resources to what `specs` say. Resolves when each of them has been tried at least
-   * once; failures are in the status and retried, never thrown.
+   * once; failures are in the status and retried, never thrown. Resources that wait for a module to
+   * start are waited for too, for a bounded time.
    */
   apply(specs: readonly ResourceSpec[], revision: string): Promise<void> {
     if (this.#closed) return Promise.resolve();
-    this.#target = buildTarget(specs);
+    this.#specs = specs;
     this.#revision = revision;
     const settled = new Promise<void>((resolve) => this.#settledWaiters.push(resolve));
+    this.#pendingLimit?.cancel();
+    this.#pendingLimit = this.options.clock.setTimer(
+      this.#limits.pendingMs,
+      () => this.#settle(),
+    );
     this.#startRun();
     return settled;
+  }
+
+  /**
+   * The registry changed. Resolves when the resources whose models are gone or new have been
+   * closed; they are built again after it.
+   */
+  async refresh(): Promise<void> {
+    if (this.#closed) return;
+    let run = this.#startRun();
+    await run.closed.promise;
+    while (this.#run && run !== this.#run) {
+      run = this.#run;
+      await run.closed.promise;
+    }
   }
 
   /** True while resources are being built or closed for the first time after a change. */
@@ -117,32 +168,48 @@ export class ResourceManager {
     }
   }
 
+  /** All resources with what they depend on, in the order of the configuration. */
+  graph(): GraphNode[] {
+    return [...this.#nodes.values()].map(({ key, state, target }) => ({
+      key,
+      state,
+      dependencies: target.dependencies,
+      optional: target.optional,
+    }));
+  }
+
   /** Closes everything, dependents first. */
   async close(): Promise<void> {
     if (this.#closed) return;
-    this.#target = new Map();
+    this.#specs = [];
     const run = this.#startRun();
     this.#closed = true;
-    await run;
+    this.#pendingLimit?.cancel();
+    await run.done;
   }
 
-  #startRun(): Promise<void> {
+  #startRun(): Run {
+    if (this.#closed) return this.#run!;
     this.#retry?.cancel();
     this.#retry = undefined;
     const previous = this.#run;
     previous?.controller.abort();
     const controller = new AbortController();
+    const closed = Promise.withResolvers<void>();
     const done = (async () => {
       await previous?.done;
       // A still newer run may have been asked for while waiting; it does the work.
-      if (!controller.signal.aborted) await this.#walk(controller.signal);
+      if (!controller.signal.aborted) await this.#walk(controller.signal, closed.resolve);
+      closed.resolve();
     })();
-    this.#run = { controller, done };
-    return done;
+    return this.#run = { controller, closed, done };
   }
 
-  async #walk(superseded: AbortSignal): Promise<void> {
-    const target = this.#target;
+  async #walk(superseded: AbortSignal, onClosed: () => void): Promise<void> {
+    const target = buildTarget(
+      this.#specs,
+      (key, spec) => this.#facts.factsOf(key, spec),
+    );
     const plan = planChanges(this.#current(), target);
     this.#prepare(plan, target);
     await this.#closeLevels(plan);
@@ -150,19 +217,36 @@ export class ResourceManager {
       this.#nodes.delete(key);
       this.index.delete(key);
     }
+    if (plan.remove.length > 0) this.#facts.keepOnly(new Set(target.keys()));
+    onClosed();
     this.options.onChange?.();
     await this.#buildAll(plan, superseded);
     if (superseded.aborted) return;
+    if (this.#hasStale()) return void this.#startRun();
+    if (this.#facts.hasFailures) this.#retryLater();
+    if (plan.pending.size === 0) this.#settle();
+  }
+
+  #settle(): void {
+    this.#pendingLimit?.cancel();
     const waiters = this.#settledWaiters;
     this.#settledWaiters = [];
     for (const resolve of waiters) resolve();
+  }
+
+  #hasStale(): boolean {
+    for (const node of this.#nodes.values()) {
+      if (node.instance && hasStaleOptional(node, this.#nodes)) return true;
+    }
+    return false;
   }
 
   #current(): Current {
     const current = new Map<string, CurrentNode>();
     for (const [key, node] of this.#nodes) {
       const { fingerprint, dependencies } = node.target;
-      current.set(key, { fingerprint, dependencies, phase: node.phase });
+      const stale = node.instance !== undefined && hasStaleOptional(node, this.#nodes);
+      current.set(key, { fingerprint, dependencies, phase: node.phase, stale });
     }
     return current;
   }
@@ -181,7 +265,9 @@ export class ResourceManager {
       node.target = wanted;
       node.revision = this.#revision;
       const reason = plan.blocked.get(wanted.key);
+      const pending = plan.pending.get(wanted.key);
       if (reason !== undefined) this.#fail(node, reason);
+      else if (pending !== undefined) this.#setState(node, "configuring", pending);
       else if (closing.has(wanted.key)) this.#setState(node, "configuring", "");
     }
   }
@@ -214,7 +300,8 @@ export class ResourceManager {
     for (const [key, { build }] of this.#nodes) if (build) builds.set(key, build.settled);
     for (const key of plan.build.flat()) {
       const node = this.#nodes.get(key)!;
-      const before = node.target.dependencies.map((dependency) => builds.get(dependency));
+      const { dependencies, optional } = node.target;
+      const before = [...dependencies, ...optional].map((dependency) => builds.get(dependency));
       const build = Promise.all(before).then(() =>
         this.#limiter.run(() => this.#buildNode(node, superseded))
       );
@@ -235,18 +322,21 @@ export class ResourceManager {
     // A resource that is retried keeps its error in the status until the outcome is known.
     if (node.state !== "unhealthy") this.#setState(node, "configuring", "");
     const settled = Promise.withResolvers<void>();
+    const optional = optionalInstances(node, this.#nodes);
     const started = startBuild({
       target: node.target,
       registry: this.options.registry,
-      dependencies: new Map(
-        node.target.dependencies.map((key) => [key, this.#nodes.get(key)!.instance!]),
-      ),
+      dependencies: new Map([
+        ...node.target.dependencies.map((key) => [key, this.#nodes.get(key)!.instance!] as const),
+        ...optional,
+      ]),
       log: this.options.log.child(node.key),
       clock: this.options.clock,
       timeoutMs: this.#limits.buildTimeoutMs,
       onSuccess: (resource) => {
         node.build = undefined;
         node.instance = resource;
+        node.usedOptional = optional;
         this.#setState(node, "ready", "");
         settled.resolve();
       },
@@ -281,7 +371,10 @@ export class ResourceManager {
 
   #retryLater(): void {
     if (this.#closed || this.#retry) return;
-    this.#retry = this.options.clock.setTimer(this.#limits.retryMs, () => void this.#startRun());
+    this.#retry = this.options.clock.setTimer(this.#limits.retryMs, () => {
+      this.#facts.forgetFailures();
+      this.#startRun();
+    });
   }
 
   #setState(node: ResourceNode, state: ResourceState, error: string): boolean {

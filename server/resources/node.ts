@@ -18,6 +18,8 @@ export class ResourceNode {
   /** Present exactly while the resource can be called. */
   instance: Resource | undefined;
   build: Build | undefined;
+  /** The optional dependencies that the instance was built with. */
+  usedOptional: ReadonlyMap<string, Resource> = new Map();
   /** Calls being answered at the moment. */
   inFlight = 0;
   #state: ResourceState = "unconfigured";
@@ -66,7 +68,12 @@ export class ResourceNode {
 /** Status text of a constructor that failed. */
 export function buildErrorText(error: unknown): string {
   const { name, message } = toError(error);
-  if (name === "AttributeError") return `resource config validation error: ${message}`;
+  if (name === "AttributeError") return validationErrorText(error);
   if (name === "UnknownModelError" || name === "BuildTimeoutError") return message;
   return `resource build error: ${message}`;
+}
+
+/** Status text of attributes that are wrong. */
+export function validationErrorText(error: unknown): string {
+  return `resource config validation error: ${toError(error).message}`;
 }

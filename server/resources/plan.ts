@@ -10,6 +10,8 @@ export interface CurrentNode {
    * or that it waits for a dependency.
    */
   readonly phase: "ready" | "building" | "closed";
+  /** Runs with optional dependencies that are no longer the right ones. Default false. */
+  readonly stale?: boolean;
 }
 
 export type Current = ReadonlyMap<string, CurrentNode>;
@@ -24,6 +26,8 @@ export interface Plan {
   readonly remove: readonly string[];
   /** Wanted but impossible, with the reason. */
   readonly blocked: ReadonlyMap<string, string>;
+  /** Wanted, but it can't be said yet whether they are possible; with what they wait for. */
+  readonly pending: ReadonlyMap<string, string>;
   /** Stay as they are, running or being built. */
   readonly keep: readonly string[];
 }
@@ -34,14 +38,17 @@ export interface Plan {
  * planning the same target once more the retry of what failed.
  */
 export function planChanges(current: Current, target: Target): Plan {
-  const blocked = findBlocked(target);
+  const blocked = findHeldUp(target, ({ problem }) => problem);
+  const pending = findHeldUp(target, (node) => blocked.has(node.key) ? undefined : node.pending);
+  for (const key of blocked.keys()) pending.delete(key);
+  const heldUp = (key: string) => blocked.has(key) || pending.has(key);
   const remove = [...current.keys()].filter((key) => !target.has(key));
 
   const disturbed = new Set<string>();
   for (const [key, node] of current) {
     const wanted = target.get(key);
-    const same = wanted !== undefined && !blocked.has(key) && sameNode(node, wanted);
-    if (!same || node.phase === "closed") disturbed.add(key);
+    const same = wanted !== undefined && !heldUp(key) && sameNode(node, wanted);
+    if (!same || node.stale || node.phase === "closed") disturbed.add(key);
   }
   for (const key of target.keys()) if (!current.has(key)) disturbed.add(key);
   spread(disturbed, dependentsOf(current, target));
@@ -49,31 +56,44 @@ export function planChanges(current: Current, target: Target): Plan {
   const closeKeys = [...current].filter(([key, node]) =>
     disturbed.has(key) && node.phase !== "closed"
   ).map(([key]) => key);
-  const buildKeys = [...target.keys()].filter((key) => disturbed.has(key) && !blocked.has(key));
+  const buildKeys = [...target.keys()].filter((key) => disturbed.has(key) && !heldUp(key));
 
   return {
     close: levels(closeKeys, (key) => current.get(key)!.dependencies).reverse(),
-    build: levels(buildKeys, (key) => target.get(key)!.dependencies),
+    build: levels(
+      buildKeys,
+      (key) => target.get(key)!.dependencies,
+      (key) => target.get(key)!.optional,
+    ),
     remove,
     blocked,
+    pending,
     keep: [...target.keys()].filter((key) => !disturbed.has(key)),
   };
 }
 
-/** Nodes with a problem, and those that need one of them, each with what to tell the user. */
-function findBlocked(target: Target): Map<string, string> {
-  const blocked = new Map<string, string>();
-  for (const node of target.values()) if (node.problem) blocked.set(node.key, node.problem);
+/** Nodes that have a reason not to be built, and those that need one of them, with what to tell. */
+function findHeldUp(
+  target: Target,
+  reasonOf: (node: TargetNode) => string | undefined,
+): Map<string, string> {
+  const held = new Map<string, string>();
+  for (const node of target.values()) {
+    const reason = reasonOf(node);
+    if (reason !== undefined) held.set(node.key, reason);
+  }
+  if (held.size === 0) return held;
   const dependents = dependentsOf(new Map(), target);
-  const queue = [...blocked.keys()];
-  for (let key = queue.shift(); key !== undefined; key = queue.shift()) {
+  const queue = [...held.keys()];
+  for (let at = 0; at < queue.length; at++) {
+    const key = queue[at]!;
     for (const dependent of dependents.get(key) ?? []) {
-      if (blocked.has(dependent)) continue;
-      blocked.set(dependent, waitingFor(key, blocked.get(key)!));
+      if (held.has(dependent)) continue;
+      held.set(dependent, waitingFor(key, held.get(key)!));
       queue.push(dependent);
     }
   }
-  return blocked;
+  return held;
 }
 
 /** Status text of a resource whose dependency is not there. */
@@ -113,33 +133,58 @@ function spread(marked: Set<string>, dependents: ReadonlyMap<string, ReadonlySet
   }
 }
 
-/** Groups keys so that each stands in a later level than those of `keys` it depends on. */
-function levels(keys: readonly string[], dependenciesOf: (key: string) => readonly string[]) {
-  const waiting = new Map<string, number>();
-  const dependents = new Map<string, string[]>();
+/**
+ * Groups keys so that each stands in a later level than those of `keys` it depends on, and than
+ * its optional ones unless that makes a circle.
+ */
+function levels(
+  keys: readonly string[],
+  dependenciesOf: (key: string) => readonly string[],
+  optionalOf: (key: string) => readonly string[] = () => [],
+) {
+  const waiting = new Map<string, { required: number; optional: number }>();
+  const dependents = new Map<string, { key: string; kind: "required" | "optional" }[]>();
   const members = new Set(keys);
   for (const key of keys) {
-    const inside = dependenciesOf(key).filter((dependency) => members.has(dependency));
-    waiting.set(key, inside.length);
-    for (const dependency of inside) {
+    const counts = { required: 0, optional: 0 };
+    waiting.set(key, counts);
+    const count = (dependency: string, kind: "required" | "optional") => {
+      if (!members.has(dependency)) return;
+      counts[kind]++;
       const known = dependents.get(dependency);
-      if (known) known.push(key);
-      else dependents.set(dependency, [key]);
-    }
+      if (known) known.push({ key, kind });
+      else dependents.set(dependency, [{ key, kind }]);
+    };
+    for (const dependency of dependenciesOf(key)) count(dependency, "required");
+    for (const dependency of optionalOf(key)) count(dependency, "optional");
   }
   const result: string[][] = [];
-  let level = keys.filter((key) => waiting.get(key) === 0);
-  while (level.length > 0) {
+  const isFree = (key: string) => {
+    const { required, optional } = waiting.get(key)!;
+    return required + optional === 0;
+  };
+  let level = keys.filter(isFree);
+  while (waiting.size > 0) {
+    // What is left waits in a circle of optional dependencies; one of them goes without.
+    if (level.length === 0) level = freed(waiting);
+    if (level.length === 0) break;
     result.push(level);
+    for (const key of level) waiting.delete(key);
     const next: string[] = [];
-    for (const key of level) {
-      for (const dependent of dependents.get(key) ?? []) {
-        const left = waiting.get(dependent)! - 1;
-        waiting.set(dependent, left);
-        if (left === 0) next.push(dependent);
+    for (const done of level) {
+      for (const { key, kind } of dependents.get(done) ?? []) {
+        const counts = waiting.get(key);
+        if (!counts) continue;
+        counts[kind]--;
+        if (isFree(key)) next.push(key);
       }
     }
     level = next;
   }
   return result;
+}
+
+function freed(waiting: ReadonlyMap<string, { required: number }>): string[] {
+  for (const [key, { required }] of waiting) if (required === 0) return [key];
+  return [];
 }

@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Geometry } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
+import type { ByteHandler } from "../../shared/rpc/forward.ts";
 
 /** The part of a call that a driver may look at. */
 export interface CallContext {
@@ -21,6 +22,8 @@ export interface Resource {
   stop?(call: CallContext): void | Promise<void>;
   /** Gives back what the resource holds. Called once. */
   close?(): void | Promise<void>;
+  /** Where the resource runs when it doesn't run here; calls to it are passed on as bytes. */
+  readonly forward?: ByteHandler;
 }
 
 /** One set of readings: name of the value → value. */
@@ -42,7 +45,10 @@ export interface Construction<Attributes> {
   readonly name: string;
   readonly fullName: string;
   readonly attributes: Attributes;
-  /** The resources named in `depends_on`, by full name; all of them are ready. */
+  /**
+   * What the resource depends on, by full name; all of them are ready. Optional dependencies that
+   * are not ready are left out.
+   */
   readonly dependencies: ReadonlyMap<string, Resource>;
   readonly log: Logger;
   /** Aborts when the constructor has taken too long or its configuration changed meanwhile. */

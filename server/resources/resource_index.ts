@@ -27,6 +27,11 @@ export class ResourceIndex {
     return this.#apis.get(key.slice(0, slash))?.get(key.slice(slash + 1));
   }
 
+  /** The resource of that API and short name, ready or not; undefined when there is none. */
+  find(api: string, name: string): ResourceNode | undefined {
+    return this.#apis.get(api)?.get(name);
+  }
+
   /**
    * Finds a resource and counts the call. The caller must {@link release} the node.
    *

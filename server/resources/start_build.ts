@@ -56,6 +56,7 @@ export function startBuild(request: BuildRequest): StartedBuild {
         name: spec.name,
         fullName: target.key,
         attributes: spec.attributes,
+        spec,
         dependencies: request.dependencies,
         log,
         signal: controller.signal,

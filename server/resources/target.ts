@@ -18,8 +18,12 @@ export interface ResourceSpec {
   readonly attributes: JsonObject;
   /** Short or full names, as the user wrote them. */
   readonly dependsOn: readonly string[];
+  /** What else of the entry a module is told: frame, log level and the like. JSON. */
+  readonly extra?: JsonObject;
   /** Why the entry cannot be built at all; found when the configuration was checked. */
   readonly problem?: string | undefined;
+  /** What the entry waits for: a package that is downloaded. */
+  readonly pending?: string | undefined;
 }
 
 /** A spec whose dependencies are known. */
@@ -29,38 +33,70 @@ export interface TargetNode {
   readonly spec: ResourceSpec;
   /** Two nodes with the same fingerprint would be built the same way. */
   readonly fingerprint: string;
-  /** Full names, without doubles. */
+  /** Full names of what must be ready first, without doubles. */
   readonly dependencies: readonly string[];
+  /** Full names of what is used where it is ready; none of them stands in `dependencies`. */
+  readonly optional: readonly string[];
   /** Why it cannot be built. */
   readonly problem: string | undefined;
+  /** What it waits for before it can be said whether it can be built. */
+  readonly pending: string | undefined;
 }
 
 export type Target = ReadonlyMap<string, TargetNode>;
 
+/** What the model of a resource says of it. */
+export interface ModelFacts {
+  /** The resource is built again when it changes. Default empty. */
+  readonly generation?: string;
+  /** Names in the attributes that must be ready first. */
+  readonly required?: readonly string[];
+  /** Names in the attributes that are used where they are ready. */
+  readonly optional?: readonly string[];
+  /** APIs all of whose resources are used where they are ready. */
+  readonly weak?: readonly string[];
+  readonly problem?: string;
+  readonly pending?: string;
+}
+
 /**
- * Resolves `depends_on` and finds what cannot be built: unknown names, doubles, cycles. A node with a problem stays in the target so that its status can say why.
+ * Resolves dependencies and finds what cannot be built: unknown names, doubles, cycles, unknown
+ * models. A node with a problem stays in the target so that its status can say why.
  */
-export function buildTarget(specs: readonly ResourceSpec[]): Target {
-  const first = new Map<string, ResourceSpec>();
+export function buildTarget(
+  specs: readonly ResourceSpec[],
+  factsOf: (key: string, spec: ResourceSpec) => ModelFacts = () => ({}),
+): Target {
+  const first = new Map<string, { spec: ResourceSpec; facts: ModelFacts }>();
   const doubles = new Set<string>();
   for (const spec of specs) {
     const key = fullName(spec.api, spec.name);
     if (first.has(key)) doubles.add(key);
-    else first.set(key, spec);
+    else first.set(key, { spec, facts: factsOf(key, spec) });
   }
   const names = indexNames(first.keys());
   const cycles = findCycles(first);
+  const ofApi = groupByApi(first.keys());
 
   const nodes = new Map<string, TargetNode>();
-  for (const [key, spec] of first) {
-    const { dependencies, problem } = resolve(spec, names);
+  for (const [key, { spec, facts }] of first) {
+    const { dependencies, problem } = resolve(spec, facts, names);
     const double = doubles.has(key) ? `the configuration has ${key} more than once` : undefined;
+    const optional = new Set<string>();
+    for (const written of facts.optional ?? []) {
+      for (const match of resolveDependency(written, names)) optional.add(match);
+    }
+    for (const api of facts.weak ?? []) {
+      for (const match of ofApi.get(api) ?? []) optional.add(match);
+    }
     nodes.set(key, {
       key,
       spec,
-      fingerprint: fingerprintOf(spec),
+      fingerprint: fingerprintOf(spec, facts.generation),
       dependencies,
-      problem: spec.problem ?? double ?? cycles.get(key) ?? problem,
+      optional: [...optional].filter((name) => name !== key && !dependencies.includes(name)),
+      problem: spec.problem ?? double ?? cycles.get(key) ?? problem ?? facts.problem,
+      pending: spec.pending ?? facts.pending,
     });
   }
   return nodes;
@@ -68,24 +104,43 @@ export function buildTarget(specs: readonly ResourceSpec[]): Target {
 
 function resolve(
   spec: ResourceSpec,
+  facts: ModelFacts,
   names: DependencyIndex,
 ): { dependencies: string[]; problem: string | undefined } {
   const dependencies = new Set<string>();
   let problem: string | undefined;
-  spec.dependsOn.forEach((written, index) => {
+  const add = (written: string, where: string) => {
     const matches = resolveDependency(written, names);
     for (const key of matches) dependencies.add(key);
     if (matches.length === 0 && !isBuiltInDependency(written)) {
-      problem ??= `depends_on[${index}]: there is no resource "${written}" in the configuration`;
+      problem ??= `${where}: there is no resource "${written}" in the configuration`;
     }
-  });
+  };
+  spec.dependsOn.forEach((written, index) => add(written, `depends_on[${index}]`));
+  for (const written of facts.required ?? []) add(written, "a dependency of its attributes");
   return { dependencies: [...dependencies], problem };
 }
 
+function groupByApi(keys: Iterable<string>): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const key of keys) {
+    const api = key.slice(0, key.indexOf("/"));
+    const group = groups.get(api);
+    if (group) group.push(key);
+    else groups.set(api, [key]);
+  }
+  return groups;
+}
+
 /** For each resource that stands in a cycle, the way round. */
-function findCycles(specs: ReadonlyMap<string, ResourceSpec>): Map<string, string> {
+function findCycles(
+  specs: ReadonlyMap<string, { spec: ResourceSpec; facts: ModelFacts }>,
+): Map<string, string> {
   const cycles = findDependencyCycles(
-    [...specs].map(([name, { dependsOn }]) => ({ name, dependsOn })),
+    [...specs].map(([name, { spec, facts }]) => ({
+      name,
+      dependsOn: facts.required ? [...spec.dependsOn, ...facts.required] : spec.dependsOn,
+    })),
   );
   const texts = new Map<string, string>();
   for (const cycle of cycles) {
@@ -97,8 +152,16 @@ function findCycles(specs: ReadonlyMap<string, ResourceSpec>): Map<string, strin
   return texts;
 }
 
-function fingerprintOf(spec: ResourceSpec): string {
-  return canonicalJson({ model: spec.model, attributes: spec.attributes });
+/** Specs don't change; of most resources the same one comes again with the next target. */
+const fingerprints = new WeakMap<ResourceSpec, string>();
+
+function fingerprintOf(spec: ResourceSpec, generation = ""): string {
+  let known = fingerprints.get(spec);
+  if (known === undefined) {
+    const { model, attributes, extra } = spec;
+    fingerprints.set(spec, known = canonicalJson({ model, attributes, extra }));
+  }
+  return generation === "" ? known : `${generation} ${known}`;
 }
 
 /** JSON with sorted keys, so that equal values give equal text. */

@@ -1,11 +1,12 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { systemClock } from "../../../shared/time/clock.ts";
 import { FakeClock } from "../../../shared/time/fake_clock.ts";
 import { AttributeError } from "../../resources/attributes.ts";
-import { ModelRegistry } from "../../resources/registry.ts";
 import { hasReadings, type Sensor } from "../../resources/resource.ts";
-import { HostSensor, hostSensorModel } from "./host_sensor.ts";
+import { construct as constructModel } from "../testing.ts";
+import { type HostAttributes, HostSensor, hostSensorModel } from "./host_sensor.ts";
 import type { Counters, HostSource } from "./host_source.ts";
 import { portableHostSource, sumCpuTimes } from "./host_source_portable.ts";
 import { ratesBetween } from "./rates.ts";
@@ -151,15 +152,11 @@ Deno.test("ratesBetween() gives zero when a counter went back or no time passed"
 });
 
 function construct(attributes: Record<string, unknown>): Promise<Sensor> {
-  const registry = new ModelRegistry().register(hostSensorModel({ clock: systemClock }));
-  return registry.find("rdk:component:sensor", "rdk:builtin:host").construct({
-    name: "host",
-    fullName: "rdk:component:sensor/host",
-    attributes: attributes as Record<string, string>,
-    dependencies: new Map(),
-    log,
-    signal: new AbortController().signal,
-  }).then((resource) => {
+  return constructModel<Sensor, HostAttributes>(
+    hostSensorModel({ clock: systemClock }),
+    attributes as JsonObject,
+    { log },
+  ).then((resource) => {
     assert.ok(hasReadings(resource));
     return resource;
   });
