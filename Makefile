@@ -4,7 +4,7 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint fmt proto bench server agent cloud dist smoke clean \
+.PHONY: help setup run test lint fmt proto bench ftdc server agent cloud dist smoke clean \
 	check-lint check-format check-types check-generated check-imports
 
 help:
@@ -16,6 +16,7 @@ help:
 #> make fmt      format the code
 #> make proto    generate shared/gen from proto/
 #> make bench    measure, print figures as JSON lines               [ARGS=]
+#> make ftdc     show full-time data capture [FILE=file or folder SVG=out.svg METRIC=text]
 #> make server   compile dist/machine-server-TARGET                 [TARGET=linux-x64|linux-arm64|windows-x64]
 #> make agent    likewise machine-agent
 #> make cloud    likewise machine-cloud
@@ -59,6 +60,10 @@ proto: setup
 
 bench: setup
 	@$(DENO) run -A $(FROZEN) --quiet tests/bench/main.ts $(ARGS)
+
+ftdc: setup
+	@$(DENO) run -A $(FROZEN) --quiet tools/ftdc/main.ts $(if $(SVG),-svg '$(SVG)') \
+		$(if $(METRIC),-metric '$(METRIC)') '$(FILE)'
 
 server agent cloud: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/compile/main.ts $(if $(TARGET),--target $(TARGET)) $@
