@@ -1,4 +1,4 @@
-import { isSecretKey, maskText, SECRET_MASK } from "./secrets.ts";
+import { isSecretKey, maskUserInfo, SECRET_MASK } from "../redaction/secret_keys.ts";
 
 /** One thing that is wrong (or, as a warning, unusual) in a configuration. */
 export interface ConfigProblem {
@@ -78,7 +78,7 @@ function isSecretMap(path: Path, index: number): boolean {
 
 function describe(value: unknown): string {
   if (value === undefined) return "nothing";
-  if (typeof value === "string") return JSON.stringify(shorten(maskText(value)));
+  if (typeof value === "string") return JSON.stringify(shorten(maskUserInfo(value)));
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `a list`;
   if (typeof value === "object" && value !== null) return "an object";
   return String(value);

@@ -1,37 +1,8 @@
-/** What is shown where a secret stands. */
-export const SECRET_MASK = "******";
+import { isSecretKey, maskUserInfo, SECRET_MASK } from "../redaction/secret_keys.ts";
 
-const SECRET_WORDS = new Set([
-  "password",
-  "passwd",
-  "passphrase",
-  "psk",
-  "secret",
-  "secrets",
-  "token",
-  "payload",
-  "apikey",
-  "credential",
-  "credentials",
-]);
-// Words before `key` that make it a secret; `tls_key_file` and `maintenance_allowed_key` are none.
-const KEY_KINDS = new Set(["api", "private", "access", "secret", "encryption", "auth", "account"]);
+export { isSecretKey, SECRET_MASK } from "../redaction/secret_keys.ts";
+
 const MAPS_OF_SECRETS = new Set(["env", "machine_server_env", "viam_server_env"]);
-const USER_INFO = /(:\/\/)[^/?#\s@]+@/g;
-
-/** True for keys that hold a password, key, token or the like: `psk`, `apiKey`, `client_secret`. */
-export function isSecretKey(key: string): boolean {
-  if (key === "key") return true;
-  const words = key.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase().split(/[^a-z0-9]+/);
-  const last = words.at(-1) ?? "";
-  if (SECRET_WORDS.has(last)) return true;
-  return last === "key" && KEY_KINDS.has(words.at(-2) ?? "");
-}
-
-/** Hides user and password of URLs in a text. */
-export function maskText(text: string): string {
-  return text.replace(USER_INFO, `$1${SECRET_MASK}@`);
-}
 
 /**
  * A copy of a configuration, or of a part of it, with every secret replaced by `******`.
@@ -41,7 +12,7 @@ export function maskText(text: string): string {
 export function maskSecrets(value: unknown, key = ""): unknown {
   if (isSecretKey(key)) return maskAll(value);
   if (MAPS_OF_SECRETS.has(key)) return maskAll(value);
-  if (typeof value === "string") return maskText(value);
+  if (typeof value === "string") return maskUserInfo(value);
   if (Array.isArray(value)) {
     return value.map((item) => maskSecrets(item, key === "handlers" ? "handler" : ""));
   }
@@ -74,4 +45,22 @@ function maskAll(value: unknown): unknown {
       [name, item],
     ) => [name, name === "id" || name === "type" ? item : maskAll(item)]),
   );
+}
+
+/**
+ * Every text in a configuration that is a secret, for a log that must not show it. Of environment
+ * variables only those with the name of a secret: the others are paths and switches.
+ */
+export function secretValues(value: unknown, key = ""): string[] {
+  if (typeof value === "string") return isSecretKey(key) ? [value] : [];
+  if (Array.isArray(value)) {
+    return value.flatMap((item) => secretValues(item, key === "handlers" ? "handler" : key));
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) => {
+    if (name === "id" || name === "type" || name === "keys") return [];
+    if (key === "handler" && name === "config") return secretValues(item, "secret");
+    // Everything under a secret's name is secret: `api_key: { id, key }`.
+    return secretValues(item, isSecretKey(key) ? key : name);
+  });
 }
