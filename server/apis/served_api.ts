@@ -1,11 +1,12 @@
 /** A resource API as the server serves it. */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
-import { type ByteHandler, readTextField } from "../../shared/rpc/forward.ts";
+import type { ByteHandler } from "../../shared/rpc/forward.ts";
 import type { ByteRoute, RpcRouter, UntypedHandler } from "../../shared/rpc/router.ts";
 import { driverMethod, type UntypedMethod } from "../resources/driver.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { ResourceIndex } from "../resources/resource_index.ts";
+import { type Addressee, addresseeOf } from "./addressee.ts";
 import { callDriver, commonMethods, driverError, notSupported } from "./driver_call.ts";
 
 /** An API and the service that carries it. */
@@ -45,12 +46,10 @@ export function servedApi<S extends DescService>(
   };
 }
 
-interface Named {
-  readonly name: string;
-}
-
 /** Calls the driver's method of the same name. */
 function genericHandler(api: string, resources: ResourceIndex, method: DescMethod): UntypedHandler {
+  const addressee = addresseeOf(method.input);
+  if (!addressee) return nameless(method);
   const bound = (resource: Resource, name: string): UntypedMethod => {
     const found = driverMethod(resource, method.localName);
     if (!found) throw notSupported(api, name, method.name);
@@ -59,12 +58,12 @@ function genericHandler(api: string, resources: ResourceIndex, method: DescMetho
   switch (method.methodKind) {
     case "unary":
       return (request, call) => {
-        const { name } = request as unknown as Named;
+        const name = addressee.of(request);
         return callDriver(resources, api, name, (resource) => bound(resource, name)(request, call));
       };
     case "client_streaming":
       return async (requests, call) => {
-        const { name, all } = await namedStream(requests as AsyncIterable<Named>, api);
+        const { name, all } = await namedStream(requests as AsyncIterable<object>, addressee, api);
         return await callDriver(
           resources,
           api,
@@ -74,15 +73,27 @@ function genericHandler(api: string, resources: ResourceIndex, method: DescMetho
       };
     case "server_streaming":
       return (request, call) => {
-        const { name } = request as unknown as Named;
+        const name = addressee.of(request);
         return streamFrom(resources, api, name, (resource) => bound(resource, name)(request, call));
       };
     case "bidi_streaming":
       return async function* (requests, call: HandlerContext) {
-        const { name, all } = await namedStream(requests as AsyncIterable<Named>, api);
+        const { name, all } = await namedStream(requests as AsyncIterable<object>, addressee, api);
         yield* streamFrom(resources, api, name, (resource) => bound(resource, name)(all, call));
       };
   }
+}
+
+/** Nobody can say which resource such a call is for. */
+function nameless(method: DescMethod): UntypedHandler {
+  const error = () =>
+    new ConnectError(
+      `${method.input.typeName} has no field with the name of a resource`,
+      Code.Unimplemented,
+    );
+  return method.methodKind === "unary" || method.methodKind === "client_streaming"
+    ? () => Promise.reject(error())
+    : () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error()) }) });
 }
 
 /** What a driver streams; it counts as a call of the resource until it ends. */
@@ -103,7 +114,7 @@ async function* streamFrom(
 }
 
 /** The resource that a stream of requests is for stands in its first message. */
-async function namedStream(requests: AsyncIterable<Named>, api: string) {
+async function namedStream(requests: AsyncIterable<object>, addressee: Addressee, api: string) {
   const rest = requests[Symbol.asyncIterator]();
   const first = await rest.next();
   if (first.done) {
@@ -113,10 +124,10 @@ async function namedStream(requests: AsyncIterable<Named>, api: string) {
     );
   }
   async function* all() {
-    yield first.value as Named;
+    yield first.value as object;
     yield* { [Symbol.asyncIterator]: () => rest };
   }
-  return { name: (first.value as Named).name, all: all() };
+  return { name: addressee.of(first.value), all: all() };
 }
 
 /** Calls of resources that run elsewhere are passed on without being decoded here. */
@@ -125,22 +136,12 @@ function byteRoute(
   resources: ResourceIndex,
   method: DescMethod,
 ): ByteRoute | undefined {
-  const field = method.input.fields.find(({ name }) => name === "name")?.number;
-  if (field === undefined) return undefined;
-  return (request) => {
-    const name = nameIn(request, field);
+  const addressee = addresseeOf(method.input);
+  return addressee && ((request) => {
+    const name = addressee.ofBytes(request);
     if (name === undefined || !resources.find(api, name)?.instance?.forward) return undefined;
     return counted(resources, api, name);
-  };
-}
-
-/** Undefined for bytes that are no message; the decoder tells the caller. */
-function nameIn(request: Uint8Array, field: number): string | undefined {
-  try {
-    return readTextField(request, field);
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 /** The way to where the resource runs; each call counts as one of the resource's. */

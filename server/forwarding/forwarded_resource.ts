@@ -5,6 +5,7 @@ import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import type { ForwardChannel } from "../../shared/rpc/forward.ts";
 import type { Geometry } from "../../shared/gen/viam/common/v1/common_pb.ts";
+import { addresseeOf } from "../apis/addressee.ts";
 import type { UntypedMethod } from "../resources/driver.ts";
 import type { CallContext, Readings, Resource } from "../resources/resource.ts";
 
@@ -26,13 +27,15 @@ export function forwardedResource(options: ForwardedResourceOptions): Resource {
   const { channel, service, name, remove } = options;
   const client = createClient(service, channel.transport) as unknown as UntypedClient;
   const resource: Record<string, unknown> = { forward: channel, close: remove };
-  for (const { localName, methodKind } of service.methods) {
+  for (const { localName, methodKind, input } of service.methods) {
     const call = client[localName]!;
+    const addressee = addresseeOf(input);
+    const named = (request: object) => addressee ? addressee.put(request, name) : request;
     resource[localName] = plainForm(localName, name, call) ??
       (methodKind === "unary" || methodKind === "server_streaming"
-        ? ((request, { signal }) => call({ ...request as object, name }, { signal }))
+        ? ((request, { signal }) => call(named(request as object), { signal }))
         : ((requests, { signal }) =>
-          call(named(requests as AsyncIterable<object>, name), {
+          call(mapped(requests as AsyncIterable<object>, named), {
             signal,
           }))) satisfies UntypedMethod;
   }
@@ -67,6 +70,9 @@ function plainForm(method: string, name: string, remote: UntypedCall) {
   }
 }
 
-async function* named(requests: AsyncIterable<object>, name: string): AsyncIterable<object> {
-  for await (const request of requests) yield { ...request, name };
+async function* mapped(
+  requests: AsyncIterable<object>,
+  change: (request: object) => object,
+): AsyncIterable<object> {
+  for await (const request of requests) yield change(request);
 }

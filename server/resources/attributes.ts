@@ -157,6 +157,23 @@ export function listOf<T>(entry: Check<T>, description: string): Check<T[]> {
   };
 }
 
+/** An object with the given keys; keys beyond them are let be. */
+export function objectOf<T>(
+  checks: { readonly [K in keyof T]: Check<T[K]> },
+  description: string,
+): Check<T> {
+  const inner = attributes<T>(checks);
+  return {
+    schema: { ...inner.schema, description },
+    parse(value, path) {
+      if (!isJsonObject(value)) throw new AttributeError(path, describe(value), "an object");
+      const parsed: Partial<T> = {};
+      for (const key in checks) parsed[key] = checks[key].parse(value[key], `${path}.${key}`);
+      return parsed as T;
+    },
+  };
+}
+
 /** Any JSON object. */
 export function anyObject(description: string): Check<JsonObject> {
   return {

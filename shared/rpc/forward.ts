@@ -72,14 +72,14 @@ export function isForwardedKey(key: string): boolean {
 }
 
 /**
- * The text in the length-delimited field `number` of an encoded message, without decoding the rest;
- * "" when it isn't set. The last one counts where it is there more than once.
+ * The bytes of the length-delimited field `number` of an encoded message, without decoding the
+ * rest; undefined when it isn't set. The last one counts where it is there more than once.
  *
  * @throws {RangeError} when the bytes are no message.
  */
-export function readTextField(message: Uint8Array, number: number): string {
+export function readField(message: Uint8Array, number: number): Uint8Array | undefined {
   let at = 0;
-  let text: string | undefined;
+  let found: Uint8Array | undefined;
   const varint = (): number => {
     let value = 0;
     for (let shift = 0; shift < 64; shift += 7) {
@@ -92,19 +92,19 @@ export function readTextField(message: Uint8Array, number: number): string {
   };
   while (at < message.length) {
     const tag = varint();
-    const type = tag & 7;
-    if (type === 2) {
+    const kind = tag & 7;
+    if (kind === 2) {
       const length = varint();
-      if (at + length > message.length) throw new RangeError("the message ends inside a field");
-      if (Math.floor(tag / 8) === number) text = decoder.decode(message.subarray(at, at + length));
-      at += length;
-    } else if (type === 0) varint();
-    else if (type === 1) at += 8;
-    else if (type === 5) at += 4;
-    else throw new RangeError(`the message has a field of the unknown kind ${type}`);
+      const end = at + length;
+      if (end <= message.length && Math.floor(tag / 8) === number) {
+        found = message.subarray(at, end);
+      }
+      at = end;
+    } else if (kind === 0) varint();
+    else if (kind === 1) at += 8;
+    else if (kind === 5) at += 4;
+    else throw new RangeError(`the message has a field of the unknown kind ${kind}`);
   }
   if (at > message.length) throw new RangeError("the message ends inside a field");
-  return text ?? "";
+  return found;
 }
-
-const decoder = new TextDecoder();
