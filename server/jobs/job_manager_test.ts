@@ -47,6 +47,7 @@ Deno.test("apply() runs each job with what it is configured to call", async () =
     ["rdk:component:sensor/s", "GetReadings", undefined],
   ]);
   assert.equal(changes(), 2);
+  assert(runs.every(({ signal }) => signal.aborted), "nothing holds on to a run that is over");
   const done = log.entries.find(({ message }) => message === "job done");
   assert.equal(done?.logger, "rdk.job_manager.j");
   assert.equal(done?.level, "debug");
@@ -146,6 +147,8 @@ Deno.test("onChange is called at most once a second, also for the last run", asy
   manager.apply([]);
   await clock.advance(5_000);
   assert.equal(changes(), 4);
+  manager.apply([job("j", { schedule: "continuous" })]);
+  await clock.advance(5);
   await manager.close();
   assert.equal(clock.pendingTimers, 0);
 });

@@ -106,6 +106,16 @@ Deno.test("createRhythm() goes by the new time when the wall clock is set", asyn
   await stop();
 });
 
+Deno.test("createRhythm() skips a moment that the wall clock was set past", async () => {
+  const clock = new FakeClock("2026-01-04T02:59:30Z");
+  const { starts, stop } = await follow("0 3 * * *", clock);
+  await clock.advance(10_000);
+  clock.setNow("2026-01-04T04:00:00Z");
+  await clock.advance(60_000);
+  assert.deepEqual(starts, []);
+  await stop();
+});
+
 Deno.test("createRhythm() makes no moment due twice when a timer fires early", async () => {
   const clock = new FakeClock("2026-01-02T03:04:59.990Z");
   const { starts, stop } = await follow("* * * * *", clock);
