@@ -1,0 +1,45 @@
+import type { CameraService } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
+import type { Driver } from "../../resources/driver.ts";
+import { MAX_IMAGE_BYTES, type Still, stillCamera } from "../images/still_camera.ts";
+import { Polled } from "../readings/polled.ts";
+import type { HttpCameraAttributes } from "./http_camera_model.ts";
+import { HttpError, httpGet, readBody } from "./http_get.ts";
+import type { HttpSensorEnvironment } from "./http_sensor.ts";
+import { multipartBoundary, readFirstPart } from "./multipart.ts";
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+/** The time of an image is that of its arrival: what cameras tell of it is rarely right. */
+export function createHttpCamera(
+  { url, headers = {}, timeout, interval }: HttpCameraAttributes,
+  { clock, fetch = globalThis.fetch }: HttpSensorEnvironment,
+): Driver<typeof CameraService> {
+  const polled = new Polled<Still>({
+    clock,
+    intervalMs: interval ?? 0,
+    ask: async (signal) => {
+      const bytes = await httpGet({
+        address: url,
+        headers,
+        accept: "image/jpeg, image/png, multipart/x-mixed-replace",
+        timeoutMs: timeout ?? DEFAULT_TIMEOUT_MS,
+        clock,
+        signal,
+        fetch,
+      }, readImage);
+      return { bytes, takenAt: clock.now(), origin: `the answer of ${url.shown}` };
+    },
+  });
+  return stillCamera({
+    sourceName: "color",
+    take: (signal) => polled.read(signal),
+    close: () => polled.close(),
+  });
+}
+
+async function readImage(response: Response): Promise<Uint8Array> {
+  const boundary = multipartBoundary(response.headers.get("content-type"));
+  if (boundary === undefined) return await readBody(response, MAX_IMAGE_BYTES);
+  if (!response.body) throw new HttpError("the stream of images is empty");
+  return await readFirstPart(response.body, boundary, MAX_IMAGE_BYTES);
+}

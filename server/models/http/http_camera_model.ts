@@ -1,0 +1,39 @@
+import type { Secret } from "../../../shared/auth/secret.ts";
+import { attributes, duration, optional } from "../../resources/attributes.ts";
+import type { Model } from "../../resources/registry.ts";
+import { type HttpAddress, httpAddress, httpHeaders } from "./http_address.ts";
+import type { HttpSensorEnvironment } from "./http_sensor.ts";
+
+export interface HttpCameraAttributes {
+  url: HttpAddress;
+  headers: Record<string, Secret> | undefined;
+  timeout: number | undefined;
+  interval: number | undefined;
+}
+
+/** Model `rdk:builtin:http` of `rdk:component:camera`: images from a network camera. */
+export function httpCameraModel(environment: HttpSensorEnvironment): Model<HttpCameraAttributes> {
+  return {
+    api: "rdk:component:camera",
+    model: "rdk:builtin:http",
+    attributes: attributes<HttpCameraAttributes>({
+      url: httpAddress(
+        "Where a JPEG or PNG image is, or a multipart stream of them (MJPEG), of which the first " +
+          "is taken each time.",
+      ),
+      headers: optional(httpHeaders("Sent with each request. Their values are never logged.")),
+      timeout: optional(duration("A request may take this long. Default 10s.", {
+        min: 1,
+        max: 600_000,
+      })),
+      interval: optional(duration(
+        "The address is asked at most this often; images in between are the last one. Default 0s.",
+        { min: 0 },
+      )),
+    }),
+    async construct({ attributes }) {
+      const { createHttpCamera } = await import("./http_camera.ts");
+      return createHttpCamera(attributes, environment);
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import type { Secret } from "../../../shared/auth/secret.ts";
+import { attributes, duration, optional } from "../../resources/attributes.ts";
+import type { Model } from "../../resources/registry.ts";
+import { type JsonPath, optionalPath } from "../readings/json_path.ts";
+import { type HttpAddress, httpAddress, httpHeaders } from "./http_address.ts";
+import type { HttpSensorEnvironment } from "./http_sensor.ts";
+
+export interface HttpSensorAttributes {
+  url: HttpAddress;
+  headers: Record<string, Secret> | undefined;
+  timeout: number | undefined;
+  interval: number | undefined;
+  max_age: number | undefined;
+  path: JsonPath | undefined;
+}
+
+/** Model `rdk:builtin:http` of `rdk:component:sensor`: reads JSON from an address. */
+export function httpSensorModel(environment: HttpSensorEnvironment): Model<HttpSensorAttributes> {
+  return {
+    api: "rdk:component:sensor",
+    model: "rdk:builtin:http",
+    attributes: attributes<HttpSensorAttributes>({
+      url: httpAddress("Where the JSON is; asked with GET. Redirects are not followed."),
+      headers: optional(httpHeaders("Sent with each request. Their values are never logged.")),
+      timeout: optional(duration("A request may take this long. Default 10s.", {
+        min: 1,
+        max: 600_000,
+      })),
+      interval: optional(duration(
+        "The address is asked at most this often; readings in between are the last ones. Default 1s.",
+        { min: 0 },
+      )),
+      max_age: optional(duration(
+        "While requests fail, the last good readings are given out up to this age. Each reading " +
+          "then has reading_age_seconds. Default: a request that fails is an error at once.",
+        { min: 1 },
+      )),
+      path: optionalPath("Where in the JSON the readings are. Default: all of it."),
+    }),
+    async construct({ attributes, log }) {
+      const { HttpSensor } = await import("./http_sensor.ts");
+      return new HttpSensor(attributes, environment, log);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { AttributeError, attributes, oneOf, optional, text } from "../../resources/attributes.ts";
+import type { Model } from "../../resources/registry.ts";
+
+/** Which image of a folder comes next. */
+export type FolderOrder = "cycle" | "newest";
+
+export interface ImageFileAttributes {
+  color_image_file_path: string | undefined;
+  folder_order: FolderOrder | undefined;
+  pointcloud_file_path: string | undefined;
+}
+
+/** Model `rdk:builtin:image_file` of `rdk:component:camera`: images and points from files. */
+export const imageFileModel: Model<ImageFileAttributes> = {
+  api: "rdk:component:camera",
+  model: "rdk:builtin:image_file",
+  attributes: attributes<ImageFileAttributes>({
+    color_image_file_path: optional(text(
+      "A JPEG or PNG file, or a folder with such files. Read anew for each image.",
+    )),
+    folder_order: optional(oneOf(
+      ["cycle", "newest"],
+      "Of a folder: cycle gives one after the other by name, newest the one written last. " +
+        "Default cycle.",
+    )),
+    pointcloud_file_path: optional(text("A PCD file that GetPointCloud gives out.")),
+  }),
+  async construct({ attributes }) {
+    if (!attributes.color_image_file_path && !attributes.pointcloud_file_path) {
+      throw new AttributeError(
+        "attributes",
+        "no color_image_file_path and no pointcloud_file_path",
+        "at least one of the two",
+      );
+    }
+    const { createImageFileCamera } = await import("./image_file_camera.ts");
+    return await createImageFileCamera(attributes);
+  },
+};
