@@ -15,6 +15,11 @@ export interface ChildCommand {
    */
   readonly onLine: (stream: OutputStream, line: string) => void;
   /**
+   * Told how many bytes were read, after their lines were handed over. While what it returns is
+   * pending, no more is read and a program that prints on has to wait. Default: never.
+   */
+  readonly onRead?: (bytes: number) => Promise<void> | undefined;
+  /**
    * The mark of the tree, letters and digits. Default: a new one. Who keeps one on disk before
    * the start finds the tree again even when killed in the moment after it.
    */

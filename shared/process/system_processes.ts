@@ -85,9 +85,11 @@ class SystemChild implements ChildProcess {
 
   async #run(child: Deno.ChildProcess, command: ChildCommand): Promise<ExitInfo> {
     const readers = [child.stdout.getReader(), child.stderr.getReader()] as const;
+    // What an ended program left in its pipes is read without waiting: it is little.
+    const ended = child.status.then(() => undefined);
     const output = Promise.all([
-      readLines(readers[0], "stdout", command.onLine),
-      readLines(readers[1], "stderr", command.onLine),
+      readLines(readers[0], "stdout", command, ended),
+      readLines(readers[1], "stderr", command, ended),
     ]);
     const { code, signal } = await child.status;
     const graceMs = this.#killed.signal.aborted ? 0 : LEFTOVER_GRACE_MS;
@@ -163,12 +165,15 @@ function spawn(command: ChildCommand, tree: string): Deno.ChildProcess {
 async function readLines(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   stream: OutputStream,
-  onLine: ChildCommand["onLine"],
+  { onLine, onRead }: ChildCommand,
+  ended: Promise<void>,
 ): Promise<void> {
   const lines = new LineSplitter(LONGEST_LINE, (line) => onLine(stream, line));
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       lines.push(part.value);
+      const pause = onRead?.(part.value.length);
+      if (pause) await Promise.race([pause, ended]);
     }
   } catch {
     // A pipe that breaks is one that has ended.

@@ -1,0 +1,178 @@
+/** A machine's resource graph with real modules and a port, in the process of the test. */
+import { type JsonObject, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { type Client, createClient, type Transport } from "@connectrpc/connect";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { sensorApi } from "../../server/apis/sensor.ts";
+import { LearnedApis } from "../../server/forwarding/learned_apis.ts";
+import { ModuleManager, type ModuleManagerOptions } from "../../server/modules/module_manager.ts";
+import type { ModuleSnapshot } from "../../server/modules/module_supervisor.ts";
+import { ParentServer } from "../../server/modules/parent_server.ts";
+import type { WantedModule } from "../../server/modules/wanted_module.ts";
+import { anyAttributes } from "../../server/resources/attributes.ts";
+import { toResourceName } from "../../server/resources/name.ts";
+import { ResourceManager } from "../../server/resources/manager.ts";
+import { ModelRegistry } from "../../server/resources/registry.ts";
+import type { Sensor } from "../../server/resources/resource.ts";
+import type { ResourceSpec } from "../../server/resources/target.ts";
+import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
+import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
+import { systemProcesses } from "../../shared/process/system_processes.ts";
+import { createGrpcTransport } from "../../shared/rpc/grpc_transport.ts";
+import { RpcRouter } from "../../shared/rpc/router.ts";
+import { RpcServer } from "../../shared/rpc/server.ts";
+import { systemClock } from "../../shared/time/clock.ts";
+import { waitFor } from "../../shared/time/wait_for.ts";
+import { GAUGE_API } from "./gauge.ts";
+
+export const SENSOR_API = "rdk:component:sensor";
+
+export interface Machine {
+  readonly folder: string;
+  readonly home: string;
+  readonly modules: ModuleManager;
+  readonly resources: ResourceManager;
+  readonly log: MemoryLogger;
+  /** The machine's public port. */
+  readonly transport: Transport;
+  readonly sensor: Client<typeof SensorService>;
+}
+
+const PLAIN = fileURLToPath(new URL("plain.ts", import.meta.url));
+
+/** Runs `use` on a machine, then ends it with all its modules. */
+export async function withMachine(
+  use: (machine: Machine) => Promise<void>,
+  options: Partial<ModuleManagerOptions> = {},
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "modules-test-" });
+  const log = memoryLogger("rdk");
+  const registry = new ModelRegistry().register({
+    api: SENSOR_API,
+    model: "rdk:builtin:fake",
+    attributes: anyAttributes,
+    construct: (): Sensor => ({ getReadings: () => ({ a: 1, b: 2 }) }),
+  });
+  const resources = new ResourceManager({ registry, clock: systemClock, log });
+  const learned = new LearnedApis([sensorApi], resources.index);
+  const home = join(folder, "home");
+  const modules: ModuleManager = new ModuleManager({
+    registry,
+    resourcesChanged: () => resources.refresh(),
+    learned,
+    parent: new ParentServer({ mount, log, temporaryFolder: folder }),
+    processes: systemProcesses(),
+    clock: systemClock,
+    log: log.child("modmanager"),
+    writeLog: (line) => log.entries.push(line),
+    facts: () => ({
+      primaryOrgId: "org-1",
+      locationId: "loc-1",
+      machineId: "machine-1",
+      machinePartId: "part-1",
+      machineFqdn: "m.example",
+      apiKeyId: "key-id",
+      apiKey: "key-secret",
+      tracing: false,
+    }),
+    home,
+    readVariables: () => Deno.env.toObject(),
+    startupTimeoutMs: 30_000,
+    ...options,
+  });
+  function mount(router: RpcRouter): void {
+    learned.mount(router);
+    router.service(RobotService, {
+      resourceNames: () => ({
+        resources: [...resources.ready()].map(({ api, name }) => toResourceName(api, name)),
+      }),
+      log({ logs }, { requestHeader }) {
+        modules.writeLog(logs, requestHeader.get("modname") ?? undefined);
+        return {};
+      },
+    });
+  }
+  const router = new RpcRouter();
+  mount(router);
+  const server = await RpcServer.start({ router, listen: { hostname: "127.0.0.1", port: 0 } });
+  const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${server.address.port}` });
+  const sensor = createClient(SensorService, transport);
+  try {
+    await use({ folder, home, modules, resources, log, transport, sensor });
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\nThe log:\n${log.text()}`, { cause: error });
+  } finally {
+    await modules.close();
+    await resources.close();
+    transport.close();
+    await server.close({ graceMs: 100 });
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Writes a program into a folder that runs a shell script. */
+export async function scriptModule(
+  folder: string,
+  name: string,
+  script: string,
+  fields: Partial<WantedModule> = {},
+): Promise<WantedModule> {
+  const executable = join(folder, `${name}.sh`);
+  await Deno.writeTextFile(executable, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return { name, executable, root: "", env: {}, tcpMode: false, ...fields };
+}
+
+/** The module of `plain.ts`. */
+export function plainModule(
+  folder: string,
+  name: string,
+  fields: Partial<WantedModule> = {},
+): Promise<WantedModule> {
+  const run = `exec '${Deno.execPath()}' run -A --quiet --no-check '${PLAIN}' "$@"`;
+  return scriptModule(folder, name, run, fields);
+}
+
+/** A built-in sensor. */
+export const sourceSpec: ResourceSpec = {
+  name: "source",
+  api: SENSOR_API,
+  model: "rdk:builtin:fake",
+  attributes: {},
+  dependsOn: [],
+};
+
+/** A modular sensor that reads {@link sourceSpec}. */
+export function readerSpec(name: string, model = "acme:plain:reader"): ResourceSpec {
+  return { name, api: SENSOR_API, model, attributes: { source: "source" }, dependsOn: [] };
+}
+
+/** A gauge, of an API that only the modules know. */
+export function gaugeSpec(name: string, model = "acme:plain:gauge"): ResourceSpec {
+  return { name, api: GAUGE_API, model, attributes: { value: 21.5 }, dependsOn: [] };
+}
+
+/** The readings of a sensor through the machine's port. */
+export async function readings(machine: Machine, name: string): Promise<JsonObject> {
+  const answer = await machine.sensor.getReadings({ name }, { timeoutMs: 10_000 });
+  return Object.fromEntries(
+    Object.entries(answer.readings).map(([key, value]) => [key, toJson(ValueSchema, value)]),
+  );
+}
+
+/** What the status says of a module. */
+export function statusOf(machine: Machine, name: string): ModuleSnapshot {
+  const found = machine.modules.snapshot().find((module) => module.name === name);
+  if (!found) throw new Error(`there is no module ${name}`);
+  return found;
+}
+
+/** Waits until the condition holds. */
+export function until(
+  what: string,
+  condition: () => unknown,
+  deadlineMs = 20_000,
+): Promise<unknown> {
+  return waitFor(condition, { deadlineMs, what });
+}

@@ -1,0 +1,70 @@
+/** Modules in plain TypeScript: the whole way of a resource through real processes. */
+import { createClient } from "@connectrpc/connect";
+import assert from "node:assert/strict";
+import { GAUGE_API, GaugeService } from "./gauge.ts";
+import {
+  gaugeSpec,
+  type Machine,
+  plainModule,
+  readerSpec,
+  readings,
+  SENSOR_API,
+  sourceSpec,
+  statusOf,
+  until,
+  withMachine,
+} from "./machine.ts";
+
+type Gauge = {
+  read(request: object): Promise<{ value: number; note: string }>;
+  watch(request: object): AsyncIterable<{ value: number }>;
+  doCommand(request: object): Promise<{ result?: unknown }>;
+};
+const gaugeOf = ({ transport }: Machine) =>
+  createClient(GaugeService, transport) as unknown as Gauge;
+
+async function startPlain(machine: Machine, fields = {}): Promise<void> {
+  const applied = machine.modules.apply([await plainModule(machine.folder, "plain", fields)]);
+  await machine.resources.apply([sourceSpec, readerSpec("r"), gaugeSpec("g")], "1");
+  await applied;
+  assert.equal(statusOf(machine, "plain").state, "ready");
+}
+
+for (const tcpMode of [false, true]) {
+  Deno.test(`ModuleManager serves sensors and an API of the module when ${tcpMode ? "TCP" : "unix sockets"} are used`, async () => {
+    await withMachine(async (machine) => {
+      await startPlain(machine, { tcpMode });
+      assert.deepEqual(await readings(machine, "r"), { a: 1, b: 2, asked: 1 });
+      const gauge = gaugeOf(machine);
+      assert.deepEqual(
+        { ...await gauge.read({ name: "g", unit: "bar" }), $typeName: undefined },
+        { $typeName: undefined, value: 21.5, note: "bar" },
+      );
+      const values: number[] = [];
+      for await (const { value } of gauge.watch({ name: "g", count: 3 })) values.push(value);
+      assert.deepEqual(values, [1, 2, 3]);
+      assert.deepEqual(machine.modules.models(), [
+        { module: "plain", api: SENSOR_API, model: "acme:plain:reader" },
+        { module: "plain", api: GAUGE_API, model: "acme:plain:gauge" },
+      ]);
+    });
+  });
+}
+
+Deno.test("ModuleManager serves again within 6 s when a module crashes", async () => {
+  await withMachine(async (machine) => {
+    await startPlain(machine);
+    const startMs = performance.now();
+    await assert.rejects(machine.sensor.doCommand({ name: "r", command: { crash: true } }));
+    await until("the module is unhealthy", () => statusOf(machine, "plain").state === "unhealthy");
+    assert.match(
+      statusOf(machine, "plain").error,
+      /module plain is not running: it ended with code 70/,
+    );
+    assert.equal(statusOf(machine, "plain").consecutiveFailures, 1);
+    await assert.rejects(readings(machine, "r"));
+    await until("it serves again", async () => (await readings(machine, "r"))["asked"] === 1);
+    const ms = performance.now() - startMs;
+    assert(ms < 6_000, `it took ${ms} ms`);
+  });
+});
