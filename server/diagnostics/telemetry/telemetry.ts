@@ -1,0 +1,115 @@
+/** Traces and metrics of calls, following `-output-telemetry` and the block `tracing`. */
+import { type ContextKey, type ContextValues, createContextKey } from "@connectrpc/connect";
+import type { TracingConfig } from "../../../shared/config/operation.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Interceptor } from "../../../shared/rpc/interceptor.ts";
+import type { Pipeline, PipelineSettings } from "./pipeline.ts";
+
+export interface TelemetryOptions {
+  /** `-output-telemetry`: print metrics every 10 s, and spans. */
+  print: boolean;
+  /** Where `tracing.disk` writes. */
+  folder: string;
+  /** Version of this server. */
+  version: string;
+  /** Resources by state. */
+  resourceStates: () => Readonly<Record<string, number>>;
+  /** `rdk.telemetry` */
+  log: Logger;
+  /** Takes lines, each with its newline. */
+  write: (text: string) => void;
+  /** Milliseconds between two prints of the metrics. Default 10 s. */
+  metricsIntervalMs?: number;
+}
+
+const traceKey: ContextKey<TraceHeaders | undefined> = createContextKey<TraceHeaders | undefined>(
+  undefined,
+  { description: "trace of the call" },
+);
+
+/** W3C trace context of a call that is being traced. */
+export interface TraceHeaders {
+  readonly traceparent: string;
+  readonly tracestate?: string;
+}
+
+/**
+ * The headers that tie calls made on behalf of this call to its trace; undefined when it is not
+ * traced. Send them along with what is forwarded.
+ */
+export function traceHeaders(values: ContextValues): TraceHeaders | undefined {
+  return values.get(traceKey);
+}
+
+/**
+ * Costs nothing while nobody asks for telemetry: the libraries are loaded by the first `apply` that
+ * needs them.
+ */
+export class Telemetry {
+  #pipeline: Pipeline | undefined;
+  #settings: PipelineSettings | undefined;
+  #work: Promise<void> = Promise.resolve();
+
+  readonly interceptor: Interceptor = {
+    before: (call) => {
+      const headers = this.#pipeline?.begin(call);
+      if (headers) call.values.set(traceKey, headers);
+    },
+    after: (call, outcome) => this.#pipeline?.end(call, outcome),
+  };
+
+  constructor(private readonly options: TelemetryOptions) {}
+
+  /** Follows the configuration; settings that did not change leave running exporters alone. */
+  apply(tracing: TracingConfig | undefined): Promise<void> {
+    const settings = settingsOf(this.options, tracing);
+    return this.#next(async () => {
+      if (JSON.stringify(settings) === JSON.stringify(this.#settings)) return;
+      this.#settings = settings;
+      const before = this.#pipeline;
+      this.#pipeline = settings && await this.#start(settings);
+      await before?.close();
+    });
+  }
+
+  /** Sends and writes what is left; takes a few seconds at most. */
+  close(): Promise<void> {
+    return this.#next(async () => {
+      const before = this.#pipeline;
+      this.#pipeline = undefined;
+      this.#settings = undefined;
+      await before?.close();
+    });
+  }
+
+  async #start(settings: PipelineSettings): Promise<Pipeline | undefined> {
+    try {
+      const { Pipeline } = await import("./pipeline.ts");
+      return await Pipeline.start(settings, this.options);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.options.log.error(`calls are not traced: ${reason}`);
+    }
+  }
+
+  /** One change after the other. */
+  #next(run: () => Promise<void>): Promise<void> {
+    return this.#work = this.#work.then(run);
+  }
+}
+
+/** What is wanted in all; undefined when that is nothing. */
+function settingsOf(
+  { print, folder }: Pick<TelemetryOptions, "print" | "folder">,
+  tracing: TracingConfig | undefined,
+): PipelineSettings | undefined {
+  const on = tracing?.enabled ? tracing : undefined;
+  const settings: PipelineSettings = {
+    metrics: print,
+    spans: print || (on?.console ?? false),
+    folder: on?.disk ? folder : undefined,
+    collector: on?.otlpendpoint || undefined,
+  };
+  const { metrics, spans, collector } = settings;
+  return metrics || spans || settings.folder || collector ? settings : undefined;
+}
