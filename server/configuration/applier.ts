@@ -5,10 +5,8 @@ import { renderDiff } from "../../shared/config/render_diff.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
 import { toError } from "../resources/errors.ts";
-import type { ResourceSpec } from "../resources/target.ts";
 import type { MachineState } from "../status/machine_state.ts";
-import { type Candidate, ignoredParts, problemText, refusing, resourceSpecs } from "./candidate.ts";
-import type { ReadVariable } from "./placeholders.ts";
+import { type Candidate, ignoredParts, problemText, refusing } from "./candidate.ts";
 
 /** From a "not now" of the maintenance sensor to the next question. Milliseconds. */
 const MAINTENANCE_RETRY_MS = 10_000;
@@ -21,8 +19,8 @@ export interface ConfigurationEffects {
   setIdentity(config: MachineConfig): void;
   /** Where and how the server listens. Rejects when it cannot; it then goes on as before. */
   setNetwork(config: MachineConfig): Promise<void>;
-  /** Builds resources; resolves when each has been tried once. */
-  setResources(specs: readonly ResourceSpec[], revision: string): Promise<void>;
+  /** Packages, modules, resources, processes and jobs; resolves when each has been tried once. */
+  setMachine(config: MachineConfig): Promise<void>;
   /** Whether the maintenance sensor of this configuration allows changes now. */
   maintenanceAllows(config: MachineConfig): Promise<boolean>;
   /** Keeps a configuration that was applied. */
@@ -34,7 +32,6 @@ export interface ApplierOptions {
   state: MachineState;
   clock: Clock;
   log: Logger;
-  environment: ReadVariable;
   /** `-reveal-sensitive-config-diffs` */
   revealDiffs: boolean;
 }
@@ -145,9 +142,8 @@ export class ConfigurationApplier {
       trouble ||= toError(error).message;
       log.error(`the new network settings are not used: ${toError(error).message}`);
     }
-    const specs = resourceSpecs(candidate, this.options.environment, (text) => log.warn(text));
     this.#settling = true;
-    const settled = effects.setResources(specs, config.revision);
+    const settled = effects.setMachine(config);
     void settled.then(() => {
       if (this.#closed || this.#current !== candidate) return;
       this.#settling = false;

@@ -3,7 +3,6 @@ import { checkMachineConfig } from "../../shared/config/check.ts";
 import { emptyMachineConfig, type MachineConfig } from "../../shared/config/machine_config.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
-import type { ResourceSpec } from "../resources/target.ts";
 import { MachineState } from "../status/machine_state.ts";
 import { ConfigurationApplier } from "./applier.ts";
 import { candidateOf } from "./candidate.ts";
@@ -24,7 +23,6 @@ function setUp(options: { revealDiffs?: boolean } = {}) {
   const log = memoryLogger();
   const steps: string[] = [];
   const kept: string[] = [];
-  const specs: ResourceSpec[] = [];
   const state = new MachineState(clock);
   const control = {
     maintenance: true,
@@ -35,7 +33,6 @@ function setUp(options: { revealDiffs?: boolean } = {}) {
     state,
     clock,
     log,
-    environment: (name) => name === "WHO" ? "me" : undefined,
     revealDiffs: options.revealDiffs ?? false,
     effects: {
       setLogging: ({ revision }) => void steps.push(`log ${revision}`),
@@ -44,9 +41,8 @@ function setUp(options: { revealDiffs?: boolean } = {}) {
         steps.push(`net ${revision}`);
         return control.networkError ? Promise.reject(control.networkError) : Promise.resolve();
       },
-      setResources: (wanted, revision) => {
-        specs.splice(0, specs.length, ...wanted);
-        steps.push(`res ${revision} ${wanted.map(({ name }) => name).join(",")}`);
+      setMachine: ({ components, revision }) => {
+        steps.push(`res ${revision} ${components.map(({ name }) => name).join(",")}`);
         return control.resources();
       },
       maintenanceAllows: () => Promise.resolve(control.maintenance),
@@ -54,7 +50,7 @@ function setUp(options: { revealDiffs?: boolean } = {}) {
     },
   });
   const take = () => steps.splice(0).join("; ");
-  return { applier, state, clock, log, control, kept, specs, take };
+  return { applier, state, clock, log, control, kept, take };
 }
 
 /** Lets promises that are ready run. */
@@ -162,19 +158,6 @@ Deno.test("offer() counts a configuration as applied when its resources were tri
   await settle(clock);
   assert.equal(state.revision, "r2", "the older one no longer counts");
   assert.deepEqual(kept, ["r2"]);
-});
-
-Deno.test("offer() puts the environment into attributes", async () => {
-  const { applier, log, specs } = setUp();
-  const attributes = { a: "${environment.WHO}", b: "${environment.NOBODY}" };
-  await applier.offer(
-    candidate(config("r1", { components: [{ ...sensor("s"), attributes }] })),
-  );
-  assert.deepEqual(specs[0]?.attributes, {
-    a: "me",
-    b: "${environment.NOBODY}",
-  });
-  assert.ok(log.messages("warn").some((message) => message.includes("NOBODY")));
 });
 
 Deno.test("offer() says which parts of the configuration this release ignores", async () => {

@@ -1,9 +1,7 @@
 /** A configuration on its way to be applied. */
 import type { CheckedConfig } from "../../shared/config/check.ts";
 import type { ConfigProblem } from "../../shared/config/problem.ts";
-import type { JsonObject } from "@bufbuild/protobuf";
-import { canonicalJson, type ResourceSpec } from "../resources/target.ts";
-import { type ReadVariable, resolvePlaceholders } from "./placeholders.ts";
+import { canonicalJson } from "../resources/target.ts";
 
 export interface Candidate extends CheckedConfig {
   /** Where it comes from, for the log. */
@@ -32,36 +30,11 @@ export function problemText({ path, message, found, allowed }: ConfigProblem): s
   return `${where}${message}${what}${allowed === "" ? "" : `, allowed: ${allowed}`}`;
 }
 
-/** All components and services as the resource graph takes them. */
-export function resourceSpecs(
-  { config }: Candidate,
-  read: ReadVariable,
-  warn: (message: string) => void,
-): ResourceSpec[] {
-  return [...config.components, ...config.services].map((entry) => {
-    const written = (entry.attributes ?? {}) as JsonObject;
-    const { attributes, missing } = resolvePlaceholders(written, read);
-    for (const name of missing) {
-      warn(`${entry.api}/${entry.name}: the variable ${name} is not set; its placeholder stays`);
-    }
-    return {
-      name: entry.name,
-      api: entry.api,
-      model: entry.model,
-      attributes,
-      dependsOn: entry.depends_on ?? [],
-    };
-  });
-}
-
 /** One sentence for each part of a configuration that this release does not act on. */
 export function ignoredParts({ config }: Candidate): string[] {
-  const lists = ["modules", "remotes", "packages", "jobs"] as const;
-  const notes = lists.filter((key) => config[key].length > 0)
-    .map((key) => `${key} of the configuration are not run by this release`);
-  if (config.tracing?.enabled) {
-    notes.push("tracing of the configuration is not done by this release");
-  }
+  const notes = config.remotes.length > 0
+    ? ["remotes of the configuration are not run by this release"]
+    : [];
   const { tls_auth_entities: entities, external_auth_config: external } = config.auth ?? {};
   if (entities?.length) notes.push("auth.tls_auth_entities are not accepted by this release");
   if (external) notes.push("auth.external_auth_config is not accepted by this release");

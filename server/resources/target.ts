@@ -18,7 +18,10 @@ export interface ResourceSpec {
   readonly attributes: JsonObject;
   /** Short or full names, as the user wrote them. */
   readonly dependsOn: readonly string[];
-  /** What else of the entry a module is told: frame, log level and the like. JSON. */
+  /**
+   * What else of the entry a module is told: `frame`, `log_configuration`, `service_configs`. Of
+   * these a resource is built again only for its frame.
+   */
   readonly extra?: JsonObject;
   /** Why the entry cannot be built at all; found when the configuration was checked. */
   readonly problem?: string | undefined;
@@ -159,7 +162,7 @@ function fingerprintOf(spec: ResourceSpec, generation = ""): string {
   let known = fingerprints.get(spec);
   if (known === undefined) {
     const { model, attributes, extra } = spec;
-    fingerprints.set(spec, known = canonicalJson({ model, attributes, extra }));
+    fingerprints.set(spec, known = canonicalJson({ model, attributes, frame: extra?.["frame"] }));
   }
   return generation === "" ? known : `${generation} ${known}`;
 }
