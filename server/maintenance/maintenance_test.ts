@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
-import { fakeGenericModel } from "../models/fake/fake.ts";
+import { fakeGenericModel } from "../models/fake/generic.ts";
 import { anyAttributes } from "../resources/attributes.ts";
 import { ResourceManager } from "../resources/manager.ts";
 import { ModelRegistry } from "../resources/registry.ts";

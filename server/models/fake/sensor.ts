@@ -1,8 +1,8 @@
-/** Models of devices that are not there: they answer what they are told. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { anyAttributes, anyObject, attributes, optional } from "../../resources/attributes.ts";
+import { anyObject, attributes, optional } from "../../resources/attributes.ts";
 import type { Model } from "../../resources/registry.ts";
 import type { Sensor } from "../../resources/resource.ts";
+import { echo } from "./echo.ts";
 
 export interface FakeSensorAttributes {
   readings: JsonObject | undefined;
@@ -15,22 +15,8 @@ export const fakeSensorModel: Model<FakeSensorAttributes> = {
   attributes: attributes<FakeSensorAttributes>({
     readings: optional(anyObject("What the sensor reads. Default: a is 1, b is 2, c is 3.")),
   }),
-  construct({ attributes }) {
+  construct({ attributes }): Sensor {
     const readings = attributes.readings ?? { a: 1, b: 2, c: 3 };
-    const sensor: Sensor = {
-      getReadings: () => readings,
-      doCommand: (command) => command,
-    };
-    return sensor;
+    return { getReadings: () => readings, doCommand: echo };
   },
 };
-
-/** Model `rdk:builtin:fake` of the generic component and of the generic service: an echo. */
-export function fakeGenericModel(api: string): Model<JsonObject> {
-  return {
-    api,
-    model: "rdk:builtin:fake",
-    attributes: anyAttributes,
-    construct: () => ({ doCommand: (command) => command }),
-  };
-}

@@ -1,0 +1,25 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { ButtonService } from "../../../shared/gen/viam/component/button/v1/button_pb.ts";
+import { anyAttributes } from "../../resources/attributes.ts";
+import type { Driver } from "../../resources/driver.ts";
+import type { Model } from "../../resources/registry.ts";
+import { echo } from "./echo.ts";
+
+/** Model `rdk:builtin:fake` of `rdk:component:button`: writes each push to the log. */
+export const fakeButtonModel: Model<JsonObject> = {
+  api: "rdk:component:button",
+  model: "rdk:builtin:fake",
+  attributes: anyAttributes,
+  construct({ log }): Driver<typeof ButtonService> {
+    let pushes = 0;
+    return {
+      push() {
+        pushes++;
+        log.info("pushed");
+        return {};
+      },
+      doCommand: echo,
+      getStatus: () => ({ pushes }),
+    };
+  },
+};

@@ -1,0 +1,121 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type {
+  CameraService,
+  GetImagesRequest,
+} from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import {
+  attributes,
+  type Check,
+  converted,
+  integer,
+  optional,
+} from "../../resources/attributes.ts";
+import type { Driver } from "../../resources/driver.ts";
+import type { Model } from "../../resources/registry.ts";
+import { echo } from "./echo.ts";
+import { gradientColor, gradientJpeg } from "./gradient.ts";
+import { pcd, PCD_MIME_TYPE, type Point } from "./point_cloud.ts";
+
+/** Name of the only source of images. */
+const SOURCE = "color";
+
+const JPEG_MIME_TYPE = "image/jpeg";
+
+/** Most pixels in a direction. */
+const WIDEST_PX = 10_000;
+
+/** Pixels from one point of the point cloud to the next; a pixel is a millimetre there. */
+const POINT_SPACING_PX = 10;
+
+const PX_PER_METER = 1_000;
+
+export interface FakeCameraAttributes {
+  width: number | undefined;
+  height: number | undefined;
+}
+
+/** Model `rdk:builtin:fake` of `rdk:component:camera`: always sees the same gradient. */
+export function fakeCameraModel({ clock }: { clock: Clock }): Model<FakeCameraAttributes> {
+  return {
+    api: "rdk:component:camera",
+    model: "rdk:builtin:fake",
+    attributes: attributes<FakeCameraAttributes>({
+      width: optional(pixels("Pixels from left to right. Default 1280.")),
+      height: optional(pixels("Pixels from top to bottom. Default 720.")),
+    }),
+    construct: ({ attributes }) =>
+      new FakeCamera(clock, attributes.width ?? 1280, attributes.height ?? 720),
+  };
+}
+
+/** What streams video of an image needs an even size. */
+function pixels(description: string): Check<number> {
+  const allowed = `an even number from 2 to ${WIDEST_PX}`;
+  const inBounds = integer(description, { min: 2, max: WIDEST_PX });
+  return converted(inBounds, allowed, (value) => value % 2 === 0 ? value : undefined);
+}
+
+/** Makes its image and its point cloud when they are first asked for, and keeps them. */
+export class FakeCamera implements Driver<typeof CameraService> {
+  #image: Promise<Uint8Array> | undefined;
+  #pointCloud: Uint8Array | undefined;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly width: number,
+    private readonly height: number,
+  ) {}
+
+  async getImages({ filterSourceNames }: Pick<GetImagesRequest, "filterSourceNames">) {
+    const unknown = filterSourceNames.find((name) => name !== SOURCE);
+    if (unknown !== undefined) {
+      throw new ConnectError(
+        `there is no source ${unknown}; the camera has ${SOURCE}`,
+        Code.InvalidArgument,
+      );
+    }
+    this.#image ??= gradientJpeg(this.width, this.height);
+    return {
+      images: [{ sourceName: SOURCE, image: await this.#image, mimeType: JPEG_MIME_TYPE }],
+      responseMetadata: { capturedAt: timestampFromDate(this.clock.now()) },
+    };
+  }
+
+  getPointCloud() {
+    this.#pointCloud ??= pcd(gradientPoints(this.width, this.height));
+    return { mimeType: PCD_MIME_TYPE, pointCloud: this.#pointCloud };
+  }
+
+  getProperties() {
+    const { width, height } = this;
+    return {
+      supportsPcd: true,
+      mimeTypes: [JPEG_MIME_TYPE],
+      intrinsicParameters: {
+        widthPx: width,
+        heightPx: height,
+        focalXPx: width,
+        focalYPx: width,
+        centerXPx: width / 2,
+        centerYPx: height / 2,
+      },
+      distortionParameters: { model: "brown_conrady", parameters: [0, 0, 0, 0, 0] },
+      frameRate: 1,
+    };
+  }
+
+  doCommand = echo;
+}
+
+function gradientPoints(width: number, height: number): Point[] {
+  const points: Point[] = [];
+  for (let y = 0; y < height; y += POINT_SPACING_PX) {
+    for (let x = 0; x < width; x += POINT_SPACING_PX) {
+      const color = gradientColor(x, y, width, height);
+      points.push({ x: x / PX_PER_METER, y: y / PX_PER_METER, z: 0, color });
+    }
+  }
+  return points;
+}

@@ -1,0 +1,57 @@
+/** Models `rdk:builtin:fake`: devices and services that are not there. */
+import type { Clock } from "../../../shared/time/clock.ts";
+import type { ModelRegistry } from "../../resources/registry.ts";
+import { fakeArmModel } from "./arm.ts";
+import { fakeAudioInModel } from "./audio_in.ts";
+import { fakeAudioOutModel } from "./audio_out.ts";
+import { fakeBaseModel } from "./base.ts";
+import { fakeBoardModel } from "./board.ts";
+import { fakeButtonModel } from "./button.ts";
+import { fakeCameraModel } from "./camera.ts";
+import { fakeDiscoveryModel } from "./discovery.ts";
+import { fakeEncoderModel } from "./encoder.ts";
+import { fakeGantryModel } from "./gantry.ts";
+import { fakeGenericModel } from "./generic.ts";
+import { fakeGripperModel } from "./gripper.ts";
+import { fakeInputControllerModel } from "./input_controller.ts";
+import { fakeMotorModel } from "./motor.ts";
+import { fakeMovementSensorModel } from "./movement_sensor.ts";
+import { fakePoseTrackerModel } from "./pose_tracker.ts";
+import { fakePowerSensorModel } from "./power_sensor.ts";
+import { fakeSensorModel } from "./sensor.ts";
+import { fakeServoModel } from "./servo.ts";
+import { fakeSlamModel } from "./slam.ts";
+import { fakeSwitchModel } from "./switch.ts";
+import { fakeVideoModel } from "./video.ts";
+import { fakeVisionModel } from "./vision.ts";
+import { fakeWorldStateStoreModel } from "./world_state_store.ts";
+
+/** Adds a fake of every component API, and of the services that can do without the world. */
+export function registerFakes(registry: ModelRegistry, environment: { clock: Clock }): void {
+  registry
+    .register(fakeArmModel)
+    .register(fakeAudioInModel(environment))
+    .register(fakeAudioOutModel)
+    .register(fakeBaseModel)
+    .register(fakeBoardModel(environment))
+    .register(fakeButtonModel)
+    .register(fakeCameraModel(environment))
+    .register(fakeEncoderModel(environment))
+    .register(fakeGantryModel)
+    .register(fakeGenericModel("rdk:component:generic"))
+    .register(fakeGripperModel)
+    .register(fakeInputControllerModel(environment))
+    .register(fakeMotorModel(environment))
+    .register(fakeMovementSensorModel)
+    .register(fakePoseTrackerModel)
+    .register(fakePowerSensorModel)
+    .register(fakeSensorModel)
+    .register(fakeServoModel)
+    .register(fakeSwitchModel)
+    .register(fakeDiscoveryModel)
+    .register(fakeGenericModel("rdk:service:generic"))
+    .register(fakeSlamModel)
+    .register(fakeVideoModel)
+    .register(fakeVisionModel)
+    .register(fakeWorldStateStoreModel(environment));
+}

@@ -1,0 +1,14 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { anyAttributes } from "../../resources/attributes.ts";
+import type { Model } from "../../resources/registry.ts";
+import { echo } from "./echo.ts";
+
+/** Model `rdk:builtin:fake` of the generic component or of the generic service: an echo. */
+export function fakeGenericModel(api: string): Model<JsonObject> {
+  return {
+    api,
+    model: "rdk:builtin:fake",
+    attributes: anyAttributes,
+    construct: () => ({ doCommand: echo }),
+  };
+}

@@ -1,0 +1,34 @@
+/** Pictures of a gradient from yellow, top left, to blue, bottom right. */
+
+/** Quality of the JPEG, 1 to 100. */
+const QUALITY = 85;
+
+const YELLOW = [255, 255, 0] as const;
+const BLUE = [0, 0, 255] as const;
+
+/** Red, green and blue of one pixel, 0 to 255. */
+export function gradientColor(
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+): [number, number, number] {
+  const share = (x / Math.max(1, width - 1) + y / Math.max(1, height - 1)) / 2;
+  const mixed = YELLOW.map((from, index) => Math.round(from + (BLUE[index]! - from) * share));
+  return mixed as [number, number, number];
+}
+
+/** The picture as JPEG. Takes some 100 ms for 1280 × 720: keep it. */
+export async function gradientJpeg(width: number, height: number): Promise<Uint8Array> {
+  const { default: jpeg } = await import("jpeg-js"); // for cameras that nobody looks at: not at all
+  const data = new Uint8Array(width * height * 4);
+  for (let y = 0, at = 0; y < height; y++) {
+    for (let x = 0; x < width; x++, at += 4) {
+      const share = (x / Math.max(1, width - 1) + y / Math.max(1, height - 1)) / 2;
+      data[at] = data[at + 1] = 255 - 255 * share;
+      data[at + 2] = 255 * share;
+      data[at + 3] = 255;
+    }
+  }
+  return new Uint8Array(jpeg.encode({ data, width, height }, QUALITY).data);
+}
