@@ -24,6 +24,8 @@ export interface ChildCommand {
    * the start finds the tree again even when killed in the moment after it.
    */
   readonly tree?: string;
+  /** Who the program runs as. Only root may choose. Default: who this program runs as. */
+  readonly user?: { readonly uid: number; readonly gid: number };
 }
 
 export type OutputStream = "stdout" | "stderr";
@@ -57,8 +59,13 @@ export interface ChildProcess {
    * started is gone: what it leaves behind is ended (TERM, 2 s later KILL). Never rejects.
    */
   readonly exited: Promise<ExitInfo>;
-  /** TERM to the whole group, KILL after `graceMs`. Resolves as `exited` does. */
-  stop(options: { graceMs: number }): Promise<ExitInfo>;
+  /**
+   * The signal (default TERM; a name without `SIG`) to the whole group, KILL after `graceMs`.
+   * Resolves as `exited` does.
+   *
+   * @throws {TypeError} when the system has no such signal
+   */
+  stop(options: { graceMs: number; signal?: string }): Promise<ExitInfo>;
   /** KILL to the program and everything that it started, at once. Resolves as `exited` does. */
   kill(): Promise<ExitInfo>;
 }

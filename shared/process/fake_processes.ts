@@ -51,7 +51,7 @@ export class FakeChild implements ChildProcess {
   readonly mark: ProcessMark;
   readonly command: ChildCommand;
   readonly exited: Promise<ExitInfo>;
-  /** "TERM" and "KILL" in the order they came. */
+  /** "TERM", "KILL" and others in the order they came. */
   readonly signals: string[] = [];
   /** When true it goes on after a TERM until killed. */
   ignoresTerm = false;
@@ -78,9 +78,9 @@ export class FakeChild implements ChildProcess {
   }
 
   /** Here the grace never runs out: a child that ignores TERM waits for `kill` or `exit`. */
-  async stop(_options: { graceMs: number }): Promise<ExitInfo> {
-    this.signals.push("TERM");
-    if (!this.ignoresTerm) this.exit(null, "SIGTERM");
+  async stop({ signal = "TERM" }: { graceMs: number; signal?: string }): Promise<ExitInfo> {
+    this.signals.push(signal);
+    if (!this.ignoresTerm) this.exit(null, `SIG${signal}`);
     return await this.exited;
   }
 

@@ -1,6 +1,7 @@
 import type { ProcessMark } from "./child_process.ts";
 
-export type EndSignal = "TERM" | "KILL";
+/** The name of a signal without `SIG`: "TERM", "KILL", "INT". */
+export type EndSignal = string;
 
 /** The operating system's list of processes, as far as ending process trees needs it. */
 export interface ProcessTable {
@@ -10,7 +11,11 @@ export interface ProcessTable {
   groupOf(mark: ProcessMark): number[];
   /** The living processes of the tree: the group, and all that carry the mark. */
   membersOf(mark: ProcessMark): number[];
-  /** Asks or forces processes to end. Those that are gone already are no error. */
+  /**
+   * Asks or forces processes to end. Those that are gone already are no error.
+   *
+   * @throws {TypeError} when the system has no such signal
+   */
   signal(pids: readonly number[], signal: EndSignal): void;
 }
 

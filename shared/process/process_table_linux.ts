@@ -33,7 +33,7 @@ export class LinuxProcessTable implements ProcessTable {
   signal(pids: readonly number[], signal: EndSignal): void {
     for (const pid of pids) {
       try {
-        Deno.kill(pid, signal === "TERM" ? "SIGTERM" : "SIGKILL");
+        Deno.kill(pid, `SIG${signal}` as Deno.Signal);
       } catch (error) {
         if (!isGone(error)) throw error;
       }

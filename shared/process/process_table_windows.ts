@@ -29,7 +29,7 @@ export class WindowsProcessTable implements ProcessTable {
     return this.startOf(mark.pid) === mark.started ? [mark.pid] : [];
   }
 
-  /** TERM reaches programs that have a window or a console of their own; KILL reaches all. */
+  /** All but KILL are one here: they reach programs with a window or a console of their own. */
   signal(pids: readonly number[], signal: EndSignal): void {
     const force = signal === "KILL" ? ["/F"] : [];
     for (const pid of pids) this.#run("taskkill.exe", ["/PID", String(pid), "/T", ...force]);

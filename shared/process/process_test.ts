@@ -83,6 +83,37 @@ test("stop() ends the program with TERM when it listens", async () => {
   assert(lines.includes("stdout:bye"));
 });
 
+test("stop() sends the signal that it is told to the whole group", async () => {
+  const { lines, command } = shell(
+    "trap 'echo outer got it; wait; exit 7' USR1; " +
+      "(trap 'echo inner got it; exit 0' USR1; echo ready; while :; do sleep 0.05; done) & wait",
+  );
+  const child = processes.start(command);
+  await has(lines, "stdout:ready");
+  const exit = await child.stop({ graceMs: 10_000, signal: "USR1" });
+  assert.deepEqual(exit, { code: 7, signal: null });
+  assert(lines.includes("stdout:outer got it") && lines.includes("stdout:inner got it"));
+});
+
+test("stop() says so when the system has no such signal", async () => {
+  const { lines, command } = shell("echo ready; sleep 60");
+  const child = processes.start(command);
+  await has(lines, "stdout:ready");
+  await assert.rejects(child.stop({ graceMs: 100, signal: "ODD" }), TypeError);
+  await child.kill();
+});
+
+Deno.test({
+  name: "start() runs the program as another user when root says so",
+  ignore: !isLinux || Deno.uid() !== 0,
+  async fn() {
+    const { lines, command } = shell("id -u; id -g; id -G");
+    const child = processes.start({ ...command, user: { uid: 65534, gid: 65534 } });
+    await child.exited;
+    assert.deepEqual(lines, ["stdout:65534", "stdout:65534", "stdout:65534"]);
+  },
+});
+
 test("stop() kills the program and its grandchild when both ignore TERM", async () => {
   const { lines, command } = shell(
     "trap '' TERM; (trap '' TERM; exec sleep 60) & echo inner=$!; echo ready; while :; do sleep 60; done",

@@ -66,9 +66,11 @@ class SystemChild implements ChildProcess {
     this.exited = this.#run(child, command);
   }
 
-  async stop({ graceMs }: { graceMs: number }): Promise<ExitInfo> {
+  async stop(
+    { graceMs, signal = "TERM" }: { graceMs: number; signal?: string },
+  ): Promise<ExitInfo> {
     if (this.#hasExited) return await this.exited;
-    this.#table.signal(this.#table.groupOf(this.mark), "TERM");
+    this.#table.signal(this.#table.groupOf(this.mark), signal);
     const timer = this.#clock.setTimer(graceMs, () => void this.kill());
     try {
       return await this.exited;
@@ -140,12 +142,13 @@ async function areGone(
 }
 
 function spawn(command: ChildCommand, tree: string): Deno.ChildProcess {
-  const { program, args = [], cwd, env } = command;
+  const { program, args = [], cwd, env, user } = command;
   const outer = Deno.env.get(TREE_VARIABLE);
   try {
     return new Deno.Command(program, {
       args: [...args],
       ...(cwd === undefined ? {} : { cwd }),
+      ...user,
       clearEnv: true,
       env: { ...env, [TREE_VARIABLE]: outer ? `${outer}:${tree}` : tree },
       detached: true,
