@@ -1,11 +1,13 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Selectable } from "kysely";
+import type { ExpressionBuilder, Selectable } from "kysely";
 import type { Queries } from "../database/cloud_database.ts";
 import type {
+  CloudTables,
   LocationsTable,
   MachinesTable,
   OrganizationsTable,
   PartsTable,
+  RegistryItemsTable,
 } from "../database/schema.ts";
 import { type Action, allows, type Caller, grantsFor, type Place } from "./caller.ts";
 
@@ -13,6 +15,10 @@ export type OrganizationRow = Selectable<OrganizationsTable>;
 export type LocationRow = Selectable<LocationsTable>;
 export type MachineRow = Selectable<MachinesTable>;
 export type PartRow = Selectable<PartsTable>;
+/** An item with the namespace of its organisation. */
+export type RegistryItemRow = Selectable<RegistryItemsTable> & {
+  readonly namespace: string | null;
+};
 
 /**
  * The only door from a caller to rows: every query that serves a call starts here, and sees what
@@ -98,6 +104,11 @@ export class Scope {
       );
   }
 
+  /** Items of the registry: those of the organisation, and the public ones of every other. */
+  registryItems() {
+    return registryItemsFor(this.queries, this.#orgId());
+  }
+
   /** Whether the caller may do something with a row that one of the queries above gave. */
   allows(action: Action, place: Place): boolean {
     return allows(this.caller, action, place);
@@ -134,6 +145,17 @@ export class Scope {
     return row;
   }
 
+  /** The item with an id as `namespace:name`; the organisation's id stands for its namespace too. */
+  async registryItem(id: string, action: Action): Promise<RegistryItemRow> {
+    const [prefix = "", name = ""] = splitAtFirst(id, ":");
+    const row = await this.registryItems().selectAll("registry_items")
+      .select("organizations.namespace").where("registry_items.name", "=", name)
+      .where(isPrefix(prefix)).executeTakeFirst();
+    if (!row) throw notFound("registry item", id);
+    this.#check(action, { orgId: row.org_id }, "registry item");
+    return row;
+  }
+
   #orgId(): string {
     return this.caller.grants.length > 0 ? this.caller.orgId : "";
   }
@@ -146,6 +168,30 @@ export class Scope {
       Code.PermissionDenied,
     );
   }
+}
+
+/** What an organisation sees of the registry. */
+export function registryItemsFor(queries: Queries, orgId: string) {
+  return queries.selectFrom("registry_items")
+    .innerJoin("organizations", "organizations.id", "registry_items.org_id")
+    .where((eb) =>
+      eb.or([
+        eb("registry_items.org_id", "=", orgId),
+        eb("registry_items.visibility", "!=", "private"),
+      ])
+    );
+}
+
+/** The organisation that `prefix` in `prefix:name` or `prefix/name` stands for. */
+export function isPrefix(prefix: string) {
+  return (eb: ExpressionBuilder<CloudTables, "organizations">) =>
+    eb.or([eb("organizations.id", "=", prefix), eb("organizations.namespace", "=", prefix)]);
+}
+
+/** What is before the first separator and what is behind it. */
+export function splitAtFirst(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? ["", text] : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
 export function machinePlace(row: MachineRow): Place {

@@ -114,4 +114,54 @@ export const cloudMigrations: readonly Migration[] = [
       );
     `,
   },
+  {
+    version: 2,
+    name: "registry items and the packages they come in",
+    up: `
+      ALTER TABLE organizations ADD COLUMN namespace TEXT;
+      CREATE UNIQUE INDEX organizations_by_namespace ON organizations (namespace);
+
+      CREATE TABLE registry_items (
+        id TEXT PRIMARY KEY,
+        org_id TEXT NOT NULL REFERENCES organizations (id),
+        name TEXT NOT NULL,
+        type TEXT NOT NULL,
+        visibility TEXT NOT NULL,
+        url TEXT NOT NULL,
+        description TEXT NOT NULL,
+        markdown TEXT,
+        details TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        UNIQUE (org_id, name)
+      );
+
+      CREATE TABLE item_versions (
+        item_id TEXT NOT NULL REFERENCES registry_items (id) ON DELETE CASCADE,
+        version TEXT NOT NULL,
+        details TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        PRIMARY KEY (item_id, version)
+      ) WITHOUT ROWID;
+
+      CREATE TABLE package_files (
+        id TEXT PRIMARY KEY,
+        item_id TEXT NOT NULL,
+        version TEXT NOT NULL,
+        platform TEXT NOT NULL,
+        entrypoint TEXT NOT NULL,
+        sha256 TEXT NOT NULL,
+        crc32c TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        metadata TEXT NOT NULL,
+        files TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        created_by_type TEXT NOT NULL,
+        created_by TEXT NOT NULL,
+        UNIQUE (item_id, version, platform),
+        FOREIGN KEY (item_id, version) REFERENCES item_versions (item_id, version)
+          ON DELETE CASCADE
+      );
+    `,
+  },
 ];

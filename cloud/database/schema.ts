@@ -18,10 +18,17 @@ export interface SettingsTable {
   value: string;
 }
 
+/** What a package holds. */
+export type PackageType = "archive" | "ml_model" | "module" | "slam_map" | "ml_training";
+/** Who sees a registry item: its organisation; everybody; everybody, but no list names it. */
+export type Visibility = "private" | "public" | "public_unlisted";
+
 export interface OrganizationsTable {
   id: Fixed<string>;
   name: string;
   created_at: Fixed<TimeMs>;
+  /** Begins the ids of its registry items; unique; null: the organisation's id does. */
+  namespace: ColumnType<string | null, string | null | undefined, string | null>;
 }
 
 export interface LocationsTable {
@@ -117,6 +124,56 @@ export interface LocationSecretsTable {
   state: SecretState;
 }
 
+/** A module, model or other thing that comes in versions. */
+export interface RegistryItemsTable {
+  id: Fixed<string>;
+  org_id: Fixed<string>;
+  /** Unique in the organisation, whatever the type. */
+  name: Fixed<string>;
+  type: Fixed<PackageType>;
+  visibility: Visibility;
+  url: string;
+  description: string;
+  markdown: string | null;
+  /** JSON of the item's metadata message; what it says of versions is in their table. */
+  details: string;
+  created_at: Fixed<TimeMs>;
+  updated_at: TimeMs;
+}
+
+export interface ItemVersionsTable {
+  item_id: Fixed<string>;
+  version: Fixed<string>;
+  /** What `registry_items.details` was when the version was uploaded last. */
+  details: string;
+  created_at: Fixed<TimeMs>;
+}
+
+/** One uploaded file: a version for a platform. */
+export interface PackageFilesTable {
+  /** Also the file's name in the folder of blobs. */
+  id: Fixed<string>;
+  item_id: Fixed<string>;
+  version: Fixed<string>;
+  /** `os/architecture`, `os/any` or `any`. */
+  platform: Fixed<string>;
+  /** Program in the archive; empty: none is known. */
+  entrypoint: Fixed<string>;
+  /** Hexadecimal. */
+  sha256: Fixed<string>;
+  /** Base64 of four bytes. */
+  crc32c: Fixed<string>;
+  /** Bytes. */
+  size: Fixed<number>;
+  /** JSON object, as it was sent. */
+  metadata: Fixed<string>;
+  /** JSON list of {@link FileInfo} messages, as it was sent. */
+  files: Fixed<string>;
+  created_at: Fixed<TimeMs>;
+  created_by_type: Fixed<ActorType>;
+  created_by: Fixed<string>;
+}
+
 /** What happened, in order, for every process that works on this database. */
 export interface ChangesTable {
   seq: Generated<number>;
@@ -140,5 +197,8 @@ export interface CloudTables {
   api_key_grants: ApiKeyGrantsTable;
   part_secrets: PartSecretsTable;
   location_secrets: LocationSecretsTable;
+  registry_items: RegistryItemsTable;
+  item_versions: ItemVersionsTable;
+  package_files: PackageFilesTable;
   changes: ChangesTable;
 }

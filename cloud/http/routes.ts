@@ -17,6 +17,14 @@ export interface RoutesOptions {
   readonly credentials: (
     asked: { keyId: string; key: string; partId: string },
   ) => Promise<CredentialsAnswer>;
+  /** A package file. */
+  readonly downloads: (asked: {
+    fileId: string;
+    method: "GET" | "HEAD";
+    header: (name: string) => string | undefined;
+    query: (name: string) => string | undefined;
+    peer: Peer;
+  }) => Promise<Response>;
   readonly limiter: AttemptLimiter;
   readonly log: Logger;
 }
@@ -59,6 +67,16 @@ export function createRoutes(
         return context.json({ error: `no part with id ${JSON.stringify(partId)}` }, 404);
     }
   });
+
+  app.get("/packages/:id/:name", (context) =>
+    options.downloads({
+      fileId: context.req.param("id"),
+      // Hono routes HEAD as GET and drops the body; here that would leave a file open.
+      method: context.req.raw.method === "HEAD" ? "HEAD" : "GET",
+      header: (name) => context.req.header(name),
+      query: (name) => context.req.query(name),
+      peer: context.env.peer,
+    }));
 
   app.get("*", (context) => {
     const file = files.get(context.req.path);

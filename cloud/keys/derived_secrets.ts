@@ -24,6 +24,11 @@ export class DerivedSecrets {
     return this.#derive(`bootstrap-key:${orgId}:${generation}`);
   }
 
+  /** Opens one package file for who has it; `expires` is seconds since 1970. */
+  downloadSignature(fileId: string, expires: number): string {
+    return this.#derive(`download:${fileId}:${expires}`);
+  }
+
   /** Tells two master secrets apart without giving them away. */
   fingerprint(): string {
     return this.#derive("fingerprint").slice(0, 12);

@@ -11,6 +11,14 @@ import type { Revisions } from "./revisions.ts";
 export interface MachineConfigsOptions {
   readonly revisions: Revisions;
   readonly secrets: SharedSecrets;
+  /** Fills in what packages and registry modules are, for the part that asks. */
+  readonly packages: {
+    complete(
+      message: RobotConfig,
+      config: MachineConfig,
+      part: { orgId: string; platform: string | undefined },
+    ): Promise<void>;
+  };
   readonly domain: string;
   readonly publicUrl: () => string;
 }
@@ -24,11 +32,13 @@ export class MachineConfigs {
 
   constructor(private readonly options: MachineConfigsOptions) {}
 
-  async of(part: PartRow): Promise<RobotConfig> {
-    const { revisions, secrets, domain, publicUrl } = this.options;
+  /** @param platform `os/architecture` of the part's computer; undefined when it is not known */
+  async of(part: PartRow, platform?: string): Promise<RobotConfig> {
+    const { revisions, secrets, packages, domain, publicUrl } = this.options;
     const saved = await revisions.current(part);
     const locationSecrets = await secrets.ofLocation(part.location_id);
-    return toRobotConfig(this.#read(part.id, saved), {
+    const config = this.#read(part.id, saved);
+    const message = toRobotConfig(config, {
       partId: part.id,
       machineId: part.machine_id,
       locationId: part.location_id,
@@ -38,6 +48,8 @@ export class MachineConfigs {
       signalingInsecure: publicUrl().startsWith("http:"),
       locationSecrets: locationSecrets.map(({ id, value }) => ({ id, secret: value })),
     }, { revision: saved.revision });
+    await packages.complete(message, config, { orgId: part.org_id, platform });
+    return message;
   }
 
   #read(partId: string, saved: { revision: string; config: string }): MachineConfig {

@@ -26,7 +26,7 @@ export function robotService(
       const part = await (await callers.scope(context)).part(id, "report");
       presence.seen(part.id, agentInfo && factsOf(agentInfo));
       await restarts.fetched(part, tokenIssuedMs(context));
-      return { config: await configs.of(part) };
+      return { config: await configs.of(part, presence.of(part.id).facts.platform) };
     },
 
     async certificate({ id }, context) {

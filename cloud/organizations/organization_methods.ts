@@ -67,6 +67,7 @@ function toOrganization(row: OrganizationRow): Organization {
   return create(OrganizationSchema, {
     id: row.id,
     name: row.name,
+    publicNamespace: row.namespace ?? "",
     createdOn: timestampFromMs(row.created_at),
   });
 }

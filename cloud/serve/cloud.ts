@@ -27,6 +27,8 @@ export interface CloudOptions {
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /** Expect a PROXY header in front of every connection: a load balancer is in between. */
   readonly proxyProtocol?: boolean;
+  /** Largest package that may be uploaded, bytes. */
+  readonly packageLimitBytes: number;
   /** Name of this host, for the URL of a cloud that listens everywhere. */
   readonly hostname: string;
 }
@@ -80,6 +82,8 @@ async function serve(
   let url = options.publicUrl ?? "";
   const services = await createServices({
     folder,
+    dataDir: options.dataDir,
+    packageLimitBytes: options.packageLimitBytes,
     logs,
     clock,
     random,
@@ -106,6 +110,7 @@ async function serve(
   const stopping = new AbortController();
   const background = [
     services.presence.run(stopping.signal),
+    services.store.keepSwept(log.child("packages"), stopping.signal),
     keepLogsForRetention(logs, clock, log.child("logs"), stopping.signal),
   ];
   const close = async ({ graceMs }: { graceMs: number }) => {
@@ -128,6 +133,7 @@ async function startServer(
   const http = createRoutes({
     files: await loadStaticFiles(buildInfo.assetsDir("../web", import.meta.url)),
     credentials: services.credentials,
+    downloads: services.downloads,
     limiter,
     log: log.child("http"),
   });

@@ -14,6 +14,7 @@ function optionsFor(dataDir: string, port = 0) {
     dataDir,
     listen: { hostname: "127.0.0.1", port },
     domain: "machine.internal",
+    packageLimitBytes: 1_000_000,
     hostname: "localhost",
   };
 }

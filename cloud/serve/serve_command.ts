@@ -50,6 +50,14 @@ export const serveFlags = {
     doc: "Expect a PROXY header, version 1 or 2, in front of every connection, as load balancers " +
       "send it. Not together with --tls-cert.",
   },
+  "package-limit": {
+    type: "integer",
+    default: 2048,
+    min: 1,
+    max: 1024 * 1024,
+    placeholder: "MIB",
+    doc: "Largest module or other package that may be uploaded, in MiB.",
+  },
   "smtp-url": {
     type: "string",
     placeholder: "URL",
@@ -88,6 +96,7 @@ export async function readServeOptions(flags: ServeFlags, home: string): Promise
     domain: flags.domain,
     tls: await readCertificate(flags["tls-cert"], flags["tls-key"]),
     proxyProtocol: flags["proxy-protocol"],
+    packageLimitBytes: flags["package-limit"] * 1024 * 1024,
     hostname: hostname(),
   };
 }

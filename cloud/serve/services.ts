@@ -1,9 +1,11 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { createAuthService } from "../../shared/auth/auth_service.ts";
+import { join } from "node:path";
 import type { AttemptLimiter } from "../../shared/auth/attempt_limiter.ts";
 import { TokenIssuer } from "../../shared/auth/token_issuer.ts";
 import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { ConsoleService, MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
@@ -31,14 +33,24 @@ import { Restarts } from "../machines/restarts.ts";
 import { Revisions } from "../machines/revisions.ts";
 import { robotService } from "../machines/robot_service.ts";
 import { organizationMethods } from "../organizations/organization_methods.ts";
+import { BlobStore } from "../packages/blob_store.ts";
+import { DownloadUrls } from "../packages/download_urls.ts";
+import { packageDownloads } from "../packages/downloads.ts";
+import { packageService } from "../packages/package_service.ts";
+import { PackageStore } from "../packages/package_store.ts";
 import { Presence } from "../presence/presence.ts";
 import { consoleService } from "../push/console_service.ts";
 import { LiveStatus } from "../push/live_status.ts";
 import { machineService } from "../push/machine_service.ts";
 import { Watchers } from "../push/watchers.ts";
+import { ConfigPackages } from "../registry/config_packages.ts";
+import { registryMethods } from "../registry/registry_methods.ts";
 
 export interface ServicesOptions {
   readonly folder: DataFolder;
+  readonly dataDir: string;
+  /** Largest package that is taken, bytes. */
+  readonly packageLimitBytes: number;
   readonly logs: LogStore;
   readonly clock: Clock;
   readonly random: Random;
@@ -74,7 +86,12 @@ export async function createServices(options: ServicesOptions) {
   const live = new LiveStatus(watchers, clock);
   const tail = new LogTail();
   const intake = new LogIntake(logs, tail, clock);
-  const configs = new MachineConfigs({ revisions, secrets, domain, publicUrl });
+  const blobs = await BlobStore.open(join(options.dataDir, "blobs"));
+  const limitBytes = options.packageLimitBytes;
+  const store = new PackageStore({ queries, changes, clock, random, blobs, limitBytes });
+  const urls = new DownloadUrls(keys.secrets, clock, publicUrl);
+  const packages = new ConfigPackages(queries, store);
+  const configs = new MachineConfigs({ revisions, secrets, packages, domain, publicUrl });
 
   const app: Partial<ServiceImpl<typeof AppService>> = {
     ...organizationMethods({ callers, secrets }),
@@ -89,6 +106,7 @@ export async function createServices(options: ServicesOptions) {
       domain,
     }),
     ...keyMethods({ callers, keys: apiKeys }),
+    ...registryMethods({ callers, queries, changes, clock, random, store, urls }),
     ...logMethods({ callers, store: logs, tail, clock }),
   };
   const machine = machineService({
@@ -105,6 +123,10 @@ export async function createServices(options: ServicesOptions) {
     .service(AuthService, createAuthService({ issuer, verifiers: verifiers.byType, limiter }))
     .service(AppService, withCallFailures(app))
     .service(
+      PackageService,
+      withCallFailures(packageService({ callers, store, urls, presence, clock })),
+    )
+    .service(
       RobotService,
       withCallFailures(robotService({ callers, configs, restarts, presence, intake })),
     )
@@ -115,18 +137,30 @@ export async function createServices(options: ServicesOptions) {
     .service(MachineService, withCallFailures(machine))
     .service(ConsoleService, withCallFailures(consoleService({ callers, presence, live })));
 
+  /** Whose token it is, if the credentials behind it still count. */
+  const verifyToken = async (token: string) => {
+    const identity = await issuer.verify(token);
+    await callers.of(identity);
+    return identity;
+  };
   return {
     router,
     changes,
     callers,
     presence,
     watchers,
-    /** Whose token it is, if the credentials behind it still count. */
-    verifyToken: async (token: string) => {
-      const identity = await issuer.verify(token);
-      await callers.of(identity);
-      return identity;
-    },
+    store,
+    verifyToken,
+    downloads: packageDownloads({
+      queries,
+      callers,
+      verifiers,
+      verifyToken,
+      urls,
+      blobs,
+      limiter,
+      clock,
+    }),
     credentials: partCredentials({ queries, callers, verifiers, secrets, publicUrl }),
   };
 }

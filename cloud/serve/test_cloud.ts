@@ -42,13 +42,17 @@ export class TestCloud implements AsyncDisposable {
     readonly clock: Clock,
   ) {}
 
-  static async open(options: { clock?: Clock } = {}): Promise<TestCloud> {
-    const { clock = systemClock } = options;
+  static async open(
+    options: { clock?: Clock; packageLimitBytes?: number } = {},
+  ): Promise<TestCloud> {
+    const { clock = systemClock, packageLimitBytes = 1_000_000 } = options;
     const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
     const folder = await openDataFolder(dataDir, systemRandom);
     const logs = LogStore.open(dataDir, clock);
     const services = await createServices({
       folder,
+      dataDir,
+      packageLimitBytes,
       logs,
       clock,
       random: systemRandom,

@@ -1,0 +1,30 @@
+/** What a package can be for; `any` is every system, `linux/any` every computer with Linux. */
+export const PLATFORMS = [
+  "any",
+  "linux/any",
+  "linux/amd64",
+  "linux/arm64",
+  "linux/arm32v7",
+  "linux/arm32v6",
+  "darwin/any",
+  "darwin/amd64",
+  "darwin/arm64",
+  "windows/any",
+  "windows/amd64",
+] as const;
+
+/** Why a text is no platform; undefined when it is one. */
+export function platformProblem(platform: string): string | undefined {
+  if (PLATFORMS.some((known) => known === platform)) return undefined;
+  return `${JSON.stringify(platform)} is no platform; allowed are ${PLATFORMS.join(", ")}`;
+}
+
+/**
+ * How well a package for `platform` suits a computer: 0 made for it, 1 for its system, 2 for all;
+ * undefined: it does not run there.
+ */
+export function platformRank(platform: string, computer: string): number | undefined {
+  if (platform === computer) return 0;
+  if (platform === `${computer.split("/")[0]}/any`) return 1;
+  return platform === "any" ? 2 : undefined;
+}
