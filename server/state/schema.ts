@@ -22,4 +22,33 @@ export const serverMigrations: readonly Migration[] = [
         PRIMARY KEY (part, id)
       ) STRICT, WITHOUT ROWID;`,
   },
+  {
+    version: 2,
+    name: "packages",
+    // A row in `packages` says that its folder is whole and safe from power cuts; one in
+    // `package_downloads` that a part of the archive may be there, and of which state of it.
+    up: `
+      CREATE TABLE packages (
+        origin TEXT NOT NULL,
+        type TEXT NOT NULL,
+        package TEXT NOT NULL,
+        version TEXT NOT NULL,
+        folder TEXT NOT NULL UNIQUE,
+        sha256 TEXT NOT NULL,
+        bytes INTEGER NOT NULL,
+        source TEXT NOT NULL,
+        installed_at TEXT NOT NULL,
+        PRIMARY KEY (origin, type, package, version)
+      ) STRICT, WITHOUT ROWID;
+      CREATE TABLE package_downloads (
+        origin TEXT NOT NULL,
+        type TEXT NOT NULL,
+        package TEXT NOT NULL,
+        version TEXT NOT NULL,
+        validator TEXT NOT NULL,
+        total_bytes INTEGER NOT NULL,
+        begun_at TEXT NOT NULL,
+        PRIMARY KEY (origin, type, package, version)
+      ) STRICT, WITHOUT ROWID;`,
+  },
 ];

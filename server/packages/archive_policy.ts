@@ -1,0 +1,106 @@
+/** Which entries of an archive may be unpacked. Pure. */
+import { PackageError } from "./package_error.ts";
+
+/** What an archive may grow to. Anything above is refused. */
+export interface ArchiveLimits {
+  /** Entries: files, folders and links. */
+  readonly entries: number;
+  /** Bytes of all files and headers together, unpacked. */
+  readonly bytes: number;
+  /** So many times its own size may an archive grow, once it is past {@link ratioFromBytes}. */
+  readonly ratio: number;
+  readonly ratioFromBytes: number;
+  /** Bytes of one path. */
+  readonly pathBytes: number;
+}
+
+/** A Python environment has some 30,000 files; large models take a few GiB. */
+export const ARCHIVE_LIMITS: ArchiveLimits = {
+  entries: 200_000,
+  bytes: 16 * 2 ** 30,
+  ratio: 200,
+  ratioFromBytes: 256 * 2 ** 20,
+  pathBytes: 2_048,
+};
+
+/** More than any real chain of links; a circle has no end. */
+const MOST_LINKS = 40;
+
+/** An archive holds something that may not be unpacked. */
+export function refused(message: string): PackageError {
+  return new PackageError("refused", `the archive is refused: ${message}`);
+}
+
+/**
+ * The parts of an entry's path; none for the archive's own top folder.
+ *
+ * @throws {PackageError} it leaves the folder, on this system or another.
+ */
+export function entryPath(path: string, limits: Pick<ArchiveLimits, "pathBytes">): string[] {
+  const shown = JSON.stringify(path.slice(0, 200));
+  if (path.length > limits.pathBytes) {
+    throw refused(`the path ${shown}… is longer than ${limits.pathBytes} bytes`);
+  }
+  if (path.includes("\0")) throw refused(`the path ${shown} has a NUL in it`);
+  if (isAbsolutePath(path)) throw refused(`the path ${shown} is absolute`);
+  if (path.split(/[/\\]/).includes("..")) {
+    throw refused(`the path ${shown} has .. in it and could leave its folder`);
+  }
+  return path.split("/").filter((part) => part !== "" && part !== ".");
+}
+
+/** A link's target by the link's path, both as the archive has them. */
+export type Links = ReadonlyMap<string, string>;
+
+/**
+ * Checks that no symbolic link leads out of the folder, also not through other links.
+ *
+ * @param fold equal for names that the file system takes for the same.
+ * @throws {PackageError} with the first one that does.
+ */
+export function checkLinks(links: Links, fold: (name: string) => string): void {
+  const byPath = new Map([...links].map(([path, target]) => [fold(path), target]));
+  for (const [path, target] of links) {
+    const why = leadsOutside(path.split("/"), target, byPath, fold);
+    if (why) {
+      throw refused(`the link ${JSON.stringify(path)} to ${JSON.stringify(target)} ${why}`);
+    }
+  }
+}
+
+function leadsOutside(
+  path: string[],
+  target: string,
+  links: Links,
+  fold: (name: string) => string,
+): string | undefined {
+  const at = path.slice(0, -1);
+  let todo = target.split("/");
+  if (isAbsolutePath(target)) return "is absolute";
+  for (let followed = 0; todo.length > 0;) {
+    const [part = "", ...rest] = todo;
+    todo = rest;
+    if (part === "" || part === ".") continue;
+    if (part.includes("\\") || part.includes("\0")) return "has a character that is not allowed";
+    if (part === "..") {
+      if (at.pop() === undefined) return "leads out of the folder";
+      continue;
+    }
+    at.push(part);
+    const next = links.get(fold(at.join("/")));
+    if (next === undefined) continue;
+    if (++followed > MOST_LINKS) return "leads in a circle";
+    if (isAbsolutePath(next)) return "leads out of the folder";
+    at.pop();
+    todo = [...next.split("/"), ...todo];
+  }
+}
+
+function isAbsolutePath(path: string): boolean {
+  return /^[/\\]/.test(path) || /^[A-Za-z]:/.test(path);
+}
+
+/** Permission bits for a file: never setuid, setgid or sticky, nobody else writes, the owner can. */
+export function fileMode(mode: number | undefined): number {
+  return ((mode ?? 0o644) & 0o755) | 0o600;
+}

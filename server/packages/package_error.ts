@@ -1,0 +1,30 @@
+/** Why a package is not there, and when another attempt may help. */
+import { fsErrorCode, toFileError } from "../../shared/files/fs_error.ts";
+
+/**
+ * - `unreachable`: the way to it is cut; may be mended any moment. What was received is kept.
+ * - `refused`: what was received, or the answer, is wrong. Nothing of it is kept.
+ * - `no-room`: this computer cannot take it. What was received is kept.
+ * - `impossible`: the configuration asks for what cannot be; not tried again until it changes.
+ */
+export type PackageErrorKind = "unreachable" | "refused" | "no-room" | "impossible";
+
+/** The message says what was wrong and what to do, and holds no secret. */
+export class PackageError extends Error {
+  override readonly name = "PackageError";
+  readonly kind: PackageErrorKind;
+
+  constructor(kind: PackageErrorKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+  }
+}
+
+/** Whatever was thrown while `action` was done to `path`. */
+export function toPackageError(thrown: unknown, action: string, path: string): PackageError {
+  if (thrown instanceof PackageError) return thrown;
+  if (fsErrorCode(thrown) === undefined && thrown instanceof Error) {
+    return new PackageError("unreachable", `cannot ${action}: ${thrown.message}`, thrown);
+  }
+  return new PackageError("no-room", toFileError(thrown, action, path).message, thrown);
+}
