@@ -1,0 +1,61 @@
+import {
+  AttributeError,
+  attributes,
+  type Check,
+  listOf,
+  optional,
+  text,
+} from "../../resources/attributes.ts";
+import type { Model } from "../../resources/registry.ts";
+
+/** What a movement sensor measures, as the attributes name it. */
+export const QUANTITIES = [
+  "position",
+  "orientation",
+  "compass_heading",
+  "angular_velocity",
+  "linear_velocity",
+  "linear_acceleration",
+] as const;
+
+export type Quantity = typeof QUANTITIES[number];
+
+/** For each quantity the sensors it is asked of, best first. */
+export type MergedAttributes = Record<Quantity, string[] | undefined>;
+
+/**
+ * Model `rdk:builtin:merged` of `rdk:component:movement_sensor`: several movement sensors as one.
+ * Each quantity comes from the first sensor of its list that has it and answers.
+ */
+export const mergedModel: Model<MergedAttributes> = {
+  api: "rdk:component:movement_sensor",
+  model: "rdk:builtin:merged",
+  attributes: attributes<MergedAttributes>({
+    position: sensorNames("position"),
+    orientation: sensorNames("orientation"),
+    compass_heading: sensorNames("compass heading"),
+    angular_velocity: sensorNames("angular velocity"),
+    linear_velocity: sensorNames("linear velocity"),
+    linear_acceleration: sensorNames("linear acceleration"),
+  }),
+  dependencies(attributes) {
+    const names = new Set(QUANTITIES.flatMap((quantity) => attributes[quantity] ?? []));
+    if (names.size > 0) return { required: [...names] };
+    throw new AttributeError(
+      "attributes",
+      "no sensors",
+      `at least one of ${QUANTITIES.join(", ")} with the name of a movement sensor`,
+    );
+  },
+  async construct({ attributes, dependencies, log }) {
+    const { createMergedSensor } = await import("./merged_sensor.ts");
+    return createMergedSensor(attributes, dependencies, log);
+  },
+};
+
+function sensorNames(quantity: string): Check<string[] | undefined> {
+  return optional(listOf(
+    text("Name of a movement sensor."),
+    `The movement sensors that tell the ${quantity}; the first that has it and answers counts.`,
+  ));
+}
