@@ -1,0 +1,68 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { DiscoveryService } from "../../../shared/gen/viam/service/discovery/v1/discovery_pb.ts";
+import type { Driver } from "../../resources/driver.ts";
+import type { CallContext } from "../../resources/resource.ts";
+import { findNetworkInterfaces, findSerialPorts, findVideoDevices } from "./device_files.ts";
+
+/** A component as the configuration has it. */
+interface Discovered {
+  readonly name: string;
+  readonly api: string;
+  readonly model: string;
+  readonly attributes: JsonObject;
+}
+
+/**
+ * Looks for devices with each call. What it finds can be put into a configuration as it is; where
+ * `model` is empty, that of a module which drives such devices must be filled in.
+ */
+export function createDeviceDiscovery(root: string): Driver<typeof DiscoveryService> {
+  return {
+    async discoverResources(_request, { signal }: CallContext) {
+      if (Deno.build.os !== "linux") {
+        throw new ConnectError(
+          "devices can be discovered on Linux only, from /sys and /dev",
+          Code.Unimplemented,
+        );
+      }
+      const [ports, videos, interfaces] = await Promise.all([
+        findSerialPorts(root),
+        findVideoDevices(root),
+        findNetworkInterfaces(root),
+      ]);
+      signal.throwIfAborted();
+      const found: Discovered[] = [
+        ...ports.map((port) => ({
+          name: `serial-${port.name}`,
+          api: "rdk:component:generic",
+          model: "",
+          attributes: { serial_path: port.path, ...described(port.description) },
+        })),
+        ...videos.map((video) => ({
+          name: `camera-${video.name}`,
+          api: "rdk:component:camera",
+          model: "",
+          attributes: { video_path: video.path, ...described(video.description) },
+        })),
+        ...interfaces.map((name) => ({
+          name: `network-${name}`,
+          api: "rdk:component:sensor",
+          model: "rdk:builtin:host",
+          attributes: { interfaces: [name] },
+        })),
+      ];
+      return { discoveries: found.map(toComponentConfig) };
+    },
+  };
+}
+
+function described(description: string | undefined): JsonObject {
+  return description === undefined ? {} : { description };
+}
+
+function toComponentConfig({ name, ...rest }: Discovered) {
+  const [namespace = "", , type = ""] = rest.api.split(":");
+  // Names of the configuration take letters, digits, - and _ only, at most 60.
+  return { name: name.replace(/[^\w-]/g, "_").slice(0, 60), namespace, type, ...rest };
+}

@@ -1,0 +1,23 @@
+import { attributes } from "../../resources/attributes.ts";
+import type { Model } from "../../resources/registry.ts";
+
+/** This model takes no attributes. */
+export type DevicesAttributes = Record<never, never>;
+
+/**
+ * Model `rdk:builtin:devices` of `rdk:service:discovery`: the serial ports, video devices and
+ * network interfaces of this computer.
+ *
+ * @param root of the file system that is looked at; another one in tests.
+ */
+export function devicesModel(root = "/"): Model<DevicesAttributes> {
+  return {
+    api: "rdk:service:discovery",
+    model: "rdk:builtin:devices",
+    attributes: attributes<DevicesAttributes>({}),
+    async construct() {
+      const { createDeviceDiscovery } = await import("./device_discovery.ts");
+      return createDeviceDiscovery(root);
+    },
+  };
+}
