@@ -1,12 +1,15 @@
 /** The models that come with the server. */
 import { ModelRegistry } from "../resources/registry.ts";
 import { commandSensorModel } from "./command/command_model.ts";
+import { devicesModel } from "./discovery/devices_model.ts";
 import type { BuiltinEnvironment } from "./environment.ts";
 import { registerFakes } from "./fake/fakes.ts";
 import { httpCameraModel } from "./http/http_camera_model.ts";
 import { httpSensorModel } from "./http/http_sensor_model.ts";
 import { imageFileModel } from "./image_file/image_file_model.ts";
 import { hostSensorModel } from "./host/host_sensor.ts";
+import { mergedModel } from "./merged/merged_model.ts";
+import { systemModel } from "./system/system_model.ts";
 import { sensorsServiceModel } from "./sensors/sensors_service.ts";
 
 /** A registry with every built-in model. */
@@ -17,6 +20,10 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(httpSensorModel(environment))
     .register(httpCameraModel(environment))
     .register(imageFileModel)
+    .register(mergedModel)
+    .register(systemModel("rdk:component:generic", environment))
+    .register(systemModel("rdk:service:generic", environment))
+    .register(devicesModel())
     .register(sensorsServiceModel);
   registerFakes(registry, environment);
   return registry;
