@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { join } from "node:path";
+import { Secret } from "../auth/secret.ts";
 import { runFaultChild } from "../faults/fault_child.ts";
 import { FakeClock } from "../time/fake_clock.ts";
 import { configureLogging, getLogger, type LoggingOptions } from "./configure.ts";
@@ -131,18 +132,25 @@ Deno.test("Logging goes on to the other sinks when one throws", () => {
   });
 });
 
-Deno.test("configureLogging() writes the log file and rotates it", async () => {
+Deno.test("configureLogging() writes the log file with the given rotation", async () => {
   const folder = await Deno.makeTempDir({ prefix: "log-file-" });
   try {
     const file = join(folder, "server.log");
-    const logging = await configureLogging({ output: { stdout: false, file }, deduplicate: false });
+    const rotation = { maxBytes: 10_000, maxFiles: 2 };
+    const logging = await configureLogging({ output: { stdout: false, file, rotation } });
     const log = getLogger("rdk");
-    for (let count = 0; count < 1_100; count++) log.info(`${count} ${"x".repeat(10_000)}`);
+    for (let count = 0; count < 60; count++) log.error(`${count} ${"x".repeat(500)}`);
     await logging.close();
-    const text = await Deno.readTextFile(`${file}.1`) + await Deno.readTextFile(file);
-    const numbers = text.trimEnd().split("\n").map((line) => Number(/\t(\d+) x/.exec(line)?.[1]));
-    deepEqual(numbers, Array.from({ length: 1_100 }, (_, index) => index));
-    ok((await Deno.stat(`${file}.1`)).size <= 10 * 1024 * 1024);
+    const names = [`${file}.2`, `${file}.1`, file];
+    const numbers = names.flatMap((name) =>
+      [...Deno.readTextFileSync(name).matchAll(/\t(\d+) x/g)].map((match) => Number(match[1]))
+    );
+    deepEqual(
+      numbers,
+      Array.from({ length: numbers.length }, (_, index) => index + 60 - numbers.length),
+    );
+    ok(numbers.length > 30 && numbers.length < 60, `${numbers.length} lines are kept`);
+    equal([...Deno.readDirSync(folder)].length, 3);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -155,6 +163,100 @@ Deno.test("configureLogging() says path and reason when the log file cannot be o
     message: `cannot open the log file ${file}: it or its folder does not exist (ENOENT)`,
   });
   await Deno.remove(join(file, "..", ".."), { recursive: true });
+});
+
+Deno.test("Logging shows no secret to any output", () =>
+  withLogging({}, (logging, lines) => {
+    logging.setSecrets(["machine-key-0815"]);
+    const log = getLogger("rdk");
+    log.info("asking rtsp://u:pw@cam/ with machine-key-0815", {
+      token: "t",
+      api_key: { id: "i", key: "k" },
+      nested: { list: [{ psk: "p" }, "Bearer 0123456789abcdef"], open: "machine-key-0815" },
+      own: new Secret("s"),
+      error: new Error("https://u:pw@h/ refused", { cause: new Error("machine-key-0815") }),
+      ready: false,
+    });
+    log.error("failed", { error: new Error("with machine-key-0815") });
+    logging.setSecrets([]);
+    log.info("machine-key-0815");
+    equal(lines[0]?.message, "asking rtsp://******@cam/ with ******");
+    deepEqual(lines[0]?.fields, {
+      token: "******",
+      api_key: "******",
+      nested: { list: [{ psk: "******" }, "Bearer ******"], open: "******" },
+      own: "***",
+      error: "https://******@h/ refused (cause: ******)",
+      ready: false,
+    });
+    match(lines[1]?.stack ?? "", /^Error: with \*{6}\n/);
+    equal(lines[2]?.message, "machine-key-0815");
+  }));
+
+Deno.test("Logging keeps the stack of errors at level error alone", () =>
+  withLogging({}, (_logging, lines) => {
+    const log = getLogger("rdk");
+    log.warn("expected", { error: new Error("a") });
+    log.error("unexpected", { error: new Error("b") });
+    log.error("told", { stack: "Error: c\n    at d" });
+    log.error("none", { count: 1 });
+    equal(lines[0]?.stack, undefined);
+    match(lines[1]?.stack ?? "", /^Error: b\n +at .*configure_test\.ts/);
+    equal(lines[2]?.stack, "Error: c\n    at d");
+    equal(lines[3]?.stack, undefined);
+  }));
+
+Deno.test("Logging forward() writes what others logged, at any level, and holds repeats back", () => {
+  const clock = new FakeClock();
+  return withLogging({ clock }, (logging, lines) => {
+    const line: LogLine = {
+      time: new Date(0),
+      level: "debug",
+      logger: "my.module",
+      message: "hello",
+      fields: { token: "t" },
+      caller: { file: "m.py", line: 3, functionName: "" },
+      stack: "Traceback",
+    };
+    logging.forward(line);
+    deepEqual(lines[0], { ...line, fields: { token: "******" } });
+    logging.forward({ ...line, time: new Date(NaN) });
+    deepEqual(lines[1]?.time, clock.now());
+    for (let count = 0; count < 5; count++) logging.forward({ ...line, level: "info" });
+    equal(lines.length, 5);
+  });
+});
+
+Deno.test("Logging cuts huge lines and never throws", () =>
+  withLogging({}, (_logging, lines) => {
+    const log = getLogger("rdk");
+    log.info("x".repeat(10_000_000), { huge: "y".repeat(10_000_000), lone: "\ud800" });
+    const hostile = new Proxy({}, {
+      ownKeys: () => {
+        throw new Error("boo");
+      },
+    });
+    log.info("hostile", { hostile });
+    ok((lines[0]?.message.length ?? 0) < 70_000);
+    ok(JSON.stringify(lines[0]?.fields).length < 20_000);
+    equal(lines[0]?.fields.lone, "\ufffd");
+    equal(lines[1]?.fields.hostile, "[unprintable]");
+  }));
+
+Deno.test("Logging lets the event loop turn while lines flood in", async () => {
+  const written: LogLine[] = [];
+  const sinks = [(line: LogLine) => void written.push(line)];
+  const logging = await configureLogging({ output: { stdout: false }, sinks });
+  const log = getLogger("rdk.noisy");
+  for (let count = 0; count < 50_000; count++) log.info(`line ${count}`);
+  getLogger("rdk.quiet").info("still heard");
+  ok(written.length <= 200, `${written.length} lines were written at once`);
+  await logging.close();
+  const left = written.find(({ message }) => message.includes("left out"));
+  equal(left?.logger, "rdk.noisy");
+  const told = Number(/^(\d+) lines/.exec(left?.message ?? "")?.[1]);
+  equal(written.filter(({ message }) => message.startsWith("line ")).length + told, 50_000);
+  ok(messages(written).includes("still heard"));
 });
 
 Deno.test("memoryLogger() keeps the lines of itself and its children", () => {

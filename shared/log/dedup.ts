@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Clock, Timer } from "../time/clock.ts";
 import { fieldsToJson } from "./fields_json.ts";
-import type { LogLine, LogSink } from "./line.ts";
-import type { Fields } from "./logger.ts";
+import type { LogLine } from "./line.ts";
+import { type Fields, NO_FIELDS } from "./logger.ts";
+import type { Prepared, Said } from "./prepare_line.ts";
 
 /** A line is noisy when it was written this often … */
 const WRITTEN_IN_WINDOW = 3;
@@ -18,7 +19,15 @@ interface Window {
   endMs: number;
   count: number;
   /** The first line that was held back. */
-  held: LogLine | undefined;
+  held: Prepared | undefined;
+}
+
+/** What a {@link Deduplicator} does with lines. */
+export interface DeduplicatorEffects {
+  /** Makes a line so that it can be kept until its window ends. */
+  prepare(said: Said): Prepared;
+  /** Takes the lines that tell how many were held back. */
+  tell(line: LogLine): void;
 }
 
 /**
@@ -27,30 +36,33 @@ interface Window {
  */
 export class Deduplicator {
   readonly #clock: Clock;
-  readonly #pass: LogSink;
+  readonly #effects: DeduplicatorEffects;
   // In the order of their ends, since all windows are equally long.
   readonly #windows = new Map<string, Window>();
   #timer: Timer | undefined;
 
-  /** `pass` gets the lines that are to be written. */
-  constructor(clock: Clock, pass: LogSink) {
+  constructor(clock: Clock, effects: DeduplicatorEffects) {
     this.#clock = clock;
-    this.#pass = pass;
+    this.#effects = effects;
   }
 
-  /** Passes the line on or holds it back. */
-  write(line: LogLine): void {
-    this.#endWindows(this.#clock.monotonicMs());
-    const key = keyOf(line);
+  /** False when the line is held back, and counted. */
+  passes(said: Said): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    this.#endWindows(nowMs);
+    const key = keyOf(said);
     const window = this.#windows.get(key);
     if (!window) {
-      this.#open(key);
-      return this.#pass(line);
+      this.#open(key, nowMs + WINDOW_MS);
+      return true;
     }
     window.count++;
-    if (window.count <= WRITTEN_IN_WINDOW) return this.#pass(line);
-    window.held ??= line;
-    this.#armTimer(window);
+    if (window.count <= WRITTEN_IN_WINDOW) return true;
+    if (!window.held) {
+      window.held = this.#effects.prepare(said);
+      this.#armTimer(window);
+    }
+    return false;
   }
 
   /** Ends all windows now and tells what they held. */
@@ -60,12 +72,11 @@ export class Deduplicator {
     this.#endWindows(Infinity);
   }
 
-  #open(key: string): void {
+  #open(key: string, endMs: number): void {
     if (this.#windows.size >= MOST_WINDOWS) {
       const [oldest] = this.#windows.keys();
       if (oldest !== undefined) this.#end(oldest);
     }
-    const endMs = this.#clock.monotonicMs() + WINDOW_MS;
     this.#windows.set(key, { endMs, count: 1, held: undefined });
   }
 
@@ -82,10 +93,11 @@ export class Deduplicator {
     if (!window?.held) return;
     const repeats = window.count - WRITTEN_IN_WINDOW;
     const times = repeats === 1 ? "once more" : `${repeats} more times`;
-    this.#pass({
+    this.#effects.tell({
       ...window.held,
       time: this.#clock.now(),
       message: `${window.held.message} (${times} within ${WINDOW_MS / 1000} s)`,
+      caller: undefined,
     });
   }
 
@@ -101,8 +113,9 @@ export class Deduplicator {
   }
 }
 
-function keyOf({ logger, level, message, fields }: LogLine): string {
-  const text = `${logger}\n${level}\n${message}\n${fieldsToJson(steadyFields(fields))}`;
+function keyOf({ logger, level, message, fields }: Said): string {
+  const head = `${logger}\n${level}\n${message}\n`;
+  const text = fields === NO_FIELDS ? head : head + fieldsToJson(steadyFields(fields));
   if (text.length <= LONGEST_KEY) return text;
   return createHash("sha256").update(text).digest("base64");
 }

@@ -2,22 +2,20 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { FakeClock } from "../time/fake_clock.ts";
 import { Deduplicator } from "./dedup.ts";
 import type { LogLine } from "./line.ts";
+import { LinePreparer, type Said } from "./prepare_line.ts";
 
 function setUp() {
   const clock = new FakeClock();
   const lines: LogLine[] = [];
-  const dedup = new Deduplicator(clock, (line) => lines.push(line));
-  const write = (message: string, more: Partial<LogLine> = {}) => {
-    const time = clock.now();
-    dedup.write({
-      time,
-      level: "info",
-      logger: "rdk",
-      message,
-      fields: {},
-      caller: undefined,
-      ...more,
-    });
+  const preparer = new LinePreparer();
+  const dedup = new Deduplicator(clock, {
+    prepare: (said) => preparer.prepare(said),
+    tell: (line) => lines.push(line),
+  });
+  const write = (message: string, more: Partial<Said> = {}) => {
+    const said = { level: "info" as const, logger: "rdk", message, fields: {}, ...more };
+    if (!dedup.passes(said)) return;
+    lines.push({ ...preparer.prepare(said), time: clock.now(), caller: undefined });
   };
   return { clock, dedup, write, messages: () => lines.map(({ message }) => message), lines };
 }
@@ -99,4 +97,12 @@ Deno.test("Deduplicator keeps its memory bounded when every line differs", () =>
   // The window of "first" had to make room, and said what it held.
   ok(messages().includes("first (2 more times within 10 s)"));
   equal(messages().length, 3 + 1 + 3_000);
+});
+
+Deno.test("Deduplicator tells of a held line without its secrets", () => {
+  const { dedup, write, lines } = setUp();
+  const fields = { password: "hidden", url: "http://u:hidden@h/" };
+  for (let count = 0; count < 4; count++) write("noise", { fields });
+  dedup.flush();
+  deepEqual(lines.at(-1)?.fields, { password: "******", url: "http://******@h/" });
 });

@@ -6,6 +6,8 @@ import { compileLogPattern, type LogPattern } from "./pattern.ts";
 export const RESOURCE_LOGGERS = "rdk.resource_manager.";
 /** Logger names of modules are this and the module's name. */
 export const MODULE_LOGGERS = "rdk.modmanager.";
+/** Logger names of jobs are this and the job's name. */
+export const JOB_LOGGERS = "rdk.job_manager.";
 
 /** A `log` rule that was skipped. */
 export interface PatternProblem {
@@ -67,8 +69,8 @@ export class LevelRules {
   }
 
   /**
-   * Replaces the levels that resources (`rdk:component:sensor/host`) and modules (their name)
-   * have of their own.
+   * Replaces the levels of single loggers, which count for those below them too. Each by the
+   * logger's name, or by the name of its resource (`rdk:component:sensor/host`), module or job.
    */
   setResourceLevels(levels: Readonly<Record<string, Level>>): void {
     this.#resources = new Map(Object.entries(levels));
@@ -89,16 +91,18 @@ export class LevelRules {
   }
 }
 
+const OWNERS = [RESOURCE_LOGGERS, MODULE_LOGGERS, JOB_LOGGERS];
+
 /** Everything a rule may call a logger, most exact first. */
 function namesOf(logger: string): string[] {
-  for (const prefix of [RESOURCE_LOGGERS, MODULE_LOGGERS]) {
-    if (!logger.startsWith(prefix)) continue;
-    const own = logger.slice(prefix.length);
-    // A resource or a module may log under names below its own: "…/host.poll", "mod.StdOut".
-    const end = own.indexOf(".", own.indexOf("/") + 1);
-    return end < 0 ? [logger, own] : [logger, own, own.slice(0, end)];
-  }
-  return [logger];
+  const prefix = OWNERS.find((owner) => logger.startsWith(owner));
+  if (prefix === undefined) return [logger];
+  const own = logger.slice(prefix.length);
+  // A resource or a module may log under names below its own: "…/host.poll", "mod.StdOut".
+  const end = own.indexOf(".", own.indexOf("/") + 1);
+  if (end < 0) return [logger, own];
+  const owner = own.slice(0, end);
+  return [logger, own, prefix + owner, owner];
 }
 
 function requireLevel(text: string): Level {

@@ -75,6 +75,7 @@ Deno.test("LevelRules levelOf() knows resources by name and modules by name", ()
   rules.setPatterns([
     { pattern: "rdk:component:*", level: "debug" },
     { pattern: "my-module", level: "warn" },
+    { pattern: "nightly", level: "error" },
   ]);
   const table: [logger: string, level: Level][] = [
     [HOST, "debug"],
@@ -84,6 +85,8 @@ Deno.test("LevelRules levelOf() knows resources by name and modules by name", ()
     ["rdk.modmanager.my-module.StdOut", "warn"],
     ["rdk.modmanager.other", "info"],
     ["rdk.resource_manager", "info"],
+    ["rdk.job_manager.nightly", "error"],
+    ["rdk.job_manager.daily", "info"],
   ];
   for (const [logger, level] of table) equal(rules.levelOf(logger), level, logger);
 });
@@ -96,6 +99,15 @@ Deno.test("LevelRules levelOf() prefers the resource's own level to patterns", (
   equal(rules.levelOf(`${HOST}.poll`), "warn");
   equal(rules.levelOf("rdk.modmanager.my-module"), "debug");
   equal(rules.levelOf(`${HOST}2`), "error");
+});
+
+Deno.test("LevelRules levelOf() tells a job from a module of the same name by the full name", () => {
+  const rules = new LevelRules();
+  rules.setResourceLevels({ "rdk.job_manager.same": "error", "rdk.modmanager.same": "debug" });
+  equal(rules.levelOf("rdk.job_manager.same"), "error");
+  equal(rules.levelOf("rdk.modmanager.same"), "debug");
+  equal(rules.levelOf("rdk.modmanager.same.StdErr"), "debug");
+  equal(rules.levelOf("rdk.modmanager.sam"), "info");
 });
 
 Deno.test("LevelRules levelOf() is debug everywhere in debug mode", () => {

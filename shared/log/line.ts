@@ -20,6 +20,8 @@ export interface LogLine {
   message: string;
   fields: Fields;
   caller: Caller | undefined;
+  /** Where an error came from, as V8 writes it. Not part of the text form. */
+  stack?: string | undefined;
 }
 
 /** Takes log lines; must not throw and must not wait. */
@@ -30,9 +32,10 @@ export type LogSink = (line: LogLine) => void;
  * `2006-01-02T15:04:05.000Z⇥LEVEL⇥logger⇥file:line⇥message[⇥{json}]`, in UTC.
  */
 export function formatLine(line: LogLine): string {
-  const caller = line.caller ? `${line.caller.file}:${line.caller.line}` : "-";
-  const head = `${line.time.toISOString()}\t${line.level.toUpperCase()}\t${line.logger}\t${caller}`;
-  const text = `${head}\t${printable(line.message)}`;
+  const caller = line.caller ? `${word(line.caller.file)}:${line.caller.line}` : "-";
+  const level = line.level.toUpperCase();
+  const text = `${line.time.toISOString()}\t${level}\t${word(line.logger)}\t${caller}\t` +
+    printable(line.message);
   return hasFields(line.fields) ? `${text}\t${fieldsToJson(line.fields)}` : text;
 }
 
@@ -45,6 +48,11 @@ function hasFields(fields: Fields): boolean {
 const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/;
 // deno-lint-ignore no-control-regex
 const EACH_CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
+
+/** A name that others may have given, without anything that ends a column. */
+function word(name: string): string {
+  return printable(name).replace(/[\n\t]+/g, " ");
+}
 
 /**
  * Messages can hold what others wrote. A line break is kept readable but indented, so that

@@ -30,6 +30,29 @@ Deno.test("formatLine() does not let a message forge a line or reach the termina
   ok(text.endsWith("\ta\n\t2026-01-02T03:04:05.006Z\tINFO\trdk\t-\tb\\x1b[31mred"), text);
 });
 
+Deno.test("formatLine() keeps its columns whatever names and fields hold", () => {
+  const text = formatLine({
+    ...line,
+    logger: "a\tb\nc",
+    caller: { file: "x\n/y", line: 1, functionName: "" },
+    fields: { "k\u009b": "\u001b[31m\u009b31m\u007f\n" },
+  });
+  equal(
+    text,
+    "2026-01-02T03:04:05.006Z\tINFO\ta b c\tx /y:1\tserving\t" +
+      String.raw`{"k\u009b":"\u001b[31m\u009b31m\u007f\n"}`,
+  );
+});
+
+Deno.test("fieldsToJson() bounds its work and its length whatever it is given", () => {
+  const wide = (depth: number): unknown => depth === 0 ? "leaf" : Array(200).fill(wide(depth - 1));
+  const started = performance.now();
+  ok(fieldsToJson({ wide: wide(7) }).length < 100_000);
+  ok(performance.now() - started < 500);
+  const text = fieldsToJson({ text: "x".repeat(1_000_000) });
+  ok(text.length < 20_000 && text.endsWith('… (983616 more characters)"}'), text.slice(-60));
+});
+
 Deno.test("fieldsToJson() writes any value and never throws", () => {
   const circular: Record<string, unknown> = { name: "c" };
   circular.self = circular;
@@ -80,7 +103,7 @@ Deno.test("callerOf() names this file and line", () => {
   }
   const caller = logs();
   equal(caller?.file, "log/line_test.ts");
-  ok(caller && caller.line > 60 && caller.line < 100, `line ${caller?.line}`);
+  ok(caller && caller.line > 60 && caller.line < 130, `line ${caller?.line}`);
 });
 
 Deno.test("parseFrame() reads every form of frame", () => {

@@ -7,26 +7,34 @@ import type { Caller, LogLine } from "./line.ts";
 /** Numbers of zap's field types, which the clouds and servers of this protocol read. */
 export const ZapType = { bool: 4, float64: 9, int64: 11, string: 15, reflect: 23 } as const;
 
-// An entry must fit into a batch many times over; a longer message is an accident.
-const LONGEST_MESSAGE = 64 * 1024;
-const MOST_FIELD_BYTES = 128 * 1024;
+// An entry must fit into a batch many times over; a larger one is an accident.
+const MOST_BYTES = 192 * 1024;
 
-/** A log line as it goes to the cloud; never too long, always valid UTF-8. */
+/** A log line as it goes to the cloud; always valid UTF-8. */
 export function toLogEntry(line: LogLine, host: string): LogEntry {
-  const entry = create(LogEntrySchema, {
+  const { stack = "", caller } = line;
+  const fields = Object.entries(line.fields).filter(([key, value]) =>
+    value !== undefined && !(key === "stack" && stack !== "")
+  );
+  return create(LogEntrySchema, {
     host: host.toWellFormed(),
     level: line.level,
     time: timestampFromDate(line.time),
     loggerName: line.logger.toWellFormed(),
-    message: cut(line.message).toWellFormed(),
-    fields: Object.entries(line.fields).filter(([, value]) => value !== undefined).map(toField),
-    ...(line.caller ? { caller: toCallerStruct(line.caller) } : {}),
+    message: line.message.toWellFormed(),
+    stack: stack.toWellFormed(),
+    fields: fields.map(toField),
+    ...(caller && { caller: toCallerStruct(caller) }),
   });
-  const bytes = toBinary(LogEntrySchema, entry).byteLength;
-  if (bytes > LONGEST_MESSAGE + MOST_FIELD_BYTES) {
-    entry.fields = [toField(["fields_left_out_bytes", bytes])];
-  }
-  return entry;
+}
+
+/** The entry's bytes; one that is too large comes without its fields. */
+export function encodeLogEntry(line: LogLine, host: string): Uint8Array {
+  const entry = toLogEntry(line, host);
+  const bytes = toBinary(LogEntrySchema, entry);
+  if (bytes.byteLength <= MOST_BYTES) return bytes;
+  entry.fields = [toField(["fields_left_out_bytes", bytes.byteLength])];
+  return toBinary(LogEntrySchema, entry);
 }
 
 /** One field in zap's form: Type says which of Integer, String and Interface holds the value. */
@@ -49,7 +57,12 @@ export function toField([key, value]: [string, unknown]): JsonObject {
 }
 
 function toCallerStruct({ file, line, functionName }: Caller): JsonObject {
-  return { Defined: true, File: file, Line: line, Function: functionName };
+  return {
+    Defined: true,
+    File: file.toWellFormed(),
+    Line: line,
+    Function: functionName.toWellFormed(),
+  };
 }
 
 // Go's ParseFloat, which reads it, knows these three words.
@@ -57,9 +70,4 @@ function floatText(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (Number.isFinite(value)) return String(value);
   return value > 0 ? "+Inf" : "-Inf";
-}
-
-function cut(message: string): string {
-  const over = message.length - LONGEST_MESSAGE;
-  return over > 0 ? `${message.slice(0, LONGEST_MESSAGE)}… (${over} more characters)` : message;
 }

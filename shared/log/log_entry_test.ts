@@ -3,7 +3,7 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { LogEntrySchema } from "../gen/viam/common/v1/common_pb.ts";
 import type { LogLine } from "./line.ts";
-import { toField, toLogEntry } from "./log_entry.ts";
+import { encodeLogEntry, toField, toLogEntry } from "./log_entry.ts";
 
 const line: LogLine = {
   time: new Date("2026-01-02T03:04:05.006Z"),
@@ -63,10 +63,20 @@ Deno.test("toLogEntry() can always be encoded, even with broken text", () => {
   deepEqual(back.fields[1]?.Interface, { "\ufffd lone": ["\ufffd lone"] });
 });
 
-Deno.test("toLogEntry() keeps entries small when message and fields are huge", () => {
-  const huge = "x".repeat(10_000_000);
-  const entry = toLogEntry({ ...line, message: huge, fields: { huge } }, "box");
-  ok(toBinary(LogEntrySchema, entry).byteLength < 70_000);
-  ok(entry.message.endsWith("… (9934464 more characters)"));
-  equal(entry.fields[0]?.Key, "fields_left_out_bytes");
+Deno.test("toLogEntry() has the stack in its place, and not among the fields too", () => {
+  const withStack = { ...line, stack: "Error: x\n    at y", fields: { stack: "same", id: 1 } };
+  const entry = toLogEntry(withStack, "box");
+  equal(entry.stack, "Error: x\n    at y");
+  deepEqual(entry.fields.map(({ Key }) => Key), ["id"]);
+});
+
+Deno.test("encodeLogEntry() leaves fields away that are too large", () => {
+  const fields = Object.fromEntries(
+    Array.from({ length: 20 }, (_, index) => [`f${index}`, "x".repeat(16_000)]),
+  );
+  const bytes = encodeLogEntry({ ...line, fields }, "box");
+  ok(bytes.byteLength < 1_000);
+  const back = fromBinary(LogEntrySchema, bytes);
+  deepEqual(back.fields.map(({ Key }) => Key), ["fields_left_out_bytes"]);
+  equal(fromBinary(LogEntrySchema, encodeLogEntry(line, "box")).fields.length, 1);
 });

@@ -7,6 +7,9 @@ export type Level = (typeof LEVELS)[number];
 /** Additional values of a log line. A key's order is kept. */
 export type Fields = Readonly<Record<string, unknown>>;
 
+/** For lines without fields. */
+export const NO_FIELDS: Fields = Object.freeze({});
+
 /** What everything that logs takes in its constructor. */
 export interface Logger {
   /** The full dotted name: "rdk.config". */

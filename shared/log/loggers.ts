@@ -1,52 +1,80 @@
-import { type Clock, systemClock } from "../time/clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { callerOf } from "./caller.ts";
 import { Deduplicator } from "./dedup.ts";
 import { severity } from "./level.ts";
 import { LevelRules } from "./level_rules.ts";
 import type { LogLine, LogSink } from "./line.ts";
-import type { Fields, Level, Logger } from "./logger.ts";
+import { type Fields, type Level, type Logger, NO_FIELDS } from "./logger.ts";
+import { Pacer } from "./pacer.ts";
+import { LinePreparer, type Said } from "./prepare_line.ts";
 
-/** What all loggers of a process share: rules, deduplication, and where lines go. */
+interface Connection {
+  clock: Clock;
+  pacer: Pacer;
+}
+
+/**
+ * What all loggers of a process share. A line goes through the levels, then deduplication, then
+ * the pacer, and is made only when it got so far: what is dropped costs next to nothing.
+ */
 export class LogHub {
   readonly rules = new LevelRules();
-  #clock: Clock = systemClock;
-  #output: LogSink = () => {};
+  readonly preparer = new LinePreparer();
+  #connection: Connection | undefined;
   #deduplicator: Deduplicator | undefined;
 
   /** Sends lines to `output` from now on; the clock stamps them. */
   connect(output: LogSink, clock: Clock): void {
-    this.#output = output;
-    this.#clock = clock;
+    this.#connection = { clock, pacer: new Pacer(clock, output) };
   }
 
-  /** Nothing is written any more. */
+  /** Writes what waits; after that nothing is written any more. */
   disconnect(): void {
     this.setDeduplication(false);
-    this.#output = () => {};
+    this.#connection?.pacer.flush();
+    this.#connection = undefined;
   }
 
   /** Turns holding back of repeated lines on or off; what is held is told first. */
   setDeduplication(on: boolean): void {
     if (on === (this.#deduplicator !== undefined)) return;
     this.#deduplicator?.flush();
-    this.#deduplicator = on
-      ? new Deduplicator(this.#clock, (line) => this.#output(line))
+    const { clock, pacer } = this.#connection ?? {};
+    this.#deduplicator = on && clock && pacer
+      ? new Deduplicator(clock, {
+        prepare: (said) => this.preparer.prepare(said),
+        tell: (line) => pacer.write(line),
+      })
       : undefined;
   }
 
-  now(): Date {
-    return this.#clock.now();
+  /** Takes a line whose level was found enabled; `method` is what the caller called. */
+  log(said: Said, loggerLevel: Level, method: Logger["info"]): void {
+    const connection = this.#connection;
+    // Who debugs a logger wants to see everything it says.
+    if (!connection || !this.#passes(said, loggerLevel !== "debug", connection)) return;
+    const time = connection.clock.now();
+    const caller = callerOf(method);
+    connection.pacer.write({ ...this.preparer.prepare(said), time, caller });
   }
 
-  /** Writes a line whose level was found enabled; `loggerLevel` is the logger's own. */
-  write(line: LogLine, loggerLevel: Level): void {
-    // Who debugs a logger wants to see everything it says.
-    if (this.#deduplicator && loggerLevel !== "debug") this.#deduplicator.write(line);
-    else this.#output(line);
+  /** Takes a line that another program logged, which had level rules of its own. */
+  forward(line: LogLine): void {
+    const connection = this.#connection;
+    if (!connection || !this.#passes(line, line.level !== "debug", connection)) return;
+    const { time, caller, stack } = line;
+    connection.pacer.write({
+      ...this.preparer.prepare(line, stack),
+      time: Number.isNaN(time.getTime()) ? connection.clock.now() : time,
+      caller,
+    });
+  }
+
+  #passes(said: Said, deduplicate: boolean, { pacer }: Connection): boolean {
+    if (deduplicate && this.#deduplicator?.passes(said) === false) return false;
+    return pacer.hasRoom(said.logger, said.level);
   }
 }
-
-const NO_FIELDS: Fields = {};
 
 /** The logger that the product uses; made by {@link getLogger}. */
 export class HubLogger implements Logger {
@@ -62,19 +90,19 @@ export class HubLogger implements Logger {
   }
 
   debug(message: string, fields?: Fields): void {
-    if (this.#lowestNow() <= 0) this.#write("debug", message, fields, this.debug);
+    if (this.#lowestNow() <= 0) this.#log("debug", message, fields, this.debug);
   }
 
   info(message: string, fields?: Fields): void {
-    if (this.#lowestNow() <= 1) this.#write("info", message, fields, this.info);
+    if (this.#lowestNow() <= 1) this.#log("info", message, fields, this.info);
   }
 
   warn(message: string, fields?: Fields): void {
-    if (this.#lowestNow() <= 2) this.#write("warn", message, fields, this.warn);
+    if (this.#lowestNow() <= 2) this.#log("warn", message, fields, this.warn);
   }
 
   error(message: string, fields?: Fields): void {
-    this.#write("error", message, fields, this.error);
+    if (this.#lowestNow() <= 3) this.#log("error", message, fields, this.error);
   }
 
   child(name: string): Logger {
@@ -95,16 +123,13 @@ export class HubLogger implements Logger {
     return this.#lowest;
   }
 
-  #write(
+  #log(
     level: Level,
     message: string,
     fields: Fields = NO_FIELDS,
     method: Logger["info"],
   ): void {
-    this.#lowestNow();
-    const caller = callerOf(method);
-    const line = { time: this.#hub.now(), level, logger: this.name, message, fields, caller };
-    this.#hub.write(line, this.#level);
+    this.#hub.log({ logger: this.name, level, message, fields }, this.#level, method);
   }
 }
 

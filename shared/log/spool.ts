@@ -1,8 +1,11 @@
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { renameSync, rmSync } from "node:fs";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { type LogEntry, LogEntrySchema } from "../gen/viam/common/v1/common_pb.ts";
-import { closeSqlite, type Database, openSqlite } from "../store/sqlite.ts";
+import { closeSqlite, type Database, openSqlite, StoreError } from "../store/sqlite.ts";
 import { type Clock, systemClock, type Timer } from "../time/clock.ts";
 import { parseLevel, severity } from "./level.ts";
+import type { Level } from "./logger.ts";
 import { type Bounds, type PendingEntry, SpoolQueue, type StoredEntry } from "./spool_queue.ts";
 import { spoolMigrations } from "./spool_schema.ts";
 
@@ -33,7 +36,9 @@ export interface LogBatch {
 const DEFAULT_MAX_ENTRIES = 20_000;
 const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
 const DEFAULT_FLUSH_MS = 200;
-// More than this waits in memory only while the disk takes nothing.
+// A commit of that many takes about a millisecond, in which nothing else runs.
+const COMMIT_ENTRIES = 200;
+// More than a commit waits in memory only while the disk takes nothing.
 const MOST_PENDING = 1_000;
 
 /**
@@ -49,6 +54,7 @@ const MOST_PENDING = 1_000;
 export class LogSpool {
   readonly #db: Database;
   readonly #queue: SpoolQueue;
+  readonly #notices: { host: string; loggerName: string };
   readonly #clock: Clock;
   readonly #flushMs: number;
   readonly #onProblem: (error: unknown) => void;
@@ -66,8 +72,8 @@ export class LogSpool {
       maxEntries: options.maxEntries ?? DEFAULT_MAX_ENTRIES,
       maxBytes: options.maxBytes ?? DEFAULT_MAX_BYTES,
     };
-    const { host, loggerName = "log_queue" } = options;
-    this.#queue = new SpoolQueue(db, bounds, { host, loggerName });
+    this.#notices = { host: options.host, loggerName: options.loggerName ?? "log_queue" };
+    this.#queue = new SpoolQueue(db, bounds, this.#notices);
     this.#clock = options.clock ?? systemClock;
     this.#flushMs = options.flushMs ?? DEFAULT_FLUSH_MS;
     this.#onProblem = options.onProblem ?? (() => {});
@@ -75,20 +81,23 @@ export class LogSpool {
   }
 
   /**
-   * Opens or creates the queue (`:memory:` for tests).
+   * Opens or creates the queue (`:memory:` for tests). A damaged one, as a power cut on a bad disk
+   * can leave it, is put aside as `PATH.damaged`, and a new one tells of it: a queue of log lines
+   * is no reason for a machine not to start.
    *
-   * @throws {StoreError}
+   * @throws {StoreError} when there can be no queue, since the folder cannot be written for
+   * example.
    */
   static open(path: string, options: SpoolOptions): LogSpool {
-    const db = openSqlite(path, {
-      name: "log queue",
-      migrations: spoolMigrations,
-      synchronous: "NORMAL",
-    });
-    // A queue needs no cache of pages, and a small WAL means short stops for checkpoints.
-    db.pragma("cache_size = -512");
-    db.pragma("wal_autocheckpoint = 256");
-    return new LogSpool(db, options);
+    try {
+      return new LogSpool(openQueue(path), options);
+    } catch (error) {
+      if (!isDamaged(error)) throw error;
+      putAside(path);
+      const spool = new LogSpool(openQueue(path), options);
+      spool.#tellDamage(error);
+      return spool;
+    }
   }
 
   /** Entries and bytes waiting, those not yet committed included. */
@@ -99,15 +108,18 @@ export class LogSpool {
 
   /** Puts an entry at the end; does nothing after {@link close}. */
   append(entry: LogEntry): void {
+    this.appendEncoded(toBinary(LogEntrySchema, entry), parseLevel(entry.level) ?? "info");
+  }
+
+  /** The same for an entry that is encoded already. */
+  appendEncoded(bytes: Uint8Array, level: Level): void {
     if (!this.#db.open) return;
-    const bytes = toBinary(LogEntrySchema, entry);
-    const level = parseLevel(entry.level) ?? "info";
     this.#pending.push({ severity: severity(level), bytes });
     this.#pendingBytes += bytes.byteLength;
-    if (level === "error" && !this.#isFailing) return this.flush();
-    const tooMuch = this.#pending.length > MOST_PENDING ||
-      this.#pendingBytes > this.#maxPendingBytes;
-    if (tooMuch) return this.flush();
+    const most = this.#isFailing ? MOST_PENDING : COMMIT_ENTRIES;
+    const isUrgent = level === "error" && !this.#isFailing;
+    const isFull = this.#pending.length > most || this.#pendingBytes > this.#maxPendingBytes;
+    if (isUrgent || isFull) return this.flush();
     this.#timer ??= this.#clock.setTimer(this.#flushMs, () => this.flush());
   }
 
@@ -189,9 +201,25 @@ export class LogSpool {
     closeSqlite(this.#db);
   }
 
+  #tellDamage(error: StoreError): void {
+    const message = "the queue of log lines was damaged; it is put aside and a new one begun";
+    const { host, loggerName } = this.#notices;
+    this.append(create(LogEntrySchema, {
+      host,
+      loggerName,
+      level: "error",
+      time: timestampNow(),
+      message,
+    }));
+    this.#onProblem(new Error(message, { cause: error }));
+  }
+
   #keepPending(error: unknown): void {
-    if (!this.#isFailing) this.#onProblem(error);
+    const isKnown = this.#isFailing;
     this.#isFailing = true;
+    // To tell it is to log a line, which comes here.
+    if (!isKnown) this.#onProblem(error);
+    this.#timer?.cancel();
     this.#timer = this.#clock.setTimer(Math.max(1_000, this.#flushMs), () => this.flush());
     if (this.#pending.length <= MOST_PENDING && this.#pendingBytes <= this.#maxPendingBytes) return;
     const kept = keepSevereAndNew(this.#pending, MOST_PENDING / 2, this.#maxPendingBytes / 2);
@@ -215,6 +243,28 @@ function keepSevereAndNew(
     return bytes <= maxBytes;
   });
   return kept.toSorted((a, b) => a.index - b.index).map(({ entry }) => entry);
+}
+
+function openQueue(path: string): Database {
+  const db = openSqlite(path, {
+    name: "log queue",
+    migrations: spoolMigrations,
+    synchronous: "NORMAL",
+  });
+  // A queue needs no cache of pages, and a small WAL means short stops for checkpoints.
+  db.pragma("cache_size = -512");
+  db.pragma("wal_autocheckpoint = 256");
+  return db;
+}
+
+function isDamaged(error: unknown): error is StoreError {
+  return error instanceof StoreError && ["corrupt", "not-a-database"].includes(error.code);
+}
+
+/** Keeps the damaged file, in the place of an older one; its journal is worth nothing alone. */
+function putAside(path: string): void {
+  renameSync(path, `${path}.damaged`);
+  for (const suffix of ["-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
 }
 
 function decode(row: StoredEntry): LogEntry | undefined {

@@ -123,8 +123,8 @@ export class SpoolQueue {
     const { maxEntries, maxBytes } = this.#bounds;
     if (this.#entries <= maxEntries && this.#bytes <= maxBytes) return;
     // A little more than needed, so that a full queue is not sorted for every entry.
-    const entries = maxEntries - Math.floor(maxEntries / 20) - 1;
-    const bytes = maxBytes - Math.floor(maxBytes / 20);
+    const entries = maxEntries - Math.floor(maxEntries / 100) - 1;
+    const bytes = maxBytes - Math.floor(maxBytes / 100);
     const remove = this.#db.prepare<[number]>("DELETE FROM log_queue WHERE id = ?");
     const leastWorth = this.#db.prepare<[number], Victim>(
       `SELECT id, bytes, entry FROM log_queue WHERE id > ? AND notice IS NULL
