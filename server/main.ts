@@ -48,17 +48,22 @@ async function serve({ values, notes }: ServerOptions, configPath: string): Prom
   onSignals(() => signalled.resolve("signal"));
   let server;
   try {
+    const processes = systemProcesses();
+    const variables = () => Deno.env.toObject();
     const starting = MachineServer.start({
       configPath,
       environment,
       readVariable,
       registry: builtinModels({
         clock: systemClock,
-        processes: systemProcesses(),
+        processes,
         untrusted: values["untrusted-env"],
         home: environment.home,
-        variables: () => Deno.env.toObject(),
+        variables,
       }),
+      processes,
+      variables,
+      untrusted: values["untrusted-env"],
       clock: systemClock,
       log,
       logSettings: logging,

@@ -21,6 +21,7 @@ import type { Sensor } from "../resources/resource.ts";
 import type { ResourceSpec } from "../resources/target.ts";
 import { Sessions } from "../sessions/sessions.ts";
 import { MachineState } from "../status/machine_state.ts";
+import { machineStatus } from "../status/machine_status.ts";
 import { servedApis } from "./all.ts";
 import { createRobotService } from "./robot.ts";
 
@@ -48,7 +49,9 @@ async function setUp(specs: ResourceSpec[], scripted: Partial<Sensor> = {}) {
     RobotService,
     createRobotService({
       ...{ resources, state, operations, sessions },
-      apis: servedApis,
+      apis: () => servedApis,
+      modules: () => undefined,
+      status: () => machineStatus(state, { resources: resources.snapshot() }),
       version: "1.2.3-4-gabcdef",
       shutdown: () => shutdowns++,
     }),

@@ -3,7 +3,12 @@ import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { identityKey } from "../../shared/auth/identity.ts";
-import { OperationSchema, type RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import type { LogEntry } from "../../shared/gen/viam/common/v1/common_pb.ts";
+import {
+  type GetMachineStatusResponse,
+  OperationSchema,
+  type RobotService,
+} from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Operation, Operations } from "../operations/operations.ts";
 import { aborted } from "../resources/aborted.ts";
 import { toError } from "../resources/errors.ts";
@@ -11,15 +16,29 @@ import { fullName, toResourceName } from "../resources/name.ts";
 import type { ResourceManager } from "../resources/manager.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { MachineState } from "../status/machine_state.ts";
-import { cloudMetadataMessage, machineStatus } from "../status/machine_status.ts";
+import { cloudMetadataMessage } from "../status/machine_status.ts";
 import type { ServedApi } from "./served_api.ts";
 
 /** Release of the public API whose messages ours match. */
 const API_VERSION = "v0.1.601";
 
+/** What RobotService asks of the modules. */
+export interface RobotModules {
+  models(): { module: string; api: string; model: string; isLocal: boolean }[];
+  /** Throws a ConnectError NOT_FOUND when there is no such module. */
+  restart(which: { id?: string; name?: string }): Promise<void>;
+  /** @param header metadata `modName` of the call. */
+  writeLog(entries: readonly LogEntry[], header: string | undefined): void;
+}
+
 export interface RobotServiceOptions {
   resources: ResourceManager;
-  apis: readonly ServedApi[];
+  /** All APIs that are served, those of modules too. */
+  apis: () => readonly ServedApi[];
+  /** What runs modules; undefined on a machine that has had none. */
+  modules: () => RobotModules | undefined;
+  /** The answer to GetMachineStatus. */
+  status: () => GetMachineStatusResponse;
   state: MachineState;
   operations: Operations;
   sessions: Sessions;
@@ -34,14 +53,14 @@ export function createRobotService(
 ): Partial<ServiceImpl<typeof RobotService>> {
   const { resources, state, operations, sessions } = options;
   return {
-    getMachineStatus: () => machineStatus(state, resources.snapshot()),
+    getMachineStatus: () => options.status(),
 
     resourceNames: () => ({
       resources: [...resources.ready()].map(({ api, name }) => toResourceName(api, name)),
     }),
 
     resourceRPCSubtypes: () => ({
-      resourceRpcSubtypes: options.apis.map(({ api, service }) => ({
+      resourceRpcSubtypes: options.apis().map(({ api, service }) => ({
         subtype: toResourceName(api, ""),
         protoService: service.typeName,
       })),
@@ -63,7 +82,36 @@ export function createRobotService(
       return cloudMetadataMessage(state.cloud);
     },
 
-    getModelsFromModules: () => ({}),
+    getModelsFromModules: () => ({
+      models: (options.modules()?.models() ?? []).map(({ module, api, model, isLocal }) => ({
+        moduleName: module,
+        api,
+        model,
+        fromLocalModule: isLocal,
+      })),
+    }),
+
+    async restartModule({ idOrName }) {
+      const which = idOrName.case === "moduleId"
+        ? { id: idOrName.value }
+        : idOrName.case === "moduleName"
+        ? { name: idOrName.value }
+        : {};
+      const modules = options.modules();
+      if (!modules) {
+        throw new ConnectError(
+          "module not found: this machine's configuration has no modules",
+          Code.NotFound,
+        );
+      }
+      await modules.restart(which);
+      return {};
+    },
+
+    log({ logs }, context) {
+      options.modules()?.writeLog(logs, context.requestHeader.get("modname") ?? undefined);
+      return {};
+    },
 
     shutdown() {
       options.shutdown();

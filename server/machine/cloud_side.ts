@@ -1,7 +1,7 @@
 /** Everything a machine does with its cloud. */
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { CloudConnection } from "../../shared/cloud_client/connection.ts";
+import type { CloudConnection } from "../../shared/cloud_client/connection.ts";
 import { checkMachineConfig } from "../../shared/config/check.ts";
 import { emptyMachineConfig, type MachineConfig } from "../../shared/config/machine_config.ts";
 import type { MachineCredentials } from "../../shared/credentials/credentials_file.ts";
@@ -23,7 +23,6 @@ import { readSensors } from "../reporting/live_readings.ts";
 import { StatusReporter } from "../reporting/status_reporter.ts";
 import { pollNeedsRestart } from "../restart/needs_restart.ts";
 import { toError } from "../resources/errors.ts";
-import { machineStatus } from "../status/machine_status.ts";
 import type { LogSettings, MachineCore } from "./machine_core.ts";
 
 /** Limit of the first request where a configuration is kept from before. Milliseconds. */
@@ -34,7 +33,8 @@ const LOG_FLUSH_MS = 3_000;
 export interface CloudSideOptions {
   core: MachineCore;
   credentials: MachineCredentials;
-  allowInsecure: boolean;
+  /** Closed at the end. */
+  connection: CloudConnection;
   revisions: RevisionStore;
   db: Database;
   environment: ServerEnvironment;
@@ -61,12 +61,7 @@ export class CloudSide {
   constructor(private readonly options: CloudSideOptions) {
     const { core, credentials, clock, log, environment } = options;
     const { partId } = credentials;
-    this.#connection = CloudConnection.open({
-      appAddress: credentials.appAddress,
-      credentials: credentials.credentials,
-      allowInsecure: options.allowInsecure,
-      log: log.child("networking"),
-    });
+    this.#connection = options.connection;
     const robot = this.#connection.client(RobotService);
     const machine = this.#connection.client(MachineService);
     this.#logs = startLogUpload({
@@ -102,7 +97,7 @@ export class CloudSide {
       client: machine,
       partId,
       status: () => ({
-        status: machineStatus(core.state, core.resources.snapshot()),
+        status: core.status(),
         configError: core.state.configError,
       }),
       readings: () => readSensors(core.resources, clock),

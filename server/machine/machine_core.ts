@@ -1,36 +1,51 @@
 /** The part of a machine that is the same with and without a cloud: resources, API, access, port. */
-import { resourceKey } from "../../shared/config/diff.ts";
 import { emptyMachineConfig, type MachineConfig } from "../../shared/config/machine_config.ts";
 import type { MachineCredentials } from "../../shared/credentials/credentials_file.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
-import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import {
+  type GetMachineStatusResponse,
+  RobotService,
+} from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Logging } from "../../shared/log/configure.ts";
-import { parseLevel } from "../../shared/log/level.ts";
-import type { Level, Logger } from "../../shared/log/logger.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import type { ProcessRunner } from "../../shared/process/child_process.ts";
 import { logRequests } from "../../shared/rpc/request_log.ts";
+import type { Database } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { parseGoDuration } from "../../shared/time/duration.ts";
 import { AccessControl } from "../access/access_control.ts";
 import { accessRules } from "../access/rules_from_config.ts";
 import { servedApis } from "../apis/all.ts";
+import { LearnedApis } from "../forwarding/learned_apis.ts";
 import { createRobotService } from "../apis/robot.ts";
 import { ConfigurationApplier } from "../configuration/applier.ts";
 import type { RevisionStore } from "../configuration/revision_store.ts";
 import { maintenanceAllows } from "../maintenance/maintenance.ts";
 import { Operations } from "../operations/operations.ts";
 import type { ServerEnvironment } from "../options/environment.ts";
+import type { PackageManagerOptions } from "../packages/package_manager.ts";
 import { ResourceManager } from "../resources/manager.ts";
 import type { ModelRegistry } from "../resources/registry.ts";
 import { DEFAULT_HEARTBEAT_WINDOW_MS, Sessions } from "../sessions/sessions.ts";
 import { MachineState } from "../status/machine_state.ts";
+import { machineStatus } from "../status/machine_status.ts";
 import { bindsToAll, listenSettings } from "../web/listen_settings.ts";
 import { createRoutes } from "../web/routes.ts";
 import { WebServer } from "../web/web_server.ts";
+import { logLevels } from "./log_levels.ts";
+import { machineFacts } from "./machine_facts.ts";
+import { MachineParts } from "./machine_parts.ts";
 
 /** The part of the process's logging that a configuration changes. */
 export type LogSettings = Pick<
   Logging,
-  "setDebugMode" | "setPatterns" | "setResourceLevels" | "setDeduplication" | "addSink"
+  | "setDebugMode"
+  | "setPatterns"
+  | "setResourceLevels"
+  | "setDeduplication"
+  | "setSecrets"
+  | "forward"
+  | "addSink"
 >;
 
 export interface MachineCoreOptions {
@@ -41,6 +56,12 @@ export interface MachineCoreOptions {
   registry: ModelRegistry;
   environment: ServerEnvironment;
   readVariable: (name: string) => string | undefined;
+  /** All variables of this process, for what it starts. */
+  variables: () => Record<string, string>;
+  processes: ProcessRunner;
+  db: Database;
+  /** How packages are had from the cloud; undefined without one. */
+  packageCloud: PackageManagerOptions["cloud"];
   revisions: RevisionStore;
   credentials: MachineCredentials | undefined;
   /** `network.bind_address` of a file that only leads to a cloud. */
@@ -51,6 +72,7 @@ export interface MachineCoreOptions {
   debug: boolean;
   noTls: boolean;
   revealDiffs: boolean;
+  untrusted: boolean;
   /** RobotService/Shutdown was called. */
   onShutdown: () => void;
 }
@@ -61,6 +83,9 @@ export class MachineCore {
   readonly applier: ConfigurationApplier;
   readonly web: WebServer;
   readonly access = new AccessControl();
+  readonly parts: MachineParts;
+  readonly #apis: LearnedApis;
+  readonly #operations: Operations;
   readonly #sessions: Sessions;
   #hashedKeys: ReadonlyMap<string, string> = new Map();
   #identity: MachineConfig = emptyMachineConfig();
@@ -85,22 +110,43 @@ export class MachineCore {
       },
       onChange: changed,
     });
+    this.#apis = new LearnedApis(servedApis, this.resources.index);
+    this.#operations = new Operations(clock);
+    const robot = this.#createRobotService();
+    this.parts = new MachineParts({
+      resources: this.resources,
+      registry: options.registry,
+      apis: this.#apis,
+      clock,
+      log,
+      environment,
+      readVariable: options.readVariable,
+      variables: options.variables,
+      processes: options.processes,
+      untrusted: options.untrusted,
+      db: options.db,
+      packageCloud: options.packageCloud,
+      mountForModules: (router) => this.#apis.mount(router.service(RobotService, robot)),
+      interceptors: [this.#operations.interceptor],
+      writeLog: (line) => options.logSettings.forward(line),
+      facts: () => machineFacts(this.#identity, options.credentials?.partId),
+      onChange: changed,
+    });
     this.applier = new ConfigurationApplier({
       state: this.state,
       clock,
       log: log.child("config"),
-      environment: options.readVariable,
       revealDiffs: options.revealDiffs,
       effects: {
         setLogging: (config) => this.#setLogging(config),
         setIdentity: (config) => this.setIdentity(config),
         setNetwork: (config) => this.listen(config),
-        setResources: (specs, revision) => this.resources.apply(specs, revision),
+        setMachine: (config) => this.parts.apply(config),
         maintenanceAllows: (config) => this.#maintenanceAllows(config),
         keep: (config) => options.revisions.add(config, clock.now()),
       },
     });
-    this.web = this.#createWeb();
+    this.web = this.#createWeb(robot);
   }
 
   /** Who the machine is, who may call it, and how long sessions live. */
@@ -152,36 +198,50 @@ export class MachineCore {
     this.web.announce();
   }
 
-  /** Ends calls, then resources. */
+  /** What status tells of the machine. */
+  status(): GetMachineStatusResponse {
+    return machineStatus(this.state, {
+      resources: this.resources.snapshot(),
+      modules: this.parts.moduleSnapshot(),
+      packages: this.parts.packageSnapshot(),
+      jobs: this.parts.jobSnapshot(),
+    });
+  }
+
+  /** Ends calls, then everything that runs. */
   async close(): Promise<void> {
     this.applier.close();
     await this.web.close(2_000);
-    await this.resources.close();
+    await this.parts.close();
   }
 
-  #createWeb(): WebServer {
-    const { clock, log } = this.options;
-    const operations = new Operations(clock);
-    const robot = createRobotService({
+  #createRobotService() {
+    return createRobotService({
       resources: this.resources,
-      apis: servedApis,
+      apis: () => this.#apis.list(),
+      modules: () => this.parts.modules,
+      status: () => this.status(),
       state: this.state,
-      operations,
+      operations: this.#operations,
       sessions: this.#sessions,
       version: this.options.version,
       shutdown: this.options.onShutdown,
     });
+  }
+
+  #createWeb(robot: ReturnType<typeof createRobotService>): WebServer {
+    const { log } = this.options;
     return new WebServer({
       log,
       interceptors: [
         logRequests(log.child("networking")),
         this.access.interceptor,
-        operations.interceptor,
+        this.#operations.interceptor,
       ],
       http: createRoutes({ restartAllowed: () => this.#restartAllowed() }),
       mount: (router) => {
         router.service(AuthService, this.access.authService).service(RobotService, robot);
-        for (const api of servedApis) api.mount(router, this.resources.index);
+        this.#apis.mount(router);
       },
     });
   }
@@ -202,15 +262,6 @@ export class MachineCore {
     logSettings.setDebugMode(isDebug);
     logSettings.setDeduplication(!config.disable_log_deduplication && !isDebug);
     for (const { message } of logSettings.setPatterns(config.log)) log.warn(message);
-    logSettings.setResourceLevels(resourceLevels(config));
+    logSettings.setResourceLevels(logLevels(config));
   }
-}
-
-function resourceLevels(config: MachineConfig): Record<string, Level> {
-  const levels: Record<string, Level> = {};
-  for (const entry of [...config.components, ...config.services]) {
-    const level = parseLevel(entry.log_configuration?.level ?? "");
-    if (level) levels[resourceKey(entry)] = level;
-  }
-  return levels;
 }

@@ -1,11 +1,15 @@
 /** One running machine: opens its state, chooses where its configuration comes from, runs, ends. */
 import { join } from "node:path";
+import { CloudConnection } from "../../shared/cloud_client/connection.ts";
 import { parseCredentials } from "../../shared/credentials/credentials_file.ts";
 import { toFileError } from "../../shared/files/fs_error.ts";
+import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
+import type { ProcessRunner } from "../../shared/process/child_process.ts";
 import { closeSqlite, type Database, openSqlite } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { parseGoDuration } from "../../shared/time/duration.ts";
+import { agentInfo } from "../cloud_link/agent_info.ts";
 import { type LocalFile, readLocalFile } from "../configuration/local_file.ts";
 import { RevisionStore } from "../configuration/revision_store.ts";
 import type { ServerEnvironment } from "../options/environment.ts";
@@ -33,6 +37,11 @@ export interface MachineServerOptions {
   noTls: boolean;
   allowInsecure: boolean;
   revealDiffs: boolean;
+  /** `-untrusted-env` */
+  untrusted: boolean;
+  /** All variables of this process, for what it starts. */
+  variables: () => Record<string, string>;
+  processes: ProcessRunner;
 }
 
 export class MachineServer {
@@ -59,6 +68,12 @@ export class MachineServer {
       : undefined;
     const db = openState(environment.home);
     const revisions = new RevisionStore(db, credentials?.partId ?? "local");
+    const connection = credentials && CloudConnection.open({
+      appAddress: credentials.appAddress,
+      credentials: credentials.credentials,
+      allowInsecure: options.allowInsecure,
+      log: log.child("networking"),
+    });
     let started: MachineServer | undefined;
     const core = new MachineCore({
       clock,
@@ -67,6 +82,17 @@ export class MachineServer {
       registry: options.registry,
       environment,
       readVariable,
+      variables: options.variables,
+      processes: options.processes,
+      untrusted: options.untrusted,
+      db,
+      packageCloud: credentials && connection && {
+        client: connection.client(PackageService),
+        address: credentials.appAddress,
+        credentials: credentials.credentials,
+        allowInsecure: options.allowInsecure,
+        platform: agentInfo(options.build).platform ?? "",
+      },
       revisions,
       credentials,
       localAddress: cloud ? localBindAddress(file.json) : undefined,
@@ -76,11 +102,11 @@ export class MachineServer {
       revealDiffs: options.revealDiffs,
       onShutdown: () => started?.requestStop("shutdown_request"),
     });
-    const side = credentials
+    const side = credentials && connection
       ? new CloudSide({
         core,
         credentials,
-        allowInsecure: options.allowInsecure,
+        connection,
         revisions,
         db,
         environment,

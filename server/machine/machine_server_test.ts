@@ -22,6 +22,7 @@ import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { createGrpcTransport } from "../../shared/rpc/grpc_transport.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
 import { RpcServer } from "../../shared/rpc/server.ts";
+import { systemProcesses } from "../../shared/process/system_processes.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import { builtinModels } from "../models/builtin.ts";
@@ -131,6 +132,8 @@ class Machine implements AsyncDisposable {
         setPatterns: () => [],
         setResourceLevels: () => {},
         setDeduplication: () => {},
+        setSecrets: () => {},
+        forward: () => {},
         addSink: (sink) => {
           sinks.add(sink);
           return () => void sinks.delete(sink);
@@ -141,6 +144,9 @@ class Machine implements AsyncDisposable {
       noTls: false,
       allowInsecure: false,
       revealDiffs: false,
+      untrusted: false,
+      processes: systemProcesses(),
+      variables: () => Deno.env.toObject(),
     });
   }
 

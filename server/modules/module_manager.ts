@@ -63,8 +63,6 @@ export interface ModuleManagerOptions {
  */
 export class ModuleManager {
   readonly #supervisors = new Map<string, ModuleSupervisor>();
-  /** Full name of a resource → the module that has it. */
-  readonly #resources = new Map<string, string>();
   #runs = 0;
   #isClosed = false;
 
@@ -110,10 +108,10 @@ export class ModuleManager {
   }
 
   /** The models that modules serve now. */
-  models(): { module: string; api: string; model: string }[] {
-    return [...this.#supervisors].flatMap(([module, { run }]) =>
+  models(): { module: string; api: string; model: string; isLocal: boolean }[] {
+    return [...this.#supervisors].flatMap(([module, { run, moduleId }]) =>
       (run?.apis ?? []).flatMap(({ api, models }) =>
-        models.map((model) => ({ module, api, model }))
+        models.map((model) => ({ module, api, model, isLocal: moduleId === undefined }))
       )
     );
   }
@@ -143,11 +141,10 @@ export class ModuleManager {
     );
   }
 
-  /** Answers `RobotService/Log`. `header` is the call's `modName`. */
-  writeLog(entries: readonly LogEntry[], header: string | undefined): void {
+  /** Takes the lines that a module sent by `RobotService/Log`. */
+  writeLog(entries: readonly LogEntry[], moduleName: string): void {
     const { log, writeLog, clock } = this.options;
-    const moduleOf = (name: string) => this.#moduleOf(name);
-    writeModuleLog(entries, header, { root: log.name, write: writeLog, clock, moduleOf });
+    writeModuleLog(entries, moduleName, { root: log.name, write: writeLog, clock });
   }
 
   /** Ends all modules side by side: resources, TERM, KILL. Then ends the parent server. */
@@ -199,8 +196,6 @@ export class ModuleManager {
       run,
       learned: this.options.learned,
       generation: `${moduleName} ${++this.#runs}`,
-      onAdded: (fullName) => this.#resources.set(fullName, moduleName),
-      onRemoved: (fullName) => this.#resources.delete(fullName),
       log,
     });
   }
@@ -277,6 +272,7 @@ export class ModuleManager {
     // A newer configuration may have it again.
     if (supervisor.state.kind === "gone" && this.#supervisors.get(name) === supervisor) {
       this.#supervisors.delete(name);
+      await this.options.parent.release(name);
       this.options.onChange?.();
     }
   }
@@ -284,14 +280,6 @@ export class ModuleManager {
   #find({ id, name }: { id?: string; name?: string }): ModuleSupervisor | undefined {
     if (name) return this.#supervisors.get(name);
     return [...this.#supervisors.values()].find((supervisor) => id && supervisor.moduleId === id);
-  }
-
-  #moduleOf(name: string): string | undefined {
-    if (this.#supervisors.has(name)) return name;
-    for (const [fullName, module] of this.#resources) {
-      if (name !== "" && fullName.endsWith(`/${name}`)) return module;
-    }
-    return undefined;
   }
 
   /** Ends what a server that was killed left running: it may hold a device. */

@@ -16,6 +16,10 @@ export interface ServerEnvironment {
   readonly configReadTimeoutMs: number | undefined;
   /** Calls one resource answers at the same time; undefined for the default. */
   readonly resourceRequestsLimit: number | undefined;
+  /** Milliseconds a module may take to be ready; undefined for the default. */
+  readonly moduleStartupTimeoutMs: number | undefined;
+  /** True when the server speaks with all modules over TCP on loopback. */
+  readonly tcpSockets: boolean;
   /** True when machine-agent asks the cloud whether the server must restart. */
   readonly agentHandlesRestart: boolean;
 }
@@ -41,6 +45,8 @@ export function readEnvironment(read: ReadVariable): ServerEnvironment {
     ),
     configReadTimeoutMs: duration("CONFIG_READ_TIMEOUT", either("CONFIG_READ_TIMEOUT")),
     resourceRequestsLimit: count("RESOURCE_REQUESTS_LIMIT", either("RESOURCE_REQUESTS_LIMIT")),
+    moduleStartupTimeoutMs: duration("MODULE_STARTUP_TIMEOUT", either("MODULE_STARTUP_TIMEOUT")),
+    tcpSockets: /^(true|yes|1)$/i.test(either("TCP_SOCKETS") ?? ""),
     agentHandlesRestart: Boolean(
       read("MACHINE_AGENT_HANDLES_NEEDS_RESTART") ||
         read("MACHINE_AGENT_HANDLES_NEEDS_RESTART_CHECKING") ||
