@@ -78,8 +78,9 @@ export interface FakeBoardOptions {
 /** Keeps what is written to its pins; every interrupt changes its level in equal intervals. */
 export class FakeBoard implements Driver<typeof BoardService> {
   readonly #pins = new Map<string, Pin>();
-  /** Next value of each analogue input. */
+  /** Next value of each analogue input; those that were written to stay as they are. */
   readonly #analogs: Map<string, number>;
+  readonly #written = new Set<string>();
   readonly #startMs: number;
   #powerMode: PowerMode = 1;
 
@@ -124,12 +125,13 @@ export class FakeBoard implements Driver<typeof BoardService> {
   readAnalogReader({ analogReaderName: name }: { analogReaderName: string }) {
     const value = this.#analogs.get(name);
     if (value === undefined) throw unknown("analogue reader", name, this.options.analogs);
-    this.#analogs.set(name, (value + 1) % (ANALOG_MAX + 1));
+    if (!this.#written.has(name)) this.#analogs.set(name, (value + 1) % (ANALOG_MAX + 1));
     return { value, minRange: 0, maxRange: ANALOG_MAX, stepSize: 1 };
   }
 
   writeAnalog({ pin, value }: { pin: string; value: number }) {
     this.#analogs.set(pin, value);
+    this.#written.add(pin);
     return {};
   }
 
