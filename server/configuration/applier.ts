@@ -47,6 +47,10 @@ export class ConfigurationApplier {
   #current: Candidate | undefined;
   #settling = false;
   #recheck: Timer | undefined;
+  /** A newer configuration waits for the maintenance sensor. */
+  #isPostponed = false;
+  /** What was told of the network settings of the one that waits. */
+  #networkProblem = "";
   #closed = false;
 
   constructor(private readonly options: ApplierOptions) {}
@@ -96,6 +100,9 @@ export class ConfigurationApplier {
   async #consider(candidate: Candidate): Promise<void> {
     this.#recheck?.cancel();
     if (candidate.fingerprint === this.#current?.fingerprint) {
+      // The one that waited is withdrawn, and with it who may call and where to listen.
+      if (this.#isPostponed) await this.#follow(candidate.config);
+      this.#isPostponed = false;
       if (!this.#settling && refusing(candidate.problems).length === 0) {
         this.options.state.recovered();
       }
@@ -106,15 +113,19 @@ export class ConfigurationApplier {
     if (serious.length > 0 && (this.#current || serious.some(({ fatal }) => fatal))) {
       return this.refuse(reason);
     }
-    if (this.#current && !await this.options.effects.maintenanceAllows(candidate.config)) {
-      return await this.#postpone(candidate);
-    }
+    if (!await this.#mayChange(candidate.config)) return await this.#postpone(candidate);
     await this.#apply(candidate, reason);
+  }
+
+  /** What is being built for the first time may be replaced: the sensor may not be there yet. */
+  async #mayChange(config: MachineConfig): Promise<boolean> {
+    if (!this.#current || this.options.state.phase === "initializing") return true;
+    return await this.options.effects.maintenanceAllows(config);
   }
 
   /** Who may call and where to listen still follow the new configuration. */
   async #postpone(candidate: Candidate): Promise<void> {
-    const { effects, log, state, clock } = this.options;
+    const { log, state, clock } = this.options;
     const reason = "waiting until the maintenance sensor allows it";
     if (state.configError !== reason) {
       log.info(
@@ -122,10 +133,23 @@ export class ConfigurationApplier {
           "but Cloud/Auth/Network config changes will be applied",
       );
     }
-    effects.setIdentity(candidate.config);
-    await effects.setNetwork(candidate.config);
     state.refused(reason);
+    this.#isPostponed = true;
     this.#recheck = clock.setTimer(MAINTENANCE_RETRY_MS, () => void this.offer(candidate));
+    await this.#follow(candidate.config);
+  }
+
+  async #follow(config: MachineConfig): Promise<void> {
+    const { effects, log } = this.options;
+    effects.setIdentity(config);
+    try {
+      await effects.setNetwork(config);
+      this.#networkProblem = "";
+    } catch (error) {
+      const problem = `the new network settings are not used: ${toError(error).message}`;
+      if (problem !== this.#networkProblem) log.error(problem);
+      this.#networkProblem = problem;
+    }
   }
 
   async #apply(candidate: Candidate, problem: string): Promise<void> {
@@ -133,6 +157,7 @@ export class ConfigurationApplier {
     const { config, origin } = candidate;
     this.#report(candidate);
     this.#current = candidate;
+    this.#isPostponed = false;
     effects.setLogging(config);
     effects.setIdentity(config);
     let trouble = problem;

@@ -6,7 +6,7 @@ import { anyAttributes } from "../resources/attributes.ts";
 import { ResourceManager } from "../resources/manager.ts";
 import { ModelRegistry } from "../resources/registry.ts";
 import type { Readings, Sensor } from "../resources/resource.ts";
-import { maintenanceAllows } from "./maintenance.ts";
+import { MaintenanceGate } from "./maintenance.ts";
 
 async function ask(
   name: string,
@@ -33,7 +33,7 @@ async function ask(
   ], "r1");
   log.entries.length = 0;
   const maintenance = { sensor_name: name, maintenance_allowed_key: "ok" };
-  const answer = maintenanceAllows(maintenance, { resources, clock, log });
+  const answer = new MaintenanceGate({ resources, clock, log }).allows(maintenance);
   await clock.advance(waitMs);
   const allowed = await answer;
   await resources.close();
@@ -42,19 +42,21 @@ async function ask(
 
 const SENSOR = "rdk:component:sensor/s";
 
-Deno.test("maintenanceAllows() is true when there is no maintenance sensor", async () => {
+Deno.test("MaintenanceGate allows() is true when there is no maintenance sensor", async () => {
   const clock = new FakeClock();
   const log = memoryLogger();
   const resources = new ResourceManager({ registry: new ModelRegistry(), clock, log });
-  assert.equal(await maintenanceAllows(undefined, { resources, clock, log }), true);
+  const gate = new MaintenanceGate({ resources, clock, log });
+  assert.equal(await gate.allows(undefined), true);
+  assert.deepEqual(log.messages(), []);
 });
 
-Deno.test("maintenanceAllows() follows the reading", async () => {
+Deno.test("MaintenanceGate allows() follows the reading", async () => {
   assert.deepEqual(await ask(SENSOR, () => ({ ok: true })), { allowed: true, errors: [] });
   assert.deepEqual(await ask(SENSOR, () => ({ ok: false })), { allowed: false, errors: [] });
 });
 
-Deno.test("maintenanceAllows() is true, with an error, when the name leads nowhere", async () => {
+Deno.test("MaintenanceGate allows() is true, with an error, when the name leads nowhere", async () => {
   const none = await ask("rdk:component:sensor/none", () => ({ ok: false }));
   assert.equal(none.allowed, true);
   assert.match(none.errors[0]!, /could not find sensor named rdk:component:sensor\/none/);
@@ -63,10 +65,12 @@ Deno.test("maintenanceAllows() is true, with an error, when the name leads nowhe
   assert.match(form.errors[0]!, /sensor_name s in maintenance config is not in a supported format/);
 });
 
-Deno.test("maintenanceAllows() is false when the reading is not to be had or not clear", async () => {
+Deno.test("MaintenanceGate allows() is false when the reading is not to be had or not clear", async () => {
   const cases: [string, () => Readings | Promise<Readings>, RegExp, number?][] = [
-    [SENSOR, () => ({ other: true }), /ok is undefined, not true or false/],
-    [SENSOR, () => ({ ok: "true" }), /ok is "true"/],
+    [SENSOR, () => ({ other: true }), /has no reading ok/],
+    [SENSOR, () => ({ ok: "true" }), /ok is "true", not true or false/],
+    [SENSOR, () => ({ ok: 1 }), /ok is 1, not true or false/],
+    [SENSOR, () => ({ ok: null }), /ok is null, not true or false/],
     [SENSOR, () => Promise.reject(new Error("no bus")), /could not be read: no bus/],
     [SENSOR, () => new Promise(() => {}), /took longer than 5000 ms/, 5_000],
     ["rdk:component:sensor/broken", () => ({ ok: true }), /unknown resource type/],
