@@ -6,8 +6,10 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
 import { type ReadVariable, substituteVariables } from "./placeholders.ts";
 
-/** A file is read when it has been left alone for so long. Milliseconds. */
-const DEBOUNCE_MS = 500;
+/** From a change to the first look at it; most writers are done by then. Milliseconds. */
+const QUICK_MS = 15;
+/** A file that was left alone so long is not being written any more. Milliseconds. */
+const CALM_MS = 500;
 /** How often the file is looked at, because watchers fail. Milliseconds. */
 const POLL_MS = 2_000;
 
@@ -54,21 +56,28 @@ export async function readLocalFile(path: string, read: ReadVariable): Promise<L
 export interface WatchFileOptions {
   clock: Clock;
   signal: AbortSignal;
-  /** The file changed and has been left alone for a moment. */
-  onChange: () => void;
+  /**
+   * The file changed. Called soon after it, when it may be half written still (`isCalm` false), and
+   * again when it has been left alone for half a second.
+   */
+  onChange: (isCalm: boolean) => void;
 }
 
 /** Tells of changes of a file, also when it is replaced by another one, until the signal aborts. */
 export async function watchFile(path: string, options: WatchFileOptions): Promise<void> {
   const { clock, signal, onChange } = options;
   let seen = await markOf(path);
-  let debounce: Timer | undefined;
+  let timers: Timer[] = [];
+  const cancel = () => timers.forEach((timer) => timer.cancel());
   const look = async () => {
     const mark = await markOf(path);
     if (mark === seen || signal.aborted) return;
     seen = mark;
-    debounce?.cancel();
-    debounce = clock.setTimer(DEBOUNCE_MS, onChange);
+    cancel();
+    timers = [
+      clock.setTimer(QUICK_MS, () => onChange(false)),
+      clock.setTimer(CALM_MS, () => onChange(true)),
+    ];
   };
   const watching = followEvents(path, signal, look);
   while (!signal.aborted) {
@@ -79,7 +88,7 @@ export async function watchFile(path: string, options: WatchFileOptions): Promis
       break;
     }
   }
-  debounce?.cancel();
+  cancel();
   await watching;
 }
 

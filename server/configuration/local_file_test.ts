@@ -42,23 +42,26 @@ Deno.test("readLocalFile() names the file and the place when it cannot be used",
   });
 });
 
-Deno.test("watchFile() tells of a changed and of a replaced file, once each", async () => {
+Deno.test("watchFile() tells of a changed and of a replaced file, at once and when they are calm", async () => {
   await withFolder(async (folder) => {
     const path = join(folder, "c.json");
     await Deno.writeTextFile(path, "1");
     const stop = new AbortController();
-    let changes = 0;
+    const changes = { quick: 0, calm: 0 };
     const watching = watchFile(path, {
       clock: systemClock,
       signal: stop.signal,
-      onChange: () => changes++,
+      onChange: (isCalm) => changes[isCalm ? "calm" : "quick"]++,
     });
     await Deno.writeTextFile(path, "22");
     await Deno.writeTextFile(path, "333");
-    await waitFor(() => changes === 1, { deadlineMs: 5_000, what: "the first change" });
+    await waitFor(() => changes.calm === 1, { deadlineMs: 5_000, what: "the first change" });
+    assert.ok(changes.quick >= 1, "told at once");
+    changes.quick = 0;
     await Deno.writeTextFile(join(folder, "new"), "4444");
     await Deno.rename(join(folder, "new"), path);
-    await waitFor(() => changes === 2, { deadlineMs: 5_000, what: "the replacement" });
+    await waitFor(() => changes.quick === 1, { deadlineMs: 5_000, what: "the replacement" });
+    await waitFor(() => changes.calm === 2, { deadlineMs: 5_000, what: "the calm after it" });
     stop.abort();
     await watching;
   });

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
-import { type Candidate, candidateOf, problemText } from "../configuration/candidate.ts";
+import { type Candidate, candidateOf, problemText, refusing } from "../configuration/candidate.ts";
 import {
   ConfigurationFileError,
   type LocalFile,
@@ -45,7 +45,7 @@ export class LocalSide {
     this.#watching = watchFile(path, {
       clock,
       signal: this.#stop.signal,
-      onChange: () => void this.#reload(),
+      onChange: (isCalm) => void this.#reload(isCalm),
     });
   }
 
@@ -54,14 +54,15 @@ export class LocalSide {
     await this.#watching;
   }
 
-  /** What cannot be read or is half written changes nothing. */
-  async #reload(): Promise<void> {
+  /** What cannot be read changes nothing, and is told when it isn't being written any more. */
+  async #reload(isCalm: boolean): Promise<void> {
     const { core, path, readVariable } = this.options;
     try {
       const candidate = await this.#candidate(await readLocalFile(path, readVariable));
+      if (!isCalm && refusing(candidate.problems).length > 0) return;
       await core.applier.offer(candidate);
     } catch (error) {
-      core.applier.refuse(toError(error).message);
+      if (isCalm) core.applier.refuse(toError(error).message);
     }
   }
 

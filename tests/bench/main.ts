@@ -2,6 +2,7 @@ import process from "node:process";
 import { benchColdStart, benchMemory } from "./footprint.ts";
 import { benchLogIngest } from "./log_ingest.ts";
 import { Reporter } from "./report.ts";
+import { benchResources } from "./resources.ts";
 import { benchPolledSave, benchSaveToVisible } from "./save_to_visible.ts";
 import { benchThroughput } from "./throughput.ts";
 
@@ -12,6 +13,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   start: benchColdStart,
   throughput: benchThroughput,
   logs: benchLogIngest,
+  resources: benchResources,
 };
 
 const HELP = `make bench [ARGS="NAME…"]

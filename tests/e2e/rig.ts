@@ -134,8 +134,12 @@ export class Rig implements AsyncDisposable {
   }
 
   /** Starts a server without an agent and waits until it serves. */
-  async startServer(args: string[] = [], env: Record<string, string> = {}): Promise<Program> {
-    const server = this.spawn("machine-server", ["-config", this.credentialsFile, ...args], env);
+  async startServer(
+    args: string[] = [],
+    env: Record<string, string> = {},
+    configFile = this.credentialsFile,
+  ): Promise<Program> {
+    const server = this.spawn("machine-server", ["-config", configFile, ...args], env);
     await server.waitForLine(READY_LINE, DEADLINE_MS);
     return server;
   }
