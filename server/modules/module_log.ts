@@ -21,28 +21,26 @@ export interface ModuleLogOptions {
   /** Takes the lines, whatever their level: the module was told which ones to send. */
   readonly write: LogSink;
   readonly clock: Clock;
-  /** The module of that name, or the one that has a resource of that short name. */
-  readonly moduleOf: (name: string) => string | undefined;
 }
 
 /**
  * Writes what a module sent into its logger, `rdk.modmanager.<module>`, below which the entry's own
  * logger name stands.
  *
- * @param header the `modName` of the call, which some SDKs leave out; then the logger's name tells.
+ * @param moduleName "" when the caller is not known.
  */
 export function writeModuleLog(
   entries: readonly LogEntry[],
-  header: string | undefined,
+  moduleName: string,
   options: ModuleLogOptions,
 ): void {
-  for (const entry of entries) options.write(toLine(entry, header, options));
+  for (const entry of entries) options.write(toLine(entry, moduleName, options));
 }
 
 function toLine(
   entry: LogEntry,
-  header: string | undefined,
-  { root, clock, moduleOf }: ModuleLogOptions,
+  moduleName: string,
+  { root, clock }: ModuleLogOptions,
 ): LogLine {
   const now = clock.now();
   const written = entry.time && timestampDate(entry.time);
@@ -51,7 +49,7 @@ function toLine(
   return {
     time: now,
     level: levelOf(entry.level),
-    logger: loggerName(entry.loggerName, header, root, moduleOf),
+    logger: loggerName(entry.loggerName, [root, moduleName].filter(Boolean).join("."), moduleName),
     message: cut(entry.message),
     fields: {
       ...Object.fromEntries(entry.fields.flatMap(fieldOf)),
@@ -62,22 +60,11 @@ function toLine(
   };
 }
 
-function loggerName(
-  own: string,
-  header: string | undefined,
-  root: string,
-  moduleOf: ModuleLogOptions["moduleOf"],
-): string {
-  if (own.startsWith(`${root}.`)) return own;
-  const parts = own.split(/[./]/);
-  const module = moduleOf(header ?? "") ?? moduleOf(parts[0] ?? "") ??
-    moduleOf(own.slice(own.lastIndexOf("/") + 1));
-  const below = module === undefined || own === module
-    ? (own === module ? "" : own)
-    : own.startsWith(`${module}.`)
-    ? own.slice(module.length + 1)
-    : own;
-  return [root, module, below].filter(Boolean).join(".");
+/** SDKs begin their loggers' names with the module's, or leave it out. */
+function loggerName(own: string, base: string, moduleName: string): string {
+  if (own === "" || own === moduleName) return base;
+  if (own === base || own.startsWith(`${base}.`)) return own;
+  return `${base}.${own.startsWith(`${moduleName}.`) ? own.slice(moduleName.length + 1) : own}`;
 }
 
 /** Names of levels that SDKs have beside ours. */

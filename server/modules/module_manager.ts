@@ -53,8 +53,8 @@ export interface ModuleManagerOptions {
   readonly trustedNamespaces?: readonly string[];
   /** Called after each change of {@link ModuleManager.snapshot}. */
   readonly onChange?: () => void;
-  /** Told when a first-run script starts and how it ended; `error` is "" when it succeeded. */
-  readonly onFirstRun?: (moduleName: string, running: boolean, error: string) => void;
+  /** Told when a first-run script starts and how it ended; without `error` when it succeeded. */
+  readonly onFirstRun?: (moduleName: string, running: boolean, error?: string) => void;
 }
 
 /**
@@ -141,10 +141,14 @@ export class ModuleManager {
     );
   }
 
-  /** Takes the lines that a module sent by `RobotService/Log`. */
-  writeLog(entries: readonly LogEntry[], moduleName: string): void {
+  /**
+   * Takes the lines that a module sent by `RobotService/Log`.
+   *
+   * @param moduleName the metadata `modName` of the call, as the {@link ParentServer} sets it.
+   */
+  writeLog(entries: readonly LogEntry[], moduleName: string | undefined): void {
     const { log, writeLog, clock } = this.options;
-    writeModuleLog(entries, moduleName, { root: log.name, write: writeLog, clock });
+    writeModuleLog(entries, moduleName ?? "", { root: log.name, write: writeLog, clock });
   }
 
   /** Ends all modules side by side: resources, TERM, KILL. Then ends the parent server. */
@@ -252,10 +256,10 @@ export class ModuleManager {
         log,
         onStart: () => {
           started = true;
-          onFirstRun(module.name, true, "");
+          onFirstRun(module.name, true);
         },
       }, signal);
-      if (started) onFirstRun(module.name, false, "");
+      if (started) onFirstRun(module.name, false);
     } catch (error) {
       onFirstRun(module.name, false, (error as Error).message);
       throw error;

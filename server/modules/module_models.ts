@@ -30,9 +30,6 @@ export interface ModuleModelsOptions {
   readonly learned: KnownApis;
   /** Changes with every run. */
   readonly generation: string;
-  /** Told of the full names of resources as the module gets and loses them. */
-  readonly onAdded: (fullName: string) => void;
-  readonly onRemoved: (fullName: string) => void;
   readonly log: Logger;
 }
 
@@ -82,7 +79,7 @@ class ModularResources {
   }
 
   async construct(api: ModuleApi, construction: UncheckedConstruction): Promise<Resource> {
-    const { run, learned, moduleName, onAdded } = this.options;
+    const { run, learned, moduleName, log } = this.options;
     const { spec, dependencies, signal } = construction;
     const name = fullName(spec.api, spec.name);
     const service = learned.serviceOf(api.api);
@@ -101,36 +98,34 @@ class ModularResources {
       );
     } catch (error) {
       // It may have come so far that the module has it; a later attempt must find none.
-      if (isCutShort(error) || signal.aborted) void this.#remove(name);
+      if (isCutShort(error) || signal.aborted) void this.#remove(name, () => {});
       signal.throwIfAborted();
       throw new Error(wordsOf(error, moduleName, `construct ${name}`, ADD_MS), { cause: error });
     }
-    onAdded(name);
     return forwardedResource({
       channel: run.channel,
       service,
       name: spec.name,
-      remove: () => this.#remove(name),
+      remove: () => this.#remove(name, (problem) => log.warn(problem)),
     });
   }
 
   /** Tells the module that a resource goes. A module that has ended has lost it anyway. */
-  #remove(name: string): Promise<void> {
-    const removal = this.#callRemove(name).finally(() => {
+  #remove(name: string, tell: (problem: string) => void): Promise<void> {
+    const removal = this.#callRemove(name, tell).finally(() => {
       if (this.#removals.get(name) === removal) this.#removals.delete(name);
     });
     this.#removals.set(name, removal);
     return removal;
   }
 
-  async #callRemove(name: string): Promise<void> {
-    const { run, onRemoved, log } = this.options;
-    onRemoved(name);
+  async #callRemove(name: string, tell: (problem: string) => void): Promise<void> {
+    const { run } = this.options;
     if (!run.isAlive) return;
     try {
       await this.#client.removeResource({ name }, { timeoutMs: REMOVE_MS });
     } catch (error) {
-      if (run.isAlive) log.warn(`the module did not remove ${name}: ${reasonOf(error)}`);
+      if (run.isAlive) tell(`the module did not remove ${name}: ${reasonOf(error)}`);
     }
   }
 }

@@ -71,7 +71,7 @@ export class ModuleRun {
    */
   static async start(options: ModuleRunOptions, signal: AbortSignal): Promise<ModuleRun> {
     const { module, parent, transport, clock, log, startupTimeoutMs } = options;
-    const parentAddress = await parent.address(transport);
+    const parentAddress = await parent.address(module.name, transport);
     const address = await parent.newModuleAddress(module.name, transport);
     signal.throwIfAborted();
     const attempt = linkedController(signal);

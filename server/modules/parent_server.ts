@@ -1,6 +1,6 @@
 /** Where modules reach the server. */
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Interceptor } from "../../shared/rpc/interceptor.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
@@ -15,58 +15,81 @@ import {
 /** How the server and a module speak: over unix sockets or over TCP on loopback. */
 export type ModuleTransport = "unix" | "tcp";
 
+/** Metadata by which the server knows the module behind a log line. */
+export const MODULE_NAME_KEY = "modname";
+const LOG_PATH = `/${RobotService.typeName}/Log`;
+
 export interface ParentServerOptions {
-  /** Adds the services that modules may call. Called once for each kind of transport in use. */
-  readonly mount: (router: RpcRouter) => void;
+  /**
+   * Adds the services that modules may call to the router of one module. What it returns is called
+   * when the router is no longer served.
+   */
+  readonly mount: (router: RpcRouter, moduleName: string) => (() => void) | void;
   readonly interceptors?: readonly Interceptor[];
   readonly log: Logger;
   /** Where the private folder for sockets is made. Default: the system's folder for such. */
   readonly temporaryFolder?: string;
 }
 
+interface Running {
+  readonly server: RpcServer;
+  readonly address: string;
+  readonly unmount: () => void;
+}
+
 const FOLDER = "machine-modules-";
 /** What is left of the longest path for the name of a socket when the folder is not too deep. */
 const ROOM_FOR_NAMES = 40;
-/** Calls that modules have under way at the end of the server get this long. */
+/** Calls that a module has under way get this long when its server ends. */
 const CLOSE_GRACE_MS = 1_000;
 
 /**
- * Servers without sign-in that only modules know of: a unix socket in a folder that nobody else can
- * enter, and a TCP port of loopback. Each starts when the first module needs it.
+ * Servers without sign-in that only modules know of, one for each module: a unix socket in a folder
+ * that nobody else can enter, or a TCP port of loopback. So a module is known by where it calls, and
+ * not by what it says: the metadata `modName`, which some SDKs leave out. A server takes about
+ * 200 KB.
  */
 export class ParentServer {
   readonly #options: ParentServerOptions;
-  readonly #servers = new Map<ModuleTransport, Promise<{ server: RpcServer; address: string }>>();
+  readonly #servers = new Map<string, Promise<Running>>();
   #folder: Promise<string> | undefined;
 
   constructor(options: ParentServerOptions) {
     this.#options = options;
   }
 
-  /** Starts what is needed and gives the address to tell modules: a path, or host:port. */
-  async address(transport: ModuleTransport): Promise<string> {
-    let starting = this.#servers.get(transport);
+  /** Starts the module's server unless it runs; gives the address for it: a path, or host:port. */
+  async address(moduleName: string, transport: ModuleTransport): Promise<string> {
+    const key = `${transport} ${moduleName}`;
+    let starting = this.#servers.get(key);
     if (!starting) {
-      starting = this.#start(transport);
-      this.#servers.set(transport, starting);
-      // A failure, such as a full disk, is not kept for the next module.
-      starting.catch(() => this.#servers.delete(transport));
+      starting = this.#start(moduleName, transport);
+      this.#servers.set(key, starting);
+      // A failure, such as a full disk, is not kept for the next start.
+      starting.catch(() => this.#servers.delete(key));
     }
     return (await starting).address;
   }
 
-  /** An address for a module to serve on: a new path beside the parent's socket, or host:port. */
+  /** An address for a module to serve on: a new path beside the servers' sockets, or host:port. */
   async newModuleAddress(moduleName: string, transport: ModuleTransport): Promise<string> {
     if (transport === "tcp") return `127.0.0.1:${freeLoopbackPort()}`;
     return socketPath(await this.#socketFolder(), moduleName, randomLetters());
   }
 
+  /** Ends the servers of a module that is gone. */
+  async release(moduleName: string): Promise<void> {
+    for (const transport of ["unix", "tcp"] as const) {
+      const key = `${transport} ${moduleName}`;
+      const running = this.#servers.get(key);
+      this.#servers.delete(key);
+      if (running) await end(running);
+    }
+  }
+
   /** Ends the servers and removes the folder. */
   async close(): Promise<void> {
-    for (const starting of this.#servers.values()) {
-      const started = await starting.catch(() => undefined);
-      await started?.server.close({ graceMs: CLOSE_GRACE_MS });
-    }
+    await Promise.all([...this.#servers.values()].map(end));
     this.#servers.clear();
     const folder = await this.#folder?.catch(() => undefined);
     this.#folder = undefined;
@@ -78,22 +101,27 @@ export class ParentServer {
     }
   }
 
-  async #start(transport: ModuleTransport) {
+  async #start(moduleName: string, transport: ModuleTransport): Promise<Running> {
     const { mount, interceptors = [], log } = this.#options;
-    const router = new RpcRouter();
-    mount(router);
     const listen = transport === "tcp"
       ? { hostname: "127.0.0.1", port: 0 }
-      : { path: join(await this.#socketFolder(), "parent.sock") };
-    const server = await RpcServer.start({
-      router,
-      listen,
-      interceptors,
-      report: (error, path, id) => log.error(`a module's call of ${path} failed`, { error, id }),
-    });
-    const address = "path" in listen ? listen.path : `127.0.0.1:${server.address.port}`;
-    log.debug("modules reach the server", { address });
-    return { server, address };
+      : { path: socketPath(await this.#socketFolder(), `parent-${moduleName}`, randomLetters()) };
+    const router = new RpcRouter();
+    const unmount = mount(router, moduleName) ?? (() => {});
+    try {
+      const server = await RpcServer.start({
+        router,
+        listen,
+        interceptors: [nameModule(moduleName), ...interceptors],
+        report: (error, path, id) =>
+          log.error(`a call of ${path} by module ${moduleName} failed`, { error, id }),
+      });
+      const address = "path" in listen ? listen.path : `127.0.0.1:${server.address.port}`;
+      return { server, address, unmount };
+    } catch (error) {
+      unmount();
+      throw error;
+    }
   }
 
   #socketFolder(): Promise<string> {
@@ -109,4 +137,18 @@ export class ParentServer {
     const dir = isDeep && Deno.build.os !== "windows" ? "/tmp" : wanted;
     return await Deno.makeTempDir({ dir, prefix: FOLDER });
   }
+}
+
+function nameModule(moduleName: string): Interceptor {
+  return {
+    before(call) {
+      if (call.path === LOG_PATH) call.requestHeader.set(MODULE_NAME_KEY, moduleName);
+    },
+  };
+}
+
+async function end(starting: Promise<Running>): Promise<void> {
+  const running = await starting.catch(() => undefined);
+  running?.unmount();
+  await running?.server.close({ graceMs: CLOSE_GRACE_MS });
 }

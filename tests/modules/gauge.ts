@@ -11,12 +11,13 @@
  *       rpc DoCommand(viam.common.v1.DoCommandRequest) returns (viam.common.v1.DoCommandResponse);
  *     }
  */
-import { create, createFileRegistry, type DescService } from "@bufbuild/protobuf";
+import { create, createFileRegistry, type DescService, type JsonObject } from "@bufbuild/protobuf";
 import {
   FieldDescriptorProto_Label,
   FieldDescriptorProto_Type,
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
+import { createClient, type Transport } from "@connectrpc/connect";
 import { file_viam_common_v1_common } from "../../shared/gen/viam/common/v1/common_pb.ts";
 
 export const GAUGE_API = "acme:component:gauge";
@@ -80,3 +81,15 @@ export const GaugeService: DescService = (() => {
   );
   return registry.getService(`${PACKAGE}.GaugeService`)!;
 })();
+
+/** What a client of the service offers. */
+export interface GaugeClient {
+  read(request: { name: string; unit?: string }): Promise<{ value: number; note: string }>;
+  watch(request: { name: string; count: number }): AsyncIterable<{ value: number }>;
+  doCommand(request: { name: string; command: JsonObject }): Promise<{ result?: JsonObject }>;
+}
+
+/** A client of the gauges behind `transport`. */
+export function gaugeOf(transport: Transport): GaugeClient {
+  return createClient(GaugeService, transport) as unknown as GaugeClient;
+}

@@ -82,7 +82,7 @@ export async function withMachine(
     startupTimeoutMs: 30_000,
     ...options,
   });
-  function mount(router: RpcRouter): void {
+  function mount(router: RpcRouter): () => void {
     learned.mount(router);
     router.service(RobotService, {
       resourceNames: () => ({
@@ -93,6 +93,7 @@ export async function withMachine(
         return {};
       },
     });
+    return () => learned.unmount(router);
   }
   const router = new RpcRouter();
   mount(router);

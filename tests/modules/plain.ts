@@ -116,7 +116,7 @@ async function command(given: JsonObject | undefined): Promise<JsonObject> {
       fields: [{ Key: "answer", Type: 11, Integer: 42, String: "", Interface: null }],
     });
     await createClient(RobotService, theParent())
-      .log({ logs: [entry] }, { headers: { modName: variable("VIAM_MODULE_NAME") } });
+      .log({ logs: [entry] });
   }
   const names = Array.isArray(given?.["env"]) ? given["env"].map(String) : [];
   return Object.fromEntries(names.map((name) => [name, Deno.env.get(name) ?? null]));

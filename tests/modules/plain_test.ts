@@ -1,7 +1,6 @@
 /** Modules in plain TypeScript: the whole way of a resource through real processes. */
-import { createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import { GAUGE_API, GaugeService } from "./gauge.ts";
+import { GAUGE_API, gaugeOf } from "./gauge.ts";
 import {
   gaugeSpec,
   type Machine,
@@ -15,14 +14,6 @@ import {
   withMachine,
 } from "./machine.ts";
 
-type Gauge = {
-  read(request: object): Promise<{ value: number; note: string }>;
-  watch(request: object): AsyncIterable<{ value: number }>;
-  doCommand(request: object): Promise<{ result?: unknown }>;
-};
-const gaugeOf = ({ transport }: Machine) =>
-  createClient(GaugeService, transport) as unknown as Gauge;
-
 async function startPlain(machine: Machine, fields = {}): Promise<void> {
   const applied = machine.modules.apply([await plainModule(machine.folder, "plain", fields)]);
   await machine.resources.apply([sourceSpec, readerSpec("r"), gaugeSpec("g")], "1");
@@ -31,11 +22,11 @@ async function startPlain(machine: Machine, fields = {}): Promise<void> {
 }
 
 for (const tcpMode of [false, true]) {
-  Deno.test(`ModuleManager serves sensors and an API of the module when ${tcpMode ? "TCP" : "unix sockets"} are used`, async () => {
+  Deno.test(`ModuleManager serves sensors and an API of the module when ${tcpMode ? "TCP is" : "unix sockets are"} used`, async () => {
     await withMachine(async (machine) => {
       await startPlain(machine, { tcpMode });
       assert.deepEqual(await readings(machine, "r"), { a: 1, b: 2, asked: 1 });
-      const gauge = gaugeOf(machine);
+      const gauge = gaugeOf(machine.transport);
       assert.deepEqual(
         { ...await gauge.read({ name: "g", unit: "bar" }), $typeName: undefined },
         { $typeName: undefined, value: 21.5, note: "bar" },
@@ -44,8 +35,8 @@ for (const tcpMode of [false, true]) {
       for await (const { value } of gauge.watch({ name: "g", count: 3 })) values.push(value);
       assert.deepEqual(values, [1, 2, 3]);
       assert.deepEqual(machine.modules.models(), [
-        { module: "plain", api: SENSOR_API, model: "acme:plain:reader" },
-        { module: "plain", api: GAUGE_API, model: "acme:plain:gauge" },
+        { module: "plain", api: SENSOR_API, model: "acme:plain:reader", isLocal: true },
+        { module: "plain", api: GAUGE_API, model: "acme:plain:gauge", isLocal: true },
       ]);
     });
   });
