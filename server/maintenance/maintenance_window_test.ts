@@ -43,7 +43,7 @@ class Machine implements AsyncDisposable {
     clock: this.clock,
     log: this.log.child("resources"),
   });
-  readonly #gate = new MaintenanceGate({
+  readonly gate = new MaintenanceGate({
     resources: this.#resources,
     clock: this.clock,
     log: this.log,
@@ -71,7 +71,7 @@ class Machine implements AsyncDisposable {
           })),
           revision,
         ),
-      maintenanceAllows: ({ maintenance }) => this.#gate.allows(maintenance),
+      maintenanceAllows: ({ maintenance }) => this.gate.allows(maintenance),
       keep: () => {},
     },
   });
@@ -212,9 +212,12 @@ Deno.test("a slow maintenance sensor is asked once for all who ask, and for five
   };
   await machine.offer("r1", { components: [sensor("gate")], maintenance: window("gate") });
   const offered = machine.offer("r2", { maintenance: window("gate") });
-  await machine.clock.advance(4_999);
+  await machine.clock.advance(4_900);
+  const agent = machine.gate.allows(window("gate"));
+  await machine.clock.advance(0);
   assert.deepEqual([asked, machine.applier.busy], [1, true]);
-  await machine.clock.advance(1);
+  await machine.clock.advance(100);
+  assert.equal(await agent, false);
   await offered;
   assert.match(machine.errors()[0] ?? "", /the reading took longer than 5000 ms/);
   await machine[Symbol.asyncDispose]();

@@ -138,6 +138,7 @@ Deno.test({
           for (let count = 0; count < 5_000; count++) {
             say(file, `${count} ${"x".repeat(200)}`, "error");
           }
+          await clock.advance(20_000);
           equal(problems.length, 1);
           match(problems[0] ?? "", /the disk is full/);
           Deno.removeSync(ballast);
