@@ -53,11 +53,13 @@ export class Capture {
     this.#tick();
   }
 
-  /** Writes everything out and ends. */
+  /** Takes a last sample, writes everything out and ends. */
   async close(): Promise<void> {
+    if (this.#closed) return;
     this.#closed = true;
     this.#timer?.cancel();
     await this.#writing;
+    await this.#write();
     await this.#files.close();
   }
 

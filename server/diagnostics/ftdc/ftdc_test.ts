@@ -121,10 +121,10 @@ Deno.test("Capture writes one sample a second and ends with everything on disk",
       await clock.advance(1_000);
     }
     await capture.close();
-    assert.equal(sampled, 4);
-    assert.equal(await size(), 9 + 13 * 4, "the fourth was awaited by close()");
+    assert.equal(sampled, 5);
+    assert.equal(await size(), 9 + 13 * 5, "close() awaited the fourth and took the last");
     await clock.advance(5_000);
-    assert.equal(sampled, 4);
+    assert.equal(sampled, 5);
   });
 });
 

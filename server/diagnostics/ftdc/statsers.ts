@@ -126,3 +126,22 @@ export function resourceStatser(states: () => Readonly<Record<string, number>>):
     },
   };
 }
+
+/** What the statsers of a server look at. */
+export interface StatserSources {
+  clock: Clock;
+  modules: () => readonly ModuleProcess[];
+  methods: () => Iterable<Readonly<MethodCount>>;
+  resourceStates: () => Readonly<Record<string, number>>;
+}
+
+/** All statsers that a system has the figures for. */
+export function statsersFor(os: string, sources: StatserSources): Statser[] {
+  const everywhere = [
+    ownProcessStatser(sources.clock),
+    webStatser(sources.methods),
+    resourceStatser(sources.resourceStates),
+  ];
+  if (os !== "linux") return everywhere;
+  return [...everywhere, ownKernelStatser(), moduleStatser(sources.modules), networkStatser()];
+}

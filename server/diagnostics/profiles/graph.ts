@@ -8,6 +8,8 @@ export interface GraphNode {
   readonly state: string;
   /** Full names. */
   readonly dependencies: readonly string[];
+  /** What it uses when it is there; full names. */
+  readonly optional?: readonly string[];
 }
 
 /** Colours by state, for both forms. */
@@ -21,10 +23,11 @@ export const STATE_COLOURS: Readonly<Record<string, string>> = {
 
 /** The graph in the language of Graphviz; an edge points from a resource to what it needs. */
 export function toDot(nodes: readonly GraphNode[]): string {
-  const lines = nodes.flatMap(({ key, state, dependencies }) => [
+  const lines = nodes.flatMap(({ key, state, dependencies, optional = [] }) => [
     `  ${quote(key)} [label=${quote(`${key}\n${state}`)}, style=filled, ` +
     `fillcolor=${quote(colourOf(state))}];`,
-    ...dependencies.map((dependency) => `  ${quote(key)} -> ${quote(dependency)};`),
+    ...dependencies.map((to) => `  ${quote(key)} -> ${quote(to)};`),
+    ...optional.map((to) => `  ${quote(key)} -> ${quote(to)} [style=dashed];`),
   ]);
   return ["digraph resources {", "  rankdir=LR;", "  node [shape=box];", ...lines, "}", ""]
     .join("\n");
@@ -49,9 +52,15 @@ export interface PlacedNode {
   readonly order: number;
 }
 
+export interface Edge {
+  readonly from: string;
+  readonly to: string;
+  readonly optional: boolean;
+}
+
 export interface Layout {
   readonly nodes: readonly PlacedNode[];
-  readonly edges: readonly { readonly from: string; readonly to: string }[];
+  readonly edges: readonly Edge[];
   readonly layers: number;
 }
 
@@ -64,9 +73,10 @@ export function layOut(graph: readonly GraphNode[]): Layout {
   const layerOf = layersOf(nodes);
   const layers: string[][] = [];
   for (const key of nodes.keys()) (layers[layerOf.get(key)!] ??= []).push(key);
-  const edges = [...nodes.values()].flatMap(({ key, dependencies }) =>
-    dependencies.map((to) => ({ from: key, to }))
-  );
+  const edges = [...nodes.values()].flatMap(({ key: from, dependencies, optional = [] }) => [
+    ...dependencies.map((to) => ({ from, to, optional: false })),
+    ...optional.map((to) => ({ from, to, optional: true })),
+  ]);
   const orders = orderLayers(layers, edges);
   return {
     nodes: [...nodes.values()].map(({ key, state }) => ({
@@ -82,12 +92,16 @@ export function layOut(graph: readonly GraphNode[]): Layout {
 
 function withMissing(graph: readonly GraphNode[]): Map<string, GraphNode> {
   const nodes = new Map(graph.map((node) => [node.key, node]));
-  for (const { dependencies } of graph) {
-    for (const key of dependencies) {
+  for (const node of graph) {
+    for (const key of needsOf(node)) {
       if (!nodes.has(key)) nodes.set(key, { key, state: "missing", dependencies: [] });
     }
   }
   return nodes;
+}
+
+function needsOf({ dependencies, optional = [] }: GraphNode): string[] {
+  return [...dependencies, ...optional];
 }
 
 function layersOf(nodes: ReadonlyMap<string, GraphNode>): Map<string, number> {
@@ -98,7 +112,7 @@ function layersOf(nodes: ReadonlyMap<string, GraphNode>): Map<string, number> {
     const stack = [start];
     while (stack.length > 0) {
       const key = stack.at(-1)!;
-      const needs = nodes.get(key)!.dependencies;
+      const needs = needsOf(nodes.get(key)!);
       const open = layers.has(key) || entered.has(key)
         ? []
         : needs.filter((need) => !layers.has(need) && !entered.has(need));
@@ -117,7 +131,7 @@ function layersOf(nodes: ReadonlyMap<string, GraphNode>): Map<string, number> {
 
 function orderLayers(
   layers: readonly string[][],
-  edges: readonly { from: string; to: string }[],
+  edges: readonly Edge[],
 ): Map<string, number> {
   const neighbours = new Map<string, string[]>();
   const connect = (a: string, b: string) => neighbours.set(a, [...neighbours.get(a) ?? [], b]);

@@ -12,13 +12,15 @@ export function toSvg(graph: readonly GraphNode[]): string {
     y: BOX.margin + node.order * (BOX.height + BOX.rowGap),
   });
   const places = new Map(nodes.map((node) => [node.key, place(node)]));
-  const lines = edges.map(({ from, to }) => {
+  const lines = edges.map(({ from, to, optional }) => {
     const a = places.get(to)!;
     const b = places.get(from)!;
     const [x1, y1] = [a.x + width, a.y + BOX.height / 2];
     const [x2, y2] = [b.x, b.y + BOX.height / 2];
     const bend = Math.max(BOX.columnGap / 2, (x2 - x1) / 2);
-    return `<path d="M${x1},${y1} C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}"/>`;
+    return `<path d="M${x1},${y1} C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}"${
+      optional ? ' stroke-dasharray="4"' : ""
+    }/>`;
   });
   const boxes = nodes.map((node) => {
     const { x, y } = places.get(node.key)!;

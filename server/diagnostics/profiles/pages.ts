@@ -26,11 +26,6 @@ while it is made, and it holds everything in memory, credentials included
 </html>
 `;
 
-/** True for the paths that {@link ProfilePages} answers. */
-export function isProfilePath(pathname: string): boolean {
-  return pathname === "/debug" || pathname.startsWith("/debug/");
-}
-
 export class ProfilePages {
   /** A second profile would change the first; a second snapshot would take memory twice. */
   #busy = false;

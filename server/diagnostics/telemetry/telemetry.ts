@@ -9,7 +9,7 @@ export interface TelemetryOptions {
   /** `-output-telemetry`: print metrics every 10 s, and spans. */
   print: boolean;
   /** Where `tracing.disk` writes. */
-  folder: string;
+  folder: () => string;
   /** Version of this server. */
   version: string;
   /** Resources by state. */
@@ -107,7 +107,7 @@ function settingsOf(
   const settings: PipelineSettings = {
     metrics: print,
     spans: print || (on?.console ?? false),
-    folder: on?.disk ? folder : undefined,
+    folder: on?.disk ? folder() : undefined,
     collector: on?.otlpendpoint || undefined,
   };
   const { metrics, spans, collector } = settings;

@@ -28,7 +28,13 @@ function rig(options: Partial<TelemetryOptions> = {}) {
   const log = memoryLogger();
   const printed: string[] = [];
   const telemetry = new Telemetry({
-    ...{ print: false, folder: "/no/such/folder", version: "1.2.3", metricsIntervalMs: 50, log },
+    ...{
+      print: false,
+      folder: () => "/no/such/folder",
+      version: "1.2.3",
+      metricsIntervalMs: 50,
+      log,
+    },
     resourceStates: () => ({ ready: 2, unhealthy: 1 }),
     write: (text) => printed.push(text),
     ...options,
@@ -128,7 +134,7 @@ Deno.test("Telemetry follows the configuration while calls go on", async () => {
 Deno.test("Telemetry writes spans into files of one OTLP message a line", async () => {
   await withFolder(async (folder) => {
     const place = join(folder, "traces");
-    const { telemetry, call } = rig({ folder: place });
+    const { telemetry, call } = rig({ folder: () => place });
     await telemetry.apply({ enabled: true, disk: true });
     await call("s", { traceparent: `00-${TRACE}-${PARENT}-01` });
     await telemetry.close();
