@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import { type Rig, rigTest } from "../e2e/rig.ts";
-
-const FOLDER = new URL("typescript_sdk/", import.meta.url);
+import { runTypescriptSdk } from "./typescript_sdk.ts";
 
 interface Tour {
   organizations: string[];
@@ -42,19 +40,6 @@ rigTest(
   },
 );
 
-/** Runs the SDK in a process of its own: its libraries are older majors of ours. */
-async function tour(rig: Rig, key = rig.bootstrapped.api_key): Promise<Tour> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", "-A", "--no-check", "--frozen"],
-      ...["--config", fileURLToPath(new URL("deno.json", FOLDER))],
-      fileURLToPath(new URL("tour.mjs", FOLDER)),
-      ...[rig.cloudUrl, rig.bootstrapped.api_key_id, key],
-    ],
-    cwd: FOLDER,
-    stdin: "null",
-    signal: AbortSignal.timeout(60_000),
-  }).output();
-  if (!success) throw new Error(new TextDecoder().decode(stderr));
-  return JSON.parse(new TextDecoder().decode(stdout)) as Tour;
+function tour(rig: Rig, key = rig.bootstrapped.api_key): Promise<Tour> {
+  return runTypescriptSdk("tour.mjs", [rig.cloudUrl, rig.bootstrapped.api_key_id, key]);
 }

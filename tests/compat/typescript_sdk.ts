@@ -1,0 +1,25 @@
+import { fileURLToPath } from "node:url";
+
+const FOLDER = new URL("typescript_sdk/", import.meta.url);
+
+/**
+ * Runs a program of the folder `typescript_sdk` and reads the JSON it writes. It runs in a process
+ * of its own: the SDK's libraries are older majors of ours.
+ *
+ * @throws Error with what the program wrote when it fails or takes longer than a minute.
+ */
+export async function runTypescriptSdk<T>(program: string, args: string[]): Promise<T> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-A", "--no-check", "--frozen"],
+      ...["--config", fileURLToPath(new URL("deno.json", FOLDER))],
+      fileURLToPath(new URL(program, FOLDER)),
+      ...args,
+    ],
+    cwd: FOLDER,
+    stdin: "null",
+    signal: AbortSignal.timeout(60_000),
+  }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+  return JSON.parse(new TextDecoder().decode(stdout)) as T;
+}
