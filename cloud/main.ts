@@ -5,6 +5,7 @@ import { getLogger } from "../shared/log/loggers.ts";
 import { systemClock } from "../shared/time/clock.ts";
 import { bootstrapFlags, runBootstrap } from "./bootstrap/bootstrap_command.ts";
 import { systemRandom } from "./keys/random.ts";
+import { moduleCommands } from "./module_command/module_flags.ts";
 import { readServeOptions, runServe, serveFlags } from "./serve/serve_command.ts";
 import { untilToldToStop } from "./serve/stop_signal.ts";
 
@@ -20,6 +21,7 @@ async function main(argv: readonly string[]): Promise<void> {
         summary: "Make an organisation, a location, a machine and an API key; print them as JSON.",
         flags: bootstrapFlags,
       },
+      ...moduleCommands,
       version: { summary: "Print the version.", flags: {} },
     },
   });
@@ -31,6 +33,13 @@ async function main(argv: readonly string[]): Promise<void> {
       return print(`${versionText(PROGRAM)}\n`);
     case "bootstrap":
       return print(`${JSON.stringify(await runBootstrap(parsed.values, deps))}\n`);
+    case "module upload":
+    case "module list":
+    case "module remove":
+    case "module namespace": {
+      const { runModuleCommand } = await import("./module_command/module_command.ts");
+      return print(await runModuleCommand(parsed, deps));
+    }
     case "serve": {
       const home = Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE") ?? ".";
       const options = await readServeOptions(parsed.values, home);

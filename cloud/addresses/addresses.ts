@@ -18,14 +18,18 @@ export function parseListenAddress(text: string): ListenAddress {
   return { hostname: match[1] ?? match[2] ?? "", port };
 }
 
-/** `https://cloud.example.com`: scheme, host and port only. Gives it back without a last slash. */
-export function parsePublicUrl(text: string): string {
+/**
+ * `https://cloud.example.com`: scheme, host and port only. Gives it back without a last slash.
+ *
+ * @param option what the address was given by, for the error
+ */
+export function parsePublicUrl(text: string, option = "--public-url"): string {
   const url = URL.parse(text);
   const plain = url && (url.protocol === "http:" || url.protocol === "https:") &&
     url.pathname === "/" && url.search === "" && url.hash === "" && url.username === "";
   if (!plain) {
     throw new UsageError(
-      `--public-url: ${JSON.stringify(text)} is no address of a cloud; write ` +
+      `${option}: ${JSON.stringify(text)} is no address of a cloud; write ` +
         "https://HOST or http://HOST:PORT, nothing after it",
     );
   }

@@ -45,21 +45,22 @@ export function moduleMethods(
       checkModuleDetails(request);
       const before = readModuleDetails(item.details);
       const { models, apps, firstRun } = request;
+      // What is left out stays, so that one thing can be changed without sending the others.
       const details = create(ModuleMetadataSchema, {
         ...before,
-        models,
-        apps,
+        models: models.length > 0 ? models : before.models,
+        apps: apps.length > 0 ? apps : before.apps,
         entrypoint: request.entrypoint || before.entrypoint,
       });
       if (firstRun !== undefined) details.firstRun = firstRun;
       await items.update(item, {
         visibility: visibilityOfNumber(request.visibility),
-        url: request.url,
+        url: request.url || undefined,
         description: request.description || undefined,
         markdown: request.markdownDescription,
         details: JSON.stringify(toJson(ModuleMetadataSchema, details)),
       });
-      return { url: request.url };
+      return { url: request.url || item.url };
     },
 
     async uploadModuleFile(requests, context) {

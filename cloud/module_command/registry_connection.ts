@@ -1,0 +1,184 @@
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import { join } from "node:path";
+import { Secret } from "../../shared/auth/secret.ts";
+import { CloudConnection } from "../../shared/cloud_client/connection.ts";
+import { UsageError } from "../../shared/flags/flags.ts";
+import { AppService, type Organization } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
+import { getLogger } from "../../shared/log/loggers.ts";
+import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
+import { RpcRouter } from "../../shared/rpc/router.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { Scope } from "../access/scope.ts";
+import { parsePublicUrl } from "../addresses/addresses.ts";
+import { DEFAULT_ADDRESS } from "../addresses/defaults.ts";
+import { openDataFolder } from "../data_folder/data_folder.ts";
+import { withCallFailures } from "../database/call_failures.ts";
+import type { Queries } from "../database/cloud_database.ts";
+import { readSetting } from "../database/settings.ts";
+import type { Random } from "../keys/random.ts";
+import { BlobStore } from "../packages/blob_store.ts";
+import { DownloadUrls } from "../packages/download_urls.ts";
+import { packageService } from "../packages/package_service.ts";
+import { PackageStore } from "../packages/package_store.ts";
+import { registryMethods } from "../registry/registry_methods.ts";
+
+/** The registry of one organisation, in a cloud or in a data folder of this computer. */
+export interface RegistryConnection extends AsyncDisposable {
+  readonly transport: Transport;
+  readonly organization: Named;
+}
+
+/** Where the registry is; either a folder or a cloud. */
+export interface RegistryPlace {
+  readonly dataDir: string | undefined;
+  readonly cloudUrl: string | undefined;
+  readonly keyId: string | undefined;
+  readonly key: string | undefined;
+  /** Id, namespace or name; needed when a folder has several organisations. */
+  readonly organization: string | undefined;
+  /** Send the key over plaintext to another computer. */
+  readonly allowInsecure: boolean;
+  readonly packageLimitBytes: number;
+}
+
+/** @throws {UsageError} for a place that is not told in full; {ConnectError} or {FileError}. */
+export async function connectToRegistry(
+  place: RegistryPlace,
+  deps: { readonly clock: Clock; readonly random: Random },
+): Promise<RegistryConnection> {
+  if (place.dataDir !== undefined && place.cloudUrl !== undefined) {
+    throw new UsageError("--data and --cloud do not go together; give one of them");
+  }
+  if (place.cloudUrl !== undefined) return await connectToCloud(place, place.cloudUrl);
+  if (place.dataDir !== undefined) return await openFolder(place, place.dataDir, deps);
+  throw new UsageError(
+    "say where the registry is: --data DIR of a cloud on this computer, or --cloud URL with an " +
+      "API key",
+  );
+}
+
+async function connectToCloud(place: RegistryPlace, url: string): Promise<RegistryConnection> {
+  const { keyId, key } = place;
+  if (!keyId || !key) {
+    throw new UsageError(
+      "--cloud needs an API key: --key-id and --key, or the environment variables " +
+        "MACHINE_CLOUD_API_KEY_ID and MACHINE_CLOUD_API_KEY",
+    );
+  }
+  const connection = CloudConnection.open({
+    appAddress: parsePublicUrl(url, "--cloud"),
+    credentials: { type: "api-key", entity: keyId, payload: new Secret(key) },
+    allowInsecure: place.allowInsecure,
+    log: getLogger("machine-cloud"),
+  });
+  try {
+    const { organizations } = await connection.client(AppService).listOrganizations({});
+    const organization = choose(organizations, place.organization);
+    return {
+      transport: connection.transport,
+      organization,
+      [Symbol.asyncDispose]: () => Promise.resolve(connection.close()),
+    };
+  } catch (error) {
+    connection.close();
+    throw error instanceof ConnectError ? withAdvice(error, url) : error;
+  }
+}
+
+/** Works on the files beside a running `serve`, which learns of changes within half a second. */
+async function openFolder(
+  place: RegistryPlace,
+  dataDir: string,
+  deps: { readonly clock: Clock; readonly random: Random },
+): Promise<RegistryConnection> {
+  const { database, keys } = await openDataFolder(dataDir, deps.random);
+  try {
+    const { queries } = database;
+    const rows = await queries.selectFrom("organizations").selectAll().orderBy("name").execute();
+    const organization = choose(
+      rows.map(({ id, name, namespace }) => ({ id, name, publicNamespace: namespace ?? "" })),
+      place.organization,
+    );
+    const publicUrl = await readSetting(queries, "public_url") ?? `http://${DEFAULT_ADDRESS}`;
+    const store = new PackageStore({
+      queries,
+      clock: deps.clock,
+      random: deps.random,
+      changes: NO_LISTENERS,
+      blobs: await BlobStore.open(join(dataDir, "blobs")),
+      limitBytes: place.packageLimitBytes,
+    });
+    const urls = new DownloadUrls(keys.secrets, deps.clock, () => publicUrl);
+    const callers = { scope: () => Promise.resolve(ownerOf(queries, organization.id)) };
+    const shared = { callers, queries, store, urls, changes: NO_LISTENERS, ...deps };
+    const router = new RpcRouter()
+      .service(AppService, withCallFailures(registryMethods(shared)))
+      .service(
+        PackageService,
+        withCallFailures(packageService({ ...shared, presence: NO_PRESENCE })),
+      );
+    const transport = createInProcessTransport(router);
+    return {
+      transport,
+      organization,
+      [Symbol.asyncDispose]: () => Promise.resolve(database.close()),
+    };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Who may read the folder may do everything in it. */
+function ownerOf(queries: Queries, orgId: string): Scope {
+  return new Scope(queries, {
+    actor: { type: "api-key", id: "machine-cloud module" },
+    orgId,
+    grants: [{ role: "owner", resource: "organization", id: orgId }],
+  });
+}
+
+const NO_LISTENERS = { drain: () => Promise.resolve() };
+const NO_PRESENCE = {
+  of: () => ({ state: "offline", lastAccess: undefined, facts: {} }) as const,
+};
+
+type Named = Pick<Organization, "id" | "name" | "publicNamespace">;
+
+function choose<O extends Named>(organizations: readonly O[], wanted: string | undefined): O {
+  const fitting = organizations.filter(({ id, name, publicNamespace }) =>
+    wanted === undefined || [id, name, publicNamespace].includes(wanted)
+  );
+  const [only] = fitting;
+  if (only && fitting.length === 1) return only;
+  const all = organizations.map(({ id, name, publicNamespace }) =>
+    publicNamespace || `${id} (${name})`
+  );
+  if (organizations.length === 0) {
+    throw new UsageError("there is no organisation yet; make one with machine-cloud bootstrap");
+  }
+  if (wanted === undefined) {
+    throw new UsageError(`several organisations are there; name one: ${all.join(", ")}`);
+  }
+  const problem = only ? "several organisations are" : "there is no organisation";
+  throw new UsageError(
+    `${problem} called ${JSON.stringify(wanted)} here, there is ${
+      all.join(", ")
+    }; name one by its ` +
+      "id, or set its namespace with machine-cloud module namespace",
+  );
+}
+
+function withAdvice(error: ConnectError, url: string): Error {
+  switch (error.code) {
+    case Code.Unauthenticated:
+      return new Error(`the cloud does not take the API key: ${error.rawMessage}`, {
+        cause: error,
+      });
+    case Code.Unavailable:
+      return new Error(`cannot reach a cloud at ${url}: ${error.rawMessage}`, { cause: error });
+    default:
+      return error;
+  }
+}

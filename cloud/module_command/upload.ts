@@ -1,0 +1,158 @@
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { toFileError } from "../../shared/files/fs_error.ts";
+import { type FlagValues, UsageError } from "../../shared/flags/flags.ts";
+import { AppService, Visibility } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { splitAtFirst } from "../access/scope.ts";
+import type { Random } from "../keys/random.ts";
+import { innerPathProblem, itemNameProblem } from "../packages/names.ts";
+import { versionProblem } from "../packages/versions.ts";
+import { ArchiveError, type ModuleArchive, readArchive } from "./archive.ts";
+import { type ModuleMeta, parseMeta } from "./meta.ts";
+import { placeOf, type uploadFlags } from "./module_flags.ts";
+import { connectToRegistry } from "./registry_connection.ts";
+
+type UploadFlags = FlagValues<typeof uploadFlags>;
+
+/** What is told of an upload. */
+export interface UploadedModule {
+  readonly module_id: string;
+  readonly version: string;
+  readonly platform: string;
+  readonly entrypoint: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+const PIECE_BYTES = 256 * 1024;
+/** Longer than any upload; without it a call is ended after ten minutes. */
+const LONGEST_UPLOAD_MS = 12 * 60 * 60_000;
+const VISIBILITIES = {
+  private: Visibility.PRIVATE,
+  public: Visibility.PUBLIC,
+  public_unlisted: Visibility.PUBLIC_UNLISTED,
+} as const;
+
+/** Checks an archive, makes its module when it is not there, and uploads a version of it. */
+export async function uploadModule(
+  flags: UploadFlags,
+  file: string,
+  deps: { readonly clock: Clock; readonly random: Random },
+): Promise<UploadedModule> {
+  const { version, platform } = flags;
+  const problem = versionProblem(version, "module");
+  if (problem) throw new UsageError(`--version: ${problem}`);
+  const archive = await readArchive(file);
+  const meta = archive.meta === undefined ? undefined : parseMeta(file, archive.meta);
+  const { organization: wanted, name } = moduleName(flags, file, meta);
+  const entrypoint = entrypointOf(flags, file, archive, meta);
+
+  const place = placeOf(flags, wanted, flags["package-limit"]);
+  await using registry = await connectToRegistry(place, deps);
+  const { transport, organization } = registry;
+  const app = createClient(AppService, transport);
+  const moduleId = `${organization.publicNamespace || organization.id}:${name}`;
+  const has = await app.getModule({ moduleId }).then(() => true, (error) => {
+    if (error instanceof ConnectError && error.code === Code.NotFound) return false;
+    throw error;
+  });
+  if (!has) await app.createModule({ organizationId: organization.id, name });
+  await app.updateModule({
+    moduleId,
+    entrypoint,
+    models: meta ? [...meta.models] : [],
+    url: meta?.url ?? "",
+    description: meta?.description ?? "",
+    ...(meta?.firstRun === undefined ? {} : { firstRun: meta.firstRun }),
+    ...(flags.visibility === undefined ? {} : { visibility: VISIBILITIES[flags.visibility] }),
+  });
+  const { size } = await Deno.stat(file);
+  await send(transport, { moduleId, version, platform }, file);
+  return { module_id: moduleId, version, platform, entrypoint, size };
+}
+
+async function send(
+  transport: Transport,
+  info: { moduleId: string; version: string; platform: string },
+  path: string,
+): Promise<void> {
+  let unreadable: unknown;
+  async function* pieces() {
+    yield { moduleFile: { case: "moduleFileInfo" as const, value: info } };
+    try {
+      using file = await Deno.open(path, { read: true });
+      for (;;) {
+        const buffer = new Uint8Array(PIECE_BYTES);
+        const count = await file.read(buffer);
+        if (count === null) return;
+        yield { moduleFile: { case: "file" as const, value: buffer.subarray(0, count) } };
+      }
+    } catch (error) {
+      unreadable = error;
+      throw error;
+    }
+  }
+  try {
+    const options = { timeoutMs: LONGEST_UPLOAD_MS };
+    await createClient(AppService, transport).uploadModuleFile(pieces(), options);
+  } catch (error) {
+    throw unreadable === undefined ? error : toFileError(unreadable, "read the archive", path);
+  }
+}
+
+/** The module's name and what its organisation is called; empty: the only one. */
+function moduleName(
+  { name }: UploadFlags,
+  file: string,
+  meta: ModuleMeta | undefined,
+): { organization: string; name: string } {
+  const given = name ?? meta?.moduleId;
+  if (given === undefined) {
+    throw new UsageError(
+      `--name is missing: ${file} has no meta.json with a module_id; give --name ORG:NAME`,
+    );
+  }
+  const [organization, rest] = splitAtFirst(given, ":");
+  const problem = itemNameProblem(rest);
+  if (!problem) return { organization, name: rest };
+  if (name !== undefined) throw new UsageError(`--name: ${problem}`);
+  throw new ArchiveError(`${file}: module_id in meta.json: ${problem}`);
+}
+
+function entrypointOf(
+  flags: UploadFlags,
+  file: string,
+  { files }: ModuleArchive,
+  meta: ModuleMeta | undefined,
+): string {
+  const given = flags.entrypoint ?? meta?.entrypoint;
+  if (given === undefined) {
+    throw new UsageError(
+      `--entrypoint is missing: ${file} has no meta.json with an entrypoint; give the path of the ` +
+        "program in the archive that starts the module",
+    );
+  }
+  const source = flags.entrypoint === undefined ? "entrypoint in meta.json" : "--entrypoint";
+  const path = given.replace(/^(\.\/)+/, "");
+  const problem = innerPathProblem(path);
+  if (problem) throw new ArchiveError(`${source}: ${problem}`);
+  requireFile(file, files, path, source);
+  const firstRun = meta?.firstRun?.replace(/^(\.\/)+/, "");
+  if (firstRun !== undefined) requireFile(file, files, firstRun, "first_run in meta.json");
+  return path;
+}
+
+function requireFile(
+  archive: string,
+  files: ReadonlySet<string>,
+  path: string,
+  source: string,
+): void {
+  if (files.has(path)) return;
+  const name = path.split("/").at(-1) ?? path;
+  const near = [...files].find((file) => file === name || file.endsWith(`/${name}`));
+  const hint = near === undefined ? "" : `; did you mean ${near}?`;
+  throw new ArchiveError(
+    `${source}: ${archive} holds no file ${JSON.stringify(path)}${hint}`,
+  );
+}
