@@ -1,4 +1,5 @@
 /** Fetches an archive into a file, going on where an earlier attempt ended, and checks it. */
+import { dirname } from "node:path";
 import { fsErrorCode } from "../../shared/files/fs_error.ts";
 import { faultPoint } from "../../shared/faults/fault_point.ts";
 import type { Clock } from "../../shared/time/clock.ts";
@@ -129,7 +130,7 @@ class Transfer {
         : lengthOf(response, url);
       const facts = merged(known, factsOf(response, url, totalBytes));
       // Unpacked it takes at least the same again.
-      await space.require(2 * totalBytes - this.#have, part, "the package");
+      await space.require(2 * totalBytes - this.#have, dirname(part), "the package");
       if (this.#have === 0) this.options.onBegin({ validator: facts.validator, totalBytes });
       await this.#receive(response, facts.totalBytes);
       return facts;

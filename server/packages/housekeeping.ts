@@ -43,19 +43,20 @@ export class Housekeeping {
     await this.removeOldParts();
   }
 
-  /** Removes unfinished downloads that were not touched for {@link PART_KEPT_MS}. */
+  /** Removes unfinished downloads that were not touched for {@link PART_KEPT_MS}, or are done. */
   async removeOldParts(): Promise<void> {
     const { layout, store, clock } = this.options;
     const before = clock.now().getTime() - PART_KEPT_MS;
-    const kept = new Set<string>();
-    await this.#each(layout.parts, async (_name, path) => {
-      const { mtime } = await Deno.stat(path);
-      if ((mtime?.getTime() ?? 0) < before) await Deno.remove(path);
-      else kept.add(path);
+    await this.#try(layout.parts, async () => {
+      const begun = new Map(store.downloads().map((key) => [layout.part(key), key]));
+      await this.#each(layout.parts, async (_name, path) => {
+        const { mtime } = await Deno.stat(path);
+        if (begun.has(path) && (mtime?.getTime() ?? 0) >= before) begun.delete(path);
+        else await Deno.remove(path);
+      });
+      // What is left has no file to go on with.
+      for (const key of begun.values()) store.removeDownload(key);
     });
-    for (const key of store.downloads()) {
-      if (!kept.has(layout.part(key))) store.removeDownload(key);
-    }
   }
 
   /** Removes every package but those that `isKept` names, and folders that nobody knows. */

@@ -70,7 +70,7 @@ export class Installer {
       const same = this.find(key);
       const folder = same?.sha256 === unpacked.sha256
         ? same.folder
-        : await this.#place(temporary, this.#folderFor(key));
+        : await this.#place(temporary, this.#reserveFolder(key));
       const installed = { ...key, folder, source, ...unpacked };
       this.#writeDown(installed);
       return installed;
@@ -115,17 +115,20 @@ export class Installer {
     );
   }
 
-  #folderFor(key: PackageKey): string {
+  /** Nobody else gets it from now on. */
+  #reserveFolder(key: PackageKey): string {
     const { layout, store } = this.options;
-    const folder = layout.folder(key);
-    const owner = store.inFolder(folder);
-    const isMine = !owner || (owner.package === key.package && owner.version === key.version);
-    return isMine ? folder : layout.otherFolder(key);
+    const usual = layout.folder(key);
+    const owner = store.inFolder(usual);
+    const isFree = !this.#installing.has(usual) &&
+      (!owner || (owner.package === key.package && owner.version === key.version));
+    const folder = isFree ? usual : layout.otherFolder(key);
+    this.#installing.add(folder);
+    return folder;
   }
 
   async #place(temporary: string, folder: string): Promise<string> {
     const target = this.options.layout.absolute(folder);
-    this.#installing.add(folder);
     try {
       await this.discard(folder);
       faultPoint("packages.install.before-rename");

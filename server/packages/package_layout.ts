@@ -10,6 +10,8 @@ const TRASH = ".trash-";
 /** Names beside the links of models. */
 const RESERVED: ReadonlySet<string> = new Set(["data", "part"]);
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._+-]*$/;
+/** Models are often versioned by a time, which has colons. */
+const VERSION = /^[A-Za-z0-9_][A-Za-z0-9._+:-]*$/;
 const LONGEST_NAME = 120;
 
 /** Paths of one machine's packages. `folder` values are relative to the home, with `/`. */
@@ -45,7 +47,7 @@ export class PackageLayout {
   /** The folder that a package shall have. @throws {PackageError} a name cannot be in a path. */
   folder(key: PackageKey): string {
     checkKey(key);
-    const version = key.version.replaceAll(".", "_");
+    const version = key.version.replaceAll(/[.:]/g, "_");
     if (key.origin === "local") {
       return `packages-local/data/module/synthetic-${key.package}-${version}`;
     }
@@ -100,10 +102,10 @@ export function checkKey(key: PackageKey): void {
       `the package ${JSON.stringify(key.package)} cannot be used: ${form} is needed, ${ALLOWED}`,
     );
   }
-  if (!isName(key.version)) {
+  if (key.version.length > LONGEST_NAME || !VERSION.test(key.version)) {
     throw impossible(
       `the version ${JSON.stringify(key.version)} of the package ${key.package} cannot be used: ` +
-        ALLOWED,
+        `${ALLOWED}; and :`,
     );
   }
 }

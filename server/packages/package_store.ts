@@ -43,7 +43,7 @@ export class PackageStore {
   ): InstalledPackage | undefined {
     return this.db.prepare<[string, PackageType, string], InstalledPackage>(
       `SELECT ${COLUMNS} FROM packages WHERE origin = ? AND type = ? AND package = ?
-       ORDER BY installed_at DESC LIMIT 1`,
+       ORDER BY id DESC LIMIT 1`,
     ).get(origin, type, id);
   }
 
@@ -57,7 +57,8 @@ export class PackageStore {
   /** Writes down a package that is in place; its download is then no longer unfinished. */
   add(installed: InstalledPackage, at: Date): void {
     this.db.transaction(() => {
-      this.db.prepare(`INSERT OR REPLACE INTO packages (${COLUMNS}, installed_at) VALUES
+      this.remove(installed);
+      this.db.prepare(`INSERT INTO packages (${COLUMNS}, installed_at) VALUES
         (@origin, @type, @package, @version, @folder, @sha256, @bytes, @source, @at)`)
         .run({ ...installed, at: at.toISOString() });
       this.removeDownload(installed);

@@ -29,6 +29,7 @@ export const serverMigrations: readonly Migration[] = [
     // `package_downloads` that a part of the archive may be there, and of which state of it.
     up: `
       CREATE TABLE packages (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
         origin TEXT NOT NULL,
         type TEXT NOT NULL,
         package TEXT NOT NULL,
@@ -38,8 +39,8 @@ export const serverMigrations: readonly Migration[] = [
         bytes INTEGER NOT NULL,
         source TEXT NOT NULL,
         installed_at TEXT NOT NULL,
-        PRIMARY KEY (origin, type, package, version)
-      ) STRICT, WITHOUT ROWID;
+        UNIQUE (origin, type, package, version)
+      ) STRICT;
       CREATE TABLE package_downloads (
         origin TEXT NOT NULL,
         type TEXT NOT NULL,

@@ -1,0 +1,91 @@
+/** For tests: a package manager with everything around it. */
+import { join } from "node:path";
+import { Secret } from "../../shared/auth/secret.ts";
+import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
+import { closeSqlite, openSqlite } from "../../shared/store/sqlite.ts";
+import { type Clock, systemClock } from "../../shared/time/clock.ts";
+import { serverMigrations } from "../state/schema.ts";
+import { PackageManager, type PackageManagerOptions } from "./package_manager.ts";
+import type { WantedPackage } from "./package_types.ts";
+import { type ArchiveServer, PackageCloudFake, type ServedFile, sha256Of } from "./testing.ts";
+
+/** A machine's packages from its start to its end. */
+export class PackageRig {
+  readonly cloud = new PackageCloudFake();
+  readonly log: MemoryLogger = memoryLogger("package_manager");
+  readonly manager: PackageManager;
+  changes = 0;
+  readonly #db;
+
+  constructor(
+    readonly home: string,
+    readonly server: ArchiveServer,
+    clock: Clock,
+    options: Partial<PackageManagerOptions> = {},
+  ) {
+    this.#db = openSqlite(join(home, "server.db"), {
+      name: "server",
+      migrations: serverMigrations,
+      synchronous: "FULL",
+    });
+    this.manager = new PackageManager({
+      home,
+      db: this.#db,
+      cloud: {
+        client: this.cloud.client,
+        address: server.origin,
+        credentials: { type: "robot-secret", entity: "part", payload: new Secret("s3cret") },
+        allowInsecure: false,
+        platform: "linux/amd64",
+      },
+      clock,
+      log: this.log,
+      onChange: () => this.changes++,
+      random: () => 1,
+      ...options,
+    });
+  }
+
+  /** Puts an archive on the server and its address into the cloud. */
+  publish(
+    id: string,
+    version: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    file: Partial<ServedFile> = {},
+  ): ServedFile {
+    const path = `/${id}/${version}.tar.gz`;
+    const served: ServedFile = { bytes, ...file };
+    this.server.files.set(path, served);
+    const checksum = file.sha256 ?? sha256Of(bytes);
+    this.cloud.packages.set(`${id} ${version}`, { url: `${this.server.origin}${path}`, checksum });
+    return served;
+  }
+
+  /** State and error of one package. */
+  stateOf(name: string): string {
+    const found = this.manager.snapshot().find((one) => one.name === name);
+    return found ? [found.state, found.error].filter(Boolean).join(": ") : "none";
+  }
+
+  async close(): Promise<void> {
+    await this.manager.close();
+    closeSqlite(this.#db);
+  }
+}
+
+/**
+ * The whole life of a server that wants one model: what a test kills somewhere in between.
+ *
+ * @param url where version `version` of acme/net is.
+ */
+export async function installModel(home: string, url: string, version: string) {
+  const { origin } = new URL(url);
+  const rig = new PackageRig(home, { origin } as ArchiveServer, systemClock);
+  rig.cloud.packages.set(`acme/net ${version}`, { url });
+  const wanted: WantedPackage = { name: "net", package: "acme/net", version, type: "ml_model" };
+  await rig.manager.apply([wanted]);
+  await rig.manager.cleanUp([]);
+  const folder = rig.manager.folder("ml_model", "net");
+  await rig.close();
+  return folder;
+}
