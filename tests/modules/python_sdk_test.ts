@@ -21,7 +21,10 @@ const MAIN = fileURLToPath(new URL("python_sdk/main.py", import.meta.url));
 async function pythonModule(folder: string, fields: Partial<WantedModule>): Promise<WantedModule> {
   const python = await ensurePythonSdk();
   const env = { PYTHONDONTWRITEBYTECODE: "1", ...fields.env };
-  return await scriptModule(folder, "py", `exec '${python}' '${MAIN}' "$@"`, { ...fields, env });
+  // On debug the SDK writes a line for each call from a second thread, over the connection that its
+  // first one uses, and loses it at times.
+  const all = { logLevel: "info", ...fields, env };
+  return await scriptModule(folder, "py", `exec '${python}' '${MAIN}' "$@"`, all);
 }
 
 async function start(machine: Machine, fields: Partial<WantedModule> = {}): Promise<void> {

@@ -1,0 +1,171 @@
+/** Modules that do not behave: the status says so and the rest of the machine works. */
+import { Code, ConnectError } from "@connectrpc/connect";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { LinuxProcessTable } from "../../shared/process/process_table_linux.ts";
+import { type Clock, systemClock } from "../../shared/time/clock.ts";
+import {
+  type Machine,
+  plainModule,
+  readerSpec,
+  readings,
+  scriptModule,
+  sourceSpec,
+  statusOf,
+  until,
+  withMachine,
+} from "./machine.ts";
+
+/** Starts a healthy module beside the one under test and sees that it serves. */
+async function withHealthy(
+  machine: Machine,
+  faulty: Awaited<ReturnType<typeof scriptModule>>[],
+): Promise<void> {
+  const healthy = await plainModule(machine.folder, "healthy");
+  const applied = machine.modules.apply([...faulty, healthy]);
+  void machine.resources.apply([sourceSpec, readerSpec("r")], "1");
+  await until("the healthy one serves", async () => (await readings(machine, "r"))["a"] === 1);
+  await applied;
+}
+
+const pidOf = (machine: Machine, name: string) =>
+  machine.modules.processes().find(({ module }) => module === name)?.pid ?? 0;
+
+Deno.test("ModuleManager says that a module ended when it exits at once", async () => {
+  await withMachine(async (machine) => {
+    await withHealthy(machine, [
+      await scriptModule(machine.folder, "quitter", "echo no license >&2; exit 3"),
+    ]);
+    const { state, error, consecutiveFailures } = statusOf(machine, "quitter");
+    assert.equal(state, "unhealthy");
+    assert.match(error, /module quitter is not running: it ended with code 3 before it was ready/);
+    assert(consecutiveFailures >= 1);
+    assert(machine.log.messages("error").includes("no license"));
+    await until("it is tried again", () => statusOf(machine, "quitter").consecutiveFailures >= 2);
+  });
+});
+
+Deno.test("ModuleManager gives up a start when a module never listens or never gets ready", async () => {
+  await withMachine(async (machine) => {
+    await withHealthy(machine, [
+      await scriptModule(machine.folder, "deaf", "exec sleep 600"),
+      await plainModule(machine.folder, "shy", { env: { PLAIN_NEVER_READY: "1" } }),
+    ]);
+    for (const name of ["deaf", "shy"]) {
+      assert.equal(statusOf(machine, name).state, "unhealthy");
+      assert.match(statusOf(machine, name).error, /it was not ready 3 s after its start/);
+    }
+    assert.deepEqual(machine.modules.processes().map(({ module }) => module), ["healthy"]);
+  }, { startupTimeoutMs: 3_000 });
+});
+
+Deno.test("ModuleManager waits for a module when it starts and answers slowly", async () => {
+  await withMachine(async (machine) => {
+    const env = { PLAIN_START_DELAY_MS: "1200", PLAIN_READY_DELAY_MS: "2500" };
+    void machine.modules.apply([await plainModule(machine.folder, "slow", { env })]);
+    await machine.resources.apply([sourceSpec], "1");
+    assert.equal(statusOf(machine, "slow").state, "starting");
+    assert.deepEqual(await readings(machine, "source"), { a: 1, b: 2 });
+    await until("it is ready", () => statusOf(machine, "slow").state === "ready");
+  });
+});
+
+Deno.test("ModuleManager is not harmed when a module prints garbage without end", async () => {
+  await withMachine(async (machine) => {
+    await withHealthy(machine, [
+      await scriptModule(machine.folder, "noise", "while :; do head -c 1000000 /dev/urandom; done"),
+      await scriptModule(machine.folder, "chatter", "exec yes broken"),
+    ]);
+    const beforeMs = cpuMs();
+    const startMs = performance.now();
+    for (let i = 0; i < 20; i++) await readings(machine, "r");
+    assert(performance.now() - startMs < 2_000, "calls are answered all the while");
+    await until(
+      "lines are left out",
+      () => machine.log.messages("warn").some((message) => /left out \d+ lines/.test(message)),
+    );
+    const share = (cpuMs() - beforeMs) / (performance.now() - startMs);
+    assert(share < 0.9, `the server used ${Math.round(share * 100)} % of a processor`);
+  }, { startupTimeoutMs: 3_000 });
+});
+
+/** Processor time of this process so far; the system counts in ticks of 10 ms. */
+function cpuMs(): number {
+  const fields = Deno.readTextFileSync("/proc/self/stat").split(") ")[1]!.split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+Deno.test("ModuleManager says what is wrong with an executable", async () => {
+  await withMachine(async (machine) => {
+    const { folder } = machine;
+    const module = await scriptModule(folder, "m", "exit 0");
+    const plain = join(folder, "plain.txt");
+    await Deno.writeTextFile(plain, "text", { mode: 0o644 });
+    await machine.modules.apply([
+      { ...module, name: "missing", executable: join(folder, "nothing") },
+      { ...module, name: "folder", executable: folder },
+      { ...module, name: "text", executable: plain },
+      { ...module, name: "one" },
+      { ...module, name: "two" },
+    ]);
+    assert.match(statusOf(machine, "missing").error, /nothing.*does not exist/);
+    assert.match(statusOf(machine, "folder").error, /it is no file/);
+    assert.match(statusOf(machine, "text").error, /may not be executed; allow it with chmod \+x/);
+    assert.match(statusOf(machine, "two").error, /the same executable as module one/);
+    assert.equal(statusOf(machine, "two").state, "unhealthy");
+  });
+});
+
+Deno.test("ModuleManager kills a module and what it started when it ignores TERM", async () => {
+  await withMachine(async (machine) => {
+    const script = "trap '' TERM; sleep 600 & wait; wait";
+    await machine.modules.apply([await scriptModule(machine.folder, "stubborn", script)]);
+    const pids = machine.log.entries.filter(({ message }) => message === "module started")
+      .map(({ fields }) => Number(fields["pid"]));
+    assert.equal(pids.length, 1);
+    const table = new LinuxProcessTable();
+    assert.equal(table.startOf(pids[0]!), undefined);
+  }, { startupTimeoutMs: 500 });
+});
+
+Deno.test("ModuleManager says that an executable was replaced, and uses it at the next restart", async () => {
+  const clock = hastyClock();
+  await withMachine(async (machine) => {
+    const module = await plainModule(machine.folder, "plain");
+    await machine.modules.apply([module]);
+    assert.equal(statusOf(machine, "plain").error, "");
+    const before = pidOf(machine, "plain");
+    const other = await plainModule(machine.folder, "other");
+    await Deno.rename(other.executable, module.executable);
+    await until(
+      "it is noticed",
+      () => /was replaced on disk/.test(statusOf(machine, "plain").error),
+    );
+    assert.equal(statusOf(machine, "plain").state, "ready");
+    await machine.modules.restart({ name: "plain" });
+    assert.equal(statusOf(machine, "plain").error, "");
+    assert.notEqual(pidOf(machine, "plain"), before);
+  }, { clock });
+});
+
+/** The system's clock, on which the look at the file of a program comes soon. */
+function hastyClock(): Clock {
+  return {
+    ...systemClock,
+    setTimer: (ms, run) => systemClock.setTimer(ms === 10_000 ? 50 : ms, run),
+  };
+}
+
+Deno.test("restart() says which modules there are when it is asked for another", async () => {
+  await withMachine(async (machine) => {
+    await machine.modules.apply([await scriptModule(machine.folder, "quitter", "exit 3")]);
+    await assert.rejects(
+      machine.modules.restart({ name: "camera" }),
+      (error: ConnectError) => error.code === Code.NotFound && /it has quitter/.test(error.message),
+    );
+    await assert.rejects(
+      machine.modules.restart({ name: "quitter" }),
+      /module quitter is not running: it ended with code 3/,
+    );
+  });
+});
