@@ -8,9 +8,9 @@ import type { Level } from "./logger.ts";
 const LINES_PER_MS = 2;
 /** Lines that are written at once after a quiet time. */
 const BURST = 100;
-const DRAIN_EVERY_MS = 5;
+const DRAIN_EVERY_MS = 2;
 /** Most lines of one turn of the event loop. */
-const DRAIN_LINES = 20;
+const DRAIN_LINES = 10;
 
 const MOST_WAITING = 10_000;
 const MOST_WAITING_CHARACTERS = 8 * 1024 * 1024;

@@ -122,9 +122,9 @@ export class SpoolQueue {
   #makeRoom(): void {
     const { maxEntries, maxBytes } = this.#bounds;
     if (this.#entries <= maxEntries && this.#bytes <= maxBytes) return;
-    // A little more than needed, so that a full queue is not sorted for every entry.
-    const entries = maxEntries - Math.floor(maxEntries / 100) - 1;
-    const bytes = maxBytes - Math.floor(maxBytes / 100);
+    // A little more than needed, so that a full queue need not do it for every entry.
+    const entries = maxEntries - Math.floor(maxEntries / 400) - 1;
+    const bytes = maxBytes - Math.floor(maxBytes / 400);
     const remove = this.#db.prepare<[number]>("DELETE FROM log_queue WHERE id = ?");
     const leastWorth = this.#db.prepare<[number], Victim>(
       `SELECT id, bytes, entry FROM log_queue WHERE id > ? AND notice IS NULL
