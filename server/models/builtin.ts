@@ -9,6 +9,7 @@ import { httpSensorModel } from "./http/http_sensor_model.ts";
 import { imageFileModel } from "./image_file/image_file_model.ts";
 import { hostSensorModel } from "./host/host_sensor.ts";
 import { mergedModel } from "./merged/merged_model.ts";
+import { shellModel } from "./shell/shell_model.ts";
 import { systemModel } from "./system/system_model.ts";
 import { sensorsServiceModel } from "./sensors/sensors_service.ts";
 
@@ -24,6 +25,7 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(systemModel("rdk:component:generic", environment))
     .register(systemModel("rdk:service:generic", environment))
     .register(devicesModel())
+    .register(shellModel(environment))
     .register(sensorsServiceModel);
   registerFakes(registry, environment);
   return registry;
