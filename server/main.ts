@@ -2,16 +2,22 @@
 import { buildInfo, versionText } from "../shared/build_info/build_info.ts";
 import { renderHelp, UsageError } from "../shared/flags/flags.ts";
 import { configureLogging, getLogger } from "../shared/log/configure.ts";
+import type { Logger } from "../shared/log/logger.ts";
 import { systemClock } from "../shared/time/clock.ts";
 import { commandLine, parseOptions, type ServerOptions } from "./options/options.ts";
 import { readEnvironment } from "./options/environment.ts";
 import { toError } from "./resources/errors.ts";
+import type { Diagnostics } from "./diagnostics/diagnostics.ts";
+import type { RunProfile } from "./diagnostics/profiles/cpu_profile.ts";
 
 /** After this the end of the server is forced. Milliseconds. */
 const SHUTDOWN_LIMIT_MS = 60_000;
 
 /** How long a signal waits for a start under way. Milliseconds. */
 const START_GRACE_MS = 2_000;
+
+/** How long the end by force waits for the CPU profile. Milliseconds. */
+const PROFILE_GRACE_MS = 5_000;
 
 const readVariable = (name: string) => Deno.env.get(name);
 
@@ -20,6 +26,18 @@ async function main(): Promise<number> {
   const { values } = options;
   if (options.help) return print(renderHelp(commandLine));
   if (values.version) return print(`${versionText("machine-server")}\n`);
+  if (!values.cpuprofile) return await run(options);
+  const { RunProfile } = await import("./diagnostics/profiles/cpu_profile.ts");
+  const profile = await RunProfile.start(values.cpuprofile, systemClock);
+  try {
+    return await run(options, profile);
+  } finally {
+    await profile.finish();
+  }
+}
+
+async function run(options: ServerOptions, profile?: RunProfile): Promise<number> {
+  const { values } = options;
   if (values["dump-resources"]) return await dumpResources(values["dump-resources"]);
   if (values["network-check"]) return await networkCheck(values.config);
   if (!values.config) {
@@ -27,10 +45,14 @@ async function main(): Promise<number> {
     print(renderHelp(commandLine), Deno.stderr);
     return 1;
   }
-  return await serve(options, values.config);
+  return await serve(options, values.config, profile);
 }
 
-async function serve({ values, notes }: ServerOptions, configPath: string): Promise<number> {
+async function serve(
+  { values, notes }: ServerOptions,
+  configPath: string,
+  profile: RunProfile | undefined,
+): Promise<number> {
   const environment = readEnvironment(readVariable);
   const file = values["log-file"] ?? environment.logFile;
   const logging = await configureLogging({
@@ -41,17 +63,21 @@ async function serve({ values, notes }: ServerOptions, configPath: string): Prom
   const log = getLogger("rdk");
   log.info(versionText("machine-server"));
   for (const note of notes) log.info(note);
+  profile?.describe(log);
   const { MachineServer } = await import("./machine/machine_server.ts");
   const { builtinModels } = await import("./models/builtin.ts");
   const { systemProcesses } = await import("../shared/process/system_processes.ts");
   const signalled = Promise.withResolvers<"signal">();
   onSignals(() => signalled.resolve("signal"));
   let server;
+  let diagnostics: Diagnostics | undefined;
   try {
+    diagnostics = await startDiagnostics(values, environment.home, log);
     const processes = systemProcesses();
     const variables = () => Deno.env.toObject();
-    const starting = MachineServer.start({
+    const machine = {
       configPath,
+      diagnostics,
       environment,
       readVariable,
       registry: builtinModels({
@@ -72,14 +98,17 @@ async function serve({ values, notes }: ServerOptions, configPath: string): Prom
       noTls: values["no-tls"],
       allowInsecure: values["allow-insecure-creds"],
       revealDiffs: values["reveal-sensitive-config-diffs"],
-    });
+    };
+    const starting = MachineServer.start(machine);
     server = await Promise.race([starting, signalled.promise.then(() => graceFor(starting))]);
   } catch (error) {
+    await diagnostics?.close();
     await logging.close();
     throw error;
   }
   if (!server) {
     log.info("the server ends before it has started", { reason: "signal" });
+    await diagnostics.close();
     await logging.close();
     return 0;
   }
@@ -87,9 +116,11 @@ async function serve({ values, notes }: ServerOptions, configPath: string): Prom
   log.info("the server ends", { reason });
   systemClock.setTimer(SHUTDOWN_LIMIT_MS, () => {
     complain(`the server did not end within ${SHUTDOWN_LIMIT_MS / 1000} s; it is ended by force`);
-    Deno.exit(1);
+    void Promise.race([profile?.finish(), profile && systemClock.sleep(PROFILE_GRACE_MS)])
+      .finally(() => Deno.exit(1));
   });
   await server.close();
+  await diagnostics.close();
   await logging.close();
   return 0;
 }
@@ -118,13 +149,37 @@ async function dumpResources(path: string): Promise<number> {
 }
 
 async function networkCheck(configPath: string | undefined): Promise<number> {
-  const { checkNetwork } = await import("./network_check/network_check.ts");
+  const { networkReport } = await import("./network_check/run.ts");
   const { readLocalFile } = await import("./configuration/local_file.ts");
   const { appAddress } = await import("./machine/config_mode.ts");
   const file = configPath ? await readLocalFile(configPath, readVariable) : undefined;
-  const findings = await checkNetwork(file && appAddress(file.json));
-  for (const { ok, text } of findings) print(`${ok ? "ok    " : "FAILED"} ${text}\n`);
-  return findings.every(({ ok }) => ok) ? 0 : 1;
+  const { table, ok, text } = await networkReport({
+    appAddress: file && appAddress(file.json),
+    setting: readVariable("MACHINE_NETWORK_CHECK"),
+    clock: systemClock,
+  });
+  print(`${table}${ok ? "ok" : "FAILED"}: ${text}\n`);
+  return ok ? 0 : 1;
+}
+
+async function startDiagnostics(
+  values: ServerOptions["values"],
+  home: string,
+  log: Logger,
+): Promise<Diagnostics> {
+  const { Diagnostics } = await import("./diagnostics/diagnostics.ts");
+  const { StaticAssets } = await import("./static_assets/static_assets.ts");
+  return new Diagnostics({
+    ftdc: values.ftdc,
+    printTelemetry: values["output-telemetry"],
+    webProfile: values.webprofile,
+    assets: values.shareddir ? await StaticAssets.open(values.shareddir) : undefined,
+    home,
+    version: buildInfo.version,
+    clock: systemClock,
+    log,
+    write: print,
+  });
 }
 
 function onSignals(stop: () => void): void {

@@ -20,6 +20,8 @@ export interface ServerEnvironment {
   readonly moduleStartupTimeoutMs: number | undefined;
   /** True when the server speaks with all modules over TCP on loopback. */
   readonly tcpSockets: boolean;
+  /** What the network check asks: JSON, or a file with it; undefined for the default. */
+  readonly networkCheck: string | undefined;
   /** True when machine-agent asks the cloud whether the server must restart. */
   readonly agentHandlesRestart: boolean;
 }
@@ -47,6 +49,7 @@ export function readEnvironment(read: ReadVariable): ServerEnvironment {
     resourceRequestsLimit: count("RESOURCE_REQUESTS_LIMIT", either("RESOURCE_REQUESTS_LIMIT")),
     moduleStartupTimeoutMs: duration("MODULE_STARTUP_TIMEOUT", either("MODULE_STARTUP_TIMEOUT")),
     tcpSockets: /^(true|yes|1)$/i.test(either("TCP_SOCKETS") ?? ""),
+    networkCheck: read("MACHINE_NETWORK_CHECK") || undefined,
     agentHandlesRestart: Boolean(
       read("MACHINE_AGENT_HANDLES_NEEDS_RESTART") ||
         read("MACHINE_AGENT_HANDLES_NEEDS_RESTART_CHECKING") ||

@@ -8,13 +8,7 @@ import {
 
 /** Options whose subject is not part of this release; given explicitly, the log says so. */
 const LATER = {
-  cpuprofile: "CPU profiles are not written yet",
   "disable-mdns": "this server does not announce itself by multicast DNS yet",
-  ftdc: "full-time data capture is not written yet",
-  "output-telemetry": "metrics and spans are not printed yet",
-  shareddir: "this server has no static web assets",
-  "untrusted-env": "this server runs no processes and no shell, trusted or not",
-  webprofile: "the profiler is not part of the HTTP server yet",
   webrtc: "WebRTC is not served yet; connections are direct",
 } as const;
 
@@ -28,7 +22,11 @@ const flags = {
     placeholder: "FILE",
     doc: "Configuration file: cloud credentials or a full configuration.",
   },
-  cpuprofile: { type: "string", placeholder: "FILE", doc: "Write a CPU profile to this file." },
+  cpuprofile: {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Write a CPU profile of the run to this file, for Chrome DevTools.",
+  },
   debug: { type: "boolean", doc: "Log everything, whatever the configuration says." },
   "disable-mdns": { type: "boolean", doc: "Disable discovery through multicast DNS." },
   "dump-resources": {
@@ -44,18 +42,25 @@ const flags = {
   },
   "network-check": { type: "boolean", doc: "Only check the network, print the findings and end." },
   "no-tls": { type: "boolean", doc: "Serve without TLS even if certificates are there." },
-  "output-telemetry": { type: "boolean", doc: "Print metrics and spans." },
+  "output-telemetry": { type: "boolean", doc: "Print metrics, every 10 s, and spans." },
   "reveal-sensitive-config-diffs": {
     type: "boolean",
     doc: "Log what changed in the configuration, with attributes and environment in clear.",
   },
-  shareddir: { type: "string", placeholder: "FOLDER", doc: "Location of static web assets." },
+  shareddir: {
+    type: "string",
+    placeholder: "FOLDER",
+    doc: "Location of static web assets, served under /static/.",
+  },
   "untrusted-env": {
     type: "boolean",
     doc: "Disable processes and shell in an untrusted environment.",
   },
   version: { type: "boolean", doc: "Print the version and end." },
-  webprofile: { type: "boolean", doc: "Include the profiler in the HTTP server." },
+  webprofile: {
+    type: "boolean",
+    doc: "Include the profiler in the HTTP server: /debug/pprof and /debug/graph, for this host.",
+  },
   webrtc: {
     type: "boolean",
     default: true,
@@ -89,5 +94,14 @@ export function parseOptions(argv: readonly string[], env?: ReadEnv): ServerOpti
   const notes = Object.entries(LATER)
     .filter(([name]) => parsed.given.has(name as keyof typeof LATER))
     .map(([name, note]) => `option -${name} has no effect: ${note}`);
-  return { values: parsed.values, help: parsed.help, notes };
+  return { values: withoutEmpty(parsed.values), help: parsed.help, notes };
+}
+
+/** `-log-file=` is the same as no `-log-file`, as everywhere in Go's flag package. */
+function withoutEmpty<T extends object>(values: T): T {
+  const entries = Object.entries(values).map(([name, value]) => [
+    name,
+    value === "" ? undefined : value,
+  ]);
+  return Object.fromEntries(entries);
 }

@@ -22,28 +22,76 @@ Deno.test("parseOptions() reads every form Go's flag package knows", () => {
   assert.equal(values["log-file"], "-x");
 });
 
-Deno.test("parseOptions() accepts every option of the specification", () => {
-  const texts = ["config", "cpuprofile", "dump-resources", "log-file", "shareddir"];
-  const switches = [
-    ...["allow-insecure-creds", "debug", "disable-mdns", "ftdc", "network-check", "no-tls"],
-    ...["output-telemetry", "reveal-sensitive-config-diffs", "untrusted-env", "version"],
-    ...["webprofile", "webrtc"],
-  ];
-  const { values } = parse(...texts.map((name) => `-${name}=x`), ...switches.map((n) => `-${n}`));
-  assert.equal(Object.keys(values).length, texts.length + switches.length);
+const TEXTS = ["config", "cpuprofile", "dump-resources", "log-file", "shareddir"] as const;
+const SWITCHES = [
+  ...["allow-insecure-creds", "debug", "disable-mdns", "ftdc", "network-check", "no-tls"] as const,
+  ...["output-telemetry", "reveal-sensitive-config-diffs", "untrusted-env", "version"] as const,
+  ...["webprofile", "webrtc"] as const,
+];
+
+Deno.test("parseOptions() accepts every option of the specification, and no other", () => {
+  const { values } = parse(...TEXTS.map((name) => `-${name}=x`), ...SWITCHES.map((n) => `-${n}`));
+  assert.deepEqual(Object.keys(values).sort(), [...TEXTS, ...SWITCHES].sort());
+});
+
+/** What a command line is refused with; all refusals end the program with 2. */
+function refusal(...argv: string[]): string {
+  try {
+    parse(...argv);
+  } catch (error) {
+    assert.ok(error instanceof UsageError);
+    assert.equal(error.exitCode, 2);
+    return error.message;
+  }
+  assert.fail(`${argv.join(" ")} was accepted`);
+}
+
+for (const name of [...TEXTS, ...SWITCHES]) {
+  Deno.test(`parseOptions() names -${name} as the nearest when it is misspelt`, () => {
+    // One letter missing, one doubled, one wrong; short names may come nearer to others.
+    const middle = Math.floor(name.length / 2);
+    const [before, letter, after] = [name.slice(0, middle), name[middle], name.slice(middle + 1)];
+    for (
+      const wrong of [before + after, `${before}${letter}${letter}${after}`, `${before}q${after}`]
+    ) {
+      for (const dashes of ["-", "--"]) {
+        const message = refusal(`${dashes}${wrong}`, "x");
+        assert.match(message, new RegExp(`^unknown option ${dashes}${wrong} `));
+        assert.match(message, new RegExp(`did you mean -${name}\\?`));
+      }
+    }
+  });
+}
+
+for (const name of SWITCHES) {
+  Deno.test(`parseOptions() takes true and false for -${name} and says so otherwise`, () => {
+    assert.equal(parse(`-${name}`).values[name], true);
+    assert.equal(parse(`--${name}=false`).values[name], false);
+    assert.equal(
+      refusal(`-${name}=maybe`),
+      `invalid value "maybe" for -${name}: allowed are true and false`,
+    );
+    assert.match(refusal(`-${name}`, "false"), new RegExp(`is written -${name}=false`));
+  });
+}
+
+for (const name of TEXTS) {
+  Deno.test(`parseOptions() takes any text for -${name} and says when it is missing`, () => {
+    assert.equal(parse(`-${name}`, "a b").values[name], "a b");
+    assert.equal(parse(`--${name}=-x=y`).values[name], "-x=y");
+    assert.equal(parse(`-${name}=`).values[name], undefined, "an empty one is none");
+    assert.match(refusal(`-${name}`), new RegExp(`^-${name} needs a value`));
+  });
+}
+
+Deno.test("parseOptions() refuses what is no option", () => {
+  assert.match(refusal("file.json"), /unexpected argument "file\.json"/);
+  assert.match(refusal("-nothing-like-it"), /^unknown option -nothing-like-it; .*-help/);
 });
 
 Deno.test("parseOptions() says so when a given option has no effect yet", () => {
-  const { notes } = parse("-ftdc=false", "-cpuprofile", "f");
-  assert.deepEqual(notes.map((note) => note.split(" ")[1]), ["-cpuprofile", "-ftdc"]);
-});
-
-Deno.test("parseOptions() refuses an unknown option and names the nearest", () => {
-  assert.throws(() => parse("-confg", "x"), (error) => {
-    assert.ok(error instanceof UsageError);
-    assert.match(error.message, /-confg.*did you mean -config/);
-    return true;
-  });
+  const { notes } = parse("-ftdc=false", "-cpuprofile", "f", "-webrtc", "-disable-mdns");
+  assert.deepEqual(notes.map((note) => note.split(" ")[1]), ["-disable-mdns", "-webrtc"]);
 });
 
 const environment = (variables: Record<string, string>) =>
@@ -56,6 +104,50 @@ Deno.test("readEnvironment() takes the neutral name, then the one existing tools
   assert.equal(old.resourceConfigurationTimeoutMs, 90_000);
   const both = environment({ VIAM_LOGFILE: "/old", MACHINE_LOGFILE: "/new" });
   assert.equal(both.logFile, "/new");
+});
+
+Deno.test("readEnvironment() reads every variable, with the defaults where there is none", () => {
+  assert.deepEqual(environment({}), {
+    ...{ home: "/home/u/.machine", logFile: undefined, networkCheck: undefined },
+    ...{ resourceConfigurationTimeoutMs: undefined, configReadTimeoutMs: undefined },
+    ...{ resourceRequestsLimit: undefined, moduleStartupTimeoutMs: undefined },
+    ...{ tcpSockets: false, agentHandlesRestart: false },
+  });
+  for (const prefix of ["MACHINE_", "VIAM_"]) {
+    const given = environment({
+      [`${prefix}LOGFILE`]: "/l",
+      [`${prefix}RESOURCE_CONFIGURATION_TIMEOUT`]: "1m",
+      [`${prefix}CONFIG_READ_TIMEOUT`]: "2s",
+      [`${prefix}RESOURCE_REQUESTS_LIMIT`]: "7",
+      [`${prefix}MODULE_STARTUP_TIMEOUT`]: "10m",
+      [`${prefix}TCP_SOCKETS`]: "yes",
+      [`${prefix}AGENT_HANDLES_NEEDS_RESTART_CHECKING`]: "1",
+      MACHINE_NETWORK_CHECK: "{}",
+    });
+    assert.deepEqual(given, {
+      ...{ home: "/home/u/.machine", logFile: "/l", networkCheck: "{}" },
+      ...{ resourceConfigurationTimeoutMs: 60_000, configReadTimeoutMs: 2_000 },
+      ...{ resourceRequestsLimit: 7, moduleStartupTimeoutMs: 600_000 },
+      ...{ tcpSockets: true, agentHandlesRestart: true },
+    }, prefix);
+  }
+});
+
+Deno.test("readEnvironment() finds the home folder, and says when there is none", () => {
+  assert.equal(
+    readEnvironment((name) => name === "USERPROFILE" ? "/u" : undefined).home,
+    "/u/.machine",
+  );
+  assert.throws(() => readEnvironment(() => undefined), /set MACHINE_HOME/);
+});
+
+Deno.test("readEnvironment() turns TCP sockets on only by the words that existing tools write", () => {
+  for (const word of ["true", "yes", "1", "TRUE", "YES"]) {
+    assert.equal(environment({ VIAM_TCP_SOCKETS: word }).tcpSockets, true, word);
+  }
+  for (const word of ["", "0", "false", "no", "on"]) {
+    assert.equal(environment({ MACHINE_TCP_SOCKETS: word }).tcpSockets, false, word);
+  }
 });
 
 Deno.test("readEnvironment() knows when the agent asks about restarts", () => {
@@ -76,6 +168,9 @@ Deno.test("readEnvironment() names the variable and what is allowed when a value
       ["RESOURCE_CONFIGURATION_TIMEOUT", "soon"],
       ["RESOURCE_CONFIGURATION_TIMEOUT", "-1s"],
       ["RESOURCE_REQUESTS_LIMIT", "1.5"],
+      ["RESOURCE_REQUESTS_LIMIT", "0"],
+      ["CONFIG_READ_TIMEOUT", "5"],
+      ["MODULE_STARTUP_TIMEOUT", "0"],
     ] as const
   ) {
     assert.throws(
