@@ -3,6 +3,8 @@ import type { Transport } from "@connectrpc/connect";
 import type { Metadata } from "@grpc/grpc-js";
 import { GrpcChannel, type OutgoingCall } from "./grpc_channel.ts";
 import { transportOver } from "./grpc_transport.ts";
+import { LeanUnary } from "./lean_unary.ts";
+import { hasReliableHttp2 } from "./web_transport.ts";
 
 /** The part of a call that matters when it is passed on. */
 export interface ForwardedCall {
@@ -31,16 +33,26 @@ export interface ForwardChannel extends ByteHandler {
   close(): void;
 }
 
+/** Servers allow 100 streams on a connection, or more; calls beyond take the other connection. */
+const LEAN_IN_FLIGHT = 90;
+
 /** Opens a channel to `unix:/path` or `http://host:port`; it connects when first used. */
 export function openForwardChannel(options: { address: string }): ForwardChannel {
   const channel = new GrpcChannel({ baseUrl: options.address, maxReconnectMs: 1_000 });
+  const lean = hasReliableHttp2() ? new LeanUnary(options.address) : undefined;
   return {
     transport: transportOver(channel),
-    unary: (call, request) => channel.unary(outgoing(call), request),
+    unary(call, request) {
+      const isLean = lean && lean.inFlight < LEAN_IN_FLIGHT;
+      return (isLean ? lean : channel).call(outgoing(call), request);
+    },
     async *stream(call, requests) {
       yield* (await channel.stream(outgoing(call), requests)).messages;
     },
-    close: () => channel.close(),
+    close() {
+      channel.close();
+      lean?.close();
+    },
   };
 }
 

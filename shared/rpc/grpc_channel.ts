@@ -62,7 +62,7 @@ export class GrpcChannel {
   }
 
   /** One request, one answer. @throws {ConnectError} */
-  unary(outgoing: OutgoingCall, request: Uint8Array): Promise<Uint8Array> {
+  call(outgoing: OutgoingCall, request: Uint8Array): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const call = this.#client.makeUnaryRequest<Uint8Array, Buffer>(
         outgoing.path,

@@ -1,6 +1,7 @@
 import process from "node:process";
 import { benchColdStart, benchMemory } from "./footprint.ts";
 import { benchLogIngest } from "./log_ingest.ts";
+import { benchModules } from "./modules.ts";
 import { Reporter } from "./report.ts";
 import { benchResources } from "./resources.ts";
 import { benchPolledSave, benchSaveToVisible } from "./save_to_visible.ts";
@@ -14,6 +15,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   throughput: benchThroughput,
   logs: benchLogIngest,
   resources: benchResources,
+  modules: benchModules,
 };
 
 const HELP = `make bench [ARGS="NAME…"]

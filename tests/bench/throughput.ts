@@ -1,11 +1,14 @@
-import { fileURLToPath } from "node:url";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { eventually, Rig } from "../e2e/rig.ts";
-import { findGhz } from "./ghz.ts";
+import { findGhz, runGhz } from "./ghz.ts";
 import { GrpcClient } from "./grpc_client.ts";
 import type { Reporter } from "./report.ts";
 
-const PROTO = fileURLToPath(new URL("../../proto/", import.meta.url));
+const GET_READINGS = {
+  call: "viam.component.sensor.v1.SensorService/GetReadings",
+  proto: "viam/component/sensor/v1/sensor.proto",
+  data: { name: "fake" },
+};
 const WARM_UP_S = 3;
 const RUN_S = 10;
 
@@ -22,40 +25,11 @@ export async function benchThroughput(reporter: Reporter): Promise<void> {
     const run = (seconds: number) =>
       ghz === undefined
         ? runOwnClient(rig.serverUrl, accessToken, inFlight, seconds)
-        : runGhz(ghz, rig.serverPort, accessToken, inFlight, seconds);
+        : runGhz(ghz, { ...GET_READINGS, port: rig.serverPort, accessToken, inFlight, seconds });
     await run(WARM_UP_S);
     const suffix = ghz === undefined ? "_own_client" : "";
     reporter.report(`get_readings_${inFlight}${suffix}`, await run(RUN_S), "calls/s");
   }
-}
-
-async function runGhz(
-  ghz: string,
-  port: number,
-  accessToken: string,
-  inFlight: number,
-  seconds: number,
-): Promise<number> {
-  const { success, stdout, stderr } = await new Deno.Command(ghz, {
-    args: [
-      ...["--insecure", "--format", "json"],
-      ...["--import-paths", PROTO, "--proto", `${PROTO}viam/component/sensor/v1/sensor.proto`],
-      ...["--call", "viam.component.sensor.v1.SensorService/GetReadings"],
-      ...["--metadata", JSON.stringify({ authorization: `Bearer ${accessToken}` })],
-      ...["--data", '{"name":"fake"}'],
-      ...["--connections", "1", "--concurrency", String(inFlight)],
-      ...["--duration", `${seconds}s`, "--duration-stop", "wait"],
-      `127.0.0.1:${port}`,
-    ],
-  }).output();
-  if (!success) throw new Error(`ghz failed: ${new TextDecoder().decode(stderr)}`);
-  const result = JSON.parse(new TextDecoder().decode(stdout)) as {
-    rps: number;
-    statusCodeDistribution: Record<string, number>;
-  };
-  const statuses = Object.keys(result.statusCodeDistribution);
-  if (statuses.join() !== "OK") throw new Error(`answers were not all OK: ${statuses}`);
-  return result.rps;
 }
 
 /** Slower than ghz, since it shares the processors with the server and is no Go program. */
