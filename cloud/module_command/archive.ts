@@ -38,13 +38,19 @@ export async function readArchive(path: string): Promise<ModuleArchive> {
   const { Parser } = await import("tar/parse");
   const entries = new Entries(path);
   const parser = new Parser({ strict: true, onReadEntry: (entry) => entries.take(entry) });
+  // The pipeline itself tells only that it was aborted.
+  const reading: { error?: unknown } = {};
+  const read = async (source: AsyncIterable<Uint8Array>) => {
+    await feed(parser, source, entries).catch((error) => {
+      reading.error = error;
+      throw error;
+    });
+  };
   try {
-    await pipeline(
-      createReadStream(path, { highWaterMark: READ_BYTES }),
-      createGunzip({ chunkSize: READ_BYTES }),
-      (source: AsyncIterable<Uint8Array>) => feed(parser, source, entries),
-    );
-  } catch (error) {
+    const file = createReadStream(path, { highWaterMark: READ_BYTES });
+    await pipeline(file, createGunzip({ chunkSize: READ_BYTES }), read);
+  } catch (pipelineError) {
+    const error = reading.error ?? pipelineError;
     if (error instanceof ArchiveError) throw error;
     const code = fsErrorCode(error) ?? "";
     if (code.startsWith("Z_")) throw unreadable(path, "it is no whole gzip file", error);

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../../shared/time/clock.ts";
 
-const CHUNK = 256 * 1024;
+const CHUNK = 64 * 1024;
 /** A caller that takes nothing for so long is given up, milliseconds. */
 const SILENCE_MS = 5 * 60_000;
 
