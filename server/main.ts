@@ -58,7 +58,10 @@ async function serve(
   const logging = await configureLogging({
     debug: values.debug,
     deduplicate: !values.debug,
-    output: { stdout: !values["log-file"], ...(file !== undefined && { file }) },
+    output: {
+      stdout: !values["log-file"],
+      ...(file !== undefined && { file, rotation: environment.logRotation }),
+    },
   });
   const log = getLogger("rdk");
   log.info(versionText("machine-server"));

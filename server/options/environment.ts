@@ -1,5 +1,7 @@
 /** What the server reads from its environment. */
 import { isAbsolute, join, resolve } from "node:path";
+import { readFileSettings } from "../../shared/log/file_settings.ts";
+import type { Rotation } from "../../shared/log/rotating_file.ts";
 import { parseGoDuration } from "../../shared/time/duration.ts";
 
 /** Reads a variable. */
@@ -10,6 +12,8 @@ export interface ServerEnvironment {
   readonly home: string;
   /** A log file beside standard output; undefined for none. */
   readonly logFile: string | undefined;
+  /** How much log files may hold. */
+  readonly logRotation: Rotation;
   /** Milliseconds a constructor may take; undefined for the default. */
   readonly resourceConfigurationTimeoutMs: number | undefined;
   /** Milliseconds the first read of the configuration may take; undefined for the default. */
@@ -41,6 +45,7 @@ export function readEnvironment(read: ReadVariable): ServerEnvironment {
   return {
     home: homeFolder(read),
     logFile: either("LOGFILE"),
+    logRotation: readFileSettings(read),
     resourceConfigurationTimeoutMs: duration(
       "RESOURCE_CONFIGURATION_TIMEOUT",
       either("RESOURCE_CONFIGURATION_TIMEOUT"),

@@ -112,6 +112,7 @@ Deno.test("readEnvironment() reads every variable, with the defaults where there
     ...{ resourceConfigurationTimeoutMs: undefined, configReadTimeoutMs: undefined },
     ...{ resourceRequestsLimit: undefined, moduleStartupTimeoutMs: undefined },
     ...{ tcpSockets: false, agentHandlesRestart: false },
+    logRotation: { maxBytes: undefined, maxFiles: undefined },
   });
   for (const prefix of ["MACHINE_", "VIAM_"]) {
     const given = environment({
@@ -123,12 +124,15 @@ Deno.test("readEnvironment() reads every variable, with the defaults where there
       [`${prefix}TCP_SOCKETS`]: "yes",
       [`${prefix}AGENT_HANDLES_NEEDS_RESTART_CHECKING`]: "1",
       MACHINE_NETWORK_CHECK: "{}",
+      MACHINE_LOG_FILE_MAX_SIZE: "1M",
+      MACHINE_LOG_FILE_MAX_FILES: "3",
     });
     assert.deepEqual(given, {
       ...{ home: "/home/u/.machine", logFile: "/l", networkCheck: "{}" },
       ...{ resourceConfigurationTimeoutMs: 60_000, configReadTimeoutMs: 2_000 },
       ...{ resourceRequestsLimit: 7, moduleStartupTimeoutMs: 600_000 },
       ...{ tcpSockets: true, agentHandlesRestart: true },
+      logRotation: { maxBytes: 1024 * 1024, maxFiles: 3 },
     }, prefix);
   }
 });
