@@ -1,5 +1,11 @@
 /** The calls being answered at the moment: listed, cancelled and waited for by id. */
-import { Code, ConnectError } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+} from "@connectrpc/connect";
 import type { Call, Interceptor } from "../../shared/rpc/interceptor.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 
@@ -14,15 +20,40 @@ export interface Operation {
   readonly sessionId: string;
 }
 
+/** Request metadata: the operation that a call belongs to. */
+export const OPERATION_HEADER = "opid";
+
+/** Calls that would cancel or wait for themselves when they carry the id that they ask about. */
+const ABOUT_OPERATIONS: ReadonlySet<string> = new Set([
+  "/viam.robot.v1.RobotService/BlockForOperation",
+  "/viam.robot.v1.RobotService/CancelOperation",
+]);
+
+const givenIdKey: ContextKey<string> = createContextKey<string>("", {
+  description: "id of an operation whose caller sent none",
+});
+
+/**
+ * The id of the operation that a call is: what its caller sent, else one that stays the same for
+ * the call. For calls that are made on its behalf.
+ */
+export function operationId(
+  { requestHeader, values }: { readonly requestHeader: Headers; readonly values: ContextValues },
+): string {
+  const sent = requestHeader.get(OPERATION_HEADER);
+  if (sent) return sent;
+  if (values.get(givenIdKey) === "") values.set(givenIdKey, crypto.randomUUID());
+  return values.get(givenIdKey);
+}
+
 /** Seen by every call, so it makes nothing that only a listing needs. */
 class RunningCall implements Operation {
-  #id: string | undefined;
   #ended: PromiseWithResolvers<void> | undefined;
 
   constructor(private readonly call: Call, readonly started: Date) {}
 
   get id(): string {
-    return this.#id ??= this.call.header("opid") || crypto.randomUUID();
+    return operationId(this.call);
   }
   get method(): string {
     return this.call.path;
@@ -61,25 +92,26 @@ export class Operations {
   }
 
   /**
-   * Aborts the call's signal.
+   * Aborts the signals of all calls of the operation: a call that a module makes while it answers
+   * one carries the same id.
    *
    * @throws {ConnectError} NOT_FOUND
    */
   cancel(id: string): void {
-    this.#find(id).cancel();
+    const calls = this.#find(id);
+    if (calls.length === 0) {
+      throw new ConnectError(`there is no running operation with id ${id}`, Code.NotFound);
+    }
+    for (const call of calls) call.cancel();
   }
 
-  /**
-   * Resolves when the call has ended.
-   *
-   * @throws {ConnectError} NOT_FOUND
-   */
-  wait(id: string): Promise<void> {
-    return this.#find(id).ended;
+  /** Resolves when the calls of the operation have ended; at once when none is running. */
+  async wait(id: string): Promise<void> {
+    await Promise.all(this.#find(id).map(({ ended }) => ended));
   }
 
-  #find(id: string): RunningCall {
-    for (const call of this.#running.values()) if (call.id === id) return call;
-    throw new ConnectError(`there is no running operation with id ${id}`, Code.NotFound);
+  #find(id: string): RunningCall[] {
+    return [...this.#running.values()]
+      .filter((call) => call.id === id && !ABOUT_OPERATIONS.has(call.method));
   }
 }

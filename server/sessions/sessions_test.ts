@@ -4,6 +4,7 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { type Identity, identityKey } from "../../shared/auth/identity.ts";
 import { MotorService } from "../../shared/gen/viam/component/motor/v1/motor_pb.ts";
+import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
@@ -27,6 +28,7 @@ function setUp(stop: SessionsOptions["stop"] = () => {}) {
       return stop(resource, signal);
     },
   });
+  const gate = Promise.withResolvers<void>();
   const caller = { entity: "" };
   const identify = {
     before: ({ values }: { values: { set(key: typeof identityKey, to: Identity): unknown } }) => {
@@ -46,10 +48,31 @@ function setUp(stop: SessionsOptions["stop"] = () => {}) {
       sessions.used(call, motor(name));
       return { isMoving: true };
     },
-  });
-  const client = createClient(MotorService, createInProcessTransport(router, { interceptors }));
+    async goFor({ name }, call) {
+      const isLate = name === "late";
+      if (!isLate) sessions.used(call, motor(name));
+      await gate.promise;
+      if (isLate) sessions.used(call, motor(name));
+      return {};
+    },
+  }).service(RobotService, { startSession: () => ({ id: "new" }), getVersion: () => ({}) });
+  const transport = createInProcessTransport(router, { interceptors });
+  const client = createClient(MotorService, transport);
+  const robot = createClient(RobotService, transport);
   const within = (id: string) => ({ headers: { "viam-sid": id } });
-  return { clock, log, stopped, sessions, caller, router, interceptors, client, within };
+  return {
+    clock,
+    log,
+    stopped,
+    sessions,
+    caller,
+    router,
+    interceptors,
+    client,
+    robot,
+    gate,
+    within,
+  };
 }
 
 Deno.test("Sessions stops what a session moved when its heartbeats end", async () => {
@@ -105,6 +128,48 @@ Deno.test("Sessions lets go of a resource that a call without session has moved"
   await assert.rejects(client.setPower({ name: "c", powerPct: 2 }));
   await clock.advance(2_000);
   assert.deepEqual(stopped, [motor("b"), motor("c")]);
+});
+
+Deno.test("Sessions keeps a resource that a session moved while the other call was running", async () => {
+  const { clock, stopped, sessions, client, within, gate } = setUp();
+  const [first, second] = [sessions.start("", ""), sessions.start("", "")];
+  await client.setPower({ name: "a" }, within(first));
+  const without = client.goFor({ name: "a" });
+  await client.setPower({ name: "a" }, within(second));
+  gate.resolve();
+  await without;
+  await clock.advance(2_000);
+  assert.deepEqual(stopped, [motor("a")]);
+});
+
+Deno.test("Sessions lets a call move nothing whose session ends before it gets there", async () => {
+  const { clock, stopped, sessions, client, within, gate } = setUp();
+  const call = client.goFor({ name: "late" }, within(sessions.start("", "")));
+  const refused = assert.rejects(call, /SESSION_EXPIRED/);
+  await clock.advance(2_000);
+  gate.resolve();
+  await refused;
+  assert.deepEqual(stopped, []);
+});
+
+Deno.test("Sessions ends each session in time when others go on", async () => {
+  const { clock, stopped, sessions, client, within } = setUp();
+  const [first, second] = [sessions.start("", ""), sessions.start("", "")];
+  await clock.advance(1_500);
+  await client.setPower({ name: "a" }, within(first));
+  await clock.advance(400);
+  sessions.heartbeat("", second);
+  await clock.advance(1_599);
+  assert.deepEqual(stopped, []);
+  await clock.advance(1);
+  assert.deepEqual(stopped, [motor("a")]);
+  assert.deepEqual(sessions.list(), [second]);
+});
+
+Deno.test("Sessions lets a client come to a new session with the old one's id", async () => {
+  const { robot, within } = setUp();
+  assert.equal((await robot.startSession({}, within("gone"))).id, "new");
+  await assert.rejects(robot.getVersion({}, within("gone")), /SESSION_EXPIRED/);
 });
 
 Deno.test("Sessions refuses calls of a session that has ended or belongs to another", async () => {
