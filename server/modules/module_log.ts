@@ -85,6 +85,8 @@ function fieldOf(field: JsonObject): [string, JsonValue][] {
       return [[key, integer ?? 0]];
     case ZapType.float64:
       return [[key, Number.isFinite(Number(text)) ? Number(text) : text ?? null]];
+    case ZapType.string:
+      return [[key, text ?? ""]];
     default:
       return [[key, value ?? (text !== "" ? text ?? null : integer ?? null)]];
   }

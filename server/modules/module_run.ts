@@ -85,7 +85,7 @@ export class ModuleRun {
     );
     let channel: ForwardChannel | undefined;
     try {
-      await isListening(address, transport, startupTimeoutMs, options, attempt.signal);
+      await isListening(address, transport, clock, attempt.signal);
       channel = openForwardChannel({
         address: transport === "tcp" ? `http://${address}` : `unix:${address}`,
       });
@@ -160,21 +160,22 @@ function endedTooEarly(exit: ExitInfo): Error {
   return new Error(`it ${describeExit(exit)} before it was ready; see its output in the log`);
 }
 
-/** Resolves when something listens there. A question asked before would only make the wait longer. */
+/**
+ * Resolves when something listens there. A question asked before would only make the wait longer.
+ * The signal is the limit.
+ */
 async function isListening(
   address: string,
   transport: ModuleTransport,
-  deadlineMs: number,
-  { clock }: ModuleRunOptions,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  const what = `the module listens on ${address}`;
   await waitFor(async () => {
     if (transport === "unix") return (await Deno.lstat(address)).isSocket !== false;
     const port = Number(address.slice(address.lastIndexOf(":") + 1));
     (await Deno.connect({ hostname: "127.0.0.1", port })).close();
     return true;
-  }, { deadlineMs, everyMs: LOOK_EVERY_MS, clock, signal, what });
+  }, { deadlineMs: Infinity, everyMs: LOOK_EVERY_MS, clock, signal });
 }
 
 /** Asks the module to describe what this server does not know. */

@@ -183,6 +183,31 @@ test("endStray() leaves a process alone when only its number is the same", async
   await child.kill();
 });
 
+test("start() lets a program wait in its write while onRead is pending, and reads on after", async () => {
+  const script = "head -c 400000 /dev/zero | tr '\\0' x; echo end; echo done >&2";
+  const { lines, command } = shell(script);
+  const go = Promise.withResolvers<void>();
+  let bytes = 0;
+  const onRead = (read: number) => {
+    bytes += read;
+    return go.promise;
+  };
+  const child = processes.start({ ...command, onRead });
+  await waitFor(() => bytes > 0, { deadlineMs: 10_000 });
+  let isOver = false;
+  void child.exited.then(() => isOver = true);
+  await processes.start(shell(script).command).exited;
+  assert(!isOver, "its pipe is full");
+  assert(bytes < 400_000);
+  go.resolve();
+  await child.exited;
+  assert(lines.includes("stderr:done"));
+  assert.equal(
+    lines.filter((line) => line.startsWith("stdout:")).join("").match(/x/g)?.length,
+    400_000,
+  );
+});
+
 Deno.test("WindowsProcessTable asks the system's own commands", () => {
   const calls: string[] = [];
   const windows = new WindowsProcessTable((program, args) => {
