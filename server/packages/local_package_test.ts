@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
-import { PackageRig } from "./manager_testing.ts";
+import { PackageRig } from "./test_rig.ts";
 import { type ArchiveServer, randomBytes, sha256Of, tarGzOf, withFolder } from "./testing.ts";
 
 const soon = { deadlineMs: 10_000 };
@@ -77,10 +77,13 @@ Deno.test("apply() unpacks a local archive anew when its content changed, and on
     const first = bench.folder();
     const marker = join(first, "made-at-first-run");
     await Deno.writeTextFile(marker, "x");
+    const changes = bench.rig.changes;
     await apply();
+    assert.equal(bench.rig.changes, changes + 1);
     await bench.restart();
     await apply();
     assert.equal(bench.folder(), first);
+    assert.equal(bench.rig.changes, 2);
     // Built again with the same result.
     await Deno.writeFile(`${tarball}.new`, bytes);
     await Deno.rename(`${tarball}.new`, tarball);

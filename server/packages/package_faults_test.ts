@@ -5,7 +5,7 @@ import { ArchiveServer, randomBytes, tarGzOf, treeOf, withFolder } from "./testi
 
 const here = import.meta.dirname ?? ".";
 const SOURCE = `
-  import { installModel } from "./manager_testing.ts";
+  import { installModel } from "./test_rig.ts";
   const [home, url, version] = Deno.args;
   console.log(JSON.stringify(await installModel(home, url, version)));`;
 

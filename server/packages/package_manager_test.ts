@@ -3,24 +3,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { systemClock } from "../../shared/time/clock.ts";
-import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
-import { PackageRig } from "./manager_testing.ts";
-import type { PackageManagerOptions } from "./package_manager.ts";
+import { bound, PackageRig, program, reader, small, withBench } from "./test_rig.ts";
 import type { WantedCloudPackage } from "./package_types.ts";
-import { ArchiveServer, randomBytes, tarGzOf, treeOf, withFolder } from "./testing.ts";
+import { ArchiveServer, tarGzOf, treeOf, withFolder } from "./testing.ts";
 
-const program = tarGzOf([
-  { path: "run", content: "#!/bin/sh\n", mode: 0o755 },
-  { path: "data.bin", content: randomBytes(300_000) },
-]);
-const small = (text: string) => tarGzOf([{ path: "version", content: text }]);
-const reader: WantedCloudPackage = {
-  name: "reader",
-  package: "acme/reader",
-  version: "1.2.3",
-  type: "module",
-};
 const model: WantedCloudPackage = {
   name: "net",
   package: "acme/net",
@@ -28,33 +15,6 @@ const model: WantedCloudPackage = {
   type: "ml_model",
 };
 const soon = { deadlineMs: 10_000 };
-
-interface Bench {
-  home: string;
-  server: ArchiveServer;
-  clock: FakeClock;
-  /** Starts a server on the same home; it is closed at the end, if not before. */
-  start(options?: Partial<PackageManagerOptions>): PackageRig;
-}
-
-function withBench(test: (bench: Bench) => Promise<void>): Promise<void> {
-  return withFolder(async (home) => {
-    const server = await ArchiveServer.start();
-    const clock = new FakeClock();
-    const rigs: PackageRig[] = [];
-    const start = (options: Partial<PackageManagerOptions> = {}) => {
-      const rig = new PackageRig(home, server, clock, options);
-      rigs.push(rig);
-      return rig;
-    };
-    try {
-      await test({ home, server, clock, start });
-    } finally {
-      for (const rig of rigs) await rig.close();
-      await server.close();
-    }
-  });
-}
 
 Deno.test("apply() brings a package here and tells where it lies", () =>
   withBench(async ({ home, server, start }) => {
@@ -271,36 +231,6 @@ for (
     }));
 }
 
-Deno.test("cleanUp() removes what nobody wants, never what is in use", () =>
-  withBench(async ({ home, start }) => {
-    const { manager, publish } = bound(start());
-    for (const version of ["1.0.0", "2.0.0", "3.0.0"]) {
-      publish("acme/reader", version, small(version));
-      await manager.apply([{ ...reader, version }]);
-    }
-    const root = join(home, "packages/data/module");
-    await Deno.mkdir(join(root, "unknown-folder"));
-    const there = () => [...Deno.readDirSync(root)].map(({ name }) => name).sort();
-    await manager.cleanUp([join(root, "acme-reader-1_0_0")]);
-    assert.deepEqual(there(), ["acme-reader-1_0_0", "acme-reader-3_0_0"]);
-    await manager.cleanUp([]);
-    assert.deepEqual(there(), ["acme-reader-3_0_0"]);
-    await manager.apply([]);
-    await manager.cleanUp([]);
-    assert.deepEqual(there(), []);
-  }));
-
-Deno.test("cleanUp() does nothing before it is known what is wanted", () =>
-  withBench(async ({ home, start }) => {
-    const first = start();
-    first.publish("acme/reader", "1.2.3", program);
-    await first.manager.apply([reader]);
-    await first.close();
-    const second = start();
-    await second.manager.cleanUp([]);
-    assert.ok(Deno.statSync(join(home, "packages/data/module/acme-reader-1_2_3")).isDirectory);
-  }));
-
 Deno.test("apply() works on three packages at a time, and a slow one holds up no other", () =>
   withBench(async ({ server, start }) => {
     const { manager, publish, stateOf } = bound(start());
@@ -389,35 +319,6 @@ Deno.test("apply() asks for the newest version, and takes what is here when it c
     assert.equal(manager.snapshot()[0]?.version, "1.1.0");
   }));
 
-Deno.test("apply() removes leftovers, parts of 72 h ago, and what somebody took away", () =>
-  withBench(async ({ home, clock, start }) => {
-    const first = start();
-    first.publish("acme/reader", "1.2.3", program);
-    first.publish("acme/big", "1.0.0", program, { cutAfter: [65_536] });
-    const big = { ...reader, name: "big", package: "acme/big", version: "1.0.0" };
-    await first.manager.apply([reader, big]);
-    await first.close();
-    const root = join(home, "packages/data/module");
-    await Deno.mkdir(join(root, ".unpack-1/deep"), { recursive: true });
-    await Deno.mkdir(join(root, ".trash-1"));
-    await Deno.writeTextFile(join(home, "packages/part/unknown.part"), "x");
-    await Deno.remove(join(root, "acme-reader-1_2_3"), { recursive: true });
-    const parts = () => [...Deno.readDirSync(join(home, "packages/part"))].map(({ name }) => name);
-    for (const name of parts()) {
-      await Deno.utime(join(home, "packages/part", name), clock.now(), clock.now());
-    }
-    const second = start();
-    second.publish("acme/reader", "1.2.3", program);
-    await second.manager.apply([reader]);
-    assert.equal(second.stateOf("reader"), "ready");
-    assert.deepEqual(parts().length, 1);
-    assert.deepEqual([...Deno.readDirSync(root)].map(({ name }) => name), ["acme-reader-1_2_3"]);
-    await clock.advance(72 * 3_600_000);
-    assert.deepEqual(parts().length, 1);
-    await clock.advance(3_600_000);
-    await waitFor(() => parts().length === 0, soon);
-  }));
-
 Deno.test("setFirstRun() shows in the status of a module that is ready", () =>
   withBench(async ({ start }) => {
     const { manager, publish, stateOf, ...rig } = bound(start());
@@ -450,15 +351,3 @@ Deno.test("close() ends downloads and waits at once", () =>
     await applying;
     await server.close();
   }));
-
-/** The rig's parts by name, usable apart from it. */
-function bound(rig: PackageRig) {
-  return {
-    manager: rig.manager,
-    cloud: rig.cloud,
-    log: rig.log,
-    publish: rig.publish.bind(rig),
-    stateOf: rig.stateOf.bind(rig),
-    changes: () => rig.changes,
-  };
-}

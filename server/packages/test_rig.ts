@@ -4,10 +4,19 @@ import { Secret } from "../../shared/auth/secret.ts";
 import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
 import { closeSqlite, openSqlite } from "../../shared/store/sqlite.ts";
 import { type Clock, systemClock } from "../../shared/time/clock.ts";
+import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { serverMigrations } from "../state/schema.ts";
 import { PackageManager, type PackageManagerOptions } from "./package_manager.ts";
-import type { WantedPackage } from "./package_types.ts";
-import { type ArchiveServer, PackageCloudFake, type ServedFile, sha256Of } from "./testing.ts";
+import type { WantedCloudPackage, WantedPackage } from "./package_types.ts";
+import {
+  ArchiveServer,
+  PackageCloudFake,
+  randomBytes,
+  type ServedFile,
+  sha256Of,
+  tarGzOf,
+  withFolder,
+} from "./testing.ts";
 
 /** A machine's packages from its start to its end. */
 export class PackageRig {
@@ -88,4 +97,62 @@ export async function installModel(home: string, url: string, version: string) {
   const folder = rig.manager.folder("ml_model", "net");
   await rig.close();
   return folder;
+}
+
+/** An archive with a program in it. */
+export const program = tarGzOf([
+  { path: "run", content: "#!/bin/sh\n", mode: 0o755 },
+  { path: "data.bin", content: randomBytes(300_000) },
+]);
+
+/** A small archive with a text in it. */
+export const small = (text: string) => tarGzOf([{ path: "version", content: text }]);
+
+/** A module that the configuration wants. */
+export const reader: WantedCloudPackage = {
+  name: "reader",
+  package: "acme/reader",
+  version: "1.2.3",
+  type: "module",
+};
+
+/** A home, a server for archives and a clock that stands still. */
+export interface Bench {
+  home: string;
+  server: ArchiveServer;
+  clock: FakeClock;
+  /** Starts a server on the same home; it is closed at the end, if not before. */
+  start(options?: Partial<PackageManagerOptions>): PackageRig;
+}
+
+/** Runs a test with a {@link Bench}. */
+export function withBench(test: (bench: Bench) => Promise<void>): Promise<void> {
+  return withFolder(async (home) => {
+    const server = await ArchiveServer.start();
+    const clock = new FakeClock();
+    const rigs: PackageRig[] = [];
+    const start = (options: Partial<PackageManagerOptions> = {}) => {
+      const rig = new PackageRig(home, server, clock, options);
+      rigs.push(rig);
+      return rig;
+    };
+    try {
+      await test({ home, server, clock, start });
+    } finally {
+      for (const rig of rigs) await rig.close();
+      await server.close();
+    }
+  });
+}
+
+/** The rig's parts by name, usable apart from it. */
+export function bound(rig: PackageRig) {
+  return {
+    manager: rig.manager,
+    cloud: rig.cloud,
+    log: rig.log,
+    publish: rig.publish.bind(rig),
+    stateOf: rig.stateOf.bind(rig),
+    changes: () => rig.changes,
+  };
 }
