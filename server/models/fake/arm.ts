@@ -45,7 +45,7 @@ export class FakeArm implements Driver<typeof ArmService> {
   /** Goes to the place of the pose; how the end is turned there follows from the joints. */
   moveToPosition({ to }: { to?: Vector | undefined }) {
     if (!to) throw new ConnectError("the request has no pose to move to", Code.InvalidArgument);
-    const found = to.z === 0 ? reachPlanar(this.#degrees, to) : undefined;
+    const found = to.z === 0 ? reachPlanar(this.jointCount, to) : undefined;
     if (!found) {
       const { nearest, farthest } = planarReach(this.jointCount);
       throw new ConnectError(

@@ -141,6 +141,9 @@ export class FakeBoard implements Driver<typeof BoardService> {
   }
 
   async *streamTicks({ pinNames }: StreamTicksRequest, { signal }: CallContext) {
+    if (pinNames.length === 0) {
+      throw new ConnectError("pin_names is empty; name an interrupt", Code.InvalidArgument);
+    }
     for (const name of pinNames) this.#checkInterrupt(name);
     while (!signal.aborted) {
       const next = this.#edges() + 1;

@@ -3,11 +3,11 @@
 /** Length of a link. */
 export const LINK_MM = 100;
 
-/** How near the end must come to count as there. mm. */
-const CLOSE_ENOUGH_MM = 0.01;
+/** How far out of reach a place may be and still count as the nearest one in reach. mm. */
+const TOLERANCE_MM = 0.01;
 
-/** Rounds over all joints before a place counts as out of reach; the search converges slowly there. */
-const MOST_ROUNDS = 2_000;
+/** Halvings of the angle that is looked for; 50 leave less than a double can tell. */
+const HALVINGS = 50;
 
 const RADIAN_DEG = 180 / Math.PI;
 
@@ -18,8 +18,13 @@ interface Point {
 
 /** Where the end is, and how it is turned. Joints in degrees, base first; mm and degrees. */
 export function planarEnd(degrees: readonly number[]): Point & { theta: number } {
-  const [end] = pointsFromEnd(degrees);
-  return { ...end!, theta: degrees.reduce((sum, angle) => sum + angle, 0) };
+  let [x, y, theta] = [0, 0, 0];
+  for (const degree of degrees) {
+    theta += degree;
+    x += LINK_MM * Math.cos(theta / RADIAN_DEG);
+    y += LINK_MM * Math.sin(theta / RADIAN_DEG);
+  }
+  return { x, y, theta };
 }
 
 /** How near to its base and how far from it the end can be. mm. */
@@ -28,50 +33,26 @@ export function planarReach(joints: number): { nearest: number; farthest: number
 }
 
 /**
- * Joints with which the end is at `target`, near those of `from`; undefined when it is out of reach.
- * Cyclic coordinate descent: each joint in turn points the end at the target.
+ * Positions of that many joints, in degrees, with which the end is at `target`; undefined when it
+ * is out of reach. All joints but the first are bent alike, so the links lie along a circle and the
+ * end is the farther away the less they are bent.
  */
-export function reachPlanar(from: readonly number[], target: Point): number[] | undefined {
-  const { nearest, farthest } = planarReach(from.length);
+export function reachPlanar(joints: number, target: Point): number[] | undefined {
+  const { nearest, farthest } = planarReach(joints);
   const away = Math.hypot(target.x, target.y);
-  if (away > farthest + CLOSE_ENOUGH_MM || away < nearest - CLOSE_ENOUGH_MM) return undefined;
-  const degrees = [...from];
-  // Stretched out straight, no single joint brings the end nearer to its base.
-  if (degrees.slice(1).every((angle) => angle === 0)) degrees.fill(10, 1);
-  for (let round = 0; round < MOST_ROUNDS; round++) {
-    for (let joint = degrees.length - 1; joint >= 0; joint--) {
-      const points = pointsFromEnd(degrees);
-      const end = points[0]!;
-      const pivot = points[points.length - 1 - joint]!;
-      const turn = (angleTo(pivot, target) - angleTo(pivot, end)) * RADIAN_DEG;
-      degrees[joint] = halfTurn(degrees[joint]! + turn);
-    }
-    const end = planarEnd(degrees);
-    if (Math.hypot(end.x - target.x, end.y - target.y) <= CLOSE_ENOUGH_MM) return degrees;
+  if (!(away <= farthest + TOLERANCE_MM && away >= nearest - TOLERANCE_MM)) return undefined;
+  let [least, most] = [0, joints === 1 ? 0 : 2 * Math.PI / joints];
+  for (let n = 0; n < HALVINGS; n++) {
+    const middle = (least + most) / 2;
+    if (chord(joints, middle) > away) least = middle;
+    else most = middle;
   }
-  return undefined;
+  const first = Math.atan2(target.y, target.x) - (joints - 1) * most / 2;
+  return [first, ...new Array<number>(joints - 1).fill(most)].map((angle) => angle * RADIAN_DEG);
 }
 
-/** The end, then the joints from the last to the base. */
-function pointsFromEnd(degrees: readonly number[]): Point[] {
-  const points: Point[] = [{ x: 0, y: 0 }];
-  let angle = 0;
-  for (const degree of degrees) {
-    angle += degree / RADIAN_DEG;
-    const before = points[0]!;
-    points.unshift({
-      x: before.x + LINK_MM * Math.cos(angle),
-      y: before.y + LINK_MM * Math.sin(angle),
-    });
-  }
-  return points;
-}
-
-function angleTo(from: Point, to: Point): number {
-  return Math.atan2(to.y - from.y, to.x - from.x);
-}
-
-/** The same angle from -180 to 180 degrees. */
-function halfTurn(degrees: number): number {
-  return degrees - 360 * Math.round(degrees / 360);
+/** From the base to the end when every joint but the first is bent by `angle` radians. mm. */
+function chord(joints: number, angle: number): number {
+  if (angle === 0) return joints * LINK_MM;
+  return LINK_MM * Math.sin(joints * angle / 2) / Math.sin(angle / 2);
 }

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { construct } from "../testing.ts";
+import { type FakeArm, fakeArmModel } from "./arm.ts";
+import { planarEnd, reachPlanar } from "./planar_arm.ts";
+
+const arm = (degrees_of_freedom?: number) =>
+  construct<FakeArm, unknown>(
+    fakeArmModel,
+    degrees_of_freedom === undefined ? {} : { degrees_of_freedom },
+  );
+
+function assertNear(found: { x: number; y: number }, x: number, y: number): void {
+  assert.ok(Math.hypot(found.x - x, found.y - y) < 0.02, `${found.x}, ${found.y}`);
+}
+
+Deno.test("moveToJointPositions() turns the one joint and the end with it", async () => {
+  const one = await arm();
+  assert.deepEqual(one.getJointPositions().positions.values, [0]);
+  assertNear(one.getEndPosition().pose, 100, 0);
+  const positions = { $typeName: "viam.component.arm.v1.JointPositions" as const, values: [45] };
+  one.moveToJointPositions({ positions });
+  assert.deepEqual(one.getJointPositions().positions.values, [45]);
+  const { pose } = one.getEndPosition();
+  assertNear(pose, Math.SQRT1_2 * 100, Math.SQRT1_2 * 100);
+  assert.equal(pose.theta, 45);
+});
+
+Deno.test("moveToJointPositions() moves nothing when a position does not fit", async () => {
+  const two = await arm(2);
+  const positions = (values: number[]) => ({
+    positions: { $typeName: "viam.component.arm.v1.JointPositions" as const, values },
+  });
+  assert.throws(() => two.moveToJointPositions(positions([1])), /1 joint positions.* 2 joints/);
+  assert.throws(() => two.moveToJointPositions(positions([0, 361])), /joint 1 can't be at 361°/);
+  assert.throws(
+    () =>
+      two.moveThroughJointPositions({
+        positions: [positions([5, 5]).positions, positions([NaN, 0]).positions],
+      }),
+    /joint 0 can't be at NaN°/,
+  );
+  assert.deepEqual(two.getJointPositions().positions.values, [0, 0]);
+});
+
+Deno.test("moveToPosition() brings the end to every place in reach", async () => {
+  const three = await arm(3);
+  for (const [x, y] of [[150, 150], [-80, 40], [300, 0], [0, -250], [10, 0]] as const) {
+    three.moveToPosition({ to: { x, y, z: 0 } });
+    assertNear(three.getEndPosition().pose, x, y);
+  }
+});
+
+Deno.test("moveToPosition() says what the arm reaches when a place is out of reach", async () => {
+  const one = await arm();
+  assert.throws(
+    () => one.moveToPosition({ to: { x: 50, y: 0, z: 0 } }),
+    /can't reach x 50, y 0, z 0; it reaches what is from 100 to 100 mm away/,
+  );
+  assert.throws(() => one.moveToPosition({ to: { x: 100, y: 0, z: 1 } }), /can't reach/);
+  assert.deepEqual(one.getJointPositions().positions.values, [0]);
+});
+
+Deno.test("reachPlanar() finds joints of any number for random places in reach", () => {
+  let seed = 1;
+  const random = () => (seed = seed * 16807 % 2147483647) / 2147483647;
+  for (let round = 0; round < 200; round++) {
+    const joints = Array.from({ length: 2 + round % 5 }, () => random() * 360 - 180);
+    const target = planarEnd(joints);
+    const found = reachPlanar(joints.length, target);
+    assert.ok(found, `round ${round}: ${joints}`);
+    assertNear(planarEnd(found), target.x, target.y);
+    assert.ok(found.every((angle) => Math.abs(angle) <= 360));
+  }
+});
+
+Deno.test("getKinematics() describes each joint in both forms", async () => {
+  const { model, kinematicsData, format } = (await arm(2)).getKinematics();
+  assert.equal(format, 1);
+  assert.deepEqual(model.joints.map(({ id, parent }) => [id, parent]), [
+    ["joint_0", "world"],
+    ["joint_1", "joint_0_link"],
+  ]);
+  assert.deepEqual(model.outputFrames, ["joint_1_link"]);
+  const file = JSON.parse(new TextDecoder().decode(kinematicsData));
+  assert.equal(file.kinematic_param_type, "SVA");
+  assert.deepEqual(file.joints.map((joint: { max: number }) => joint.max), [360, 360]);
+});
