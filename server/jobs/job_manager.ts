@@ -1,14 +1,12 @@
 /** Calls to resources that the configuration has made at set times. */
 import { sameJson } from "../../shared/config/equal.ts";
 import type { JobConfig } from "../../shared/config/operation.ts";
-import { parseLevel } from "../../shared/log/level.ts";
-import type { Level, Logger } from "../../shared/log/logger.ts";
+import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
 import { runJob } from "./job.ts";
 import type { JobCaller } from "./job_caller.ts";
 import { JobHistory } from "./job_history.ts";
 
-const JOB_LOGGERS = "rdk.job_manager.";
 /** Runs closer together than this are told of together. Milliseconds. */
 const SPACING_MS = 1_000;
 
@@ -98,16 +96,6 @@ export class JobManager {
     });
     this.options.onChange();
   }
-}
-
-/** Levels of the loggers of jobs that have one of their own, for `setResourceLevels`. */
-export function jobLogLevels(jobs: readonly JobConfig[]): Record<string, Level> {
-  const levels: Record<string, Level> = {};
-  for (const { name, log_configuration: configuration } of jobs) {
-    const level = parseLevel(configuration?.level ?? "");
-    if (level) levels[`${JOB_LOGGERS}${name}`] = level;
-  }
-  return levels;
 }
 
 /** The level of the log changes by itself. */

@@ -3,7 +3,7 @@ import type { JobConfig } from "../../shared/config/operation.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import type { JobCaller } from "./job_caller.ts";
-import { jobLogLevels, JobManager } from "./job_manager.ts";
+import { JobManager } from "./job_manager.ts";
 
 type Run = Parameters<JobCaller>[0];
 
@@ -163,13 +163,4 @@ Deno.test("close() ends also when what a job calls does not heed the signal", as
   assert.deepEqual(manager.snapshot(), []);
   await clock.advance(60_000);
   assert.equal(runs.length, 1);
-});
-
-Deno.test("jobLogLevels() gives the loggers of jobs their own levels", () => {
-  const jobs = [
-    job("j", { log_configuration: { level: "Debug" } }),
-    job("k"),
-    job("l", { log_configuration: { level: "loud" } }),
-  ];
-  assert.deepEqual(jobLogLevels(jobs), { "rdk.job_manager.j": "debug" });
 });

@@ -88,6 +88,12 @@ export class ProcessManager {
     timer.cancel();
   }
 
+  /** Kills all programs with everything they started, for when nobody waits any longer. */
+  kill(): void {
+    void this.close();
+    this.#hurry.abort();
+  }
+
   /** @returns resolves when its first start was tried. */
   #start(id: string, config: ProcessConfig): Promise<void> {
     const { findUser = findSystemUser, random = Math.random } = this.options;

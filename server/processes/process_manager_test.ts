@@ -210,3 +210,14 @@ Deno.test("close() kills what does not end within 50 seconds, also what was to e
   await manager.apply([program("c")]);
   assert.equal(processes.started.length, 2, "nothing starts after the end");
 });
+
+Deno.test("kill() ends all programs at once and for good", async () => {
+  const { processes, manager, clock } = setUp();
+  await manager.apply([program("a"), program("b")]);
+  for (const child of processes.started) child.ignoresTerm = true;
+  manager.kill();
+  assert.equal(processes.running, 0);
+  await clock.advance(600_000);
+  assert.equal(processes.started.length, 2);
+  assert.equal(clock.pendingTimers, 0);
+});
