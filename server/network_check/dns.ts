@@ -1,6 +1,6 @@
 /** Questions to one name server, by UDP and by TCP. */
 import { Buffer } from "node:buffer";
-import type { Packet } from "dns-packet";
+import { decode, encode, type Packet, streamDecode, streamEncode } from "dns-packet";
 import type { NetworkProbe } from "./probe.ts";
 import type { HostPort } from "./targets.ts";
 
@@ -15,7 +15,6 @@ export async function askByUdp(
   name: string,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const packets = await import("dns-packet");
   const id = newId();
   const socket = await probe.openUdp();
   try {
@@ -25,8 +24,8 @@ export async function askByUdp(
       };
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
-    await socket.send(packets.encode(question(id, name)), server);
-    return addressesOf(packets.decode(Buffer.from(await answer)), name);
+    await socket.send(encode(question(id, name)), server);
+    return addressesOf(decode(Buffer.from(await answer)), name);
   } finally {
     socket.close();
   }
@@ -39,12 +38,11 @@ export async function askByTcp(
   name: string,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const packets = await import("dns-packet");
   const isWhole = (answer: Uint8Array) =>
     answer.length >= 2 && answer.length >= 2 + (answer[0]! << 8 | answer[1]!);
-  const request = packets.streamEncode(question(newId(), name));
+  const request = streamEncode(question(newId(), name));
   const answer = await probe.tcp(server, request, isWhole, signal);
-  return addressesOf(packets.streamDecode(Buffer.from(answer)), name);
+  return addressesOf(streamDecode(Buffer.from(answer)), name);
 }
 
 function question(id: number, name: string): Packet {

@@ -2,7 +2,6 @@
 import type { Clock } from "../../shared/time/clock.ts";
 import { withDeadline } from "../../shared/time/deadline.ts";
 import { toError } from "../resources/errors.ts";
-import { askByTcp, askByUdp } from "./dns.ts";
 import type { Finding, Subject } from "./finding.ts";
 import type { NetworkProbe, UdpSocket } from "./probe.ts";
 import {
@@ -87,6 +86,7 @@ class Checks {
 
   async dns(transport: "UDP" | "TCP", server: HostPort): Promise<Finding> {
     const { probe, targets } = this.options;
+    const { askByTcp, askByUdp } = await import("./dns.ts");
     const ask = transport === "UDP" ? askByUdp : askByTcp;
     const finding = await this.#step(
       "dns",
@@ -162,6 +162,7 @@ class Checks {
     const server = targets.dnsServers[0];
     const none = "ping is not available here";
     if (!server) return { subject: "loss", what, outcome: "skipped", detail: none };
+    const { askByUdp } = await import("./dns.ts");
     const asked = await Promise.all(
       Array.from(
         { length: PROBES },

@@ -52,6 +52,6 @@ export async function collectorExporter(text: string): Promise<SpanExporter> {
     const { OTLPTraceExporter } = await import("@opentelemetry/exporter-trace-otlp-proto");
     return new OTLPTraceExporter({ url, timeoutMillis: SEND_TIMEOUT_MS });
   }
-  const { OTLPTraceExporter } = await import("@opentelemetry/exporter-trace-otlp-grpc");
-  return new OTLPTraceExporter({ url, timeoutMillis: SEND_TIMEOUT_MS });
+  const { GrpcExporter } = await import("./grpc_exporter.ts");
+  return new GrpcExporter(url, SEND_TIMEOUT_MS);
 }
