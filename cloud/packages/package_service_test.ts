@@ -126,6 +126,21 @@ Deno.test("CreatePackage() leaves nothing when its caller leaves or falls silent
   await waitFor(() => blobsOf(cloud).length === 0, { deadlineMs: 5_000, what: "an empty folder" });
 });
 
+Deno.test("CreatePackage() stores a version once when two upload it at the same time", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const client = cloud.client(PackageService, apiKey(made));
+  const uploads = await Promise.allSettled(
+    [1, 2, 3].map((at) =>
+      createPackage(client, made.org_id, "m", { contents: gzip(`upload ${at}`, 5_000), chunk: 50 })
+    ),
+  );
+  const failed = uploads.filter((upload) => upload.status === "rejected");
+  assert.equal(failed.length, 2);
+  for (const { reason } of failed) assert.equal(reason.code, Code.AlreadyExists, String(reason));
+  assert.equal(blobsOf(cloud).length, 1);
+});
+
 Deno.test("GetPackage() gives a part what runs on its computer", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap();

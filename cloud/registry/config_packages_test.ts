@@ -158,7 +158,8 @@ Deno.test("Watch() tells the parts that name a module of a new version, and no o
   assert.equal((await configOf(cloud, made)).packages[0]?.version, "1.0.0");
 
   const next = events.next();
-  await uploadModule(transport, id, { version: "1.1.0" });
+  const packages = cloud.client(PackageService, apiKey(made));
+  await createPackage(packages, made.org_id, "m", { version: "1.1.0" });
 
   assert.equal((await next).value?.event.case, "configChanged");
   assert.equal((await configOf(cloud, made)).packages[0]?.version, "1.1.0");
