@@ -27,8 +27,8 @@ const input: EnvironmentInput = {
     env: { OWN: "1", PATH: "/m/bin" },
     tcpMode: false,
   },
-  home: "/home",
-  dataFolder: "/home/module-data/part/m",
+  home: "/state",
+  dataFolder: "/state/module-data/part/m",
   root: "/m",
   address: "/tmp/m.sock",
 };
@@ -36,12 +36,12 @@ const input: EnvironmentInput = {
 Deno.test("moduleEnvironment() tells each value by our name and by the one that modules read", () => {
   const env = moduleEnvironment(input);
   const expected = {
-    MODULE_DATA: "/home/module-data/part/m",
+    MODULE_DATA: "/state/module-data/part/m",
     MODULE_NAME: "m",
     MODULE_ID: "acme:m",
     MODULE_ROOT: "/m",
     MODULE_ADDRESS: "/tmp/m.sock",
-    HOME: "/home",
+    HOME: "/state",
     PRIMARY_ORG_ID: "org",
     LOCATION_ID: "loc",
     API_KEY_ID: "id",
