@@ -125,6 +125,13 @@ Deno.test("servedApis has every service of proto/, each under a name of its own"
   }
 });
 
+Deno.test("servedApis has the API of every model that is built in", () => {
+  const served = new Set(servedApis.map(({ api }) => api));
+  const models = builtinModels(testEnvironment()).list();
+  assert.deepEqual(models.filter(({ api }) => !served.has(api)).map(({ api }) => api), []);
+  assert.ok(models.length > 25, `${models.length} models`);
+});
+
 Deno.test("every method of every API reaches a fake, or says that there is no resource", async () => {
   await withServer(async (transport, apis) => {
     const surprises: string[] = [];
