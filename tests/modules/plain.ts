@@ -110,7 +110,7 @@ async function command(given: JsonObject | undefined): Promise<JsonObject> {
   if (typeof given?.["log"] === "string") {
     const entry = create(LogEntrySchema, {
       level: String(given["level"] ?? "info"),
-      loggerName: "plain.lines",
+      loggerName: "lines",
       message: given["log"],
       time: timestampNow(),
       fields: [{ Key: "answer", Type: 11, Integer: 42, String: "", Interface: null }],
