@@ -4,7 +4,7 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint fmt proto bench ftdc server agent cloud dist smoke clean \
+.PHONY: help setup run test lint fmt proto docs bench ftdc server agent cloud dist smoke clean \
 	check-lint check-format check-types check-generated check-imports
 
 help:
@@ -15,6 +15,7 @@ help:
 #> make lint     lint, format, types, generated code, import rules
 #> make fmt      format the code
 #> make proto    generate shared/gen from proto/
+#> make docs     write the generated tables of docs/ from the code
 #> make bench    measure, print figures as JSON lines               [ARGS=]
 #> make ftdc     show full-time data capture [FILE=file or folder SVG=out.svg METRIC=text]
 #> make server   compile dist/machine-server-TARGET                 [TARGET=linux-x64|linux-arm64|windows-x64]
@@ -48,6 +49,7 @@ check-types: setup
 
 check-generated: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/proto/main.ts --check
+	@$(DENO) run -A $(FROZEN) --quiet --no-check tools/docs/main.ts --check
 
 check-imports: setup
 	@$(DENO) test -A $(FROZEN) --no-check --quiet tests/habits/imports_test.ts
@@ -57,6 +59,9 @@ fmt: setup
 
 proto: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/proto/main.ts
+
+docs: setup
+	@$(DENO) run -A $(FROZEN) --quiet --no-check tools/docs/main.ts
 
 bench: setup
 	@$(DENO) run -A $(FROZEN) --quiet tests/bench/main.ts $(ARGS)

@@ -1,0 +1,104 @@
+import { join } from "node:path";
+import { builtinModels } from "../../server/models/builtin.ts";
+import { systemProcesses } from "../../shared/process/system_processes.ts";
+import { systemClock } from "../../shared/time/clock.ts";
+import { machineConfigJsonSchema } from "../../shared/config/json_schema.ts";
+import { ROOT } from "../programs.ts";
+import { fillBlocks } from "./blocks.ts";
+import { fieldRows, fieldTable, type JsonSchema } from "./schema_table.ts";
+
+/** Parts of a configuration that have a table of their own, by the name of its block. */
+const SECTIONS: Readonly<Record<string, readonly string[]>> = {
+  resources: ["components"],
+  modules: ["modules"],
+  packages: ["packages"],
+  processes: ["processes"],
+  jobs: ["jobs"],
+  network: ["network"],
+  auth: ["auth"],
+  logs: ["log", "debug", "disable_log_deduplication"],
+  maintenance: ["maintenance"],
+  diagnostics: ["tracing", "enable_web_profile"],
+  cloud: ["cloud", "revision"],
+  remotes: ["remotes"],
+  triggers: ["triggers"],
+  fragments: ["fragments", "fragment_mods"],
+  agent: ["agent"],
+};
+
+/** Fields that stand in several places and are told once. */
+const SHARED = ["components[].frame", "remotes[].frame"];
+
+/** A document and what it is to be. */
+export interface Document {
+  /** From the root of the checkout. */
+  path: string;
+  text: string;
+}
+
+/** The documents with generated parts, made from the code as it is. */
+export async function documents(): Promise<Document[]> {
+  return await Promise.all([
+    document("docs/configuration.md", configurationBlocks()),
+    document("docs/models.md", modelBlocks()),
+  ]);
+}
+
+async function document(path: string, blocks: Map<string, string>): Promise<Document> {
+  const text = await Deno.readTextFile(join(ROOT, path));
+  return { path, text: await format(fillBlocks(text, blocks)) };
+}
+
+function configurationBlocks(): Map<string, string> {
+  const schema = machineConfigJsonSchema() as JsonSchema;
+  const properties = schema.properties ?? {};
+  const told = new Set(["services", ...Object.values(SECTIONS).flat()]);
+  const untold = Object.keys(properties).filter((name) => !told.has(name));
+  if (untold.length > 0) throw new Error(`tools/docs has no section for ${untold.join(", ")}`);
+  const pick = (names: readonly string[]): JsonSchema => ({
+    required: schema.required ?? [],
+    properties: Object.fromEntries(names.map((name) => [name, properties[name] ?? {}])),
+  });
+  const blocks = new Map<string, string>();
+  for (const [block, names] of Object.entries(SECTIONS)) {
+    blocks.set(block, fieldTable(fieldRows(pick(names), "", SHARED)));
+  }
+  const frame = properties.components?.items?.properties?.frame ?? {};
+  blocks.set("frame", fieldTable(fieldRows({ properties: { frame } })));
+  return blocks;
+}
+
+function modelBlocks(): Map<string, string> {
+  const registry = builtinModels({
+    clock: systemClock,
+    processes: systemProcesses(),
+    untrusted: false,
+    home: ROOT,
+    variables: () => ({}),
+  });
+  const byApi = Map.groupBy(registry.dump(), ({ api }) => api);
+  const sections = [...byApi].flatMap(([api, models]) => [
+    `### \`${api}\``,
+    ...models.flatMap(({ model, attribute_schema }) => {
+      const rows = fieldRows(attribute_schema as JsonSchema);
+      return [`**\`${model}\`**`, rows.length > 0 ? fieldTable(rows) : "No attributes."];
+    }),
+  ]);
+  return new Map([["models", sections.join("\n\n")]]);
+}
+
+/** As `make fmt` would write it. */
+async function format(text: string): Promise<string> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["fmt", "--quiet", "--ext", "md", "-"],
+    cwd: ROOT,
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(text));
+  await writer.close();
+  const { success, stdout } = await child.output();
+  if (!success) throw new Error("deno fmt failed");
+  return new TextDecoder().decode(stdout);
+}
