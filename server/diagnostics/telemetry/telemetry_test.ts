@@ -15,7 +15,6 @@ import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { createInProcessTransport } from "../../../shared/rpc/in_process.ts";
 import { RpcRouter } from "../../../shared/rpc/router.ts";
 import { waitFor } from "../../../shared/time/wait_for.ts";
-import { freePort } from "../../../tests/ports/free_port.ts";
 import { parseCollectorAddress } from "./collector.ts";
 import { DiskExporter } from "./disk_exporter.ts";
 import { Telemetry, type TelemetryOptions, traceHeaders } from "./telemetry.ts";
@@ -215,7 +214,6 @@ Deno.test("Telemetry says once when the collector refuses, and when it takes spa
 
 Deno.test("Telemetry sends spans to a collector by OTLP over gRPC", async () => {
   const spans: Span[] = [];
-  const port = freePort();
   const server = new Server();
   server.addService({
     export: {
@@ -236,11 +234,11 @@ Deno.test("Telemetry sends spans to a collector by OTLP over gRPC", async () => 
       done(null, Buffer.alloc(0));
     },
   });
-  await new Promise<void>((resolve, reject) =>
+  const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync(
-      `127.0.0.1:${port}`,
+      "127.0.0.1:0",
       ServerCredentials.createInsecure(),
-      (error) => error ? reject(error) : resolve(),
+      (error, bound) => error ? reject(error) : resolve(bound),
     )
   );
   const { telemetry, call, log } = rig();
