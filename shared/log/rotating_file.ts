@@ -91,14 +91,20 @@ export class RotatingFile {
     this.#timer?.cancel();
     this.#timer = undefined;
     const batch = this.#pending;
-    const lost = this.#lost;
+    let lost = this.#lost;
     this.#pending = [];
     this.#pendingCharacters = 0;
     this.#lost = 0;
     // To tell a problem is to log a line, which comes here.
     this.#isFlushing = true;
     try {
-      this.#append((lost > 0 ? this.#lostNotice(lost) : "") + batch.join(""));
+      while (batch.length > 0) {
+        const count = this.#countThatFits(batch);
+        const notice = lost > 0 ? this.#lostNotice(lost) : "";
+        this.#append(notice + batch.slice(0, count).join(""));
+        batch.splice(0, count);
+        lost = 0;
+      }
       this.#problem = undefined;
     } catch (error) {
       this.#keep(batch, lost);
@@ -114,6 +120,15 @@ export class RotatingFile {
     this.flush();
     this.#timer?.cancel();
     this.#close();
+  }
+
+  /** How many of the lines may go into one file; at least one. */
+  #countThatFits(batch: readonly string[]): number {
+    // Most lines are ASCII: a unit is a byte.
+    const room = this.#bytes < this.#maxBytes ? this.#maxBytes - this.#bytes : this.#maxBytes;
+    let characters = 0;
+    const end = batch.findIndex((text) => (characters += text.length) > room);
+    return end < 0 ? batch.length : Math.max(1, end);
   }
 
   #append(text: string): void {

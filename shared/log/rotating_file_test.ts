@@ -68,6 +68,19 @@ Deno.test("RotatingFile puts the file aside before it gets too large, and keeps 
     deepEqual(numbers, [["4", "5"], ["6", "7"], ["8"]]);
   }));
 
+Deno.test("RotatingFile keeps to its size when many lines come at once", () =>
+  withFolder(({ folder, path, open }) => {
+    const file = open({ maxBytes: 500, maxFiles: 100 });
+    for (let count = 0; count < 40; count++) say(file, `${count}${" x".repeat(count * 2)}`);
+    file.close();
+    const names = files(folder).filter((name) => name !== "server.log");
+    ok(names.length > 5);
+    for (const name of names) ok(Deno.statSync(join(folder, name)).size <= 500, name);
+    const kept = [...names.map((_, index) => `${path}.${names.length - index}`), path];
+    const numbers = kept.flatMap(messages).map((text) => parseInt(text));
+    deepEqual(numbers, Array.from({ length: 40 }, (_, index) => index));
+  }));
+
 Deno.test("RotatingFile keeps no old file when told so", () =>
   withFolder(({ folder, path, open }) => {
     const file = open({ maxBytes: 500, maxFiles: 0 });
