@@ -146,7 +146,7 @@ test("commandSensorModel() ends program and children when it takes too long", as
 });
 
 test("commandSensorModel() ends the program when its caller leaves", async () => {
-  const sensor = await shell("exec sleep 62.3");
+  const sensor = await shell("exec sleep 62.3", { timeout: "10m" });
   const caller = new AbortController();
   const reading = read(sensor, caller.signal);
   await waitFor(async () => await running("62.3") === 1, { deadlineMs: 10_000 });
@@ -156,7 +156,7 @@ test("commandSensorModel() ends the program when its caller leaves", async () =>
 });
 
 test("commandSensorModel() has ended the program when its close resolves", async () => {
-  const sensor = await shell("trap '' TERM; sleep 63.9; true");
+  const sensor = await shell("trap '' TERM; sleep 63.9; true", { timeout: "10m" });
   const reading = read(sensor);
   reading.catch(() => {});
   await waitFor(async () => await running("63.9") === 1, { deadlineMs: 10_000 });

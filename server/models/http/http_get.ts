@@ -57,9 +57,8 @@ export async function httpGet<T>(
     throw new HttpError(`GET ${address.shown}: ${describe(cause, address)}`, { cause });
   } finally {
     timer.cancel();
-    // Also gives the connection back when a part of the body was left.
-    controller.abort(new Error("the request is over"));
-    await response?.body?.cancel().catch(() => {}); // locked or broken: the abort ended it
+    controller.abort(new Error("the request is over")); // unties it from the caller's signal
+    await response?.body?.cancel().catch(() => {}); // broken, or given back already
   }
 }
 

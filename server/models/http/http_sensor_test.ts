@@ -83,6 +83,22 @@ Deno.test("httpSensorModel() names the address and why when nobody listens there
   });
 });
 
+Deno.test("httpSensorModel() hides the query of the address in the runtime's errors", async () => {
+  const url = "http://h/p?k=s3cret";
+  const causes = {
+    [`error sending request for url (${url}): client error (Connect): refused`]:
+      "GET http://h/p: client error (Connect): refused",
+    [`no route to ${url}`]: "GET http://h/p: no route to http://h/p",
+  };
+  for (const [words, expected] of Object.entries(causes)) {
+    const fetch = () => Promise.reject(new TypeError("fetch failed", { cause: new Error(words) }));
+    await assert.rejects(read(await build({ url }, { fetch })), (error: Error) => {
+      assert.equal(error.message, expected);
+      return true;
+    });
+  }
+});
+
 Deno.test("httpSensorModel() refuses answers that are too long or no JSON object", async () => {
   let body: BodyInit = "";
   await withSite(() => new Response(body), async ({ origin }) => {

@@ -152,7 +152,6 @@ async function firstAnswer<T>(
 ): Promise<T> {
   const problems: string[] = [];
   for (const source of sources) {
-    call.signal.throwIfAborted();
     const has = await source.has(quantity, call);
     if (has === false) continue;
     try {

@@ -78,9 +78,9 @@ Deno.test("Polled breaks off when nobody is left, and asks anew for the next", a
   const leaver = new AbortController();
   const left = polled.read(leaver.signal);
   leaver.abort(new Error("gone"));
+  const next = polled.read(stay);
   await assert.rejects(left, /gone/);
   assert.equal(asked[0]!.signal.aborted, true);
-  const next = polled.read(stay);
   assert.equal(asked.length, 2);
   asked[1]!.answer.resolve(6);
   assert.equal(await next, 6);
