@@ -6,6 +6,8 @@ import type { ByteRoute, RpcRouter, UntypedHandler } from "../../shared/rpc/rout
 import { driverMethod, type UntypedMethod } from "../resources/driver.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { ResourceIndex } from "../resources/resource_index.ts";
+import { fullName } from "../resources/name.ts";
+import { isMonitored, type SafetyMonitor } from "../sessions/monitored.ts";
 import { type Addressee, addresseeOf } from "./addressee.ts";
 import { callDriver, commonMethods, driverError, notSupported } from "./driver_call.ts";
 
@@ -16,7 +18,7 @@ export interface ServedApi {
   /** `viam.component.sensor.v1.SensorService` */
   readonly service: DescService;
   /** Mounts the service; its handlers look resources up in `resources`. */
-  mount(router: RpcRouter, resources: ResourceIndex): void;
+  mount(router: RpcRouter, resources: ResourceIndex, monitor?: SafetyMonitor): void;
 }
 
 /**
@@ -31,35 +33,47 @@ export function servedApi<S extends DescService>(
   return {
     api,
     service,
-    mount(router, resources) {
+    mount(router, resources, monitor) {
       const common: Record<string, unknown> = commonMethods(api, resources);
       const own: Record<string, unknown> = overrides(resources, api);
       const handlers: Record<string, unknown> = {};
       for (const method of service.methods) {
         handlers[method.localName] = own[method.localName] ?? common[method.localName] ??
-          genericHandler(api, resources, method);
+          genericHandler({ api, resources, method, monitor });
       }
       router.service(service, handlers as Partial<ServiceImpl<S>>, {
-        route: (method) => byteRoute(api, resources, method),
+        route: (method) => byteRoute({ api, resources, method, monitor }),
       });
     },
   };
 }
 
+/** One method of an API, where it is mounted. */
+interface MountedMethod {
+  readonly api: string;
+  readonly resources: ResourceIndex;
+  readonly method: DescMethod;
+  /** Told of calls that move something. */
+  readonly monitor: SafetyMonitor | undefined;
+}
+
 /** Calls the driver's method of the same name. */
-function genericHandler(api: string, resources: ResourceIndex, method: DescMethod): UntypedHandler {
+function genericHandler(mounted: MountedMethod): UntypedHandler {
+  const { api, resources, method } = mounted;
   const addressee = addresseeOf(method.input);
   if (!addressee) return nameless(method);
-  const bound = (resource: Resource, name: string): UntypedMethod => {
-    const found = driverMethod(resource, method.localName);
+  const monitor = isMonitored(method) ? mounted.monitor : undefined;
+  const run = (resource: Resource, name: string, request: unknown, call: HandlerContext) => {
+    const found: UntypedMethod | undefined = driverMethod(resource, method.localName);
     if (!found) throw notSupported(api, name, method.name);
-    return found.bind(resource);
+    monitor?.used(call, fullName(api, name));
+    return found.call(resource, request, call);
   };
   switch (method.methodKind) {
     case "unary":
       return (request, call) => {
         const name = addressee.of(request);
-        return callDriver(resources, api, name, (resource) => bound(resource, name)(request, call));
+        return callDriver(resources, api, name, (resource) => run(resource, name, request, call));
       };
     case "client_streaming":
       return async (requests, call) => {
@@ -68,18 +82,18 @@ function genericHandler(api: string, resources: ResourceIndex, method: DescMetho
           resources,
           api,
           name,
-          (resource) => bound(resource, name)(all, call),
+          (resource) => run(resource, name, all, call),
         );
       };
     case "server_streaming":
       return (request, call) => {
         const name = addressee.of(request);
-        return streamFrom(resources, api, name, (resource) => bound(resource, name)(request, call));
+        return streamFrom(resources, api, name, (resource) => run(resource, name, request, call));
       };
     case "bidi_streaming":
       return async function* (requests, call: HandlerContext) {
         const { name, all } = await namedStream(requests as AsyncIterable<object>, addressee, api);
-        yield* streamFrom(resources, api, name, (resource) => bound(resource, name)(all, call));
+        yield* streamFrom(resources, api, name, (resource) => run(resource, name, all, call));
       };
   }
 }
@@ -131,25 +145,24 @@ async function namedStream(requests: AsyncIterable<object>, addressee: Addressee
 }
 
 /** Calls of resources that run elsewhere are passed on without being decoded here. */
-function byteRoute(
-  api: string,
-  resources: ResourceIndex,
-  method: DescMethod,
-): ByteRoute | undefined {
+function byteRoute(mounted: MountedMethod): ByteRoute | undefined {
+  const { api, resources, method } = mounted;
   const addressee = addresseeOf(method.input);
   return addressee && ((request) => {
     const name = addressee.ofBytes(request);
     if (name === undefined || !resources.find(api, name)?.instance?.forward) return undefined;
-    return counted(resources, api, name);
+    return counted(mounted, name);
   });
 }
 
 /** The way to where the resource runs; each call counts as one of the resource's. */
-function counted(resources: ResourceIndex, api: string, name: string): ByteHandler {
+function counted({ api, resources, method, monitor }: MountedMethod, name: string): ByteHandler {
+  const watched = isMonitored(method) ? monitor : undefined;
   return {
     async unary(call, request) {
       const node = resources.acquire(api, name);
       try {
+        watched?.used(call, node.key);
         return await node.instance!.forward!.unary(call, request);
       } finally {
         resources.release(node);
@@ -158,6 +171,7 @@ function counted(resources: ResourceIndex, api: string, name: string): ByteHandl
     async *stream(call, requests) {
       const node = resources.acquire(api, name);
       try {
+        watched?.used(call, node.key);
         yield* node.instance!.forward!.stream(call, requests);
       } finally {
         resources.release(node);

@@ -111,7 +111,7 @@ export function wantedModules(
     const { executable, root, ...placed } = place(module, value.path, sources);
     const problem = module.status?.error || held.problem || placed.problem;
     const pending = held.pending ?? placed.pending;
-    const version = sources.versionOf("module", module.name);
+    const version = sources.versionOf("module", packageName(module));
     const timeoutMs = firstRunTimeout(module);
     return {
       name: module.name,
@@ -140,7 +140,7 @@ interface Place {
 function place(module: ModuleConfig, path: string, sources: ModuleSources): Place {
   const isRegistry = module.type === "registry" || Boolean(module.module_id);
   if (!isRegistry && !isArchive(module)) return { executable: path, root: "" };
-  const found = sources.findPackage("module", module.name);
+  const found = sources.findPackage("module", packageName(module));
   const folder = folderOf(found);
   if (folder === undefined) return { executable: "", root: "", ...whyNot(module, found) };
   // The cloud names the program of a registry module; one in an archive says it itself.
@@ -151,6 +151,11 @@ function place(module: ModuleConfig, path: string, sources: ModuleSources): Plac
     return { executable: "", root: folder, problem };
   }
   return { executable: join(folder, entrypoint), root: folder };
+}
+
+/** A registry module's package may have another name than the module; its path tells. */
+function packageName({ name, executable_path: path = "" }: ModuleConfig): string {
+  return /^\$\{packages\.module\.([^{}$]+)\}/.exec(path)?.[1] ?? name;
 }
 
 function folderOf(found: PackageFolder | undefined): string | undefined {

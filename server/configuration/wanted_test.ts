@@ -11,11 +11,16 @@ const config = (changes: Partial<MachineConfig>): MachineConfig => ({
 });
 
 /** One module as it is wanted, with what was warned of. */
-function wanted(module: ModuleConfig, folder?: PackageFolder, entrypoint?: string) {
+function wanted(
+  module: ModuleConfig,
+  folder?: PackageFolder,
+  entrypoint?: string,
+  packageName = module.name,
+) {
   const warnings: string[] = [];
   const [result] = wantedModules(config({ modules: [module] }), {
     read: (name) => name === "WHO" ? "me" : undefined,
-    findPackage: (type, name) => type === "module" && name === module.name ? folder : undefined,
+    findPackage: (type, name) => type === "module" && name === packageName ? folder : undefined,
     manifest: () => entrypoint === undefined ? undefined : { entrypoint },
     versionOf: () => folder && "1.2.3",
   }, (text) => warnings.push(text));
@@ -58,6 +63,12 @@ Deno.test("wantedModules() puts the package's folder in when it is unpacked", ()
     version: "1.2.3",
     problem: undefined,
   });
+});
+
+Deno.test("wantedModules() takes the name of the package from the path when it is another one", () => {
+  const module = { ...registry, executable_path: "${packages.module.m-module}/run" };
+  const { executable, root } = wanted(module, { path: "/p/mm" }, undefined, "m-module");
+  assert.deepEqual({ executable, root }, { executable: "/p/mm/run", root: "/p/mm" });
 });
 
 Deno.test("wantedModules() goes on with the older version while a newer is on its way", () => {

@@ -3,6 +3,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { RpcRouter } from "../../shared/rpc/router.ts";
 import { type ServedApi, servedApi } from "../apis/served_api.ts";
 import type { ResourceIndex } from "../resources/resource_index.ts";
+import type { SafetyMonitor } from "../sessions/monitored.ts";
 
 /**
  * Mounts APIs on routers. An API that a module brings is served from then on, on the routers that
@@ -13,7 +14,12 @@ export class LearnedApis {
   readonly #apis = new Map<string, ServedApi>();
   readonly #routers = new Set<RpcRouter>();
 
-  constructor(own: readonly ServedApi[], private readonly resources: ResourceIndex) {
+  /** @param monitor is told of calls that move something. */
+  constructor(
+    own: readonly ServedApi[],
+    private readonly resources: ResourceIndex,
+    private readonly monitor?: SafetyMonitor,
+  ) {
     for (const api of own) this.#apis.set(api.api, api);
   }
 
@@ -38,13 +44,13 @@ export class LearnedApis {
     if (carried || this.#apis.has(api)) return false;
     const served = servedApi(api, service);
     this.#apis.set(api, served);
-    for (const router of this.#routers) served.mount(router, this.resources);
+    for (const router of this.#routers) served.mount(router, this.resources, this.monitor);
     return true;
   }
 
   /** Mounts all APIs on a router, and later ones as they come. */
   mount(router: RpcRouter): void {
-    for (const api of this.#apis.values()) api.mount(router, this.resources);
+    for (const api of this.#apis.values()) api.mount(router, this.resources, this.monitor);
     this.#routers.add(router);
   }
 

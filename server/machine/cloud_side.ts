@@ -216,9 +216,8 @@ export class CloudSide {
           this.#keys.refresh();
           this.#reporter.changed();
         },
-        configChanged: (revision) => {
-          if (revision === "" || revision !== core.state.revision) this.#source.refresh();
-        },
+        // Also with the revision that runs: a new version of a module changes what it means.
+        configChanged: () => this.#source.refresh(),
         accessChanged: () => this.#keys.refresh(),
         liveRequested: (ms) => this.#reporter.live(ms),
         restartRequested: () => {

@@ -97,7 +97,10 @@ export class MachineCore {
     const { clock, log, environment } = options;
     const changed = () => this.onStatusChange();
     this.state = new MachineState(clock, changed);
-    this.#sessions = new Sessions(clock);
+    this.#sessions = new Sessions(clock, {
+      log: log.child("sessions"),
+      stop: (resource, signal) => this.resources.index.peek(resource)?.instance?.stop?.({ signal }),
+    });
     this.resources = new ResourceManager({
       registry: options.registry,
       clock,
@@ -110,7 +113,7 @@ export class MachineCore {
       },
       onChange: changed,
     });
-    this.#apis = new LearnedApis(servedApis, this.resources.index);
+    this.#apis = new LearnedApis(servedApis, this.resources.index, this.#sessions);
     this.#operations = new Operations(clock);
     const robot = this.#createRobotService();
     this.parts = new MachineParts({
@@ -212,6 +215,7 @@ export class MachineCore {
   async close(): Promise<void> {
     this.applier.close();
     await this.web.close(2_000);
+    this.#sessions.close();
     await this.parts.close();
   }
 
@@ -236,6 +240,7 @@ export class MachineCore {
       interceptors: [
         logRequests(log.child("networking")),
         this.access.interceptor,
+        this.#sessions.interceptor,
         this.#operations.interceptor,
       ],
       http: createRoutes({ restartAllowed: () => this.#restartAllowed() }),

@@ -105,9 +105,9 @@ export class MachineParts {
     void this.#packages?.apply(wantedPackages(config));
     this.#packagePlaces = this.#places();
     void this.#processes?.apply(config.processes);
-    const settled = this.#follow(config);
-    this.#jobs?.apply(config.jobs);
-    await settled;
+    await this.#follow(config);
+    // Later, so that the first run finds its resource.
+    if (this.#config === config) this.#jobs?.apply(config.jobs);
   }
 
   /** Ends jobs, resources with their modules, processes and packages, in this order. */
@@ -119,9 +119,10 @@ export class MachineParts {
     await Promise.all([this.#modules?.close(), this.#processes?.close(), this.#packages?.close()]);
   }
 
-  /** Ends modules at once, for when the time for an orderly end is over. */
+  /** Ends modules and processes at once, for when the time for an orderly end is over. */
   kill(): void {
     this.#modules?.kill();
+    this.#processes?.kill();
   }
 
   /** Modules and resources, by what packages there are. */

@@ -1,5 +1,6 @@
 /** Calls that are passed on to another server as the bytes they came in. */
-import type { Transport } from "@connectrpc/connect";
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { ContextValues, Transport } from "@connectrpc/connect";
 import type { Metadata } from "@grpc/grpc-js";
 import { GrpcChannel, type OutgoingCall } from "./grpc_channel.ts";
 import { transportOver } from "./grpc_transport.ts";
@@ -10,6 +11,11 @@ import { hasReliableHttp2 } from "./web_transport.ts";
 export interface ForwardedCall {
   /** `/package.Service/Method`. */
   readonly path: string;
+  readonly method: DescMethod;
+  /** What interceptors left. */
+  readonly values: ContextValues;
+  /** Headers of the answer. */
+  readonly responseHeader: Headers;
   /** Aborts when the caller leaves or the call ends. */
   readonly signal: AbortSignal;
   /** Milliseconds that are left; undefined without a limit. */
