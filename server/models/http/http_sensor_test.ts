@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { freePort } from "../../../tests/ports/free_port.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../../shared/time/fake_clock.ts";
 import { waitFor } from "../../../shared/time/wait_for.ts";
@@ -74,7 +73,9 @@ Deno.test("httpSensorModel() tells address and status without what is secret", (
   ));
 
 Deno.test("httpSensorModel() names the address and why when nobody listens there", async () => {
-  const port = freePort();
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
   const sensor = await build({ url: `http://ann:s3cret@127.0.0.1:${port}/?k=s3cret` });
   await assert.rejects(read(sensor), (error: Error) => {
     assert.match(error.message, new RegExp(`^GET http://127.0.0.1:${port}/: .*refused`));
