@@ -1,6 +1,6 @@
 /** What a configuration asks of the parts of the server: resources, modules, packages. Pure. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isAbsolute, join, resolve } from "node:path";
+import { basename, isAbsolute, join, resolve } from "node:path";
 import type { MachineConfig } from "../../shared/config/machine_config.ts";
 import type { ModuleConfig } from "../../shared/config/modules.ts";
 import type { ResourceConfig } from "../../shared/config/resources.ts";
@@ -91,8 +91,6 @@ export interface PackageManifest {
 export interface ModuleSources extends PlaceholderSources {
   /** `meta.json` of an unpacked package; undefined when it has none that can be read. */
   readonly manifest: (folder: string) => PackageManifest | undefined;
-  /** The version of a package in use. */
-  readonly versionOf: (type: string, name: string) => string | undefined;
 }
 
 /** All modules, with their placeholders filled in. */
@@ -111,7 +109,6 @@ export function wantedModules(
     const { executable, root, ...placed } = place(module, value.path, sources);
     const problem = module.status?.error || held.problem || placed.problem;
     const pending = held.pending ?? placed.pending;
-    const version = sources.versionOf("module", packageName(module));
     const timeoutMs = firstRunTimeout(module);
     return {
       name: module.name,
@@ -122,7 +119,8 @@ export function wantedModules(
       ...(module.module_id && { moduleId: module.module_id }),
       ...(module.log_level && { logLevel: module.log_level }),
       ...(timeoutMs !== undefined && { firstRunTimeoutMs: timeoutMs }),
-      ...(version !== undefined && { version }),
+      // A package's folder is another one for each version.
+      ...(root !== "" && { version: basename(root) }),
       ...(problem && { problem }),
       ...(pending !== undefined && { pending }),
     };

@@ -22,7 +22,6 @@ function wanted(
     read: (name) => name === "WHO" ? "me" : undefined,
     findPackage: (type, name) => type === "module" && name === packageName ? folder : undefined,
     manifest: () => entrypoint === undefined ? undefined : { entrypoint },
-    versionOf: () => folder && "1.2.3",
   }, (text) => warnings.push(text));
   return { ...result!, warnings };
 }
@@ -55,12 +54,12 @@ const registry = {
 };
 
 Deno.test("wantedModules() puts the package's folder in when it is unpacked", () => {
-  const { executable, root, moduleId, version, problem } = wanted(registry, { path: "/p/m" });
+  const { executable, root, moduleId, version, problem } = wanted(registry, { path: "/p/m-1_2_3" });
   assert.deepEqual({ executable, root, moduleId, version, problem }, {
-    executable: "/p/m/bin/run",
-    root: "/p/m",
+    executable: "/p/m-1_2_3/bin/run",
+    root: "/p/m-1_2_3",
     moduleId: "acme:m",
-    version: "1.2.3",
+    version: "m-1_2_3",
     problem: undefined,
   });
 });

@@ -129,7 +129,10 @@ export class MachineCore {
       untrusted: options.untrusted,
       db: options.db,
       packageCloud: options.packageCloud,
-      mountForModules: (router) => this.#apis.mount(router.service(RobotService, robot)),
+      mountForModules: (router) => {
+        this.#apis.mount(router.service(RobotService, robot));
+        return () => this.#apis.unmount(router);
+      },
       interceptors: [this.#operations.interceptor],
       writeLog: (line) => options.logSettings.forward(line),
       facts: () => machineFacts(this.#identity, options.credentials?.partId),

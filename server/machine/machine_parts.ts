@@ -49,8 +49,8 @@ export interface MachinePartsOptions {
   readonly db: Database;
   /** How packages are had from the cloud; undefined without one. */
   readonly packageCloud: PackageManagerOptions["cloud"];
-  /** Adds what modules may call of the server. */
-  readonly mountForModules: (router: RpcRouter) => void;
+  /** Adds what modules may call of the server; the returned function ends that. */
+  readonly mountForModules: (router: RpcRouter) => () => void;
   /** Run around what modules and jobs call. */
   readonly interceptors: readonly Interceptor[];
   /** Takes log lines of modules whatever their level. */
@@ -68,6 +68,8 @@ export class MachineParts {
   #config: MachineConfig | undefined;
   #loading: Promise<void> = Promise.resolve();
   #packagePlaces = "";
+  /** Folders of packages that modules run from. */
+  #roots: string[] = [];
   readonly #manifests = new Map<string, PackageManifest | undefined>();
   #isClosed = false;
 
@@ -138,9 +140,8 @@ export class MachineParts {
       const wanted = wantedModules(config, {
         ...sources,
         manifest: (folder) => this.#manifest(folder),
-        versionOf: (type, name) =>
-          this.packageSnapshot().find((one) => one.type === type && one.name === name)?.version,
       }, warn);
+      this.#roots = wanted.map(({ root }) => root).filter((root) => root !== "");
       modulesSettled = this.#modules.apply(wanted);
     }
     const settled = resources.apply(resourceSpecs(config, sources, warn), config.revision);
@@ -188,7 +189,7 @@ export class MachineParts {
   /** Older versions go when the modules that used them have changed over. */
   async #cleanUpPackages(): Promise<void> {
     try {
-      await this.#packages?.cleanUp([]);
+      await this.#packages?.cleanUp(this.#roots);
     } catch (error) {
       this.options.log.warn(`packages cannot be cleaned up: ${toError(error).message}`);
     }
