@@ -78,7 +78,7 @@ async function serve(
     diagnostics = await startDiagnostics(values, environment.home, log);
     const processes = systemProcesses();
     const variables = () => Deno.env.toObject();
-    const machine = {
+    const starting = MachineServer.start({
       configPath,
       diagnostics,
       environment,
@@ -101,8 +101,7 @@ async function serve(
       noTls: values["no-tls"],
       allowInsecure: values["allow-insecure-creds"],
       revealDiffs: values["reveal-sensitive-config-diffs"],
-    };
-    const starting = MachineServer.start(machine);
+    });
     server = await Promise.race([starting, signalled.promise.then(() => graceFor(starting))]);
   } catch (error) {
     await diagnostics?.close();

@@ -199,12 +199,25 @@ export class CloudSide {
       this.#guard("asking for the access keys", this.#keys.run(signal)),
       this.#guard("reporting the status", this.#reporter.run(signal)),
       this.#guard("the push channel", this.#watch(signal)),
+      this.#guard("checking the network", this.#checkNetwork(signal)),
       environment.agentHandlesRestart || this.#guard("asking for a restart", askRestart()),
     ]);
   }
 
+  async #checkNetwork(signal: AbortSignal): Promise<void> {
+    const { clock, log, credentials, environment } = this.options;
+    const { NetworkWatch } = await import("../network_check/network_watch.ts");
+    const { backgroundCheck } = await import("../network_check/run.ts");
+    const check = await backgroundCheck({
+      appAddress: credentials.appAddress,
+      setting: environment.networkCheck,
+      clock,
+    });
+    await new NetworkWatch({ check, clock, log: log.child("network-checks") }).run(signal);
+  }
+
   #watch(signal: AbortSignal): Promise<void> {
-    const { core, clock, log, credentials, environment, onRestart } = this.options;
+    const { clock, log, credentials, environment, onRestart } = this.options;
     return watchCloud({
       client: this.#connection.client(MachineService),
       partId: credentials.partId,

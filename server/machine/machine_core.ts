@@ -1,5 +1,7 @@
 /** The part of a machine that is the same with and without a cloud: resources, API, access, port. */
 import { emptyMachineConfig, type MachineConfig } from "../../shared/config/machine_config.ts";
+import { ownLogLevels } from "../../shared/config/log_levels.ts";
+import { secretValues } from "../../shared/config/secrets.ts";
 import type { MachineCredentials } from "../../shared/credentials/credentials_file.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import {
@@ -20,8 +22,9 @@ import { LearnedApis } from "../forwarding/learned_apis.ts";
 import { createRobotService } from "../apis/robot.ts";
 import { ConfigurationApplier } from "../configuration/applier.ts";
 import type { RevisionStore } from "../configuration/revision_store.ts";
-import { maintenanceAllows } from "../maintenance/maintenance.ts";
+import { MaintenanceGate } from "../maintenance/maintenance.ts";
 import { Operations } from "../operations/operations.ts";
+import type { Diagnostics } from "../diagnostics/diagnostics.ts";
 import type { ServerEnvironment } from "../options/environment.ts";
 import type { PackageManagerOptions } from "../packages/package_manager.ts";
 import { ResourceManager } from "../resources/manager.ts";
@@ -32,7 +35,6 @@ import { machineStatus } from "../status/machine_status.ts";
 import { bindsToAll, listenSettings } from "../web/listen_settings.ts";
 import { createRoutes } from "../web/routes.ts";
 import { WebServer } from "../web/web_server.ts";
-import { logLevels } from "./log_levels.ts";
 import { machineFacts } from "./machine_facts.ts";
 import { MachineParts } from "./machine_parts.ts";
 
@@ -73,6 +75,8 @@ export interface MachineCoreOptions {
   noTls: boolean;
   revealDiffs: boolean;
   untrusted: boolean;
+  /** What looks at the running server; undefined for nothing. */
+  diagnostics?: Diagnostics | undefined;
   /** RobotService/Shutdown was called. */
   onShutdown: () => void;
 }
@@ -86,6 +90,7 @@ export class MachineCore {
   readonly parts: MachineParts;
   readonly #apis: LearnedApis;
   readonly #operations: Operations;
+  readonly #maintenance: MaintenanceGate;
   readonly #sessions: Sessions;
   #hashedKeys: ReadonlyMap<string, string> = new Map();
   #identity: MachineConfig = emptyMachineConfig();
@@ -113,6 +118,7 @@ export class MachineCore {
       },
       onChange: changed,
     });
+    this.#maintenance = new MaintenanceGate({ resources: this.resources, clock, log });
     this.#apis = new LearnedApis(servedApis, this.resources.index, this.#sessions);
     this.#operations = new Operations(clock);
     const robot = this.#createRobotService();
@@ -144,11 +150,14 @@ export class MachineCore {
       log: log.child("config"),
       revealDiffs: options.revealDiffs,
       effects: {
-        setLogging: (config) => this.#setLogging(config),
+        setLogging: (config) => {
+          this.#setLogging(config);
+          void options.diagnostics?.follow(config);
+        },
         setIdentity: (config) => this.setIdentity(config),
         setNetwork: (config) => this.listen(config),
         setMachine: (config) => this.parts.apply(config),
-        maintenanceAllows: (config) => this.#maintenanceAllows(config),
+        maintenanceAllows: (config) => this.#maintenance.allows(config.maintenance),
         keep: (config) => options.revisions.add(config, clock.now()),
       },
     });
@@ -237,16 +246,20 @@ export class MachineCore {
   }
 
   #createWeb(robot: ReturnType<typeof createRobotService>): WebServer {
-    const { log } = this.options;
+    const { log, diagnostics } = this.options;
     return new WebServer({
       log,
       interceptors: [
+        ...diagnostics?.interceptors ?? [],
         logRequests(log.child("networking")),
         this.access.interceptor,
         this.#sessions.interceptor,
         this.#operations.interceptor,
       ],
-      http: createRoutes({ restartAllowed: () => this.#restartAllowed() }),
+      http: createRoutes({
+        restartAllowed: () => this.#restartAllowed(),
+        others: (request, peer) => diagnostics?.http(request, peer),
+      }),
       mount: (router) => {
         router.service(AuthService, this.access.authService).service(RobotService, robot);
         this.#apis.mount(router);
@@ -256,20 +269,20 @@ export class MachineCore {
 
   async #restartAllowed(): Promise<boolean> {
     if (this.applier.busy) return false;
-    return await this.#maintenanceAllows(this.applier.config);
-  }
-
-  #maintenanceAllows(config: MachineConfig | undefined): Promise<boolean> {
-    const { clock, log } = this.options;
-    return maintenanceAllows(config?.maintenance, { resources: this.resources, clock, log });
+    return await this.#maintenance.allows(this.applier.config?.maintenance);
   }
 
   #setLogging(config: MachineConfig): void {
-    const { logSettings, log, debug } = this.options;
+    const { logSettings, log, debug, credentials } = this.options;
     const isDebug = debug || config.debug;
     logSettings.setDebugMode(isDebug);
     logSettings.setDeduplication(!config.disable_log_deduplication && !isDebug);
     for (const { message } of logSettings.setPatterns(config.log)) log.warn(message);
-    logSettings.setResourceLevels(logLevels(config));
+    logSettings.setResourceLevels(ownLogLevels(config));
+    logSettings.setSecrets([...secretValues(config), ...credentialSecrets(credentials)]);
   }
+}
+
+function credentialSecrets(credentials: MachineCredentials | undefined): string[] {
+  return credentials ? [credentials.credentials.payload.reveal()] : [];
 }

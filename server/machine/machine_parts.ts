@@ -88,6 +88,11 @@ export class MachineParts {
     return this.#modules?.snapshot() ?? [];
   }
 
+  /** Process ids of the modules that run, for measurements. */
+  moduleProcesses(): { name: string; pid: number }[] {
+    return this.#modules?.processes().map(({ module, pid }) => ({ name: module, pid })) ?? [];
+  }
+
   jobSnapshot(): JobSnapshot[] {
     return this.#jobs?.snapshot() ?? [];
   }

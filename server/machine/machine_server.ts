@@ -12,6 +12,7 @@ import { parseGoDuration } from "../../shared/time/duration.ts";
 import { agentInfo } from "../cloud_link/agent_info.ts";
 import { type LocalFile, readLocalFile } from "../configuration/local_file.ts";
 import { RevisionStore } from "../configuration/revision_store.ts";
+import type { Diagnostics } from "../diagnostics/diagnostics.ts";
 import type { ServerEnvironment } from "../options/environment.ts";
 import type { ModelRegistry } from "../resources/registry.ts";
 import { serverMigrations } from "../state/schema.ts";
@@ -39,6 +40,8 @@ export interface MachineServerOptions {
   revealDiffs: boolean;
   /** `-untrusted-env` */
   untrusted: boolean;
+  /** What looks at the running server; undefined for nothing. The caller closes it. */
+  diagnostics?: Diagnostics | undefined;
   /** All variables of this process, for what it starts. */
   variables: () => Record<string, string>;
   processes: ProcessRunner;
@@ -85,6 +88,7 @@ export class MachineServer {
       variables: options.variables,
       processes: options.processes,
       untrusted: options.untrusted,
+      diagnostics: options.diagnostics,
       db,
       packageCloud: credentials && connection && {
         client: connection.client(PackageService),
@@ -119,6 +123,11 @@ export class MachineServer {
       })
       : new LocalSide({ core, path: configPath, readVariable, clock, log });
     const server = started = new MachineServer(options, db, core, side);
+    options.diagnostics?.watch({
+      partId: credentials?.partId,
+      graph: () => core.resources.graph(),
+      modules: () => core.parts.moduleProcesses(),
+    });
     try {
       await (side instanceof LocalSide ? side.start(file) : side.start());
     } catch (error) {

@@ -63,14 +63,6 @@ export class MaintenanceGate {
   }
 }
 
-/** Asks once, see {@link MaintenanceGate}. */
-export function maintenanceAllows(
-  maintenance: MaintenanceConfig | undefined,
-  options: MaintenanceOptions,
-): Promise<boolean> {
-  return new MaintenanceGate(options).allows(maintenance);
-}
-
 async function askSensor(
   { sensor_name: name, maintenance_allowed_key: key }: MaintenanceConfig,
   { resources, clock }: MaintenanceOptions,

@@ -4,6 +4,8 @@ import type { Peer } from "../../shared/rpc/peer.ts";
 export interface RouteOptions {
   /** Whether the agent may restart the server now. */
   restartAllowed: () => Promise<boolean>;
+  /** Answers what these routes do not know; undefined where it does not know it either. */
+  others?: (request: Request, peer: Peer) => Promise<Response> | undefined;
 }
 
 /** `GET /` for health checks and people, `GET /restart_status` for the agent on the same host. */
@@ -12,7 +14,9 @@ export function createRoutes(
 ): (request: Request, peer: Peer) => Promise<Response> {
   return async (request, peer) => {
     const { pathname } = new URL(request.url);
-    if (pathname !== "/" && pathname !== "/restart_status") return text("not found\n", 404);
+    if (pathname !== "/" && pathname !== "/restart_status") {
+      return await options.others?.(request, peer) ?? text("not found\n", 404);
+    }
     if (request.method !== "GET" && request.method !== "HEAD") {
       return text("only GET is allowed here\n", 405);
     }

@@ -1,5 +1,6 @@
 import process from "node:process";
 import { benchColdStart, benchMemory } from "./footprint.ts";
+import { benchLogFilter } from "./log_filter.ts";
 import { benchLogIngest } from "./log_ingest.ts";
 import { benchModules } from "./modules.ts";
 import { Reporter } from "./report.ts";
@@ -14,6 +15,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   start: benchColdStart,
   throughput: benchThroughput,
   logs: benchLogIngest,
+  logfilter: benchLogFilter,
   resources: benchResources,
   modules: benchModules,
 };
