@@ -30,6 +30,7 @@ export async function construct<R extends Resource, A>(
     name: "x",
     fullName: `${model.api}/x`,
     attributes,
+    spec: { name: "x", api: model.api, model: model.model, attributes, dependsOn: [] },
     dependencies: new Map(),
     log: memoryLogger(),
     signal: new AbortController().signal,
