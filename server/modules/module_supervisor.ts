@@ -19,7 +19,8 @@ import { type Hold, needsRestart, type WantedModule } from "./wanted_module.ts";
 
 /** The first start after a crash waits about so long. */
 const BACKOFF_MIN_MS = 1_000;
-const BACKOFF_MAX_MS = 30_000;
+/** With its start a module serves again within 6 s, however often it crashed before. */
+const BACKOFF_MAX_MS = 4_000;
 /** A module that has served so long forgets the failures before. */
 const STABLE_MS = 60_000;
 /** All resources of a module have so long together to be removed before its process is ended. */
