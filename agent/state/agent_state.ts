@@ -6,6 +6,7 @@ import {
   type Migration,
   openSqlite,
 } from "../../shared/store/sqlite.ts";
+import { downloadsMigration } from "./downloads_schema.ts";
 
 /** A version of a program that is in use. */
 export interface InstalledVersion {
@@ -41,6 +42,7 @@ const migrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  downloadsMigration,
 ];
 
 /** What the agent must know after a restart, on disk before anything relies on it. */
@@ -54,6 +56,11 @@ export class AgentState {
   /** @throws {StoreError} one line for the operator; the file is then as it was. */
   static open(path: string): AgentState {
     return new AgentState(openSqlite(path, { name: "agent", migrations, synchronous: "FULL" }));
+  }
+
+  /** For parts of the agent that keep tables of their own in this database. */
+  get database(): Database {
+    return this.#db;
   }
 
   /** The last configuration from the cloud, as it was saved. */

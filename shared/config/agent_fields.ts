@@ -122,6 +122,13 @@ export const advancedSettingsFields = {
     "Disable network, hotspot and additional-network configuration.",
   ),
   disable_system_configuration: flag("Disable system configuration."),
+  download_limit_kilobytes_per_second: {
+    kind: "integer",
+    default: 0,
+    min: 0,
+    max: 10_000_000,
+    doc: "Downloads of new versions are no faster than this. 0: as fast as the network.",
+  },
   disable_machine_server: flag(
     "Disable the server remotely, for developers.",
     "disable_viam_server",

@@ -7,6 +7,7 @@ Deno.test("defaultAgentSettings() are those of the spec", () => {
     version_control: { "agent": "stable", "machine-server": "stable" },
     advanced_settings: {
       debug: false,
+      download_limit_kilobytes_per_second: 0,
       disable_network_configuration: false,
       disable_system_configuration: false,
       disable_machine_server: false,
