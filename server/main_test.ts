@@ -93,7 +93,7 @@ Deno.test("machine-server ends with 2 when the command line is wrong, with 1 whe
     ]);
     assert.match(
       option.stderr,
-      /^machine-server: unknown option -confg \(did you mean -config\?\)/,
+      /^machine-server: unknown option -confg \(did you mean -config\?\)/m,
     );
     assert.match(value.stderr, /invalid value "maybe" for -debug: allowed are true and false/);
     assert.match(assets.stderr, /cannot serve static assets of .*missing.*ENOENT/);
