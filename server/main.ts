@@ -139,7 +139,7 @@ async function dumpResources(path: string): Promise<number> {
   const { builtinModels } = await import("./models/builtin.ts");
   const { writeFileAtomic } = await import("../shared/files/atomic_write.ts");
   const { systemProcesses } = await import("../shared/process/system_processes.ts");
-  const entries = builtinModels({
+  const entries = await builtinModels({
     clock: systemClock,
     processes: systemProcesses(),
     untrusted: false,

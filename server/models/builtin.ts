@@ -3,7 +3,7 @@ import { ModelRegistry } from "../resources/registry.ts";
 import { commandSensorModel } from "./command/command_model.ts";
 import { devicesModel } from "./discovery/devices_model.ts";
 import type { BuiltinEnvironment } from "./environment.ts";
-import { registerFakes } from "./fake/fakes.ts";
+import { FAKE_APIS } from "./fake/fake_apis.ts";
 import { httpCameraModel } from "./http/http_camera_model.ts";
 import { httpSensorModel } from "./http/http_sensor_model.ts";
 import { imageFileModel } from "./image_file/image_file_model.ts";
@@ -15,7 +15,7 @@ import { sensorsServiceModel } from "./sensors/sensors_service.ts";
 
 /** A registry with every built-in model. */
 export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
-  const registry = new ModelRegistry()
+  return new ModelRegistry()
     .register(hostSensorModel(environment))
     .register(commandSensorModel(environment))
     .register(httpSensorModel(environment))
@@ -26,7 +26,10 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(systemModel("rdk:service:generic", environment))
     .register(devicesModel())
     .register(shellModel(environment))
-    .register(sensorsServiceModel);
-  registerFakes(registry, environment);
-  return registry;
+    .register(sensorsServiceModel)
+    .registerLater(
+      "rdk:builtin:fake",
+      FAKE_APIS,
+      async () => (await import("./fake/fakes.ts")).fakeModels(environment),
+    );
 }

@@ -83,33 +83,41 @@ export class UnknownModelError extends Error {
 export class ModelRegistry {
   readonly #models = new Map<string, RegisteredModel>();
   readonly #modules = new Map<string, ModuleModels>();
+  readonly #later: (() => Promise<ModelRegistry>)[] = [];
 
   /** Adds a model; throws when its API already has one of that name. */
   register<A>(model: Model<A>): this {
+    return this.#add(registered(model));
+  }
+
+  /**
+   * Adds models of one name whose code is loaded when the first of them is built. They have no
+   * dependencies of their own.
+   *
+   * @param load gives a registry with these models.
+   */
+  registerLater(model: string, apis: readonly string[], load: () => Promise<ModelRegistry>): this {
+    let loading: Promise<ModelRegistry> | undefined;
+    const loaded = () => loading ??= load();
+    for (const api of apis) {
+      this.#add({
+        api,
+        model,
+        attributeSchema: {},
+        generation: BUILT_IN,
+        construct: async (unchecked) => (await loaded()).find(api, model).construct(unchecked),
+      });
+    }
+    this.#later.push(loaded);
+    return this;
+  }
+
+  #add(model: RegisteredModel): this {
     const key = keyOf(model.api, model.model);
     if (this.#models.has(key)) {
       throw new Error(`model ${model.model} of API ${model.api} is registered twice`);
     }
-    const { dependencies, weakDependencies } = model;
-    this.#models.set(key, {
-      api: model.api,
-      model: model.model,
-      attributeSchema: model.attributes.schema,
-      generation: "built in",
-      ...(weakDependencies && { weakDependencies }),
-      ...(dependencies && {
-        dependencies: (spec) => dependencies(model.attributes.parse(spec.attributes).attributes),
-      }),
-      construct: async (unchecked) => {
-        const { attributes, unknown } = model.attributes.parse(unchecked.attributes);
-        for (const key of unknown) {
-          unchecked.log.warn(
-            `attribute ${key} is not known to model ${model.model}; it is ignored`,
-          );
-        }
-        return await model.construct({ ...unchecked, attributes });
-      },
-    });
+    this.#models.set(key, model);
     return this;
   }
 
@@ -183,14 +191,42 @@ export class ModelRegistry {
     );
   }
 
-  /** The entries of `-dump-resources`. */
-  dump(): JsonObject[] {
+  /** The entries of `-dump-resources`. Loads the code of every model. */
+  async dump(): Promise<JsonObject[]> {
+    for (const load of this.#later.splice(0)) {
+      for (const model of (await load()).list()) {
+        this.#models.set(keyOf(model.api, model.model), model);
+      }
+    }
     return this.list().map((entry) => ({
       api: entry.api,
       model: entry.model,
       attribute_schema: entry.attributeSchema,
     }));
   }
+}
+
+const BUILT_IN = "built in";
+
+function registered<A>(model: Model<A>): RegisteredModel {
+  const { dependencies, weakDependencies } = model;
+  return {
+    api: model.api,
+    model: model.model,
+    attributeSchema: model.attributes.schema,
+    generation: BUILT_IN,
+    ...(weakDependencies && { weakDependencies }),
+    ...(dependencies && {
+      dependencies: (spec) => dependencies(model.attributes.parse(spec.attributes).attributes),
+    }),
+    construct: async (unchecked) => {
+      const { attributes, unknown } = model.attributes.parse(unchecked.attributes);
+      for (const key of unknown) {
+        unchecked.log.warn(`attribute ${key} is not known to model ${model.model}; it is ignored`);
+      }
+      return await model.construct({ ...unchecked, attributes });
+    },
+  };
 }
 
 function keyOf(api: string, model: string): string {

@@ -40,7 +40,7 @@ export interface Document {
 export async function documents(): Promise<Document[]> {
   return await Promise.all([
     document("docs/configuration.md", configurationBlocks()),
-    document("docs/models.md", modelBlocks()),
+    document("docs/models.md", await modelBlocks()),
   ]);
 }
 
@@ -68,7 +68,7 @@ function configurationBlocks(): Map<string, string> {
   return blocks;
 }
 
-function modelBlocks(): Map<string, string> {
+async function modelBlocks(): Promise<Map<string, string>> {
   const registry = builtinModels({
     clock: systemClock,
     processes: systemProcesses(),
@@ -76,7 +76,7 @@ function modelBlocks(): Map<string, string> {
     home: ROOT,
     variables: () => ({}),
   });
-  const byApi = Map.groupBy(registry.dump(), ({ api }) => api);
+  const byApi = Map.groupBy(await registry.dump(), ({ api }) => api);
   const sections = [...byApi].flatMap(([api, models]) => [
     `### \`${api}\``,
     ...models.flatMap(({ model, attribute_schema }) => {

@@ -1,6 +1,6 @@
 /** Models `rdk:builtin:fake`: devices and services that are not there. */
 import type { Clock } from "../../../shared/time/clock.ts";
-import type { ModelRegistry } from "../../resources/registry.ts";
+import { ModelRegistry } from "../../resources/registry.ts";
 import { fakeArmModel } from "./arm.ts";
 import { fakeAudioInModel } from "./audio_in.ts";
 import { fakeAudioOutModel } from "./audio_out.ts";
@@ -26,9 +26,9 @@ import { fakeVideoModel } from "./video.ts";
 import { fakeVisionModel } from "./vision.ts";
 import { fakeWorldStateStoreModel } from "./world_state_store.ts";
 
-/** Adds a fake of every component API, and of the services that can do without the world. */
-export function registerFakes(registry: ModelRegistry, environment: { clock: Clock }): void {
-  registry
+/** A fake of every component API, and of the services that can do without the world. */
+export function fakeModels(environment: { clock: Clock }): ModelRegistry {
+  return new ModelRegistry()
     .register(fakeArmModel)
     .register(fakeAudioInModel(environment))
     .register(fakeAudioOutModel)

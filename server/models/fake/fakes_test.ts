@@ -1,0 +1,10 @@
+import assert from "node:assert/strict";
+import { FakeClock } from "../../../shared/time/fake_clock.ts";
+import { FAKE_APIS } from "./fake_apis.ts";
+import { fakeModels } from "./fakes.ts";
+
+Deno.test("fakeModels() has one model for each API that is said to have a fake", () => {
+  const models = fakeModels({ clock: new FakeClock() }).list();
+  assert.deepEqual(models.map(({ api }) => api), [...FAKE_APIS].sort());
+  assert.deepEqual(new Set(models.map(({ model }) => model)), new Set(["rdk:builtin:fake"]));
+});
