@@ -7,6 +7,7 @@ import {
   openSqlite,
 } from "../../shared/store/sqlite.ts";
 import { downloadsMigration } from "./downloads_schema.ts";
+import { updatesMigration } from "./updates_schema.ts";
 
 /** A version of a program that is in use. */
 export interface InstalledVersion {
@@ -15,6 +16,10 @@ export interface InstalledVersion {
   readonly url: string;
   /** The file that is started. */
   readonly path: string;
+  /** Hexadecimal, whole or its first digits. Absent for a program that is used where it lies. */
+  readonly sha256?: string;
+  /** Of a file on this computer: changes when its content does. */
+  readonly stamp?: string;
 }
 
 const migrations: readonly Migration[] = [
@@ -43,6 +48,7 @@ const migrations: readonly Migration[] = [
     `,
   },
   downloadsMigration,
+  updatesMigration,
 ];
 
 /** What the agent must know after a restart, on disk before anything relies on it. */
@@ -88,6 +94,21 @@ export class AgentState {
       "INSERT OR REPLACE INTO installed_version (program, version, url, path, installed_at) " +
         "VALUES (?, ?, ?, ?, ?)",
     ).run(program, version, url, path, now.toISOString());
+  }
+
+  /** What an update of a program has come to, as {@link saveUpdate} got it. */
+  update(program: string): string | undefined {
+    return this.#row<{ record: string }>(
+      "SELECT record FROM program_update WHERE program = ?",
+      program,
+    )?.record;
+  }
+
+  /** On disk when it returns. */
+  saveUpdate(program: string, record: string, now: Date): void {
+    this.#db.prepare(
+      "INSERT OR REPLACE INTO program_update (program, record, changed_at) VALUES (?, ?, ?)",
+    ).run(program, record, now.toISOString());
   }
 
   /** The mark that every server of this folder carries; made at the first call and then kept. */
