@@ -5,23 +5,27 @@ import {
   type PackageService,
   PackageType as ProtoType,
 } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
+import type { DiskSpace } from "../../shared/download/disk_space.ts";
+import type { DownloadOptions } from "../../shared/download/download.ts";
+import type { HttpRequests } from "../../shared/download/http_requests.ts";
+import { TransferError } from "../../shared/download/transfer_error.ts";
+import type { TransferLimits } from "../../shared/download/watchdog.ts";
 import { faultPoint } from "../../shared/faults/fault_point.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { reasonOf } from "../resources/errors.ts";
-import type { DiskSpace } from "./disk_space.ts";
 import type { Installer } from "./installer.ts";
 import type { KeyedLock } from "./keyed_lock.ts";
 import { PackageError, toPackageError } from "./package_error.ts";
 import { checkKey, isLinkName, linkNameProblem, type PackageLayout } from "./package_layout.ts";
-import type { PackageRequests } from "./package_requests.ts";
 import type { PackageSource, SourceReport } from "./package_source.ts";
 import type { InstalledPackage, PackageStore } from "./package_store.ts";
 import type { PackageKey, PackageType, WantedCloudPackage } from "./package_types.ts";
-import type { TransferLimits } from "./watchdog.ts";
 
 /** Limit of the question where a package lies. Milliseconds. */
 const ASK_TIMEOUT_MS = 30_000;
+/** Of archives; the first is the one that servers ought to name. */
+const ARCHIVE_TYPES: ReadonlySet<string> = new Set(["application/x-gzip", "application/gzip"]);
 const LATEST: ReadonlySet<string> = new Set(["", "latest", "latest-with-prerelease"]);
 /** Answers that may be another one in a moment. */
 const PASSING: ReadonlySet<Code> = new Set([
@@ -43,7 +47,7 @@ const PROTO_TYPES: Readonly<Record<PackageType, ProtoType>> = {
 /** The cloud as the keeper of packages. */
 export interface PackageCloud {
   readonly client: Pick<Client<typeof PackageService>, "getPackage">;
-  readonly requests: PackageRequests;
+  readonly requests: HttpRequests;
   /** `linux/amd64`: which build of a module is asked for. */
   readonly platform: string;
 }
@@ -186,18 +190,17 @@ export class CloudPackage implements PackageSource {
   ) {
     const { layout, store, space, limits, clock, log } = this.options;
     const [{ download }, { sha256From }] = await Promise.all([
-      import("./download.ts"),
-      import("./checksums.ts"),
+      import("../../shared/download/download.ts"),
+      import("../../shared/download/checksums.ts"),
     ]);
     const sha256 = sha256From(answer.checksum);
-    try {
-      await Deno.mkdir(layout.parts, { recursive: true, mode: 0o755 });
-    } catch (error) {
-      throw toPackageError(error, "create the folder", layout.parts);
-    }
-    return await download({
+    const options: DownloadOptions = {
       requests: cloud.requests,
       url: answer.url,
+      what: "package",
+      contentTypes: ARCHIVE_TYPES,
+      headFirst: true,
+      needsChecksum: true,
       announced: sha256 ? { sha256 } : {},
       part,
       begun: store.download(key),
@@ -208,10 +211,21 @@ export class CloudPackage implements PackageSource {
       },
       onProgress: (bytes, totalBytes) => report.downloading(bytes, totalBytes),
       space,
+      roomFactor: 2, // unpacked it takes at least the same again
       limits,
       clock,
       signal,
-    });
+    };
+    try {
+      await Deno.mkdir(layout.parts, { recursive: true, mode: 0o755 });
+    } catch (error) {
+      throw toPackageError(error, "create the folder", layout.parts);
+    }
+    try {
+      return await download(options);
+    } catch (error) {
+      throw error instanceof TransferError ? toPackageError(error, "fetch", answer.url) : error;
+    }
   }
 
   /** The file on the disk must still be the one that was checked. */

@@ -1,12 +1,12 @@
 /** Puts the content of an archive in its place, whole or not at all. */
 import { join } from "node:path";
+import type { DiskSpace } from "../../shared/download/disk_space.ts";
 import { faultPoint } from "../../shared/faults/fault_point.ts";
 import { syncFolder } from "../../shared/files/atomic_write.ts";
 import { fsErrorCode } from "../../shared/files/fs_error.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { withDeadline } from "../../shared/time/deadline.ts";
 import type { ArchiveLimits } from "./archive_policy.ts";
-import type { DiskSpace } from "./disk_space.ts";
 import { PackageError, toPackageError } from "./package_error.ts";
 import type { PackageLayout } from "./package_layout.ts";
 import type { InstalledPackage, PackageStore } from "./package_store.ts";

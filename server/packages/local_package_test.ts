@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { basename, join } from "node:path";
+import {
+  type FileServer,
+  randomBytes,
+  sha256Of,
+  withFolder,
+} from "../../shared/download/testing.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import { PackageRig } from "./test_rig.ts";
-import { type ArchiveServer, randomBytes, sha256Of, tarGzOf, withFolder } from "./testing.ts";
+import { tarGzOf } from "./testing.ts";
 
 const soon = { deadlineMs: 10_000 };
 const archive = (text: string) =>
@@ -28,7 +34,7 @@ function withBench(test: (bench: Bench) => Promise<void>): Promise<void> {
   return withFolder(async (home) => {
     const clock = new FakeClock();
     const tarball = join(home, "module.tar.gz");
-    const nowhere = { origin: "http://127.0.0.1:9" } as ArchiveServer;
+    const nowhere = { origin: "http://127.0.0.1:9" } as FileServer;
     const start = () => new PackageRig(home, nowhere, clock, { cloud: undefined });
     const bench: Bench = {
       home,

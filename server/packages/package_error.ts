@@ -1,13 +1,12 @@
 /** Why a package is not there, and when another attempt may help. */
+import { TransferError, type TransferErrorKind } from "../../shared/download/transfer_error.ts";
 import { fsErrorCode, toFileError } from "../../shared/files/fs_error.ts";
 
 /**
- * - `unreachable`: the way to it is cut; may be mended any moment. What was received is kept.
- * - `refused`: what was received, or the answer, is wrong. Nothing of it is kept.
- * - `no-room`: this computer cannot take it. What was received is kept.
- * - `impossible`: the configuration asks for what cannot be; not tried again until it changes.
+ * As for transfers, and `impossible`: the configuration asks for what cannot be; not tried again
+ * until it changes.
  */
-export type PackageErrorKind = "unreachable" | "refused" | "no-room" | "impossible";
+export type PackageErrorKind = TransferErrorKind | "impossible";
 
 /** The message says what was wrong and what to do, and holds no secret. */
 export class PackageError extends Error {
@@ -23,6 +22,9 @@ export class PackageError extends Error {
 /** Whatever was thrown while `action` was done to `path`. */
 export function toPackageError(thrown: unknown, action: string, path: string): PackageError {
   if (thrown instanceof PackageError) return thrown;
+  if (thrown instanceof TransferError) {
+    return new PackageError(thrown.kind, thrown.message, thrown.cause);
+  }
   if (fsErrorCode(thrown) === undefined && thrown instanceof Error) {
     return new PackageError("unreachable", `cannot ${action}: ${thrown.message}`, thrown);
   }

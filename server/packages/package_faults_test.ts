@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { FileServer, randomBytes, withFolder } from "../../shared/download/testing.ts";
 import { runFaultChild } from "../../shared/faults/fault_child.ts";
-import { ArchiveServer, randomBytes, tarGzOf, treeOf, withFolder } from "./testing.ts";
+import { tarGzOf, treeOf } from "./testing.ts";
 
 const here = import.meta.dirname ?? ".";
 const SOURCE = `
@@ -17,9 +18,9 @@ const archives = ["1.0.0", "2.0.0"].map((version) =>
   ])
 );
 
-function withServer(test: (home: string, server: ArchiveServer) => Promise<void>): Promise<void> {
+function withServer(test: (home: string, server: FileServer) => Promise<void>): Promise<void> {
   return withFolder(async (home) => {
-    const server = await ArchiveServer.start();
+    const server = await FileServer.start();
     archives.forEach((bytes, index) => server.files.set(`/${index + 1}.0.0`, { bytes }));
     try {
       await test(home, server);
@@ -29,7 +30,7 @@ function withServer(test: (home: string, server: ArchiveServer) => Promise<void>
   });
 }
 
-function run(home: string, server: ArchiveServer, version: string, faultPoint?: string) {
+function run(home: string, server: FileServer, version: string, faultPoint?: string) {
   const args = [home, `${server.origin}/${version}`, version];
   return runFaultChild(SOURCE, { folder: here, args, ...(faultPoint && { faultPoint }) });
 }
@@ -56,9 +57,9 @@ async function assertOnly(home: string, version: string): Promise<void> {
 /** Where it dies, and what the next start asks the server for. */
 const whileInstalling: [faultPoint: string, gets: RegExp][] = [
   ["packages.download.begun", /^\/1\.0\.0,\/1\.0\.0$/],
-  ["packages.download.writing", /^\/1\.0\.0,\/1\.0\.0 bytes=\d+-$/],
-  ["packages.download.writing#4", /^\/1\.0\.0,\/1\.0\.0 bytes=\d+-$/],
-  ["packages.download.complete", /^\/1\.0\.0$/],
+  ["download.writing", /^\/1\.0\.0,\/1\.0\.0 bytes=\d+-$/],
+  ["download.writing#4", /^\/1\.0\.0,\/1\.0\.0 bytes=\d+-$/],
+  ["download.complete", /^\/1\.0\.0$/],
   ["packages.unpack.entry", /^\/1\.0\.0$/],
   ["packages.unpack.entry#2", /^\/1\.0\.0$/],
   ["packages.unpack.before-sync", /^\/1\.0\.0$/],

@@ -1,6 +1,8 @@
 /** Brings the packages of a configuration onto this machine and keeps them there. */
 import type { Client } from "@connectrpc/connect";
 import type { CloudCredentials } from "../../shared/auth/cloud_credentials.ts";
+import { DiskSpace } from "../../shared/download/disk_space.ts";
+import { TRANSFER_LIMITS, type TransferLimits } from "../../shared/download/watchdog.ts";
 import type { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Database } from "../../shared/store/sqlite.ts";
@@ -8,14 +10,13 @@ import type { Clock, Timer } from "../../shared/time/clock.ts";
 import { Limiter } from "../resources/limiter.ts";
 import type { ArchiveLimits } from "./archive_policy.ts";
 import { CloudPackage, type PackageCloud } from "./cloud_package.ts";
-import { DiskSpace } from "./disk_space.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { Installation } from "./installation.ts";
 import { Installer } from "./installer.ts";
 import { KeyedLock } from "./keyed_lock.ts";
 import { LocalPackage } from "./local_package.ts";
 import { PackageLayout } from "./package_layout.ts";
-import { PackageRequests } from "./package_requests.ts";
+import { packageRequests } from "./package_requests.ts";
 import type { PackageSource } from "./package_source.ts";
 import { type InstalledPackage, PackageStore } from "./package_store.ts";
 import type {
@@ -24,7 +25,6 @@ import type {
   PackageType,
   WantedPackage,
 } from "./package_types.ts";
-import { TRANSFER_LIMITS, type TransferLimits } from "./watchdog.ts";
 
 /** So many packages are fetched and unpacked at the same time. */
 const AT_ONCE = 3;
@@ -104,7 +104,7 @@ export class PackageManager {
     this.#cloud = cloud && {
       client: cloud.client,
       platform: cloud.platform,
-      requests: new PackageRequests({ ...cloud, fetch: options.fetch ?? fetch }),
+      requests: packageRequests({ ...cloud, fetch: options.fetch ?? fetch }),
     };
   }
 

@@ -1,12 +1,13 @@
 import { Code } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { FileServer, withFolder } from "../../shared/download/testing.ts";
 import { PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import { bound, PackageRig, program, reader, small, withBench } from "./test_rig.ts";
 import type { WantedCloudPackage } from "./package_types.ts";
-import { ArchiveServer, tarGzOf, treeOf, withFolder } from "./testing.ts";
+import { tarGzOf, treeOf } from "./testing.ts";
 
 const model: WantedCloudPackage = {
   name: "net",
@@ -338,7 +339,7 @@ Deno.test("setFirstRun() shows in the status of a module that is ready", () =>
 
 Deno.test("close() ends downloads and waits at once", () =>
   withFolder(async (home) => {
-    const server = await ArchiveServer.start();
+    const server = await FileServer.start();
     const rig = new PackageRig(home, server, systemClock);
     rig.publish("acme/reader", "1.2.3", program, { hangAfter: 10 });
     rig.publish("acme/big", "1.0.0", program, { status: 503 });

@@ -1,4 +1,5 @@
 /** What the server's database knows of packages; see the migration in server/state/schema.ts. */
+import type { BegunDownload } from "../../shared/download/download.ts";
 import type { Database } from "../../shared/store/sqlite.ts";
 import type { PackageKey, PackageType } from "./package_types.ts";
 
@@ -12,13 +13,6 @@ export interface InstalledPackage extends PackageKey {
   readonly bytes: number;
   /** Of a local archive: which state of the file it was made from. Empty otherwise. */
   readonly source: string;
-}
-
-/** A download that was begun. */
-export interface BegunDownload {
-  /** The entity tag, or the time of the last change, that the bytes so far belong to. */
-  readonly validator: string;
-  readonly totalBytes: number;
 }
 
 const COLUMNS = "origin, type, package, version, folder, sha256, bytes, source";

@@ -1,6 +1,13 @@
 /** For tests: a package manager with everything around it. */
 import { join } from "node:path";
 import { Secret } from "../../shared/auth/secret.ts";
+import {
+  FileServer,
+  randomBytes,
+  type ServedFile,
+  sha256Of,
+  withFolder,
+} from "../../shared/download/testing.ts";
 import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
 import { closeSqlite, openSqlite } from "../../shared/store/sqlite.ts";
 import { type Clock, systemClock } from "../../shared/time/clock.ts";
@@ -8,15 +15,7 @@ import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { serverMigrations } from "../state/schema.ts";
 import { PackageManager, type PackageManagerOptions } from "./package_manager.ts";
 import type { WantedCloudPackage, WantedPackage } from "./package_types.ts";
-import {
-  ArchiveServer,
-  PackageCloudFake,
-  randomBytes,
-  type ServedFile,
-  sha256Of,
-  tarGzOf,
-  withFolder,
-} from "./testing.ts";
+import { PackageCloudFake, tarGzOf } from "./testing.ts";
 
 /** A machine's packages from its start to its end. */
 export class PackageRig {
@@ -28,7 +27,7 @@ export class PackageRig {
 
   constructor(
     readonly home: string,
-    readonly server: ArchiveServer,
+    readonly server: FileServer,
     clock: Clock,
     options: Partial<PackageManagerOptions> = {},
   ) {
@@ -89,7 +88,7 @@ export class PackageRig {
  */
 export async function installModel(home: string, url: string, version: string) {
   const { origin } = new URL(url);
-  const rig = new PackageRig(home, { origin } as ArchiveServer, systemClock);
+  const rig = new PackageRig(home, { origin } as FileServer, systemClock);
   rig.cloud.packages.set(`acme/net ${version}`, { url });
   const wanted: WantedPackage = { name: "net", package: "acme/net", version, type: "ml_model" };
   await rig.manager.apply([wanted]);
@@ -119,7 +118,7 @@ export const reader: WantedCloudPackage = {
 /** A home, a server for archives and a clock that stands still. */
 export interface Bench {
   home: string;
-  server: ArchiveServer;
+  server: FileServer;
   clock: FakeClock;
   /** Starts a server on the same home; it is closed at the end, if not before. */
   start(options?: Partial<PackageManagerOptions>): PackageRig;
@@ -128,7 +127,7 @@ export interface Bench {
 /** Runs a test with a {@link Bench}. */
 export function withBench(test: (bench: Bench) => Promise<void>): Promise<void> {
   return withFolder(async (home) => {
-    const server = await ArchiveServer.start();
+    const server = await FileServer.start();
     const clock = new FakeClock();
     const rigs: PackageRig[] = [];
     const start = (options: Partial<PackageManagerOptions> = {}) => {

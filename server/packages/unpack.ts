@@ -7,10 +7,10 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { Parser } from "tar/parse";
 import type { ReadEntry } from "tar/read-entry";
+import type { DiskSpace } from "../../shared/download/disk_space.ts";
 import { fsErrorCode } from "../../shared/files/fs_error.ts";
 import { ARCHIVE_LIMITS, type ArchiveLimits, refused } from "./archive_policy.ts";
 import { ArchiveWriter } from "./archive_writer.ts";
-import type { DiskSpace } from "./disk_space.ts";
 import { toPackageError } from "./package_error.ts";
 
 /** The free space is looked at each time so much was unpacked. Bytes. */

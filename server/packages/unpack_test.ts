@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { randomBytes, sha256Of, withFolder } from "../../shared/download/testing.ts";
 import { canMakeSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
 import { ARCHIVE_LIMITS } from "./archive_policy.ts";
-import { DiskSpace } from "./disk_space.ts";
+import { DiskSpace } from "../../shared/download/disk_space.ts";
 import { PackageError } from "./package_error.ts";
-import {
-  randomBytes,
-  sha256Of,
-  tarGzOf,
-  tarOf,
-  type TestEntry,
-  treeOf,
-  withFolder,
-} from "./testing.ts";
+import { tarGzOf, tarOf, type TestEntry, treeOf } from "./testing.ts";
 import { unpack, type UnpackOptions } from "./unpack.ts";
 
 const isWindows = Deno.build.os === "windows";

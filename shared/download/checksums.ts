@@ -1,8 +1,8 @@
-/** Checksums of packages: as servers announce them, and of what came. */
+/** Checksums of files: as servers announce them, and of what came. */
 import { createHash } from "node:crypto";
-import { Crc32c } from "../../shared/files/crc32c.ts";
+import { Crc32c } from "../files/crc32c.ts";
 
-/** What is known of an archive before it comes. */
+/** What is known of a file before it comes. */
 export interface Announced {
   /** Base64 of the four bytes. */
   readonly crc32c?: string;
@@ -11,7 +11,7 @@ export interface Announced {
 }
 
 /**
- * What a server says of an archive: `x-goog-hash: crc32c=<base64>`, and a SHA-256 in `repr-digest`
+ * What a server says of a file: `x-goog-hash: crc32c=<base64>`, and a SHA-256 in `repr-digest`
  * or `digest` (RFC 9530, RFC 3230), `x-goog-hash: sha256=<base64>` or `x-checksum-sha256` in
  * hexadecimal.
  */

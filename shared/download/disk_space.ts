@@ -1,6 +1,6 @@
 /** Whether there is room on the disk. */
 import { statfs } from "node:fs/promises";
-import { PackageError } from "./package_error.ts";
+import { TransferError } from "./transfer_error.ts";
 
 /** So much stays free for everything else: logs, databases, the system. Bytes. */
 export const DISK_FLOOR_BYTES = 10_000_000;
@@ -15,11 +15,11 @@ export class DiskSpace {
     private readonly freeBytes: (path: string) => Promise<number> = freeBytesOf,
   ) {}
 
-  /** @throws {PackageError} when fewer than `bytes` and the floor are free; says what to do. */
+  /** @throws {TransferError} when fewer than `bytes` and the floor are free; says what to do. */
   async require(bytes: number, path: string, what: string): Promise<void> {
     const free = await this.freeBytes(path);
     if (free >= bytes + this.floorBytes) return;
-    throw new PackageError(
+    throw new TransferError(
       "no-room",
       `there is no room for ${what}: ${megabytes(bytes)} are needed at ${path}, ` +
         `${megabytes(free)} are free and ${megabytes(this.floorBytes)} of them are kept free; ` +

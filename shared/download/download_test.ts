@@ -1,21 +1,23 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { Secret } from "../../shared/auth/secret.ts";
-import { systemClock } from "../../shared/time/clock.ts";
-import { FakeClock } from "../../shared/time/fake_clock.ts";
-import { waitFor } from "../../shared/time/wait_for.ts";
+import { Secret } from "../auth/secret.ts";
+import type { CloudCredentials } from "../auth/cloud_credentials.ts";
+import { isSecureAddress } from "../credentials/secure_address.ts";
+import { systemClock } from "../time/clock.ts";
+import { FakeClock } from "../time/fake_clock.ts";
+import { waitFor } from "../time/wait_for.ts";
 import { DiskSpace } from "./disk_space.ts";
-import { download, type DownloadOptions } from "./download.ts";
-import { PackageError, type PackageErrorKind } from "./package_error.ts";
-import { PackageRequests } from "./package_requests.ts";
-import type { BegunDownload } from "./package_store.ts";
-import { ArchiveServer, randomBytes, sha256Of, withFolder } from "./testing.ts";
+import { type BegunDownload, download, type DownloadOptions } from "./download.ts";
+import { TransferError, type TransferErrorKind } from "./transfer_error.ts";
+import { HttpRequests, shown } from "./http_requests.ts";
+import { originCredentials } from "./origin_credentials.ts";
+import { FileServer, randomBytes, type ServedFile, sha256Of, withFolder } from "./testing.ts";
 import { TRANSFER_LIMITS } from "./watchdog.ts";
 
 const bytes = randomBytes(300_000);
 
 interface Rig {
-  server: ArchiveServer;
+  server: FileServer;
   part: string;
   /** What the transfer told. */
   told: { begun: BegunDownload | undefined; progress: number[] };
@@ -24,22 +26,14 @@ interface Rig {
 
 function withRig(
   test: (rig: Rig) => Promise<void>,
-  { allowInsecure = false, apiKey = false } = {},
+  { apiKey = false } = {},
 ): Promise<void> {
   return withFolder(async (folder) => {
-    const server = await ArchiveServer.start();
+    const server = await FileServer.start();
     const part = join(folder, "x.part");
     const told: Rig["told"] = { begun: undefined, progress: [] };
-    const requests = new PackageRequests({
-      address: server.origin,
-      credentials: {
-        type: apiKey ? "api-key" : "robot-secret",
-        entity: "who",
-        payload: new Secret("s3cret"),
-      },
-      allowInsecure,
-      fetch,
-    });
+    const type = apiKey ? "api-key" : "robot-secret";
+    const requests = requestsTo(server.origin, { type });
     try {
       await test({
         server,
@@ -49,12 +43,17 @@ function withRig(
           download({
             requests,
             url: `${server.origin}/p?sign=hidden`,
+            what: "package",
+            contentTypes: new Set(["application/x-gzip", "application/gzip"]),
+            headFirst: true,
+            needsChecksum: true,
             announced: {},
             part,
             begun: told.begun,
             onBegin: (begun) => void (told.begun = begun),
             onProgress: (count) => void told.progress.push(count),
             space: new DiskSpace(),
+            roomFactor: 2,
             limits: TRANSFER_LIMITS,
             clock: systemClock,
             signal: new AbortController().signal,
@@ -67,9 +66,9 @@ function withRig(
   });
 }
 
-async function fails(work: Promise<unknown>, kind: PackageErrorKind, message: RegExp) {
+async function fails(work: Promise<unknown>, kind: TransferErrorKind, message: RegExp) {
   await assert.rejects(work, (error) => {
-    assert.ok(error instanceof PackageError, String(error));
+    assert.ok(error instanceof TransferError, String(error));
     assert.match(error.message, message);
     assert.equal(error.kind, kind, error.message);
     assert.doesNotMatch(error.message, /hidden|s3cret/);
@@ -78,7 +77,7 @@ async function fails(work: Promise<unknown>, kind: PackageErrorKind, message: Re
 }
 
 const sizeOf = async (path: string) => (await Deno.stat(path).catch(() => undefined))?.size;
-const done = { bytes: bytes.length, sha256: sha256Of(bytes) };
+const done = resultOf(bytes);
 
 Deno.test("download() asks by HEAD and GET, tells progress, and checks what came", () =>
   withRig(async ({ server, part, told, run }) => {
@@ -120,7 +119,7 @@ Deno.test("download() starts over when the archive became another one", () =>
     await fails(run(), "unreachable", /ended after/);
     const other = randomBytes(300_000);
     server.files.set("/p", { bytes: other });
-    assert.deepEqual(await run(), { bytes: 300_000, sha256: sha256Of(other) });
+    assert.deepEqual(await run(), resultOf(other));
     assert.deepEqual(server.seen("GET"), ["/p", "/p"]);
   }));
 
@@ -135,8 +134,8 @@ Deno.test("download() starts over when it changed between HEAD and GET", () =>
       if (init?.method === "HEAD") server.files.set("/p", { bytes: other });
       return answer;
     };
-    const requests = requestsTo(server, changing);
-    assert.deepEqual(await run({ requests }), { bytes: 200_000, sha256: sha256Of(other) });
+    const requests = requestsTo(server.origin, { fetch: changing });
+    assert.deepEqual(await run({ requests }), resultOf(other));
   }));
 
 Deno.test("download() starts over when the server knows no ranges, or names no state", () =>
@@ -147,7 +146,7 @@ Deno.test("download() starts over when the server knows no ranges, or names no s
     server.files.set("/q", { bytes, cutAfter: [100_000], etag: undefined });
     const url = `${server.origin}/q`;
     await fails(run({ url, begun: undefined }), "unreachable", /ended after/);
-    assert.deepEqual(await run({ url }), done);
+    assert.deepEqual(await run({ url }), { ...done, validator: "" });
     assert.deepEqual(server.seen("GET").slice(2), ["/q", "/q"]);
   }));
 
@@ -208,9 +207,77 @@ Deno.test("download() takes a server's bad moment for one", () =>
     await fails(run(), "unreachable", /cannot be reached/);
   }));
 
+Deno.test("download() starts over at once when a server lies about the rest", () =>
+  withRig(async ({ server, part, run }) => {
+    const lies: Partial<ServedFile>[] = [
+      { rangeStatus: 416 },
+      { contentRange: "bytes 5-299999/300000" },
+      { contentRange: "bytes 0-299999/900000" },
+      { contentRange: "items 1-2/3" },
+    ];
+    for (const [index, lie] of lies.entries()) {
+      const path = `/${index}`;
+      const url = `${server.origin}${path}`;
+      let begun: BegunDownload | undefined;
+      const onBegin = (now: BegunDownload) => void (begun = now);
+      server.files.set(path, { bytes, cutAfter: [100_000] });
+      await fails(run({ url, begun, onBegin }), "unreachable", /ended after/);
+      server.files.set(path, { bytes, ...lie });
+      assert.deepEqual(await run({ url, begun, onBegin }), { ...done }, JSON.stringify(lie));
+      assert.deepEqual(await Deno.readFile(part), bytes);
+      const gets = server.seen("GET").filter((get) => get.startsWith(path));
+      assert.match(gets.join(), /^\/\d,\/\d bytes=\d+-,\/\d$/);
+    }
+  }));
+
+Deno.test("download() without HEAD asks for the rest under the condition that it is the same", () =>
+  withRig(async ({ server, part, run }) => {
+    const short = { headFirst: false, needsChecksum: false };
+    server.files.set("/p", { bytes, cutAfter: [100_000] });
+    await fails(run(short), "unreachable", /ended after/);
+    assert.deepEqual(await run(short), done);
+    assert.equal(server.requests.length, 2);
+    assert.match(String(server.requests[1]?.headers["if-range"]), /^"[0-9a-f]{16}"$/);
+    assert.deepEqual(await run(short), done);
+    assert.equal(server.requests.length, 2, "all of it is here");
+
+    await Deno.remove(part);
+    server.files.set("/p", { bytes, cutAfter: [100_000] });
+    await fails(run({ ...short, begun: undefined }), "unreachable", /ended after/);
+    const other = randomBytes(300_000);
+    server.files.set("/p", { bytes: other });
+    assert.equal((await run(short)).sha256, sha256Of(other));
+    assert.deepEqual(await Deno.readFile(part), other);
+  }));
+
+Deno.test("download() takes no file of another size than the one known before", () =>
+  withRig(async ({ server, part, run }) => {
+    server.files.set("/p", { bytes });
+    assert.deepEqual(await run({ size: 300_000 }), done);
+    await fails(run({ size: 299_999 }), "refused", /has 300000 bytes, the package is 299999 bytes/);
+    assert.equal(await sizeOf(part), undefined);
+    server.files.set("/p", { bytes, contentLength: 200_000 });
+    await fails(run({ begun: undefined, size: 300_000 }), "refused", /has 200000 bytes/);
+    await fails(run({ begun: undefined }), "refused", /is not the one announced/);
+    assert.equal(await sizeOf(part), undefined);
+  }));
+
+Deno.test("download() does not take its own slowness for a stall", () =>
+  withRig(async ({ server, run }) => {
+    server.files.set("/p", { bytes });
+    const clock = new FakeClock();
+    const asked: number[] = [];
+    const pace = async (count: number) => {
+      asked.push(count);
+      await clock.advance(61_000);
+    };
+    assert.deepEqual(await run({ clock, pace }), done);
+    assert.equal(asked.reduce((sum, count) => sum + count), bytes.length);
+  }));
+
 Deno.test("download() gives credentials to the cloud's origin alone", () =>
   withRig(async ({ server, run }) => {
-    const other = await ArchiveServer.start();
+    const other = await FileServer.start();
     try {
       other.files.set("/elsewhere", { bytes });
       server.files.set("/p", { bytes, redirect: `${other.origin}/elsewhere?sign=hidden` });
@@ -264,12 +331,7 @@ Deno.test("download() sends nothing over plaintext to another computer", async (
   };
   const never = new AbortController().signal;
   const to = (address: string, allowInsecure = false) =>
-    new PackageRequests({
-      address,
-      credentials: { type: "robot-secret", entity: "who", payload: new Secret("s3cret") },
-      allowInsecure,
-      fetch: answers,
-    });
+    requestsTo(address, { allowInsecure, fetch: answers });
   const https = to("https://cloud.example");
   await fails(https.send("GET", "http://cloud.example/p", {}, never), "refused", /is plaintext/);
   await fails(https.send("GET", "file:///etc/passwd", {}, never), "refused", /not an HTTP/);
@@ -333,11 +395,26 @@ Deno.test("download() ends when its signal aborts, and keeps what came", () =>
     assert.equal(await sizeOf(part), 65_536);
   }));
 
-function requestsTo(server: ArchiveServer, fetcher: typeof fetch): PackageRequests {
-  return new PackageRequests({
-    address: server.origin,
-    credentials: { type: "robot-secret", entity: "who", payload: new Secret("s3cret") },
-    allowInsecure: false,
-    fetch: fetcher,
+function requestsTo(
+  address: string,
+  options: { type?: CloudCredentials["type"]; allowInsecure?: boolean; fetch?: typeof fetch } = {},
+): HttpRequests {
+  const { type = "robot-secret", allowInsecure = false } = options;
+  return new HttpRequests({
+    what: "the package",
+    base: address,
+    credentialsFor: originCredentials(address, {
+      type,
+      entity: "who",
+      payload: new Secret("s3cret"),
+    }),
+    objectionTo: (url) =>
+      allowInsecure || isSecureAddress(url.href) ? undefined : `${shown(url)} is plaintext`,
+    fetch: options.fetch ?? fetch,
   });
+}
+
+function resultOf(content: Uint8Array) {
+  const sha256 = sha256Of(content);
+  return { bytes: content.length, sha256, validator: `"${sha256.slice(0, 16)}"` };
 }

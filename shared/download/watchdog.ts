@@ -1,7 +1,7 @@
 /** Ends a transfer that stalls or takes too long. */
-import type { Clock, Timer } from "../../shared/time/clock.ts";
-import { linkedController } from "../../shared/time/linked_controller.ts";
-import { PackageError } from "./package_error.ts";
+import type { Clock, Timer } from "../time/clock.ts";
+import { linkedController } from "../time/linked_controller.ts";
+import { TransferError } from "./transfer_error.ts";
 
 export interface TransferLimits {
   /** Longest time in which nothing comes. Milliseconds. */
@@ -13,7 +13,7 @@ export interface TransferLimits {
 export const TRANSFER_LIMITS: TransferLimits = { stallMs: 60_000, totalMs: 30 * 60_000 };
 
 export class Watchdog {
-  /** Aborts with a {@link PackageError}, or as the parent does. */
+  /** Aborts with a {@link TransferError}, or as the parent does. */
   readonly signal: AbortSignal;
   readonly #controller: AbortController;
   readonly #total: Timer;
@@ -41,6 +41,11 @@ export class Watchdog {
     });
   }
 
+  /** Nothing is to come until {@link heard} is called: this side does not take it. */
+  pause(): void {
+    this.#stall?.cancel();
+  }
+
   close(): void {
     this.#total.cancel();
     this.#stall?.cancel();
@@ -48,6 +53,6 @@ export class Watchdog {
   }
 
   #end(reason: string): void {
-    this.#controller.abort(new PackageError("unreachable", `${reason}; it goes on from there`));
+    this.#controller.abort(new TransferError("unreachable", `${reason}; it goes on from there`));
   }
 }
