@@ -6,6 +6,7 @@ import { ConsoleService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts"
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { isUnreachable, type SignedIn, signIn } from "./cloud_api.ts";
 import { type DemoPlaces, preparedConfig } from "./demo_config.ts";
+import { prepareModule, withModule } from "./demo_module.ts";
 import { programPath, type RunOptions } from "./options.ts";
 import { assertPortFree, waitForPort } from "./ports.ts";
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
@@ -44,6 +45,9 @@ export class Demo {
   readonly #started: Part[] = [];
   #folder: DataFolder | undefined;
   #ending = false;
+  /** The machine was made by this run. */
+  #isNew = false;
+  readonly #stop = new AbortController();
 
   /** @param root the repository */
   constructor(options: RunOptions, root: string, runner: ProcessRunner) {
@@ -112,6 +116,24 @@ export class Demo {
     );
   }
 
+  /**
+   * Gives a machine that is new a module, which may have to be installed first.
+   * @param report gets one line when it cannot
+   */
+  async addModule(bootstrapped: Bootstrapped, report: (line: string) => void): Promise<void> {
+    if (!this.#isNew) return;
+    try {
+      const program = await prepareModule(this.#options.dataDir, this.#stop.signal);
+      const app = (await this.#signIn(bootstrapped)).client(AppService);
+      const { part } = await app.getRobotPart({ id: bootstrapped.part_id });
+      if (!part || this.#ending) return;
+      const robotConfig = withModule(part.robotConfig ?? {}, program);
+      await app.updateRobotPart({ id: part.id, name: part.name, robotConfig });
+    } catch (error) {
+      if (!this.#ending) report(`The demo goes without its module: ${(error as Error).message}`);
+    }
+  }
+
   /** Waits for one of the parts to end by itself. */
   async partEnded(): Promise<PartEndedError> {
     return await Promise.race(
@@ -127,6 +149,7 @@ export class Demo {
   /** Ends agent and server, then the cloud. */
   async stop(): Promise<void> {
     this.#ending = true;
+    this.#stop.abort();
     for (const part of this.#parts.splice(0).reverse()) await part.stop(STOP_GRACE_MS);
     this.#folder?.release();
     this.#folder = undefined;
@@ -176,6 +199,7 @@ export class Demo {
     const { part } = await app.getRobotPart({ id: bootstrapped.part_id });
     if (part === undefined) throw new Error("The cloud does not know the demo machine's part.");
     const config = preparedConfig(part.robotConfig ?? {}, this.#places);
+    this.#isNew = Object.keys(part.robotConfig ?? {}).length === 0;
     if (config === undefined) return;
     await app.updateRobotPart({ id: part.id, name: part.name, robotConfig: config });
   }

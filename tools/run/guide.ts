@@ -26,6 +26,7 @@ The demo machine is online.
 Three things to try:
 
 1. Open ${facts.cloudUrl} in a browser and sign in with the API key id and the API key.
+   The sensor "gardener" comes a moment later: it is a module in Python, installed meanwhile.
 
 2. Change the machine's configuration from Python and see the page follow. In another terminal,
    start Python with the published SDK (with a Python of your own: pip install
@@ -33,7 +34,7 @@ Three things to try:
 
    "$('${facts.pythonInstaller}')" -m asyncio
 
-   and paste three lines; any other number does as well:
+   and paste three lines; any other number does as well, the gardener has an opinion on it:
 
 ${indent(pythonLines(facts))}
 

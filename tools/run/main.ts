@@ -39,7 +39,9 @@ async function run(options: RunOptions): Promise<number> {
 }
 
 async function work(demo: Demo, options: RunOptions): Promise<number> {
-  const bootstrapped = await demo.start((line) => process.stderr.write(`${line}\n`));
+  const report = (line: string) => void process.stderr.write(`${line}\n`);
+  const bootstrapped = await demo.start(report);
+  if (!options.check) void demo.addModule(bootstrapped, report);
   const reading = await demo.waitForReading(bootstrapped);
   if (options.check) {
     process.stdout.write(`${JSON.stringify(reading)}\n`);
