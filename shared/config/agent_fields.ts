@@ -102,14 +102,15 @@ export const versionControlFields = {
   "agent": text(
     "version",
     "stable",
-    "Agent version: a semantic version, stable, dev, or a URL (http, https, file). With stable " +
-      "the agent upgrades itself when a new release appears.",
+    "Agent version: a semantic version, a range, stable, dev, or a URL (http, https, file). With " +
+      "stable the agent upgrades itself when a new release appears.",
   ),
   "machine-server": {
     ...text(
       "version",
       "stable",
-      "Server version: a semantic version, stable, dev, or a URL (http, https, file) of a binary.",
+      "Server version: a semantic version, a range, stable, dev, or a URL (http, https, file) of a " +
+        "binary; #sha256=HEX behind a URL says what the file must be.",
     ),
     alias: "viam-server",
   },
@@ -307,6 +308,8 @@ export interface AgentSettings {
  * what a layer below set (see `mergeAgentSettings`).
  */
 export interface AgentConfig {
+  /** Names of groups of machines that a release is rolled out to first. */
+  tags?: string[];
   version_control?: Partial<VersionControl>;
   advanced_settings?: Partial<
     Omit<AdvancedSettings, "machine_server_env"> & {

@@ -14,6 +14,9 @@ import { integer, once, openObject, z } from "./schema_kit.ts";
 /** The `agent` object of spec §2.4. */
 export const agentSchema = once(() =>
   openObject({
+    tags: z.array(z.string()).optional().describe(
+      "Groups of machines that the machine belongs to, for rollouts of releases.",
+    ),
     version_control: tableSchema(versionControlFields).optional().describe(
       "Versions of agent and server.",
     ),

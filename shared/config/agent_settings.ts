@@ -22,6 +22,9 @@ const SECTIONS = {
 } as const satisfies Record<string, AgentFieldTable>;
 const SECTION_NAMES = Object.keys(SECTIONS) as (keyof typeof SECTIONS)[];
 
+const TAG = /^[A-Za-z0-9][\w-]{0,49}$/;
+const MOST_TAGS = 20;
+
 /** Settings of the agent, and what was wrong with what they were made from. */
 export interface MergedAgentSettings {
   settings: AgentSettings;
@@ -93,10 +96,23 @@ export function readAgentConfig(
     const section = SECTION_NAMES.find((name) => name === key);
     if (section) return [[key, readSection(SECTIONS[section], item, at, report, warn)]];
     if (key === "additional_networks") return [[key, readNetworks(item, at, report, warn)]];
+    if (key === "tags") return isTagList(item) ? [[key, item]] : reportTags(item, at, report);
     warn(problemAt(at, item, "this key is not known"));
     return [[key, item]];
   });
   return Object.fromEntries(entries) as AgentConfig;
+}
+
+/** Whether a value is what `agent.tags` may be. */
+function isTagList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length <= MOST_TAGS &&
+    value.every((tag) => typeof tag === "string" && TAG.test(tag));
+}
+
+function reportTags(value: unknown, path: Path, report: Report): [] {
+  const allowed = `at most ${MOST_TAGS} names of letters, digits, - and _, as ["canary"]`;
+  report(problemAt(path, value, "this is not a list of tags", allowed));
+  return [];
 }
 
 function readSection(

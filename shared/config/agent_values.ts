@@ -16,7 +16,8 @@ const orEmpty = (isGood: (text: string) => boolean) => (text: string) =>
 const FORMS: { readonly [F in TextForm]: Form } = {
   "any": { allowed: "text", isGood: () => true },
   "version": {
-    allowed: "a version such as 1.2.3, stable, dev, or a URL http://…, https://…, file:///…",
+    allowed: "a version such as 1.2.3, a range such as ^1.2, stable, dev, or a URL http://…, " +
+      "https://…, file:///…",
     isGood: isVersionSetting,
   },
   "interface": {

@@ -13,6 +13,9 @@ export const DURATION_ALLOWED = "a number with a unit, such as 300ms, 10s, 1h20m
 const NAME = new RegExp(NAME_PATTERN);
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 const SEMVER = /^v?\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/;
+const VERSION_RANGE =
+  /^(?:(?:[\^~]|[<>]=?)\d+(?:\.\d+){0,2}|\d+\.(?:\d+\.)?x)(?: (?:[\^~]|[<>]=?)\d+(?:\.\d+){0,2})*$/;
+const LONGEST_RANGE = 100;
 
 /** True for a name of letters, digits, `-` and `_` that starts with a letter or digit. */
 export function isName(text: string): boolean {
@@ -54,9 +57,13 @@ export function parseHttpUrl(text: string): URL | undefined {
   return /^https?:\/\/[^/]/i.test(text) && url.hostname !== "" ? url : undefined;
 }
 
-/** True for `stable`, `dev`, a semantic version, or a http, https or file URL. */
+/**
+ * True for what `agent.version_control` may choose a version by: its number, a range of npm with a
+ * sign in it (`^1.2`, `1.x`, `>=1.2 <2`), a channel, or an address.
+ */
 export function isVersionSetting(text: string): boolean {
   if (text === "stable" || text === "dev" || SEMVER.test(text)) return true;
+  if (text.length <= LONGEST_RANGE && VERSION_RANGE.test(text)) return true;
   return /^file:\/\/\/./.test(text) || parseHttpUrl(text) !== undefined;
 }
 

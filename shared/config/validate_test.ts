@@ -110,6 +110,9 @@ testSaving([
     json: { agent: { version_control: { "machine-server": "newest" } } },
     paths: ["agent.version_control.machine-server"],
   },
+  { what: "tags of the agent", json: { agent: { tags: ["canary", "shop-2"] } }, paths: [] },
+  { what: "tags no list", json: { agent: { tags: "canary" } }, paths: ["agent.tags"] },
+  { what: "a tag with a space", json: { agent: { tags: ["a b"] } }, paths: ["agent.tags"] },
   { what: "agent no object", json: { agent: 5 }, paths: ["agent"] },
 ]);
 
