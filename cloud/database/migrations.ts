@@ -164,4 +164,78 @@ export const cloudMigrations: readonly Migration[] = [
       );
     `,
   },
+  {
+    version: 3,
+    name: "releases, their rollouts and what agents tell",
+    up: `
+      CREATE TABLE releases (
+        id TEXT PRIMARY KEY,
+        program TEXT NOT NULL,
+        version TEXT NOT NULL,
+        channel TEXT NOT NULL,
+        notes TEXT NOT NULL,
+        added_at INTEGER NOT NULL,
+        withdrawn_at INTEGER,
+        goes_back INTEGER NOT NULL,
+        UNIQUE (program, version)
+      );
+
+      CREATE TABLE release_files (
+        id TEXT PRIMARY KEY,
+        release_id TEXT NOT NULL REFERENCES releases (id) ON DELETE CASCADE,
+        platform TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        sha256 TEXT NOT NULL,
+        signature TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        added_at INTEGER NOT NULL,
+        added_by_type TEXT NOT NULL,
+        added_by TEXT NOT NULL,
+        UNIQUE (release_id, platform)
+      );
+
+      CREATE TABLE rollouts (
+        release_id TEXT PRIMARY KEY REFERENCES releases (id) ON DELETE CASCADE,
+        percent REAL NOT NULL,
+        tags TEXT NOT NULL,
+        state TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        stop_percent REAL NOT NULL,
+        stop_minimum INTEGER NOT NULL,
+        changed_at INTEGER NOT NULL,
+        counted_since INTEGER NOT NULL
+      ) WITHOUT ROWID;
+
+      CREATE TABLE release_outcomes (
+        release_id TEXT NOT NULL REFERENCES releases (id) ON DELETE CASCADE,
+        part_id TEXT NOT NULL REFERENCES parts (id) ON DELETE CASCADE,
+        outcome TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        mark TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        PRIMARY KEY (release_id, part_id)
+      ) WITHOUT ROWID;
+      CREATE INDEX release_outcomes_by_part ON release_outcomes (part_id);
+
+      CREATE TABLE part_agents (
+        part_id TEXT PRIMARY KEY REFERENCES parts (id) ON DELETE CASCADE,
+        status TEXT NOT NULL,
+        reported_at INTEGER NOT NULL,
+        is_report INTEGER NOT NULL
+      ) WITHOUT ROWID;
+
+      CREATE TABLE agent_commands (
+        id TEXT PRIMARY KEY,
+        part_id TEXT NOT NULL REFERENCES parts (id) ON DELETE CASCADE,
+        program TEXT NOT NULL,
+        action TEXT NOT NULL,
+        version TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        created_by_type TEXT NOT NULL,
+        created_by TEXT NOT NULL
+      );
+      CREATE INDEX agent_commands_by_part ON agent_commands (part_id, created_at);
+    `,
+  },
 ];
