@@ -24,10 +24,6 @@ export const MODULE_STARTUP_TIMEOUT_MS = 5 * 60_000;
 /** What a predecessor of this process left running gets this long. */
 const STRAY_GRACE_MS = 5_000;
 
-const OLD_RUNTIME =
-  "this server was built with an old runtime, whose connections to modules lose " +
-  "answers; calls of modules may run into their limits. Use a build with the current runtime";
-
 export interface ModuleManagerOptions {
   readonly registry: ModelRegistry;
   /** Brings the resources in line with the registry; resolves when what had to be closed is. */
@@ -179,10 +175,7 @@ export class ModuleManager {
       log,
       onChange,
       start: async (module, signal) => {
-        if (isFirstStart) {
-          await this.#endStray(name, log);
-          if (!hasReliableHttp2()) log.warn(OLD_RUNTIME);
-        }
+        if (isFirstStart) await this.#endStray(name, log);
         isFirstStart = false;
         return await this.#start(module, log, signal);
       },

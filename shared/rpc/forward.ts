@@ -2,10 +2,9 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues, Transport } from "@connectrpc/connect";
 import type { Metadata } from "@grpc/grpc-js";
-import { GrpcChannel, type OutgoingCall } from "./grpc_channel.ts";
+import type { OutgoingCall } from "./call_channel.ts";
 import { transportOver } from "./grpc_transport.ts";
-import { LeanUnary } from "./lean_unary.ts";
-import { hasReliableHttp2 } from "./web_transport.ts";
+import { LeanChannel } from "./lean_channel.ts";
 
 /** The part of a call that matters when it is passed on. */
 export interface ForwardedCall {
@@ -39,25 +38,30 @@ export interface ForwardChannel extends ByteHandler {
   close(): void;
 }
 
-/** Servers allow 100 streams on a connection, or more; calls beyond take the other connection. */
-const LEAN_IN_FLIGHT = 90;
+/** Servers allow 100 streams on a connection, or more; calls beyond take another connection. */
+const MOST_IN_FLIGHT = 90;
 
 /** Opens a channel to `unix:/path` or `http://host:port`; it connects when first used. */
 export function openForwardChannel(options: { address: string }): ForwardChannel {
-  const channel = new GrpcChannel({ baseUrl: options.address, maxReconnectMs: 1_000 });
-  const lean = hasReliableHttp2() ? new LeanUnary(options.address) : undefined;
+  const { address } = options;
+  const channels: LeanChannel[] = [];
+  const withRoom = (): LeanChannel => {
+    const found = channels.find(({ inFlight }) => inFlight < MOST_IN_FLIGHT);
+    if (found) return found;
+    const added = new LeanChannel(address);
+    channels.push(added);
+    return added;
+  };
+  // Streams stay open for long; they must not take the places of calls.
+  const streams = new LeanChannel(address);
   return {
-    transport: transportOver(channel),
-    unary(call, request) {
-      const isLean = lean && lean.inFlight < LEAN_IN_FLIGHT;
-      return (isLean ? lean : channel).call(outgoing(call), request);
-    },
+    transport: transportOver(streams),
+    unary: (call, request) => withRoom().call(outgoing(call), request),
     async *stream(call, requests) {
-      yield* (await channel.stream(outgoing(call), requests)).messages;
+      yield* (await streams.stream(outgoing(call), requests)).messages;
     },
     close() {
-      channel.close();
-      lean?.close();
+      for (const channel of [streams, ...channels]) channel.close();
     },
   };
 }

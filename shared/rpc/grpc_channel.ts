@@ -10,6 +10,7 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
+import type { AnswerMetadata, CallChannel, OutgoingCall } from "./call_channel.ts";
 import { connectErrorFromGrpc } from "./grpc_status.ts";
 import { closeHttp2SessionsOutsideParser } from "./http2_reentrancy.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
@@ -24,25 +25,8 @@ export interface GrpcChannelOptions {
   readonly maxReconnectMs?: number;
 }
 
-/** One call to be made. */
-export interface OutgoingCall {
-  /** `/package.Service/Method`. */
-  readonly path: string;
-  readonly metadata: Metadata;
-  /** Cancels the call. */
-  readonly signal: AbortSignal;
-  /** Default: no limit. */
-  readonly timeoutMs?: number | undefined;
-}
-
-/** Headers and trailers of an answer. */
-export interface AnswerMetadata {
-  readonly header: Headers;
-  readonly trailer: Headers;
-}
-
 /** Calls to one address. It connects when first used and reconnects by itself. */
-export class GrpcChannel {
+export class GrpcChannel implements CallChannel {
   readonly #client: Client;
 
   constructor(options: GrpcChannelOptions) {
@@ -61,7 +45,6 @@ export class GrpcChannel {
     });
   }
 
-  /** One request, one answer. @throws {ConnectError} */
   call(outgoing: OutgoingCall, request: Uint8Array): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const call = this.#client.makeUnaryRequest<Uint8Array, Buffer>(
@@ -80,7 +63,6 @@ export class GrpcChannel {
     });
   }
 
-  /** The same, with the answer's headers and trailers. @throws {ConnectError} */
   unaryWithMetadata(
     outgoing: OutgoingCall,
     request: Uint8Array,
@@ -112,10 +94,6 @@ export class GrpcChannel {
     });
   }
 
-  /**
-   * Streams both ways; resolves when the answer begins. One request or one answer is a stream of
-   * one. The trailer is complete when the messages have ended; they end with the call's error.
-   */
   stream(
     outgoing: OutgoingCall,
     requests: AsyncIterable<Uint8Array>,

@@ -17,6 +17,7 @@ import {
   type UnaryResponse,
 } from "@connectrpc/connect";
 import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
+import type { CallChannel } from "./call_channel.ts";
 import { GrpcChannel, type GrpcChannelOptions } from "./grpc_channel.ts";
 import { metadataFromHeaders } from "./metadata.ts";
 
@@ -33,14 +34,14 @@ export function createGrpcTransport(
 }
 
 /** A Connect transport whose calls go through `channel`. */
-export function transportOver(channel: GrpcChannel, interceptors: Interceptor[] = []): Transport {
+export function transportOver(channel: CallChannel, interceptors: Interceptor[] = []): Transport {
   const calls = new GrpcClientCalls(channel, interceptors);
   return { unary: calls.unary.bind(calls), stream: calls.stream.bind(calls) };
 }
 
 class GrpcClientCalls implements Transport {
   constructor(
-    private readonly channel: GrpcChannel,
+    private readonly channel: CallChannel,
     private readonly interceptors: Interceptor[],
   ) {}
 

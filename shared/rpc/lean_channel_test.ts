@@ -9,8 +9,13 @@ import {
   ResourceNameSchema,
 } from "../gen/viam/common/v1/common_pb.ts";
 import { SensorService } from "../gen/viam/component/sensor/v1/sensor_pb.ts";
+import {
+  ShellRequestSchema,
+  ShellResponseSchema,
+  ShellService,
+} from "../gen/viam/service/shell/v1/shell_pb.ts";
 import { waitFor } from "../time/wait_for.ts";
-import { LeanUnary } from "./lean_unary.ts";
+import { LeanChannel } from "./lean_channel.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
 import { RpcRouter } from "./router.ts";
 import { RpcServer } from "./server.ts";
@@ -24,11 +29,11 @@ class Served implements AsyncDisposable {
   headers = new Headers();
   timeoutMs: number | undefined;
 
-  private constructor(readonly folder: string, readonly client: LeanUnary) {}
+  private constructor(readonly folder: string, readonly client: LeanChannel) {}
 
   static async start(): Promise<Served> {
     const folder = await Deno.makeTempDir();
-    const served = new Served(folder, new LeanUnary(`unix:${join(folder, "s.sock")}`));
+    const served = new Served(folder, new LeanChannel(`unix:${join(folder, "s.sock")}`));
     await served.listen();
     return served;
   }
@@ -50,6 +55,14 @@ class Served implements AsyncDisposable {
           );
         }
         return { result: { text: "x".repeat(Number(command?.["size"] ?? 1)) } };
+      },
+    });
+    router.service(ShellService, {
+      async *shell(requests) {
+        for await (const { dataIn } of requests) {
+          if (dataIn === "fail") throw new ConnectError("told to", Code.Aborted);
+          yield { dataOut: dataIn };
+        }
       },
     });
     this.server = await RpcServer.start({ router, listen: { path: join(this.folder, "s.sock") } });
@@ -79,14 +92,14 @@ class Served implements AsyncDisposable {
   }
 }
 
-Deno.test("LeanUnary answers small and large messages, many at a time", async () => {
+Deno.test("LeanChannel answers small and large messages, many at a time", async () => {
   await using served = await Served.start();
   const sizes = [1, 100, 70_000, 4_000_000, 5];
   assert.deepEqual(await Promise.all(sizes.map((size) => served.ask({ size }))), sizes);
   assert.equal(served.client.inFlight, 0);
 });
 
-Deno.test("LeanUnary sends metadata and the time that is left", async () => {
+Deno.test("LeanChannel sends metadata and the time that is left", async () => {
   await using served = await Served.start();
   const metadata = new Metadata();
   metadata.set("opid", "op-1");
@@ -95,7 +108,7 @@ Deno.test("LeanUnary sends metadata and the time that is left", async () => {
   assert.ok(served.timeoutMs! > 1_000 && served.timeoutMs! <= 5_000, String(served.timeoutMs));
 });
 
-Deno.test("LeanUnary gives code, text and details of an error", async () => {
+Deno.test("LeanChannel gives code, text and details of an error", async () => {
   await using served = await Served.start();
   await assert.rejects(served.ask({ fail: true }), (error: ConnectError) => {
     assert.equal(error.code, Code.DataLoss);
@@ -105,7 +118,7 @@ Deno.test("LeanUnary gives code, text and details of an error", async () => {
   });
 });
 
-Deno.test("LeanUnary cancels the call at the other side when its signal aborts", async () => {
+Deno.test("LeanChannel cancels the call at the other side when its signal aborts", async () => {
   await using served = await Served.start();
   const controller = new AbortController();
   const asked = served.ask({ wait: true }, { signal: controller.signal });
@@ -118,7 +131,7 @@ Deno.test("LeanUnary cancels the call at the other side when its signal aborts",
   await waitFor(() => served.aborted, { deadlineMs: 10_000, what: "the end of the call" });
 });
 
-Deno.test("LeanUnary says UNAVAILABLE while nobody listens, and connects again after it", async () => {
+Deno.test("LeanChannel says UNAVAILABLE while nobody listens, and connects again after it", async () => {
   await using served = await Served.start();
   assert.equal(await served.ask({}), 1);
   await served.server!.close({ graceMs: 0 });
@@ -127,11 +140,67 @@ Deno.test("LeanUnary says UNAVAILABLE while nobody listens, and connects again a
   assert.equal(await served.ask({}), 1);
 });
 
-Deno.test("LeanUnary refuses an answer that is larger than messages may be", async () => {
+Deno.test("LeanChannel refuses an answer that is larger than messages may be", async () => {
   await using served = await Served.start();
   await assert.rejects(
     served.ask({ size: MAX_MESSAGE_BYTES + 1 }),
     (error: ConnectError) => error.code === Code.ResourceExhausted,
   );
   assert.equal(await served.ask({}), 1);
+});
+
+const SHELL = "/viam.service.shell.v1.ShellService/Shell";
+
+/** What a shell that echoes sends back; "fail" makes it fail. */
+async function echoed(
+  served: Served,
+  input: AsyncIterable<string>,
+  signal = new AbortController().signal,
+  onMessage: (text: string) => void = () => {},
+): Promise<string[]> {
+  const requests = async function* () {
+    for await (const dataIn of input) {
+      yield toBinary(ShellRequestSchema, create(ShellRequestSchema, { dataIn }));
+    }
+  };
+  const outgoing = { path: SHELL, metadata: new Metadata(), signal };
+  const said: string[] = [];
+  const { messages } = await served.client.stream(outgoing, requests());
+  for await (const bytes of messages) {
+    said.push(fromBinary(ShellResponseSchema, bytes).dataOut);
+    onMessage(said.at(-1)!);
+  }
+  return said;
+}
+
+async function* each(...texts: string[]): AsyncIterable<string> {
+  for (const text of texts) yield await Promise.resolve(text);
+}
+
+Deno.test("LeanChannel streams both ways, in order, also more than may wait", async () => {
+  await using served = await Served.start();
+  const texts = Array.from({ length: 200 }, (_, n) => `${n}-${"x".repeat(20_000)}`);
+  assert.deepEqual(await echoed(served, each(...texts)), texts);
+  assert.deepEqual(await echoed(served, each()), []);
+});
+
+Deno.test("LeanChannel hands out what came before a stream failed, then the error", async () => {
+  await using served = await Served.start();
+  const said: string[] = [];
+  await assert.rejects(
+    echoed(served, each("a", "fail"), undefined, (text) => said.push(text)),
+    (error: ConnectError) => error.code === Code.Aborted && error.rawMessage === "told to",
+  );
+  assert.deepEqual(said, ["a"]);
+});
+
+Deno.test("LeanChannel ends a stream when its signal aborts", async () => {
+  await using served = await Served.start();
+  const controller = new AbortController();
+  const endless = async function* () {
+    yield "a";
+    await new Promise((resolve) => controller.signal.addEventListener("abort", resolve));
+  };
+  const abort = () => controller.abort(new ConnectError("enough", Code.Canceled));
+  await assert.rejects(echoed(served, endless(), controller.signal, abort), /enough/);
 });
