@@ -15,7 +15,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { reasonOf } from "../resources/errors.ts";
 import type { Installer } from "./installer.ts";
-import type { KeyedLock } from "./keyed_lock.ts";
+import type { KeyedLock } from "../../shared/download/keyed_lock.ts";
 import { PackageError, toPackageError } from "./package_error.ts";
 import { checkKey, isLinkName, linkNameProblem, type PackageLayout } from "./package_layout.ts";
 import type { PackageSource, SourceReport } from "./package_source.ts";

@@ -2,7 +2,7 @@
 import { isAbsolute } from "node:path";
 import { describeFsError } from "../../shared/files/fs_error.ts";
 import type { Installer } from "./installer.ts";
-import type { KeyedLock } from "./keyed_lock.ts";
+import type { KeyedLock } from "../../shared/download/keyed_lock.ts";
 import { PackageError } from "./package_error.ts";
 import { checkKey } from "./package_layout.ts";
 import type { PackageSource, SourceReport } from "./package_source.ts";

@@ -13,7 +13,7 @@ import { CloudPackage, type PackageCloud } from "./cloud_package.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { Installation } from "./installation.ts";
 import { Installer } from "./installer.ts";
-import { KeyedLock } from "./keyed_lock.ts";
+import { KeyedLock } from "../../shared/download/keyed_lock.ts";
 import { LocalPackage } from "./local_package.ts";
 import { PackageLayout } from "./package_layout.ts";
 import { packageRequests } from "./package_requests.ts";

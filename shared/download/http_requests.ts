@@ -99,7 +99,8 @@ export function requireStatus(response: Response, url: string, allowed: readonly
   const { status, statusText } = response;
   if (allowed.includes(status)) return;
   const reason = `${shown(new URL(response.url || url))} answered ${status} ${statusText}`.trim();
-  throw new TransferError(PASSING.has(status) ? "unreachable" : "refused", reason);
+  const kind = PASSING.has(status) ? "unreachable" : "refused";
+  throw new TransferError(kind, reason, undefined, status);
 }
 
 /** An address without what may be a secret: its query, its user name. */

@@ -12,10 +12,13 @@ export type TransferErrorKind = "unreachable" | "refused" | "no-room";
 export class TransferError extends Error {
   override readonly name = "TransferError";
   readonly kind: TransferErrorKind;
+  /** Of the server's answer, where that is what was wrong. */
+  readonly status: number | undefined;
 
-  constructor(kind: TransferErrorKind, message: string, cause?: unknown) {
+  constructor(kind: TransferErrorKind, message: string, cause?: unknown, status?: number) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
+    this.status = status;
   }
 }
 
