@@ -103,6 +103,27 @@ export async function readRollback(dir: string): Promise<GuardRollback | undefin
   return text === undefined ? undefined : parseRollback(text);
 }
 
+/**
+ * Leaves the same note as the guard: the version on trial gives itself up, and the one before it
+ * shall tell why.
+ *
+ * @throws {FileError}
+ */
+export async function writeRollback(
+  dir: string,
+  { from, to, reason, at }: GuardRollback,
+): Promise<void> {
+  const text = [
+    ROLLBACK_HEAD,
+    `from=${from}`,
+    `to=${to}`,
+    `reason=${reason.replaceAll(/[\r\n]+/g, " ")}`,
+    `at=${Math.floor(at.getTime() / 1000)}`,
+    "end\n",
+  ].join("\n");
+  await writeFileAtomic(guardFiles(dir).rollback, text, { mode: 0o644 });
+}
+
 /** Removes the guard's note, once it is kept elsewhere. */
 export async function forgetRollback(dir: string): Promise<void> {
   await removeFile(guardFiles(dir).rollback);

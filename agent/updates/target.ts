@@ -37,6 +37,11 @@ export function isVersionOf(installed: InstalledVersion, target: Target): boolea
   return installed.url === target.url || (installed.url === "" && target.version !== "customURL");
 }
 
+/** The target that an installed version fulfils. */
+export function targetOf({ version, url, sha256 = "", stamp }: InstalledVersion): Target {
+  return { version, url, sha256, ...(stamp === undefined ? {} : { stamp }) };
+}
+
 /** What tells a bad version from every other: its content where that is known. */
 export function targetKey({ version, url, sha256, stamp }: Target): string {
   const content = sha256 !== "" ? sha256 : stamp === undefined ? url : `${url}#${stamp}`;

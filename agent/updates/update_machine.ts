@@ -10,6 +10,7 @@ import {
   isVersionOf,
   type Target,
   targetKey,
+  targetOf,
   versionName,
   versionOfFile,
 } from "./target.ts";
@@ -41,6 +42,12 @@ export type UpdateEvent =
   | { readonly type: "was-rolled-back"; readonly path: string; readonly reason: string }
   /** Another version was installed by hand. */
   | { readonly type: "adopted"; readonly installed: InstalledVersion }
+  /** Nothing is known of a trial that is on. */
+  | {
+    readonly type: "on-trial";
+    readonly installed: InstalledVersion;
+    readonly previous: InstalledVersion;
+  }
   /** What the state had to do is done. */
   | { readonly type: "done" }
   /** The operator lets a version be tried again; all of them without a name. */
@@ -57,6 +64,8 @@ export interface Moment {
   readonly now: Date;
   readonly limits: MachineLimits;
 }
+
+const NEW_TRIAL = { failures: 0, healthyMs: 0, interruptions: 0 } as const;
 
 /** Bad versions remembered; the oldest go first. */
 const MOST_BAD = 20;
@@ -191,6 +200,16 @@ const table: Table = {
     "forget-bad": forgetAndLook,
     "adopted": adopt,
     "was-rolled-back": otherWasRolledBack,
+    "on-trial": (record, _, { installed, previous }) => ({
+      ...record,
+      current: previous,
+      state: {
+        kind: "trial",
+        candidate: { target: targetOf(installed), installed },
+        cloudBefore: false,
+        ...NEW_TRIAL,
+      },
+    }),
   },
   "held": {
     "was-rolled-back": otherWasRolledBack,
@@ -206,6 +225,10 @@ const table: Table = {
     "adopted": adopt,
     "was-rolled-back": otherWasRolledBack,
     "fetched": (record, { target }, { installed }) => {
+      // The links alone told of it, so its name was not known.
+      if (record.current?.path === installed.path) {
+        return to({ ...record, current: installed }, { kind: "idle" });
+      }
       const bad = record.bad.find(({ path }) => path === installed.path);
       return bad
         ? to(record, { kind: "held", problem: badProblem(target, bad) })
@@ -238,9 +261,7 @@ const table: Table = {
         kind: "trial",
         candidate,
         cloudBefore,
-        failures: 0,
-        healthyMs: 0,
-        interruptions: 0,
+        ...NEW_TRIAL,
       }),
     "not-swapped": (record, { candidate }, { reason }, { now }) =>
       to(record, { kind: "waiting", candidate, why: reason, since: now.toISOString() }),

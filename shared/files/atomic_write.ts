@@ -142,7 +142,8 @@ async function writeAndSync(path: string, bytes: Uint8Array, mode: number): Prom
   await file.sync();
 }
 
-async function removeIfExists(path: string): Promise<void> {
+/** @throws {FileError} when it is there and cannot be removed. */
+export async function removeIfExists(path: string): Promise<void> {
   try {
     await Deno.remove(path);
   } catch (error) {

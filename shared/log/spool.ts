@@ -83,7 +83,8 @@ export class LogSpool {
   /**
    * Opens or creates the queue (`:memory:` for tests). A damaged one, as a power cut on a bad disk
    * can leave it, is put aside as `PATH.damaged`, and a new one tells of it: a queue of log lines
-   * is no reason for a machine not to start.
+   * is no reason for a machine not to start. The same holds for one of a newer version, which an
+   * update that was taken back has left.
    *
    * @throws {StoreError} when there can be no queue, since the folder cannot be written for
    * example.
@@ -92,7 +93,7 @@ export class LogSpool {
     try {
       return new LogSpool(openQueue(path), options);
     } catch (error) {
-      if (!isDamaged(error)) throw error;
+      if (!isUnusable(error)) throw error;
       putAside(path);
       const spool = new LogSpool(openQueue(path), options);
       spool.#tellDamage(error);
@@ -202,7 +203,8 @@ export class LogSpool {
   }
 
   #tellDamage(error: StoreError): void {
-    const message = "the queue of log lines was damaged; it is put aside and a new one begun";
+    const what = error.code === "newer-schema" ? "is of a newer version" : "was damaged";
+    const message = `the queue of log lines ${what}; it is put aside and a new one begun`;
     const { host, loggerName } = this.#notices;
     this.append(create(LogEntrySchema, {
       host,
@@ -258,11 +260,12 @@ function openQueue(path: string): Database {
   return db;
 }
 
-function isDamaged(error: unknown): error is StoreError {
-  return error instanceof StoreError && ["corrupt", "not-a-database"].includes(error.code);
+function isUnusable(error: unknown): error is StoreError {
+  return error instanceof StoreError &&
+    ["corrupt", "not-a-database", "newer-schema"].includes(error.code);
 }
 
-/** Keeps the damaged file, in the place of an older one; its journal is worth nothing alone. */
+/** Keeps the file, in the place of an older one; its journal is worth nothing alone. */
 function putAside(path: string): void {
   renameSync(path, `${path}.damaged`);
   for (const suffix of ["-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });

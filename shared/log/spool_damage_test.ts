@@ -1,5 +1,7 @@
 import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import { join } from "node:path";
+// @ts-types="@types/better-sqlite3"
+import Database from "better-sqlite3";
 import { create } from "@bufbuild/protobuf";
 import { runFaultChild } from "../faults/fault_child.ts";
 import { LogEntrySchema } from "../gen/viam/common/v1/common_pb.ts";
@@ -80,6 +82,22 @@ Deno.test("LogSpool puts a damaged queue aside, begins a new one and tells it", 
       spool.close();
       ok(Deno.statSync(`${path}.damaged`).size > 0);
     }
+  }));
+
+Deno.test("LogSpool puts a newer version's queue aside, begins a new one and tells it", () =>
+  withFolder((folder) => {
+    const path = join(folder, "logs.db");
+    LogSpool.open(path, { host: "box" }).close();
+    const db = new Database(path);
+    db.exec("INSERT INTO schema_migrations VALUES (9999, 'newer', '')");
+    db.close();
+    const spool = LogSpool.open(path, { host: "box" });
+    match(
+      messages(spool)[0] ?? "",
+      /the queue of log lines is of a newer version; it is put aside/,
+    );
+    spool.close();
+    ok(Deno.statSync(`${path}.damaged`).size > 0);
   }));
 
 function damaged(path: string): Uint8Array {

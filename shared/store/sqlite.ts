@@ -1,18 +1,12 @@
 import { existsSync } from "node:fs";
-import { dirname } from "node:path";
-// @ts-types="@types/better-sqlite3"
-import BetterSqlite3 from "better-sqlite3";
-import { buildInfo } from "../build_info/build_info.ts";
 import { fsErrorCode } from "../files/fs_error.ts";
+import { addonFor, connect, type Database } from "./connect.ts";
 import { applyMigrations, checkMigrations, type Migration } from "./migrations.ts";
-import { privateAddon } from "./private_addon.ts";
 import { storeError, type StoreLocation, toStoreError } from "./store_error.ts";
 
+export type { Database } from "./connect.ts";
 export type { Migration } from "./migrations.ts";
 export { StoreError, type StoreErrorCode } from "./store_error.ts";
-
-/** An open better-sqlite3 handle. Kysely's `SqliteDialect({ database })` takes it as it is. */
-export type Database = BetterSqlite3.Database;
 
 /** How {@link openSqlite} opens. */
 export interface OpenOptions {
@@ -24,8 +18,6 @@ export interface OpenOptions {
   synchronous: "FULL" | "NORMAL";
 }
 
-// How long a statement waits for another process's lock (bootstrap runs beside serve).
-const BUSY_TIMEOUT_MS = 5_000;
 // A WAL that grew in a burst is cut back to this at the next checkpoint.
 const WAL_LIMIT_BYTES = 4 * 1024 * 1024;
 // quick_check reads the whole file, about 10 ms for 16 MiB. Larger files are looked through only
@@ -134,21 +126,6 @@ function prepare(db: Database, options: OpenOptions, at: StoreLocation): Databas
     db.close();
     throw error;
   }
-}
-
-/** The addon to load for a database; undefined when the package finds its own. */
-function addonFor(path: string): string | undefined {
-  const { compiled, nativeSqlite } = buildInfo;
-  if (!compiled || nativeSqlite === undefined || path === ":memory:") return nativeSqlite;
-  return privateAddon(nativeSqlite, dirname(path));
-}
-
-function connect(path: string, nativeBinding: string | undefined, readonly: boolean): Database {
-  return new BetterSqlite3(path, {
-    readonly,
-    timeout: BUSY_TIMEOUT_MS,
-    ...(nativeBinding === undefined ? {} : { nativeBinding }),
-  });
 }
 
 // SQLite gives -wal and -shm the permissions of the main file, so that one must be right first.
