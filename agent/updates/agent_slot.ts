@@ -48,7 +48,7 @@ export class AgentSlot implements ProgramSlot {
   }
 
   async resume(record: ProgramRecord): Promise<readonly UpdateEvent[]> {
-    const { dir, link, control: { runningPath } } = this.#options;
+    const { dir, control: { runningPath } } = this.#options;
     const { state, current } = record;
     const note = await readRollback(dir);
     if (note && note.from !== runningPath) {
