@@ -40,7 +40,7 @@ export class BlobStore {
       await Deno.mkdir(incoming, { recursive: true, mode: 0o700 });
       await syncFolder(join(folder, ".."));
     } catch (error) {
-      throw toFileError(error, "create the folder for packages", folder);
+      throw toFileError(error, "create the folder for uploads", folder);
     }
     return new BlobStore(folder, incoming);
   }

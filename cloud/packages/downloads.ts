@@ -7,9 +7,8 @@ import { Scope } from "../access/scope.ts";
 import type { CredentialVerifiers } from "../access/verifiers.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { BlobStore } from "./blob_store.ts";
-import { answerFor, type FileAnswer } from "./byte_range.ts";
+import { answerWithFile, type FileFacts, type FileRequest, refusal } from "./blob_answer.ts";
 import { type DownloadUrls, fileName } from "./download_urls.ts";
-import { streamFile } from "./file_stream.ts";
 import type { FileRow } from "./package_store.ts";
 
 export interface DownloadsOptions {
@@ -25,10 +24,8 @@ export interface DownloadsOptions {
 }
 
 /** What is asked for under `/packages/ID/NAME`. */
-export interface DownloadRequest {
+export interface DownloadRequest extends FileRequest {
   readonly fileId: string;
-  readonly method: "GET" | "HEAD";
-  readonly header: (name: string) => string | undefined;
   readonly query: (name: string) => string | undefined;
   readonly peer: Peer;
 }
@@ -49,20 +46,7 @@ export function packageDownloads(options: DownloadsOptions) {
     const file = await find(options, request.fileId, access);
     const blob = file && await options.blobs.read(file.id);
     if (!file || !blob) return refusal(404, `no package file with id ${request.fileId}`);
-    const answer = answerFor({
-      ifMatch: request.header("if-match"),
-      ifNoneMatch: request.header("if-none-match"),
-      ifModifiedSince: request.header("if-modified-since"),
-      ifRange: request.header("if-range"),
-      // A range has a meaning for GET only.
-      range: request.method === "GET" ? request.header("range") : undefined,
-    }, { etag: etagOf(file), modified: new Date(file.created_at), size: file.size });
-    const wanted = bytesOf(answer, file.size);
-    if (!wanted || request.method === "HEAD") blob.close();
-    const body = wanted && request.method === "GET"
-      ? await streamFile(blob, wanted, options.clock)
-      : null;
-    return new Response(body, { status: answer.status, headers: headersOf(file, answer) });
+    return await answerWithFile(request, blob, factsOf(file), options);
   };
 }
 
@@ -127,45 +111,18 @@ async function find(
   return item && { ...file, name: item.name };
 }
 
-function bytesOf(
-  answer: FileAnswer,
-  size: number,
-): { start: number; length: number } | undefined {
-  if (answer.status === 200) return { start: 0, length: size };
-  if (answer.status !== 206) return undefined;
-  return { start: answer.start, length: answer.end - answer.start + 1 };
-}
-
-function etagOf(file: FileRow): string {
-  return `"${file.sha256}"`;
-}
-
-function headersOf(file: FoundFile, answer: FileAnswer): Headers {
-  const headers = new Headers({
-    "etag": etagOf(file),
-    "last-modified": new Date(file.created_at).toUTCString(),
-    "accept-ranges": "bytes",
+function factsOf(file: FoundFile): FileFacts {
+  return {
+    size: file.size,
+    sha256: file.sha256,
+    createdAtMs: file.created_at,
     // A version is never changed; a cache that others share must not keep it.
-    "cache-control": "private, max-age=31536000, immutable, no-transform",
-  });
-  if (answer.status === 304) return headers;
-  if (answer.status === 416) headers.set("content-range", `bytes */${file.size}`);
-  const bytes = bytesOf(answer, file.size);
-  if (!bytes) return headers;
-  if (answer.status === 206) {
-    headers.set("content-range", `bytes ${answer.start}-${answer.end}/${file.size}`);
-  }
-  // The servers of machines take exactly this type and look for the sum under this name.
-  headers.set("content-type", "application/x-gzip");
-  headers.set("x-goog-hash", `crc32c=${file.crc32c}`);
-  headers.set("x-checksum-sha256", file.sha256);
-  headers.set("repr-digest", `sha-256=:${Uint8Array.fromHex(file.sha256).toBase64()}:`);
-  headers.set("content-length", String(bytes.length));
-  const name = fileName(file.name, file.version);
-  headers.set("content-disposition", `attachment; filename="${name}"`);
-  return headers;
-}
-
-function refusal(status: number, error: string): Response {
-  return Response.json({ error }, { status, headers: { "cache-control": "no-store" } });
+    cacheControl: "private, max-age=31536000, immutable, no-transform",
+    headers: {
+      // The servers of machines take exactly this type and look for the sum under this name.
+      "content-type": "application/x-gzip",
+      "x-goog-hash": `crc32c=${file.crc32c}`,
+      "content-disposition": `attachment; filename="${fileName(file.name, file.version)}"`,
+    },
+  };
 }

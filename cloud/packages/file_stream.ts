@@ -4,10 +4,17 @@ const CHUNK = 64 * 1024;
 /** A caller that takes nothing for so long is given up, milliseconds. */
 const SILENCE_MS = 5 * 60_000;
 
-/** Some bytes of a file as a stream that reads as it is read. Closes the file, however it ends. */
+/**
+ * Some bytes of a file as a stream that reads as it is read. Closes the file, however it ends, and
+ * calls `onEnd` then.
+ */
 export async function streamFile(
   file: Deno.FsFile,
-  { start, length }: { readonly start: number; readonly length: number },
+  { start, length, onEnd }: {
+    readonly start: number;
+    readonly length: number;
+    readonly onEnd?: () => void;
+  },
   clock: Clock,
 ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
   if (start > 0) await file.seek(start, Deno.SeekMode.Start);
@@ -16,8 +23,10 @@ export async function streamFile(
   let closed = false;
   const close = () => {
     silence?.cancel();
-    if (!closed) file.close();
+    if (closed) return;
     closed = true;
+    file.close();
+    onEnd?.();
   };
   return new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
@@ -26,7 +35,7 @@ export async function streamFile(
       const count = left === 0 ? 0 : await file.read(chunk);
       if (count === null) {
         close();
-        return controller.error(new Error("the package file is shorter than it was"));
+        return controller.error(new Error("the file is shorter than it was"));
       }
       left -= count;
       if (count > 0) controller.enqueue(chunk.subarray(0, count));

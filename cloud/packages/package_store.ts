@@ -2,7 +2,6 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import { faultPoint } from "../../shared/faults/fault_point.ts";
-import { FileError } from "../../shared/files/fs_error.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { Actor } from "../access/caller.ts";
@@ -10,8 +9,10 @@ import type { ChangeFeed } from "../database/change_feed.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { PackageFilesTable, PackageType, RegistryItemsTable } from "../database/schema.ts";
 import type { Random } from "../keys/random.ts";
-import { type BlobStore, BlobTooLargeError } from "./blob_store.ts";
+import type { BlobStore } from "./blob_store.ts";
+import { keepBlobsSwept } from "./blob_sweep.ts";
 import { tellFollowers } from "./followers.ts";
+import { uploadFailure } from "./upload_failure.ts";
 
 export type ItemRow = Selectable<RegistryItemsTable>;
 export type FileRow = Selectable<PackageFilesTable>;
@@ -39,7 +40,6 @@ export interface PackageStoreOptions {
   readonly limitBytes: number;
 }
 
-const SWEEP_EVERY_MS = 60 * 60_000;
 /** Uploads at the same moment; each holds a file open. */
 const MOST_UPLOADS = 32;
 
@@ -92,7 +92,7 @@ export class PackageStore {
         throw error;
       }
     } catch (error) {
-      throw this.#uploadFailure(error);
+      throw uploadFailure(error, "package", limitBytes);
     } finally {
       this.#uploads--;
     }
@@ -127,15 +127,7 @@ export class PackageStore {
         .executeTakeFirst();
       return row !== undefined;
     };
-    while (!signal.aborted) {
-      try {
-        const removed = await blobs.sweep(isKnown, clock.now());
-        if (removed > 0) log.info("removed what uploads left that were cut", { files: removed });
-      } catch (error) {
-        log.error("cannot clean the folder of packages; trying again", { error: String(error) });
-      }
-      await clock.sleep(SWEEP_EVERY_MS, signal).catch(() => undefined); // the loop looks itself
-    }
+    await keepBlobsSwept(blobs, isKnown, { clock, log, signal });
   }
 
   async #delete(
@@ -214,23 +206,6 @@ export class PackageStore {
     await tellFollowers(queries, item, now);
     faultPoint("packages.upload.before-commit");
     return row;
-  }
-
-  #uploadFailure(error: unknown): unknown {
-    if (error instanceof BlobTooLargeError) {
-      return new ConnectError(
-        `the package is larger than ${this.options.limitBytes} bytes, the most that this cloud ` +
-          "takes (--package-limit of machine-cloud serve); nothing was saved",
-        Code.ResourceExhausted,
-      );
-    }
-    if (!(error instanceof FileError)) return error;
-    const full = ["ENOSPC", "EDQUOT"].includes(error.code);
-    const message = full
-      ? "the cloud's disk is full; nothing was saved. Free space there and try again"
-      : "the cloud cannot write the package; nothing was saved. Check its disk";
-    const code = full ? Code.ResourceExhausted : Code.Unavailable;
-    return new ConnectError(message, code, undefined, undefined, error);
   }
 }
 

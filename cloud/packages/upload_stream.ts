@@ -16,13 +16,17 @@ export interface Upload<Info> {
 export type UploadPiece<Info> = { readonly info: Info } | { readonly bytes: Uint8Array };
 
 /**
- * Reads the first message of an upload. The contents must be a gzip file; they end with an error
- * when the caller leaves or sends nothing for a minute.
+ * Reads the first message of an upload. The contents must be a gzip file unless the form is `any`;
+ * they end with an error when the caller leaves or sends nothing for a minute.
  */
 export async function readUpload<Request, Info>(
   requests: AsyncIterable<Request>,
   pieceOf: (request: Request) => UploadPiece<Info> | undefined,
-  { clock, signal }: { clock: Clock; signal: AbortSignal },
+  { clock, signal, form = "gzip" }: {
+    clock: Clock;
+    signal: AbortSignal;
+    form?: "gzip" | "any";
+  },
 ): Promise<Upload<Info>> {
   const iterator = requests[Symbol.asyncIterator]();
   const next = async (): Promise<UploadPiece<Info> | undefined> => {
@@ -48,7 +52,8 @@ export async function readUpload<Request, Info>(
   if (!first || !("info" in first)) {
     throw invalid("the first message of an upload must say what is uploaded");
   }
-  return { info: first.info, contents: gzipOnly(pieces(next)) };
+  const contents = pieces(next);
+  return { info: first.info, contents: form === "gzip" ? gzipOnly(contents) : contents };
 }
 
 async function* pieces<Info>(

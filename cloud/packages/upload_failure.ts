@@ -1,0 +1,25 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { FileError } from "../../shared/files/fs_error.ts";
+import { BlobTooLargeError } from "./blob_store.ts";
+
+/**
+ * What the sender of an upload is told. Everything else comes back as it is.
+ *
+ * @param what `package`, `release`
+ */
+export function uploadFailure(error: unknown, what: string, limitBytes: number): unknown {
+  if (error instanceof BlobTooLargeError) {
+    return new ConnectError(
+      `the ${what} is larger than ${limitBytes} bytes, the most that this cloud takes ` +
+        "(--package-limit of machine-cloud serve); nothing was saved",
+      Code.ResourceExhausted,
+    );
+  }
+  if (!(error instanceof FileError)) return error;
+  const full = ["ENOSPC", "EDQUOT"].includes(error.code);
+  const message = full
+    ? "the cloud's disk is full; nothing was saved. Free space there and try again"
+    : `the cloud cannot write the ${what}; nothing was saved. Check its disk`;
+  const code = full ? Code.ResourceExhausted : Code.Unavailable;
+  return new ConnectError(message, code, undefined, undefined, error);
+}
