@@ -3,21 +3,22 @@ import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { Backoff } from "../../shared/time/backoff.ts";
 import type { AgentOptions } from "../options/options.ts";
+import { MaintenanceWindow } from "../maintenance/maintenance_window.ts";
 import { releaseIdleMemory } from "../memory/idle_memory.ts";
+import { PlannedRestarts } from "../restart/planned_restarts.ts";
 import { pollRestarts } from "../restart/restart_poll.ts";
 import { type AgentFacts, DeviceConfigPoll } from "../settings/device_config_poll.ts";
 import { waitForFirstAnswer } from "../settings/first_answer.ts";
 import { SettingsSource } from "../settings/settings_source.ts";
 import type { AgentState } from "../state/agent_state.ts";
 import { followSettings } from "../supervision/follow_settings.ts";
-import { watchLiveness } from "../supervision/liveness.ts";
-import { restartWhenAllowed } from "../supervision/planned_restart.ts";
+import { SupervisedServer } from "../supervision/supervised_server.ts";
 import { ServerSupervisor } from "../supervision/supervisor.ts";
-import { wantedServer } from "../supervision/wanted_server.ts";
-import { versionName } from "../versions/server_choice.ts";
+import { type WantedServer, wantedServer } from "../supervision/wanted_server.ts";
+import { isSameVersion, versionName } from "../versions/server_choice.ts";
 import { ServerVersions } from "../versions/server_versions.ts";
 import type { Worker } from "../workers/run_workers.ts";
-import { Watched } from "../workers/watched.ts";
+import { anyChange, Watched } from "../workers/watched.ts";
 import type { AgentDeps, Cloud } from "./run_agent.ts";
 
 export interface AgentParts {
@@ -60,17 +61,30 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
   const supervisor = new ServerSupervisor({
     processes: deps.processes,
     state,
-    versions,
     wanted,
     credentialsFile: options.credentialsFile,
     dir: options.dir,
     env: deps.env,
     writeLine: deps.writeLine,
     clock,
-    backoff: new Backoff(BACKOFF),
+    // Alone on its computer it meets nobody, so that there is nothing to spread.
+    backoff: new Backoff({ ...BACKOFF, jitter: false }),
     log: supervisionLog,
     errorLog: deps.serverErrorLog,
+    redact: (text) => text,
   });
+  const window = new MaintenanceWindow({
+    supervisor,
+    wanted,
+    ask,
+    hangTimeoutMs: () => {
+      const { advanced_settings: advanced } = settings.current.value.settings;
+      return advanced.machine_server_hang_timeout_minutes * 60_000;
+    },
+    clock,
+    log: supervisionLog,
+  });
+  const planned = new PlannedRestarts({ supervisor, wanted, window, clock, log: supervisionLog });
   const poll = new DeviceConfigPoll({
     client: cloud.client(AgentDeviceService),
     partId,
@@ -87,11 +101,16 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     }
     await supervisor.run(signal);
   };
-  const watch = { supervisor, wanted, ask, clock, log: supervisionLog };
+  const server = new SupervisedServer({
+    supervisor,
+    wanted,
+    silence: () => window.current()?.kind === "silent" ? window.current()?.why : undefined,
+    reachesCloud: () => poll.answered.value,
+  });
   const restarts = {
     client: cloud.client(RobotService),
     partId,
-    restart: () => supervisor.tell({ type: "restart" }),
+    restart: () => planned.request("the cloud asks for it"),
     clock,
     log: log.child("restart"),
   };
@@ -100,12 +119,16 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     { name: "settings", run: (signal) => poll.run(signal) },
     { name: "log level", run: (signal) => followDebug(current, deps.logging, signal) },
     {
+      name: "server settings",
+      run: (signal) => followSettings({ current, wanted }, signal),
+    },
+    {
       name: "versions",
-      run: (signal) => followSettings({ current, versions, wanted, clock }, signal),
+      run: (signal) => followVersion({ current, versions, wanted, window, server, clock }, signal),
     },
     { name: "supervision", run: superviseWhenReady },
-    { name: "liveness", run: (signal) => watchLiveness(watch, signal) },
-    { name: "planned restart", run: (signal) => restartWhenAllowed(watch, signal) },
+    { name: "maintenance window", run: (signal) => window.run(signal) },
+    { name: "planned restart", run: (signal) => planned.run(signal) },
     { name: "restart poll", run: (signal) => pollRestarts(restarts, signal) },
     {
       name: "memory",
@@ -133,6 +156,36 @@ function factsOf(
       serverUptimeMs: launched && nowMs - launched.startedMs,
     };
   };
+}
+
+interface FollowVersionOptions {
+  readonly current: SettingsSource["current"];
+  readonly versions: ServerVersions;
+  readonly wanted: Watched<WantedServer>;
+  readonly window: MaintenanceWindow;
+  readonly server: SupervisedServer;
+  readonly clock: AgentDeps["clock"];
+}
+
+const LOOK_AGAIN_MS = 10_000;
+
+/** Exchanges the server for the one that the cloud names, as soon as that is allowed. */
+async function followVersion(
+  { current, versions, wanted, window, server, clock }: FollowVersionOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const { device } = current.value;
+    const version = device ? await versions.wanted(device.server) : versions.installed;
+    const running = wanted.value.version;
+    const isNew = version && (!running || !isSameVersion(version, running));
+    if (isNew && (!running || (await window.check()).allowed)) {
+      await server.stop();
+      await versions.install(version);
+      server.start(version);
+    }
+    await anyChange([current], signal, { clock, ms: LOOK_AGAIN_MS });
+  }
 }
 
 /** Debug logging as the settings say, from now on. */

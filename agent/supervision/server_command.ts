@@ -8,6 +8,9 @@ const AGENT_ASKS_FOR_RESTARTS: Environment = {
   VIAM_AGENT_HANDLES_NEEDS_RESTART_CHECKING: "true",
 };
 
+/** What the service manager says to the agent alone: a child that answered would speak for it. */
+const FOR_THE_AGENT = /^(NOTIFY_SOCKET|WATCHDOG_(PID|USEC)|LISTEN_(PID|FDS|FDNAMES))$/;
+
 export interface ServerCommandOptions {
   readonly program: string;
   readonly credentialsFile: string;
@@ -21,11 +24,12 @@ export interface ServerCommandOptions {
 /** How the server is started. */
 export function serverCommand(options: ServerCommandOptions): Omit<ChildCommand, "onLine"> {
   const { program, credentialsFile, dir, inherited, configured } = options;
+  const passedOn = Object.entries(inherited).filter(([name]) => !FOR_THE_AGENT.test(name));
   return {
     program,
     args: ["-config", credentialsFile],
     cwd: dir,
-    env: { ...inherited, ...configured, ...AGENT_ASKS_FOR_RESTARTS },
+    env: { ...Object.fromEntries(passedOn), ...configured, ...AGENT_ASKS_FOR_RESTARTS },
   };
 }
 

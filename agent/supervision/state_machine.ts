@@ -47,13 +47,12 @@ export type ServerEvent =
   | { readonly type: "start-timeout" }
   /** It no longer answers. */
   | { readonly type: "unresponsive" }
-  /** It has run long enough to be trusted. */
+  /** It has run and answered long enough to be trusted. */
   | { readonly type: "stable" }
   | { readonly type: "backoff-over" };
 
 export type ServerEffect =
-  /** `install`: the wanted version may take the place of the installed one first. */
-  | { readonly do: "spawn"; readonly install: boolean }
+  | { readonly do: "spawn" }
   /** TERM to the group, KILL after the grace. */
   | { readonly do: "end"; readonly graceMs: number }
   | { readonly do: "reset-backoff" };
@@ -67,12 +66,6 @@ export interface Transition {
 export const CLEAN_END_MS = 70_000;
 /** One that hangs is not waited for as long. */
 export const HUNG_END_MS = 10_000;
-/**
- * After so many failed starts in a row the wanted version is taken without the server's leave:
- * the installed one never answers, so it cannot give it.
- */
-export const FAILURES_BEFORE_INSTALL = 3;
-
 type Handler<S, E> = (state: S, event: E) => Transition;
 type Table = {
   readonly [S in ServerState as S["kind"]]: {
@@ -81,9 +74,9 @@ type Table = {
 };
 
 const stay = (state: ServerState): Transition => ({ state, effects: [] });
-const start = (failures: number, install: boolean): Transition => ({
+const start = (failures: number): Transition => ({
   state: { kind: "starting", failures },
-  effects: [{ do: "spawn", install }],
+  effects: [{ do: "spawn" }],
 });
 const end = (then: Stopping["then"], failures: number, graceMs: number): Transition => ({
   state: { kind: "stopping", failures, then },
@@ -93,7 +86,11 @@ const backOff = (failures: number): Transition => stay({ kind: "backing-off", fa
 
 const table: Table = {
   "stopped": {
-    "start": () => start(0, true),
+    // Failures of another version, or of another time, say nothing of this start.
+    "start": () => ({
+      state: { kind: "starting", failures: 0 },
+      effects: [{ do: "reset-backoff" }, { do: "spawn" }],
+    }),
   },
   "starting": {
     "ready": ({ failures }, { urls }) => stay({ kind: "running", failures, urls }),
@@ -109,14 +106,14 @@ const table: Table = {
     "unresponsive": ({ failures }) => end("back-off", failures + 1, HUNG_END_MS),
     "stop": ({ failures }) => end("stay", failures, CLEAN_END_MS),
     "restart": ({ failures }) => end("start", failures, CLEAN_END_MS),
-    "stable": (state) => ({
-      state: { ...state, failures: 0 },
-      effects: [{ do: "reset-backoff" }],
-    }),
+    "stable": (state) =>
+      state.failures === 0
+        ? stay(state)
+        : { state: { ...state, failures: 0 }, effects: [{ do: "reset-backoff" }] },
   },
   "stopping": {
     "ended": ({ then, failures }) => {
-      if (then === "start") return start(failures, true);
+      if (then === "start") return start(failures);
       return then === "stay" ? stay({ kind: "stopped" }) : backOff(failures);
     },
     "stop": (state) => stay({ ...state, then: "stay" }),
@@ -124,9 +121,9 @@ const table: Table = {
     "restart": (state) => stay(state.then === "back-off" ? { ...state, then: "start" } : state),
   },
   "backing-off": {
-    "backoff-over": ({ failures }) => start(failures, failures >= FAILURES_BEFORE_INSTALL),
+    "backoff-over": ({ failures }) => start(failures),
     "stop": () => stay({ kind: "stopped" }),
-    "restart": ({ failures }) => start(failures, true),
+    "restart": ({ failures }) => start(failures),
   },
 };
 

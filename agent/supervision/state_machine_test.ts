@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import {
   CLEAN_END_MS,
-  FAILURES_BEFORE_INSTALL,
   HUNG_END_MS,
   next,
   type ServerEffect,
@@ -22,7 +21,7 @@ const stopping = (then: "stay" | "start" | "back-off"): ServerState => ({
 });
 const backingOff: ServerState = { kind: "backing-off", failures: 1 };
 
-const spawn = (install: boolean): ServerEffect => ({ do: "spawn", install });
+const spawn: ServerEffect = { do: "spawn" };
 const end = (graceMs: number): ServerEffect => ({ do: "end", graceMs });
 
 type Row = [ServerState, ServerEvent, ServerState, ServerEffect[]];
@@ -31,7 +30,12 @@ const ready: ServerEvent = { type: "ready", urls: other };
 
 /** Every transition. What is not here changes nothing. */
 const rows: Row[] = [
-  [stopped, { type: "start" }, { kind: "starting", failures: 0 }, [spawn(true)]],
+  [
+    stopped,
+    { type: "start" },
+    { kind: "starting", failures: 0 },
+    [{ do: "reset-backoff" }, spawn],
+  ],
 
   [starting, ready, { kind: "running", failures: 1, urls: other }, []],
   [starting, { type: "ended" }, { kind: "backing-off", failures: 2 }, []],
@@ -62,22 +66,16 @@ const rows: Row[] = [
   ],
 
   [stopping("stay"), { type: "ended" }, stopped, []],
-  [stopping("start"), { type: "ended" }, { kind: "starting", failures: 1 }, [spawn(true)]],
+  [stopping("start"), { type: "ended" }, { kind: "starting", failures: 1 }, [spawn]],
   [stopping("back-off"), { type: "ended" }, { kind: "backing-off", failures: 1 }, []],
   [stopping("start"), { type: "stop" }, stopping("stay"), []],
   [stopping("back-off"), { type: "stop" }, stopping("stay"), []],
   [stopping("stay"), { type: "start" }, stopping("start"), []],
   [stopping("back-off"), { type: "restart" }, stopping("start"), []],
 
-  [backingOff, { type: "backoff-over" }, { kind: "starting", failures: 1 }, [spawn(false)]],
-  [
-    { kind: "backing-off", failures: FAILURES_BEFORE_INSTALL },
-    { type: "backoff-over" },
-    { kind: "starting", failures: FAILURES_BEFORE_INSTALL },
-    [spawn(true)],
-  ],
+  [backingOff, { type: "backoff-over" }, { kind: "starting", failures: 1 }, [spawn]],
   [backingOff, { type: "stop" }, stopped, []],
-  [backingOff, { type: "restart" }, { kind: "starting", failures: 1 }, [spawn(true)]],
+  [backingOff, { type: "restart" }, { kind: "starting", failures: 1 }, [spawn]],
 ];
 
 const label = (state: ServerState) =>
@@ -88,6 +86,11 @@ for (const [before, event, after, effects] of rows) {
     assert.deepEqual(next(before, event), { state: after, effects });
   });
 }
+
+Deno.test("next() leaves a server without failures as it is when it is stable", () => {
+  const healthy: ServerState = { kind: "running", failures: 0, urls };
+  assert.equal(next(healthy, { type: "stable" }).state, healthy);
+});
 
 Deno.test("next() leaves every other event without effect", () => {
   const states = [stopped, starting, running, stopping("stay"), backingOff];

@@ -9,9 +9,8 @@ import {
 } from "../../shared/process/child_process.ts";
 import type { Backoff } from "../../shared/time/backoff.ts";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
-import type { AgentState, InstalledVersion } from "../state/agent_state.ts";
-import { versionName } from "../versions/server_choice.ts";
-import type { ServerVersions } from "../versions/server_versions.ts";
+import type { AgentState } from "../state/agent_state.ts";
+import { versionName } from "../updates/target.ts";
 import { Watched } from "../workers/watched.ts";
 import { readyUrls } from "./ready_line.ts";
 import { serverCommand } from "./server_command.ts";
@@ -27,7 +26,6 @@ import type { LaunchedServer, WantedServer } from "./wanted_server.ts";
 export interface SupervisorOptions {
   readonly processes: ProcessRunner;
   readonly state: AgentState;
-  readonly versions: Pick<ServerVersions, "installed" | "install">;
   readonly wanted: Watched<WantedServer>;
   readonly credentialsFile: string;
   /** Working folder of the server. */
@@ -42,10 +40,18 @@ export interface SupervisorOptions {
   readonly log: Logger;
   /** Gets what the server writes to its standard error. */
   readonly errorLog: Logger;
+  /** Hides secrets in what the server wrote, where that becomes part of a reason. */
+  readonly redact: (text: string) => string;
 }
 
-/** A run that lasts longer forgets the failures before it. */
-const STABLE_MS = 60_000;
+/** Failed starts and unexpected ends, counted since this agent runs. */
+export interface ServerFailures {
+  readonly count: number;
+  /** What happened last; empty when nothing did. */
+  readonly reason: string;
+}
+
+const LONGEST_REASON = 300;
 
 /** Starts the server, watches it, ends it. Decides nothing itself: that is the state machine's. */
 export class ServerSupervisor {
@@ -55,14 +61,27 @@ export class ServerSupervisor {
   #child: ChildProcess | undefined;
   #launched: LaunchedServer | undefined;
   #timer: Timer | undefined;
+  #since: { date: Date; ms: number };
+  #failures: ServerFailures = { count: 0, reason: "" };
+  #lastErrorLine = "";
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#since = { date: options.clock.now(), ms: options.clock.monotonicMs() };
   }
 
   /** The process that runs; undefined while there is none. */
   get launched(): LaunchedServer | undefined {
     return this.#launched;
+  }
+
+  /** Since when the state is of its kind; `ms` of the monotonic clock. */
+  get since(): { readonly date: Date; readonly ms: number } {
+    return this.#since;
+  }
+
+  get failures(): ServerFailures {
+    return this.#failures;
   }
 
   /** Follows what is wanted until aborted; then ends the server and returns when it is gone. */
@@ -73,6 +92,7 @@ export class ServerSupervisor {
       while (!signal.aborted) {
         const { isEnabled, version } = wanted.value;
         this.tell({ type: isEnabled && version ? "start" : "stop" });
+        this.#followStartTimeout();
         await wanted.changed(signal);
       }
     } finally {
@@ -87,7 +107,11 @@ export class ServerSupervisor {
     const { state, effects } = next(before, event);
     if (state === before) return;
     this.#describe(event, state);
-    if (state.kind !== before.kind) this.#armTimer(state);
+    if (state.kind !== before.kind) {
+      const { clock } = this.#options;
+      this.#since = { date: clock.now(), ms: clock.monotonicMs() };
+      this.#armTimer(state);
+    }
     this.state.value = state;
     for (const effect of effects) this.#perform(effect);
   }
@@ -100,36 +124,32 @@ export class ServerSupervisor {
   #perform(effect: ServerEffect): void {
     switch (effect.do) {
       case "spawn":
-        return void this.#spawn(effect.install);
+        return this.#spawn();
       case "end":
-        // When it is still being made, #spawn finds the other state and gives up.
         return void this.#child?.stop(effect);
       case "reset-backoff":
         return this.#options.backoff.reset();
     }
   }
 
-  async #spawn(install: boolean): Promise<void> {
-    const { versions, wanted, log } = this.#options;
+  #spawn(): void {
     try {
-      const wish = wanted.value.version;
-      const version = install ? wish ?? versions.installed : versions.installed ?? wish;
-      if (!version) throw new Error("there is no version to start");
-      const program = await versions.install(version);
-      if (this.state.value.kind !== "starting") return this.tell({ type: "ended" });
-      this.#start(program, version);
+      this.#start();
     } catch (error) {
-      log.error("machine-server cannot be started", { error });
+      this.#options.log.error("machine-server cannot be started", { error });
+      this.#failed(`cannot be started: ${error instanceof Error ? error.message : error}`);
       this.tell({ type: "ended" });
     }
   }
 
-  #start(program: string, version: InstalledVersion): void {
+  #start(): void {
     const { processes, state, wanted, clock, log, credentialsFile, dir } = this.#options;
-    const configured = wanted.value.env;
+    const { version, env: configured } = wanted.value;
+    if (!version) throw new Error("there is no version to start");
     const inherited = this.#options.env;
+    this.#lastErrorLine = "";
     const child = processes.start({
-      ...serverCommand({ program, credentialsFile, dir, inherited, configured }),
+      ...serverCommand({ program: version.path, credentialsFile, dir, inherited, configured }),
       tree: state.serverTree(),
       onLine: (stream, line) => this.#onLine(stream, line),
     });
@@ -141,7 +161,10 @@ export class ServerSupervisor {
   }
 
   #onLine(stream: OutputStream, line: string): void {
-    if (stream === "stderr") return this.#options.errorLog.warn(line);
+    if (stream === "stderr") {
+      if (line.trim() !== "") this.#lastErrorLine = line.trim();
+      return this.#options.errorLog.warn(line);
+    }
     this.#options.writeLine(line);
     const urls = readyUrls(line);
     if (urls) this.tell({ type: "ready", urls });
@@ -149,13 +172,21 @@ export class ServerSupervisor {
 
   #onExit(info: ExitInfo): void {
     const wasTold = this.state.value.kind === "stopping";
-    const text = `machine-server ${describeExit(info)}`;
-    if (wasTold) this.#options.log.info(text);
-    else this.#options.log.error(text);
+    const text = describeExit(info);
+    if (wasTold) this.#options.log.info(`machine-server ${text}`);
+    else {
+      this.#options.log.error(`machine-server ${text}`);
+      this.#failed(this.#lastErrorLine === "" ? text : `${text}: ${this.#lastErrorLine}`);
+    }
     this.#child = undefined;
     this.#launched = undefined;
     this.#remember(undefined);
     this.tell({ type: "ended" });
+  }
+
+  #failed(reason: string): void {
+    const text = this.#options.redact(reason).slice(0, LONGEST_REASON);
+    this.#failures = { count: this.#failures.count + 1, reason: text };
   }
 
   /** A server that outlived a killed agent holds the port and takes no part in supervision. */
@@ -177,22 +208,30 @@ export class ServerSupervisor {
 
   /** Each state has at most one wait of its own. */
   #armTimer(state: ServerState): void {
-    const { clock, wanted, backoff, log } = this.#options;
+    const { wanted, backoff, log } = this.#options;
     this.#timer?.cancel();
-    const arm = (ms: number, event: ServerEvent) => {
-      this.#timer = clock.setTimer(ms, () => this.tell(event));
-    };
     switch (state.kind) {
       case "starting":
-        return arm(wanted.value.startTimeoutMs, { type: "start-timeout" });
-      case "running":
-        return arm(STABLE_MS, { type: "stable" });
+        return this.#tellAfter(wanted.value.startTimeoutMs, { type: "start-timeout" });
       case "backing-off": {
         const ms = Math.round(backoff.next());
         log.warn("machine-server is started again", { in_ms: ms, failures: state.failures });
-        return arm(ms, { type: "backoff-over" });
+        return this.#tellAfter(ms, { type: "backoff-over" });
       }
     }
+  }
+
+  /** A time that was changed holds for the start that is under way, too. */
+  #followStartTimeout(): void {
+    if (this.state.value.kind !== "starting") return;
+    const { clock, wanted } = this.#options;
+    this.#timer?.cancel();
+    const spentMs = clock.monotonicMs() - this.#since.ms;
+    this.#tellAfter(wanted.value.startTimeoutMs - spentMs, { type: "start-timeout" });
+  }
+
+  #tellAfter(ms: number, event: ServerEvent): void {
+    this.#timer = this.#options.clock.setTimer(ms, () => this.tell(event));
   }
 
   #describe(event: ServerEvent, state: ServerState): void {
@@ -205,11 +244,12 @@ export class ServerSupervisor {
       }
       case "start-timeout": {
         const minutes = wanted.value.startTimeoutMs / 60_000;
-        return log.error(
-          `machine-server did not say within ${minutes} minutes that it serves; it is ended`,
-        );
+        const text = `did not say within ${minutes} minutes that it serves`;
+        this.#failed(text);
+        return log.error(`machine-server ${text}; it is ended`);
       }
       case "unresponsive":
+        this.#failed("does not answer any more");
         return log.error("machine-server does not answer any more; it is ended");
       case "stop":
         return log.info("machine-server is to end");

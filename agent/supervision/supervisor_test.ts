@@ -8,28 +8,13 @@ import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { AgentState, type InstalledVersion } from "../state/agent_state.ts";
 import { settle } from "../testing.ts";
 import { Watched } from "../workers/watched.ts";
-import { watchLiveness } from "./liveness.ts";
-import { restartWhenAllowed } from "./planned_restart.ts";
-import type { RestartStatus } from "./restart_status.ts";
+import { SupervisedServer } from "./supervised_server.ts";
 import { ServerSupervisor } from "./supervisor.ts";
 import { wantedServer } from "./wanted_server.ts";
 
 const READY = 'x\tINFO\trdk\ta.go:1\tserving\t{"url":"http://127.0.0.1:8081"}';
-const yes: RestartStatus = { kind: "answer", restartAllowed: true };
-const no: RestartStatus = { kind: "answer", restartAllowed: false };
-const silence: RestartStatus = { kind: "no-answer", reason: "refused" };
 
-/** Installs without touching a disk, so that a turn of the event loop is enough. */
-class FakeVersions {
-  installed: InstalledVersion | undefined;
-
-  install(version: InstalledVersion): Promise<string> {
-    this.installed = version;
-    return Promise.resolve("/opt/machine/bin/machine-server");
-  }
-}
-
-/** A supervisor with its loops, a fake server and a clock that stands still. */
+/** A supervisor with a fake server and a clock that stands still. */
 async function bench({ isReadyAtOnce = true } = {}) {
   const dir = "/opt/machine";
   const clock = new FakeClock();
@@ -43,13 +28,13 @@ async function bench({ isReadyAtOnce = true } = {}) {
     url: `file://${dir}/${name}`,
     path: join(dir, name),
   });
-  const versions = new FakeVersions();
   const settings = defaultAgentSettings();
   const wanted = new Watched(wantedServer(settings, version("one")));
+  const silence: { why: string | undefined } = { why: undefined };
+  const cloud = { isReached: true };
   const supervisor = new ServerSupervisor({
     processes,
     state,
-    versions,
     wanted,
     credentialsFile: "/etc/machine.json",
     dir,
@@ -59,22 +44,17 @@ async function bench({ isReadyAtOnce = true } = {}) {
     backoff: new Backoff({ minMs: 1_000, maxMs: 60_000, jitter: false }),
     log,
     errorLog,
+    redact: (text) => text.replaceAll("hush", "***"),
+  });
+  const server = new SupervisedServer({
+    supervisor,
+    wanted,
+    silence: () => silence.why,
+    reachesCloud: () => cloud.isReached,
   });
   if (isReadyAtOnce) processes.onStart = (child) => child.print(READY);
   const stop = new AbortController();
-  const answers: RestartStatus[] = [];
-  let asked = 0;
-  const ask = () => {
-    asked++;
-    return Promise.resolve(answers.length > 1 ? answers.shift() ?? yes : answers[0] ?? yes);
-  };
-  const watch = { supervisor, wanted, ask, clock, log };
-  const loops = [
-    supervisor.run(stop.signal),
-    watchLiveness(watch, stop.signal),
-    restartWhenAllowed(watch, stop.signal),
-  ];
-  const ended = Promise.allSettled(loops);
+  const ended = supervisor.run(stop.signal).catch(() => {});
   await settle();
   return {
     clock,
@@ -83,16 +63,14 @@ async function bench({ isReadyAtOnce = true } = {}) {
     processes,
     lines,
     state,
-    versions,
     version,
     wanted,
     supervisor,
-    answers,
+    server,
+    silence,
+    cloud,
     stop,
     ended,
-    get asked() {
-      return asked;
-    },
     /** Lets time pass and everything react. */
     async pass(ms: number) {
       await settle();
@@ -115,7 +93,7 @@ async function bench({ isReadyAtOnce = true } = {}) {
 Deno.test("ServerSupervisor starts the server with its folder, credentials and environment", async () => {
   await using at = await bench();
   const { command, mark } = at.last();
-  assert.match(command.program, /machine-server$/);
+  assert.equal(command.program, "/opt/machine/one");
   assert.deepEqual(command.args, ["-config", "/etc/machine.json"]);
   assert.equal(command.env["PATH"], "/bin");
   assert.equal(command.env["VIAM_AGENT_HANDLES_NEEDS_RESTART_CHECKING"], "true");
@@ -144,7 +122,7 @@ Deno.test("ServerSupervisor starts the server again with growing waits when it d
     await at.pass(1);
   }
   assert.equal(at.kind, "running");
-  await at.pass(60_000);
+  at.supervisor.tell({ type: "stable" });
   at.last().exit(1);
   await at.pass(1_000);
   assert.equal(at.kind, "running", "a stable run forgets the failures");
@@ -218,70 +196,113 @@ Deno.test("ServerSupervisor ends a server left from before it starts its own", a
   assert.equal(mark?.tree, at.state.serverTree());
 });
 
-Deno.test("ServerSupervisor installs no other version when the server crashed", async () => {
+Deno.test("ServerSupervisor takes only the server's own ready line", async () => {
+  await using at = await bench({ isReadyAtOnce: false });
+  at.last().print(READY.replace("\trdk\t", "\trdk.modmanager.camera.StdOut\t"));
+  at.last().print('camera says: serving {"url":"http://127.0.0.1:1"}');
+  at.last().print(READY, "stderr");
+  assert.equal(at.kind, "starting");
+  at.last().print(READY);
+  assert.equal(at.kind, "running");
+});
+
+Deno.test("ServerSupervisor follows a start time that changes while the server starts", async () => {
+  await using at = await bench({ isReadyAtOnce: false });
+  await at.pass(2 * 60_000);
+  at.wanted.value = { ...at.wanted.value, startTimeoutMs: 3 * 60_000 };
+  await at.pass(60_000 - 1);
+  assert.equal(at.kind, "starting");
+  await at.pass(1);
+  assert.equal(at.kind, "backing-off");
+  assert.match(at.supervisor.failures.reason, /within 3 minutes/);
+});
+
+Deno.test("ServerSupervisor counts failures and says what the server wrote last", async () => {
   await using at = await bench();
-  at.answers.push(no);
-  at.wanted.value = { ...at.wanted.value, version: at.version("two") };
-  for (const waitMs of [1_000, 2_000]) {
+  at.last().print("panic: token hush is bad", "stderr");
+  at.last().print("", "stderr");
+  at.last().exit(2);
+  await at.pass(1_000);
+  assert.deepEqual(at.supervisor.failures, {
+    count: 1,
+    reason: "ended with code 2: panic: token *** is bad",
+  });
+  at.last().exit(null, "SIGSEGV");
+  await at.pass(2_000);
+  assert.deepEqual(at.supervisor.failures, { count: 2, reason: "was ended by SIGSEGV" });
+  at.processes.failWith = "cannot start x: it is a folder";
+  at.last().exit(0);
+  await at.pass(4_000);
+  assert.deepEqual(at.supervisor.failures, {
+    count: 4,
+    reason: "cannot be started: cannot start x: it is a folder",
+  });
+});
+
+Deno.test("ServerSupervisor starts the same version after a crash, whatever the links say", async () => {
+  await using at = await bench();
+  for (const waitMs of [1_000, 2_000, 4_000, 8_000]) {
     at.last().exit(1);
     await at.pass(waitMs);
-    assert.equal(at.supervisor.launched?.version.version, "one");
+    assert.equal(at.last().command.program, "/opt/machine/one");
   }
-  at.last().exit(1);
-  await at.pass(4_000);
-  assert.equal(
-    at.supervisor.launched?.version.version,
-    "two",
-    "one that never holds must give way",
-  );
 });
 
-Deno.test("restartWhenAllowed() restarts into another version once the server allows it", async () => {
+Deno.test("SupervisedServer exchanges the version and keeps the server ended in between", async () => {
   await using at = await bench();
-  at.answers.push(no, silence, yes);
-  at.wanted.value = { ...at.wanted.value, version: at.version("two") };
+  const first = at.last();
+  first.ignoresTerm = true;
+  let isGone = false;
+  const stopped = at.server.stop().then(() => isGone = true);
   await at.pass(0);
-  assert.equal(at.supervisor.launched?.version.version, "one");
-  await at.pass(10_000);
-  await at.pass(10_000);
+  assert.deepEqual([first.signals, isGone, at.kind], [["TERM"], false, "stopping"]);
+  first.exit(0);
+  await stopped;
+  await at.pass(100_000);
+  assert.equal(at.processes.started.length, 1);
+  assert.deepEqual(at.server.healthy(false), {
+    is: "not yet",
+    why: "machine-server is not running",
+  });
+  at.server.start(at.version("two"));
+  await at.pass(0);
+  assert.equal(at.last().command.program, "/opt/machine/two");
   assert.equal(at.supervisor.launched?.version.version, "two");
-  assert.equal(at.versions.installed?.version, "two");
-  const waits = at.log.messages("info").filter((text) => text.includes("waits to be restarted"));
-  assert.equal(waits.length, 1, "said once");
+  await at.server.stop();
+  await at.server.stop();
+  assert.equal(at.kind, "stopped", "and once more when nothing runs");
 });
 
-Deno.test("restartWhenAllowed() restarts when machine_server_env changed, and logs no values", async () => {
+Deno.test("SupervisedServer counts the failures of the version that was started last", async () => {
   await using at = await bench();
-  at.wanted.value = { ...at.wanted.value, env: { TOKEN: "hush" } };
-  await at.pass(0);
-  assert.equal(at.processes.started.length, 2);
-  assert.equal(at.last().command.env["TOKEN"], "hush");
-  at.wanted.value = { ...at.wanted.value, env: {} };
-  await at.pass(0);
-  assert.equal(at.last().command.env["TOKEN"], undefined);
-  assert(!at.log.text().includes("hush"));
-});
-
-Deno.test("watchLiveness() ends a server that is silent three times in a row", async () => {
-  await using at = await bench();
-  at.answers.push(silence, silence, no, silence, silence, silence, yes);
-  await at.pass(50_000);
-  assert.equal(at.processes.started.length, 1, "an answer in between starts the count anew");
-  await at.pass(10_000);
-  assert.match(at.log.messages("error").join(), /does not answer any more/);
-  assert.deepEqual(at.processes.started[0]?.signals, ["TERM"]);
-  await at.pass(1_000);
-  assert.equal(at.processes.started.length, 2);
-  assert.equal(at.kind, "running");
-});
-
-Deno.test("watchLiveness() counts anew when the server was started anew", async () => {
-  await using at = await bench();
-  at.answers.push(silence);
-  await at.pass(20_000);
   at.last().exit(1);
   await at.pass(1_000);
-  await at.pass(20_000);
-  assert.equal(at.processes.started.length, 2);
-  assert.equal(at.kind, "running");
+  assert.deepEqual(at.server.failures(), { count: 1, reason: "machine-server ended with code 1" });
+  await at.server.stop();
+  at.server.start(at.version("two"));
+  await at.pass(0);
+  assert.deepEqual(at.server.failures(), { count: 0, reason: "" });
+  at.processes.onStart = () => {};
+  at.last().exit(3);
+  await at.pass(1_000);
+  const { is, why } = at.server.healthy(false);
+  assert.deepEqual([is, why], [
+    "not yet",
+    "machine-server is starting; before that it ended with code 3",
+  ]);
+  at.supervisor.tell({ type: "stable" });
+  assert.equal(at.server.failures().count, 1, "never goes down while the version is the same");
+});
+
+Deno.test("SupervisedServer is healthy when the server serves, answers and reaches the cloud", async () => {
+  await using at = await bench();
+  assert.deepEqual(at.server.healthy(true), { is: "yes", why: "" });
+  at.cloud.isReached = false;
+  assert.equal(at.server.healthy(false).is, "yes", "the cloud was not reached before either");
+  assert.match(at.server.healthy(true).why, /cloud is not reached/);
+  at.silence.why = "machine-server gives no answer: refused";
+  assert.deepEqual(at.server.healthy(false), {
+    is: "not yet",
+    why: "machine-server gives no answer: refused",
+  });
 });

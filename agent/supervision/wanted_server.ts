@@ -1,13 +1,12 @@
 import type { AgentSettings } from "../../shared/config/agent_fields.ts";
 import type { InstalledVersion } from "../state/agent_state.ts";
-import { isSameVersion } from "../versions/server_choice.ts";
 import { isSameEnvironment } from "./server_command.ts";
 
 /** What ought to run. */
 export interface WantedServer {
   /** False when the settings disable the server. */
   readonly isEnabled: boolean;
-  /** Undefined when there is nothing to run. */
+  /** Undefined when there is nothing to run, or it is being exchanged. */
   readonly version: InstalledVersion | undefined;
   readonly env: Readonly<Record<string, string>>;
   readonly startTimeoutMs: number;
@@ -33,13 +32,14 @@ export function wantedServer(
   };
 }
 
-/** Why the running server must be restarted to become the wanted one; undefined when it is. */
+/**
+ * Why the running server must be restarted to become the wanted one; undefined when it is. Another
+ * version is not the concern of this: the updates end the server themselves.
+ */
 export function restartReason(
   launched: LaunchedServer,
   wanted: WantedServer,
 ): string | undefined {
   if (!wanted.isEnabled || !wanted.version) return undefined;
-  if (!isSameVersion(launched.version, wanted.version)) return "another version is wanted";
-  if (!isSameEnvironment(launched.env, wanted.env)) return "machine_server_env has changed";
-  return undefined;
+  return isSameEnvironment(launched.env, wanted.env) ? undefined : "machine_server_env has changed";
 }

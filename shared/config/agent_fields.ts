@@ -147,6 +147,13 @@ export const advancedSettingsFields = {
     alias: "viam_server_start_timeout_minutes",
     doc: "If the server has not started after this time, the agent kills and restarts it.",
   },
+  machine_server_hang_timeout_minutes: {
+    kind: "minutes",
+    default: 5,
+    min: 0.5,
+    doc:
+      "If the running server has given no answer for this time, the agent kills and restarts it.",
+  },
   wait_for_update_check: flag(
     "Wait for a network connection and an update check before the server is started.",
   ),

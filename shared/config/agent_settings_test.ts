@@ -13,6 +13,7 @@ Deno.test("defaultAgentSettings() are those of the spec", () => {
       disable_machine_server: false,
       machine_server_env: {},
       machine_server_start_timeout_minutes: 10,
+      machine_server_hang_timeout_minutes: 5,
       wait_for_update_check: false,
     },
     network_configuration: {
