@@ -64,8 +64,9 @@ export interface Downloaded {
 }
 
 /**
- * @throws {TransferError} `refused`: the file is removed; `unreachable`, `no-room`: it is kept for
- *   the next attempt. The signal's reason when aborted; the file is kept.
+ * @throws {TransferError} `refused`: the file is removed, unless the server gave an error (its
+ *   `status`); `unreachable`, `no-room`: it is kept for the next attempt. The signal's reason when
+ *   aborted; the file is kept.
  */
 export async function download(options: DownloadOptions): Promise<Downloaded> {
   const watchdog = new Watchdog(options.clock, options.limits, options.signal);
@@ -74,7 +75,8 @@ export async function download(options: DownloadOptions): Promise<Downloaded> {
   } catch (error) {
     if (watchdog.signal.aborted) throw watchdog.signal.reason;
     const problem = toTransferError(error, "write", options.part);
-    if (problem.kind === "refused") await removeIfExists(options.part);
+    const isWrong = problem.kind === "refused" && problem.status === undefined;
+    if (isWrong) await removeIfExists(options.part);
     throw problem;
   } finally {
     watchdog.close();
