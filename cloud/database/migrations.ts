@@ -180,6 +180,15 @@ export const cloudMigrations: readonly Migration[] = [
         UNIQUE (program, version)
       );
 
+      CREATE TABLE release_keys (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        public_key TEXT NOT NULL,
+        signed_by TEXT NOT NULL,
+        signature TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+      );
+
       CREATE TABLE release_files (
         id TEXT PRIMARY KEY,
         release_id TEXT NOT NULL REFERENCES releases (id) ON DELETE CASCADE,

@@ -209,6 +209,19 @@ export interface ReleasesTable {
   goes_back: number;
 }
 
+/** The public halves of the keys that sign releases, oldest first. */
+export interface ReleaseKeysTable {
+  seq: Generated<number>;
+  id: Fixed<string>;
+  /** Base64 of 32 bytes, Ed25519. */
+  public_key: Fixed<string>;
+  /** The key before, which vouches for this one; empty for the first. */
+  signed_by: Fixed<string>;
+  /** Base64. */
+  signature: Fixed<string>;
+  created_at: Fixed<TimeMs>;
+}
+
 /** A release's file for one platform. */
 export interface ReleaseFilesTable {
   /** Also the file's name in the folder of releases. */
@@ -296,6 +309,7 @@ export interface CloudTables {
   package_files: PackageFilesTable;
   changes: ChangesTable;
   releases: ReleasesTable;
+  release_keys: ReleaseKeysTable;
   release_files: ReleaseFilesTable;
   rollouts: RolloutsTable;
   release_outcomes: ReleaseOutcomesTable;

@@ -138,7 +138,7 @@ for (const [stopPercent, stopMinimum, done, rolledBack, stop] of STOPS) {
     } rolled back and the limit is ${limits}`,
     () => {
       const reason = whyStop({ stopPercent, stopMinimum }, { done, rolledBack });
-      assert.equal(reason !== undefined, stop, reason);
+      assert.equal(reason !== undefined, stop, reason ?? "no reason");
     },
   );
 }
