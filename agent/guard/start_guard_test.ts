@@ -135,6 +135,13 @@ const ROWS: readonly Row[] = [
     says: /damaged; the trial begins anew/,
   },
   {
+    name: "the end of the trial file is missing",
+    given: [onTrial, started, trialText((text) => text.slice(0, -"end\n".length))],
+    inUse: "new",
+    starts: 1,
+    says: /damaged; the trial begins anew/,
+  },
+  {
     name: "the trial file holds nonsense and the link to the previous version is gone",
     given: [
       onTrial,

@@ -1,0 +1,27 @@
+/** What a system's program answered. */
+export interface ProgramAnswer {
+  /** 127 when there is no such program. */
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program of the system to its end. Never rejects. */
+export type RunProgram = (program: string, args: readonly string[]) => Promise<ProgramAnswer>;
+
+/** A program that takes longer is given up. A service may take its time to start. */
+const LIMIT_MS = 180_000;
+
+export const runProgram: RunProgram = async (program, args) => {
+  try {
+    const output = await new Deno.Command(program, {
+      args: [...args],
+      stdin: "null",
+      signal: AbortSignal.timeout(LIMIT_MS),
+    }).output();
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    return { code: output.code, stdout: text(output.stdout), stderr: text(output.stderr) };
+  } catch (error) {
+    return { code: 127, stdout: "", stderr: error instanceof Error ? error.message : `${error}` };
+  }
+};

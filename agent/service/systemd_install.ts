@@ -1,0 +1,244 @@
+import { dirname, join } from "node:path";
+import { removeIfExists, writeFileAtomic } from "../../shared/files/atomic_write.ts";
+import { toFileError } from "../../shared/files/fs_error.ts";
+import { readIfExists } from "../../shared/files/read_file.ts";
+import { placeProgram, type Scripts } from "./own_program.ts";
+import type { ProgramAnswer, RunProgram } from "./run_program.ts";
+import { MADE_BY, SERVICE, systemdUnit } from "./systemd_unit.ts";
+
+export interface SystemdInstallOptions {
+  /** Root of the file system: `/`, or a folder that holds another one, such as a mounted image. */
+  readonly root: string;
+  /** Whether the system of that root runs; else only its files are changed. */
+  readonly isLive: boolean;
+  /** Paths as the machine sees them. */
+  readonly dir: string;
+  readonly credentialsFile: string;
+  readonly defaultsFile: string;
+  /** The program that is installed. */
+  readonly program: string;
+  readonly version: string;
+  readonly scripts: Scripts;
+  /** How long the agent takes at most to end. */
+  readonly stopMs: number;
+  readonly run: RunProgram;
+  /** Gets one line for each thing done. */
+  readonly say: (line: string) => void;
+}
+
+const FALLBACK_FOLDER = "/etc/systemd/system";
+/** For administrators' own programs; distributions and packages write elsewhere. */
+const OWN_FOLDER = "/usr/local/lib/systemd/system";
+
+/** In the agent's folder while a first install is not through. */
+const UNFINISHED = "etc/agent-installing";
+
+/**
+ * Installs this program as a service that starts with the computer, or upgrades one that is there.
+ * Drop-ins, a unit of the user's own and a service that was switched off stay as they are.
+ *
+ * @throws {InstallError | FileError}
+ */
+export async function installSystemd(options: SystemdInstallOptions): Promise<void> {
+  const { root, isLive, dir, say } = options;
+  const systemctl = systemctlOf(options);
+  await requireSystemd(options);
+  const placed = await placeProgram({ ...options, dir: join(root, dir), dirOnMachine: dir });
+  say(
+    placed.isChanged
+      ? `${dir}/bin/machine-agent leads to ${placed.path}`
+      : "the program is there already",
+  );
+  // Cut off between the unit and this, the next run would take the service for one that was
+  // switched off.
+  const unfinished = join(root, dir, UNFINISHED);
+  const isNew = (await ownUnits(root)).length === 0;
+  if (isNew) await writeFileAtomic(unfinished, "", { mode: 0o644 });
+  const unit = await writeUnit(options);
+  if (unit.isChanged && isLive) await systemctl("daemon-reload");
+  if (isNew || await readIfExists(unfinished) !== undefined) {
+    await systemctl("enable", SERVICE);
+    await removeIfExists(unfinished);
+    say("it starts with the computer");
+  }
+  await start(options, placed.isChanged || unit.isChanged);
+}
+
+/**
+ * Removes the service and what {@link installSystemd} and the agent made. What users wrote (drop-ins,
+ * credentials, the defaults) stays.
+ *
+ * @param purge removes the credentials and the defaults, too.
+ * @throws {InstallError | FileError}
+ */
+export async function uninstallSystemd(
+  options: Pick<
+    SystemdInstallOptions,
+    "root" | "isLive" | "dir" | "credentialsFile" | "defaultsFile" | "run" | "say"
+  >,
+  { purge }: { purge: boolean },
+): Promise<void> {
+  const { root, isLive, dir, credentialsFile, defaultsFile, say } = options;
+  const systemctl = systemctlOf(options);
+  const units = await ownUnits(root);
+  if (units.length > 0) {
+    // The server must have ended before its files go.
+    if (isLive) await systemctl("stop", SERVICE);
+    await systemctl("disable", SERVICE);
+    for (const unit of units) {
+      await removeIfExists(unit);
+      say(`removed ${unit}`);
+    }
+    if (isLive) await systemctl("daemon-reload");
+  } else say("there is no service of ours");
+  await removeOwnFiles(join(root, dir));
+  say(`removed the agent's files in ${dir}`);
+  for (const file of [credentialsFile, defaultsFile]) {
+    const path = join(root, file);
+    if (purge) await removeIfExists(path);
+    else if (await readIfExists(path) !== undefined) say(`${file} stays; --purge removes it`);
+  }
+}
+
+/** One line for the operator. */
+export class InstallError extends Error {
+  override readonly name = "InstallError";
+}
+
+async function requireSystemd({ run }: SystemdInstallOptions): Promise<void> {
+  if ((await run("systemctl", ["--version"])).code !== 0) {
+    throw new InstallError(
+      "this computer has no systemd; let your service manager start " +
+        "machine-agent -c FILE after machine-agent-guard",
+    );
+  }
+}
+
+/** Runs systemctl. @throws {InstallError} with what it said. */
+function systemctlOf(
+  { root, isLive, run }: Pick<SystemdInstallOptions, "root" | "isLive" | "run">,
+) {
+  return async (...args: string[]): Promise<ProgramAnswer> => {
+    const all = isLive ? args : [`--root=${root}`, ...args];
+    const answer = await run("systemctl", all);
+    if (answer.code === 0) return answer;
+    const said = answer.stderr.trim().split("\n")[0] ?? "";
+    throw new InstallError(`systemctl ${all.join(" ")} failed with ${answer.code}: ${said}`);
+  };
+}
+
+/** Writes the unit; one of the user's own under its name stays and counts. */
+async function writeUnit(options: SystemdInstallOptions): Promise<{ isChanged: boolean }> {
+  const { root, say } = options;
+  const path = join(root, await unitFolder(options), SERVICE);
+  const foreign = join(root, FALLBACK_FOLDER, SERVICE);
+  if (await isForeign(foreign)) {
+    say(`${foreign} is not of ours and stays; it counts in place of what --install writes`);
+    if (path === foreign) return { isChanged: false };
+  }
+  const text = systemdUnit(options);
+  const old = await readIfExists(path);
+  if (old !== text) {
+    await makeFolder(dirname(path));
+    await writeFileAtomic(path, text, { mode: 0o644 });
+    say(`${old === undefined ? "wrote" : "renewed"} ${path}`);
+  }
+  const stale = (await ownUnits(root)).filter((unit) => unit !== path);
+  for (const unit of stale) {
+    // It would hide the one that was written.
+    await removeIfExists(unit);
+    say(`removed ${unit}, which is in the way`);
+  }
+  return { isChanged: old !== text || stale.length > 0 };
+}
+
+async function unitFolder({ run }: SystemdInstallOptions): Promise<string> {
+  const { code, stdout } = await run("systemd-path", ["systemd-search-system-unit"]);
+  const searched = code === 0 ? stdout.trim().split(":") : [];
+  return searched.includes(OWN_FOLDER) ? OWN_FOLDER : FALLBACK_FOLDER;
+}
+
+/** Units that we wrote, wherever an install put them. */
+async function ownUnits(root: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const folder of [OWN_FOLDER, FALLBACK_FOLDER]) {
+    const path = join(root, folder, SERVICE);
+    if ((await readUnit(path))?.startsWith(MADE_BY)) found.push(path);
+  }
+  return found;
+}
+
+async function isForeign(path: string): Promise<boolean> {
+  const text = await readUnit(path);
+  return text !== undefined && !text.startsWith(MADE_BY);
+}
+
+/** A masked unit is a link to /dev/null: a user's wish, and the text is empty. */
+const readUnit = readIfExists;
+
+/** Starts the service, or starts it anew when something changed; one that is switched off stays so. */
+async function start(options: SystemdInstallOptions, isChanged: boolean): Promise<void> {
+  const { root, isLive, credentialsFile, run, say } = options;
+  if (!isLive) return;
+  const enabled = (await run("systemctl", ["is-enabled", SERVICE])).stdout.trim();
+  if (enabled === "disabled" || enabled.startsWith("masked")) {
+    return say(
+      `the service is ${enabled}, so it is not started; systemctl enable --now ${SERVICE}`,
+    );
+  }
+  if (await readIfExists(join(root, credentialsFile)) === undefined) {
+    return say(
+      `not started: ${credentialsFile} is missing; put it there, then: systemctl start ${SERVICE}`,
+    );
+  }
+  const isActive = (await run("systemctl", ["is-active", "--quiet", SERVICE])).code === 0;
+  if (isActive && !isChanged) return say("the service runs");
+  const { code } = await run("systemctl", [isActive ? "restart" : "start", SERVICE]);
+  if (code !== 0) {
+    throw new InstallError(
+      `it is installed, but the service does not start; see: journalctl -u ${SERVICE} -n 50`,
+    );
+  }
+  say(isActive ? "the service was started anew" : "the service runs");
+}
+
+/** What the agent and the install keep in their folder; a user's own files there stay. */
+const OWN_FILES = [
+  ...["bin/machine-agent", "bin/machine-agent-previous", "bin/machine-agent-guard"],
+  ...["bin/machine-agent-launcher", "bin/machine-server", "bin/machine-server-previous"],
+  ...["etc/agent-trial", "etc/agent-trial.damaged", "etc/agent-rolled-back", UNFINISHED],
+  ...["agent.db", "agent.db-wal", "agent.db-shm"],
+  ...["agent-logs.db", "agent-logs.db-wal", "agent-logs.db-shm"],
+  ...["agent.lock", "status.json", "better_sqlite3.node"],
+];
+/** Versions, parts of downloads, and temporary files. */
+const OWN_CACHE = /^\.?machine-(agent|server)\b/;
+
+async function removeOwnFiles(dir: string): Promise<void> {
+  for (const name of OWN_FILES) await removeIfExists(join(dir, name));
+  const cache = join(dir, "cache");
+  for (const name of await namesIn(cache)) {
+    if (OWN_CACHE.test(name)) await removeIfExists(join(cache, name));
+  }
+  for (const folder of ["bin", "cache", "tmp", "etc", ""]) {
+    // Folders with something of the user's in them stay.
+    await Deno.remove(join(dir, folder)).catch(() => {});
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw toFileError(error, "read", folder);
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { recursive: true, mode: 0o755 });
+  } catch (error) {
+    throw toFileError(error, "create the folder", path);
+  }
+}
