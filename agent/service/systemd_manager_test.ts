@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { FakeClock } from "../../shared/time/fake_clock.ts";
+import { socketAddress } from "./notify_socket.ts";
+import { noServiceManager } from "./service_manager.ts";
+import { systemdManager } from "./systemd_manager.ts";
+import { DatagramReceiver } from "./test_datagram_receiver.ts";
+import { tendWatchdog } from "./watchdog.ts";
+
+const isLinux = Deno.build.os === "linux";
+const pid = 4711;
+
+async function withFolder(body: (folder: string) => Promise<void> | void): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await body(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+for (const kind of ["path", "abstract"] as const) {
+  Deno.test({
+    name: `systemdManager() tells systemd over a socket with a ${kind} address`,
+    ignore: !isLinux,
+    fn: () =>
+      withFolder((folder) => {
+        const path = join(folder, "notify");
+        using receiver = new DatagramReceiver(kind === "path" ? path : `@${path}`);
+        const log = memoryLogger();
+        const env = { NOTIFY_SOCKET: receiver.address };
+        const manager = systemdManager({ env, pid, log });
+        manager.ready();
+        manager.status("waits\nfor  the window");
+        manager.alive();
+        manager.stopping();
+        assert.deepEqual(receiver.received(), [
+          "READY=1",
+          "STATUS=waits for the window",
+          "WATCHDOG=1",
+          "STOPPING=1",
+        ]);
+        assert.deepEqual(log.messages("warn"), []);
+      }),
+  });
+}
+
+Deno.test({
+  name: "systemdManager() says once that nobody listens, and goes on",
+  ignore: !isLinux,
+  fn: () =>
+    withFolder((folder) => {
+      const address = join(folder, "notify");
+      const log = memoryLogger();
+      const manager = systemdManager({ env: { NOTIFY_SOCKET: address }, pid, log });
+      manager.ready();
+      manager.alive();
+      assert.equal(log.messages("warn").length, 1);
+      using receiver = new DatagramReceiver(address);
+      manager.alive();
+      assert.deepEqual(receiver.received(), ["WATCHDOG=1"]);
+    }),
+});
+
+Deno.test("systemdManager() falls back to a program where there is no C library", () => {
+  const sent: string[] = [];
+  const manager = systemdManager({
+    env: { NOTIFY_SOCKET: "/run/x" },
+    pid,
+    log: memoryLogger(),
+    open: () => {
+      throw new Error("no such library");
+    },
+    fallback: (text) => void sent.push(text),
+  });
+  manager.ready();
+  assert.deepEqual(sent, ["READY=1"]);
+});
+
+Deno.test("systemdManager() is nobody when no service manager named a socket", () => {
+  assert.equal(systemdManager({ env: {}, pid, log: memoryLogger() }), noServiceManager);
+});
+
+for (
+  const [env, expected] of [
+    [{}, undefined],
+    [{ WATCHDOG_USEC: "120000000" }, 120_000],
+    [{ WATCHDOG_USEC: "120000000", WATCHDOG_PID: `${pid}` }, 120_000],
+    [{ WATCHDOG_USEC: "120000000", WATCHDOG_PID: "1" }, undefined],
+    [{ WATCHDOG_USEC: "0" }, undefined],
+    [{ WATCHDOG_USEC: "soon" }, undefined],
+  ] as const
+) {
+  Deno.test(`systemdManager() reads the watchdog's time from ${JSON.stringify(env)}`, () => {
+    const all = { ...env, NOTIFY_SOCKET: "/run/x" };
+    const { watchdogMs } = systemdManager({
+      env: all,
+      pid,
+      log: memoryLogger(),
+      open: () => () => {},
+    });
+    assert.equal(watchdogMs, expected);
+  });
+}
+
+Deno.test("socketAddress() refuses what is no address", () => {
+  assert.throws(() => socketAddress("vsock:2"), /is no address of a unix socket/);
+  assert.throws(() => socketAddress(`/${"x".repeat(107)}`), /too long/);
+  assert.deepEqual([...socketAddress("@a")].slice(2), [0, 97]);
+  assert.deepEqual([...socketAddress("/a")].slice(2), [47, 97, 0]);
+});
+
+Deno.test("tendWatchdog() is silent while a part is stuck and heard while none is", async () => {
+  const clock = new FakeClock();
+  const log = memoryLogger();
+  const stop = new AbortController();
+  const said: string[] = [];
+  let stuck: string | undefined;
+  const manager = {
+    ...noServiceManager,
+    watchdogMs: 120_000,
+    alive: () => void said.push("alive"),
+    status: (text: string) => void said.push(text),
+  };
+  const tending = tendWatchdog({ manager, stuck: () => stuck, clock, log }, stop.signal);
+  await clock.advance(90_000);
+  assert.equal(said.length, 4, "four times in its time");
+  stuck = "the settings worker has not moved for 10 minutes";
+  await clock.advance(120_000);
+  assert.deepEqual(said.slice(4), [stuck]);
+  assert.equal(log.messages("error").length, 1);
+  stuck = undefined;
+  await clock.advance(30_000);
+  assert.equal(said.at(-1), "alive");
+  stop.abort(new Error("enough"));
+  await assert.rejects(tending, /enough/);
+  assert.equal(clock.pendingTimers, 0);
+});
+
+Deno.test("tendWatchdog() only waits when nobody listens", async () => {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const manager = { ...noServiceManager, alive: () => assert.fail("nobody asked") };
+  const options = { manager, stuck: () => undefined, clock, log: memoryLogger() };
+  const tending = tendWatchdog(options, stop.signal);
+  await clock.advance(1e9);
+  stop.abort(new Error("enough"));
+  await assert.rejects(tending, /enough/);
+});
