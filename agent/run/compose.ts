@@ -1,15 +1,15 @@
-import type { JsonValue } from "../../shared/files/jsonc.ts";
 import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { Backoff } from "../../shared/time/backoff.ts";
 import type { AgentOptions } from "../options/options.ts";
+import { type KnownSecrets, secretsOf } from "../logs/known_secrets.ts";
 import { MaintenanceWindow } from "../maintenance/maintenance_window.ts";
 import { releaseIdleMemory } from "../memory/idle_memory.ts";
 import { PlannedRestarts } from "../restart/planned_restarts.ts";
 import { pollRestarts } from "../restart/restart_poll.ts";
 import { type AgentFacts, DeviceConfigPoll } from "../settings/device_config_poll.ts";
 import { waitForFirstAnswer } from "../settings/first_answer.ts";
-import { SettingsSource } from "../settings/settings_source.ts";
+import { type DefaultsFile, SettingsSource } from "../settings/settings_source.ts";
 import type { AgentState } from "../state/agent_state.ts";
 import { followSettings } from "../supervision/follow_settings.ts";
 import { SupervisedServer } from "../supervision/supervised_server.ts";
@@ -28,7 +28,8 @@ export interface AgentParts {
   readonly binDir: string;
   readonly cloud: Cloud;
   readonly partId: string;
-  readonly defaults: JsonValue | undefined;
+  readonly defaults: DefaultsFile;
+  readonly secrets: KnownSecrets;
 }
 
 /** The agent's loops, and the supervisor for who must end the server at once. */
@@ -46,7 +47,8 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
   const settings = new SettingsSource({
     state,
     defaults: parts.defaults,
-    overrides: { debug: options.debug, wait: options.wait },
+    overrides: { debug: options.debug || undefined, wait: options.wait || undefined },
+    beforeReport: (settings) => parts.secrets.add(secretsOf(settings)),
     clock,
     log: log.child("settings"),
   });
@@ -71,7 +73,7 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     backoff: new Backoff({ ...BACKOFF, jitter: false }),
     log: supervisionLog,
     errorLog: deps.serverErrorLog,
-    redact: (text) => text,
+    redact: (text) => parts.secrets.hide(text),
   });
   const window = new MaintenanceWindow({
     supervisor,

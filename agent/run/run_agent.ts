@@ -12,6 +12,7 @@ import type { ProcessRunner } from "../../shared/process/child_process.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { type Directories, directoriesOf, prepareDirectories } from "../directories/directories.ts";
 import { InstanceLock } from "../lock/instance_lock.ts";
+import { KnownSecrets } from "../logs/known_secrets.ts";
 import { LogQueue } from "../logs/log_queue.ts";
 import type { CollectGarbage } from "../memory/idle_memory.ts";
 import type { AgentOptions } from "../options/options.ts";
@@ -42,7 +43,7 @@ export interface AgentDeps {
   readonly writeLine: (line: string) => void;
   readonly collect: CollectGarbage;
   readonly clock: Clock;
-  readonly logging: Pick<Logging, "addSink" | "setDebugMode">;
+  readonly logging: Pick<Logging, "addSink" | "setDebugMode" | "setSecrets">;
   readonly log: Logger;
   /** Gets the server's standard error. */
   readonly serverErrorLog: Logger;
@@ -62,6 +63,8 @@ export async function runAgent(
 ): Promise<void> {
   const { log } = deps;
   const credentials = await readCredentialsFile(options.credentialsFile);
+  const secrets = new KnownSecrets((values) => deps.logging.setSecrets(values));
+  secrets.add([credentials.credentials.payload.reveal()]);
   const directories = directoriesOf(options.dir);
   await prepareDirectories(directories);
   await using cleanup = new AsyncDisposableStack();
@@ -85,6 +88,7 @@ export async function runAgent(
     cloud,
     partId: credentials.partId,
     defaults,
+    secrets,
   });
   logs?.sendTo(cloud.client(RobotService), credentials.partId);
   stop.atOnce.addEventListener("abort", () => supervisor.killNow());

@@ -17,21 +17,31 @@ export interface CurrentSettings {
   readonly settings: AgentSettings;
   /** What the cloud said last, in this run or an earlier one; undefined when it never did. */
   readonly device: DeviceConfig | undefined;
+  /** Fields that were not used and why; each one sentence, without secrets. */
+  readonly problems: readonly string[];
 }
 
-/** What the command line decides whatever the other layers say. */
+/** What the command line decides whatever the other layers say; undefined: it says nothing. */
 export interface SettingsOverrides {
-  readonly debug: boolean;
-  readonly wait: boolean;
+  readonly debug: boolean | undefined;
+  readonly wait: boolean | undefined;
 }
 
 export interface SettingsSourceOptions {
   readonly state: AgentState;
-  /** Content of the manufacturer's defaults file. */
-  readonly defaults: JsonValue | undefined;
+  readonly defaults: DefaultsFile;
   readonly overrides: SettingsOverrides;
+  /** Gets all settings before anything is said about them, to keep what is secret out of it. */
+  readonly beforeReport?: (settings: AgentSettings) => void;
   readonly clock: Clock;
   readonly log: Logger;
+}
+
+/** The manufacturer's defaults, as far as they can be used. */
+export interface DefaultsFile {
+  readonly content: JsonValue | undefined;
+  /** Why the file is not used; undefined when it is, or when there is none. */
+  readonly problem: string | undefined;
 }
 
 const LAYERS = ["defaults file", "cloud", "command line"] as const;
@@ -79,13 +89,17 @@ export class SettingsSource {
     const { defaults, overrides } = this.#options;
     const commandLine = {
       advanced_settings: {
-        ...(overrides.debug ? { debug: true } : {}),
-        ...(overrides.wait ? { wait_for_update_check: true } : {}),
+        ...(overrides.debug === undefined ? {} : { debug: overrides.debug }),
+        ...(overrides.wait === undefined ? {} : { wait_for_update_check: overrides.wait }),
       },
     };
-    const merged = mergeAgentSettings([defaults, device?.sections, commandLine], LAYERS);
+    const layers = [defaults.content, device?.sections, commandLine];
+    const merged = mergeAgentSettings(layers, LAYERS);
+    this.#options.beforeReport?.(merged.settings);
     this.#report(merged);
-    return { settings: merged.settings, device };
+    const problems = merged.problems.map(formatProblem);
+    if (defaults.problem !== undefined) problems.unshift(defaults.problem);
+    return { settings: merged.settings, device, problems };
   }
 
   /** Each set of problems once, not at every answer of the cloud. */
@@ -103,13 +117,18 @@ export class SettingsSource {
  * The manufacturer's defaults: JSON with comments, sections as in the `agent` object. A file that
  * is missing is none; one that cannot be used is reported and left out.
  */
-export async function readDefaultsFile(path: string, log: Logger): Promise<JsonValue | undefined> {
+export async function readDefaultsFile(path: string, log: Logger): Promise<DefaultsFile> {
   try {
     const text = await readIfExists(path);
-    return text === undefined ? undefined : parseJsonc(text);
+    return { content: text === undefined ? undefined : parseJsonc(text), problem: undefined };
   } catch (error) {
-    const problem = error instanceof JsoncError ? `${path}: not JSON: ${error.message}` : error;
-    log.error("the defaults file is not used", { problem });
-    return undefined;
+    const detail = error instanceof JsoncError
+      ? `${path}: not JSON: ${error.message}`
+      : error instanceof Error
+      ? error.message
+      : String(error);
+    const problem = `the defaults file is not used: ${detail}`;
+    log.error(problem);
+    return { content: undefined, problem };
   }
 }

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { Code } from "@connectrpc/connect";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { FakeClock } from "../../shared/time/fake_clock.ts";
+import { AgentState } from "../state/agent_state.ts";
+import { FakeCloud, settle, testHost } from "../testing.ts";
+import { Watched } from "../workers/watched.ts";
+import { DeviceConfigPoll } from "./device_config_poll.ts";
+import { waitForFirstAnswer } from "./first_answer.ts";
+import { SettingsSource } from "./settings_source.ts";
+
+function pollBench() {
+  const at = { clock: new FakeClock(), log: memoryLogger(), state: AgentState.open(":memory:") };
+  const cloud = new FakeCloud();
+  const settings = new SettingsSource({
+    ...at,
+    defaults: { content: undefined, problem: undefined },
+    overrides: { debug: undefined, wait: undefined },
+  });
+  const stop = new AbortController();
+  const poll = new DeviceConfigPoll({
+    client: cloud.connection.client(AgentDeviceService),
+    partId: "part-1",
+    host: testHost,
+    facts: () => ({
+      agentVersion: "0.1.0",
+      agentUptimeMs: 1_500,
+      serverInstalled: "0.2.0",
+      serverRunning: "",
+      serverUptimeMs: undefined,
+    }),
+    settings,
+    clock: at.clock,
+    log: at.log,
+    random: () => 0.5,
+  });
+  const running = poll.run(stop.signal).catch(() => {});
+  return {
+    ...at,
+    cloud,
+    settings,
+    poll,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+      at.state.close();
+    },
+  };
+}
+
+Deno.test("DeviceConfigPoll tells about this computer and takes the answer", async () => {
+  await using at = pollBench();
+  at.cloud.answer = {
+    viamServerUpdateInfo: {
+      version: "customURL",
+      url: "file:///b",
+      sha256: new Uint8Array([1, 255]),
+    },
+    advancedSettings: { debug: true },
+  };
+  await settle();
+  const [question] = at.cloud.questions;
+  assert.equal(question?.id, "part-1");
+  assert.equal(question?.hostInfo?.platform, "linux/amd64");
+  assert.equal(question?.versionInfo?.viamServerInstalled, "0.2.0");
+  assert.deepEqual([question?.agentUptime?.seconds, question?.agentUptime?.nanos], [
+    1n,
+    500_000_000,
+  ]);
+  assert.equal(question?.viamServerUptime, undefined);
+  const { settings, device } = at.settings.current.value;
+  assert.equal(settings.advanced_settings.debug, true);
+  assert.deepEqual(device?.server, { version: "customURL", url: "file:///b", sha256: "01ff" });
+  assert.equal(at.poll.answered.value, true);
+});
+
+Deno.test("DeviceConfigPoll asks in the cloud's interval but never sooner than 5 s", async () => {
+  await using at = pollBench();
+  at.cloud.answer = { checkInterval: durationFromMs(8_000) };
+  await settle();
+  await at.clock.advance(7_999);
+  assert.equal(at.cloud.questions.length, 1);
+  at.cloud.answer = { checkInterval: durationFromMs(100) };
+  await at.clock.advance(1);
+  await settle();
+  assert.equal(at.cloud.questions.length, 2);
+  await at.clock.advance(4_999);
+  assert.equal(at.cloud.questions.length, 2);
+  await at.clock.advance(1);
+  await settle();
+  assert.equal(at.cloud.questions.length, 3);
+});
+
+Deno.test("DeviceConfigPoll keeps asking while the cloud is away and says so once", async () => {
+  await using at = pollBench();
+  at.cloud.failure = Code.Unavailable;
+  for (let ask = 1; ask <= 4; ask++) {
+    await settle();
+    assert.equal(at.cloud.questions.length, ask);
+    await at.clock.advance([5_000, 10_000, 20_000, 30_000][ask - 1] ?? 0);
+  }
+  at.cloud.failure = undefined;
+  await at.clock.advance(30_000);
+  await settle();
+  assert.deepEqual(at.log.messages("warn").length, 1, at.log.text());
+  assert.deepEqual(at.log.messages("info"), ["the cloud answers again"]);
+});
+
+Deno.test("waitForFirstAnswer() waits for the cloud, at most a minute", async () => {
+  const clock = new FakeClock();
+  const log = memoryLogger();
+  const { signal } = new AbortController();
+  const answered = new Watched(false);
+  const early = waitForFirstAnswer({ answered, clock, log }, signal);
+  answered.value = true;
+  await early;
+  assert.deepEqual(log.messages("warn"), []);
+
+  let hasEnded = false;
+  const late = waitForFirstAnswer({ answered: new Watched(false), clock, log }, signal)
+    .then(() => hasEnded = true);
+  await clock.advance(59_999);
+  assert.equal(hasEnded, false);
+  await clock.advance(1);
+  await late;
+  assert.match(log.messages("warn").join(), /did not answer in time/);
+});
