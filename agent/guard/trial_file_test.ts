@@ -61,7 +61,7 @@ test("forgiveStart() takes one start back and never goes below none", async (dir
 test("writeRollback() leaves one note that readRollback() gives until it is forgotten", async (dir) => {
   assert.equal(await readRollback(dir), undefined);
   const at = new Date("2026-01-02T03:04:05Z");
-  await writeRollback(dir, { from: "/c/new", to: "/c/old", reason: "lost\nthe  cloud", at });
+  await writeRollback(dir, { from: "/c/new", to: "/c/old", reason: "lost\nthe cloud", at });
   assert.deepEqual(await readRollback(dir), {
     from: "/c/new",
     to: "/c/old",
