@@ -1,13 +1,21 @@
 /** What transports and forwarded calls need of a connection for native gRPC. */
 import type { Metadata } from "@grpc/grpc-js";
 
+/** The part of an `AbortSignal` that calls need; one that costs less to make will do. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  addEventListener(type: "abort", listener: () => void, options?: { once?: boolean }): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
 /** One call to be made. */
 export interface OutgoingCall {
   /** `/package.Service/Method`. */
   readonly path: string;
   readonly metadata: Metadata;
   /** Cancels the call. */
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   /** Default: no limit. */
   readonly timeoutMs?: number | undefined;
 }

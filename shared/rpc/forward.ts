@@ -1,10 +1,11 @@
 /** Calls that are passed on to another server as the bytes they came in. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues, Transport } from "@connectrpc/connect";
-import type { Metadata } from "@grpc/grpc-js";
-import type { OutgoingCall } from "./call_channel.ts";
+import type { OutgoingHttpHeaders } from "node:http2";
+import type { CancelSignal } from "./call_channel.ts";
 import { transportOver } from "./grpc_transport.ts";
 import { LeanChannel } from "./lean_channel.ts";
+import type { LeanCall } from "./lean_wire.ts";
 
 /** The part of a call that matters when it is passed on. */
 export interface ForwardedCall {
@@ -15,12 +16,12 @@ export interface ForwardedCall {
   readonly values: ContextValues;
   /** Headers of the answer. */
   readonly responseHeader: Headers;
-  /** Aborts when the caller leaves or the call ends. */
-  readonly signal: AbortSignal;
+  /** Aborts when the caller leaves or the server gives the call up. */
+  readonly cancelSignal: CancelSignal;
   /** Milliseconds that are left; undefined without a limit. */
   timeoutMs(): number | undefined;
   /** What of the caller's metadata goes along: all but what belongs to its connection and sign-in. */
-  forwardedMetadata(): Metadata;
+  forwardedHeaders(): OutgoingHttpHeaders;
 }
 
 /** Answers calls without anybody having decoded them. */
@@ -66,11 +67,11 @@ export function openForwardChannel(options: { address: string }): ForwardChannel
   };
 }
 
-function outgoing(call: ForwardedCall): OutgoingCall {
+function outgoing(call: ForwardedCall): LeanCall {
   return {
     path: call.path,
-    metadata: call.forwardedMetadata(),
-    signal: call.signal,
+    metadata: { toHttp2Headers: () => call.forwardedHeaders() },
+    signal: call.cancelSignal,
     timeoutMs: call.timeoutMs(),
   };
 }

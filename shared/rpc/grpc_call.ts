@@ -7,7 +7,9 @@ import {
 } from "@connectrpc/connect";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ServerSurfaceCall } from "@grpc/grpc-js/build/src/server-call.d.ts";
-import { Metadata } from "@grpc/grpc-js";
+import type { Metadata } from "@grpc/grpc-js";
+import type { OutgoingHttpHeaders } from "node:http2";
+import type { CancelSignal } from "./call_channel.ts";
 import { type ForwardedCall, isForwardedKey } from "./forward.ts";
 import type { Call } from "./interceptor.ts";
 import { headersFromMetadata, metadataFromHeaders } from "./metadata.ts";
@@ -28,6 +30,7 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
   #responseTrailer: Headers | undefined;
   #values: ContextValues | undefined;
   #controller: AbortController | undefined;
+  #cancelSignal: CancelSignal | undefined;
   #aborted: { reason: unknown } | undefined;
   #onAbort: ((error: ConnectError) => void) | undefined;
 
@@ -55,13 +58,14 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
     return value === undefined || typeof value === "string" ? value : value.toString("base64");
   }
 
-  forwardedMetadata(): Metadata {
-    const { metadata } = this.surface;
-    const forwarded = new Metadata();
-    for (const key in metadata.getMap()) {
-      if (isForwardedKey(key)) { for (const value of metadata.get(key)) forwarded.add(key, value); }
-    }
-    return forwarded;
+  forwardedHeaders(): OutgoingHttpHeaders {
+    const headers = this.surface.metadata.toHttp2Headers();
+    for (const key in headers) if (!isForwardedKey(key)) delete headers[key];
+    return headers;
+  }
+
+  get cancelSignal(): CancelSignal {
+    return this.#cancelSignal ??= this.#controller?.signal ?? new CallCancelSignal(this.surface);
   }
 
   get requestHeader(): Headers {
@@ -102,6 +106,7 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
     if (this.#aborted) return;
     this.#aborted = { reason };
     this.#controller?.abort(reason);
+    if (this.#cancelSignal instanceof CallCancelSignal) this.#cancelSignal.abort(reason);
     this.#onAbort?.(
       reason instanceof ConnectError
         ? reason
@@ -112,7 +117,7 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
   /** Ends the signal when the call is over, so that work tied to it stops. */
   finish(): void {
     this.#onAbort = undefined;
-    this.#controller?.abort(new ConnectError("the call has ended", Code.Canceled));
+    this.#controller?.abort(ENDED);
   }
 
   /** Runs when the server aborts the call before its handler has answered. */
@@ -130,6 +135,36 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
 
   trailers(): Metadata | undefined {
     return this.#responseTrailer && metadataFromHeaders(this.#responseTrailer);
+  }
+}
+
+/** Made once: an error for each call would cost as much as the rest of its end. */
+const ENDED = new ConnectError("the call has ended", Code.Canceled);
+
+/** For calls that are passed on: an `AbortController` costs them more than their routing. */
+class CallCancelSignal implements CancelSignal {
+  aborted = false;
+  reason: unknown;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(surface: ServerSurfaceCall) {
+    if (surface.cancelled) this.abort(cancelled());
+    else surface.once("cancelled", () => this.abort(cancelled()));
+  }
+
+  abort(reason: unknown): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    for (const listener of this.#listeners) listener();
+  }
+
+  addEventListener(_type: "abort", listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  removeEventListener(_type: "abort", listener: () => void): void {
+    this.#listeners.delete(listener);
   }
 }
 

@@ -10,7 +10,7 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
-import type { AnswerMetadata, CallChannel, OutgoingCall } from "./call_channel.ts";
+import type { AnswerMetadata, CallChannel, CancelSignal, OutgoingCall } from "./call_channel.ts";
 import { connectErrorFromGrpc } from "./grpc_status.ts";
 import { closeHttp2SessionsOutsideParser } from "./http2_reentrancy.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
@@ -160,12 +160,12 @@ function deadlineOf({ timeoutMs }: OutgoingCall): { deadline?: number } {
   return timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
 }
 
-function cancelWith(call: { cancel(): void }, signal: AbortSignal): void {
+function cancelWith(call: { cancel(): void }, signal: CancelSignal): void {
   if (signal.aborted) call.cancel();
   else signal.addEventListener("abort", () => call.cancel(), { once: true });
 }
 
-function failure(error: ServiceError, signal: AbortSignal): ConnectError {
+function failure(error: ServiceError, signal: CancelSignal): ConnectError {
   const reason: unknown = signal.reason;
   if (signal.aborted && reason instanceof ConnectError) return reason;
   return connectErrorFromGrpc(error);
@@ -206,7 +206,7 @@ async function send(call: BytesStream, requests: AsyncIterable<Uint8Array>): Pro
  */
 async function* receive(
   call: BytesStream,
-  signal: AbortSignal,
+  signal: CancelSignal,
   outcome: StreamOutcome,
 ): AsyncIterable<Uint8Array> {
   const queue: Buffer[] = [];

@@ -2,10 +2,10 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import http2, { type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
 import net from "node:net";
-import type { AnswerMetadata, CallChannel, OutgoingCall } from "./call_channel.ts";
+import type { AnswerMetadata, CallChannel, CancelSignal } from "./call_channel.ts";
 import { closeHttp2SessionsOutsideParser } from "./http2_reentrancy.ts";
 import { LeanAnswer } from "./lean_answer.ts";
-import { framed, requestHeaders } from "./lean_wire.ts";
+import { framed, type LeanCall, requestHeaders } from "./lean_wire.ts";
 
 /** Messages of one stream that wait for their reader before the flow is stopped. */
 const QUEUED_MESSAGES = 16;
@@ -29,12 +29,12 @@ export class LeanChannel implements CallChannel {
     return this.#inFlight;
   }
 
-  call(outgoing: OutgoingCall, request: Uint8Array): Promise<Uint8Array> {
+  call(outgoing: LeanCall, request: Uint8Array): Promise<Uint8Array> {
     return this.#unary(outgoing, request, (_answer, bytes) => bytes);
   }
 
   unaryWithMetadata(
-    outgoing: OutgoingCall,
+    outgoing: LeanCall,
     request: Uint8Array,
   ): Promise<AnswerMetadata & { bytes: Uint8Array }> {
     return this.#unary(
@@ -45,7 +45,7 @@ export class LeanChannel implements CallChannel {
   }
 
   #unary<T>(
-    outgoing: OutgoingCall,
+    outgoing: LeanCall,
     request: Uint8Array,
     result: (answer: LeanAnswer, bytes: Uint8Array) => T,
   ): Promise<T> {
@@ -71,7 +71,7 @@ export class LeanChannel implements CallChannel {
   }
 
   async stream(
-    outgoing: OutgoingCall,
+    outgoing: LeanCall,
     requests: AsyncIterable<Uint8Array>,
   ): Promise<AnswerMetadata & { messages: AsyncIterable<Uint8Array> }> {
     const { signal } = outgoing;
@@ -123,7 +123,7 @@ class StreamReader {
   constructor(
     private readonly stream: ClientHttp2Stream,
     private readonly answer: LeanAnswer,
-    private readonly signal: AbortSignal,
+    private readonly signal: CancelSignal,
   ) {
     answer.onMessage = () => {
       if (answer.messages.length >= QUEUED_MESSAGES) stream.pause();
@@ -184,7 +184,7 @@ function drained(stream: ClientHttp2Stream): Promise<void> {
   });
 }
 
-function abortReason(signal: AbortSignal): ConnectError {
+function abortReason(signal: CancelSignal): ConnectError {
   const { reason } = signal;
   return reason instanceof ConnectError
     ? reason

@@ -12,9 +12,14 @@ const PREFIX_BYTES = 5;
 /** Largest timeout in milliseconds that the header can hold: 8 digits. */
 const LONGEST_TIMEOUT_MS = 99_999_999;
 
+/** A call to be made, whose metadata may be headers already. */
+export interface LeanCall extends Omit<OutgoingCall, "metadata"> {
+  readonly metadata: { toHttp2Headers(): OutgoingHttpHeaders };
+}
+
 /** The headers that begin a call. */
-export function requestHeaders({ path, metadata, timeoutMs }: OutgoingCall): OutgoingHttpHeaders {
-  const headers = metadata.toHttp2Headers() as OutgoingHttpHeaders;
+export function requestHeaders({ path, metadata, timeoutMs }: LeanCall): OutgoingHttpHeaders {
+  const headers = metadata.toHttp2Headers();
   headers[":method"] = "POST";
   headers[":path"] = path;
   headers["content-type"] = "application/grpc";
