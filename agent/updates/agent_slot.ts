@@ -48,7 +48,7 @@ export class AgentSlot implements ProgramSlot {
   }
 
   async resume(record: ProgramRecord): Promise<readonly UpdateEvent[]> {
-    const { dir, control: { runningPath } } = this.#options;
+    const { dir, log, control: { runningPath } } = this.#options;
     const { state, current } = record;
     const note = await readRollback(dir);
     if (note && note.from !== runningPath) {
@@ -60,7 +60,9 @@ export class AgentSlot implements ProgramSlot {
     switch (state.kind) {
       case "swapping":
         if (isNew) return [{ type: "swapped" }];
-        await this.undoSwap(current);
+        await this.undoSwap(current).catch((error) =>
+          log.error("what was prepared for another machine-agent cannot be removed", { error })
+        );
         return [{ type: "resumed" }];
       case "trial":
       case "committing":
@@ -171,7 +173,8 @@ export class AgentSlot implements ProgramSlot {
       // The record was lost in the middle of a trial, and the guard still waits for its end.
       return [{ type: "on-trial", installed, previous: versionOf(trial.previous) }];
     }
-    if (trial) await endTrial(dir);
+    // A trial that was given up before the link was turned.
+    if (trial) await endTrial(dir).catch(() => {}); // the guard leaves another version alone
     const isKnown = current?.path === runningPath &&
       (current.version === version || current.version === "customURL");
     return isKnown ? [] : [{ type: "adopted", installed }];

@@ -8,6 +8,11 @@ export interface Health {
   readonly is: "yes" | "not yet" | "no";
   /** Why it is not "yes", for people. Empty with "yes". */
   readonly why: string;
+  /**
+   * It cannot be "yes" now for a reason that the version has no part in: the server is switched
+   * off, or the cloud is away for the agent, too. The deadline stands still.
+   */
+  readonly isPaused?: boolean;
 }
 
 /** Starts and ends of a trial that came to nothing. */

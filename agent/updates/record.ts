@@ -15,6 +15,8 @@ export interface ProgramRecord {
   readonly lastRollback: Rollback | undefined;
   /** ISO 8601; of the last change of the state. */
   readonly changedAt: string;
+  /** ISO 8601; when the current version became that. */
+  readonly installedAt: string | undefined;
 }
 
 export interface BadVersion {
@@ -44,6 +46,8 @@ export interface Idle {
 export interface Held {
   readonly kind: "held";
   readonly problem: string;
+  /** It is one of the bad versions; looking again helps nothing. */
+  readonly isBad: boolean;
 }
 export interface Downloading {
   readonly kind: "downloading";
@@ -144,6 +148,7 @@ export function newRecord(current: InstalledVersion | undefined, now: Date): Pro
     bad: [],
     lastRollback: undefined,
     changedAt: now.toISOString(),
+    installedAt: undefined,
   };
 }
 
@@ -170,11 +175,12 @@ export function toText(record: ProgramRecord): string {
 /** Reads what {@link toText} wrote; undefined when it is something else. */
 export function fromText(text: string): ProgramRecord | undefined {
   try {
-    const { state, current, previous, target, bad, lastRollback, changedAt } = JSON.parse(text);
+    const { state, current, previous, target, bad, lastRollback, changedAt, installedAt } = JSON
+      .parse(text);
     if (!KINDS.has(state?.kind) || !Array.isArray(bad) || typeof changedAt !== "string") {
       return undefined;
     }
-    return { state, current, previous, target, bad, lastRollback, changedAt };
+    return { state, current, previous, target, bad, lastRollback, changedAt, installedAt };
   } catch {
     return undefined;
   }

@@ -3,7 +3,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { InstalledVersion } from "../state/agent_state.ts";
 import { dropCopies, restoreCopies, saveCopies } from "../state/state_copies.ts";
 import type { Failures, Health, ServerControl } from "./control.ts";
-import { foundVersion } from "./found_version.ts";
+import { foundVersion, isFile } from "./found_version.ts";
 import type { ProgramLink } from "./program_link.ts";
 import { type Candidate, chosenVersion, type ProgramRecord } from "./record.ts";
 import type { Continues, ProgramSlot } from "./slot.ts";
@@ -32,10 +32,16 @@ export class ServerSlot implements ProgramSlot {
   }
 
   async resume(record: ProgramRecord): Promise<readonly UpdateEvent[]> {
-    const { link } = this.#options;
-    const { state, current } = record;
+    const { log } = this.#options;
+    const { state, current, previous } = record;
+    if (state.kind !== "trial" && current && !await isFile(current.path)) {
+      log.error("the installed machine-server is gone", { path: current.path });
+      const isThere = previous !== undefined && await isFile(previous.path);
+      if (isThere) await this.#mend(previous.path);
+      return [{ type: "resumed" }, { type: "lost", other: isThere ? previous : undefined }];
+    }
     const ought = chosenVersion(record) ?? current;
-    if (ought && await link.read() !== ought.path) await link.turn(ought.path);
+    if (ought) await this.#mend(ought.path);
     return state.kind === "swapping" || state.kind === "trial" ? [{ type: "resumed" }] : [];
   }
 
@@ -104,6 +110,16 @@ export class ServerSlot implements ProgramSlot {
 
   async tidy(): Promise<void> {
     await dropCopies(this.#options.databases());
+  }
+
+  /** The record counts; the link only follows. A disk that takes no change must not hold it up. */
+  async #mend(path: string): Promise<void> {
+    const { link, log } = this.#options;
+    try {
+      if (await link.read() !== path) await link.turn(path);
+    } catch (error) {
+      log.error("the link to machine-server cannot be mended", { error });
+    }
   }
 
   async #stop(): Promise<void> {

@@ -42,15 +42,17 @@ export function targetOf({ version, url, sha256 = "", stamp }: InstalledVersion)
   return { version, url, sha256, ...(stamp === undefined ? {} : { stamp }) };
 }
 
-/** What tells a bad version from every other: its content where that is known. */
-export function targetKey({ version, url, sha256, stamp }: Target): string {
-  const content = sha256 !== "" ? sha256 : stamp === undefined ? url : `${url}#${stamp}`;
-  return `${version}@${content}`;
+/** What tells a version from every other: its content where that is known. */
+export function targetKey({ version, url, sha256 = "" }: Partial<Target> & Named): string {
+  return `${version}@${sha256 === "" ? url : sha256}`;
 }
 
+type Named = Pick<Target, "version" | "url">;
+
+/** Whether two say the same; the address of a known content may change. */
 export function isSameTarget(a: Target | undefined, b: Target | undefined): boolean {
   if (!a || !b) return a === b;
-  return targetKey(a) === targetKey(b) && a.url === b.url && a.problem === b.problem;
+  return targetKey(a) === targetKey(b) && a.stamp === b.stamp && a.problem === b.problem;
 }
 
 /** The version in the name of a file in the cache, `PROGRAM-VERSION-SHA`; else empty. */

@@ -42,6 +42,8 @@ export type UpdateEvent =
   | { readonly type: "was-rolled-back"; readonly path: string; readonly reason: string }
   /** Another version was installed by hand. */
   | { readonly type: "adopted"; readonly installed: InstalledVersion }
+  /** The current version's file is gone. */
+  | { readonly type: "lost"; readonly other: InstalledVersion | undefined }
   /** Nothing is known of a trial that is on. */
   | {
     readonly type: "on-trial";
@@ -79,21 +81,42 @@ type Table = {
 
 const to = (record: ProgramRecord, state: UpdateState): ProgramRecord => ({ ...record, state });
 
+const held = (problem: string): UpdateState => ({ kind: "held", problem, isBad: false });
+
+/** What to do with a file that is here and checked. */
+function tryFile(record: ProgramRecord, target: Target, installed: InstalledVersion) {
+  // The links alone told of it, so its name was not known; or the content is the same.
+  if (record.current?.path === installed.path) {
+    return to({ ...record, current: installed }, { kind: "idle" });
+  }
+  const bad = record.bad.find(({ path }) => path === installed.path);
+  if (bad) {
+    return to(record, { kind: "held", problem: badProblem(target, bad), isBad: true });
+  }
+  return to(record, { kind: "verified", candidate: { target, installed } });
+}
+
 /** What the target asks for when nothing is under way that must be finished first. */
 function decide(record: ProgramRecord): ProgramRecord {
   const { state, current, target } = record;
   if (!target) {
     const problem = "the cloud names no version";
-    return to(record, current ? { kind: "idle" } : { kind: "held", problem });
+    return to(record, current ? { kind: "idle" } : held(problem));
   }
-  if (target.problem !== undefined) return to(record, { kind: "held", problem: target.problem });
+  if (target.problem !== undefined) return to(record, held(target.problem));
   if (current && isVersionOf(current, target)) {
     // The same program may have got another address since.
     const { version, url } = target;
     return to({ ...record, current: { ...current, version, url } }, { kind: "idle" });
   }
   const bad = record.bad.find(({ key }) => key === targetKey(target));
-  if (bad) return to(record, { kind: "held", problem: badProblem(target, bad) });
+  if (bad) {
+    return to(record, {
+      kind: "held",
+      problem: badProblem(target, bad),
+      isBad: true,
+    });
+  }
   const underWay = state.kind === "downloading"
     ? state.target
     : "candidate" in state
@@ -137,7 +160,7 @@ function giveUp(
   const at = now.toISOString();
   const { version } = candidate.target;
   const { path } = candidate.installed;
-  const key = targetKey(candidate.target);
+  const key = targetKey({ ...candidate.target, ...candidate.installed });
   const from = versionName(candidate.target);
   const back = record.current ? versionName(record.current) : "";
   return {
@@ -188,6 +211,12 @@ const otherWasRolledBack: Handler<UpdateState, { path: string; reason: string }>
   });
 };
 
+const lose: Handler<UpdateState, { other: InstalledVersion | undefined }> = (
+  record,
+  _,
+  { other },
+) => decide({ ...record, current: other, previous: undefined });
+
 const adopt: Handler<UpdateState, { installed: InstalledVersion }> = (
   record,
   _,
@@ -199,7 +228,13 @@ const table: Table = {
     "target": newTarget,
     "forget-bad": forgetAndLook,
     "adopted": adopt,
+    "lost": lose,
     "was-rolled-back": otherWasRolledBack,
+    // The address gives something else by now.
+    "fetched": (record, _, { installed }) =>
+      record.target && record.current?.path !== installed.path
+        ? tryFile(record, record.target, installed)
+        : record,
     "on-trial": (record, _, { installed, previous }) => ({
       ...record,
       current: previous,
@@ -216,6 +251,7 @@ const table: Table = {
     "target": newTarget,
     "forget-bad": forgetAndLook,
     "adopted": adopt,
+    "lost": lose,
     // Time to look again at what was refused.
     "done": (record) => decide(to(record, { kind: "idle" })),
   },
@@ -223,24 +259,17 @@ const table: Table = {
     "target": newTarget,
     "forget-bad": forgetAndLook,
     "adopted": adopt,
+    "lost": lose,
     "was-rolled-back": otherWasRolledBack,
-    "fetched": (record, { target }, { installed }) => {
-      // The links alone told of it, so its name was not known.
-      if (record.current?.path === installed.path) {
-        return to({ ...record, current: installed }, { kind: "idle" });
-      }
-      const bad = record.bad.find(({ path }) => path === installed.path);
-      return bad
-        ? to(record, { kind: "held", problem: badProblem(target, bad) })
-        : to(record, { kind: "verified", candidate: { target, installed } });
-    },
-    "refused": (record, _, { reason }) => to(record, { kind: "held", problem: reason }),
+    "fetched": (record, { target }, { installed }) => tryFile(record, target, installed),
+    "refused": (record, _, { reason }) => to(record, held(reason)),
   },
   "verified": {
     "was-rolled-back": otherWasRolledBack,
     "target": newTarget,
     "forget-bad": forget,
     "adopted": adopt,
+    "lost": lose,
     "go": go,
     "not-yet": wait,
   },
@@ -249,6 +278,7 @@ const table: Table = {
     "target": newTarget,
     "forget-bad": forget,
     "adopted": adopt,
+    "lost": lose,
     "go": go,
     "not-yet": (record, state, event) =>
       state.why === event.why ? record : wait(record, state, event),
@@ -347,6 +377,10 @@ export function next(record: ProgramRecord, event: UpdateEvent, moment: Moment):
   const handler = row[event.type];
   if (!handler) return record;
   const after = handler(record, state as never, event as never, moment);
-  if (after === record || after.state.kind === state.kind) return after;
-  return { ...after, changedAt: moment.now.toISOString() };
+  if (after === record) return after;
+  const at = moment.now.toISOString();
+  const hasMoved = after.state.kind !== state.kind;
+  const isOther = after.current?.path !== record.current?.path;
+  if (!hasMoved && !isOther) return after;
+  return { ...after, changedAt: at, installedAt: isOther ? at : record.installedAt };
 }
