@@ -151,6 +151,11 @@ export class MachineServer {
     this.#stopping.resolve(reason);
   }
 
+  /** Ends modules and processes at once, for when the time for {@link close} is over. */
+  kill(): void {
+    this.core.parts.kill();
+  }
+
   /** Ends calls, closes resources, dependents first, sends the last log lines, closes the state. */
   async close(): Promise<void> {
     await this.side.stop();
