@@ -106,7 +106,11 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
   const server = new SupervisedServer({
     supervisor,
     wanted,
-    silence: () => window.current()?.kind === "silent" ? window.current()?.why : undefined,
+    silence: () => {
+      const heard = window.current();
+      if (!heard) return "machine-server was not asked yet";
+      return heard.kind === "silent" ? heard.why : undefined;
+    },
     reachesCloud: () => poll.answered.value,
   });
   const restarts = {

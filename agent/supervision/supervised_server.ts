@@ -5,7 +5,7 @@ import type { ServerSupervisor } from "./supervisor.ts";
 import type { WantedServer } from "./wanted_server.ts";
 
 export interface SupervisedServerOptions {
-  readonly supervisor: Pick<ServerSupervisor, "state" | "failures" | "launched">;
+  readonly supervisor: Pick<ServerSupervisor, "state" | "failures" | "endStray">;
   readonly wanted: Watched<WantedServer>;
   /** What keeps the running server from being healthy; undefined when it answers. */
   readonly silence: () => string | undefined;
@@ -23,6 +23,7 @@ export class SupervisedServer implements ServerControl {
 
   async stop(): Promise<void> {
     this.#want(undefined);
+    await this.#options.supervisor.endStray();
     const isGone = () => this.#options.supervisor.state.value.kind === "stopped";
     await this.#options.supervisor.state.until(isGone, new AbortController().signal);
   }
@@ -44,7 +45,9 @@ export class SupervisedServer implements ServerControl {
     if (kind !== "running") {
       const { count, reason } = this.failures();
       const failed = count > 0 ? `; before that it ${reason.replace(/^machine-server /, "")}` : "";
-      return { is: "not yet", why: `machine-server is ${STATE_WORDS[kind]}${failed}` };
+      const why = `machine-server is ${STATE_WORDS[kind]}${failed}`;
+      // A start has a limit of its own, and one that is switched off shows nothing.
+      return { is: "not yet", why, isPaused: true };
     }
     const why = silence();
     if (why !== undefined) return { is: "not yet", why };

@@ -61,6 +61,7 @@ export class ServerSupervisor {
   #child: ChildProcess | undefined;
   #launched: LaunchedServer | undefined;
   #timer: Timer | undefined;
+  #noStray: Promise<void> | undefined;
   #since: { date: Date; ms: number };
   #failures: ServerFailures = { count: 0, reason: "" };
   #lastErrorLine = "";
@@ -87,7 +88,7 @@ export class ServerSupervisor {
   /** Follows what is wanted until aborted; then ends the server and returns when it is gone. */
   async run(signal: AbortSignal): Promise<void> {
     const { wanted } = this.#options;
-    await this.#endStray();
+    await this.endStray();
     try {
       while (!signal.aborted) {
         const { isEnabled, version } = wanted.value;
@@ -189,7 +190,16 @@ export class ServerSupervisor {
     this.#failures = { count: this.#failures.count + 1, reason: text };
   }
 
-  /** A server that outlived a killed agent holds the port and takes no part in supervision. */
+  /**
+   * Ends what outlived an agent that was killed: it holds the port and the database, and takes no
+   * part in supervision. Once; who comes later waits for the same end.
+   */
+  endStray(): Promise<void> {
+    this.#noStray ??= this.#endStray();
+    this.#noStray.catch(() => this.#noStray = undefined);
+    return this.#noStray;
+  }
+
   async #endStray(): Promise<void> {
     const { processes, state, log } = this.#options;
     const mark = state.serverProcess() ?? { pid: 0, started: "", tree: state.serverTree() };
