@@ -76,7 +76,7 @@ export class ModuleRun {
     signal.throwIfAborted();
     const attempt = linkedController(signal);
     const child = startProgram(options, address);
-    log.info("module started", { pid: child.mark.pid });
+    log.debug("module started", { pid: child.mark.pid });
     void child.exited.then((exit) => attempt.abort(endedTooEarly(exit)));
     const timer = clock.setTimer(
       startupTimeoutMs,

@@ -27,6 +27,8 @@ const STABLE_MS = 60_000;
 export const REMOVE_ALL_MS = 20_000;
 /** From TERM to KILL. */
 export const STOP_GRACE_MS = 20_000;
+/** Of failures in a row that are the same so many are one in the log: about one each minute. */
+const TOLD_EVERY = 15;
 /** How often the file of a running program is looked at. */
 const LOOK_AT_FILE_MS = 10_000;
 
@@ -77,6 +79,7 @@ export class ModuleSupervisor {
   #timer: Timer | undefined;
   #fileTimer: Timer | undefined;
   #isReplaced = false;
+  #toldError = "";
   #lastUpdated: Date;
   #waiters: (() => void)[] = [];
   readonly #backoff: Backoff;
@@ -192,7 +195,10 @@ export class ModuleSupervisor {
     } else this.#fileTimer?.cancel();
     if (state.kind === "unhealthy") {
       const ms = Math.round(this.#backoff.next());
-      log.error(`module ${name} is not running: ${state.error}`, {
+      // It is tried every few seconds for ever: the same failure is told at the first times, then rarely.
+      const isOld = state.error === this.#toldError && state.failures % TOLD_EVERY > 2;
+      this.#toldError = state.error;
+      log[isOld ? "debug" : "error"](`module ${name} is not running: ${state.error}`, {
         failures: state.failures,
         next_start_in_ms: ms,
       });

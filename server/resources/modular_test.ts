@@ -227,5 +227,5 @@ Deno.test("lookup() names failing modules when nobody has the model", () => {
   registry.setModule("mod", { models: [], unavailable: "it exits at once" });
   const found = registry.lookup("t:component:x", "t:mod:none");
   assert.ok("problem" in found);
-  assert.match(found.problem, /Perhaps its module does not run: mod: it exits at once/);
+  assert.match(found.problem, /Perhaps it comes with a module that does not run: mod\./);
 });

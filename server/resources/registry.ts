@@ -163,12 +163,12 @@ export class ModelRegistry {
       ? ` This server has ${others.map((entry) => entry.model).join(", ")} for that API.`
       : "";
     const failing = [...this.#modules].filter(([, { unavailable }]) => unavailable !== undefined)
-      .map(([name, { unavailable }]) =>
-        ` Perhaps its module does not run: ${name}: ${unavailable}.`
-      )
-      .join("");
+      .map(([name]) => name);
+    const perhaps = failing.length > 0
+      ? ` Perhaps it comes with a module that does not run: ${failing.join(", ")}.`
+      : "";
     return `unknown resource type: API ${api} with model ${model} not registered; ` +
-      `There may be no module in config that provides this model.${failing}${known}`;
+      `There may be no module in config that provides this model.${perhaps}${known}`;
   }
 
   #resolve(
