@@ -263,6 +263,7 @@ Deno.test("SupervisedServer exchanges the version and keeps the server ended in 
   assert.deepEqual(at.server.healthy(false), {
     is: "not yet",
     why: "machine-server is not running",
+    isPaused: true,
   });
   at.server.start(at.version("two"));
   await at.pass(0);
