@@ -36,3 +36,18 @@ Deno.test("faultPoint() kills at the wanted pass when one is given", async () =>
   const { signal, stdout } = await runFaultChild(source, { folder, faultPoint: "a.b#3" });
   deepEqual({ signal, stdout }, { signal: "SIGKILL", stdout: "1\n2\n" });
 });
+
+Deno.test("faultPoint() writes each pass to the trace when one is wanted", async () => {
+  const trace = await Deno.makeTempFile();
+  try {
+    const run = new Deno.Command(Deno.execPath(), {
+      args: ["eval", "--ext=ts", source],
+      cwd: folder,
+      env: { MACHINE_FAULT_TRACE: trace },
+    });
+    equal((await run.output()).code, 0);
+    equal(await Deno.readTextFile(trace), "a.b\na.b\na.b\n");
+  } finally {
+    await Deno.remove(trace);
+  }
+});
