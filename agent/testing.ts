@@ -10,6 +10,13 @@ import {
   type NeedsRestartResponseSchema,
   RobotService,
 } from "../shared/gen/viam/app/v1/robot_pb.ts";
+import {
+  AgentService,
+  type AgentStatus,
+  type GetTargetsRequest,
+  type GetTargetsResponseSchema,
+  type ReportAgentStatusResponseSchema,
+} from "../shared/gen/machine/cloud/v1/releases_pb.ts";
 import type { LogEntry } from "../shared/gen/viam/common/v1/common_pb.ts";
 import { HostInfoSchema } from "../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { createInProcessTransport } from "../shared/rpc/in_process.ts";
@@ -20,12 +27,17 @@ import type { Cloud } from "./run/run_agent.ts";
 export class FakeCloud {
   answer: MessageInitShape<typeof DeviceAgentConfigResponseSchema> = {};
   restart: MessageInitShape<typeof NeedsRestartResponseSchema> = {};
+  /** Unset: the cloud knows no targets and takes no reports, as clouds of others. */
+  targets: MessageInitShape<typeof GetTargetsResponseSchema> | undefined;
+  reportAnswer: MessageInitShape<typeof ReportAgentStatusResponseSchema> = {};
   /** Every call fails with this when set. */
   failure: Code | undefined;
   /** While set, calls are answered only after it resolves. */
   hold: Promise<void> | undefined;
   readonly questions: DeviceAgentConfigRequest[] = [];
   restartQuestions = 0;
+  readonly targetQuestions: GetTargetsRequest[] = [];
+  readonly reports: AgentStatus[] = [];
   readonly logs: LogEntry[] = [];
   readonly #transport: Transport;
 
@@ -48,6 +60,18 @@ export class FakeCloud {
           this.logs.push(...logs);
           return {};
         },
+      }).service(AgentService, {
+        getTargets: async (question) => {
+          this.targetQuestions.push(question);
+          await this.#ready();
+          return this.targets ?? unimplemented();
+        },
+        reportAgentStatus: async ({ status }) => {
+          await this.#ready();
+          if (!this.targets) return unimplemented();
+          if (status) this.reports.push(status);
+          return this.reportAnswer;
+        },
       }),
     );
   }
@@ -61,6 +85,10 @@ export class FakeCloud {
     await this.hold;
     if (this.failure !== undefined) throw new ConnectError("as told", this.failure);
   }
+}
+
+function unimplemented(): never {
+  throw new ConnectError("not here", Code.Unimplemented);
 }
 
 export const testHost = create(HostInfoSchema, { platform: "linux/amd64", distro: "debian:12" });

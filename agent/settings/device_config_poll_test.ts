@@ -16,7 +16,7 @@ function pollBench() {
   const cloud = new FakeCloud();
   const settings = new SettingsSource({
     ...at,
-    defaults: { content: undefined, problem: undefined },
+    defaults: { content: undefined, releaseKeys: [], problem: undefined },
     overrides: { debug: undefined, wait: undefined },
   });
   const stop = new AbortController();

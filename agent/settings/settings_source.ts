@@ -39,7 +39,10 @@ export interface SettingsSourceOptions {
 
 /** The manufacturer's defaults, as far as they can be used. */
 export interface DefaultsFile {
+  /** Sections as in the `agent` object. */
   readonly content: JsonValue | undefined;
+  /** Public keys whose signatures on releases count: Ed25519, 32 bytes, hexadecimal. */
+  readonly releaseKeys: readonly string[];
   /** Why the file is not used; undefined when it is, or when there is none. */
   readonly problem: string | undefined;
 }
@@ -114,21 +117,43 @@ export class SettingsSource {
 }
 
 /**
- * The manufacturer's defaults: JSON with comments, sections as in the `agent` object. A file that
- * is missing is none; one that cannot be used is reported and left out.
+ * The manufacturer's defaults: JSON with comments, sections as in the `agent` object, and
+ * `release_keys`. A file that is missing is none; one that cannot be used is reported and left out.
  */
 export async function readDefaultsFile(path: string, log: Logger): Promise<DefaultsFile> {
   try {
     const text = await readIfExists(path);
-    return { content: text === undefined ? undefined : parseJsonc(text), problem: undefined };
+    return text === undefined ? NO_DEFAULTS : splitDefaults(parseJsonc(text), path, log);
   } catch (error) {
     const detail = error instanceof JsoncError
       ? `${path}: not JSON: ${error.message}`
       : error instanceof Error
       ? error.message
       : String(error);
-    const problem = `the defaults file is not used: ${detail}`;
-    log.error(problem);
-    return { content: undefined, problem };
+    return reported(NO_DEFAULTS, `the defaults file is not used: ${detail}`, log);
   }
+}
+
+const NO_DEFAULTS: DefaultsFile = { content: undefined, releaseKeys: [], problem: undefined };
+
+function splitDefaults(content: JsonValue, path: string, log: Logger): DefaultsFile {
+  if (typeof content !== "object" || content === null || Array.isArray(content)) {
+    const problem = `the defaults file is not used: ${path}: expected an object of sections`;
+    return reported(NO_DEFAULTS, problem, log);
+  }
+  const { release_keys: keys = [], ...sections } = content;
+  const file = { ...NO_DEFAULTS, content: sections };
+  if (Array.isArray(keys) && keys.every(isPublicKey)) return { ...file, releaseKeys: keys };
+  const problem = `${path}: release_keys must be a list of public keys of 64 hexadecimal digits; ` +
+    "it is not used";
+  return reported(file, problem, log);
+}
+
+function isPublicKey(value: JsonValue): value is string {
+  return typeof value === "string" && /^[0-9a-f]{64}$/i.test(value);
+}
+
+function reported(file: DefaultsFile, problem: string, log: Logger): DefaultsFile {
+  log.error(problem);
+  return { ...file, problem };
 }

@@ -13,7 +13,7 @@ const device = (advanced: DeviceConfig["sections"]): DeviceConfig => ({
   sections: { advanced_settings: advanced },
 });
 
-const none: DefaultsFile = { content: undefined, problem: undefined };
+const none: DefaultsFile = { content: undefined, releaseKeys: [], problem: undefined };
 
 function bench(options: Partial<ConstructorParameters<typeof SettingsSource>[0]> = {}) {
   const clock = new FakeClock();
@@ -40,8 +40,8 @@ Deno.test("toText() and fromText() keep a device configuration", () => {
 });
 
 const defaultsOf = (content: DefaultsFile["content"]): DefaultsFile => ({
+  ...none,
   content,
-  problem: undefined,
 });
 
 Deno.test("SettingsSource lets the later layer win, also with false and zero", () => {
@@ -132,7 +132,7 @@ Deno.test("SettingsSource reports a wrong field once and uses the rest", () => {
 });
 
 Deno.test("SettingsSource keeps a list of what is wrong, without secrets, while it is wrong", () => {
-  using at = bench({ defaults: { content: undefined, problem: "the defaults file is not used" } });
+  using at = bench({ defaults: { ...none, problem: "the defaults file is not used" } });
   const settings = at.make();
   settings.accept(device({
     machine_server_env: { TOKEN: 12345678, GOOD: "yes" },
@@ -185,6 +185,34 @@ Deno.test("readDefaultsFile() gives nothing for a missing file and reports a bad
     await Deno.remove(path);
     await Deno.mkdir(path);
     assert.match((await readDefaultsFile(path, log)).problem ?? "", /defaults\.json/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("readDefaultsFile() takes the release keys out of the sections", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const log = memoryLogger();
+    const path = join(folder, "defaults.json");
+    const key = "0f".repeat(32);
+    const read = async (content: unknown) => {
+      await Deno.writeTextFile(path, JSON.stringify(content));
+      return await readDefaultsFile(path, log);
+    };
+    assert.deepEqual(await read({ release_keys: [key], advanced_settings: { debug: true } }), {
+      content: { advanced_settings: { debug: true } },
+      releaseKeys: [key],
+      problem: undefined,
+    });
+    for (const wrong of ["x", [7], ["0f"], [`${key}0f`], {}]) {
+      const { content, releaseKeys, problem } = await read({ debug: 1, release_keys: wrong });
+      assert.deepEqual([content, releaseKeys], [{ debug: 1 }, []]);
+      assert.match(problem ?? "", /release_keys must be a list/);
+    }
+    for (const wrong of [[], "text", null]) {
+      assert.match((await read(wrong)).problem ?? "", /expected an object of sections/);
+    }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -6,6 +6,7 @@ import {
   type Migration,
   openSqlite,
 } from "../../shared/store/sqlite.ts";
+import { cloudWishesMigration } from "./cloud_wishes_schema.ts";
 import { downloadsMigration } from "./downloads_schema.ts";
 import { updatesMigration } from "./updates_schema.ts";
 
@@ -49,6 +50,7 @@ const migrations: readonly Migration[] = [
   },
   downloadsMigration,
   updatesMigration,
+  cloudWishesMigration,
 ];
 
 /** What the agent must know after a restart, on disk before anything relies on it. */

@@ -1,0 +1,141 @@
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import type {
+  AgentService,
+  GetTargetsResponse,
+  Target as CloudTarget,
+} from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import { Backoff } from "../../shared/time/backoff.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { UpdateTarget } from "../settings/device_config.ts";
+import type { CurrentSettings } from "../settings/settings_source.ts";
+import type { Target } from "../updates/target.ts";
+import { spread } from "../workers/spread.ts";
+import { anyChange, type Watched } from "../workers/watched.ts";
+import type { ReleaseKeys } from "./release_keys.ts";
+
+/** What the programs of this machine are to be; undefined: what is there stays. */
+export interface Targets {
+  readonly agent: Target | undefined;
+  readonly server: Target | undefined;
+}
+
+export interface TargetsPollOptions {
+  readonly client: Pick<Client<typeof AgentService>, "getTargets">;
+  readonly partId: string;
+  /** `linux/amd64` */
+  readonly platform: string;
+  /** Versions that would be started now; empty when there is none. */
+  readonly installed: () => { readonly agent: string; readonly server: string };
+  /** What a cloud says that knows no targets, once it has answered in this run. */
+  readonly current: Watched<CurrentSettings>;
+  readonly answered: Watched<boolean>;
+  readonly keys: Pick<ReleaseKeys, "learn" | "problemOf">;
+  readonly onTargets: (targets: Targets) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Numbers in [0, 1). Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+const QUESTION_TIMEOUT_MS = 15_000;
+/** Changes are asked for at once when the settings tell of them; this finds the rest. */
+const ASK_EVERY_MS = 60_000;
+const SHORTEST_RETRY_MS = 5_000;
+/** A cloud without targets may be replaced by one that has them. */
+const ASK_OTHERS_EVERY_MS = 10 * 60_000;
+
+/**
+ * Asks the cloud which versions this machine is to run: the product's own clouds by target, signed
+ * and with a reason where there is none; other clouds by what their settings name.
+ */
+export class TargetsPoll {
+  readonly #options: TargetsPollOptions;
+  #isOtherCloud = false;
+  #askAgainMs = 0;
+
+  constructor(options: TargetsPollOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { answered, current, clock, random = Math.random } = this.#options;
+    const backoff = new Backoff({ minMs: SHORTEST_RETRY_MS, maxMs: ASK_EVERY_MS, jitter: false });
+    await answered.until(Boolean, signal);
+    while (!signal.aborted) {
+      const isKnown = await this.#ask(signal);
+      if (isKnown) backoff.reset();
+      const waitMs = isKnown ? ASK_EVERY_MS : backoff.next();
+      await anyChange([current], signal, { clock, ms: spread(waitMs, random()) });
+    }
+  }
+
+  /** Whether it is known now what the programs are to be. */
+  async #ask(signal: AbortSignal): Promise<boolean> {
+    const { client, partId, platform, installed, onTargets, clock, log } = this.#options;
+    if (this.#isOtherCloud && clock.monotonicMs() < this.#askAgainMs) return this.#takeSettings();
+    const { agent, server } = installed();
+    const question = { partId, platform, agentInstalled: agent, serverInstalled: server };
+    try {
+      const answer = await client.getTargets(question, { signal, timeoutMs: QUESTION_TIMEOUT_MS });
+      this.#isOtherCloud = false;
+      onTargets(await this.#checked(answer));
+      return true;
+    } catch (error) {
+      if (signal.aborted || !(error instanceof ConnectError)) throw error;
+      if (error.code === Code.Unimplemented) {
+        if (!this.#isOtherCloud) log.info("the cloud knows no targets; its settings name versions");
+        this.#isOtherCloud = true;
+        this.#askAgainMs = clock.monotonicMs() + ASK_OTHERS_EVERY_MS;
+        return this.#takeSettings();
+      }
+      // The poll of the settings tells that the cloud is away; once is enough.
+      log.debug("cannot ask the cloud for targets", { code: Code[error.code] });
+      return false;
+    }
+  }
+
+  async #checked({ agent, server, keys }: GetTargetsResponse): Promise<Targets> {
+    await this.#options.keys.learn(keys);
+    return {
+      agent: await this.#targetOf("machine-agent", agent),
+      server: await this.#targetOf("machine-server", server),
+    };
+  }
+
+  async #targetOf(binary: string, target: CloudTarget | undefined): Promise<Target | undefined> {
+    if (!target) return undefined;
+    const problem = target.problem || this.#platformProblem(binary, target) ||
+      await this.#options.keys.problemOf(binary, target);
+    if (target.version === "" && !problem) return undefined;
+    return {
+      version: target.version,
+      url: target.url,
+      sha256: target.sha256.toHex(),
+      size: Number(target.size),
+      signature: target.signature.toHex(),
+      keyId: target.keyId,
+      platform: target.platform,
+      ...(problem ? { problem } : {}),
+    };
+  }
+
+  #platformProblem(binary: string, { version, platform }: CloudTarget): string | undefined {
+    const own = this.#options.platform;
+    if (platform === "" || platform === own) return undefined;
+    return `${binary} ${version} is for ${platform}, and this machine is ${own}; it is refused`;
+  }
+
+  #takeSettings(): boolean {
+    const { current, onTargets } = this.#options;
+    const { device } = current.value;
+    onTargets({ agent: targetOf(device?.agent), server: targetOf(device?.server) });
+    return true;
+  }
+}
+
+function targetOf(target: UpdateTarget | undefined): Target | undefined {
+  if (!target) return undefined;
+  const { version, url, sha256 } = target;
+  return { version, url, sha256 };
+}
