@@ -15,7 +15,7 @@ import type { Clock } from "../../shared/time/clock.ts";
 import { CachedFiles, type Fetched } from "./cached_files.ts";
 import { DownloadError } from "./download_error.ts";
 import { DownloadStore } from "./download_store.ts";
-import { copyLocal, localPath, localState } from "./local_file.ts";
+import { copyLocal, localPath, localStateIfThere } from "./local_file.ts";
 import { type DownloadProgress, Progress } from "./progress.ts";
 import { Refusals } from "./refusals.ts";
 import { downloadRemote, remoteState } from "./remote_file.ts";
@@ -174,7 +174,7 @@ export class Downloader {
     const sinceMs = now.getTime() - known.lookedAt.getTime();
     if (!isLocal(wanted) && sinceMs >= 0 && sinceMs < RECHECK_MS) return known.sha256;
     const state = isLocal(wanted)
-      ? await localState(localPath(wanted.url)).catch(() => undefined) // gone: the copy is kept
+      ? await localStateIfThere(wanted.url) // when it is gone, the copy is kept
       : await remoteState(this.#requests, wanted.url, clock, signal);
     if (state !== undefined && state !== known.validator) return undefined;
     if (!isLocal(wanted)) this.#store.saveSource(key, { ...known, lookedAt: now });
@@ -185,8 +185,10 @@ export class Downloader {
     const { log, makeRoom } = this.#options;
     const part = partName(wanted);
     // A local file that was written anew is another one.
-    const state = isLocal(wanted) && await localState(localPath(wanted.url)).catch(() => "");
-    const target = targetKey(wanted, state || "");
+    const state = isLocal(wanted) ? await localStateIfThere(wanted.url) : undefined;
+    const target = targetKey(wanted, state);
+    // The caller has another target by now: what it wrote down of the one before is kept by that.
+    this.#latest.delete(wanted.program);
     this.#refusals.check(target);
     let madeRoom = false;
     for (let tries = 1;; tries++) {

@@ -63,6 +63,15 @@ export async function localState(path: string): Promise<string> {
   return identityOf(info);
 }
 
+/** The state of the file at an address; undefined when there is none. */
+export async function localStateIfThere(url: string): Promise<string | undefined> {
+  try {
+    return await localState(localPath(url));
+  } catch {
+    return undefined; // copying it tells what is wrong
+  }
+}
+
 /**
  * Copies a program. A script is not copied, because scripts find their files by where they lie: a
  * launcher for it is written instead.

@@ -25,7 +25,8 @@ export class TokenBucket {
     this.#pay(); // what was saved up until now is bounded
     this.#debt += bytes;
     for (let rate = this.#pay(); this.#debt > 0; rate = this.#pay()) {
-      await this.#clock.sleep(Math.min(LOOK_MS, this.#debt / rate * 1_000), signal);
+      const waitMs = Math.min(LOOK_MS, Math.ceil(this.#debt / rate * 1_000));
+      await this.#clock.sleep(waitMs, signal);
     }
   }
 
