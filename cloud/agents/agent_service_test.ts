@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { ConsoleService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { apiKey, partSecret, TestCloud } from "../serve/test_cloud.ts";
-import { updateTarget } from "./agent_settings.ts";
+
+const SHA256 = "ab".repeat(32);
 
 Deno.test("DeviceAgentConfig() gives the agent its settings and the binaries named by address", async () => {
   await using cloud = await TestCloud.open();
@@ -34,18 +35,47 @@ Deno.test("DeviceAgentConfig() gives the agent its settings and the binaries nam
   assert.equal(live.online, false, "an agent alone does not make its machine online");
 });
 
-Deno.test("updateTarget() knows addresses from versions and channels", () => {
-  const of = (version: string, platform = "linux/arm64") =>
-    updateTarget(
-      { agent: { version_control: { "viam-server": version } } },
-      "machine-server",
-      platform,
-    );
-  for (const version of ["stable", "dev", "1.2.3", "", "ftp://x"]) {
-    assert.equal(of(version), undefined);
-  }
-  assert.equal(of("https://x/y")?.url, "https://x/y");
-  assert.equal(of("http://x/y", "windows/amd64")?.filename, "machine-server.exe");
-  assert.equal(updateTarget({}, "machine-agent", ""), undefined);
-  assert.equal(updateTarget({ agent: [] }, "machine-agent", ""), undefined);
+Deno.test("DeviceAgentConfig() says in the part's status why there is nothing to install", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap({
+    config: { agent: { version_control: { "agent": "1.2.3", "viam-server": "9.9.9" } } },
+  });
+  const device = cloud.client(AgentDeviceService, partSecret(made));
+  const answer = await device.deviceAgentConfig({
+    id: made.part_id,
+    hostInfo: { platform: "linux/arm64" },
+    versionInfo: { agentRunning: "1.0.0", agentInstalled: "1.1.0", viamServerRunning: "0.9.0" },
+  });
+  const live = await cloud.client(ConsoleService, apiKey(made))
+    .getPartLiveStatus({ partId: made.part_id });
+
+  assert.equal(answer.viamServerUpdateInfo?.version, "");
+  assert.equal(answer.viamServerUpdateInfo.url, "");
+  assert.match(live.serverTarget?.problem ?? "", /there is no release 9\.9\.9 of machine-server/);
+  assert.match(live.agentTarget?.problem ?? "", /there is no release 1\.2\.3 of machine-agent/);
+  assert.deepEqual([live.agent?.agent?.installed, live.agent?.agent?.running], ["1.1.0", "1.0.0"]);
+  assert.equal(live.agent?.server?.running, "0.9.0");
+  assert.equal(live.agent.platform, "linux/arm64");
+  assert.ok(live.agentReportedAt);
+});
+
+Deno.test("GetPartLiveStatus() shows an address without the secrets in it", async () => {
+  await using cloud = await TestCloud.open();
+  const url = "https://user:word@files/server?token=abc";
+  const config = { agent: { version_control: { "machine-server": `${url}#sha256=${SHA256}` } } };
+  const made = await cloud.bootstrap({ config });
+  const device = cloud.client(AgentDeviceService, partSecret(made));
+  const { viamServerUpdateInfo: info } = await device.deviceAgentConfig({
+    id: made.part_id,
+    hostInfo: { platform: "windows/amd64" },
+    versionInfo: { viamServerInstalled: `customURL+${url}` },
+  });
+  const live = await cloud.client(ConsoleService, apiKey(made))
+    .getPartLiveStatus({ partId: made.part_id });
+  assert.deepEqual([info?.url, info?.sha256.toHex()], [url, SHA256]);
+  assert.equal(info?.filename, "machine-server.exe");
+  assert.equal(live.serverTarget?.url, "https://files/server");
+  assert.equal(live.serverTarget?.asked, "https://files/server");
+  assert.ok(live.serverTarget.pinned);
+  assert.equal(live.agent?.server?.installed, "customURL+https://files/server");
 });

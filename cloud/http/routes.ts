@@ -25,6 +25,13 @@ export interface RoutesOptions {
     query: (name: string) => string | undefined;
     peer: Peer;
   }) => Promise<Response>;
+  /** A file of a release. */
+  readonly releases: (asked: {
+    path: readonly string[];
+    method: "GET" | "HEAD";
+    header: (name: string) => string | undefined;
+    peer: Peer;
+  }) => Promise<Response>;
   readonly limiter: AttemptLimiter;
   readonly log: Logger;
 }
@@ -71,10 +78,17 @@ export function createRoutes(
   app.get("/packages/:id/:name", (context) =>
     options.downloads({
       fileId: context.req.param("id"),
-      // Hono routes HEAD as GET and drops the body; here that would leave a file open.
-      method: context.req.raw.method === "HEAD" ? "HEAD" : "GET",
+      method: methodOf(context.req.raw),
       header: (name) => context.req.header(name),
       query: (name) => context.req.query(name),
+      peer: context.env.peer,
+    }));
+
+  app.get("/releases/*", (context) =>
+    options.releases({
+      path: piecesOf(context.req.path).slice(1),
+      method: methodOf(context.req.raw),
+      header: (name) => context.req.header(name),
       peer: context.env.peer,
     }));
 
@@ -109,6 +123,20 @@ const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   ["referrer-policy", "no-referrer"],
   ["cross-origin-opener-policy", "same-origin"],
 ];
+
+/** Hono routes HEAD as GET and drops the body; that would leave a file open. */
+function methodOf(request: Request): "GET" | "HEAD" {
+  return request.method === "HEAD" ? "HEAD" : "GET";
+}
+
+/** The pieces of a path, decoded; none of a path that cannot be. */
+function piecesOf(path: string): string[] {
+  try {
+    return path.split("/").filter((piece) => piece !== "").map(decodeURIComponent);
+  } catch {
+    return []; // A % that stands for nothing: there is no such file.
+  }
+}
 
 function limit(limiter: AttemptLimiter, peer: Peer) {
   if (limiter.allows(peer.address)) return undefined;

@@ -1,4 +1,4 @@
-import { ConnectError, createClient } from "@connectrpc/connect";
+import { createClient } from "@connectrpc/connect";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { FlagValues, ParsedCommand } from "../../shared/flags/flags.ts";
 import { AppService, type Module, Visibility } from "../../shared/gen/viam/app/v1/app_pb.ts";
@@ -6,6 +6,8 @@ import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/
 import type { Clock } from "../../shared/time/clock.ts";
 import { splitAtFirst } from "../access/scope.ts";
 import type { Random } from "../keys/random.ts";
+import { withPlainFailures } from "../place/plain_failures.ts";
+import { textTable } from "../place/text_table.ts";
 import {
   type listFlags,
   type moduleCommands,
@@ -29,7 +31,7 @@ export type ModuleCommand = Extract<
 
 /** Does what the command line asks for and gives back what to print. */
 export function runModuleCommand(parsed: ModuleCommand, deps: Deps): Promise<string> {
-  return plainly(async () => {
+  return withPlainFailures(async () => {
     switch (parsed.command) {
       case "module upload": {
         const [file = ""] = parsed.arguments;
@@ -52,7 +54,7 @@ async function list(flags: FlagValues<typeof listFlags>, deps: Deps): Promise<st
   const { modules } = await app.listModules({ organizationId: registry.organization.id });
   const rows = modules.flatMap(rowsOf);
   if (rows.length === 0) return "no modules; upload one with machine-cloud module upload\n";
-  return table([["MODULE", "VERSION", "PLATFORMS", "VISIBLE TO", "UPLOADED"], ...rows]);
+  return textTable([["MODULE", "VERSION", "PLATFORMS", "VISIBLE TO", "UPLOADED"], ...rows]);
 }
 
 async function remove(flags: FlagValues<typeof removeFlags>, deps: Deps): Promise<string> {
@@ -100,23 +102,3 @@ const VISIBLE_TO: Readonly<Record<Visibility, string>> = {
   [Visibility.PUBLIC]: "everybody",
   [Visibility.PUBLIC_UNLISTED]: "who knows it",
 };
-
-function table(rows: readonly string[][]): string {
-  const widths = (rows[0] ?? []).map((_, at) =>
-    Math.max(...rows.map((row) => row[at]?.length ?? 0))
-  );
-  const lines = rows.map((row) =>
-    row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("  ").trimEnd()
-  );
-  return `${lines.join("\n")}\n`;
-}
-
-/** What a call refuses, without the code in front that only programs need. */
-async function plainly<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof ConnectError)) throw error;
-    throw new Error(error.rawMessage, { cause: error });
-  }
-}

@@ -1,36 +1,7 @@
 import type { FlagTable, FlagValues } from "../../shared/flags/flags.ts";
 import { PLATFORMS } from "../packages/platforms.ts";
+import { placeFlags, readPlace } from "../place/place_flags.ts";
 import type { RegistryPlace } from "./registry_connection.ts";
-
-/** Where the registry is; every `module` command has these. */
-const placeFlags = {
-  "data": {
-    type: "string",
-    placeholder: "DIR",
-    doc: "Data folder of a cloud on this computer, also of one that is serving.",
-  },
-  "cloud": {
-    type: "string",
-    placeholder: "URL",
-    doc: "Address of the cloud, in place of --data; needs an API key.",
-  },
-  "key-id": {
-    type: "string",
-    placeholder: "ID",
-    env: "MACHINE_CLOUD_API_KEY_ID",
-    doc: "Id of the API key for --cloud.",
-  },
-  "key": {
-    type: "string",
-    placeholder: "KEY",
-    env: "MACHINE_CLOUD_API_KEY",
-    doc: "The API key itself; other users see it on a command line, not in the environment.",
-  },
-  "allow-insecure-creds": {
-    type: "boolean",
-    doc: "Send the API key over plaintext to another computer.",
-  },
-} as const satisfies FlagTable;
 
 const organizationFlag = {
   type: "string",
@@ -132,12 +103,8 @@ export function placeOf(
   packageLimitMib = 2048,
 ): RegistryPlace {
   return {
-    dataDir: flags.data,
-    cloudUrl: flags.cloud,
-    keyId: flags["key-id"],
-    key: flags.key,
+    ...readPlace(flags),
     organization: organization === "" ? undefined : organization,
-    allowInsecure: flags["allow-insecure-creds"],
     packageLimitBytes: packageLimitMib * 1024 * 1024,
   };
 }

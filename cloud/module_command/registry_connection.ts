@@ -1,16 +1,12 @@
-import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import type { Transport } from "@connectrpc/connect";
 import { join } from "node:path";
-import { Secret } from "../../shared/auth/secret.ts";
-import { CloudConnection } from "../../shared/cloud_client/connection.ts";
 import { UsageError } from "../../shared/flags/flags.ts";
 import { AppService, type Organization } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
-import { getLogger } from "../../shared/log/loggers.ts";
 import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { Scope } from "../access/scope.ts";
-import { parsePublicUrl } from "../addresses/addresses.ts";
 import { DEFAULT_ADDRESS } from "../addresses/defaults.ts";
 import { openDataFolder } from "../data_folder/data_folder.ts";
 import { withCallFailures } from "../database/call_failures.ts";
@@ -21,6 +17,8 @@ import { BlobStore } from "../packages/blob_store.ts";
 import { DownloadUrls } from "../packages/download_urls.ts";
 import { packageService } from "../packages/package_service.ts";
 import { PackageStore } from "../packages/package_store.ts";
+import { connectToCloud, withAdvice } from "../place/cloud_connection.ts";
+import { chosenPlace, type Place } from "../place/place_flags.ts";
 import { registryMethods } from "../registry/registry_methods.ts";
 
 /** The registry of one organisation, in a cloud or in a data folder of this computer. */
@@ -30,15 +28,9 @@ export interface RegistryConnection extends AsyncDisposable {
 }
 
 /** Where the registry is; either a folder or a cloud. */
-export interface RegistryPlace {
-  readonly dataDir: string | undefined;
-  readonly cloudUrl: string | undefined;
-  readonly keyId: string | undefined;
-  readonly key: string | undefined;
+export interface RegistryPlace extends Place {
   /** Id, namespace or name; needed when a folder has several organisations. */
   readonly organization: string | undefined;
-  /** Send the key over plaintext to another computer. */
-  readonly allowInsecure: boolean;
   readonly packageLimitBytes: number;
 }
 
@@ -47,31 +39,13 @@ export async function connectToRegistry(
   place: RegistryPlace,
   deps: { readonly clock: Clock; readonly random: Random },
 ): Promise<RegistryConnection> {
-  if (place.dataDir !== undefined && place.cloudUrl !== undefined) {
-    throw new UsageError("--data and --cloud do not go together; give one of them");
-  }
-  if (place.cloudUrl !== undefined) return await connectToCloud(place, place.cloudUrl);
-  if (place.dataDir !== undefined) return await openFolder(place, place.dataDir, deps);
-  throw new UsageError(
-    "say where the registry is: --data DIR of a cloud on this computer, or --cloud URL with an " +
-      "API key",
-  );
+  const chosen = chosenPlace(place, "the registry is");
+  if ("dataDir" in chosen) return await openFolder(place, chosen.dataDir, deps);
+  return await connect(place, chosen.cloudUrl);
 }
 
-async function connectToCloud(place: RegistryPlace, url: string): Promise<RegistryConnection> {
-  const { keyId, key } = place;
-  if (!keyId || !key) {
-    throw new UsageError(
-      "--cloud needs an API key: --key-id and --key, or the environment variables " +
-        "MACHINE_CLOUD_API_KEY_ID and MACHINE_CLOUD_API_KEY",
-    );
-  }
-  const connection = CloudConnection.open({
-    appAddress: parsePublicUrl(url, "--cloud"),
-    credentials: { type: "api-key", entity: keyId, payload: new Secret(key) },
-    allowInsecure: place.allowInsecure,
-    log: getLogger("machine-cloud"),
-  });
+async function connect(place: RegistryPlace, url: string): Promise<RegistryConnection> {
+  const connection = connectToCloud(place, url);
   try {
     const { organizations } = await connection.client(AppService).listOrganizations({});
     const organization = choose(organizations, place.organization);
@@ -82,7 +56,7 @@ async function connectToCloud(place: RegistryPlace, url: string): Promise<Regist
     };
   } catch (error) {
     connection.close();
-    throw error instanceof ConnectError ? withAdvice(error, url) : error;
+    throw withAdvice(error, url);
   }
 }
 
@@ -168,17 +142,4 @@ function choose<O extends Named>(organizations: readonly O[], wanted: string | u
     }; name one by its ` +
       "id, or set its namespace with machine-cloud module namespace",
   );
-}
-
-function withAdvice(error: ConnectError, url: string): Error {
-  switch (error.code) {
-    case Code.Unauthenticated:
-      return new Error(`the cloud does not take the API key: ${error.rawMessage}`, {
-        cause: error,
-      });
-    case Code.Unavailable:
-      return new Error(`cannot reach a cloud at ${url}: ${error.rawMessage}`, { cause: error });
-    default:
-      return error;
-  }
 }

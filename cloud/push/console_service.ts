@@ -5,7 +5,12 @@ import {
   type ConsoleService,
   GetPartLiveStatusResponseSchema,
 } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import type { AgentStatuses } from "../agents/agent_statuses.ts";
+import type { PartTarget, PartTargets } from "../agents/part_targets.ts";
+import type { Target } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import type { Callers } from "../access/callers.ts";
+import { toTarget } from "../releases/messages.ts";
+import { withoutSecrets } from "../releases/wishes.ts";
 import type { Presence } from "../presence/presence.ts";
 import type { LiveStatus } from "./live_status.ts";
 
@@ -13,12 +18,16 @@ export interface ConsoleServiceOptions {
   readonly callers: Callers;
   readonly presence: Presence;
   readonly live: LiveStatus;
+  readonly statuses: AgentStatuses;
+  readonly targets: PartTargets;
+  readonly publicUrl: () => string;
 }
 
 /** `machine.cloud.v1.ConsoleService`: what the console asks beyond the public API. */
 export function consoleService(
-  { callers, presence, live }: ConsoleServiceOptions,
+  options: ConsoleServiceOptions,
 ): ServiceImpl<typeof ConsoleService> {
+  const { callers, presence, live, statuses, targets } = options;
   return {
     async getPartLiveStatus({ partId }, context) {
       const part = await (await callers.scope(context)).part(partId, "see");
@@ -34,7 +43,32 @@ export function consoleService(
       if (lastAccess) response.lastSeen = timestampFromDate(lastAccess);
       if (report) response.reportedAt = timestampFromDate(report.reportedAt);
       if (report?.status) response.status = report.status;
+      const agent = statuses.of(part.id);
+      if (agent) {
+        response.agent = agent.status;
+        response.agentReportedAt = timestampFromDate(agent.reportedAt);
+      }
+      const platform = facts.platform ?? "";
+      const wanted = await targets.of(part, {
+        platform,
+        installed: {
+          "machine-agent": statuses.installed(part.id, "machine-agent"),
+          "machine-server": statuses.installed(part.id, "machine-server"),
+        },
+      });
+      const place = { platform, publicUrl: options.publicUrl() };
+      response.agentTarget = shownTarget(wanted.agent, place);
+      response.serverTarget = shownTarget(wanted.server, place);
       return response;
     },
   };
+}
+
+/** Everybody who sees the machine sees this: an address has no secrets in it. */
+function shownTarget(
+  { program, wish, resolution }: PartTarget,
+  place: { readonly platform: string; readonly publicUrl: string },
+): Target {
+  const target = toTarget(program, wish, resolution, place);
+  return { ...target, url: withoutSecrets(target.url) };
 }

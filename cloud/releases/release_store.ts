@@ -12,6 +12,7 @@ import { keepBlobsSwept } from "../packages/blob_sweep.ts";
 import { uploadFailure } from "../packages/upload_failure.ts";
 import { contentsProblem, HEAD_BYTES, type RolloutLimits } from "./checks.ts";
 import type { KnownRelease } from "./known_release.ts";
+import { requireFits } from "./release_conflicts.ts";
 import { loadReleases, type ReleaseCatalogue } from "./release_catalogue.ts";
 import type { ReleaseKeys, SigningKey } from "./release_keys.ts";
 import { writeRollout } from "./rollout_store.ts";
@@ -54,7 +55,7 @@ export class ReleaseStore {
   /** Throws ALREADY_EXISTS when a release cannot be added, so that nobody sends a file in vain. */
   async requireFree(wanted: NewRelease): Promise<void> {
     const found = await findRelease(this.options.queries, wanted.program, wanted.version);
-    if (found) requireFits(found, wanted, wanted.sha256);
+    if (found) requireFits(found, wanted, wanted.sha256 || undefined);
   }
 
   /**
@@ -251,32 +252,6 @@ export async function findRelease(
   return releases.find((known) => known.program === program && known.version === version);
 }
 
-function requireFits(
-  found: KnownRelease,
-  wanted: NewRelease,
-  sha256: string,
-): "the same" | "more" {
-  const { program, version, platform, channel, rollout } = wanted;
-  const name = `release ${version} of ${program}`;
-  if (channel !== undefined && channel !== found.channel) {
-    throw exists(
-      `channel: ${name} is on ${found.channel}; machine-cloud release promote moves it`,
-    );
-  }
-  const file = found.files.find((known) => known.platform === platform);
-  if (!file) {
-    if (rollout) {
-      throw exists(`rollout: ${name} is there; machine-cloud release rollout changes who gets it`);
-    }
-    return "more";
-  }
-  if (file.sha256 === sha256) return "the same";
-  throw exists(
-    `version: ${name} has a file for ${platform} already, and a release is never changed; give a ` +
-      "new version",
-  );
-}
-
 /** Ends with an error when the contents cannot run on the platform. */
 async function* programFor(
   contents: AsyncIterable<Uint8Array>,
@@ -304,8 +279,4 @@ function damaged({ sha256 }: NewRelease, blob: Blob): ConnectError {
       "again",
     Code.InvalidArgument,
   );
-}
-
-function exists(message: string): ConnectError {
-  return new ConnectError(message, Code.AlreadyExists);
 }

@@ -90,7 +90,7 @@ function parseAddress(address: string): Wish {
 
 /** An address as everybody may see it who sees the machine: without user, query and fragment. */
 export function withoutSecrets(address: string): string {
-  return address.replace(/[?#].*$/, "").replace(/^([a-z]+:\/\/)[^/@]*@/i, "$1");
+  return address.replace(/[?#].*$/, "").replace(/([a-z]+:\/\/)[^/@]*@/i, "$1");
 }
 
 function objectAt(parent: JsonObject, key: string): JsonObject {

@@ -57,6 +57,6 @@ Deno.test("wishesOf() reads both programs, the other name of the server, and tag
 
 Deno.test("withoutSecrets() leaves only the place of an address", () => {
   assert.equal(withoutSecrets("https://u:p@h:1/a/b?key=1#x"), "https://h:1/a/b");
-  assert.equal(withoutSecrets("customURL+https://h/a?key=1"), "customURL+https://h/a");
+  assert.equal(withoutSecrets("customURL+https://u:p@h/a?key=1"), "customURL+https://h/a");
   assert.equal(withoutSecrets("1.2.3"), "1.2.3");
 });

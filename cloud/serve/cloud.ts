@@ -93,6 +93,7 @@ async function serve(
     limiter,
   });
   await services.presence.load();
+  await services.statuses.load();
   await services.changes.start();
   const server = await startServer(options, deps, services, limiter).catch(async (error) => {
     await services.changes.close();
@@ -110,6 +111,8 @@ async function serve(
   const stopping = new AbortController();
   const background = [
     services.presence.run(stopping.signal),
+    services.statuses.run(stopping.signal),
+    services.releases.keepSwept(log.child("releases"), stopping.signal),
     services.store.keepSwept(log.child("packages"), stopping.signal),
     keepLogsForRetention(logs, clock, log.child("logs"), stopping.signal),
   ];
@@ -134,6 +137,7 @@ async function startServer(
     files: await loadStaticFiles(buildInfo.assetsDir("../web", import.meta.url)),
     credentials: services.credentials,
     downloads: services.downloads,
+    releases: services.releaseFiles,
     limiter,
     log: log.child("http"),
   });

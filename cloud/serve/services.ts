@@ -8,6 +8,7 @@ import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { ConsoleService, MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { AgentService, ReleaseService } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
@@ -17,7 +18,13 @@ import { Callers } from "../access/callers.ts";
 import { keyMethods } from "../access/key_methods.ts";
 import { SharedSecrets } from "../access/secrets.ts";
 import { CredentialVerifiers } from "../access/verifiers.ts";
+import { AgentCommands } from "../agents/agent_commands.ts";
 import { agentService } from "../agents/agent_service.ts";
+import { AgentStatuses } from "../agents/agent_statuses.ts";
+import { cloudAgentService } from "../agents/cloud_agent_service.ts";
+import { PartTargets } from "../agents/part_targets.ts";
+import { ReleaseOutcomes } from "../agents/release_outcomes.ts";
+import { toldVersions } from "../agents/told_versions.ts";
 import type { DataFolder } from "../data_folder/data_folder.ts";
 import { withCallFailures } from "../database/call_failures.ts";
 import { ChangeFeed } from "../database/change_feed.ts";
@@ -43,6 +50,11 @@ import { consoleService } from "../push/console_service.ts";
 import { LiveStatus } from "../push/live_status.ts";
 import { machineService } from "../push/machine_service.ts";
 import { Watchers } from "../push/watchers.ts";
+import { DownloadSlots } from "../releases/download_slots.ts";
+import { openReleases } from "../releases/open_releases.ts";
+import { releaseAccess } from "../releases/release_access.ts";
+import { releaseFiles } from "../releases/release_files.ts";
+import { releaseService } from "../releases/release_service.ts";
 import { ConfigPackages } from "../registry/config_packages.ts";
 import { registryMethods } from "../registry/registry_methods.ts";
 
@@ -93,6 +105,19 @@ export async function createServices(options: ServicesOptions) {
   const packages = new ConfigPackages(queries, store);
   const configs = new MachineConfigs({ revisions, secrets, packages, domain, publicUrl });
 
+  const releases = await openReleases({
+    database,
+    dataDir: options.dataDir,
+    clock,
+    random,
+    limitBytes,
+  });
+  const { catalogue, rollouts, wishes } = releases;
+  const statuses = new AgentStatuses(queries, clock, log.child("agents"));
+  const targets = new PartTargets(catalogue, wishes);
+  const outcomes = new ReleaseOutcomes(catalogue, wishes, rollouts, log.child("releases"));
+  const commands = new AgentCommands(queries, clock, random);
+
   const app: Partial<ServiceImpl<typeof AppService>> = {
     ...organizationMethods({ callers, secrets }),
     ...machineMethods({
@@ -132,10 +157,47 @@ export async function createServices(options: ServicesOptions) {
     )
     .service(
       AgentDeviceService,
-      withCallFailures(agentService({ callers, revisions, presence })),
+      withCallFailures(agentService({
+        callers,
+        revisions,
+        presence,
+        targets,
+        statuses,
+        outcomes,
+        publicUrl,
+      })),
+    )
+    .service(
+      AgentService,
+      withCallFailures(cloudAgentService({
+        callers,
+        presence,
+        targets,
+        catalogue,
+        statuses,
+        outcomes,
+        commands,
+        publicUrl,
+      })),
+    )
+    .service(
+      ReleaseService,
+      withCallFailures(releaseService({
+        ...releases,
+        access: releaseAccess(callers, queries),
+        told: toldVersions(statuses, presence),
+        commands,
+        clock,
+        publicUrl,
+      })),
     )
     .service(MachineService, withCallFailures(machine))
-    .service(ConsoleService, withCallFailures(consoleService({ callers, presence, live })));
+    .service(
+      ConsoleService,
+      withCallFailures(
+        consoleService({ callers, presence, live, statuses, targets, publicUrl }),
+      ),
+    );
 
   /** Whose token it is, if the credentials behind it still count. */
   const verifyToken = async (token: string) => {
@@ -150,7 +212,16 @@ export async function createServices(options: ServicesOptions) {
     presence,
     watchers,
     store,
+    releases: releases.store,
+    statuses,
     verifyToken,
+    releaseFiles: releaseFiles({
+      catalogue,
+      blobs: releases.blobs,
+      slots: new DownloadSlots(),
+      clock,
+      publicUrl,
+    }),
     downloads: packageDownloads({
       queries,
       callers,

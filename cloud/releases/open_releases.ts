@@ -1,0 +1,36 @@
+import { join } from "node:path";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { CloudDatabase } from "../database/cloud_database.ts";
+import type { Random } from "../keys/random.ts";
+import { BlobStore } from "../packages/blob_store.ts";
+import { WishesOfParts } from "./part_wishes.ts";
+import { ReleaseCatalogue } from "./release_catalogue.ts";
+import { ReleaseKeys } from "./release_keys.ts";
+import { ReleaseStore } from "./release_store.ts";
+import { RolloutStore } from "./rollout_store.ts";
+
+export interface ReleasesOptions {
+  readonly database: CloudDatabase;
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Largest file, bytes. */
+  readonly limitBytes: number;
+}
+
+/** The releases of a data folder; also beside a process that serves it. */
+export async function openReleases(options: ReleasesOptions) {
+  const { database, dataDir, clock } = options;
+  const { queries } = database;
+  const keys = new ReleaseKeys(dataDir, queries, clock);
+  const catalogue = new ReleaseCatalogue(database, keys);
+  const blobs = await BlobStore.open(join(dataDir, "releases"));
+  return {
+    keys,
+    catalogue,
+    blobs,
+    store: new ReleaseStore({ ...options, queries, catalogue, keys, blobs }),
+    rollouts: new RolloutStore({ queries, catalogue, clock }),
+    wishes: new WishesOfParts(queries),
+  };
+}
