@@ -2,45 +2,102 @@ import { buildInfo, versionText } from "../shared/build_info/build_info.ts";
 import { CloudConnection } from "../shared/cloud_client/connection.ts";
 import { UsageError } from "../shared/flags/flags.ts";
 import { configureLogging } from "../shared/log/configure.ts";
+import type { LogSink } from "../shared/log/line.ts";
 import { getLogger } from "../shared/log/loggers.ts";
 import { systemProcesses } from "../shared/process/system_processes.ts";
 import { systemClock } from "../shared/time/clock.ts";
+import { UPDATE_EXIT_CODE } from "./guard/trial_file.ts";
 import { readHostInfo } from "./host/host_info.ts";
 import { collectGarbage } from "./memory/idle_memory.ts";
-import { type AgentOptions, PROGRAM, readCommand } from "./options/options.ts";
+import { type AgentCommand, type AgentOptions, PROGRAM, readCommand } from "./options/options.ts";
 import { checkUser } from "./options/user.ts";
-import { runAgent } from "./run/run_agent.ts";
-import { listenForStop } from "./run/stop_signals.ts";
+import { type AgentEnd, runAgent } from "./run/run_agent.ts";
+import { listenForStop, type StopSignals } from "./run/stop_signals.ts";
+import { selfProgram, withoutStarterVariables } from "./service/self_program.ts";
+import type { ServiceManager } from "./service/service_manager.ts";
+import { systemdManager } from "./service/systemd_manager.ts";
+import { CLEAN_END_MS } from "./supervision/state_machine.ts";
 import { restartStatusOverHttp } from "./supervision/restart_status.ts";
 
-async function main(argv: readonly string[]): Promise<void> {
+/** The agent waits so long for the server's clean end, and then some for its own. */
+const STOP_MS = CLEAN_END_MS + 10_000;
+
+/** @returns the exit code. */
+async function main(argv: readonly string[]): Promise<number> {
   const command = readCommand(argv);
   switch (command.kind) {
     case "help":
-      return print(Deno.stdout, command.text);
+      print(Deno.stdout, command.text);
+      return 0;
     case "version":
-      return print(Deno.stdout, `${versionText(PROGRAM)}\n`);
-    case "install":
-      throw new Error(
-        "--install comes in a later version; until then let your service manager start " +
-          `${PROGRAM} -c FILE`,
-      );
+      print(Deno.stdout, `${versionText(PROGRAM)}\n`);
+      return 0;
     case "run":
-      return await run(command.options);
+      checkUser(command.options, uid());
+      return exitCodeOf(await start(command));
+    // What follows is rare, and the agent that runs for years need not carry it.
+    case "status": {
+      const { showStatus } = await import("./status/status_command.ts");
+      print(Deno.stdout, await showStatus(command.options, systemClock));
+      return 0;
+    }
+    case "install": {
+      const { runInstall } = await import("./service/install_command.ts");
+      const ownPath = selfProgram(command.options.dir, false).path;
+      const facts = { os: Deno.build.os, uid: uid(), ownPath, stopMs: STOP_MS, say };
+      await runInstall(command.options, facts);
+      return 0;
+    }
+    case "uninstall": {
+      const { runUninstall } = await import("./service/install_command.ts");
+      await runUninstall(command.options, command, { os: Deno.build.os, uid: uid(), say });
+      return 0;
+    }
+    case "restore": {
+      const { restorePrevious } = await import("./service/windows_restore.ts");
+      await restorePrevious(command.options, say);
+      return 0;
+    }
   }
 }
 
-async function run(options: AgentOptions): Promise<void> {
-  checkUser(options, Deno.build.os === "windows" ? null : Deno.uid());
+type RunCommand = Extract<AgentCommand, { kind: "run" }>;
+
+async function start({ options, asService }: RunCommand): Promise<AgentEnd> {
+  if (asService) {
+    const { runAsWindowsService } = await import("./service/windows_main.ts");
+    return await runAsWindowsService(
+      options,
+      (manager, stop, sinks) => run(options, { asService, manager, stop, sinks }),
+    );
+  }
   const stop = listenForStop();
-  const logging = await configureLogging({ debug: options.debug });
+  const log = getLogger(PROGRAM).child("service");
+  const manager = systemdManager({ env: Deno.env.toObject(), pid: Deno.pid, log });
+  return await run(options, { asService, manager, stop });
+}
+
+interface Starter {
+  readonly asService: boolean;
+  readonly manager: ServiceManager;
+  readonly stop: StopSignals;
+  /** In place of standard output. */
+  readonly sinks?: readonly LogSink[];
+}
+
+async function run(
+  options: AgentOptions,
+  { asService, manager, stop, sinks }: Starter,
+): Promise<AgentEnd> {
+  const output = sinks ? { output: { stdout: false }, sinks } : {};
+  const logging = await configureLogging({ debug: options.debug, ...output });
   const log = getLogger(PROGRAM);
   try {
-    await runAgent(options, {
+    return await runAgent(options, {
       version: buildInfo.version,
       host: readHostInfo(),
       hostName: Deno.hostname(),
-      env: Deno.env.toObject(),
+      env: withoutStarterVariables(Deno.env.toObject()),
       processes: systemProcesses(),
       openCloud: ({ appAddress, credentials }) =>
         CloudConnection.open({ appAddress, credentials, log: log.child("cloud") }),
@@ -51,10 +108,24 @@ async function run(options: AgentOptions): Promise<void> {
       logging,
       log,
       serverErrorLog: getLogger("machine-server.StdErr"),
+      service: manager,
+      self: selfProgram(options.dir, asService),
     }, stop);
   } finally {
     await logging.close();
   }
+}
+
+function uid(): number | null {
+  return Deno.build.os === "windows" ? null : Deno.uid();
+}
+
+function exitCodeOf(end: AgentEnd): number {
+  return end === "update" ? UPDATE_EXIT_CODE : 0;
+}
+
+function say(line: string): void {
+  print(Deno.stdout, `${line}\n`);
 }
 
 function print(stream: typeof Deno.stdout | typeof Deno.stderr, text: string): void {
@@ -75,5 +146,5 @@ function fail(error: unknown): number {
 }
 
 if (import.meta.main) {
-  Deno.exit(await main(Deno.args).then(() => 0, fail));
+  Deno.exit(await main(Deno.args).catch(fail));
 }

@@ -1,5 +1,11 @@
 import { isAbsolute, join, resolve } from "node:path";
-import { type FlagSpec, parseFlags, type ReadEnv, renderHelp } from "../../shared/flags/flags.ts";
+import {
+  type FlagSpec,
+  parseFlags,
+  type ReadEnv,
+  renderHelp,
+  UsageError,
+} from "../../shared/flags/flags.ts";
 
 export const PROGRAM = "machine-agent";
 
@@ -21,26 +27,64 @@ export interface AgentOptions {
   readonly devMode: boolean;
 }
 
+/** How the service is installed or removed. */
+export interface InstallOptions {
+  /** Paths as the machine sees them. */
+  readonly credentialsFile: string;
+  readonly defaultsFile: string;
+  readonly dir: string;
+  /** Root of the file system to change, absolute; undefined: this computer's. */
+  readonly root: string | undefined;
+  /** Without a service: only the agent's folder, for development. */
+  readonly devMode: boolean;
+  /** The program to install, absolute; undefined: this one. */
+  readonly program: string | undefined;
+}
+
+/** What `status` shows, and how. */
+export interface StatusOptions {
+  readonly dir: string;
+  readonly credentialsFile: string;
+  readonly json: boolean;
+}
+
 /** What the command line asks for. */
 export type AgentCommand =
-  | { readonly kind: "run"; readonly options: AgentOptions }
+  | { readonly kind: "run"; readonly options: AgentOptions; readonly asService: boolean }
   | { readonly kind: "help"; readonly text: string }
   | { readonly kind: "version" }
-  | { readonly kind: "install" };
+  | { readonly kind: "status"; readonly options: StatusOptions }
+  | { readonly kind: "install"; readonly options: InstallOptions }
+  | { readonly kind: "uninstall"; readonly options: InstallOptions; readonly purge: boolean }
+  /** The service manager of Windows gave a version on trial up. */
+  | {
+    readonly kind: "restore";
+    readonly options: Pick<InstallOptions, "credentialsFile" | "defaultsFile" | "dir">;
+  };
+
+const CREDENTIALS = {
+  type: "string",
+  aliases: ["c"],
+  default: "/etc/machine.json",
+  placeholder: "FILE",
+  doc: "Machine credentials.",
+} as const;
+
+const DIR = {
+  type: "string",
+  placeholder: "DIR",
+  doc: "The agent's own folder.",
+} as const;
+
+const defaultDir = (os: string): string => os === "windows" ? "c:\\opt\\machine" : "/opt/machine";
 
 /** The options of the agent; defaults of paths are those of the system. */
-function flagSpec(os: string) {
+export function agentFlags(os: string) {
   return {
     program: PROGRAM,
     summary: "machine-agent starts machine-server, keeps it running and tells the cloud about it.",
     flags: {
-      "config": {
-        type: "string",
-        aliases: ["c"],
-        default: "/etc/machine.json",
-        placeholder: "FILE",
-        doc: "Machine credentials.",
-      },
+      "config": CREDENTIALS,
       "defaults": {
         type: "string",
         default: "/etc/machine-defaults.json",
@@ -59,18 +103,28 @@ function flagSpec(os: string) {
         env: "MACHINE_AGENT_WAIT_FOR_UPDATE",
         doc: "Ask the cloud for new versions before the server is started; at most a minute.",
       },
-      "install": { type: "boolean", doc: "Install the system service." },
+      "install": {
+        type: "boolean",
+        doc: "Install this program as a system service, or upgrade the one that is there. With " +
+          "--dev-mode: only into the agent's folder.",
+      },
+      "uninstall": { type: "boolean", doc: "Remove the service and the agent's files." },
+      "purge": {
+        type: "boolean",
+        doc: "With --uninstall: remove the credentials and the defaults, too.",
+      },
+      "root": {
+        type: "string",
+        placeholder: "DIR",
+        doc: "With --install and --uninstall: the file system to change, a mounted image for " +
+          "example. Nothing is started.",
+      },
       "dev-mode": {
         type: "boolean",
         env: "MACHINE_AGENT_DEVMODE",
         doc: "Run as any user and not as a service.",
       },
-      "dir": {
-        type: "string",
-        default: os === "windows" ? "c:\\opt\\machine" : "/opt/machine",
-        placeholder: "DIR",
-        doc: "The agent's own folder.",
-      },
+      "dir": { ...DIR, default: defaultDir(os) },
       "version": { type: "boolean", aliases: ["v"], doc: "Print the version." },
       "fast-start": {
         type: "boolean",
@@ -78,8 +132,30 @@ function flagSpec(os: string) {
         hidden: true,
         doc: "Never wait before the server is started.",
       },
+      "program": {
+        type: "string",
+        placeholder: "FILE",
+        hidden: true,
+        doc: "The program to install in place of this one.",
+      },
+      "service": { type: "boolean", hidden: true, doc: "Started by Windows as a service." },
+      "restore": { type: "boolean", hidden: true, doc: "Put the version before a trial back." },
     },
-    footer: "The server's version and more is set in the machine's configuration under \"agent\".",
+    footer: "machine-agent status --help: what the agent does and waits for.\n" +
+      "The server's version and more is set in the machine's configuration under \"agent\".",
+  } as const satisfies FlagSpec;
+}
+
+/** The options of `machine-agent status`. */
+export function statusFlags(os: string) {
+  return {
+    program: `${PROGRAM} status`,
+    summary: "Prints versions, states and what the agent waits for, whether it runs or not.",
+    flags: {
+      "config": CREDENTIALS,
+      "dir": { ...DIR, default: defaultDir(os) },
+      "json": { type: "boolean", doc: "Print one JSON object." },
+    },
   } as const satisfies FlagSpec;
 }
 
@@ -92,23 +168,67 @@ export function readCommand(
   argv: readonly string[],
   { env, os = Deno.build.os }: { env?: ReadEnv; os?: string } = {},
 ): AgentCommand {
-  const spec = flagSpec(os);
+  if (argv[0] === "status") return readStatus(argv.slice(1), os, env);
+  const spec = agentFlags(os);
   const { values, help } = parseFlags(argv, spec, env);
   if (help) return { kind: "help", text: renderHelp(spec) };
   if (values.version) return { kind: "version" };
-  if (values.install) return { kind: "install" };
+  checkTogether(values);
+  const paths = {
+    credentialsFile: absolute(values.config),
+    defaultsFile: absolute(values.defaults),
+    dir: absolute(values.dir),
+  };
+  if (values.restore) return { kind: "restore", options: paths };
+  if (values.install || values.uninstall) {
+    const options = {
+      ...paths,
+      root: values.root && absolute(values.root),
+      devMode: values["dev-mode"],
+      program: values.program && absolute(values.program),
+    };
+    return values.install
+      ? { kind: "install", options }
+      : { kind: "uninstall", options, purge: values.purge };
+  }
   return {
     kind: "run",
+    asService: values.service,
     options: {
-      credentialsFile: absolute(values.config),
-      defaultsFile: absolute(values.defaults),
-      dir: absolute(values.dir),
+      ...paths,
       debug: values.debug,
       wait: values.wait,
       fastStart: values["fast-start"],
       devMode: values["dev-mode"],
     },
   };
+}
+
+function readStatus(argv: readonly string[], os: string, env: ReadEnv | undefined): AgentCommand {
+  const spec = statusFlags(os);
+  const { values, help } = parseFlags(argv, spec, env);
+  if (help) return { kind: "help", text: renderHelp(spec) };
+  const { config, dir, json } = values;
+  const options = { dir: absolute(dir), credentialsFile: absolute(config), json };
+  return { kind: "status", options };
+}
+
+/** @throws {UsageError} for options that say nothing, or the opposite, beside one another. */
+function checkTogether(
+  { install, uninstall, purge, root }: {
+    install: boolean;
+    uninstall: boolean;
+    purge: boolean;
+    root: string | undefined;
+  },
+): void {
+  const usage = (problem: string) =>
+    new UsageError(`${problem}; ${PROGRAM} --help lists what is allowed`);
+  if (install && uninstall) throw usage("--install and --uninstall exclude each other");
+  if (purge && !uninstall) throw usage("--purge goes with --uninstall");
+  if (root !== undefined && !install && !uninstall) {
+    throw usage("--root goes with --install or --uninstall");
+  }
 }
 
 function absolute(path: string): string {

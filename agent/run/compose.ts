@@ -30,12 +30,16 @@ export interface AgentParts {
   readonly partId: string;
   readonly defaults: DefaultsFile;
   readonly secrets: KnownSecrets;
+  /** Ends this process so that whoever started it starts what the link leads to now. */
+  readonly restartSelf: (reason: string) => void;
 }
 
 /** The agent's loops, and the supervisor for who must end the server at once. */
 export interface ComposedAgent {
   readonly workers: readonly Worker[];
   readonly supervisor: ServerSupervisor;
+  /** Which part does not move any more; undefined while all do. */
+  readonly stuck: () => string | undefined;
 }
 
 const BACKOFF = { minMs: 1_000, maxMs: 60_000 };
@@ -141,7 +145,7 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
       run: (signal) => releaseIdleMemory({ collect: deps.collect, clock }, signal),
     },
   ];
-  return { workers, supervisor };
+  return { workers, supervisor, stuck: () => undefined };
 }
 
 function factsOf(

@@ -10,16 +10,20 @@ import type { Logging } from "../../shared/log/configure.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
 import type { Clock } from "../../shared/time/clock.ts";
+import { linkedController } from "../../shared/time/linked_controller.ts";
 import { type Directories, directoriesOf, prepareDirectories } from "../directories/directories.ts";
 import { InstanceLock } from "../lock/instance_lock.ts";
 import { KnownSecrets } from "../logs/known_secrets.ts";
 import { LogQueue } from "../logs/log_queue.ts";
 import type { CollectGarbage } from "../memory/idle_memory.ts";
 import type { AgentOptions } from "../options/options.ts";
+import type { SelfProgram } from "../service/self_program.ts";
+import type { ServiceManager } from "../service/service_manager.ts";
+import { tendWatchdog } from "../service/watchdog.ts";
 import { readDefaultsFile } from "../settings/settings_source.ts";
 import { AgentState } from "../state/agent_state.ts";
 import type { AskRestartStatus } from "../supervision/restart_status.ts";
-import { runWorkers } from "../workers/run_workers.ts";
+import { runWorkers, type Worker } from "../workers/run_workers.ts";
 import { composeAgent } from "./compose.ts";
 import type { StopSignals } from "./stop_signals.ts";
 
@@ -47,7 +51,14 @@ export interface AgentDeps {
   readonly log: Logger;
   /** Gets the server's standard error. */
   readonly serverErrorLog: Logger;
+  /** Who started this process and wants to know how it goes. */
+  readonly service: ServiceManager;
+  /** The program that this process runs. */
+  readonly self: SelfProgram;
 }
+
+/** Why the agent ended: it was told to, or its link leads to another version now. */
+export type AgentEnd = "told" | "update";
 
 const LAST_LOGS_MS = 2_000;
 
@@ -60,8 +71,8 @@ export async function runAgent(
   options: AgentOptions,
   deps: AgentDeps,
   stop: StopSignals,
-): Promise<void> {
-  const { log } = deps;
+): Promise<AgentEnd> {
+  const { log, clock, service } = deps;
   const credentials = await readCredentialsFile(options.credentialsFile);
   const secrets = new KnownSecrets((values) => deps.logging.setSecrets(values));
   secrets.add([credentials.credentials.payload.reveal()]);
@@ -79,8 +90,12 @@ export async function runAgent(
   log.info("machine-agent starts", { version: deps.version, dir: options.dir });
   for (const warning of credentials.warnings) log.warn(warning);
 
+  const ending = linkedController(stop.orderly);
+  cleanup.defer(() => ending.abort());
+  let end: AgentEnd = "told";
+  ending.signal.addEventListener("abort", () => service.stopping());
   const defaults = await readDefaultsFile(options.defaultsFile, log.child("settings"));
-  const { workers, supervisor } = composeAgent({
+  const { workers, supervisor, stuck } = composeAgent({
     options,
     deps,
     state,
@@ -89,11 +104,22 @@ export async function runAgent(
     partId: credentials.partId,
     defaults,
     secrets,
+    restartSelf: (reason) => {
+      log.info("machine-agent ends, to be started again", { reason });
+      end = "update";
+      ending.abort();
+    },
   });
   logs?.sendTo(cloud.client(RobotService), credentials.partId);
   stop.atOnce.addEventListener("abort", () => supervisor.killNow());
-  await runWorkers(workers, { signal: stop.orderly, clock: deps.clock, log });
+  service.ready();
+  const watchdog: Worker = {
+    name: "watchdog",
+    run: (signal) => tendWatchdog({ manager: service, stuck, clock, log }, signal),
+  };
+  await runWorkers([...workers, watchdog], { signal: ending.signal, clock, log });
   log.info("machine-agent ends");
+  return end;
 }
 
 /** A queue that cannot be opened must not keep a machine from running. */

@@ -13,7 +13,7 @@ import { LockedError } from "../lock/instance_lock.ts";
 import type { AgentOptions } from "../options/options.ts";
 import { AgentState } from "../state/agent_state.ts";
 import { FakeCloud, testHost } from "../testing.ts";
-import { type AgentDeps, runAgent } from "./run_agent.ts";
+import { type AgentDeps, type AgentEnd, runAgent } from "./run_agent.ts";
 
 const READY = 'serving\\t{"url":"http://127.0.0.1:9"}';
 
@@ -33,6 +33,15 @@ const table = new LinuxProcessTable();
 class Bench implements AsyncDisposable {
   readonly cloud = new FakeCloud();
   readonly lines: string[] = [];
+  /** What the service manager was told. */
+  readonly told: string[] = [];
+  readonly service = {
+    ready: () => void this.told.push("ready"),
+    stopping: () => void this.told.push("stopping"),
+    status: () => {},
+    alive: () => void this.told.push("alive"),
+    watchdogMs: 3_600_000,
+  };
   readonly dir: string;
   #stops: AbortController[] = [];
   #runs: Promise<void>[] = [];
@@ -70,11 +79,13 @@ class Bench implements AsyncDisposable {
   }
 
   /** Starts an agent; the promise is that of its whole run. */
-  run(options: Partial<AgentOptions> = {}): { stop: () => Promise<void>; ended: Promise<void> } {
+  run(
+    options: Partial<AgentOptions> = {},
+  ): { stop: () => Promise<void>; ended: Promise<AgentEnd> } {
     const orderly = new AbortController();
     const ended = this.#run(options, orderly.signal);
     this.#stops.push(orderly);
-    this.#runs.push(ended.catch(() => {}));
+    this.#runs.push(ended.then(() => {}, () => {}));
     return {
       ended,
       stop: async () => {
@@ -84,7 +95,7 @@ class Bench implements AsyncDisposable {
     };
   }
 
-  async #run(options: Partial<AgentOptions>, orderly: AbortSignal): Promise<void> {
+  async #run(options: Partial<AgentOptions>, orderly: AbortSignal): Promise<AgentEnd> {
     const logging = await configureLogging({ output: { stdout: false } });
     const deps: AgentDeps = {
       version: "0.1.0",
@@ -100,8 +111,10 @@ class Bench implements AsyncDisposable {
       logging,
       log: getLogger("machine-agent"),
       serverErrorLog: getLogger("machine-server.StdErr"),
+      service: this.service,
+      self: { path: undefined, problem: "a test" },
     };
-    await runAgent(
+    return await runAgent(
       {
         credentialsFile: this.credentialsFile,
         defaultsFile: join(this.dir, "defaults.json"),
@@ -246,6 +259,29 @@ test("runAgent() ends a server that a killed agent left, then starts its own", a
   const gone = waitFor(() => !isAlive(strayPid), { deadlineMs: 10_000, what: "the stray's end" });
   await gone.finally(() => stray.kill());
   assert(isAlive(ownPid));
+});
+
+test("runAgent() tells the service manager that it is ready, alive and ending", async (at) => {
+  const agent = at.run();
+  await at.serving(1);
+  assert.deepEqual(at.told, ["ready", "alive"]);
+  await agent.stop();
+  assert.deepEqual(at.told, ["ready", "alive", "stopping"]);
+});
+
+test("runAgent() keeps what others need not read for its owner", async (at) => {
+  const agent = at.run();
+  await at.serving(1);
+  const modes: Record<string, string> = {};
+  for (const name of ["", "bin", "etc", "cache", "agent.db", "agent-logs.db", "agent.lock"]) {
+    const { mode } = await Deno.stat(join(at.agentDir, name));
+    modes[name] = ((mode ?? 0) & 0o777).toString(8);
+  }
+  await agent.stop();
+  assert.deepEqual(modes, {
+    ...{ "": "755", "bin": "755", "etc": "755", "cache": "755" },
+    ...{ "agent.db": "600", "agent-logs.db": "600", "agent.lock": "644" },
+  });
 });
 
 test("runAgent() lets no second agent into its folder", async (at) => {

@@ -5,6 +5,7 @@ import { replaceSymlink, syncFolder, writeFileAtomic } from "../../shared/files/
 import { toFileError } from "../../shared/files/fs_error.ts";
 import { buildInfo } from "../../shared/build_info/build_info.ts";
 import { endTrial, guardFiles } from "../guard/trial_file.ts";
+import { programLink } from "../updates/program_link.ts";
 
 /** The shell scripts beside the agent: the start guard and the launcher. */
 export interface Scripts {
@@ -29,7 +30,8 @@ export interface PlaceOptions {
   /** File of the program. */
   readonly program: string;
   readonly version: string;
-  readonly scripts: Scripts;
+  /** Undefined where there is no shell to run them: on Windows. */
+  readonly scripts: Scripts | undefined;
 }
 
 /** What {@link placeProgram} found and did. */
@@ -55,16 +57,20 @@ export async function placeProgram(options: PlaceOptions): Promise<Placed> {
     join(dir, "cache"),
     (sha256) => `machine-agent-${version}-${sha256.slice(0, 12)}`,
   );
-  await writeIfNew(files.guard, scripts.guard);
-  await writeIfNew(files.launcher, scripts.launcher);
+  if (scripts) {
+    await writeIfNew(files.guard, scripts.guard);
+    await writeIfNew(files.launcher, scripts.launcher);
+  }
   const path = join(dirOnMachine, "cache", basename(copy));
-  const before = await Deno.readLink(files.link).catch(() => undefined);
+  const link = programLink(join(dir, "bin"), "machine-agent");
+  const before = await link.read();
   const isChanged = before !== path;
   if (isChanged) {
     // Without it the start guard would take the new version for the one it watches, or not know it.
     await endTrial(dir);
-    if (before !== undefined) await replaceSymlink(before, files.previousLink);
-    await replaceSymlink(path, files.link);
+    // For the guard, which a folder without scripts does not have.
+    if (before !== undefined && scripts) await replaceSymlink(before, files.previousLink);
+    await link.turn(path);
   }
   return { path, isChanged };
 }

@@ -2,6 +2,8 @@ import { dirname, join } from "node:path";
 import { removeIfExists, writeFileAtomic } from "../../shared/files/atomic_write.ts";
 import { toFileError } from "../../shared/files/fs_error.ts";
 import { readIfExists } from "../../shared/files/read_file.ts";
+import { InstallError } from "./install_error.ts";
+import { removeOwnFiles, UNFINISHED } from "./own_files.ts";
 import { placeProgram, type Scripts } from "./own_program.ts";
 import type { ProgramAnswer, RunProgram } from "./run_program.ts";
 import { MADE_BY, SERVICE, systemdUnit } from "./systemd_unit.ts";
@@ -29,9 +31,6 @@ export interface SystemdInstallOptions {
 const FALLBACK_FOLDER = "/etc/systemd/system";
 /** For administrators' own programs; distributions and packages write elsewhere. */
 const OWN_FOLDER = "/usr/local/lib/systemd/system";
-
-/** In the agent's folder while a first install is not through. */
-const UNFINISHED = "etc/agent-installing";
 
 /**
  * Installs this program as a service that starts with the computer, or upgrades one that is there.
@@ -98,11 +97,6 @@ export async function uninstallSystemd(
     if (purge) await removeIfExists(path);
     else if (await readIfExists(path) !== undefined) say(`${file} stays; --purge removes it`);
   }
-}
-
-/** One line for the operator. */
-export class InstallError extends Error {
-  override readonly name = "InstallError";
 }
 
 async function requireSystemd({ run }: SystemdInstallOptions): Promise<void> {
@@ -200,39 +194,6 @@ async function start(options: SystemdInstallOptions, isChanged: boolean): Promis
     );
   }
   say(isActive ? "the service was started anew" : "the service runs");
-}
-
-/** What the agent and the install keep in their folder; a user's own files there stay. */
-const OWN_FILES = [
-  ...["bin/machine-agent", "bin/machine-agent-previous", "bin/machine-agent-guard"],
-  ...["bin/machine-agent-launcher", "bin/machine-server", "bin/machine-server-previous"],
-  ...["etc/agent-trial", "etc/agent-trial.damaged", "etc/agent-rolled-back", UNFINISHED],
-  ...["agent.db", "agent.db-wal", "agent.db-shm"],
-  ...["agent-logs.db", "agent-logs.db-wal", "agent-logs.db-shm"],
-  ...["agent.lock", "status.json", "better_sqlite3.node"],
-];
-/** Versions, parts of downloads, and temporary files. */
-const OWN_CACHE = /^\.?machine-(agent|server)\b/;
-
-async function removeOwnFiles(dir: string): Promise<void> {
-  for (const name of OWN_FILES) await removeIfExists(join(dir, name));
-  const cache = join(dir, "cache");
-  for (const name of await namesIn(cache)) {
-    if (OWN_CACHE.test(name)) await removeIfExists(join(cache, name));
-  }
-  for (const folder of ["bin", "cache", "tmp", "etc", ""]) {
-    // Folders with something of the user's in them stay.
-    await Deno.remove(join(dir, folder)).catch(() => {});
-  }
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return [];
-    throw toFileError(error, "read", folder);
-  }
 }
 
 async function makeFolder(path: string): Promise<void> {

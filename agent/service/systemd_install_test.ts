@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { FileError } from "../../shared/files/fs_error.ts";
 import { beginTrial, readTrial } from "../guard/trial_file.ts";
-import { InstallError, installSystemd, uninstallSystemd } from "./systemd_install.ts";
+import { InstallError } from "./install_error.ts";
+import { installSystemd, uninstallSystemd } from "./systemd_install.ts";
 import { SERVICE } from "./systemd_unit.ts";
 import { FakeSystem } from "./testing.ts";
 

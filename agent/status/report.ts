@@ -4,6 +4,8 @@
  * texts are empty where there is nothing to say.
  */
 
+import type { ProgramSnapshot } from "../updates/snapshot.ts";
+
 /** How a program and its update stand. */
 export interface ProgramReport {
   /** Version that the link names. */
@@ -82,27 +84,8 @@ export interface AgentReport extends AgentFacts {
   };
 }
 
-/** Of an update as the agent's own parts describe it. */
-export interface ProgramFacts {
-  readonly installed: string;
-  readonly target: string;
-  readonly previous: string;
-  readonly state: string;
-  readonly bytesDownloaded: number;
-  readonly totalBytes: number;
-  readonly error: string;
-  readonly lastChanged: Date | undefined;
-  readonly waitingFor: string;
-  readonly waitingSince: Date | undefined;
-  readonly trialUntil: Date | undefined;
-  readonly bad: readonly { readonly version: string; readonly reason: string; readonly at: Date }[];
-  readonly lastRollback:
-    | { readonly from: string; readonly to: string; readonly reason: string; readonly at: Date }
-    | undefined;
-}
-
 /** @param running version of the process; empty when none runs. */
-export function programReport(facts: ProgramFacts, running: string): ProgramReport {
+export function programReport(facts: ProgramSnapshot, running: string): ProgramReport {
   const { bad, lastRollback } = facts;
   return {
     installed: facts.installed,

@@ -5,21 +5,17 @@ import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { settle } from "../testing.ts";
 import { beginTrial } from "../guard/trial_file.ts";
+import type { ProgramSnapshot } from "../updates/snapshot.ts";
 import { renderStatus } from "./render.ts";
-import {
-  type AgentFacts,
-  type AgentReport,
-  parseReport,
-  type ProgramFacts,
-  programReport,
-} from "./report.ts";
+import { type AgentFacts, type AgentReport, parseReport, programReport } from "./report.ts";
 import { gatherStatus, type Status, type StatusSources } from "./status.ts";
 import { keepStatusFile, statusPath } from "./status_file.ts";
 
 const at = new Date("2026-01-02T03:04:05.000Z");
 const MARK = { pid: 4711, mark: "boot:9", started_at: at.toISOString() };
 
-const idle: ProgramFacts = {
+const idle: ProgramSnapshot = {
+  program: "machine-server",
   installed: "1.0.0",
   target: "1.0.0",
   previous: "",
@@ -98,7 +94,11 @@ Deno.test("keepStatusFile() writes what only counts on every ten seconds", () =>
     const clock = new FakeClock(at);
     const stop = new AbortController();
     let bytesDownloaded = 0;
-    const loading = () => ({ ...idle, state: "downloading", bytesDownloaded: bytesDownloaded++ });
+    const loading = () => ({
+      ...idle,
+      state: "downloading" as const,
+      bytesDownloaded: bytesDownloaded++,
+    });
     const options = {
       dir,
       facts: () => facts({ server: programReport(loading(), "1.0.0") }),

@@ -1,0 +1,71 @@
+import { buildInfo } from "../../shared/build_info/build_info.ts";
+import { guardFiles } from "../guard/trial_file.ts";
+import { type InstallOptions, PROGRAM } from "../options/options.ts";
+import { placeProgram, readScripts } from "./own_program.ts";
+import { runProgram } from "./run_program.ts";
+import { InstallError } from "./install_error.ts";
+import { installSystemd, uninstallSystemd } from "./systemd_install.ts";
+
+export interface InstallFacts {
+  readonly os: string;
+  /** Number of the user; null where there are none. */
+  readonly uid: number | null;
+  /** File of the running program; undefined when it runs from its sources. */
+  readonly ownPath: string | undefined;
+  /** How long the agent takes at most to end. */
+  readonly stopMs: number;
+  readonly say: (line: string) => void;
+}
+
+/** `machine-agent --install`. @throws {InstallError | FileError} */
+export async function runInstall(options: InstallOptions, facts: InstallFacts): Promise<void> {
+  const { say, os } = facts;
+  const program = options.program ?? facts.ownPath;
+  if (program === undefined) {
+    throw new InstallError(
+      "--install needs a program in one file, and this one runs from its sources; make agent " +
+        "compiles it into dist/",
+    );
+  }
+  const { version } = buildInfo;
+  const scripts = await readScripts();
+  if (options.devMode) {
+    const { dir } = options;
+    const { path } = await placeProgram({ dir, dirOnMachine: dir, program, version, scripts });
+    say(`${path} is in place; start it with:`);
+    return say(`${guardFiles(dir).launcher} --dev-mode --dir ${dir} -c ${options.credentialsFile}`);
+  }
+  checkRoot(options, facts);
+  if (os === "windows") {
+    const { installWindows } = await import("./windows_install.ts");
+    const change = { ...options, program, version, scripts, say, run: runProgram };
+    return await installWindows(change);
+  }
+  const { stopMs } = facts;
+  const change = { ...options, ...place(options), program, version, scripts, stopMs, say };
+  await installSystemd({ ...change, run: runProgram });
+}
+
+/** `machine-agent --uninstall`. @throws {InstallError | FileError} */
+export async function runUninstall(
+  options: InstallOptions,
+  { purge }: { purge: boolean },
+  facts: Pick<InstallFacts, "os" | "uid" | "say">,
+): Promise<void> {
+  checkRoot(options, facts);
+  const change = { ...options, ...place(options), say: facts.say, run: runProgram };
+  if (facts.os === "windows") {
+    const { uninstallWindows } = await import("./windows_install.ts");
+    return await uninstallWindows(change, { purge });
+  }
+  await uninstallSystemd(change, { purge });
+}
+
+function place({ root }: InstallOptions): { root: string; isLive: boolean } {
+  return root === undefined ? { root: "/", isLive: true } : { root, isLive: false };
+}
+
+function checkRoot({ root }: InstallOptions, { uid }: Pick<InstallFacts, "uid">): void {
+  if (root !== undefined || uid === null || uid === 0) return;
+  throw new InstallError(`${PROGRAM} must be run as root for this; start it with sudo`);
+}

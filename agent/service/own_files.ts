@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import { removeIfExists } from "../../shared/files/atomic_write.ts";
+import { toFileError } from "../../shared/files/fs_error.ts";
+
+/** In the agent's folder while a first install is not through. */
+export const UNFINISHED = "etc/agent-installing";
+
+/** What the agent and the install keep in their folder, besides versions in the cache. */
+const OWN_FILES = [
+  ...["bin/machine-agent", "bin/machine-agent-previous", "bin/machine-agent-guard"],
+  ...["bin/machine-agent-launcher", "bin/machine-server", "bin/machine-server-previous"],
+  ...["bin/machine-agent.current", "bin/machine-server.current"],
+  ...["etc/agent-trial", "etc/agent-trial.damaged", "etc/agent-rolled-back", UNFINISHED],
+  ...["agent.lock", "status.json", "better_sqlite3.node"],
+];
+/** Databases, what SQLite keeps beside them, and copies from before updates. */
+const DATABASES = /^agent(-logs)?\.db\b/;
+/** Versions, parts of downloads, and temporary files. */
+const CACHED = /^\.?machine-(agent|server)\b/;
+
+/** Removes what the agent made in its folder; a user's own files there stay. @throws {FileError} */
+export async function removeOwnFiles(dir: string): Promise<void> {
+  for (const name of OWN_FILES) await removeIfExists(join(dir, name));
+  await removeMatching(dir, DATABASES);
+  await removeMatching(join(dir, "cache"), CACHED);
+  for (const folder of ["bin", "cache", "tmp", "etc", ""]) {
+    // Folders with something of the user's in them stay.
+    await Deno.remove(join(dir, folder)).catch(() => {});
+  }
+}
+
+async function removeMatching(folder: string, pattern: RegExp): Promise<void> {
+  for (const name of await fileNames(folder)) {
+    if (pattern.test(name)) await removeIfExists(join(folder, name));
+  }
+}
+
+async function fileNames(folder: string): Promise<string[]> {
+  try {
+    const entries = await Array.fromAsync(Deno.readDir(folder));
+    return entries.filter(({ isDirectory }) => !isDirectory).map(({ name }) => name);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw toFileError(error, "read", folder);
+  }
+}

@@ -1,0 +1,72 @@
+import { removeIfExists } from "../../shared/files/atomic_write.ts";
+import { readIfExists } from "../../shared/files/read_file.ts";
+import { InstallError } from "./install_error.ts";
+import { removeOwnFiles } from "./own_files.ts";
+import { placeProgram } from "./own_program.ts";
+import type { RunProgram } from "./run_program.ts";
+import { WindowsServiceConfig } from "./windows_config.ts";
+
+export interface WindowsInstallOptions {
+  readonly root: string | undefined;
+  readonly dir: string;
+  readonly credentialsFile: string;
+  readonly defaultsFile: string;
+  readonly program: string;
+  readonly version: string;
+  readonly run: RunProgram;
+  readonly say: (line: string) => void;
+}
+
+/**
+ * Installs this program as a service of Windows, or upgrades it. How the service starts is the
+ * user's: it is set at the first install only.
+ *
+ * @throws {InstallError | FileError}
+ */
+export async function installWindows(options: WindowsInstallOptions): Promise<void> {
+  const { root, dir, credentialsFile, run, say } = options;
+  if (root !== undefined) throw new InstallError("--root is for Linux");
+  const service = new WindowsServiceConfig(run);
+  const placed = await placeProgram({ ...options, dirOnMachine: dir, scripts: undefined });
+  say(placed.isChanged ? `${placed.path} is in place` : "the program is there already");
+  const command = { ...options, program: placed.path };
+  const isNew = !await service.exists();
+  if (isNew) await service.create(command);
+  else await service.pointTo(command);
+  await service.setRescue(command);
+  if (await readIfExists(credentialsFile) === undefined) {
+    return say(
+      `not started: ${credentialsFile} is missing; put it there, then: sc start machine-agent`,
+    );
+  }
+  if (!isNew && placed.isChanged) await service.stop();
+  await service.start();
+  say(isNew ? "the service runs and starts with the computer" : "the service runs");
+}
+
+/**
+ * Removes the service and what it made.
+ *
+ * @throws {InstallError | FileError}
+ */
+export async function uninstallWindows(
+  options: Pick<
+    WindowsInstallOptions,
+    "dir" | "credentialsFile" | "defaultsFile" | "run" | "say"
+  >,
+  { purge }: { purge: boolean },
+): Promise<void> {
+  const { dir, credentialsFile, defaultsFile, run, say } = options;
+  const service = new WindowsServiceConfig(run);
+  if (await service.exists()) {
+    await service.stop();
+    await service.remove();
+    say("removed the service");
+  } else say("there is no service of ours");
+  await removeOwnFiles(dir);
+  say(`removed the agent's files in ${dir}`);
+  for (const file of [credentialsFile, defaultsFile]) {
+    if (purge) await removeIfExists(file);
+    else if (await readIfExists(file) !== undefined) say(`${file} stays; --purge removes it`);
+  }
+}

@@ -1,0 +1,35 @@
+import { processState, type StatusFacts, waitingFor } from "../reporting/agent_status.ts";
+import { type AgentFacts, programReport, timeOf } from "./report.ts";
+
+/** What the status file says on top of what the cloud is told. */
+export interface LocalFacts {
+  readonly partId: string;
+  readonly cloudAddress: string;
+  readonly isConnected: boolean;
+  /** When that became so; undefined when unknown. */
+  readonly connectedSince: Date | undefined;
+}
+
+/** The same that the cloud is told, in the form of the status file. */
+export function agentFacts(
+  facts: Omit<StatusFacts, "finishedCommands">,
+  { partId, cloudAddress, isConnected, connectedSince }: LocalFacts,
+): AgentFacts {
+  const waiting = waitingFor(facts);
+  const { process } = facts;
+  return {
+    part_id: partId,
+    cloud: { address: cloudAddress, is_connected: isConnected, since: timeOf(connectedSince) },
+    agent: programReport(facts.agent, facts.agentRunning),
+    server: programReport(facts.server, facts.serverRunning),
+    server_process: {
+      state: processState(process),
+      since: timeOf(process.since),
+      failures: process.failures,
+      last_exit: process.lastExit,
+    },
+    waiting_for: waiting.text,
+    waiting_since: timeOf(waiting.since),
+    settings_problems: facts.settingsProblems,
+  };
+}
