@@ -39,25 +39,37 @@ export function sha256From(text: string): string | undefined {
 
 /** The sums of bytes that come piece by piece. */
 export class RunningChecksum {
-  readonly #crc32c = new Crc32c();
+  readonly #crc32c: Crc32c | undefined;
   readonly #sha256 = createHash("sha256");
 
+  /** @param withCrc32c it is made by this program and not by the system: slow without a JIT. */
+  constructor(withCrc32c = true) {
+    this.#crc32c = withCrc32c ? new Crc32c() : undefined;
+  }
+
   update(bytes: Uint8Array): void {
-    this.#crc32c.update(bytes);
+    this.#crc32c?.update(bytes);
     this.#sha256.update(bytes);
   }
 
   /** Call it once, at the end. */
-  finish(): Required<Announced> {
-    return { crc32c: this.#crc32c.toBase64(), sha256: this.#sha256.digest("hex") };
+  finish(): Found {
+    const crc32c = this.#crc32c?.toBase64();
+    return { sha256: this.#sha256.digest("hex"), ...(crc32c !== undefined && { crc32c }) };
   }
 }
 
-/** What differs, for the operator; undefined when all that was announced is so. */
-export function difference(announced: Announced, found: Required<Announced>): string | undefined {
+/** The sums of what came; without CRC-32C where it was not asked for. */
+export interface Found {
+  readonly crc32c?: string;
+  readonly sha256: string;
+}
+
+/** What differs, for the operator; undefined when all that was announced and is known is so. */
+export function difference(announced: Announced, found: Found): string | undefined {
   for (const kind of ["crc32c", "sha256"] as const) {
     const expected = announced[kind];
-    if (expected !== undefined && expected !== found[kind]) {
+    if (expected !== undefined && found[kind] !== undefined && expected !== found[kind]) {
       return `its ${kind} is ${found[kind]}, announced was ${expected}`;
     }
   }

@@ -7,6 +7,7 @@ import { type Answer, factsOf, lengthOf, rangeTotal } from "./answer.ts";
 import { type Announced, difference, RunningChecksum } from "./checksums.ts";
 import type { DiskSpace } from "./disk_space.ts";
 import { type HttpRequests, requireStatus } from "./http_requests.ts";
+import { pieces } from "./pieces.ts";
 import { toTransferError, TransferError } from "./transfer_error.ts";
 import { type TransferLimits, Watchdog } from "./watchdog.ts";
 
@@ -84,13 +85,15 @@ export async function download(options: DownloadOptions): Promise<Downloaded> {
 }
 
 class Transfer {
-  #checksum = new RunningChecksum();
+  #checksum: RunningChecksum;
   #have = 0;
 
   constructor(
     private readonly options: DownloadOptions,
     private readonly watchdog: Watchdog,
-  ) {}
+  ) {
+    this.#checksum = this.#newChecksum();
+  }
 
   async run(): Promise<Downloaded> {
     const { begun, part, headFirst = false } = this.options;
@@ -207,7 +210,7 @@ class Transfer {
     });
     onProgress(this.#have, totalBytes);
     try {
-      for await (const bytes of response.body?.values({ preventCancel: true }) ?? []) {
+      for await (const bytes of pieces(response.body)) {
         signal.throwIfAborted();
         if (this.#have + bytes.length > totalBytes) {
           throw new TransferError("refused", `more came than the ${totalBytes} bytes announced`);
@@ -282,7 +285,13 @@ class Transfer {
 
   #startOver(): void {
     this.#have = 0;
-    this.#checksum = new RunningChecksum();
+    this.#checksum = this.#newChecksum();
+  }
+
+  /** Where a SHA-256 is known, or nothing needs to be, it is the only sum. */
+  #newChecksum(): RunningChecksum {
+    const { needsChecksum, announced } = this.options;
+    return new RunningChecksum(needsChecksum && announced.sha256 === undefined);
   }
 
   get #the(): string {

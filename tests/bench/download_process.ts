@@ -1,0 +1,61 @@
+/**
+ * What {@link benchAgentDownload} measures: the agent's downloader alone in a process of its own.
+ * Arguments: folder, address, SHA-256. Prints a {@link DownloadFigures} as JSON.
+ */
+import { join } from "node:path";
+import process from "node:process";
+import { Downloader } from "../../agent/downloads/downloader.ts";
+import { AgentState } from "../../agent/state/agent_state.ts";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { systemClock } from "../../shared/time/clock.ts";
+
+export interface DownloadFigures {
+  readonly seconds: number;
+  /** Before the download, and the most while it ran. MiB. */
+  readonly rssBefore: number;
+  readonly rssMost: number;
+  /** The longest time in which nothing else could run. Milliseconds. */
+  readonly blockedMs: number;
+}
+
+/** How often is looked; a small part of the span that must not be blocked. */
+const LOOK_MS = 5;
+
+const residentMiB = () => process.memoryUsage.rss() / 2 ** 20;
+
+async function main([folder = "", url = "", sha256 = ""]: string[]): Promise<void> {
+  const cacheDir = join(folder, "cache");
+  await Deno.mkdir(cacheDir);
+  const state = AgentState.open(join(folder, "agent.db"));
+  const downloader = new Downloader({
+    cacheDir,
+    db: state.database,
+    platform: "linux/amd64",
+    credentialsFor: () => ({}),
+    bandwidthBytesPerS: () => 0,
+    makeRoom: () => Promise.resolve(),
+    fetch,
+    clock: systemClock,
+    log: memoryLogger(),
+  });
+  const rssBefore = residentMiB();
+  let rssMost = rssBefore;
+  let blockedMs = 0;
+  let lookedMs = performance.now();
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    blockedMs = Math.max(blockedMs, nowMs - lookedMs - LOOK_MS);
+    lookedMs = nowMs;
+    rssMost = Math.max(rssMost, residentMiB());
+  }, LOOK_MS);
+  const startedMs = performance.now();
+  const wanted = { program: "machine-server", version: "1.0.0", url, sha256 };
+  await downloader.obtain(wanted, () => {}, new AbortController().signal);
+  const seconds = (performance.now() - startedMs) / 1_000;
+  clearInterval(timer);
+  state.close();
+  const figures: DownloadFigures = { seconds, rssBefore, rssMost, blockedMs };
+  process.stdout.write(JSON.stringify(figures));
+}
+
+if (import.meta.main) await main(Deno.args);
