@@ -28,6 +28,8 @@ export interface Observed {
   readonly since: { readonly date: Date; readonly ms: number };
   /** Questions in a row without an answer. */
   readonly misses: number;
+  /** Whether the server says that it reaches its cloud; undefined: it does not tell. */
+  readonly cloudReached: boolean | undefined;
 }
 
 const ASK_EVERY_MS = 10_000;
@@ -151,7 +153,8 @@ export class MaintenanceWindow {
       }`;
     if (before?.kind === "silent") this.#options.log.info("machine-server answers again");
     const since = before?.kind === kind ? before.since : asked;
-    this.observed.value = { launched, kind, why, since, misses: 0 };
+    const { cloudReached } = status;
+    this.observed.value = { launched, kind, why, since, misses: 0, cloudReached };
     if (clock.monotonicMs() - supervisor.since.ms >= STABLE_MS) supervisor.tell({ type: "stable" });
   }
 
@@ -163,7 +166,8 @@ export class MaintenanceWindow {
     const why = `machine-server gives no answer: ${reason}`;
     if (misses === 1) log.warn(why);
     else log.debug(why, { times: misses });
-    this.observed.value = { launched, kind: "silent", why, since, misses };
+    const cloudReached = undefined;
+    this.observed.value = { launched, kind: "silent", why, since, misses, cloudReached };
     const silentMs = clock.monotonicMs() - since.ms;
     if (misses < MISSES_THAT_MATTER || silentMs < hangTimeoutMs()) return;
     supervisor.tell({ type: "unresponsive" });

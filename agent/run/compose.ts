@@ -115,7 +115,8 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
       if (!heard) return "machine-server was not asked yet";
       return heard.kind === "silent" ? heard.why : undefined;
     },
-    reachesCloud: () => poll.answered.value,
+    reachesCloud: () => window.current()?.cloudReached ?? poll.reached.value,
+    agentReachesCloud: () => poll.reached.value,
   });
   const restarts = {
     client: cloud.client(RobotService),

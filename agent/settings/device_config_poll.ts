@@ -33,6 +33,8 @@ export interface DeviceConfigPollOptions {
   readonly host: HostInfo;
   readonly facts: () => AgentFacts;
   readonly settings: SettingsSource;
+  /** Told at each turn of the loop. */
+  readonly onTurn?: () => void;
   readonly clock: Clock;
   readonly log: Logger;
   /** Numbers in [0, 1). Default `Math.random`. */
@@ -49,6 +51,8 @@ const LONGEST_RETRY_MS = 30_000;
 export class DeviceConfigPoll {
   /** True once the cloud has answered in this run. */
   readonly answered = new Watched(false);
+  /** Whether the cloud answered when it was asked last. */
+  readonly reached = new Watched(false);
   readonly #options: DeviceConfigPollOptions;
   #isAway = false;
 
@@ -64,6 +68,7 @@ export class DeviceConfigPoll {
       jitter: false,
     });
     while (!signal.aborted) {
+      this.#options.onTurn?.();
       const intervalMs = await this.#ask(signal);
       if (intervalMs !== undefined) backoff.reset();
       const waitMs = intervalMs ?? backoff.next();
@@ -122,5 +127,6 @@ export class DeviceConfigPoll {
       else log.warn(text, fields);
     } else if (this.#isAway) log.info("the cloud answers again");
     this.#isAway = error !== undefined;
+    if (this.reached.value === this.#isAway) this.reached.value = !this.#isAway;
   }
 }

@@ -96,6 +96,7 @@ Deno.test("DeviceConfigPoll asks in the cloud's interval but never sooner than 5
 Deno.test("DeviceConfigPoll keeps asking while the cloud is away and says so once", async () => {
   await using at = pollBench();
   at.cloud.failure = Code.Unavailable;
+  assert.equal(at.poll.reached.value, false);
   for (let ask = 1; ask <= 4; ask++) {
     await settle();
     assert.equal(at.cloud.questions.length, ask);
@@ -106,6 +107,11 @@ Deno.test("DeviceConfigPoll keeps asking while the cloud is away and says so onc
   await settle();
   assert.deepEqual(at.log.messages("warn").length, 1, at.log.text());
   assert.deepEqual(at.log.messages("info"), ["the cloud answers again"]);
+  assert.equal(at.poll.reached.value, true);
+  at.cloud.failure = Code.Internal;
+  await at.clock.advance(5_000);
+  await settle();
+  assert.deepEqual([at.poll.reached.value, at.poll.answered.value], [false, true]);
 });
 
 Deno.test("waitForFirstAnswer() waits for the cloud, at most a minute", async () => {

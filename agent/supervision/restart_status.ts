@@ -9,6 +9,8 @@ export type RestartStatus =
     readonly restartAllowed: boolean;
     /** Why it counts as a no although the server did not clearly say no. */
     readonly reason?: string;
+    /** Whether the server reaches its cloud; absent from servers that do not tell. */
+    readonly cloudReached?: boolean;
   }
   | { readonly kind: "no-answer"; readonly reason: string };
 
@@ -55,8 +57,9 @@ export function restartStatusOverHttp(
 export function readRestartStatus(status: number, body: string): RestartStatus {
   if (status !== 200) return unclear(`it answers the question with status ${status}`);
   try {
-    const allowed: unknown = JSON.parse(body)?.restart_allowed;
-    if (typeof allowed === "boolean") return { kind: "answer", restartAllowed: allowed };
+    const { restart_allowed: allowed, cloud_reached: reached } = Object(JSON.parse(body));
+    const cloud = typeof reached === "boolean" ? { cloudReached: reached } : {};
+    if (typeof allowed === "boolean") return { kind: "answer", restartAllowed: allowed, ...cloud };
   } catch {
     // Not JSON: not understood either.
   }

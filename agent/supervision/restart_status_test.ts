@@ -47,6 +47,17 @@ Deno.test("readRestartStatus() tells a clear no from an answer that is not under
   assert.match(reason(200, "{}") ?? "", /not understood/);
 });
 
+Deno.test("readRestartStatus() takes the server's word on the cloud where it gives one", () => {
+  const reached = (body: string) => {
+    const answer = readRestartStatus(200, body);
+    return answer.kind === "answer" ? answer.cloudReached : "none";
+  };
+  assert.equal(reached('{"restart_allowed":false,"cloud_reached":false}'), false);
+  assert.equal(reached('{"restart_allowed":true,"cloud_reached":true}'), true);
+  assert.equal(reached('{"restart_allowed":true,"cloud_reached":"yes"}'), undefined);
+  assert.equal(reached(YES), undefined);
+});
+
 Deno.test("restartStatusOverHttp() asks the address that answers", async () => {
   const ask = restartStatusOverHttp(systemClock);
   const paths: (string | undefined)[] = [];

@@ -10,6 +10,8 @@ export interface SupervisedServerOptions {
   /** What keeps the running server from being healthy; undefined when it answers. */
   readonly silence: () => string | undefined;
   readonly reachesCloud: () => boolean;
+  /** Whether this agent reaches the cloud: when it does not, the server cannot either. */
+  readonly agentReachesCloud: () => boolean;
 }
 
 /** The server as the updates exchange it. */
@@ -42,6 +44,9 @@ export class SupervisedServer implements ServerControl {
   healthy(cloudBefore: boolean): Health {
     const { supervisor, silence } = this.#options;
     const { kind } = supervisor.state.value;
+    if (!this.#options.wanted.value.isEnabled) {
+      return { is: "not yet", why: "machine-server is disabled", isPaused: true };
+    }
     if (kind !== "running") {
       const { count, reason } = this.failures();
       const failed = count > 0 ? `; before that it ${reason.replace(/^machine-server /, "")}` : "";
@@ -52,7 +57,11 @@ export class SupervisedServer implements ServerControl {
     const why = silence();
     if (why !== undefined) return { is: "not yet", why };
     if (cloudBefore && !this.reachesCloud()) {
-      return { is: "not yet", why: "the cloud is not reached, and was reached before" };
+      return {
+        is: "not yet",
+        why: "the cloud is not reached, and was reached before",
+        isPaused: !this.#options.agentReachesCloud(),
+      };
     }
     return { is: "yes", why: "" };
   }

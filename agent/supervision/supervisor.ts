@@ -1,3 +1,4 @@
+import { faultPoint } from "../../shared/faults/fault_point.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import {
   type ChildProcess,
@@ -127,6 +128,7 @@ export class ServerSupervisor {
       case "spawn":
         return this.#spawn();
       case "end":
+        faultPoint("supervision.before-end");
         return void this.#child?.stop(effect);
       case "reset-backoff":
         return this.#options.backoff.reset();
@@ -149,11 +151,13 @@ export class ServerSupervisor {
     if (!version) throw new Error("there is no version to start");
     const inherited = this.#options.env;
     this.#lastErrorLine = "";
+    faultPoint("supervision.before-spawn");
     const child = processes.start({
       ...serverCommand({ program: version.path, credentialsFile, dir, inherited, configured }),
       tree: state.serverTree(),
       onLine: (stream, line) => this.#onLine(stream, line),
     });
+    faultPoint("supervision.spawned");
     this.#child = child;
     this.#launched = { version, env: configured, startedMs: clock.monotonicMs() };
     this.#remember(child.mark);
@@ -179,6 +183,7 @@ export class ServerSupervisor {
       this.#options.log.error(`machine-server ${text}`);
       this.#failed(this.#lastErrorLine === "" ? text : `${text}: ${this.#lastErrorLine}`);
     }
+    faultPoint("supervision.ended");
     this.#child = undefined;
     this.#launched = undefined;
     this.#remember(undefined);

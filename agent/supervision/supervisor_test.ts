@@ -31,7 +31,7 @@ async function bench({ isReadyAtOnce = true } = {}) {
   const settings = defaultAgentSettings();
   const wanted = new Watched(wantedServer(settings, version("one")));
   const silence: { why: string | undefined } = { why: undefined };
-  const cloud = { isReached: true };
+  const cloud = { isReached: true, isReachedByAgent: true };
   const supervisor = new ServerSupervisor({
     processes,
     state,
@@ -51,6 +51,7 @@ async function bench({ isReadyAtOnce = true } = {}) {
     wanted,
     silence: () => silence.why,
     reachesCloud: () => cloud.isReached,
+    agentReachesCloud: () => cloud.isReachedByAgent,
   });
   if (isReadyAtOnce) processes.onStart = (child) => child.print(READY);
   const stop = new AbortController();
@@ -300,10 +301,20 @@ Deno.test("SupervisedServer is healthy when the server serves, answers and reach
   assert.deepEqual(at.server.healthy(true), { is: "yes", why: "" });
   at.cloud.isReached = false;
   assert.equal(at.server.healthy(false).is, "yes", "the cloud was not reached before either");
-  assert.match(at.server.healthy(true).why, /cloud is not reached/);
+  const { why, isPaused } = at.server.healthy(true);
+  assert.match(why, /cloud is not reached/);
+  assert.equal(isPaused, false);
+  at.cloud.isReachedByAgent = false;
+  assert.equal(at.server.healthy(true).isPaused, true, "that is not the version's fault");
   at.silence.why = "machine-server gives no answer: refused";
   assert.deepEqual(at.server.healthy(false), {
     is: "not yet",
     why: "machine-server gives no answer: refused",
+  });
+  at.wanted.value = { ...at.wanted.value, isEnabled: false };
+  assert.deepEqual(at.server.healthy(false), {
+    is: "not yet",
+    why: "machine-server is disabled",
+    isPaused: true,
   });
 });

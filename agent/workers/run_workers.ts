@@ -1,6 +1,7 @@
 import type { Logger } from "../../shared/log/logger.ts";
 import { Backoff } from "../../shared/time/backoff.ts";
 import type { Clock } from "../../shared/time/clock.ts";
+import type { WorkerHealth } from "./worker_health.ts";
 
 /** One of the agent's loops. It ends when the signal is aborted, and only then. */
 export interface Worker {
@@ -12,6 +13,8 @@ export interface RunWorkersOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Told how each worker goes. */
+  readonly health?: Pick<WorkerHealth, "started" | "failed">;
 }
 
 const RESTART_MIN_MS = 1_000;
@@ -30,15 +33,17 @@ export async function runWorkers(
 
 async function keepRunning(
   worker: Worker,
-  { signal, clock, log }: RunWorkersOptions,
+  { signal, clock, log, health }: RunWorkersOptions,
 ): Promise<void> {
   const backoff = new Backoff({ minMs: RESTART_MIN_MS, maxMs: RESTART_MAX_MS });
   while (!signal.aborted) {
     const startedMs = clock.monotonicMs();
+    health?.started(worker.name);
     try {
       await worker.run(signal);
     } catch (error) {
       if (signal.aborted) return;
+      health?.failed(worker.name, error);
       log.error(`the ${worker.name} worker failed and is started again`, { error });
     }
     if (clock.monotonicMs() - startedMs > RESTART_MAX_MS) backoff.reset();

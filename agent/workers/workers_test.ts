@@ -3,6 +3,7 @@ import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { runWorkers } from "./run_workers.ts";
 import { spread } from "./spread.ts";
+import { WorkerHealth } from "./worker_health.ts";
 import { anyChange, Watched } from "./watched.ts";
 
 Deno.test("Watched wakes all who wait and ends a wait with the signal", async () => {
@@ -65,6 +66,68 @@ Deno.test("runWorkers() starts a failed worker again and leaves the others alone
   assert.match(log.messages("error")[0] ?? "", /the failing worker failed and is started again/);
   stop.abort();
   await running;
+});
+
+Deno.test("WorkerHealth names a worker while it fails, and for how long", async () => {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const health = new WorkerHealth(clock);
+  let isBroken = true;
+  const running = runWorkers([
+    {
+      name: "shaky",
+      run: async (signal) => {
+        if (isBroken) throw new Error("boom");
+        await clock.sleep(1e9, signal);
+      },
+    },
+    { name: "steady", run: (signal) => clock.sleep(1e9, signal) },
+  ], { signal: stop.signal, clock, log: memoryLogger(), health });
+  await clock.advance(10 * 60_000);
+  const [failing, ...others] = health.failing();
+  assert.deepEqual([failing?.name, failing?.reason, others], [
+    "shaky",
+    "the shaky worker fails: boom",
+    [],
+  ]);
+  assert.equal(failing?.forMs, 10 * 60_000, "from the first failure on");
+  isBroken = false;
+  await clock.advance(3 * 60_000);
+  assert.deepEqual(health.failing(), [], "a minute of work is enough");
+  stop.abort();
+  await running;
+});
+
+Deno.test("WorkerHealth counts from the first failure after a time of work", async () => {
+  const clock = new FakeClock();
+  const health = new WorkerHealth(clock);
+  const failsAfter = async (ms: number) => {
+    health.started("shaky");
+    await clock.advance(ms);
+    health.failed("shaky", "boom");
+  };
+  await failsAfter(0);
+  await clock.advance(1_000);
+  await failsAfter(10 * 60_000);
+  await clock.advance(2_000);
+  await failsAfter(0);
+  assert.deepEqual(health.failing().map(({ forMs }) => forMs), [2_000]);
+});
+
+Deno.test("WorkerHealth names a worker that moved and stands still", async () => {
+  const clock = new FakeClock();
+  const health = new WorkerHealth(clock);
+  health.started("silent");
+  health.started("poll");
+  health.beat("poll");
+  await clock.advance(5 * 60_000);
+  assert.deepEqual(health.failing(), []);
+  await clock.advance(1);
+  assert.deepEqual(health.failing().map(({ reason }) => reason), [
+    "the poll worker stands still",
+  ]);
+  health.beat("poll");
+  assert.deepEqual(health.failing(), []);
 });
 
 Deno.test("spread() stays within five percent", () => {
