@@ -44,6 +44,9 @@ export MACHINE_AGENT_LAUNCHER=1
 
 while :; do
   "$bin/machine-agent-guard"
+  # A script cannot tell by itself from which file it runs.
+  MACHINE_AGENT_PROGRAM=$(readlink "$bin/machine-agent")
+  export MACHINE_AGENT_PROGRAM
   "$bin/machine-agent" "$@" &
   agent=$!
   watch_trial &

@@ -25,6 +25,8 @@ export interface AgentSlotOptions {
   readonly control: AgentControl;
   /** Databases of the agent; this process may have them open. */
   readonly databases: readonly string[];
+  /** The guard's patience with a version on trial, in seconds. Default: the guard's own. */
+  readonly limitS?: number;
   readonly log: Logger;
 }
 
@@ -87,12 +89,16 @@ export class AgentSlot implements ProgramSlot {
   letRun(): void {}
 
   async swap(candidate: Candidate, current: InstalledVersion | undefined): Promise<void> {
-    const { dir, link, databases, log } = this.#options;
+    const { dir, link, databases, limitS, log } = this.#options;
     const previous = current?.path ?? "";
     if (previous === "") throw new Error("it is not known which file this agent runs from");
     await saveCopies(databases, candidate.target.version, log);
     faultPoint("update.agent-swap.copied");
-    await beginTrial(dir, { trial: candidate.installed.path, previous });
+    await beginTrial(dir, {
+      trial: candidate.installed.path,
+      previous,
+      ...(limitS === undefined ? {} : { limitS }),
+    });
     faultPoint("update.agent-swap.on-trial");
     await link.turn(candidate.installed.path);
     faultPoint("update.agent-swap.linked");

@@ -29,6 +29,7 @@ export async function copySqlite(path: string, copy: string): Promise<boolean> {
       db.close();
     }
     if (Deno.build.os !== "windows") await Deno.chmod(unfinished, 0o600);
+    faultPoint("store.copy.before-fsync");
     await syncFile(unfinished);
     faultPoint("store.copy.before-rename");
     await Deno.rename(unfinished, copy);

@@ -1,0 +1,107 @@
+/**
+ * Every moment of an update of machine-server: the agent is killed there, alone or with everything
+ * it started, and started again. Each time a version runs, and in the end the right one does.
+ */
+import assert from "node:assert/strict";
+import { Bench, settled } from "./bench.ts";
+import type { Behaviour } from "./versions.ts";
+import { shortStatus } from "./machine.ts";
+
+interface Story {
+  readonly name: string;
+  /** What is installed before; undefined: nothing. */
+  readonly before: Behaviour | undefined;
+  /** Version B. */
+  readonly next: Behaviour;
+  /** What may run right after the kill, without a word of the cloud. */
+  readonly may: readonly string[];
+  /** What runs in the end. */
+  readonly ends: "A" | "B";
+}
+
+const STORIES: readonly Story[] = [
+  { name: "a first install", before: undefined, next: "serves", may: ["B"], ends: "B" },
+  {
+    name: "an update",
+    before: "serves",
+    next: "serves with a newer schema",
+    may: ["A", "B"],
+    ends: "B",
+  },
+  {
+    name: "a rollback",
+    before: "serves",
+    next: "ends at once with a newer schema",
+    may: ["A"],
+    ends: "A",
+  },
+];
+
+/** Rows of one story run beside one another on so many machines. */
+const MACHINES = 3;
+
+for (const story of STORIES) {
+  Deno.test({
+    name: `a machine killed at any fault point of ${story.name} runs the old or the new version`,
+    ignore: Deno.build.os !== "linux",
+    fn: async (test) => {
+      await using benches = new AsyncDisposableStack();
+      const prepared = await Promise.all(Array.from({ length: MACHINES }, async () => {
+        const bench = benches.use(await Bench.create());
+        if (story.before) await bench.install(await bench.version("A", story.before));
+        await bench.remember();
+        return { bench, next: await bench.version("B", story.next) };
+      }));
+      const [first] = prepared;
+      assert(first);
+      const points = await first.bench.rehearse({ server: first.next });
+      const rows = points.map((point, index) => ({ point, isPowerCut: index % 2 === 0 }));
+      await Promise.all(prepared.map(async (machine) => {
+        for (let row = rows.shift(); row; row = rows.shift()) {
+          const { point, isPowerCut } = row;
+          await test.step({
+            name: `${point}, ${isPowerCut ? "power cut" : "agent killed"}`,
+            sanitizeOps: false,
+            sanitizeResources: false,
+            sanitizeExit: false,
+            fn: () => killAt(story, machine, point, isPowerCut),
+          });
+        }
+      }));
+    },
+  });
+}
+
+async function killAt(
+  story: Story,
+  { bench, next }: { bench: Bench; next: Awaited<ReturnType<Bench["version"]>> },
+  point: string,
+  isPowerCut: boolean,
+): Promise<void> {
+  await bench.reset();
+  const end = await bench.child({ server: next }, { MACHINE_FAULT_POINT: point });
+  // How often a trial says that it comes on depends on the time that it takes.
+  const isCertain = !/^update\.trial\..*#[2-9]$/.test(point) || story.ends === "A";
+  if (isCertain) assert.equal(end.signal, "SIGKILL", `${end.stdout}${end.stderr}`);
+  if (isPowerCut) await bench.killServers();
+  if (story.before) await bench.assertLinked();
+
+  // Without a word of the cloud first: the machine must run on its own.
+  const machine = await bench.start(story.before ? {} : { server: next });
+  try {
+    const serving = await settled(machine);
+    assert(story.may.includes(serving), `${serving} runs`);
+    machine.server.setTarget(next);
+    await settled(machine, story.ends, story.ends === "A" ? "refused" : "idle");
+    const { server } = shortStatus(machine);
+    if (story.ends === "A") {
+      assert.deepEqual([server.state, server.bad], ["refused", ["B"]]);
+    } else {
+      assert.deepEqual([server.state, server.installed, server.bad], ["idle", "B", []]);
+      if (story.before) assert.equal(server.previous, "A");
+    }
+    await bench.assertLinked();
+  } finally {
+    await machine.stop();
+  }
+}
