@@ -24,7 +24,11 @@ export interface Program {
 
 export const PROGRAMS: readonly Program[] = [
   { name: "machine-server", entry: "server/main.ts", assets: [] },
-  { name: "machine-agent", entry: "agent/main.ts", assets: [] },
+  {
+    name: "machine-agent",
+    entry: "agent/main.ts",
+    assets: [{ from: "agent/guard", as: "guard" }],
+  },
   {
     name: "machine-cloud",
     entry: "cloud/main.ts",

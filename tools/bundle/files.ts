@@ -1,10 +1,10 @@
 import { join } from "node:path";
 
-/** What lies beside assets for us alone: tests and type declarations. */
-const NOT_SHIPPED = /(_test\.[jt]s|\.d\.ts)$/;
+/** What lies beside assets for us alone: tests, type declarations, and code that is bundled. */
+const NOT_SHIPPED = /(_test\.js|\.ts)$/;
 
 /**
- * Copies a folder of static files and everything in it but tests and type declarations; files
+ * Copies a folder of static files and everything in it but tests and TypeScript; files
  * already there are replaced.
  */
 export async function copyAssets(from: string, to: string): Promise<void> {

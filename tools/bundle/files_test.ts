@@ -2,14 +2,21 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { copyAssets } from "./files.ts";
 
-Deno.test("copyAssets() copies folders and leaves out tests and type declarations", async () => {
+Deno.test("copyAssets() copies folders and leaves out tests and TypeScript", async () => {
   const root = await Deno.makeTempDir({ prefix: "copy-assets-" });
   try {
     const from = join(root, "from");
     const to = join(root, "to");
     await Deno.mkdir(join(from, "icons"), { recursive: true });
     await Deno.mkdir(to);
-    const names = ["page.html", "format.js", "format.d.ts", "format_test.ts", "format_test.js"];
+    const names = [
+      "page.html",
+      "format.js",
+      "format.d.ts",
+      "format_test.ts",
+      "format_test.js",
+      "a.ts",
+    ];
     for (const name of [...names, "icons/a.svg", "icons/b_test.ts"]) {
       await Deno.writeTextFile(join(from, name), name);
     }
