@@ -247,4 +247,109 @@ export const cloudMigrations: readonly Migration[] = [
       CREATE INDEX agent_commands_by_part ON agent_commands (part_id, created_at);
     `,
   },
+  {
+    version: 4,
+    name: "triggers, their notifications and who is online",
+    up: `
+      CREATE TABLE trigger_events (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        part_id TEXT NOT NULL REFERENCES parts (id) ON DELETE CASCADE,
+        trigger_name TEXT NOT NULL,
+        trigger_type TEXT NOT NULL,
+        component_name TEXT,
+        method_name TEXT,
+        created_at INTEGER NOT NULL,
+        is_test INTEGER NOT NULL,
+        headers TEXT NOT NULL,
+        body TEXT NOT NULL,
+        evaluation TEXT NOT NULL
+      );
+      CREATE INDEX trigger_events_by_part ON trigger_events (part_id);
+
+      CREATE TABLE deliveries (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        event_seq INTEGER NOT NULL REFERENCES trigger_events (seq) ON DELETE CASCADE,
+        part_id TEXT NOT NULL,
+        trigger_name TEXT NOT NULL,
+        type TEXT NOT NULL,
+        target TEXT NOT NULL,
+        credentials TEXT,
+        endpoint TEXT NOT NULL,
+        state TEXT NOT NULL,
+        attempts INTEGER NOT NULL,
+        next_attempt_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        finished_at INTEGER,
+        status_code INTEGER,
+        error TEXT NOT NULL
+      );
+      CREATE INDEX deliveries_by_event ON deliveries (event_seq);
+      CREATE INDEX deliveries_by_trigger ON deliveries (part_id, trigger_name, seq);
+      CREATE INDEX deliveries_pending ON deliveries (endpoint, next_attempt_at)
+        WHERE state = 'pending';
+      CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL;
+
+      CREATE TABLE delivery_attempts (
+        delivery_seq INTEGER NOT NULL REFERENCES deliveries (seq) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        started_at INTEGER NOT NULL,
+        duration_ms INTEGER NOT NULL,
+        status_code INTEGER,
+        error TEXT NOT NULL,
+        response TEXT NOT NULL,
+        PRIMARY KEY (delivery_seq, number)
+      ) WITHOUT ROWID;
+
+      CREATE TABLE trigger_counts (
+        part_id TEXT NOT NULL REFERENCES parts (id) ON DELETE CASCADE,
+        trigger_name TEXT NOT NULL,
+        syncs INTEGER NOT NULL,
+        fired INTEGER NOT NULL,
+        incomparable INTEGER NOT NULL,
+        suppressed INTEGER NOT NULL,
+        overflowed INTEGER NOT NULL,
+        last_synced_at INTEGER NOT NULL,
+        last_fired_at INTEGER,
+        last_problem TEXT NOT NULL,
+        PRIMARY KEY (part_id, trigger_name)
+      ) WITHOUT ROWID;
+
+      CREATE TABLE notification_paces (
+        part_id TEXT NOT NULL REFERENCES parts (id) ON DELETE CASCADE,
+        trigger_name TEXT NOT NULL,
+        notification TEXT NOT NULL,
+        last_at INTEGER NOT NULL,
+        PRIMARY KEY (part_id, trigger_name, notification)
+      ) WITHOUT ROWID;
+
+      CREATE TABLE trigger_secrets (
+        part_id TEXT NOT NULL REFERENCES parts (id) ON DELETE CASCADE,
+        trigger_name TEXT NOT NULL,
+        generation INTEGER NOT NULL,
+        rotated_at INTEGER NOT NULL,
+        PRIMARY KEY (part_id, trigger_name)
+      ) WITHOUT ROWID;
+
+      CREATE TABLE part_liveness (
+        part_id TEXT PRIMARY KEY REFERENCES parts (id) ON DELETE CASCADE,
+        state TEXT NOT NULL,
+        since INTEGER NOT NULL
+      ) WITHOUT ROWID;
+      INSERT INTO part_liveness
+        SELECT part_id, CASE
+          WHEN last_access > (SELECT max(last_access) FROM part_presence) - 120000 THEN 'online'
+          ELSE 'offline' END, last_access
+        FROM part_presence WHERE last_access IS NOT NULL;
+
+      CREATE TABLE owner_emails (
+        org_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
+        resource_type TEXT NOT NULL,
+        resource_id TEXT NOT NULL,
+        email TEXT NOT NULL,
+        PRIMARY KEY (org_id, resource_type, resource_id, email)
+      ) WITHOUT ROWID;
+    `,
+  },
 ];
