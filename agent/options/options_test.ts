@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
+import { UsageError } from "../../shared/flags/flags.ts";
 import { readCommand } from "./options.ts";
 import { checkUser } from "./user.ts";
 
@@ -42,6 +43,107 @@ Deno.test("readCommand() takes the environment where the command line is silent"
   assert.equal(options(["-d=false"], env).debug, false);
 });
 
+Deno.test("readCommand() lets the command line win over every variable", () => {
+  const env = {
+    MACHINE_AGENT_DEBUG: "true",
+    MACHINE_AGENT_WAIT_FOR_UPDATE: "yes",
+    MACHINE_AGENT_DEVMODE: "1",
+    MACHINE_AGENT_FAST_START: "1",
+  };
+  const off = ["-debug=false", "-w=false", "--dev-mode=false", "--fast-start=false"];
+  const { debug, wait, devMode, fastStart } = options(off, env);
+  assert.deepEqual([debug, wait, devMode, fastStart], [false, false, false, false]);
+});
+
+for (
+  const name of [
+    "MACHINE_AGENT_DEBUG",
+    "MACHINE_AGENT_WAIT_FOR_UPDATE",
+    "MACHINE_AGENT_DEVMODE",
+    "MACHINE_AGENT_FAST_START",
+  ]
+) {
+  Deno.test(`readCommand() takes ${name} for unset when it is empty and refuses nonsense`, () => {
+    assert.deepEqual(options([], { [name]: "" }), options([]));
+    assert.throws(
+      () => read([], { [name]: "perhaps" }),
+      (error) => error instanceof UsageError && error.message.includes(name),
+    );
+  });
+}
+
+for (
+  const [argv, problem] of [
+    [["--instal"], /unknown option --instal .*did you mean --install\?/],
+    [["--dir"], /--dir needs a value/],
+    [["serve"], /unexpected argument "serve"/],
+    [["--install", "--uninstall"], /--install and --uninstall exclude each other/],
+    [["--purge"], /--purge goes with --uninstall/],
+    [["--install", "--purge"], /--purge goes with --uninstall/],
+    [["--root", "/mnt"], /--root goes with --install or --uninstall/],
+    [["--debug=maybe"], /invalid value "maybe" for --debug/],
+    [["status", "--install"], /unknown option --install/],
+    [["status", "x"], /unexpected argument "x"/],
+  ] as const
+) {
+  Deno.test(`readCommand() refuses ${argv.join(" ")}`, () => {
+    assert.throws(
+      () => read([...argv]),
+      (error) => error instanceof UsageError && problem.test(error.message),
+    );
+  });
+}
+
+Deno.test("readCommand() reads how to install and to uninstall", () => {
+  const paths = ["-c", "/e/m.json", "--defaults", "/e/d.json", "--dir", "/o"];
+  const expected = {
+    credentialsFile: "/e/m.json",
+    defaultsFile: "/e/d.json",
+    dir: "/o",
+    root: "/mnt",
+    devMode: false,
+    program: undefined,
+  };
+  assert.deepEqual(read([...paths, "--install", "--root", "/mnt"]), {
+    kind: "install",
+    options: expected,
+  });
+  assert.deepEqual(read([...paths, "--uninstall", "--purge"]), {
+    kind: "uninstall",
+    options: { ...expected, root: undefined },
+    purge: true,
+  });
+  const dev = read(["--install", "--dev-mode", "--program", "p"]);
+  assert(dev.kind === "install");
+  assert.deepEqual([dev.options.devMode, dev.options.program], [true, resolve("p")]);
+});
+
+Deno.test("readCommand() reads what status to show", () => {
+  assert.deepEqual(read(["status"]), {
+    kind: "status",
+    options: { dir: "/opt/machine", credentialsFile: "/etc/machine.json", json: false },
+  });
+  assert.deepEqual(read(["status", "--json", "--dir", "d", "-c", "/c"]), {
+    kind: "status",
+    options: { dir: resolve("d"), credentialsFile: "/c", json: true },
+  });
+  const help = read(["status", "-h"]);
+  assert(help.kind === "help");
+  assert.match(help.text, /machine-agent status \[options\]/);
+});
+
+Deno.test("readCommand() knows how Windows starts and rescues it", () => {
+  const service = read(["--service"]);
+  assert(service.kind === "run");
+  assert.equal(service.asService, true);
+  const run = read([]);
+  assert(run.kind === "run");
+  assert.equal(run.asService, false);
+  const restore = read(["--restore", "--dir", "/o"]);
+  assert(restore.kind === "restore");
+  assert.equal(restore.options.dir, "/o");
+});
+
 Deno.test("readCommand() tells help, version and install from a run", () => {
   assert.equal(read(["--version"]).kind, "version");
   assert.equal(read(["-v"]).kind, "version");
@@ -49,7 +151,9 @@ Deno.test("readCommand() tells help, version and install from a run", () => {
   const help = read(["-h"]);
   assert(help.kind === "help");
   assert.match(help.text, /-w, --wait/);
-  assert(!help.text.includes("fast-start"));
+  for (const hidden of ["fast-start", "--program", "--service", "--restore"]) {
+    assert(!help.text.includes(hidden));
+  }
 });
 
 Deno.test("checkUser() wants root except in dev mode", () => {

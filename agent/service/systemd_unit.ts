@@ -1,4 +1,5 @@
 /** The systemd unit of the agent. */
+import { UPDATE_EXIT_CODE } from "../guard/trial_file.ts";
 
 export const SERVICE = "machine-agent.service";
 
@@ -47,6 +48,8 @@ ExecStartPre=-${quoted(`${bin}/machine-agent-guard`)}
 ExecStart=${command}
 Restart=always
 RestartSec=5
+# How it ends for an update of its own.
+SuccessExitStatus=${UPDATE_EXIT_CODE}
 TimeoutStartSec=${START_LIMIT_S}
 # Falls silent when a part of the agent is stuck, and is started again.
 WatchdogSec=${WATCHDOG_S}
