@@ -1,10 +1,10 @@
 /** Folders of machines to be killed, and what must hold whenever one has been. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { AgentState } from "../../../agent/state/agent_state.ts";
 import type { SnapshotState } from "../../../agent/updates/snapshot.ts";
 import type { Target } from "../../../agent/updates/target.ts";
 import { systemProcesses } from "../../../shared/process/system_processes.ts";
+import { connect } from "../../../shared/store/connect.ts";
 import { waitFor } from "../../../shared/time/wait_for.ts";
 import { type Machine, type MachineOptions, shortStatus, startMachine } from "./machine.ts";
 import { Answering, type Behaviour, makeVersion, prepareHome } from "./versions.ts";
@@ -23,11 +23,12 @@ export interface ChildEnd {
 /** A machine's folder, brought back to the same beginning for each row of a table. */
 export class Bench implements AsyncDisposable {
   readonly dir: string;
-  readonly #root: string;
+  /** For what is no part of the machine. */
+  readonly root: string;
   readonly #answering = new Answering();
 
   private constructor(root: string) {
-    this.#root = root;
+    this.root = root;
     this.dir = join(root, "machine");
   }
 
@@ -39,7 +40,7 @@ export class Bench implements AsyncDisposable {
   }
 
   version(name: string, behaviour: Behaviour): Promise<Target> {
-    return makeVersion(join(this.#root, "versions"), name, behaviour, this.#answering.url);
+    return makeVersion(join(this.root, "versions"), name, behaviour, this.#answering.url);
   }
 
   start(options: Omit<MachineOptions, "dir"> = {}): Promise<Machine> {
@@ -55,12 +56,12 @@ export class Bench implements AsyncDisposable {
 
   /** What {@link reset} comes back to. */
   async remember(): Promise<void> {
-    await run("cp", "-a", this.dir, join(this.#root, "beginning"));
+    await run("cp", "-a", this.dir, join(this.root, "beginning"));
   }
 
   async reset(): Promise<void> {
     await run("rm", "-rf", this.dir);
-    await run("cp", "-a", join(this.#root, "beginning"), this.dir);
+    await run("cp", "-a", join(this.root, "beginning"), this.dir);
   }
 
   /** Runs an agent as a process of its own, until it ends or dies at a fault point. */
@@ -71,7 +72,7 @@ export class Bench implements AsyncDisposable {
     const child = new Deno.Command(Deno.execPath(), {
       args: [
         ...["run", "-A", "--no-check", "--quiet", CHILD],
-        JSON.stringify({ dir: this.dir, untilSettled: true, ...options }),
+        JSON.stringify({ dir: this.dir, ...options }),
       ],
       env: { ...env, NO_COLOR: "1" },
       stdout: "piped",
@@ -85,23 +86,19 @@ export class Bench implements AsyncDisposable {
 
   /** Fault points that a run passes, in order, each with its number: `files.write.before-fsync#2`. */
   async rehearse(options: Omit<MachineOptions, "dir">): Promise<string[]> {
-    const trace = join(this.#root, "trace");
+    const trace = join(this.root, "trace");
     await Deno.remove(trace).catch(() => {}); // of the rehearsal before
     const end = await this.child(options, { MACHINE_FAULT_TRACE: trace });
     assert.equal(end.code, 0, end.stderr);
-    const passes = new Map<string, number>();
-    return (await Deno.readTextFile(trace)).trim().split("\n").map((name) => {
-      const pass = (passes.get(name) ?? 0) + 1;
-      passes.set(name, pass);
-      return `${name}#${pass}`;
-    });
+    return numbered(await Deno.readTextFile(trace));
   }
 
   /** What the agent had started dies with it, as when the power goes. */
   async killServers(): Promise<void> {
-    const state = AgentState.open(join(this.dir, "agent.db"));
-    const tree = state.serverTree();
-    state.close();
+    // Read as it is: the schema may be that of any version.
+    const db = connect(join(this.dir, "agent.db"), undefined, false);
+    const tree = db.prepare<[], string>("SELECT tree FROM server_process").pluck().get() ?? "-";
+    db.close();
     await systemProcesses().endStray({ pid: -1, started: "", tree }, { graceMs: 0 });
   }
 
@@ -115,7 +112,7 @@ export class Bench implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#answering[Symbol.dispose]();
-    await Deno.remove(this.#root, { recursive: true });
+    await Deno.remove(this.root, { recursive: true });
   }
 }
 
@@ -140,6 +137,16 @@ export async function settled(
   } catch (error) {
     throw new Error(`${JSON.stringify(shortStatus(machine))}\n${logOf(machine)}`, { cause: error });
   }
+}
+
+/** The passes in a trace: `files.write.before-fsync#2`. */
+export function numbered(trace: string): string[] {
+  const passes = new Map<string, number>();
+  return trace.trim().split("\n").map((name) => {
+    const pass = (passes.get(name) ?? 0) + 1;
+    passes.set(name, pass);
+    return `${name}#${pass}`;
+  });
 }
 
 export function logOf({ log }: Machine): string {

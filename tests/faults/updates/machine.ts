@@ -54,6 +54,8 @@ export interface MachineOptions {
   readonly mayRestart?: () => boolean;
   readonly limits?: Partial<UpdateLimits>;
   readonly startTimeoutMs?: number;
+  /** The guard's patience with an agent on trial. */
+  readonly trialLimitS?: number;
   readonly clock?: Clock;
   readonly fetch?: typeof fetch;
   readonly log?: Logger;
@@ -113,6 +115,7 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
     wanted,
     silence: () => answers.silence,
     reachesCloud: () => true,
+    agentReachesCloud: () => true,
   });
   const stopped = new AbortController();
   let exitCode: number | undefined;
@@ -174,6 +177,7 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
       link: programLink(bin, "machine-agent"),
       control: agentControl,
       databases: [join(dir, "agent.db")],
+      ...(options.trialLimitS === undefined ? {} : { limitS: options.trialLimitS }),
       log,
     }),
   });

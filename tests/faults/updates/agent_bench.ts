@@ -1,0 +1,175 @@
+/** A machine whose agent runs as it is installed: launcher, start guard, link, cache. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { guardFiles } from "../../../agent/guard/trial_file.ts";
+import type { Target } from "../../../agent/updates/target.ts";
+import { removeIfExists } from "../../../shared/files/atomic_write.ts";
+import type { ChildOptions } from "./child.ts";
+import { Bench } from "./bench.ts";
+
+const CHILD = new URL("./child.ts", import.meta.url).pathname;
+const GUARD = new URL("../../../agent/guard/", import.meta.url).pathname;
+const DEADLINE_MS = 30_000;
+
+/** What the script of an agent's version does beside what an agent does. */
+export interface AgentVersion extends Partial<ChildOptions> {
+  /** Shell text that comes first. */
+  readonly script?: string;
+}
+
+/** What an agent said when it ended in order. */
+export interface Said {
+  readonly version: string;
+  readonly code: number;
+  readonly serving: string | undefined;
+  readonly server: { readonly state: string; readonly installed: string };
+  readonly agent: {
+    readonly state: string;
+    readonly installed: string;
+    readonly previous: string;
+    readonly bad: readonly string[];
+  };
+}
+
+export interface Launch {
+  /** Kills the agent of this version at this pass of a fault point, once. */
+  readonly kill?: KillPoint;
+  /** Collects the passes of each run in files of this name and the version, `TRACE-B`. */
+  readonly trace?: string;
+}
+
+export interface KillPoint {
+  readonly version: string;
+  readonly point: string;
+  /** Not before this version has run. */
+  readonly after?: string;
+}
+
+/** The machine of {@link Bench} with an agent that can be exchanged. */
+export class AgentBench implements AsyncDisposable {
+  readonly #boots: { count: number } = { count: 1 };
+
+  private constructor(readonly bench: Bench, readonly server: Target) {}
+
+  /** Version A of the agent runs a server S, and both stand still. */
+  static async create(): Promise<AgentBench> {
+    const bench = await Bench.create();
+    const server = await bench.version("S", "serves");
+    const made = new AgentBench(bench, server);
+    await made.#install();
+    return made;
+  }
+
+  get dir(): string {
+    return this.bench.dir;
+  }
+
+  /** Writes a version of the agent, which wants `wanted`. */
+  async version(
+    name: string,
+    wanted: Target | undefined,
+    { script = "", ...options }: AgentVersion = {},
+  ): Promise<Target> {
+    const path = join(this.bench.root, `agent-${name}.sh`);
+    const json = JSON.stringify({
+      dir: this.dir,
+      version: name,
+      server: this.server,
+      ...(wanted ? { agent: wanted } : {}),
+      ...options,
+    });
+    // When it is killed the power goes: its launcher dies with it.
+    const text = `#!/bin/sh
+${script}
+touch "${this.bench.root}/ran-${name}"
+if [ "\${FAULT_VERSION:-}" = ${name} ] && [ -e "$FAULT_ONCE" ] &&
+  [ -e "${this.bench.root}/ran-\${FAULT_AFTER:-${name}}" ]; then
+  rm "$FAULT_ONCE"
+else
+  unset MACHINE_FAULT_POINT
+fi
+if [ -n "\${TRACE:-}" ]; then
+  again=; [ ! -e "$TRACE-${name}" ] || again=-again
+  export MACHINE_FAULT_TRACE="$TRACE-${name}$again"
+fi
+"${Deno.execPath()}" run -A --no-check --quiet "${CHILD}" '${json}'
+code=$?
+[ $code -ne 137 ] || kill -KILL $PPID
+exit $code
+`;
+    await Deno.writeTextFile(path, text, { mode: 0o755 });
+    return { version: name, url: pathToFileURL(path).href, sha256: "" };
+  }
+
+  /**
+   * Runs the launcher until it ends. The computer has a new boot number each time.
+   *
+   * @returns undefined when it was killed.
+   */
+  async launch({ kill, trace }: Launch = {}): Promise<readonly Said[] | undefined> {
+    const proc = join(this.bench.root, "proc");
+    await Deno.mkdir(join(proc, "sys/kernel/random"), { recursive: true });
+    await Deno.copyFile("/proc/uptime", join(proc, "uptime"));
+    const boot = `boot-${this.#boots.count++}\n`;
+    await Deno.writeTextFile(join(proc, "sys/kernel/random/boot_id"), boot);
+    const once = join(this.bench.root, "fault-once");
+    if (kill) {
+      await Deno.writeTextFile(once, "");
+      for (const name of ["A", "B"]) {
+        await removeIfExists(join(this.bench.root, `ran-${name}`));
+      }
+    }
+    const launcher = new Deno.Command(guardFiles(this.dir).launcher, {
+      env: {
+        PATH: "/usr/bin:/bin",
+        NO_COLOR: "1",
+        MACHINE_GUARD_PROC: proc,
+        FAULT_ONCE: once,
+        ...(kill ? { FAULT_VERSION: kill.version, MACHINE_FAULT_POINT: kill.point } : {}),
+        ...(kill?.after === undefined ? {} : { FAULT_AFTER: kill.after }),
+        ...(trace === undefined ? {} : { TRACE: trace }),
+        ...inherited("HOME", "DENO_DIR"),
+      },
+      clearEnv: true,
+      stdout: "piped",
+      stderr: "piped",
+      signal: AbortSignal.timeout(DEADLINE_MS),
+    });
+    const { code, signal, stdout, stderr } = await launcher.output();
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    if (signal === "SIGKILL" && kill) return undefined;
+    assert.equal(code, 0, `${text(stdout)}\n${text(stderr)}`);
+    return text(stdout).trim().split("\n").map((line) => JSON.parse(line) as Said);
+  }
+
+  async #install(): Promise<void> {
+    const { dir } = this;
+    const files = guardFiles(dir);
+    for (const folder of ["bin", "cache", "etc"]) {
+      await Deno.mkdir(join(dir, folder), { recursive: true });
+    }
+    await Deno.copyFile(join(GUARD, "start_guard.sh"), files.guard);
+    await Deno.copyFile(join(GUARD, "launcher.sh"), files.launcher);
+    const a = await this.version("A", undefined);
+    const cached = join(dir, "cache", "machine-agent-A-000000000000");
+    await Deno.writeTextFile(cached, `#!/bin/sh\nexec '${new URL(a.url).pathname}' "$@"\n`, {
+      mode: 0o755,
+    });
+    await Deno.symlink(cached, files.link);
+    const said = await this.launch();
+    assert.equal(said?.at(-1)?.serving, "S");
+    await this.bench.remember();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.bench[Symbol.asyncDispose]();
+  }
+}
+
+function inherited(...names: string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => {
+    const value = Deno.env.get(name);
+    return value === undefined ? [] : [[name, value]];
+  }));
+}

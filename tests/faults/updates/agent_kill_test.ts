@@ -1,0 +1,113 @@
+/**
+ * Every moment of the agent's own update: the power goes there, and comes back. Each time an agent
+ * starts, and in the end the right one runs with its server.
+ */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { readTrial } from "../../../agent/guard/trial_file.ts";
+import { AgentBench, type AgentVersion, type KillPoint, type Said } from "./agent_bench.ts";
+import { numbered } from "./bench.ts";
+
+interface Story {
+  readonly name: string;
+  readonly b: AgentVersion;
+  /** Runs whose moments are rows, in their order. */
+  readonly runs: readonly ("A" | "B" | "A again")[];
+  readonly ends: "A" | "B";
+}
+
+const STORIES: readonly Story[] = [
+  { name: "own update", b: { bringsSchemaOn: true }, runs: ["A", "B"], ends: "B" },
+  {
+    name: "way back",
+    b: { bringsSchemaOn: true, noCloudFile: "no-cloud" },
+    runs: ["B", "A again"],
+    ends: "A",
+  },
+];
+
+const MACHINES = 3;
+const AT_ONCE = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
+
+for (const story of STORIES) {
+  Deno.test({
+    name: `a power cut at any fault point of the agent's ${story.name} leaves an agent that runs`,
+    ignore: Deno.build.os !== "linux",
+    fn: async (test) => {
+      await using benches = new AsyncDisposableStack();
+      const machines = await Promise.all(Array.from({ length: MACHINES }, async () => {
+        const machine = benches.use(await AgentBench.create());
+        await prepare(machine, story);
+        return machine;
+      }));
+      const rows = await rehearse(machines[0] as AgentBench, story);
+      await Promise.all(machines.map(async (machine) => {
+        for (let row = rows.shift(); row; row = rows.shift()) {
+          const kill = row;
+          const when = kill.after === undefined ? "" : " after the other";
+          await test.step({
+            ...AT_ONCE,
+            name: `${kill.version}${when}: ${kill.point}`,
+            fn: () => cutPower(machine, kill, story),
+          });
+        }
+      }));
+    },
+  });
+}
+
+async function prepare(machine: AgentBench, { b }: Story): Promise<void> {
+  const options = b.noCloudFile === undefined ? b : {
+    ...b,
+    script: `touch "${machine.bench.root}/no-cloud"`,
+    noCloudFile: join(machine.bench.root, "no-cloud"),
+  };
+  const target = await machine.version("B", undefined, options);
+  await machine.version("B", target, options);
+  await machine.version("A", target, {
+    script: `rm -f "${machine.bench.root}/no-cloud"`,
+    settlesAt: "refused",
+  });
+}
+
+async function rehearse(machine: AgentBench, { runs, ends }: Story): Promise<KillPoint[]> {
+  const trace = join(machine.bench.root, "trace");
+  const said = await machine.launch({ trace });
+  assertEnd(said?.at(-1), ends);
+  const points: KillPoint[] = [];
+  for (const run of runs) {
+    const [version = "", again] = run.split(" ");
+    const text = await Deno.readTextFile(`${trace}-${version}${again ? "-again" : ""}`);
+    const after = again ? { after: "B" } : {};
+    points.push(...numbered(text).map((point) => ({ version, point, ...after })));
+  }
+  return points;
+}
+
+async function cutPower(machine: AgentBench, kill: KillPoint, { ends }: Story): Promise<void> {
+  const { bench } = machine;
+  await bench.reset();
+  const said = await machine.launch({ kill });
+  if (said === undefined) {
+    await bench.killServers();
+    await bench.assertLinked("machine-agent");
+    assertEnd((await machine.launch())?.at(-1), ends);
+  } else {
+    // How often a trial says that it comes on depends on the time that it takes.
+    assert.match(kill.point, /^update\.trial\..*#[2-9]$/);
+    assertEnd(said.at(-1), ends);
+  }
+  assert.equal(await readTrial(machine.dir), undefined, "the guard watches nothing any more");
+  await bench.assertLinked("machine-agent");
+}
+
+function assertEnd(said: Said | undefined, ends: "A" | "B"): void {
+  assert(said);
+  const { version, serving, agent } = said;
+  const expected = ends === "B" ? { state: "idle", bad: [] } : { state: "refused", bad: ["B"] };
+  assert.deepEqual(
+    { version, serving, installed: agent.installed, state: agent.state, bad: agent.bad },
+    { version: ends, serving: "S", installed: ends, ...expected },
+    JSON.stringify(said),
+  );
+}
