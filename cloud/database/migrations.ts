@@ -1,4 +1,5 @@
 import type { Migration } from "../../shared/store/sqlite.ts";
+import { dataMigration } from "./data_migration.ts";
 
 /** `cloud.db`. A migration that was released is never changed; add the next number. */
 export const cloudMigrations: readonly Migration[] = [
@@ -352,4 +353,5 @@ export const cloudMigrations: readonly Migration[] = [
       ) WITHOUT ROWID;
     `,
   },
+  dataMigration,
 ];

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from "kysely";
+import type { DataTables } from "./data_schema.ts";
 
 /** Milliseconds since 1970. */
 type TimeMs = number;
@@ -415,7 +416,7 @@ export interface OwnerEmailsTable {
   email: Fixed<string>;
 }
 
-export interface CloudTables {
+export interface CloudTables extends DataTables {
   settings: SettingsTable;
   organizations: OrganizationsTable;
   locations: LocationsTable;
