@@ -4,6 +4,9 @@ import { UsageError } from "../shared/flags/flags.ts";
 import { configureLogging } from "../shared/log/configure.ts";
 import type { LogSink } from "../shared/log/line.ts";
 import { getLogger } from "../shared/log/loggers.ts";
+import type { ProcessTable } from "../shared/process/process_table.ts";
+import { LinuxProcessTable } from "../shared/process/process_table_linux.ts";
+import { WindowsProcessTable } from "../shared/process/process_table_windows.ts";
 import { systemProcesses } from "../shared/process/system_processes.ts";
 import { systemClock } from "../shared/time/clock.ts";
 import { UPDATE_EXIT_CODE } from "./guard/trial_file.ts";
@@ -110,10 +113,15 @@ async function run(
       serverErrorLog: getLogger("machine-server.StdErr"),
       service: manager,
       self: selfProgram(options.dir, asService),
+      process: { pid: Deno.pid, mark: processTable().startOf(Deno.pid) ?? "" },
     }, stop);
   } finally {
     await logging.close();
   }
+}
+
+function processTable(): ProcessTable {
+  return Deno.build.os === "windows" ? new WindowsProcessTable() : new LinuxProcessTable();
 }
 
 function uid(): number | null {

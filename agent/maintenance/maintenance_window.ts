@@ -10,6 +10,8 @@ import { Watched } from "../workers/watched.ts";
 export interface MaintenanceWindowOptions {
   readonly supervisor: Pick<ServerSupervisor, "state" | "launched" | "since" | "tell">;
   readonly wanted: Watched<WantedServer>;
+  /** The first start of the server waits until updates were looked for. */
+  readonly isWaitingForUpdates: Watched<boolean>;
   readonly ask: AskRestartStatus;
   /** A running server that gives no answer for so long hangs. */
   readonly hangTimeoutMs: () => number;
@@ -125,8 +127,9 @@ export class MaintenanceWindow {
   }
 
   #isToRun(): boolean {
-    const { isEnabled, version } = this.#options.wanted.value;
-    return isEnabled && version !== undefined;
+    const { wanted, isWaitingForUpdates } = this.#options;
+    const { isEnabled, version } = wanted.value;
+    return isEnabled && version !== undefined && !isWaitingForUpdates.value;
   }
 
   /** Who asks while an answer is awaited shares it. */

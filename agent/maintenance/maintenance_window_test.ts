@@ -54,9 +54,11 @@ function bench() {
       at.state({ kind: "running", failures: 0, urls });
     },
   };
+  const isWaitingForUpdates = new Watched(false);
   const window = new MaintenanceWindow({
     supervisor,
     wanted,
+    isWaitingForUpdates,
     ask: (urls) => {
       asked.push(urls);
       return Promise.resolve(at.answer);
@@ -69,6 +71,7 @@ function bench() {
   const running = window.run(stop.signal).catch(() => {});
   return Object.assign(at, {
     window,
+    isWaitingForUpdates,
     async pass(ms: number) {
       await settle(2);
       await clock.advance(ms);
@@ -86,6 +89,9 @@ const running: ServerState = { kind: "running", failures: 0, urls };
 Deno.test("MaintenanceWindow allows everything while no server shall run", async () => {
   await using at = bench();
   assert.equal(at.window.latest().allowed, false, "it is about to start and cannot be asked");
+  at.isWaitingForUpdates.value = true;
+  assert.equal(at.window.latest().allowed, true, "the start waits for just that");
+  at.isWaitingForUpdates.value = false;
   at.wanted.value = { ...at.wanted.value, isEnabled: false };
   assert.deepEqual(at.window.latest(), { allowed: true });
   at.wanted.value = { ...at.wanted.value, isEnabled: true, version: undefined };

@@ -1,35 +1,44 @@
+import type { MachineCredentials } from "../../shared/credentials/credentials_file.ts";
 import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { Backoff } from "../../shared/time/backoff.ts";
-import type { AgentOptions } from "../options/options.ts";
+import type { Directories } from "../directories/directories.ts";
 import { type KnownSecrets, secretsOf } from "../logs/known_secrets.ts";
 import { MaintenanceWindow } from "../maintenance/maintenance_window.ts";
 import { releaseIdleMemory } from "../memory/idle_memory.ts";
+import type { AgentOptions } from "../options/options.ts";
 import { PlannedRestarts } from "../restart/planned_restarts.ts";
 import { pollRestarts } from "../restart/restart_poll.ts";
 import { type AgentFacts, DeviceConfigPoll } from "../settings/device_config_poll.ts";
-import { waitForFirstAnswer } from "../settings/first_answer.ts";
+import { waitForUpdates } from "../settings/first_answer.ts";
 import { type DefaultsFile, SettingsSource } from "../settings/settings_source.ts";
 import type { AgentState } from "../state/agent_state.ts";
 import { followSettings } from "../supervision/follow_settings.ts";
 import { SupervisedServer } from "../supervision/supervised_server.ts";
 import { ServerSupervisor } from "../supervision/supervisor.ts";
-import { type WantedServer, wantedServer } from "../supervision/wanted_server.ts";
-import { isSameVersion, versionName } from "../versions/server_choice.ts";
-import { ServerVersions } from "../versions/server_versions.ts";
+import { wantedServer } from "../supervision/wanted_server.ts";
+import { versionName } from "../updates/target.ts";
+import type { Updater } from "../updates/updater.ts";
 import type { Worker } from "../workers/run_workers.ts";
-import { anyChange, Watched } from "../workers/watched.ts";
+import { Watched } from "../workers/watched.ts";
+import type { WorkerHealth } from "../workers/worker_health.ts";
+import { AgentHealth } from "./agent_health.ts";
+import { composeReporting } from "./compose_reporting.ts";
+import { composeUpdates } from "./compose_updates.ts";
+import { rememberServed } from "./remember_served.ts";
 import type { AgentDeps, Cloud } from "./run_agent.ts";
 
 export interface AgentParts {
   readonly options: AgentOptions;
   readonly deps: AgentDeps;
   readonly state: AgentState;
-  readonly binDir: string;
+  readonly directories: Directories;
+  readonly credentials: MachineCredentials;
   readonly cloud: Cloud;
   readonly partId: string;
   readonly defaults: DefaultsFile;
   readonly secrets: KnownSecrets;
+  readonly workerHealth: WorkerHealth;
   /** Ends this process so that whoever started it starts what the link leads to now. */
   readonly restartSelf: (reason: string) => void;
 }
@@ -38,6 +47,8 @@ export interface AgentParts {
 export interface ComposedAgent {
   readonly workers: readonly Worker[];
   readonly supervisor: ServerSupervisor;
+  /** The operator of this computer wants the server restarted. */
+  readonly restartServer: () => void;
   /** Which part does not move any more; undefined while all do. */
   readonly stuck: () => string | undefined;
 }
@@ -46,8 +57,8 @@ const BACKOFF = { minMs: 1_000, maxMs: 60_000 };
 
 /** Puts the agent together. Nothing runs yet. */
 export function composeAgent(parts: AgentParts): ComposedAgent {
-  const { options, deps, state, cloud, partId } = parts;
-  const { clock, log, askRestartStatus: ask } = deps;
+  const { options, deps, state, cloud, partId, workerHealth } = parts;
+  const { clock, log } = deps;
   const settings = new SettingsSource({
     state,
     defaults: parts.defaults,
@@ -56,57 +67,19 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     clock,
     log: log.child("settings"),
   });
-  const versions = new ServerVersions({
-    state,
-    binDir: parts.binDir,
-    clock,
-    log: log.child("versions"),
-  });
-  const wanted = new Watched(wantedServer(settings.current.value.settings, undefined));
-  const supervisionLog = log.child("supervision");
-  const supervisor = new ServerSupervisor({
-    processes: deps.processes,
-    state,
-    wanted,
-    credentialsFile: options.credentialsFile,
-    dir: options.dir,
-    env: deps.env,
-    writeLine: deps.writeLine,
-    clock,
-    // Alone on its computer it meets nobody, so that there is nothing to spread.
-    backoff: new Backoff({ ...BACKOFF, jitter: false }),
-    log: supervisionLog,
-    errorLog: deps.serverErrorLog,
-    redact: (text) => parts.secrets.hide(text),
-  });
-  const window = new MaintenanceWindow({
-    supervisor,
-    wanted,
-    ask,
-    hangTimeoutMs: () => {
-      const { advanced_settings: advanced } = settings.current.value.settings;
-      return advanced.machine_server_hang_timeout_minutes * 60_000;
-    },
-    clock,
-    log: supervisionLog,
-  });
-  const planned = new PlannedRestarts({ supervisor, wanted, window, clock, log: supervisionLog });
-  const poll = new DeviceConfigPoll({
+  const { current } = settings;
+  const supervision = composeSupervision(parts, current);
+  const { supervisor, wanted, window, planned, isWaitingForUpdates } = supervision;
+  const poll: DeviceConfigPoll = new DeviceConfigPoll({
     client: cloud.client(AgentDeviceService),
     partId,
     host: deps.host,
-    facts: factsOf(deps, supervisor, versions),
+    facts: factsOf(deps, supervisor, () => updates.server),
     settings,
+    onTurn: () => workerHealth.beat("settings"),
     clock,
     log: log.child("settings"),
   });
-  const superviseWhenReady = async (signal: AbortSignal) => {
-    const { wait_for_update_check: wait } = settings.current.value.settings.advanced_settings;
-    if (wait && !options.fastStart) {
-      await waitForFirstAnswer({ answered: poll.answered, clock, log: supervisionLog }, signal);
-    }
-    await supervisor.run(signal);
-  };
   const server = new SupervisedServer({
     supervisor,
     wanted,
@@ -118,6 +91,42 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     reachesCloud: () => window.current()?.cloudReached ?? poll.reached.value,
     agentReachesCloud: () => poll.reached.value,
   });
+  const health = new AgentHealth({
+    failingWorkers: () => workerHealth.failing(),
+    reachesCloud: () => poll.reached.value,
+    server,
+    isServerEnabled: () => wanted.value.isEnabled,
+    servedBefore: state.serverServed(),
+  });
+  const updates = composeUpdates({
+    deps,
+    directories: parts.directories,
+    state,
+    credentials: parts.credentials,
+    settings: current,
+    server,
+    agent: {
+      runningPath: deps.self.path,
+      version: deps.version,
+      problem: deps.self.problem,
+      healthy: (cloudBefore) => health.healthy(cloudBefore),
+      reachesCloud: () => health.reachesCloud(),
+      restart: parts.restartSelf,
+    },
+    mayRestart: () => window.check(),
+    runningServer: () => supervisor.launched?.version.path,
+  });
+  const reporting = composeReporting({ ...parts, ...supervision, current, poll, updates });
+  const superviseWhenReady = async (signal: AbortSignal) => {
+    const { wait_for_update_check: wait } = current.value.settings.advanced_settings;
+    if (wait && !options.fastStart) {
+      isWaitingForUpdates.value = true;
+      const { wantedServerVersion: wanted } = reporting;
+      const waiting = { wanted, update: updates.server, clock, log: log.child("supervision") };
+      await waitForUpdates(waiting, signal).finally(() => isWaitingForUpdates.value = false);
+    }
+    await supervisor.run(signal);
+  };
   const restarts = {
     client: cloud.client(RobotService),
     partId,
@@ -125,78 +134,88 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     clock,
     log: log.child("restart"),
   };
-  const { current } = settings;
+  const served = { window, supervisor, state, log: log.child("supervision") };
   const workers: Worker[] = [
     { name: "settings", run: (signal) => poll.run(signal) },
     { name: "log level", run: (signal) => followDebug(current, deps.logging, signal) },
-    {
-      name: "server settings",
-      run: (signal) => followSettings({ current, wanted }, signal),
-    },
-    {
-      name: "versions",
-      run: (signal) => followVersion({ current, versions, wanted, window, server, clock }, signal),
-    },
+    { name: "server settings", run: (signal) => followSettings({ current, wanted }, signal) },
     { name: "supervision", run: superviseWhenReady },
     { name: "maintenance window", run: (signal) => window.run(signal) },
+    { name: "server health", run: (signal) => rememberServed(served, signal) },
     { name: "planned restart", run: (signal) => planned.run(signal) },
     { name: "restart poll", run: (signal) => pollRestarts(restarts, signal) },
+    ...updates.workers,
+    ...reporting.workers,
     {
       name: "memory",
       run: (signal) => releaseIdleMemory({ collect: deps.collect, clock }, signal),
     },
   ];
-  return { workers, supervisor, stuck: () => undefined };
+  return {
+    workers,
+    supervisor,
+    restartServer: () => planned.request("the operator of this computer asks for it"),
+    stuck: () => health.stuck(),
+  };
+}
+
+/** The server's process, and who decides when it may be restarted. */
+function composeSupervision(
+  { options, deps, state, secrets }: AgentParts,
+  current: SettingsSource["current"],
+) {
+  const { clock } = deps;
+  const log = deps.log.child("supervision");
+  const wanted = new Watched(wantedServer(current.value.settings, undefined));
+  const supervisor = new ServerSupervisor({
+    processes: deps.processes,
+    state,
+    wanted,
+    credentialsFile: options.credentialsFile,
+    dir: options.dir,
+    env: deps.env,
+    writeLine: deps.writeLine,
+    clock,
+    // Alone on its computer it meets nobody, so that there is nothing to spread.
+    backoff: new Backoff({ ...BACKOFF, jitter: false }),
+    log,
+    errorLog: deps.serverErrorLog,
+    redact: (text) => secrets.hide(text),
+  });
+  const isWaitingForUpdates = new Watched(false);
+  const window = new MaintenanceWindow({
+    supervisor,
+    wanted,
+    isWaitingForUpdates,
+    ask: deps.askRestartStatus,
+    hangTimeoutMs: () => {
+      const { advanced_settings: advanced } = current.value.settings;
+      return advanced.machine_server_hang_timeout_minutes * 60_000;
+    },
+    clock,
+    log,
+  });
+  const planned = new PlannedRestarts({ supervisor, wanted, window, clock, log });
+  return { supervisor, wanted, window, planned, isWaitingForUpdates };
 }
 
 function factsOf(
   { version, clock }: AgentDeps,
   supervisor: ServerSupervisor,
-  versions: ServerVersions,
+  server: () => Updater,
 ): () => AgentFacts {
   const startedMs = clock.monotonicMs();
   return () => {
     const nowMs = clock.monotonicMs();
     const { launched } = supervisor;
-    const { installed } = versions;
     return {
       agentVersion: version,
       agentUptimeMs: nowMs - startedMs,
-      serverInstalled: installed ? versionName(installed) : "",
+      serverInstalled: server().snapshot().installed,
       serverRunning: launched ? versionName(launched.version) : "",
       serverUptimeMs: launched && nowMs - launched.startedMs,
     };
   };
-}
-
-interface FollowVersionOptions {
-  readonly current: SettingsSource["current"];
-  readonly versions: ServerVersions;
-  readonly wanted: Watched<WantedServer>;
-  readonly window: MaintenanceWindow;
-  readonly server: SupervisedServer;
-  readonly clock: AgentDeps["clock"];
-}
-
-const LOOK_AGAIN_MS = 10_000;
-
-/** Exchanges the server for the one that the cloud names, as soon as that is allowed. */
-async function followVersion(
-  { current, versions, wanted, window, server, clock }: FollowVersionOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    const { device } = current.value;
-    const version = device ? await versions.wanted(device.server) : versions.installed;
-    const running = wanted.value.version;
-    const isNew = version && (!running || !isSameVersion(version, running));
-    if (isNew && (!running || (await window.check()).allowed)) {
-      await server.stop();
-      await versions.install(version);
-      server.start(version);
-    }
-    await anyChange([current], signal, { clock, ms: LOOK_AGAIN_MS });
-  }
 }
 
 /** Debug logging as the settings say, from now on. */

@@ -24,6 +24,7 @@ import { readDefaultsFile } from "../settings/settings_source.ts";
 import { AgentState } from "../state/agent_state.ts";
 import type { AskRestartStatus } from "../supervision/restart_status.ts";
 import { runWorkers, type Worker } from "../workers/run_workers.ts";
+import { WorkerHealth } from "../workers/worker_health.ts";
 import { composeAgent } from "./compose.ts";
 import type { StopSignals } from "./stop_signals.ts";
 
@@ -55,6 +56,8 @@ export interface AgentDeps {
   readonly service: ServiceManager;
   /** The program that this process runs. */
   readonly self: SelfProgram;
+  /** This process, and what tells it from another one of the same number. */
+  readonly process: { readonly pid: number; readonly mark: string };
 }
 
 /** Why the agent ended: it was told to, or its link leads to another version now. */
@@ -95,15 +98,18 @@ export async function runAgent(
   let end: AgentEnd = "told";
   ending.signal.addEventListener("abort", () => service.stopping());
   const defaults = await readDefaultsFile(options.defaultsFile, log.child("settings"));
-  const { workers, supervisor, stuck } = composeAgent({
+  const workerHealth = new WorkerHealth(clock);
+  const { workers, supervisor, restartServer, stuck } = composeAgent({
     options,
     deps,
     state,
-    binDir: directories.bin,
+    directories,
+    credentials,
     cloud,
     partId: credentials.partId,
     defaults,
     secrets,
+    workerHealth,
     restartSelf: (reason) => {
       log.info("machine-agent ends, to be started again", { reason });
       end = "update";
@@ -112,12 +118,18 @@ export async function runAgent(
   });
   logs?.sendTo(cloud.client(RobotService), credentials.partId);
   stop.atOnce.addEventListener("abort", () => supervisor.killNow());
+  cleanup.defer(stop.onRestart?.(restartServer) ?? (() => {}));
   service.ready();
   const watchdog: Worker = {
     name: "watchdog",
     run: (signal) => tendWatchdog({ manager: service, stuck, clock, log }, signal),
   };
-  await runWorkers([...workers, watchdog], { signal: ending.signal, clock, log });
+  await runWorkers([...workers, watchdog], {
+    signal: ending.signal,
+    clock,
+    log,
+    health: workerHealth,
+  });
   log.info("machine-agent ends");
   return end;
 }

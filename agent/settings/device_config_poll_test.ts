@@ -6,9 +6,7 @@ import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { AgentState } from "../state/agent_state.ts";
 import { FakeCloud, settle, testHost } from "../testing.ts";
-import { Watched } from "../workers/watched.ts";
 import { DeviceConfigPoll } from "./device_config_poll.ts";
-import { waitForFirstAnswer } from "./first_answer.ts";
 import { SettingsSource } from "./settings_source.ts";
 
 function pollBench() {
@@ -112,24 +110,4 @@ Deno.test("DeviceConfigPoll keeps asking while the cloud is away and says so onc
   await at.clock.advance(5_000);
   await settle();
   assert.deepEqual([at.poll.reached.value, at.poll.answered.value], [false, true]);
-});
-
-Deno.test("waitForFirstAnswer() waits for the cloud, at most a minute", async () => {
-  const clock = new FakeClock();
-  const log = memoryLogger();
-  const { signal } = new AbortController();
-  const answered = new Watched(false);
-  const early = waitForFirstAnswer({ answered, clock, log }, signal);
-  answered.value = true;
-  await early;
-  assert.deepEqual(log.messages("warn"), []);
-
-  let hasEnded = false;
-  const late = waitForFirstAnswer({ answered: new Watched(false), clock, log }, signal)
-    .then(() => hasEnded = true);
-  await clock.advance(59_999);
-  assert.equal(hasEnded, false);
-  await clock.advance(1);
-  await late;
-  assert.match(log.messages("warn").join(), /did not answer in time/);
 });

@@ -2,30 +2,57 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { withDeadline } from "../../shared/time/deadline.ts";
 import { WaitTimeoutError } from "../../shared/time/wait_for.ts";
-import type { Watched } from "../workers/watched.ts";
+import { anyChange, type Watched } from "../workers/watched.ts";
 
-export interface FirstAnswerOptions {
-  /** True once the cloud has answered. */
-  readonly answered: Watched<boolean>;
+export interface WaitForUpdatesOptions {
+  /** The server's version that the cloud wants, empty: none; undefined until the cloud was heard. */
+  readonly wanted: Watched<string | undefined>;
+  /** The update of the server. */
+  readonly update: {
+    readonly changed: Watched<unknown>;
+    snapshot(): { readonly target: string; readonly state: string; readonly error: string };
+  };
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** The machine must start without a cloud, too. */
-const LONGEST_WAIT_MS = 60_000;
+const LONGEST_ANSWER_MS = 60_000;
+/** And with one whose files come too slowly. */
+const LONGEST_UPDATE_MS = 10 * 60_000;
+/** A version that must wait for something else than its download holds the start up no longer. */
+const UNDER_WAY: ReadonlySet<string> = new Set(["downloading", "waiting", "installing"]);
 
-/** Waits for the cloud's first answer in this run, at most a minute. */
-export async function waitForFirstAnswer(
-  { answered, clock, log }: FirstAnswerOptions,
+/**
+ * Waits before the server is started: for the cloud's word, at most a minute, and for the version
+ * that it names, at most ten.
+ */
+export async function waitForUpdates(
+  { wanted, update, clock, log }: WaitForUpdatesOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  log.info("waits for the cloud's settings before the server is started");
-  const isAnswered = (inner: AbortSignal) => answered.until((value) => value, inner);
-  const what = "the cloud's answer";
-  try {
-    await withDeadline(isAnswered, { clock, deadlineMs: LONGEST_WAIT_MS, what, signal });
-  } catch (error) {
-    if (!(error instanceof WaitTimeoutError)) throw error;
-    log.warn("the cloud did not answer in time; the server is started with the last settings");
-  }
+  log.info("asks for updates before the server is started");
+  const waitUntil = async (deadlineMs: number, what: string, wait: Wait): Promise<void> => {
+    try {
+      await withDeadline(wait, { clock, deadlineMs, what, signal });
+    } catch (error) {
+      if (!(error instanceof WaitTimeoutError)) throw error;
+      log.warn(`${what} did not come in time; the server is started with what is there`);
+    }
+  };
+  await waitUntil(LONGEST_ANSWER_MS, "the cloud's answer", async (inner) => {
+    await wanted.until((version) => version !== undefined, inner);
+  });
+  if (!wanted.value) return;
+  await waitUntil(LONGEST_UPDATE_MS, "the wanted version", async (inner) => {
+    for (;;) {
+      const { target, state, error } = update.snapshot();
+      const isHeard = target === wanted.value;
+      const isStuck = error !== "" && state === "downloading";
+      if (isHeard && (isStuck || !UNDER_WAY.has(state))) return;
+      await anyChange([update.changed, wanted], inner);
+    }
+  });
 }
+
+type Wait = (signal: AbortSignal) => Promise<void>;

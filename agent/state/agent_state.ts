@@ -8,6 +8,7 @@ import {
 } from "../../shared/store/sqlite.ts";
 import { cloudWishesMigration } from "./cloud_wishes_schema.ts";
 import { downloadsMigration } from "./downloads_schema.ts";
+import { serverHealthMigration } from "./server_health_schema.ts";
 import { updatesMigration } from "./updates_schema.ts";
 
 /** A version of a program that is in use. */
@@ -51,6 +52,7 @@ const migrations: readonly Migration[] = [
   downloadsMigration,
   updatesMigration,
   cloudWishesMigration,
+  serverHealthMigration,
 ];
 
 /** What the agent must know after a restart, on disk before anything relies on it. */
@@ -132,6 +134,16 @@ export class AgentState {
   saveServerProcess(mark: ProcessMark | undefined): void {
     this.#db.prepare("UPDATE server_process SET pid = ?, started = ?")
       .run(mark?.pid ?? null, mark?.started ?? null);
+  }
+
+  /** Whether the server served when that was saved last, by this agent or the one before. */
+  serverServed(): boolean {
+    return this.#row<{ served: number }>("SELECT served FROM server_process")?.served === 1;
+  }
+
+  saveServerServed(served: boolean): void {
+    this.serverTree();
+    this.#db.prepare("UPDATE server_process SET served = ?").run(served ? 1 : 0);
   }
 
   close(): void {

@@ -28,6 +28,8 @@ Deno.test("AgentState keeps everything over a restart", () =>
     first.saveDeviceConfig('{"a":1}', now);
     first.saveInstalled("machine-server", version, now);
     first.saveServerProcess(mark);
+    assert.equal(first.serverServed(), false);
+    first.saveServerServed(true);
     first.close();
 
     const second = AgentState.open(path);
@@ -38,6 +40,9 @@ Deno.test("AgentState keeps everything over a restart", () =>
     second.saveServerProcess(undefined);
     assert.equal(second.serverProcess(), undefined);
     assert.equal(second.serverTree(), tree);
+    assert.equal(second.serverServed(), true);
+    second.saveServerServed(false);
+    assert.equal(second.serverServed(), false);
     second.close();
   }));
 

@@ -1,0 +1,62 @@
+import type { Failures, Health } from "../updates/control.ts";
+import type { FailingWorker } from "../workers/worker_health.ts";
+
+export interface AgentHealthOptions {
+  readonly failingWorkers: () => readonly FailingWorker[];
+  readonly reachesCloud: () => boolean;
+  /** The server's own health. */
+  readonly server: {
+    healthy(cloudBefore: boolean): Health;
+    failures(): Failures;
+  };
+  /** Whether the server shall run. */
+  readonly isServerEnabled: () => boolean;
+  /** Whether the server served under the agent before this one. */
+  readonly servedBefore: boolean;
+}
+
+/** A server that served before fails so often only because of this agent. */
+const SERVER_FAILURES = 3;
+/** Without these workers the machine is on its own. */
+const VITAL: ReadonlySet<string> = new Set(["supervision", "settings"]);
+/** A worker that fails for so long is not mended by starting it alone again. */
+const STUCK_MS = 5 * 60_000;
+
+/** Whether this agent does its work; its own updates and the watchdog ask. */
+export class AgentHealth {
+  readonly #options: AgentHealthOptions;
+
+  constructor(options: AgentHealthOptions) {
+    this.#options = options;
+  }
+
+  /** For the trial of a new version: a good agent has the server serve, when the last one did. */
+  healthy(cloudBefore: boolean): Health {
+    const { failingWorkers, reachesCloud, servedBefore, isServerEnabled } = this.#options;
+    const [failing] = failingWorkers();
+    if (failing) return { is: "not yet", why: failing.reason };
+    if (cloudBefore && !reachesCloud()) {
+      return { is: "not yet", why: "the cloud is not reached, and was reached before" };
+    }
+    return servedBefore && isServerEnabled() ? this.#serverHealth() : { is: "yes", why: "" };
+  }
+
+  reachesCloud(): boolean {
+    return this.#options.reachesCloud();
+  }
+
+  /** What only a new process can mend; undefined while all is well. */
+  stuck(): string | undefined {
+    return this.#options.failingWorkers()
+      .find(({ name, forMs }) => VITAL.has(name) && forMs >= STUCK_MS)?.reason;
+  }
+
+  #serverHealth(): Health {
+    const { server } = this.#options;
+    const { count, reason } = server.failures();
+    if (count >= SERVER_FAILURES) {
+      return { is: "no", why: `machine-server served before and does not now: ${reason}` };
+    }
+    return server.healthy(false);
+  }
+}

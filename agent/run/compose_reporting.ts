@@ -1,0 +1,174 @@
+import { AgentService } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
+import { Commands } from "../reporting/commands.ts";
+import { agentStatus, type StatusFacts } from "../reporting/agent_status.ts";
+import { ReleaseKeys } from "../reporting/release_keys.ts";
+import { StatusReporter } from "../reporting/status_reporter.ts";
+import { TargetsPoll } from "../reporting/targets_poll.ts";
+import type { PlannedRestarts } from "../restart/planned_restarts.ts";
+import type { DeviceConfigPoll } from "../settings/device_config_poll.ts";
+import type { CurrentSettings } from "../settings/settings_source.ts";
+import { agentFacts } from "../status/agent_facts.ts";
+import { keepStatusFile } from "../status/status_file.ts";
+import type { ServerSupervisor } from "../supervision/supervisor.ts";
+import type { WantedServer } from "../supervision/wanted_server.ts";
+import { versionName } from "../updates/target.ts";
+import type { Worker } from "../workers/run_workers.ts";
+import { Watched } from "../workers/watched.ts";
+import type { MaintenanceWindow } from "../maintenance/maintenance_window.ts";
+import type { AgentParts } from "./compose.ts";
+import type { ComposedUpdates } from "./compose_updates.ts";
+
+export interface ReportingParts extends AgentParts {
+  readonly current: Watched<CurrentSettings>;
+  readonly supervisor: ServerSupervisor;
+  readonly wanted: Watched<WantedServer>;
+  readonly window: MaintenanceWindow;
+  readonly planned: PlannedRestarts;
+  readonly poll: DeviceConfigPoll;
+  readonly updates: ComposedUpdates;
+}
+
+/** What goes from this agent to the cloud and to people, and what operators send back. */
+export interface ComposedReporting {
+  /** Which server the cloud wants; empty: none; undefined until it was heard of in this run. */
+  readonly wantedServerVersion: Watched<string | undefined>;
+  readonly workers: readonly Worker[];
+}
+
+export function composeReporting(parts: ReportingParts): ComposedReporting {
+  const { deps, state, partId, current, poll, updates, planned, window } = parts;
+  const { clock } = deps;
+  const log = deps.log.child("reporting");
+  const client = parts.cloud.client(AgentService);
+  const db = state.database;
+  const wantedServerVersion = new Watched<string | undefined>(undefined);
+  const facts = statusFacts(parts);
+  const targets = new TargetsPoll({
+    client,
+    partId,
+    platform: deps.host.platform,
+    installed: () => ({
+      agent: updates.agent.snapshot().installed,
+      server: updates.server.snapshot().installed,
+    }),
+    current,
+    answered: poll.answered,
+    keys: new ReleaseKeys({ db, fromDefaults: parts.defaults.releaseKeys, clock, log }),
+    onTargets: ({ agent, server }) => {
+      updates.agent.setTarget(agent);
+      updates.server.setTarget(server);
+      wantedServerVersion.value = server && !server.problem ? versionName(server) : "";
+    },
+    clock,
+    log,
+  });
+  const commands = new Commands({ db, programs: commandedPrograms(parts), clock, log });
+  const { supervisor, wanted } = parts;
+  const reporter = new StatusReporter({
+    client,
+    partId,
+    status: () => agentStatus({ ...facts(), finishedCommands: [] }),
+    changes: [
+      updates.agent.changed,
+      updates.server.changed,
+      supervisor.state,
+      window.observed,
+      planned.waiting,
+      current,
+      wanted,
+    ],
+    commands,
+    clock,
+    log,
+  });
+  return {
+    wantedServerVersion,
+    workers: [
+      { name: "targets", run: (signal) => targets.run(signal) },
+      { name: "status report", run: (signal) => reporter.run(signal) },
+      { name: "status file", run: statusFileWorker(parts, facts) },
+    ],
+  };
+}
+
+type Facts = () => Omit<StatusFacts, "finishedCommands">;
+
+function statusFacts(parts: ReportingParts): Facts {
+  const { deps, current, supervisor, wanted, window, planned, updates } = parts;
+  const agentStarted = deps.clock.now();
+  return () => {
+    const { launched, failures } = supervisor;
+    const state = supervisor.state.value;
+    return {
+      agent: updates.agent.snapshot(),
+      server: updates.server.snapshot(),
+      agentRunning: deps.version,
+      serverRunning: launched ? versionName(launched.version) : "",
+      process: {
+        state: state.kind,
+        since: supervisor.since.date,
+        failures: "failures" in state ? state.failures : 0,
+        lastExit: failures.reason,
+        isHung: window.isHung,
+        isDisabled: !wanted.value.isEnabled,
+      },
+      waitingRestart: planned.waiting.value,
+      platform: deps.host.platform,
+      agentStarted,
+      settingsProblems: current.value.problems,
+    };
+  };
+}
+
+function commandedPrograms({ deps, updates, planned, restartSelf }: ReportingParts) {
+  const restartAgent = () => {
+    // Ended by itself it would stay away for ever where nobody starts it again.
+    const { problem } = deps.self;
+    if (problem === undefined) return restartSelf("an operator asks for it");
+    deps.log.error("machine-agent is not restarted", { reason: problem });
+  };
+  const forget = (program: "agent" | "server") => (version: string) => {
+    updates.forgetRefusals(`machine-${program}`, version);
+    updates[program].forgetBad(version === "" ? undefined : version);
+  };
+  return {
+    "machine-server": {
+      force: () => {
+        updates.server.force();
+        if (planned.waiting.value) planned.force("an operator insists");
+      },
+      forgetBad: forget("server"),
+      restart: () => planned.force("an operator asks for it"),
+    },
+    "machine-agent": {
+      force: () => updates.agent.force(),
+      forgetBad: forget("agent"),
+      restart: restartAgent,
+    },
+  };
+}
+
+function statusFileWorker(parts: ReportingParts, facts: Facts): Worker["run"] {
+  const { options, deps, partId, credentials, poll } = parts;
+  const { clock } = deps;
+  const log = deps.log.child("status");
+  const startedAt = clock.now().toISOString();
+  let connected = { is: poll.reached.value, since: undefined as Date | undefined };
+  return (signal) =>
+    keepStatusFile({
+      dir: options.dir,
+      facts: () => {
+        const is = poll.reached.value;
+        if (is !== connected.is) connected = { is, since: clock.now() };
+        return agentFacts(facts(), {
+          partId,
+          cloudAddress: credentials.appAddress,
+          isConnected: is,
+          connectedSince: connected.since,
+        });
+      },
+      process: { pid: deps.process.pid, mark: deps.process.mark, started_at: startedAt },
+      clock,
+      log,
+    }, signal);
+}

@@ -1,0 +1,145 @@
+import { join } from "node:path";
+import type { MachineCredentials } from "../../shared/credentials/credentials_file.ts";
+import { originCredentials } from "../../shared/download/origin_credentials.ts";
+import { CacheCleaner } from "../cache/clean.ts";
+import type { Directories } from "../directories/directories.ts";
+import { Downloader } from "../downloads/downloader.ts";
+import type { SettingsSource } from "../settings/settings_source.ts";
+import type { AgentState } from "../state/agent_state.ts";
+import { AgentSlot } from "../updates/agent_slot.ts";
+import type { AgentControl, MayRestart, ServerControl } from "../updates/control.ts";
+import { updateLimits } from "../updates/limits.ts";
+import { programLink } from "../updates/program_link.ts";
+import { ServerSlot } from "../updates/server_slot.ts";
+import type { ProgramSlot } from "../updates/slot.ts";
+import { Turns } from "../updates/turns.ts";
+import { Updater } from "../updates/updater.ts";
+import type { Worker } from "../workers/run_workers.ts";
+import type { AgentDeps } from "./run_agent.ts";
+
+export interface UpdateParts {
+  readonly deps: AgentDeps;
+  readonly directories: Directories;
+  readonly state: AgentState;
+  readonly credentials: MachineCredentials;
+  readonly settings: SettingsSource["current"];
+  readonly server: ServerControl;
+  readonly agent: AgentControl;
+  readonly mayRestart: MayRestart;
+  /** File of the server's running process. */
+  readonly runningServer: () => string | undefined;
+}
+
+/** The updates of both programs, with what they need: downloads and a cache that is kept small. */
+export interface ComposedUpdates {
+  readonly agent: Updater;
+  readonly server: Updater;
+  /** Lets versions whose download was refused be fetched again. */
+  readonly forgetRefusals: (program: string, version: string) => void;
+  readonly workers: readonly Worker[];
+}
+
+const BYTES_PER_KILOBYTE = 1_000;
+
+export function composeUpdates(parts: UpdateParts): ComposedUpdates {
+  const { deps, directories, state, settings, credentials } = parts;
+  const { clock } = deps;
+  const log = deps.log.child("updates");
+  const db = state.database;
+  const downloader: Downloader = new Downloader({
+    cacheDir: directories.cache,
+    db,
+    platform: deps.host.platform,
+    credentialsFor: originCredentials(credentials.appAddress, credentials.credentials),
+    bandwidthBytesPerS: () => {
+      const { advanced_settings: advanced } = settings.value.settings;
+      return advanced.download_limit_kilobytes_per_second * BYTES_PER_KILOBYTE;
+    },
+    makeRoom: () => cleaner.clean("all"),
+    fetch: (input, init) => fetch(input, init),
+    clock,
+    log: deps.log.child("downloads"),
+  });
+  const turns = new Turns();
+  const limits = updateLimits(deps.env);
+  const { mayRestart } = parts;
+  const updater = (slot: ProgramSlot) =>
+    new Updater({ slot, state, downloader, mayRestart, turns, limits, clock, log });
+  const server = updater(
+    new ServerSlot({
+      link: programLink(directories.bin, "machine-server"),
+      control: parts.server,
+      databases: () => serverDatabases(parts),
+      log,
+    }),
+  );
+  const agent = updater(
+    new AgentSlot({
+      dir: directories.root,
+      link: programLink(directories.bin, "machine-agent"),
+      control: parts.agent,
+      databases: [directories.database],
+      log,
+    }),
+  );
+  const cleaner: CacheCleaner = new CacheCleaner({
+    cacheDir: directories.cache,
+    db,
+    keep: () => keptFiles(parts, { server, agent, downloader }),
+    clock,
+    log: deps.log.child("cache"),
+  });
+  return {
+    agent,
+    server,
+    forgetRefusals: (program, version) =>
+      downloader.forgetRefusals(program, version === "" ? undefined : version),
+    workers: [
+      { name: "server update", run: (signal) => server.run(signal) },
+      { name: "agent update", run: (signal) => agent.run(signal) },
+      { name: "cache", run: (signal) => cleaner.run(signal) },
+    ],
+  };
+}
+
+/** In the folder that the server's own environment names, as its settings are at the moment. */
+function serverDatabases({ deps, settings, directories }: UpdateParts): string[] {
+  const { machine_server_env: configured } = settings.value.settings.advanced_settings;
+  const env: Readonly<Record<string, string | undefined>> = { ...deps.env, ...configured };
+  const user = env["HOME"] || env["USERPROFILE"];
+  const home = env["MACHINE_HOME"] || (user ? join(user, ".machine") : undefined);
+  // The server is started in the agent's folder, to which a relative path belongs.
+  return home === undefined ? [] : [join(resolvedIn(directories.root, home), "server.db")];
+}
+
+function resolvedIn(folder: string, path: string): string {
+  return path.startsWith("/") || /^[a-z]:/i.test(path) ? path : join(folder, path);
+}
+
+/** @throws {Error} while it is not known what is in use; nothing is removed then. */
+function keptFiles(
+  { deps, directories, runningServer }: UpdateParts,
+  updates: { server: Updater; agent: Updater; downloader: Downloader },
+): string[] {
+  const { server, agent, downloader } = updates;
+  if (agent.snapshot().installed === "") throw new Error("the versions in use are not known yet");
+  const links = ["machine-server", "machine-agent"].flatMap((program) =>
+    linkTarget(join(directories.bin, program))
+  );
+  const running = [deps.self.path, runningServer()].filter((path) => path !== undefined);
+  return [
+    ...server.keptFiles,
+    ...agent.keptFiles,
+    ...downloader.inUse(),
+    ...links,
+    ...running,
+  ];
+}
+
+function linkTarget(path: string): string[] {
+  try {
+    return [Deno.readLinkSync(path)];
+  } catch {
+    return []; // There is none, or Windows names the version in another way.
+  }
+}
