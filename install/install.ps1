@@ -1,0 +1,124 @@
+# Installs machine-agent as a service of Windows, which then brings machine-server and keeps both up
+# to date. Run it in a PowerShell that was started as administrator; run it again to upgrade. What it
+# needs is in the environment, with the same names as for install.sh:
+#
+#   MACHINE_CLOUD_ADDRESS    address of the cloud: https://cloud.example (default: the one in the
+#                            credentials file)
+#   MACHINE_API_KEY_ID       an API key that manages the part, and
+#   MACHINE_API_KEY          its secret; with them the credentials file is fetched
+#   MACHINE_PART_ID          part that this computer is
+#   MACHINE_CREDENTIALS_FILE where the credentials are or go (default C:\etc\machine.json)
+#   MACHINE_AGENT_VERSION    version or channel (default stable)
+#   MACHINE_DIR              folder of the agent (default C:\opt\machine)
+Set-StrictMode -Version 3.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+[Net.ServicePointManager]::SecurityProtocol =
+    [Net.ServicePointManager]::SecurityProtocol -bor [Net.SecurityProtocolType]::Tls12
+
+function Get-Setting([string] $Name, [string] $Default = '') {
+    $value = [Environment]::GetEnvironmentVariable($Name)
+    if ($value) { $value } else { $Default }
+}
+
+function Assert-Administrator {
+    $user = [Security.Principal.WindowsPrincipal] [Security.Principal.WindowsIdentity]::GetCurrent()
+    if (-not $user.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
+        throw 'start PowerShell as administrator'
+    }
+}
+
+function Get-Cloud([string] $Credentials) {
+    $cloud = Get-Setting 'MACHINE_CLOUD_ADDRESS'
+    if (-not $cloud -and (Test-Path -LiteralPath $Credentials)) {
+        $cloud = (Get-Content -Raw -LiteralPath $Credentials | ConvertFrom-Json).cloud.app_address
+    }
+    if (-not $cloud) { throw 'set MACHINE_CLOUD_ADDRESS to the address of your cloud' }
+    $cloud = $cloud.TrimEnd('/')
+    # What is sent and what is run would be open to everybody on the way.
+    if ($cloud -notmatch '^(https://.+|http://(127\.0\.0\.1|localhost)(:\d+)?)$') {
+        throw "MACHINE_CLOUD_ADDRESS must look like https://cloud.example, and is $cloud"
+    }
+    $cloud
+}
+
+# Only administrators and the system may read the folder and what will be in it.
+function Protect-Folder([string] $Path) {
+    New-Item -ItemType Directory -Force -Path $Path | Out-Null
+    & icacls.exe $Path /inheritance:r /grant '*S-1-5-18:(OI)(CI)F' '*S-1-5-32-544:(OI)(CI)F' | Out-Null
+    if ($LASTEXITCODE -ne 0) { throw "the permissions of $Path could not be set" }
+}
+
+function Save-Credentials([string] $Cloud, [string] $Credentials) {
+    $id = Get-Setting 'MACHINE_API_KEY_ID'
+    $key = Get-Setting 'MACHINE_API_KEY'
+    $part = Get-Setting 'MACHINE_PART_ID'
+    if (-not ($id -or $key -or $part)) {
+        if (-not (Test-Path -LiteralPath $Credentials)) {
+            throw "there is no $Credentials; put it there, or set MACHINE_API_KEY_ID, " +
+                'MACHINE_API_KEY and MACHINE_PART_ID'
+        }
+        return
+    }
+    if (-not ($id -and $key -and $part)) {
+        throw 'MACHINE_API_KEY_ID, MACHINE_API_KEY and MACHINE_PART_ID go together'
+    }
+    $address = "$Cloud/api/json1/config?client=true&id=$([Uri]::EscapeDataString($part))"
+    $headers = @{ key_id = $id; key = $key }
+    $found = Invoke-RestMethod -UseBasicParsing -MaximumRedirection 0 -Uri $address -Headers $headers
+    if ($found.cloud.id -ne $part) { throw 'what the cloud answered is no credentials file' }
+    Protect-Folder (Split-Path -Parent $Credentials)
+    $new = "$Credentials.new"
+    [IO.File]::WriteAllText($new, ($found | ConvertTo-Json -Depth 10))
+    Move-Item -Force -LiteralPath $new -Destination $Credentials
+    Write-Output "wrote $Credentials"
+}
+
+# Brings the program into a folder, checked, and gives its path.
+function Save-Agent([string] $Cloud, [string] $Folder) {
+    $wanted = Get-Setting 'MACHINE_AGENT_VERSION' 'stable'
+    $base = "$Cloud/releases/machine-agent"
+    $file = 'machine-agent.exe'
+    $address = "$base/$wanted/windows/amd64/$file.manifest"
+    $text = (Invoke-WebRequest -UseBasicParsing -Uri $address).Content
+    if ($text -is [byte[]]) { $text = [Text.Encoding]::UTF8.GetString($text) }
+    $lines = $text -split "`n"
+    $facts = @{}
+    foreach ($line in $lines) {
+        if ($line -match '^(\w+) (\S+)$') { $facts[$Matches[1]] = $Matches[2] }
+    }
+    if ($lines[0] -ne 'machine release 1' -or $facts['binary'] -ne 'machine-agent' -or
+        $facts['platform'] -ne 'windows/amd64') {
+        throw 'what the cloud answered does not describe machine-agent for windows/amd64'
+    }
+    # From here on the exact version: a channel may move on in between.
+    $exact = $facts['version']
+    if ($exact -notmatch '^[A-Za-z0-9.+-]+$') { throw "the release has a version that is none: $exact" }
+    Write-Output "downloading machine-agent $exact for windows/amd64" | Out-Host
+    $path = Join-Path $Folder $file
+    $address = "$base/$([Uri]::EscapeDataString($exact))/windows/amd64/$file"
+    Invoke-WebRequest -UseBasicParsing -Uri $address -OutFile $path
+    if ((Get-FileHash -Algorithm SHA256 -LiteralPath $path).Hash -ne $facts['sha256']) {
+        throw 'the download is not the release (SHA-256); try again'
+    }
+    $path
+}
+
+function Install-Agent {
+    Assert-Administrator
+    $credentials = Get-Setting 'MACHINE_CREDENTIALS_FILE' 'C:\etc\machine.json'
+    $dir = Get-Setting 'MACHINE_DIR' 'C:\opt\machine'
+    $cloud = Get-Cloud $credentials
+    $work = Join-Path ([IO.Path]::GetTempPath()) ([IO.Path]::GetRandomFileName())
+    Protect-Folder $work
+    try {
+        Save-Credentials $cloud $credentials
+        $agent = Save-Agent $cloud $work
+        & $agent --install --dir $dir --config $credentials
+        if ($LASTEXITCODE -ne 0) { throw "machine-agent --install ended with $LASTEXITCODE" }
+    } finally {
+        Remove-Item -Recurse -Force -LiteralPath $work
+    }
+}
+
+Install-Agent
