@@ -6,6 +6,7 @@ import { systemClock } from "../shared/time/clock.ts";
 import { bootstrapFlags, runBootstrap } from "./bootstrap/bootstrap_command.ts";
 import { systemRandom } from "./keys/random.ts";
 import { moduleCommands } from "./module_command/module_flags.ts";
+import { releaseCommands } from "./release_command/release_flags.ts";
 import { readServeOptions, runServe, serveFlags } from "./serve/serve_command.ts";
 import { untilToldToStop } from "./serve/stop_signal.ts";
 
@@ -22,6 +23,7 @@ async function main(argv: readonly string[]): Promise<void> {
         flags: bootstrapFlags,
       },
       ...moduleCommands,
+      ...releaseCommands,
       version: { summary: "Print the version.", flags: {} },
     },
   });
@@ -39,6 +41,19 @@ async function main(argv: readonly string[]): Promise<void> {
     case "module namespace": {
       const { runModuleCommand } = await import("./module_command/module_command.ts");
       return print(await runModuleCommand(parsed, deps));
+    }
+    case "release add":
+    case "release list":
+    case "release remove":
+    case "release promote":
+    case "release withdraw":
+    case "release rollout":
+    case "release pause":
+    case "release resume":
+    case "release key":
+    case "agent tell": {
+      const { runReleaseCommand } = await import("./release_command/release_command.ts");
+      return print(await runReleaseCommand(parsed, deps));
     }
     case "serve": {
       const home = Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE") ?? ".";
