@@ -10,7 +10,7 @@ import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import { DownloadError } from "./download_error.ts";
 import { RECHECK_MS } from "./downloader.ts";
-import { programBytes, release, withRig } from "./test_rig.ts";
+import { never, programBytes, release, withRig } from "./test_rig.ts";
 
 const bytes = programBytes();
 const nameOf = (content: Uint8Array, version = "1.0.0") =>
@@ -116,6 +116,31 @@ Deno.test("obtain() goes on where connections were cut, by itself and over a res
     await assert.rejects(cut, /the agent ends/);
     await start().obtain(second);
     assert.match(server.seen("GET").at(-1) ?? "", /2\.0\.0 bytes=\d{4,}-/);
+  }));
+
+Deno.test("obtain() does not give up while each attempt brings something", () =>
+  withRig(async ({ server, start }) => {
+    const clock = new FakeClock();
+    const wanted = release(server, bytes);
+    serve(server, { cutAfter: Array<number>(8).fill(30_000) });
+    await settled(clock, start(clock).obtain(wanted));
+    assert.equal(server.seen("GET").length, 9);
+  }));
+
+Deno.test("inUse() holds a partial file while it is downloaded", () =>
+  withRig(async ({ server, start }) => {
+    const rig = start();
+    const wanted = release(server, bytes);
+    serve(server, { hangAfter: 65_536 });
+    const stop = new AbortController();
+    const hanging = assert.rejects(rig.obtain(wanted, stop.signal), /enough/);
+    await waitFor(() => rig.names().length === 1, { deadlineMs: 10_000 });
+    await rig.cleaner.clean("all");
+    assert.equal(rig.names().length, 1);
+    stop.abort(new Error("enough"));
+    await hanging;
+    await rig.cleaner.clean("all");
+    assert.equal(rig.names().length, 0);
   }));
 
 Deno.test("obtain() starts over when the file became another one between the pieces", () =>
@@ -364,6 +389,8 @@ Deno.test("obtain() copies a local program once, and again when it is another on
     await Deno.writeFile(source, newer);
     await Deno.utime(source, new Date(), new Date("2030-01-01"));
     assert.equal((await rig.obtain(wanted)).sha256, sha256Of(newer), "not held by the refusal");
+    const sha256 = "0".repeat(64);
+    await fails(rig.obtain({ ...wanted, sha256 }), true, /announced was 0{64}/);
     await Deno.remove(source);
     assert.equal((await rig.obtain(wanted)).sha256, sha256Of(newer), "the copy is kept");
     await fails(
@@ -375,6 +402,27 @@ Deno.test("obtain() copies a local program once, and again when it is another on
     await fails(rig.obtain({ ...wanted, version: "1" }), true, /is not a file/);
     await fails(rig.obtain({ ...wanted, url: "file://host/x" }), true, /file:\/\/\/PATH/);
     await fails(rig.obtain({ ...wanted, url: "ftp://host/x?hidden" }), true, /not an HTTP address/);
+  }));
+
+Deno.test("obtain() takes no copy of a program that is written at the same time", () =>
+  withRig(async ({ folder, start }) => {
+    const source = join(folder, "build");
+    const changes = [
+      () => Deno.writeTextFileSync(source, "more", { append: true }),
+      () => Deno.utimeSync(source, 1, 1),
+    ];
+    for (const [index, change] of changes.entries()) {
+      await Deno.writeFile(source, bytes);
+      const { downloader } = start();
+      let isChanged = false;
+      const report = ({ totalBytes }: { totalBytes: number }) => {
+        if (totalBytes > 0 && !isChanged) change();
+        isChanged ||= totalBytes > 0;
+      };
+      const url = pathToFileURL(source).href;
+      const wanted = { program: "machine-server", version: `${index}`, url };
+      await fails(downloader.obtain(wanted, report, never), false, /changed while it was copied/);
+    }
   }));
 
 Deno.test({

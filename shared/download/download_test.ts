@@ -260,6 +260,13 @@ Deno.test("download() takes no file of another size than the one known before", 
     await fails(run({ begun: undefined, size: 300_000 }), "refused", /has 200000 bytes/);
     await fails(run({ begun: undefined }), "refused", /is not the one announced/);
     assert.equal(await sizeOf(part), undefined);
+    const chunked = { headFirst: false, begun: undefined };
+    server.files.set("/p", { bytes, chunked: true });
+    await fails(run(chunked), "refused", /does not say its length/);
+    assert.deepEqual(await run({ ...chunked, size: 300_000 }), done);
+    await fails(run({ ...chunked, size: 299_999 }), "refused", /more came than the 299999 bytes/);
+    assert.equal(await sizeOf(part), undefined);
+    await fails(run({ ...chunked, size: 300_001 }), "unreachable", /after 300000 of 300001 bytes/);
   }));
 
 Deno.test("download() does not take its own slowness for a stall", () =>

@@ -33,6 +33,8 @@ export interface ServedFile {
   /** Answers a request for a range with this status, or with this false range. */
   rangeStatus?: number;
   contentRange?: string;
+  /** Says no length. */
+  chunked?: boolean;
   /** A false length. */
   contentLength?: number;
   /** The connection of each next GET ends after so many bytes. */
@@ -114,7 +116,7 @@ export class FileServer {
     if (from > 0) headers["content-range"] = `bytes ${from}-${bytes.length - 1}/${bytes.length}`;
     if (wanted && file.contentRange) headers["content-range"] = file.contentRange;
     const length = file.contentLength ?? bytes.length - from;
-    headers["content-length"] = String(length);
+    if (!file.chunked) headers["content-length"] = String(length);
     response.writeHead(headers["content-range"] ? 206 : 200, headers);
     if (request.method === "HEAD") return void response.end();
     const cut = file.cutAfter?.shift();
