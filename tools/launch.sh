@@ -11,7 +11,7 @@ bundle="$root/.tools/bundle/$program"
 # Folders count too: their time changes when a file in them is removed.
 stale() {
   [ ! -f "$bundle/stamp" ] ||
-    [ -n "$(cd "$root" && find "$folder" shared tools/bundle tools/programs.ts deno.json deno.lock \
+    [ -n "$(cd "$root" && find "$folder" shared install tools/bundle tools/programs.ts deno.json deno.lock \
       ! -name '*_test.ts' -newer "$bundle/stamp" -print 2>&1 | head -n 1)" ]
 }
 

@@ -32,7 +32,7 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: "machine-cloud",
     entry: "cloud/main.ts",
-    assets: [{ from: "cloud/web", as: "web" }],
+    assets: [{ from: "cloud/web", as: "web" }, { from: "install", as: "install" }],
   },
 ];
 

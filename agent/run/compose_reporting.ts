@@ -168,6 +168,7 @@ function statusFileWorker(parts: ReportingParts, facts: Facts): Worker["run"] {
         });
       },
       process: { pid: deps.process.pid, mark: deps.process.mark, started_at: startedAt },
+      tell: (line) => deps.service.status(line),
       clock,
       log,
     }, signal);

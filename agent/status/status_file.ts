@@ -3,6 +3,7 @@ import { writeFileAtomic } from "../../shared/files/atomic_write.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { AgentFacts, AgentReport } from "./report.ts";
+import { statusLine } from "./status_line.ts";
 
 /** Path of the file in the agent's folder. */
 export function statusPath(dir: string): string {
@@ -13,6 +14,8 @@ export interface StatusFileOptions {
   readonly dir: string;
   readonly facts: () => AgentFacts;
   readonly process: AgentReport["process"];
+  /** Gets a line at each change, for the service manager. */
+  readonly tell: (line: string) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -27,17 +30,20 @@ const PROGRESS_EVERY_MS = 10_000;
  * its owner alone.
  */
 export async function keepStatusFile(
-  { dir, facts, process, clock, log }: StatusFileOptions,
+  { dir, facts, process, tell, clock, log }: StatusFileOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const path = statusPath(dir);
   let written = { text: "", steady: "", atMs: -Infinity };
   let isFailing = false;
+  let told = "";
   while (true) {
     const now = facts();
     const next = { text: JSON.stringify(now), steady: steadyText(now), atMs: clock.monotonicMs() };
     const isDue = next.steady !== written.steady ||
       next.text !== written.text && next.atMs - written.atMs >= PROGRESS_EVERY_MS;
+    const line = statusLine(now);
+    if (line !== told) tell(told = line);
     if (isDue) {
       const written_at = clock.now().toISOString();
       const report: AgentReport = { format: 1, written_at, process, ...now };

@@ -66,7 +66,15 @@ Deno.test("keepStatusFile() writes changes within a second, for its owner alone"
     const clock = new FakeClock(at);
     const stop = new AbortController();
     let now = facts();
-    const options = { dir, facts: () => now, process: MARK, clock, log: memoryLogger() };
+    const told: string[] = [];
+    const options = {
+      dir,
+      facts: () => now,
+      process: MARK,
+      tell: (line: string) => void told.push(line),
+      clock,
+      log: memoryLogger(),
+    };
     const keeping = keepStatusFile(options, stop.signal);
     await waitForFile(dir);
     assert.deepEqual(await readReport(dir), {
@@ -84,6 +92,8 @@ Deno.test("keepStatusFile() writes changes within a second, for its owner alone"
     now = facts({ waiting_for: "the window" });
     await tick(clock);
     await waitUntil(async () => (await readReport(dir)).waiting_for === "the window");
+    const steady = "machine-server 1.0.0 is running";
+    assert.deepEqual(told, [steady, `${steady}; the window`]);
     stop.abort(new Error("enough"));
     await assert.rejects(keeping, /enough/);
     assert.equal(clock.pendingTimers, 0);
@@ -103,6 +113,7 @@ Deno.test("keepStatusFile() writes what only counts on every ten seconds", () =>
       dir,
       facts: () => facts({ server: programReport(loading(), "1.0.0") }),
       process: MARK,
+      tell: () => {},
       clock,
       log: memoryLogger(),
     };
@@ -128,6 +139,7 @@ Deno.test("keepStatusFile() says once that it cannot write and goes on", () =>
       dir: join(dir, "missing"),
       facts: () => facts({ waiting_for: `${count++}` }),
       process: MARK,
+      tell: () => {},
       clock,
       log,
     };

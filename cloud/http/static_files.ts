@@ -2,7 +2,7 @@ import { extname, join } from "node:path";
 import { createHash } from "node:crypto";
 import { fsErrorCode } from "../../shared/files/fs_error.ts";
 
-/** A file of the console, kept in memory. */
+/** A file that everybody may have, kept in memory. */
 export interface StaticFile {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly contentType: string;
@@ -15,6 +15,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
   ".svg": "image/svg+xml",
+  ".sh": "text/plain; charset=utf-8",
+  ".ps1": "text/plain; charset=utf-8",
 };
 
 /** The files of a folder by their path in URLs; `index.html` is `/`. */

@@ -134,7 +134,11 @@ async function startServer(
   limiter: AttemptLimiter,
 ): Promise<RpcServer> {
   const http = createRoutes({
-    files: await loadStaticFiles(buildInfo.assetsDir("../web", import.meta.url)),
+    // The console, and the scripts by which machines are set up.
+    files: new Map([
+      ...await loadStaticFiles(buildInfo.assetsDir("../web", import.meta.url)),
+      ...await loadStaticFiles(buildInfo.assetsDir("../../install", import.meta.url)),
+    ]),
     credentials: services.credentials,
     downloads: services.downloads,
     releases: services.releaseFiles,

@@ -101,6 +101,16 @@ Deno.test("startCloud() answers what the page asks, as JSON", () =>
     assert.equal((await robots.json()).robots[0].onlineState, "ONLINE_STATE_AWAITING_SETUP");
   }));
 
+Deno.test("GET /install.sh gives the script that sets a machine up, as text", () =>
+  withCloud(async ({ url }) => {
+    for (const name of ["install.sh", "uninstall.sh", "install.ps1", "uninstall.ps1"]) {
+      const answer = await fetch(`${url}/${name}`);
+      assert.equal(answer.status, 200, name);
+      assert.match(answer.headers.get("content-type") ?? "", /^text\/plain/);
+      assert.match(await answer.text(), name.endsWith(".sh") ? /^#!\/bin\/sh\n/ : /^# /);
+    }
+  }));
+
 Deno.test("GET /api/json1/config gives the credentials file to who manages the part", () =>
   withCloud(async ({ url }, made) => {
     const ask = (id: string, headers: Record<string, string>) =>
