@@ -64,8 +64,9 @@ export class AgentState {
   }
 
   /** @throws {StoreError} one line for the operator; the file is then as it was. */
-  static open(path: string): AgentState {
-    return new AgentState(openSqlite(path, { name: "agent", migrations, synchronous: "FULL" }));
+  static open(path: string, { isAlone = false } = {}): AgentState {
+    const options = { name: "agent", migrations, synchronous: "FULL", isAlone } as const;
+    return new AgentState(openSqlite(path, options));
   }
 
   /** For parts of the agent that keep tables of their own in this database. */
@@ -117,9 +118,13 @@ export class AgentState {
 
   /** The mark that every server of this folder carries; made at the first call and then kept. */
   serverTree(): string {
+    const sql = "SELECT tree FROM server_process";
+    const known = this.#row<{ tree: string }>(sql)?.tree;
+    // A disk that takes nothing must not keep the server from its start.
+    if (known) return known;
     this.#db.prepare("INSERT OR IGNORE INTO server_process (only, tree) VALUES (1, ?)")
       .run(newTreeMark());
-    return this.#row<{ tree: string }>("SELECT tree FROM server_process")?.tree ?? "";
+    return this.#row<{ tree: string }>(sql)?.tree ?? "";
   }
 
   /** The server started last, when it was not seen ending. */

@@ -13,6 +13,7 @@ import { copiesOf } from "./state_copies.ts";
  *   the newest that this version can read. The other goes aside as `PATH.newer`.
  * - A damaged one goes aside as `PATH.damaged`, and an empty one takes its place; the links in
  *   `bin/` then say what is installed.
+ * - On a full disk it is opened for this process alone: what is there can be read.
  *
  * @throws {StoreError} when there is no copy to use, or the disk cannot be read or written.
  */
@@ -27,10 +28,19 @@ export async function openAgentState(path: string, log: Logger): Promise<AgentSt
       case "corrupt":
       case "not-a-database":
         return await beginAnew(path, error, log);
+      case "failed":
+      case "disk-full":
+        return openOnFullDisk(path, error, log);
       default:
         throw error;
     }
   }
+}
+
+function openOnFullDisk(path: string, error: StoreError, log: Logger): AgentState {
+  const state = AgentState.open(path, { isAlone: true });
+  log.error("the agent's state cannot be written; free some space", { error });
+  return state;
 }
 
 async function openCopy(path: string, error: StoreError, log: Logger): Promise<AgentState> {

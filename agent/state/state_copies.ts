@@ -84,14 +84,13 @@ export function copiesOf(path: string): string[] {
   return found.sort((a, b) => b.time - a.time).map((copy) => copy.path);
 }
 
+/** In doubt it is: what was written since the copy is little, and it must be readable. */
 function isNewerThan(path: string, copy: string): boolean {
   if (!existsSync(path)) return true;
-  const known = schemaOf(copy);
   try {
-    return schemaOf(path) > known;
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    return true;
+    return schemaOf(path) > schemaOf(copy);
+  } catch {
+    return true; // Damaged, or on a disk so full that SQLite cannot read it.
   }
 }
 

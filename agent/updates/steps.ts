@@ -187,6 +187,7 @@ export class Steps {
     log.info(`${slot.program} is exchanged`, { version: versionName(candidate.target) });
     try {
       await slot.swap(candidate, current);
+      this.#support.apply({ type: "swapped" });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       log.error(`${slot.program} cannot be exchanged; the version before stays`, { error: reason });
@@ -195,7 +196,6 @@ export class Steps {
       return this.#support.apply({ type: "not-swapped", reason });
     }
     this.#swapBackoff.reset();
-    this.#support.apply({ type: "swapped" });
   }
 
   async try(trial: Trial, signal: AbortSignal): Promise<void> {

@@ -13,6 +13,9 @@ export interface UpdaterOptions extends StepOptions {
   readonly state: Pick<AgentState, "update" | "saveUpdate">;
 }
 
+/** Events after which another version may run, or the one before is given up for good. */
+const FORWARD: ReadonlySet<UpdateEvent["type"]> = new Set(["go", "swapped", "passed"]);
+
 /**
  * Takes one program from version to version. Decides nothing itself: update_machine.ts says what
  * an event means, the steps and the slot know how something is done. Each state is on disk before
@@ -31,6 +34,8 @@ export class Updater {
   /** Undefined: the cloud was not heard of in this run. */
   #wish: { readonly target: Target | undefined } | undefined;
   #hasAsked = false;
+  /** The disk did not take the record as it is in memory. */
+  #isUnsaved = false;
   #error = "";
   #progress = { bytesDownloaded: 0, totalBytes: 0 };
 
@@ -124,6 +129,7 @@ export class Updater {
     const { state, current, target } = await this.#readInbox();
     const { slot } = this.#options;
     slot.letRun(this.chosen);
+    if (this.#isUnsaved) this.#saveAgain();
     switch (state.kind) {
       case "idle":
         return await this.#steps.rest(target, signal);
@@ -164,18 +170,7 @@ export class Updater {
       : { ...(kept ?? newRecord(undefined, clock.now())), current: await slot.found() };
     const events = [...await slot.resume(record)];
     if (record.state.kind === "held") events.push({ type: "done" });
-    return events.reduce((before, event) => this.#saveIfPossible(before, event), record);
-  }
-
-  /** What was found at the start holds whether the disk takes it or not: it is found again. */
-  #saveIfPossible(before: ProgramRecord, event: UpdateEvent): ProgramRecord {
-    const { slot: { program }, log, clock, limits } = this.#options;
-    try {
-      return this.#save(before, event);
-    } catch (error) {
-      log.error(`the update of ${program} cannot be kept on disk`, { error });
-      return next(before, event, { now: clock.now(), limits });
-    }
+    return events.reduce((before, event) => this.#next(before, event), record);
   }
 
   /** Looks at what the cloud and the operator want. */
@@ -206,20 +201,28 @@ export class Updater {
     );
   }
 
-  /** On disk first, then in memory. @throws {Error} it is then in neither. */
+  /**
+   * On disk first, then in memory. A step forward that the disk does not take is not made; the way
+   * back, and what is found anew at each start, does not wait for the disk.
+   *
+   * @throws {Error} of a step forward; nothing has changed.
+   */
   #apply(event: UpdateEvent): void {
-    if (this.#record) this.#record = this.#save(this.#record, event);
+    if (this.#record) this.#record = this.#next(this.#record, event);
   }
 
-  #save(before: ProgramRecord, event: UpdateEvent): ProgramRecord {
-    const { slot: { program }, state, clock, limits, log } = this.#options;
-    const now = clock.now();
-    const after = next(before, event, { now, limits });
+  #next(before: ProgramRecord, event: UpdateEvent): ProgramRecord {
+    const { slot: { program }, clock, limits, log } = this.#options;
+    const after = next(before, event, { now: clock.now(), limits });
     if (after === before) return before;
+    try {
+      this.#save(after);
+    } catch (error) {
+      if (FORWARD.has(event.type)) throw error;
+      log.error(`the update of ${program} cannot be kept on disk`, { error });
+      this.#isUnsaved = true;
+    }
     const { kind } = after.state;
-    faultPoint(`update.${kind}.before-save`);
-    state.saveUpdate(program, toText(after), now);
-    faultPoint(`update.${kind}.after-save`);
     if (kind !== before.state.kind) {
       log.info(`update of ${program}: ${kind}`, fieldsOf(after));
       this.#steps.entered();
@@ -228,6 +231,23 @@ export class Updater {
     }
     this.changed.value++;
     return after;
+  }
+
+  #saveAgain(): void {
+    try {
+      if (this.#record) this.#save(this.#record);
+    } catch {
+      // Told already; tried again.
+    }
+  }
+
+  #save(record: ProgramRecord): void {
+    const { slot: { program }, state, clock } = this.#options;
+    const { kind } = record.state;
+    faultPoint(`update.${kind}.before-save`);
+    state.saveUpdate(program, toText(record), clock.now());
+    faultPoint(`update.${kind}.after-save`);
+    this.#isUnsaved = false;
   }
 
   /** The cloud's newest link to a file, when the content is known. */
@@ -243,6 +263,7 @@ export class Updater {
   }
 
   async #news(signal: AbortSignal): Promise<void> {
+    if (this.#isUnsaved) return await this.#pause(this.#options.limits.swapRetryMs, signal);
     if (this.#asked.value === this.#heard) await this.#asked.changed(signal);
   }
 

@@ -47,24 +47,20 @@ export async function copySqlite(path: string, copy: string): Promise<boolean> {
 }
 
 /**
- * Puts a copy in the place of a database. Nobody may have that open. The copy stays.
+ * Puts a copy in the place of a database; the copy is used up. Nobody may have the database open.
+ * Takes no room, so that it also works on a full disk.
  *
  * @param aside where the replaced database goes; what was there is lost.
  * @throws {StoreError}
  */
 export async function restoreSqlite(copy: string, path: string, aside: string): Promise<void> {
-  const unfinished = `${path}.unfinished`;
   try {
     foldWal(path);
-    removeFiles(unfinished);
-    await Deno.copyFile(copy, unfinished);
-    if (Deno.build.os !== "windows") await Deno.chmod(unfinished, 0o600);
-    await syncFile(unfinished);
     await keepAside(path, aside);
     // A WAL that could not be folded belongs to the old file and would be played into the new one.
     removeFiles(...BESIDE.map((suffix) => path + suffix));
     faultPoint("store.restore.before-rename");
-    await Deno.rename(unfinished, path);
+    await Deno.rename(copy, path);
     faultPoint("store.restore.after-rename");
     await syncFolder(dirname(path));
   } catch (error) {

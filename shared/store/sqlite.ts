@@ -16,6 +16,11 @@ export interface OpenOptions {
   migrations: readonly Migration[];
   /** FULL where a committed row is a promise, NORMAL for logs and caches. */
   synchronous: "FULL" | "NORMAL";
+  /**
+   * Nobody else may have it open, and SQLite makes no `-shm` file. Reading then works on a disk that
+   * is full to the last byte. Default false.
+   */
+  isAlone?: boolean;
 }
 
 // A WAL that grew in a burst is cut back to this at the next checkpoint.
@@ -44,7 +49,7 @@ export function openSqlite(path: string, options: OpenOptions): Database {
     if (path === ":memory:") return prepare(connect(path, addon, false), options, at);
     inspectFile(path, addon, options, at);
     createPrivate(path);
-    return prepare(connect(path, addon, false), options, at);
+    return prepare(open(path, addon, false, options), options, at);
   } catch (error) {
     throw toStoreError(error, at);
   }
@@ -82,7 +87,8 @@ function inspectFile(
   const endedUncleanly = existsSync(`${path}-wal`);
   let db: Database | undefined;
   try {
-    db = connect(path, addon, true);
+    // A read-only connection cannot be alone.
+    db = open(path, addon, !options.isAlone, options);
     inspect(db, size, endedUncleanly, options, at);
   } catch (error) {
     // A journal to be rolled back, or a folder that takes no -shm file, cannot be read without
@@ -126,6 +132,17 @@ function prepare(db: Database, options: OpenOptions, at: StoreLocation): Databas
     db.close();
     throw error;
   }
+}
+
+function open(
+  path: string,
+  addon: string | undefined,
+  readonly: boolean,
+  { isAlone = false }: OpenOptions,
+): Database {
+  const db = connect(path, addon, readonly);
+  if (isAlone) db.pragma("locking_mode = EXCLUSIVE");
+  return db;
 }
 
 // SQLite gives -wal and -shm the permissions of the main file, so that one must be right first.

@@ -27,14 +27,15 @@ export class Bench implements AsyncDisposable {
   readonly root: string;
   readonly #answering = new Answering();
 
-  private constructor(root: string) {
+  private constructor(root: string, dir: string) {
     this.root = root;
-    this.dir = join(root, "machine");
+    this.dir = dir;
   }
 
-  static async create(): Promise<Bench> {
+  /** @param dir the machine's folder, when it shall lie on a disk of its own. */
+  static async create(dir?: string): Promise<Bench> {
     const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "updates-" }));
-    const bench = new Bench(root);
+    const bench = new Bench(root, dir ?? join(root, "machine"));
     await prepareHome(bench.dir);
     return bench;
   }
@@ -95,11 +96,17 @@ export class Bench implements AsyncDisposable {
 
   /** What the agent had started dies with it, as when the power goes. */
   async killServers(): Promise<void> {
+    const tree = this.tree();
+    await systemProcesses().endStray({ pid: -1, started: "", tree }, { graceMs: 0 });
+  }
+
+  /** The mark of all servers of this machine. */
+  tree(): string {
     // Read as it is: the schema may be that of any version.
     const db = connect(join(this.dir, "agent.db"), undefined, false);
     const tree = db.prepare<[], string>("SELECT tree FROM server_process").pluck().get() ?? "-";
     db.close();
-    await systemProcesses().endStray({ pid: -1, started: "", tree }, { graceMs: 0 });
+    return tree;
   }
 
   /** The link leads to a program at any moment. */

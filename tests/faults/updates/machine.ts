@@ -57,6 +57,8 @@ export interface MachineOptions {
   /** The guard's patience with an agent on trial. */
   readonly trialLimitS?: number;
   readonly clock?: Clock;
+  /** Of the waits for processes that are to end. */
+  readonly processClock?: Clock;
   readonly fetch?: typeof fetch;
   readonly log?: Logger;
 }
@@ -96,7 +98,7 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
   });
   const lines: string[] = [];
   const supervisor = new ServerSupervisor({
-    processes: systemProcesses(),
+    processes: systemProcesses({ clock: options.processClock ?? systemClock }),
     state,
     wanted,
     credentialsFile: join(dir, "machine.json"),

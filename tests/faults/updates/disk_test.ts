@@ -1,0 +1,184 @@
+/** A disk that takes nothing any more: whatever ran goes on, and a bad version still goes. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { canMakeSmallDisks, withSmallDisk } from "../../../shared/faults/small_disk.ts";
+import { StoreError } from "../../../shared/store/sqlite.ts";
+import { waitFor } from "../../../shared/time/wait_for.ts";
+import { Bench, logOf, settled } from "./bench.ts";
+import { type Machine, shortStatus } from "./machine.ts";
+
+const KIBIBYTES = 2_000;
+
+interface Disk {
+  fill(): Promise<void>;
+  free(): Promise<void>;
+  remount(how: "ro" | "rw"): void;
+}
+
+function test(name: string, body: (bench: Bench, disk: Disk) => Promise<void>): void {
+  Deno.test({
+    name,
+    ignore: !canMakeSmallDisks(),
+    fn: async () => {
+      const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "updates-disk-" }));
+      try {
+        await withSmallDisk(folder, KIBIBYTES, async () => {
+          const ballast = join(folder, "ballast");
+          // The machine alone is on the small disk.
+          await using bench = await Bench.create(join(folder, "machine"));
+          await body(bench, {
+            fill: () => fill(ballast),
+            free: () => Deno.remove(ballast),
+            remount: (how) => mount("-o", `remount,${how}`, folder),
+          });
+        });
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    },
+  });
+}
+
+/** Takes the last byte. */
+async function fill(path: string): Promise<void> {
+  using file = await Deno.open(path, { create: true, append: true });
+  for (let size = 256 * 1024; size > 0;) {
+    try {
+      await file.write(new Uint8Array(size));
+    } catch {
+      size = Math.floor(size / 2);
+    }
+  }
+}
+
+const serves = async (machine: Machine, version: string) => {
+  try {
+    const isServed = () => machine.serving === version;
+    await waitFor(isServed, { deadlineMs: 10_000, what: `${version} serves` });
+  } catch (error) {
+    throw new Error(`${JSON.stringify(shortStatus(machine))}\n${logOf(machine)}`, { cause: error });
+  }
+};
+
+test("a full disk keeps an update from the machine until there is room", async (bench, disk) => {
+  await bench.install(await bench.version("A", "serves"));
+  const b = await bench.version("B", "serves");
+  const machine = await bench.start();
+  try {
+    await serves(machine, "A");
+    await disk.fill();
+    machine.server.setTarget(b);
+    await waitFor(() => machine.server.snapshot().error !== "", { deadlineMs: 10_000 });
+    assert.equal(machine.serving, "A");
+    await disk.free();
+    machine.server.force();
+    await settled(machine, "B", "idle");
+  } finally {
+    await machine.stop();
+  }
+});
+
+test("a disk that is full at the swap leaves the old version in place", async (bench, disk) => {
+  await bench.install(await bench.version("A", "serves"));
+  const b = await bench.version("B", "serves");
+  let isOpen = false;
+  const machine = await bench.start({ server: b, mayRestart: () => isOpen });
+  try {
+    await waitFor(() => machine.server.snapshot().state === "waiting", { deadlineMs: 10_000 });
+    const before = await bench.assertLinked();
+    await disk.fill();
+    isOpen = true;
+    const isTold = () =>
+      /full|room|space/.test(machine.server.snapshot().waitingFor) ||
+      machine.server.snapshot().error !== "";
+    await waitFor(isTold, { deadlineMs: 10_000, what: "it is told" });
+    await serves(machine, "A");
+    assert.equal(await bench.assertLinked(), before);
+    await disk.free();
+    await settled(machine, "B", "idle");
+  } finally {
+    await machine.stop();
+  }
+});
+
+test("a bad version goes although the disk is full", async (bench, disk) => {
+  await bench.install(await bench.version("A", "serves"));
+  const b = await bench.version("B", "hangs after it served");
+  const machine = await bench.start({ server: b });
+  try {
+    await waitFor(() => machine.server.snapshot().state === "trial", { deadlineMs: 10_000 });
+    await disk.fill();
+    await serves(machine, "A");
+    await disk.free();
+    await settled(machine, "A", "refused");
+    await machine.stop();
+    const again = await bench.start();
+    try {
+      await settled(again, "A", "refused");
+      assert.deepEqual(again.server.snapshot().bad.map(({ version }) => version), ["B"]);
+    } finally {
+      await again.stop();
+    }
+  } finally {
+    await machine.stop();
+  }
+});
+
+test("a machine starts what it had when its disk is full", async (bench, disk) => {
+  await bench.install(await bench.version("A", "serves"));
+  await disk.fill();
+  const machine = await bench.start();
+  try {
+    await serves(machine, "A");
+  } finally {
+    await machine.stop();
+  }
+});
+
+test("a link that cannot be turned leaves the old version in place", async (bench) => {
+  await bench.install(await bench.version("A", "serves"));
+  const b = await bench.version("B", "serves");
+  const bin = join(bench.dir, "bin");
+  const before = await bench.assertLinked();
+  mount("--bind", bin, bin);
+  try {
+    mount("-o", "remount,ro,bind", bin);
+    const machine = await bench.start({ server: b });
+    try {
+      const isTold = () => /read-only/.test(machine.server.snapshot().waitingFor);
+      await waitFor(isTold, { deadlineMs: 10_000, what: "it is told" });
+      await serves(machine, "A");
+      assert.equal(await bench.assertLinked(), before);
+      mount("-o", "remount,rw,bind", bin);
+      machine.server.force();
+      await settled(machine, "B", "idle");
+    } finally {
+      await machine.stop();
+    }
+  } finally {
+    new Deno.Command("umount", { args: [bin] }).outputSync();
+  }
+});
+
+test(
+  "a read-only disk changes nothing; the machine runs when it is mended",
+  async (bench, disk) => {
+    await bench.install(await bench.version("A", "serves"));
+    const before = await bench.assertLinked();
+    disk.remount("ro");
+    await assert.rejects(bench.start(), StoreError);
+    assert.equal(await bench.assertLinked(), before);
+    disk.remount("rw");
+    const machine = await bench.start();
+    try {
+      await settled(machine, "A", "idle");
+    } finally {
+      await machine.stop();
+    }
+  },
+);
+
+function mount(...args: string[]): void {
+  const { success, stderr } = new Deno.Command("mount", { args }).outputSync();
+  assert(success, new TextDecoder().decode(stderr));
+}
