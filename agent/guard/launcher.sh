@@ -3,7 +3,7 @@
 #
 # Stands where a service manager would, for development: runs the start guard and then the agent,
 # and both again when the agent ends for an update of its own or while its version is on trial.
-# Ends with the agent's exit code otherwise. Passes TERM and INT on.
+# Ends with the agent's exit code otherwise. Passes TERM and INT on, HUP as TERM.
 set -u
 
 UPDATE_EXIT_CODE=75
@@ -40,6 +40,8 @@ watch_trial() {
 
 trap 'pass_on TERM' TERM
 trap 'pass_on INT' INT
+# The terminal is gone. The agent would take HUP for a wish to restart the server.
+trap 'pass_on TERM' HUP
 export MACHINE_AGENT_LAUNCHER=1
 
 while :; do

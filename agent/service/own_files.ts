@@ -23,7 +23,8 @@ export async function removeOwnFiles(dir: string): Promise<void> {
   for (const name of OWN_FILES) await removeIfExists(join(dir, name));
   await removeMatching(dir, DATABASES);
   await removeMatching(join(dir, "cache"), CACHED);
-  for (const folder of ["bin", "cache", "tmp", "etc", ""]) {
+  await removeMatching(join(dir, "cache", "part"), CACHED);
+  for (const folder of ["bin", "cache/part", "cache", "tmp", "etc", ""]) {
     // Folders with something of the user's in them stay.
     await Deno.remove(join(dir, folder)).catch(() => {});
   }

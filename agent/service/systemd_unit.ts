@@ -46,6 +46,8 @@ NotifyAccess=main
 # Puts the previous version back when a new one does not prove itself. Never holds up the start.
 ExecStartPre=-${quoted(`${bin}/machine-agent-guard`)}
 ExecStart=${command}
+# systemctl reload: restarts machine-server as soon as it allows that.
+ExecReload=/bin/kill -s HUP $MAINPID
 Restart=always
 RestartSec=5
 # How it ends for an update of its own.
