@@ -15,15 +15,16 @@ const OWN_FILES = [
 ];
 /** Databases, what SQLite keeps beside them, and copies from before updates. */
 const DATABASES = /^agent(-logs)?\.db\b/;
-/** Versions, parts of downloads, and temporary files. */
+/** Versions, and temporary files. */
 const CACHED = /^\.?machine-(agent|server)\b/;
+const PARTIAL = /\.part$/;
 
 /** Removes what the agent made in its folder; a user's own files there stay. @throws {FileError} */
 export async function removeOwnFiles(dir: string): Promise<void> {
   for (const name of OWN_FILES) await removeIfExists(join(dir, name));
   await removeMatching(dir, DATABASES);
   await removeMatching(join(dir, "cache"), CACHED);
-  await removeMatching(join(dir, "cache", "part"), CACHED);
+  await removeMatching(join(dir, "cache", "part"), PARTIAL);
   for (const folder of ["bin", "cache/part", "cache", "tmp", "etc", ""]) {
     // Folders with something of the user's in them stay.
     await Deno.remove(join(dir, folder)).catch(() => {});

@@ -166,7 +166,7 @@ test("uninstallSystemd() removes what was made and nothing else", async (system)
   await system.write(`${DIR}/agent.db-wal`, "");
   await system.write(`${DIR}/status.json`, "{}");
   await system.write(`${DIR}/agent.db.before-1.1.0`, "");
-  await system.write(`${DIR}/cache/part/machine-server-1.0.0-aaaaaaaaaaaa.part`, "");
+  await system.write(`${DIR}/cache/part/0a1b2c3d.part`, "");
   system.takeCalls();
   await uninstall(system);
   assert.deepEqual(system.takeCalls(), [`stop ${SERVICE}`, `disable ${SERVICE}`, "daemon-reload"]);
