@@ -36,6 +36,9 @@ export const app = (method, message = {}) =>
 export const liveStatus = (partId) =>
   authorized("machine.cloud.v1.ConsoleService/GetPartLiveStatus", { partId });
 
+export const releaseCall = (method, message = {}) =>
+  authorized(`machine.cloud.v1.ReleaseService/${method}`, message);
+
 async function post(path, message, headers) {
   let response;
   try {

@@ -1,5 +1,6 @@
 import { app, liveStatus } from "./api.js";
 import { every, h } from "./dom.js";
+import { softwareView } from "./software.js";
 import { duration, enumWord, hostTiles, isHost, plain, timeOfDay } from "./format.js";
 
 const LOG_LINES = "100";
@@ -20,6 +21,7 @@ export function showMachine(main, machineId, attempt) {
   const problem = h("p", { className: "problem card", role: "alert", hidden: true });
   const readings = h("div", {}, h("p", { className: "soft" }, "Waiting for readings …"));
   const resources = h("div", {});
+  const software = h("div", {});
   const logs = h("ol", { className: "logs", tabIndex: 0, "aria-label": "Log lines" });
   const level = h(
     "select",
@@ -33,6 +35,7 @@ export function showMachine(main, machineId, attempt) {
     facts,
     section("Readings", readings),
     section("Resources", resources),
+    section("Software", software),
     h(
       "section",
       {},
@@ -65,6 +68,7 @@ export function showMachine(main, machineId, attempt) {
       : "";
     readings.replaceChildren(...readingCards(live));
     resources.replaceChildren(resourceTable(live.status?.resources ?? []));
+    software.replaceChildren(softwareView(live));
   };
   const showLogs = async () => {
     if (!part) return;

@@ -2,6 +2,7 @@ import { app, session, signIn } from "./api.js";
 import { every, h } from "./dom.js";
 import { duration, enumWord } from "./format.js";
 import { showMachine } from "./machine.js";
+import { releasesSection } from "./software.js";
 
 const main = document.getElementById("main");
 const banner = document.getElementById("banner");
@@ -125,13 +126,22 @@ function showSignIn(message) {
 function showList(attempt) {
   document.title = "Machines";
   const list = h("div", {}, h("p", { className: "soft" }, "Loading …"));
-  main.replaceChildren(h("h1", {}, "Machines"), list);
-  return every(5000, () =>
-    attempt("list", async () => {
-      const { organizations = [] } = await app("ListOrganizations");
-      const sections = await Promise.all(organizations.map(organizationSection));
-      if (list.isConnected) list.replaceChildren(...sections.flat());
-    }));
+  const releases = h("div", {});
+  main.replaceChildren(h("h1", {}, "Machines"), list, releases);
+  const stops = [
+    every(5000, () =>
+      attempt("list", async () => {
+        const { organizations = [] } = await app("ListOrganizations");
+        const sections = await Promise.all(organizations.map(organizationSection));
+        if (list.isConnected) list.replaceChildren(...sections.flat());
+      })),
+    every(5000, () =>
+      attempt("releases", async () => {
+        const sections = await releasesSection();
+        if (releases.isConnected) releases.replaceChildren(...sections);
+      })),
+  ];
+  return () => stops.forEach((stop) => stop());
 }
 
 async function organizationSection(organization) {
