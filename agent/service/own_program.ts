@@ -4,6 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { replaceSymlink, syncFolder, writeFileAtomic } from "../../shared/files/atomic_write.ts";
 import { toFileError } from "../../shared/files/fs_error.ts";
 import { buildInfo } from "../../shared/build_info/build_info.ts";
+import { cacheName } from "../downloads/wanted_file.ts";
 import { endTrial, guardFiles } from "../guard/trial_file.ts";
 import { programLink } from "../updates/program_link.ts";
 
@@ -32,6 +33,8 @@ export interface PlaceOptions {
   readonly version: string;
   /** Undefined where there is no shell to run them: on Windows. */
   readonly scripts: Scripts | undefined;
+  /** Default: this computer's. */
+  readonly os?: string;
 }
 
 /** What {@link placeProgram} found and did. */
@@ -49,20 +52,20 @@ export interface Placed {
  * @throws {FileError}
  */
 export async function placeProgram(options: PlaceOptions): Promise<Placed> {
-  const { dir, dirOnMachine, program, version, scripts } = options;
+  const { dir, dirOnMachine, program, version, scripts, os } = options;
   const files = guardFiles(dir);
   for (const folder of ["", "bin", "cache", "tmp", "etc"]) await makeFolder(join(dir, folder));
   const copy = await copyByContent(
     program,
     join(dir, "cache"),
-    (sha256) => `machine-agent-${version}-${sha256.slice(0, 12)}`,
+    (sha256) => cacheName({ program: "machine-agent", version }, sha256, os),
   );
   if (scripts) {
     await writeIfNew(files.guard, scripts.guard);
     await writeIfNew(files.launcher, scripts.launcher);
   }
   const path = join(dirOnMachine, "cache", basename(copy));
-  const link = programLink(join(dir, "bin"), "machine-agent");
+  const link = programLink(join(dir, "bin"), "machine-agent", os);
   const before = await link.read();
   const isChanged = before !== path;
   if (isChanged) {

@@ -27,7 +27,12 @@ export async function installWindows(options: WindowsInstallOptions): Promise<vo
   const { root, dir, credentialsFile, run, say } = options;
   if (root !== undefined) throw new InstallError("--root is for Linux");
   const service = new WindowsServiceConfig(run);
-  const placed = await placeProgram({ ...options, dirOnMachine: dir, scripts: undefined });
+  const placed = await placeProgram({
+    ...options,
+    dirOnMachine: dir,
+    scripts: undefined,
+    os: "windows",
+  });
   say(placed.isChanged ? `${placed.path} is in place` : "the program is there already");
   const command = { ...options, program: placed.path };
   const isNew = !await service.exists();

@@ -68,7 +68,8 @@ class FakeWindows implements AsyncDisposable {
   }
 }
 
-const RUN = /R\/machine\/cache\/machine-agent-1\.0\.0-[0-9a-f]{12}" --service --config "R\/machine/;
+const RUN =
+  /R\/machine\/cache\/machine-agent-1\.0\.0-[0-9a-f]{12}\.exe" --service --config "R\/machine/;
 
 Deno.test("installWindows() makes a service that comes back and can be rescued", async () => {
   await using windows = await FakeWindows.create();
