@@ -57,6 +57,11 @@ test("installSystemd() changes nothing when it is run again", async (system) => 
     before.mtime?.getTime(),
   );
   assert.match(system.said.at(-1) ?? "", /the service runs/);
+  assert.deepEqual(
+    (await system.files(`${DIR}/bin`)).filter((name) => name.endsWith("previous")),
+    [],
+    "no version is the one before itself",
+  );
 });
 
 test("installSystemd() upgrades and keeps the version before", async (system) => {
