@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RunProgram } from "./run_program.ts";
+import { type RunProgram, runProgram } from "./run_program.ts";
 import { serviceState } from "./service_state.ts";
 
 const answering = (answers: Record<string, string>): RunProgram => (program, args) => {
@@ -42,4 +42,10 @@ Deno.test("serviceState() reads what Windows says", async () => {
     restarts: 0,
     result: "success",
   });
+});
+
+Deno.test("runProgram() answers with 127 when there is no such program", async () => {
+  const { code, stderr } = await runProgram("machine-no-such-program", []);
+  assert.equal(code, 127);
+  assert.match(stderr, /machine-no-such-program/);
 });

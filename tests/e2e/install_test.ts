@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { runProgram } from "../../agent/service/run_program.ts";
 import { Rig } from "./rig.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -367,8 +368,7 @@ test("uninstall.sh says when there is nothing to remove", async (computer) => {
   assert.match(wrong.stderr, /unknown option --all/);
 });
 
-const pwsh = await new Deno.Command("pwsh", { args: ["-Version"] }).output()
-  .then(({ success }) => success, () => false);
+const pwsh = (await runProgram("pwsh", ["-Version"])).code === 0;
 
 for (const name of ["install.ps1", "uninstall.ps1"]) {
   Deno.test({
