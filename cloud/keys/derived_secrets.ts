@@ -29,6 +29,12 @@ export class DerivedSecrets {
     return this.#derive(`download:${fileId}:${expires}`);
   }
 
+  /** 32 bytes that sign what a trigger sends; `generation` rises when it is replaced. */
+  triggerSecret(partId: string, triggerName: string, generation: number): Uint8Array {
+    const purpose = `trigger-secret:${partId}:${generation}:${triggerName}`;
+    return new Uint8Array(createHmac("sha256", this.#master).update(purpose).digest());
+  }
+
   /** Tells two master secrets apart without giving them away. */
   fingerprint(): string {
     return this.#derive("fingerprint").slice(0, 12);

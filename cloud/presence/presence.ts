@@ -20,14 +20,25 @@ export interface PartPresence {
   readonly facts: PartFacts;
 }
 
+/** What is known of a part's server, by a clock that nobody sets. */
+export interface PartSign {
+  readonly partId: string;
+  /** It has a stream open now. */
+  readonly isStreaming: boolean;
+  /** When it called last, by `Clock.monotonicMs`; undefined: in an earlier run of the cloud. */
+  readonly seenMs: number | undefined;
+}
+
 interface Entry {
   lastAccessMs: number | undefined;
+  /** By `Clock.monotonicMs`; undefined: in an earlier run. */
+  seenMs: number | undefined;
   openStreams: number;
   facts: PartFacts;
   dirty: boolean;
 }
 
-/** A part that keeps no stream open is offline after this time without a call. */
+/** A part that keeps no stream open is offline after this time without a call, by default. */
 export const OFFLINE_AFTER_MS = 60_000;
 const WRITE_EVERY_MS = 30_000;
 const WRITE_SLICE = 200;
@@ -43,6 +54,8 @@ export class Presence {
     private readonly queries: Queries,
     private readonly clock: Clock,
     private readonly log: Logger,
+    /** How long after its last call a part that keeps no stream open is offline. */
+    readonly offlineAfterMs = OFFLINE_AFTER_MS,
   ) {}
 
   /** Reads what was known when the last run ended. */
@@ -51,6 +64,7 @@ export class Presence {
     for (const row of rows) {
       this.#entries.set(row.part_id, {
         lastAccessMs: row.last_access ?? undefined,
+        seenMs: undefined,
         openStreams: 0,
         facts: parseFacts(row.facts),
         dirty: false,
@@ -62,6 +76,7 @@ export class Presence {
   seen(partId: string, facts: PartFacts = {}): void {
     const entry = this.#entry(partId);
     entry.lastAccessMs = this.clock.now().getTime();
+    entry.seenMs = this.clock.monotonicMs();
     this.#learn(entry, facts);
   }
 
@@ -91,12 +106,19 @@ export class Presence {
     }
     const nowMs = this.clock.now().getTime();
     const streaming = entry.openStreams > 0;
-    const online = streaming || nowMs - entry.lastAccessMs < OFFLINE_AFTER_MS;
+    const online = streaming || nowMs - entry.lastAccessMs < this.offlineAfterMs;
     return {
       state: online ? "online" : "offline",
       lastAccess: new Date(streaming ? nowMs : entry.lastAccessMs),
       facts: entry.facts,
     };
+  }
+
+  /** What is known of every part whose server has ever called. */
+  *signs(): Iterable<PartSign> {
+    for (const [partId, { lastAccessMs, openStreams, seenMs }] of this.#entries) {
+      if (lastAccessMs !== undefined) yield { partId, isStreaming: openStreams > 0, seenMs };
+    }
   }
 
   /** Writes to the database now and then until the signal aborts, and once more then. */
@@ -152,7 +174,13 @@ export class Presence {
   #entry(partId: string): Entry {
     const known = this.#entries.get(partId);
     if (known) return known;
-    const entry: Entry = { lastAccessMs: undefined, openStreams: 0, facts: {}, dirty: false };
+    const entry: Entry = {
+      lastAccessMs: undefined,
+      seenMs: undefined,
+      openStreams: 0,
+      facts: {},
+      dirty: false,
+    };
     this.#entries.set(partId, entry);
     return entry;
   }

@@ -1,4 +1,5 @@
 import { checkLocated, type Located, type LocatedLists } from "./check.ts";
+import { checkTriggerPatterns } from "./checks/trigger_patterns.ts";
 import {
   type DependencyNode,
   findDependencyCycles,
@@ -21,6 +22,7 @@ export function validateForSave(json: unknown): ConfigProblem[] {
   const report = (problem: ConfigProblem) => problems.push(problem);
   const { config, lists } = readMachineConfigJson(json, report, () => {});
   checkLocated(config, lists, report, { heedStatus: false });
+  for (const { value, path } of lists.triggers) checkTriggerPatterns(value, path, report);
   checkDependencies(config, lists, namesInJson(json), report);
   return problems;
 }

@@ -33,6 +33,11 @@ testSaving([
     paths: ["triggers[0].name"],
   },
   {
+    what: "trigger with a long name",
+    json: trigger({ type: "part_online" }, { name: "n".repeat(201) }),
+    paths: ["triggers[0].name"],
+  },
+  {
     what: "two triggers of one name",
     json: {
       triggers: [
@@ -155,6 +160,13 @@ testSaving([
   { what: "eval gt true", json: when("gt", { on: true }), paths: [`${EVAL}.value.on`] },
   { what: "eval with list", json: when("eq", { a: { b: [1] } }), paths: [`${EVAL}.value.a.b`] },
   { what: "eval bad regex", json: when("regex", "("), paths: [`${EVAL}.value`] },
+  { what: "eval regex of RE2", json: when("regex", { state: "(?i)^(?P<first>ok)$" }), paths: [] },
+  { what: "eval regex that looks ahead", json: when("regex", "a(?=b)"), paths: [`${EVAL}.value`] },
+  {
+    what: "eval regex too long",
+    json: when("regex", "a".repeat(1_001)),
+    paths: [`${EVAL}.value`],
+  },
   { what: "eval regex number", json: when("regex", { a: 5 }), paths: [`${EVAL}.value.a`] },
   // Notifications.
   {
@@ -210,6 +222,21 @@ testSaving([
     what: "notification with half a login",
     json: notify({ type: "webhook", value: "http://h/", auth: { basic: { username: "u" } } }),
     paths: ["triggers[0].notifications[0].auth.basic.password"],
+  },
+  {
+    what: "too many notifications",
+    json: trigger({ type: "part_online" }, {
+      notifications: Array(51).fill({ type: "email", value: "a@b" }),
+    }),
+    paths: ["triggers[0].notifications"],
+  },
+  {
+    what: "too many evals",
+    json: conditional({
+      data_capture_method: "sensor:host:Readings",
+      condition: { evals: Array(101).fill({ operator: "gt", value: 1 }) },
+    }),
+    paths: ["triggers[0].event.conditional.condition.evals"],
   },
   {
     what: "no notifications",

@@ -2,7 +2,12 @@
 import { isEmail, parseHttpUrl } from "../forms.ts";
 import { type Path, problemAt, type Report } from "../problem.ts";
 import type { TriggerConfig, TriggerEval, TriggerNotification } from "../triggers.ts";
+import { conditionLeaves } from "./trigger_values.ts";
 
+const LONGEST_NAME = 200;
+const MOST_NOTIFICATIONS = 50;
+const MOST_EVALS = 100;
+const LONGEST_PATTERN = 1_000;
 const ORDERED = new Set(["lt", "gt", "lte", "gte"]);
 /** Stands for the owners of the machine in place of an address. */
 export const ALL_OWNERS = "all_machine_owners";
@@ -12,11 +17,16 @@ export function checkTrigger(trigger: TriggerConfig, path: Path, report: Report)
   if (trigger.name.trim() === "") {
     report(problemAt([...path, "name"], trigger.name, "the name is empty", "any text"));
   }
+  if (trigger.name.length > LONGEST_NAME) {
+    const allowed = `${LONGEST_NAME} characters at most`;
+    report(problemAt([...path, "name"], trigger.name, "the name is too long", allowed));
+  }
   checkEvent(trigger, [...path, "event"], report);
   if (trigger.notifications.length === 0) {
     const at = [...path, "notifications"];
     report(problemAt(at, trigger.notifications, "nobody is notified", "at least one entry"));
   }
+  checkCount(trigger.notifications, MOST_NOTIFICATIONS, [...path, "notifications"], report);
   trigger.notifications.forEach((notification, at) =>
     checkNotification(notification, [...path, "notifications", at], report)
   );
@@ -62,10 +72,15 @@ function checkConditional(
     report(problemAt(at, method, "this does not name a method of a component", allowed));
   }
   for (const key of ["conditions", "condition"] as const) {
-    conditional[key]?.evals?.forEach((one, at) =>
-      checkEval(one, [...path, key, "evals", at], report)
-    );
+    const evals = conditional[key]?.evals ?? [];
+    checkCount(evals, MOST_EVALS, [...path, key, "evals"], report);
+    evals.forEach((one, at) => checkEval(one, [...path, key, "evals", at], report));
   }
+}
+
+function checkCount(list: readonly unknown[], most: number, path: Path, report: Report): void {
+  if (list.length <= most) return;
+  report(problemAt(path, `${list.length} entries`, "these are too many", `${most} at most`));
 }
 
 /** Reads `<component type>:<component name>:<method>`; undefined when it is not of that form. */
@@ -83,7 +98,10 @@ function checkEval(one: TriggerEval, path: Path, report: Report): void {
     report(problemAt(at, undefined, "the value to compare with is missing", "a value"));
     return;
   }
-  const leaves = leavesOf(one.value, at);
+  const leaves = conditionLeaves(one.value).map(({ value, path }) => ({
+    value,
+    path: [...at, ...path],
+  }));
   if (leaves.length === 0) {
     const allowed = "a path to a value, for example {cpu: 50}";
     report(problemAt(at, one.value, "the object names no field", allowed));
@@ -113,18 +131,11 @@ function checkRegex(leaf: { value: unknown; path: Path }, report: Report): void 
     report(problemAt(leaf.path, leaf.value, "regex needs a text", "a regular expression"));
     return;
   }
-  try {
-    new RegExp(leaf.value);
-  } catch {
-    const message = "the regular expression does not compile";
-    report(problemAt(leaf.path, leaf.value, message, "a regular expression"));
+  // Whether it compiles is checked when it is saved: see trigger_patterns.ts.
+  if (leaf.value.length > LONGEST_PATTERN) {
+    const message = "the regular expression is too long";
+    report(problemAt(leaf.path, leaf.value, message, `${LONGEST_PATTERN} characters at most`));
   }
-}
-
-/** The values at the ends of a value's paths; lists and null are ends. */
-function leavesOf(value: unknown, path: Path): { value: unknown; path: Path }[] {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return [{ value, path }];
-  return Object.entries(value).flatMap(([key, item]) => leavesOf(item, [...path, key]));
 }
 
 function checkNotification(

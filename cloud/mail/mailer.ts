@@ -1,0 +1,111 @@
+import type { Transporter } from "nodemailer";
+
+/** One mail. */
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** The same whenever the same mail is sent again, so that a repeat can be told. */
+  readonly id: string;
+}
+
+export interface MailSettings {
+  /** `smtp://` or `smtps://`, with user and password where the server wants them. */
+  readonly smtpUrl: string;
+  /** Sender, as an address or `Name <address>`. */
+  readonly from: string;
+}
+
+/** A mail that was not taken. */
+export class MailError extends Error {
+  override readonly name = "MailError";
+
+  constructor(
+    message: string,
+    /** Whether the server may take it another time. */
+    readonly isRetryable: boolean,
+    /** Of SMTP; undefined: the server did not answer. */
+    readonly statusCode: number | undefined,
+    /** Whether it says nothing of mail to others. */
+    readonly isOfOneRecipient: boolean,
+    cause: unknown,
+  ) {
+    super(message, { cause });
+  }
+}
+
+/** For connecting, for the greeting, and for each answer of the server. */
+const TIMEOUT_MS = 15_000;
+const CONNECTIONS = 4;
+
+/** Sends mail over one mail server. Its library is loaded with the first mail. */
+export class Mailer {
+  #transporter: Promise<Transporter> | undefined;
+
+  constructor(private readonly settings: MailSettings) {}
+
+  /** Gives back what the server answered. @throws {MailError} */
+  async send(mail: Mail): Promise<string> {
+    try {
+      this.#transporter ??= this.#open();
+      const { id, ...content } = mail;
+      const host = this.settings.from.split("@").at(-1)?.replace(/[^A-Za-z0-9.-]/g, "");
+      const { response } = await (await this.#transporter).sendMail({
+        ...content,
+        from: this.settings.from,
+        messageId: `<${id}@${host || "localhost"}>`,
+        headers: { "Auto-Submitted": "auto-generated" },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+      return String(response);
+    } catch (error) {
+      throw toMailError(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    const transporter = await this.#transporter?.catch(() => undefined);
+    transporter?.close();
+  }
+
+  async #open(): Promise<Transporter> {
+    const { createTransport } = await import("nodemailer");
+    return createTransport(transportOptions(this.settings.smtpUrl));
+  }
+}
+
+/** Parts of an SMTP URL. Passwords leave this computer only over TLS. */
+function transportOptions(smtpUrl: string) {
+  const url = new URL(smtpUrl);
+  const secure = url.protocol === "smtps:";
+  const user = decodeURIComponent(url.username);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return {
+    pool: true,
+    maxConnections: CONNECTIONS,
+    host,
+    port: url.port === "" ? secure ? 465 : 587 : Number(url.port),
+    secure,
+    requireTLS: user !== "" && !isLoopback(host),
+    ...(user === "" ? {} : { auth: { user, pass: decodeURIComponent(url.password) } }),
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+  } as const;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host.startsWith("127.");
+}
+
+function toMailError(error: unknown): MailError {
+  const reason = error instanceof Error ? error : new Error(String(error));
+  const { responseCode, code } = reason as Error & { responseCode?: unknown; code?: unknown };
+  const statusCode = typeof responseCode === "number" ? responseCode : undefined;
+  // A wrong password is put right by the operator, and then the mail goes.
+  const isRetryable = statusCode === undefined || statusCode < 500 || code === "EAUTH";
+  const isOfOneRecipient = code === "EENVELOPE" && statusCode !== undefined;
+  return new MailError(reason.message, isRetryable, statusCode, isOfOneRecipient, error);
+}
