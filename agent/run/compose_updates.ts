@@ -8,7 +8,7 @@ import type { SettingsSource } from "../settings/settings_source.ts";
 import type { AgentState } from "../state/agent_state.ts";
 import { AgentSlot } from "../updates/agent_slot.ts";
 import type { AgentControl, MayRestart, ServerControl } from "../updates/control.ts";
-import { updateLimits } from "../updates/limits.ts";
+import { guardPatienceS, updateLimits } from "../updates/limits.ts";
 import { programLink } from "../updates/program_link.ts";
 import { ServerSlot } from "../updates/server_slot.ts";
 import type { ProgramSlot } from "../updates/slot.ts";
@@ -79,6 +79,7 @@ export function composeUpdates(parts: UpdateParts): ComposedUpdates {
       link: programLink(directories.bin, "machine-agent"),
       control: parts.agent,
       databases: [directories.database],
+      limitS: guardPatienceS(limits),
       log,
     }),
   );

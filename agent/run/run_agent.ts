@@ -21,7 +21,7 @@ import type { SelfProgram } from "../service/self_program.ts";
 import type { ServiceManager } from "../service/service_manager.ts";
 import { tendWatchdog } from "../service/watchdog.ts";
 import { readDefaultsFile } from "../settings/settings_source.ts";
-import { AgentState } from "../state/agent_state.ts";
+import { openAgentState } from "../state/open_state.ts";
 import type { AskRestartStatus } from "../supervision/restart_status.ts";
 import { runWorkers, type Worker } from "../workers/run_workers.ts";
 import { WorkerHealth } from "../workers/worker_health.ts";
@@ -84,7 +84,7 @@ export async function runAgent(
   await using cleanup = new AsyncDisposableStack();
   const lock = InstanceLock.take(directories.lock);
   cleanup.defer(() => lock.release());
-  const state = AgentState.open(directories.database);
+  const state = await openAgentState(directories.database, log);
   cleanup.defer(() => state.close());
   const cloud = deps.openCloud(credentials);
   cleanup.defer(() => cloud.close());

@@ -44,3 +44,11 @@ export function updateLimits(env: Readonly<Record<string, string>>): UpdateLimit
   if (!(seconds >= SHORTEST_TRIAL_S && seconds <= LONGEST_TRIAL_S)) return DEFAULTS;
   return { ...DEFAULTS, trialMs: seconds * 1000 };
 }
+
+/** Time for a start of the agent and for whatever a slow computer does besides. */
+const START_S = 540;
+
+/** How long the start guard leaves an agent on trial alone: longer than the agent itself does. */
+export function guardPatienceS({ trialMs, unhealthyMs }: UpdateLimits): number {
+  return Math.ceil((trialMs + unhealthyMs) / 1000) + START_S;
+}

@@ -115,16 +115,23 @@ rigTest("a database that is no database is left as it is, and the program says s
     args: ["-config", rig.credentialsFile],
     says: [/server\.db/],
   });
-  const agentDb = await writeFile(rig, "agent/agent.db", garbage);
-  await assertRefused(rig, {
-    program: "machine-agent",
-    args: agentArgs(rig, rig.credentialsFile),
-    says: [/agent\.db/],
-  });
-  for (const path of [cloudDb, serverDb, agentDb]) {
+  for (const path of [cloudDb, serverDb]) {
     assert.equal(await Deno.readTextFile(path), garbage, path);
   }
 });
+
+rigTest(
+  "an agent's database that is no database is put aside, and the machine runs",
+  async (rig) => {
+    await rig.startCloud();
+    const garbage = "this is no database, but somebody may want to look at it\n".repeat(200);
+    const path = await writeFile(rig, "agent/agent.db", garbage);
+    const agent = await rig.startAgent();
+    await agent.stop(10_000);
+    assert.equal(await Deno.readTextFile(`${path}.damaged`), garbage);
+    assert.match(agent.tail(400), /the agent's state is damaged and put aside/);
+  },
+);
 
 rigTest("a database of a newer version is left as it is, and the program says so", async (rig) => {
   const cloud = await rig.startCloud();

@@ -29,6 +29,8 @@ export interface Said {
     readonly installed: string;
     readonly previous: string;
     readonly bad: readonly string[];
+    /** Of the last rollback. */
+    readonly reason?: string;
   };
 }
 
@@ -93,6 +95,8 @@ if [ -n "\${TRACE:-}" ]; then
   again=; [ ! -e "$TRACE-${name}" ] || again=-again
   export MACHINE_FAULT_TRACE="$TRACE-${name}$again"
 fi
+[ -n "\${FAULT_VERSION:-}" ] ||
+  exec "${Deno.execPath()}" run -A --no-check --quiet "${CHILD}" '${json}'
 "${Deno.execPath()}" run -A --no-check --quiet "${CHILD}" '${json}'
 code=$?
 [ $code -ne 137 ] || kill -KILL $PPID
@@ -110,7 +114,8 @@ exit $code
   async launch({ kill, trace }: Launch = {}): Promise<readonly Said[] | undefined> {
     const proc = join(this.bench.root, "proc");
     await Deno.mkdir(join(proc, "sys/kernel/random"), { recursive: true });
-    await Deno.copyFile("/proc/uptime", join(proc, "uptime"));
+    await removeIfExists(join(proc, "uptime"));
+    await Deno.symlink("/proc/uptime", join(proc, "uptime"));
     const boot = `boot-${this.#boots.count++}\n`;
     await Deno.writeTextFile(join(proc, "sys/kernel/random/boot_id"), boot);
     const once = join(this.bench.root, "fault-once");

@@ -246,11 +246,12 @@ class Answers {
 
 /** For a JSON line of the child process. */
 export function shortStatus({ server, agent, serving }: Machine) {
-  const short = ({ state, installed, previous, bad }: ProgramSnapshot) => ({
+  const short = ({ state, installed, previous, bad, lastRollback }: ProgramSnapshot) => ({
     state,
     installed,
     previous,
     bad: bad.map(({ version }) => version),
+    reason: lastRollback?.reason,
   });
   return { serving, server: short(server.snapshot()), agent: short(agent.snapshot()) };
 }
