@@ -85,6 +85,7 @@ function transportOptions(smtpUrl: string) {
   return {
     pool: true,
     maxConnections: CONNECTIONS,
+    maxRequeues: 1,
     host,
     port: url.port === "" ? secure ? 465 : 587 : Number(url.port),
     secure,
