@@ -4,7 +4,7 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint fmt proto docs bench ftdc server agent cloud dist smoke clean \
+.PHONY: help setup run test lint fmt proto docs bench faults ftdc server agent cloud dist smoke clean \
 	check-lint check-format check-types check-generated check-imports
 
 help:
@@ -17,6 +17,7 @@ help:
 #> make proto    generate shared/gen from proto/
 #> make docs     write the generated tables of docs/ from the code
 #> make bench    measure, print figures as JSON lines               [ARGS=]
+#> make faults   kill machines in updates at random moments         [ARGS="--kills N --seed N"]
 #> make ftdc     show full-time data capture [FILE=file or folder SVG=out.svg METRIC=text]
 #> make server   compile dist/machine-server-TARGET                 [TARGET=linux-x64|linux-arm64|windows-x64]
 #> make agent    likewise machine-agent
@@ -65,6 +66,9 @@ docs: setup
 
 bench: setup
 	@$(DENO) run -A $(FROZEN) --quiet tests/bench/main.ts $(ARGS)
+
+faults: setup
+	@$(DENO) run -A $(FROZEN) --quiet --no-check tests/faults/updates/random_kills.ts $(ARGS)
 
 ftdc: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/ftdc/main.ts $(if $(SVG),-svg '$(SVG)') \

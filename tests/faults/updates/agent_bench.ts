@@ -5,6 +5,8 @@ import { pathToFileURL } from "node:url";
 import { guardFiles } from "../../../agent/guard/trial_file.ts";
 import type { Target } from "../../../agent/updates/target.ts";
 import { removeIfExists } from "../../../shared/files/atomic_write.ts";
+import { systemProcesses } from "../../../shared/process/system_processes.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
 import type { ChildOptions } from "./child.ts";
 import { Bench } from "./bench.ts";
 
@@ -112,30 +114,44 @@ exit $code
    * @returns undefined when it was killed.
    */
   async launch({ kill, trace }: Launch = {}): Promise<readonly Said[] | undefined> {
-    const proc = join(this.bench.root, "proc");
-    await Deno.mkdir(join(proc, "sys/kernel/random"), { recursive: true });
-    await removeIfExists(join(proc, "uptime"));
-    await Deno.symlink("/proc/uptime", join(proc, "uptime"));
-    const boot = `boot-${this.#boots.count++}\n`;
-    await Deno.writeTextFile(join(proc, "sys/kernel/random/boot_id"), boot);
     const once = join(this.bench.root, "fault-once");
     if (kill) {
       await Deno.writeTextFile(once, "");
-      for (const name of ["A", "B"]) {
-        await removeIfExists(join(this.bench.root, `ran-${name}`));
-      }
+      for (const name of ["A", "B"]) await removeIfExists(join(this.bench.root, `ran-${name}`));
     }
+    return await this.#run({
+      FAULT_ONCE: once,
+      ...(kill ? { FAULT_VERSION: kill.version, MACHINE_FAULT_POINT: kill.point } : {}),
+      ...(kill?.after === undefined ? {} : { FAULT_AFTER: kill.after }),
+      ...(trace === undefined ? {} : { TRACE: trace }),
+    }, kill !== undefined);
+  }
+
+  /** Runs the launcher and cuts the power after so long. */
+  async killedLaunch(afterMs: number): Promise<void> {
+    const launched = systemProcesses().start({
+      program: guardFiles(this.dir).launcher,
+      env: { ...await this.#boot(), FAULT_ONCE: "/nowhere" },
+      onLine: () => {},
+    });
+    await systemClock.sleep(afterMs);
+    await launched.kill();
+  }
+
+  /** Runs the launcher until an agent stands still. @returns its version. */
+  async launchUntilSettled(): Promise<string> {
+    const said = await this.#run({ FAULT_ONCE: "/nowhere", SETTLES_AT: "idle" }, false);
+    const last = said?.at(-1);
+    assert.equal(last?.serving, "S");
+    return last?.version ?? "";
+  }
+
+  async #run(
+    env: Readonly<Record<string, string>>,
+    mayBeKilled: boolean,
+  ): Promise<readonly Said[] | undefined> {
     const launcher = new Deno.Command(guardFiles(this.dir).launcher, {
-      env: {
-        PATH: "/usr/bin:/bin",
-        NO_COLOR: "1",
-        MACHINE_GUARD_PROC: proc,
-        FAULT_ONCE: once,
-        ...(kill ? { FAULT_VERSION: kill.version, MACHINE_FAULT_POINT: kill.point } : {}),
-        ...(kill?.after === undefined ? {} : { FAULT_AFTER: kill.after }),
-        ...(trace === undefined ? {} : { TRACE: trace }),
-        ...inherited("HOME", "DENO_DIR"),
-      },
+      env: { ...await this.#boot(), ...env },
       clearEnv: true,
       stdout: "piped",
       stderr: "piped",
@@ -143,9 +159,25 @@ exit $code
     });
     const { code, signal, stdout, stderr } = await launcher.output();
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-    if (signal === "SIGKILL" && kill) return undefined;
+    if (signal === "SIGKILL" && mayBeKilled) return undefined;
     assert.equal(code, 0, `${text(stdout)}\n${text(stderr)}`);
     return text(stdout).trim().split("\n").map((line) => JSON.parse(line) as Said);
+  }
+
+  /** The computer is switched on: what programs find in their environment. */
+  async #boot(): Promise<Record<string, string>> {
+    const proc = join(this.bench.root, "proc");
+    await Deno.mkdir(join(proc, "sys/kernel/random"), { recursive: true });
+    await removeIfExists(join(proc, "uptime"));
+    await Deno.symlink("/proc/uptime", join(proc, "uptime"));
+    const boot = `boot-${this.#boots.count++}\n`;
+    await Deno.writeTextFile(join(proc, "sys/kernel/random/boot_id"), boot);
+    return {
+      PATH: "/usr/bin:/bin",
+      NO_COLOR: "1",
+      MACHINE_GUARD_PROC: proc,
+      ...inherited("HOME", "DENO_DIR"),
+    };
   }
 
   async #install(): Promise<void> {

@@ -5,7 +5,9 @@ import type { SnapshotState } from "../../../agent/updates/snapshot.ts";
 import type { Target } from "../../../agent/updates/target.ts";
 import { systemProcesses } from "../../../shared/process/system_processes.ts";
 import { connect } from "../../../shared/store/connect.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
 import { waitFor } from "../../../shared/time/wait_for.ts";
+import type { ChildOptions } from "./child.ts";
 import { type Machine, type MachineOptions, shortStatus, startMachine } from "./machine.ts";
 import { Answering, type Behaviour, makeVersion, prepareHome } from "./versions.ts";
 
@@ -83,6 +85,25 @@ export class Bench implements AsyncDisposable {
     const { code, signal, stdout, stderr } = await child.output();
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { code, signal, stdout: text(stdout), stderr: text(stderr) };
+  }
+
+  /** Runs an agent as a process of its own that is killed after so long; its servers stay. */
+  async killedChild(options: Partial<ChildOptions>, afterMs: number): Promise<void> {
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["run", "-A", "--no-check", "--quiet", CHILD],
+        JSON.stringify({ dir: this.dir, ...options }),
+      ],
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    await systemClock.sleep(afterMs);
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // It has ended.
+    }
+    await child.status;
   }
 
   /** Fault points that a run passes, in order, each with its number: `files.write.before-fsync#2`. */

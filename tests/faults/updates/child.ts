@@ -18,7 +18,7 @@ export interface ChildOptions extends Pick<MachineOptions, Passed> {
   readonly bringsSchemaOn?: boolean;
   /** It runs so long and then ends by itself with code 9. */
   readonly endsAfterMs?: number;
-  /** It stands still at this state of the agent's update: `idle` or `refused`. */
+  /** It stands still at this state of the agent's update: `idle`, `refused`; `never`: never. */
   readonly settlesAt?: string;
 }
 
@@ -26,7 +26,8 @@ const NEWER = "INSERT INTO schema_migrations VALUES (9999, 'newer schema', '')";
 const OLDER = "DELETE FROM schema_migrations WHERE version = 9999";
 
 const options: ChildOptions = JSON.parse(Deno.args[0] ?? "{}");
-const { dir, version, noCloudFile, bringsSchemaOn, endsAfterMs, settlesAt } = options;
+const { dir, version, noCloudFile, bringsSchemaOn, endsAfterMs } = options;
+const settlesAt = Deno.env.get("SETTLES_AT") ?? options.settlesAt;
 const database = join(dir, "agent.db");
 if (endsAfterMs !== undefined) setTimeout(() => Deno.exit(9), endsAfterMs);
 if (bringsSchemaOn) change(OLDER);
