@@ -1,0 +1,201 @@
+/** Compressed headers (RFC 7541): decodes all there is, encodes without compression. Pure. */
+import { ErrorCode, ProtocolError } from "./frames.ts";
+import { HuffmanDecoder } from "./huffman.ts";
+
+/** Names and values in turns: `[":status", "200", "content-type", "application/grpc"]`. */
+export type HeaderList = readonly string[];
+
+/** Bytes that the entries of the decoder's table may take: what the protocol begins with. */
+const TABLE_BYTES = 4096;
+/** What the RFC adds to name and value for each entry. */
+const ENTRY_OVERHEAD = 32;
+/** Bytes of a decoded list, counted as the table counts; also the bound of an encoded block. */
+export const MAX_HEADER_BYTES = 65_536;
+
+/** RFC 7541, appendix A, in order, from index 1. Where no value stands, it is empty. */
+const STATIC_TABLE: readonly (readonly [name: string, value: string])[] = [
+  ":authority",
+  ":method GET",
+  ":method POST",
+  ":path /",
+  ":path /index.html",
+  ":scheme http",
+  ":scheme https",
+  ...[200, 204, 206, 304, 400, 404, 500].map((code) => `:status ${code}`),
+  "accept-charset",
+  "accept-encoding gzip, deflate",
+  "accept-language",
+  "accept-ranges",
+  "accept",
+  "access-control-allow-origin",
+  ...["age", "allow", "authorization", "cache-control", "content-disposition"],
+  ...["content-encoding", "content-language", "content-length", "content-location"],
+  ...["content-range", "content-type", "cookie", "date", "etag", "expect", "expires", "from"],
+  ...["host", "if-match", "if-modified-since", "if-none-match", "if-range"],
+  ...["if-unmodified-since", "last-modified", "link", "location", "max-forwards"],
+  ...["proxy-authenticate", "proxy-authorization", "range", "referer", "refresh", "retry-after"],
+  ...["server", "set-cookie", "strict-transport-security", "transfer-encoding", "user-agent"],
+  ...["vary", "via", "www-authenticate"],
+].map((line) => {
+  const space = line.indexOf(" ");
+  return space < 0 ? [line, ""] : [line.slice(0, space), line.slice(space + 1)];
+});
+
+/** One direction of one connection: what came earlier decides how later blocks read. */
+export class HpackDecoder {
+  /** Newest first, as the indexes count. */
+  readonly #dynamic: (readonly [name: string, value: string])[] = [];
+  #dynamicBytes = 0;
+  #dynamicLimit = TABLE_BYTES;
+  #huffman: HuffmanDecoder | undefined;
+  #block: Uint8Array = new Uint8Array(0);
+  #at = 0;
+
+  /**
+   * The headers of a complete block; undefined when they are larger than {@link MAX_HEADER_BYTES}
+   * decoded (the table is right nevertheless).
+   *
+   * @throws {ProtocolError} for what is no block of headers.
+   */
+  decode(block: Uint8Array): HeaderList | undefined {
+    this.#block = block;
+    this.#at = 0;
+    const headers: string[] = [];
+    let bytes = 0;
+    while (this.#at < block.length) {
+      const first = block[this.#at]!;
+      if ((first & 0xe0) === 0x20) {
+        if (headers.length > 0) throw broken("a table size inside of headers");
+        this.#resize(this.#integer(5));
+        continue;
+      }
+      const field = first & 0x80 ? this.#entry(this.#integer(7)) : this.#literal(first);
+      bytes += sizeOf(field);
+      if (bytes <= MAX_HEADER_BYTES) headers.push(field[0], field[1]);
+    }
+    return bytes <= MAX_HEADER_BYTES ? headers : undefined;
+  }
+
+  #literal(first: number): readonly [string, string] {
+    const indexed = (first & 0x40) !== 0;
+    const index = this.#integer(indexed ? 6 : 4);
+    const name = index === 0 ? this.#string() : this.#entry(index)[0];
+    const field = [name, this.#string()] as const;
+    if (indexed) {
+      this.#dynamic.unshift(field);
+      this.#dynamicBytes += sizeOf(field);
+      this.#evict();
+    }
+    return field;
+  }
+
+  #entry(index: number): readonly [string, string] {
+    const entry = index <= STATIC_TABLE.length
+      ? STATIC_TABLE[index - 1]
+      : this.#dynamic[index - STATIC_TABLE.length - 1];
+    if (!entry) throw broken(`no header has the index ${index}`);
+    return entry;
+  }
+
+  #resize(bytes: number): void {
+    if (bytes > TABLE_BYTES) throw broken(`a table of ${bytes} bytes is larger than allowed`);
+    this.#dynamicLimit = bytes;
+    this.#evict();
+  }
+
+  #evict(): void {
+    while (this.#dynamicBytes > this.#dynamicLimit) {
+      this.#dynamicBytes -= sizeOf(this.#dynamic.pop()!);
+    }
+  }
+
+  /** An integer whose first `bits` stand in the current byte (section 5.1). */
+  #integer(bits: number): number {
+    const mask = 2 ** bits - 1;
+    let value = this.#byte() & mask;
+    if (value < mask) return value;
+    for (let shift = 0; shift <= 21; shift += 7) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    throw broken("a number is too large");
+  }
+
+  #string(): string {
+    const compressed = this.#block[this.#at]! & 0x80;
+    const length = this.#integer(7);
+    const from = this.#at;
+    this.#at += length;
+    if (this.#at > this.#block.length) throw broken("headers end inside a text");
+    const bytes = this.#block.subarray(from, this.#at);
+    if (!compressed) return latin1(bytes);
+    this.#huffman ??= new HuffmanDecoder();
+    const text = this.#huffman.decode(bytes);
+    if (!text) throw broken("a text is compressed wrongly");
+    return latin1(text);
+  }
+
+  #byte(): number {
+    const byte = this.#block[this.#at++];
+    if (byte === undefined) throw broken("headers end inside a number");
+    return byte;
+  }
+}
+
+function sizeOf([name, value]: readonly [string, string]): number {
+  return name.length + value.length + ENTRY_OVERHEAD;
+}
+
+function broken(what: string): ProtocolError {
+  return new ProtocolError(ErrorCode.compressionError, what);
+}
+
+function latin1(bytes: Uint8Array): string {
+  let text = "";
+  // Pieces, because a call can't have any number of arguments.
+  for (let at = 0; at < bytes.length; at += 8192) {
+    text += String.fromCharCode.apply(null, bytes.subarray(at, at + 8192) as unknown as number[]);
+  }
+  return text;
+}
+
+/** Sets the table of the peer's decoder to nothing, which is all that plain headers need. */
+export const NO_TABLE: Uint8Array = Uint8Array.of(0x20);
+
+/**
+ * A block that the peer's decoder needs no table for. Characters beyond Latin-1 become `?`; names
+ * have to be in lower case.
+ */
+export function encodeHeaders(headers: HeaderList): Uint8Array {
+  let size = 0;
+  for (const text of headers) size += text.length + 6;
+  const out = new Uint8Array(size);
+  let at = 0;
+  headers.forEach((text, n) => {
+    // A literal that isn't put into the table, whose name is a text as well.
+    if (n % 2 === 0) out[at++] = 0;
+    at = writeLength(out, at, text.length);
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      out[at++] = code < 0x100 ? code : 0x3f;
+    }
+  });
+  return out.subarray(0, at);
+}
+
+function writeLength(out: Uint8Array, from: number, length: number): number {
+  let at = from;
+  if (length < 0x7f) {
+    out[at++] = length;
+    return at;
+  }
+  out[at++] = 0x7f;
+  let rest = length - 0x7f;
+  while (rest >= 0x80) {
+    out[at++] = rest & 0x7f | 0x80;
+    rest >>>= 7;
+  }
+  out[at++] = rest;
+  return at;
+}

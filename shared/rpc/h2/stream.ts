@@ -1,0 +1,205 @@
+/** One request and its answer. */
+import { DEFAULT_WINDOW, ReceiveWindow, SendWindow } from "./flow.ts";
+import { ErrorCode } from "./frames.ts";
+import type { HeaderList } from "./hpack.ts";
+
+/** Bytes of an answer that may be on the way, or wait here while the stream is paused. */
+export const STREAM_WINDOW = 1024 * 1024;
+/** Bytes waiting to be sent from which on a sender should wait for {@link H2Stream.drained}. */
+const SEND_BUFFER_BYTES = 65_536;
+
+/** Takes the answer. What it throws ends the connection; it isn't meant to. */
+export interface StreamReceiver {
+  /** The headers of the answer, then its trailers if it has some. */
+  headers(headers: HeaderList): void;
+  /** Bytes of the answer; only valid until it returns. */
+  data(bytes: Uint8Array): void;
+  /** Comes once and last. @param failure undefined when the peer ended the answer. */
+  closed(failure: StreamFailure | undefined): void;
+}
+
+/** Why there is no complete answer. */
+export interface StreamFailure {
+  readonly reason: string;
+  /** The peer's, or ours when it is us who gave up; one of {@link ErrorCode}. */
+  readonly code?: number;
+  /** True when the peer certainly hasn't taken the request up, and another connection may help. */
+  readonly unprocessed?: boolean;
+}
+
+/** What a stream needs of its connection. */
+export interface StreamHost {
+  /** There is something to be sent. */
+  wantsToSend(stream: H2Stream): void;
+  /** Tells the peer that the stream is over. */
+  sendReset(stream: H2Stream, code: number): void;
+  sendWindowUpdate(stream: H2Stream, increment: number): void;
+  /** The stream is over on both sides. */
+  forget(stream: H2Stream): void;
+}
+
+const CANCELLED: StreamFailure = { reason: "it was cancelled", code: ErrorCode.cancel };
+
+export class H2Stream {
+  /** 0 until the request has been sent. */
+  id = 0;
+  readonly sendWindow = new SendWindow(DEFAULT_WINDOW);
+  /** No more is going to be sent after what waits. */
+  ended = false;
+  readonly #receiveWindow = new ReceiveWindow(STREAM_WINDOW);
+  readonly #waiting: Uint8Array[] = [];
+  /** What of the first of them is sent already. */
+  #sentOfFirst = 0;
+  #waitingBytes = 0;
+  #closed = false;
+  #answered = false;
+  #paused = false;
+  #unreleased = 0;
+  #onDrained: (() => void) | undefined;
+
+  /** @param block headers of the request, encoded. */
+  constructor(
+    readonly block: Uint8Array,
+    private readonly receiver: StreamReceiver,
+    private readonly host: StreamHost,
+  ) {}
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+  /** Bytes that wait to be sent. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** Sends a piece of the request; it must not change any more. */
+  send(bytes: Uint8Array, options: { end: boolean }): void {
+    if (this.#closed || this.ended) return;
+    if (bytes.length > 0) this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    this.ended = options.end;
+    this.host.wantsToSend(this);
+  }
+
+  /** Resolves when there is room for more, or the stream is over. */
+  async drained(): Promise<void> {
+    if (this.#closed || this.#waitingBytes < SEND_BUFFER_BYTES) return;
+    await new Promise<void>((resolve) => this.#onDrained = resolve);
+  }
+
+  /** Moves the next bytes to be sent to `out`; there are as many. */
+  take(out: Uint8Array, from: number, size: number): void {
+    let at = from;
+    const end = from + size;
+    while (at < end) {
+      const first = this.#waiting[0]!;
+      const taken = Math.min(first.length - this.#sentOfFirst, end - at);
+      const whole = this.#sentOfFirst === 0 && taken === first.length;
+      out.set(whole ? first : first.subarray(this.#sentOfFirst, this.#sentOfFirst + taken), at);
+      at += taken;
+      this.#sentOfFirst += taken;
+      if (this.#sentOfFirst === first.length) {
+        this.#waiting.shift();
+        this.#sentOfFirst = 0;
+      }
+    }
+    this.#waitingBytes -= size;
+    this.sendWindow.spend(size);
+    if (this.#onDrained && this.#waitingBytes < SEND_BUFFER_BYTES) this.#drain();
+  }
+
+  /** Gives the call up and tells the peer. */
+  reset(code: number): void {
+    if (this.#closed) return;
+    if (this.id !== 0) this.host.sendReset(this, code);
+    this.fail(code === ErrorCode.cancel ? CANCELLED : { reason: "it was given up", code });
+  }
+
+  /** Lets no more of the answer come than is on the way. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    const bytes = this.#unreleased;
+    this.#unreleased = 0;
+    this.#release(bytes);
+  }
+
+  receiveHeaders(headers: HeaderList | undefined, end: boolean): void {
+    if (this.#closed) return;
+    if (!headers) return this.#refuse(ErrorCode.enhanceYourCalm, "its headers are too large");
+    if (isInformational(headers)) {
+      if (end) this.#refuse(ErrorCode.protocolError, "it ended before its answer");
+      return;
+    }
+    if (this.#answered && !end) {
+      return this.#refuse(ErrorCode.protocolError, "headers came in the middle of its answer");
+    }
+    this.#answered = true;
+    this.receiver.headers(headers);
+    if (end) this.#finish();
+  }
+
+  /** @param size what flow control counts. */
+  receiveData(bytes: Uint8Array, size: number, end: boolean): void {
+    if (this.#closed) return;
+    if (!this.#receiveWindow.receive(size)) {
+      return this.#refuse(ErrorCode.flowControlError, "more of its answer came than was allowed");
+    }
+    if (!this.#answered) {
+      return this.#refuse(ErrorCode.protocolError, "its answer began without headers");
+    }
+    if (bytes.length > 0) this.receiver.data(bytes);
+    if (end) this.#finish();
+    else if (this.#paused) this.#unreleased += size;
+    else this.#release(size);
+  }
+
+  receiveReset(code: number): void {
+    this.fail({
+      reason: `the other side ended it (HTTP/2 code ${code})`,
+      code,
+      unprocessed: code === ErrorCode.refusedStream,
+    });
+  }
+
+  /** Ends the stream without telling the peer. */
+  fail(failure: StreamFailure | undefined): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#waiting.length = 0;
+    this.#waitingBytes = 0;
+    this.host.forget(this);
+    this.#drain();
+    this.receiver.closed(failure);
+  }
+
+  /** The peer has said everything. What it didn't wait for of the request isn't sent any more. */
+  #finish(): void {
+    if (this.#closed) return;
+    if (!this.ended || this.#waitingBytes > 0) this.host.sendReset(this, ErrorCode.noError);
+    this.fail(undefined);
+  }
+
+  #refuse(code: number, reason: string): void {
+    this.host.sendReset(this, code);
+    this.fail({ reason, code });
+  }
+
+  #release(bytes: number): void {
+    const increment = this.#receiveWindow.release(bytes);
+    if (increment > 0 && !this.#closed) this.host.sendWindowUpdate(this, increment);
+  }
+
+  #drain(): void {
+    this.#onDrained?.();
+    this.#onDrained = undefined;
+  }
+}
+
+function isInformational(headers: HeaderList): boolean {
+  return headers[0] === ":status" && headers[1]!.length === 3 && headers[1]![0] === "1";
+}
