@@ -1,36 +1,33 @@
 /** What one HTTP/2 stream brings back, put together. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Buffer } from "node:buffer";
-import http2, { type ClientHttp2Stream, type IncomingHttpHeaders } from "node:http2";
-import { answerHeaders, MessageCutter, statusError } from "./lean_wire.ts";
+import { ErrorCode } from "./h2/frames.ts";
+import type { HeaderList } from "./h2/hpack.ts";
+import type { H2Stream, StreamFailure, StreamReceiver } from "./h2/stream.ts";
+import {
+  answerHeaders,
+  codeOfReset,
+  headerValue,
+  MessageCutter,
+  statusError,
+} from "./lean_wire.ts";
 
-export class LeanAnswer {
+export class LeanAnswer implements StreamReceiver {
   readonly #cutter = new MessageCutter();
   /** Messages that nobody has taken yet. */
   readonly messages: Uint8Array[] = [];
-  #header: IncomingHttpHeaders | undefined;
-  #status: IncomingHttpHeaders | undefined;
-  #error: Error | undefined;
-  /** Called at every message. */
+  /** Where it comes from; set by who made the request. */
+  stream: H2Stream | undefined;
+  #header: HeaderList | undefined;
+  #status: HeaderList | undefined;
+  #failure: StreamFailure | undefined;
+  #error: ConnectError | undefined;
+  /** Called when the headers are there. */
+  onHeader: () => void = () => {};
+  /** Called when messages have come. */
   onMessage: () => void = () => {};
 
-  constructor(stream: ClientHttp2Stream) {
-    stream.on("response", (headers) => {
-      this.#header = headers;
-      if (headers["grpc-status"] !== undefined) this.#status = headers;
-    });
-    stream.on("trailers", (trailers) => this.#status = trailers);
-    stream.on("data", (chunk: Buffer) => {
-      try {
-        for (const message of this.#cutter.push(chunk)) this.messages.push(message);
-        this.onMessage();
-      } catch (error) {
-        this.#error = error as Error;
-        stream.close(http2.constants.NGHTTP2_CANCEL);
-      }
-    });
-    stream.on("error", (error: Error) => this.#error ??= error);
-  }
+  /** @param onClosed called when nothing comes any more, which may be before there is a stream. */
+  constructor(private readonly onClosed: (answer: LeanAnswer) => void) {}
 
   get header(): Headers {
     return answerHeaders(this.#header);
@@ -38,16 +35,50 @@ export class LeanAnswer {
   get trailer(): Headers {
     return answerHeaders(this.#status);
   }
+  /** True when the other side certainly hasn't taken the call up. */
+  get unprocessed(): boolean {
+    return this.#failure?.unprocessed === true;
+  }
+
+  cancel(): void {
+    this.stream?.reset(ErrorCode.cancel);
+  }
+
+  headers(headers: HeaderList): void {
+    if (headerValue(headers, "grpc-status") !== undefined) this.#status = headers;
+    if (this.#header) return;
+    this.#header = headers;
+    this.onHeader();
+  }
+
+  data(bytes: Uint8Array): void {
+    try {
+      this.#cutter.push(bytes, this.messages);
+      this.onMessage();
+    } catch (error) {
+      this.#error = ConnectError.from(error);
+      this.cancel();
+    }
+  }
+
+  closed(failure: StreamFailure | undefined): void {
+    this.#failure = failure;
+    this.onClosed(this);
+  }
 
   /** Why a call that is over did not succeed; undefined when it did. */
   failure(): ConnectError | undefined {
-    if (this.#error instanceof ConnectError) return this.#error;
-    if (this.#status?.["grpc-status"] !== undefined) return statusError(this.#status);
-    const httpStatus = this.#header?.[":status"];
-    if (httpStatus !== undefined && Number(httpStatus) !== 200) {
-      return new ConnectError(`the answer is HTTP status ${httpStatus}`, Code.Unknown);
+    if (this.#error) return this.#error;
+    if (this.#failure) {
+      const { reason, code } = this.#failure;
+      return code === undefined
+        ? new ConnectError(`the connection broke during the call: ${reason}`, Code.Unavailable)
+        : new ConnectError(`the call was ended: ${reason}`, codeOfReset(code));
     }
-    const reason = this.#error?.message ?? "it was closed";
-    return new ConnectError(`the connection broke during the call: ${reason}`, Code.Unavailable);
+    if (this.#status) return statusError(this.#status);
+    const httpStatus = headerValue(this.#header, ":status");
+    return httpStatus === "200"
+      ? new ConnectError("the answer ended without a status", Code.Internal)
+      : new ConnectError(`the answer is HTTP status ${httpStatus}`, Code.Unknown);
   }
 }

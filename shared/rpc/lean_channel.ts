@@ -1,27 +1,32 @@
 /** Native gRPC straight on HTTP/2, for the path on which every microsecond is paid twice. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import http2, { type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
-import net from "node:net";
 import type { AnswerMetadata, CallChannel, CancelSignal } from "./call_channel.ts";
-import { closeHttp2SessionsOutsideParser } from "./http2_reentrancy.ts";
+import { H2Connection } from "./h2/connection.ts";
+import { openSocket } from "./h2/socket.ts";
+import type { H2Stream } from "./h2/stream.ts";
 import { LeanAnswer } from "./lean_answer.ts";
-import { framed, type LeanCall, requestHeaders } from "./lean_wire.ts";
+import { framed, type LeanCall, RequestHeaders } from "./lean_wire.ts";
 
 /** Messages of one stream that wait for their reader before the flow is stopped. */
 const QUEUED_MESSAGES = 16;
 
 /**
  * What the general client of grpc-js does, without its layers for balancing, retries and
- * interception: half the work, and it works on runtimes on which that client loses calls. One
- * connection, opened when first used and again after it broke. Messages are not compressed.
+ * interception and on an HTTP/2 client of our own: a third of the work, and it works on runtimes on
+ * which that client loses calls. One connection, opened when first used and again after it broke.
+ * Plaintext only. Messages are not compressed.
  */
 export class LeanChannel implements CallChannel {
-  #session: ClientHttp2Session | undefined;
+  readonly #headers: RequestHeaders;
+  #current: H2Connection | undefined;
+  /** The current connection, and others that finish their calls. */
+  readonly #connections = new Set<H2Connection>();
   #inFlight = 0;
 
   /** @param address `unix:/path` or `http://host:port`. */
   constructor(private readonly address: string) {
-    closeHttp2SessionsOutsideParser();
+    const authority = address.startsWith("unix:") ? "localhost" : new URL(address).host;
+    this.#headers = new RequestHeaders(authority);
   }
 
   /** Calls with one answer that are under way. */
@@ -52,21 +57,29 @@ export class LeanChannel implements CallChannel {
     return new Promise<T>((resolve, reject) => {
       const { signal } = outgoing;
       if (signal.aborted) return reject(abortReason(signal));
-      const stream = this.#theSession().request(requestHeaders(outgoing));
+      const headers = this.#headers.encode(outgoing);
+      const body = framed(request);
       this.#inFlight++;
-      const answer = new LeanAnswer(stream);
-      const cancel = () => stream.close(http2.constants.NGHTTP2_CANCEL);
+      let current: LeanAnswer;
+      const cancel = () => current.cancel();
+      const attempt = (again: boolean) => {
+        current = new LeanAnswer((answer) => {
+          // A server that leaves says which calls it hasn't begun; they belong to the next one.
+          if (answer.unprocessed && again && !signal.aborted) return attempt(false);
+          this.#inFlight--;
+          signal.removeEventListener("abort", cancel);
+          const failure = answer.failure();
+          const [bytes] = answer.messages;
+          if (failure) reject(signal.aborted ? abortReason(signal) : failure);
+          else if (bytes) resolve(result(answer, bytes));
+          else reject(new ConnectError("the call ended without an answer", Code.Internal));
+        });
+        const answer = current;
+        answer.stream = this.#connection().request(headers, answer);
+        answer.stream.send(body, { end: true });
+      };
       signal.addEventListener("abort", cancel, { once: true });
-      stream.on("close", () => {
-        this.#inFlight--;
-        signal.removeEventListener("abort", cancel);
-        const failure = answer.failure();
-        const [bytes] = answer.messages;
-        if (failure) reject(signal.aborted ? abortReason(signal) : failure);
-        else if (bytes) resolve(result(answer, bytes));
-        else reject(new ConnectError("the call ended without an answer", Code.Internal));
-      });
-      stream.end(framed(request));
+      attempt(true);
     });
   }
 
@@ -76,73 +89,67 @@ export class LeanChannel implements CallChannel {
   ): Promise<AnswerMetadata & { messages: AsyncIterable<Uint8Array> }> {
     const { signal } = outgoing;
     if (signal.aborted) throw abortReason(signal);
-    const stream = this.#theSession().request(requestHeaders(outgoing));
-    const answer = new LeanAnswer(stream);
-    const cancel = () => stream.close(http2.constants.NGHTTP2_CANCEL);
-    signal.addEventListener("abort", cancel, { once: true });
-    stream.on("close", () => signal.removeEventListener("abort", cancel));
-    const reader = new StreamReader(stream, answer, signal);
-    const begun = new Promise<void>((resolve) => {
-      stream.once("response", () => resolve());
-      stream.once("close", () => resolve());
-    });
-    void send(stream, requests);
-    await begun;
+    const reader = new StreamReader(signal);
+    const { answer } = reader;
+    const stream = this.#connection().request(this.#headers.encode(outgoing), answer);
+    answer.stream = stream;
+    void send(stream, requests, () => answer.cancel());
+    await reader.begun;
     const trailer = new Headers();
     return { header: answer.header, trailer, messages: reader.messages(trailer) };
   }
 
   close(): void {
-    this.#session?.destroy();
-    this.#session = undefined;
+    this.#current = undefined;
+    for (const connection of this.#connections) connection.close();
+    this.#connections.clear();
   }
 
-  #theSession(): ClientHttp2Session {
-    if (this.#session && !this.#session.closed && !this.#session.destroyed) return this.#session;
-    const session = this.address.startsWith("unix:")
-      ? http2.connect("http://localhost", {
-        createConnection: () => net.connect(this.address.slice("unix:".length)),
-      })
-      : http2.connect(this.address);
-    const forget = () => {
-      if (this.#session === session) this.#session = undefined;
-    };
-    // The streams tell their callers what happened.
-    session.on("error", forget);
-    session.on("close", forget);
-    session.on("goaway", forget);
-    return this.#session = session;
+  #connection(): H2Connection {
+    if (this.#current?.usable) return this.#current;
+    for (const connection of this.#connections) {
+      if (connection.ended) this.#connections.delete(connection);
+    }
+    const opened = new H2Connection({ connect: () => openSocket(this.address) });
+    this.#connections.add(opened);
+    return this.#current = opened;
   }
 }
 
 /** Hands the messages of a stream on in the pace of their reader. */
 class StreamReader {
+  readonly answer: LeanAnswer;
+  /** Resolves when the headers are there or never come. */
+  readonly begun: Promise<void>;
   #ended = false;
   #wake = () => {};
 
-  constructor(
-    private readonly stream: ClientHttp2Stream,
-    private readonly answer: LeanAnswer,
-    private readonly signal: CancelSignal,
-  ) {
-    answer.onMessage = () => {
-      if (answer.messages.length >= QUEUED_MESSAGES) stream.pause();
-      this.#wake();
-    };
-    stream.on("close", () => {
+  constructor(private readonly signal: CancelSignal) {
+    const begun = Promise.withResolvers<void>();
+    this.begun = begun.promise;
+    const cancel = () => this.answer.cancel();
+    this.answer = new LeanAnswer(() => {
       this.#ended = true;
+      signal.removeEventListener("abort", cancel);
+      begun.resolve();
       this.#wake();
     });
+    this.answer.onHeader = begun.resolve;
+    this.answer.onMessage = () => {
+      if (this.answer.messages.length >= QUEUED_MESSAGES) this.answer.stream?.pause();
+      this.#wake();
+    };
+    signal.addEventListener("abort", cancel, { once: true });
   }
 
   /** The messages, then the call's error if it ended with one. */
   async *messages(trailer: Headers): AsyncIterable<Uint8Array> {
-    const { stream, answer, signal } = this;
+    const { answer, signal } = this;
     try {
       for (;;) {
         const message = answer.messages.shift();
         if (message !== undefined) {
-          if (answer.messages.length === 0) stream.resume();
+          if (answer.messages.length === 0) answer.stream?.resume();
           yield message;
         } else if (this.#ended) break;
         else await new Promise<void>((resolve) => this.#wake = resolve);
@@ -151,37 +158,27 @@ class StreamReader {
       const failure = answer.failure();
       if (failure) throw signal.aborted ? abortReason(signal) : failure;
     } finally {
-      if (!this.#ended) stream.close(http2.constants.NGHTTP2_CANCEL);
+      answer.cancel();
     }
   }
 }
 
 async function send(
-  stream: ClientHttp2Stream,
+  stream: H2Stream,
   requests: AsyncIterable<Uint8Array>,
+  cancel: () => void,
 ): Promise<void> {
   try {
     for await (const request of requests) {
-      if (stream.destroyed || stream.closed) return;
-      if (!stream.write(framed(request))) await drained(stream);
+      if (stream.closed) return;
+      stream.send(framed(request), { end: false });
+      await stream.drained();
     }
-    stream.end();
+    stream.send(new Uint8Array(0), { end: true });
   } catch {
     // The source of the requests failed: the call can't be completed, and its reader learns it so.
-    stream.close(http2.constants.NGHTTP2_CANCEL);
+    cancel();
   }
-}
-
-function drained(stream: ClientHttp2Stream): Promise<void> {
-  return new Promise((resolve) => {
-    const go = () => {
-      stream.off("drain", go);
-      stream.off("close", go);
-      resolve();
-    };
-    stream.on("drain", go);
-    stream.on("close", go);
-  });
 }
 
 function abortReason(signal: CancelSignal): ConnectError {

@@ -5,29 +5,60 @@ import { Buffer } from "node:buffer";
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import type { OutgoingCall } from "./call_channel.ts";
 import { connectErrorFromGrpc } from "./grpc_status.ts";
+import { ErrorCode } from "./h2/frames.ts";
+import { encodeHeaders, type HeaderList } from "./h2/hpack.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
 
 /** Flag and length in front of a message. */
 const PREFIX_BYTES = 5;
 /** Largest timeout in milliseconds that the header can hold: 8 digits. */
 const LONGEST_TIMEOUT_MS = 99_999_999;
+/** Paths whose encoded headers are kept; no server here has as many methods. */
+const KEPT_PATHS = 1_000;
 
 /** A call to be made, whose metadata may be headers already. */
 export interface LeanCall extends Omit<OutgoingCall, "metadata"> {
   readonly metadata: { toHttp2Headers(): OutgoingHttpHeaders };
 }
 
-/** The headers that begin a call. */
-export function requestHeaders({ path, metadata, timeoutMs }: LeanCall): OutgoingHttpHeaders {
-  const headers = metadata.toHttp2Headers();
-  headers[":method"] = "POST";
-  headers[":path"] = path;
-  headers["content-type"] = "application/grpc";
-  headers["te"] = "trailers";
-  if (timeoutMs !== undefined) {
-    headers["grpc-timeout"] = `${Math.min(LONGEST_TIMEOUT_MS, Math.ceil(timeoutMs))}m`;
+/** The headers that begin calls to one address, encoded. */
+export class RequestHeaders {
+  readonly #ofPath = new Map<string, Uint8Array>();
+
+  /** @param authority `host:port`. */
+  constructor(private readonly authority: string) {}
+
+  encode({ path, metadata, timeoutMs }: LeanCall): Uint8Array {
+    const own: string[] = [];
+    if (timeoutMs !== undefined) {
+      own.push("grpc-timeout", `${Math.min(LONGEST_TIMEOUT_MS, Math.ceil(timeoutMs))}m`);
+    }
+    const headers = metadata.toHttp2Headers();
+    for (const key in headers) {
+      const value = headers[key];
+      if (Array.isArray(value)) { for (const one of value) own.push(key, one); }
+      else if (value !== undefined) own.push(key, String(value));
+    }
+    const common = this.#common(path);
+    if (own.length === 0) return common;
+    const rest = encodeHeaders(own);
+    const block = Buffer.allocUnsafe(common.length + rest.length);
+    block.set(common);
+    block.set(rest, common.length);
+    return block;
   }
-  return headers;
+
+  #common(path: string): Uint8Array {
+    const known = this.#ofPath.get(path);
+    if (known) return known;
+    const encoded = encodeHeaders([
+      ...[":method", "POST", ":scheme", "http", ":path", path, ":authority", this.authority],
+      ...["content-type", "application/grpc", "te", "trailers"],
+    ]);
+    if (this.#ofPath.size >= KEPT_PATHS) this.#ofPath.clear();
+    this.#ofPath.set(path, encoded);
+    return encoded;
+  }
 }
 
 /** A message with its prefix. */
@@ -41,42 +72,89 @@ export function framed(message: Uint8Array): Buffer {
 
 /** Cuts what arrives into messages. */
 export class MessageCutter {
-  #rest: Buffer | undefined;
+  readonly #prefix = Buffer.alloc(PREFIX_BYTES);
+  #prefixBytes = 0;
+  /** Bytes that the message begun has in all, and the pieces of it that are here. */
+  #length = 0;
+  #parts: Uint8Array[] = [];
+  #partBytes = 0;
 
   /**
-   * The messages that are complete with this chunk.
+   * Adds the messages that are complete with this chunk to `messages`. The chunk is copied.
    *
    * @throws {ConnectError} for messages that are too large or compressed.
    */
-  push(chunk: Buffer): Uint8Array[] {
-    let bytes = this.#rest ? Buffer.concat([this.#rest, chunk]) : chunk;
-    const messages: Uint8Array[] = [];
-    while (bytes.length >= PREFIX_BYTES) {
-      const length = bytes.readUInt32BE(1);
-      if (length > MAX_MESSAGE_BYTES) {
-        throw new ConnectError(
-          `the answer is larger than ${MAX_MESSAGE_BYTES} bytes`,
-          Code.ResourceExhausted,
-        );
+  push(chunk: Uint8Array, messages: Uint8Array[]): void {
+    for (let at = 0; at < chunk.length;) {
+      if (this.#prefixBytes < PREFIX_BYTES) {
+        this.#prefix[this.#prefixBytes++] = chunk[at++]!;
+        if (this.#prefixBytes < PREFIX_BYTES) continue;
+        this.#begin();
       }
-      if (bytes[0] !== 0) throw new ConnectError("the answer is compressed", Code.Internal);
-      if (bytes.length < PREFIX_BYTES + length) break;
-      messages.push(bytes.subarray(PREFIX_BYTES, PREFIX_BYTES + length));
-      bytes = bytes.subarray(PREFIX_BYTES + length);
+      const taken = Math.min(this.#length - this.#partBytes, chunk.length - at);
+      if (taken > 0) {
+        const part = Buffer.allocUnsafe(taken);
+        part.set(chunk.subarray(at, at + taken));
+        this.#parts.push(part);
+        this.#partBytes += taken;
+        at += taken;
+      }
+      if (this.#partBytes === this.#length) messages.push(this.#complete());
     }
-    this.#rest = bytes.length > 0 ? bytes : undefined;
-    return messages;
+  }
+
+  #begin(): void {
+    this.#length = this.#prefix.readUInt32BE(1);
+    if (this.#length > MAX_MESSAGE_BYTES) {
+      throw new ConnectError(
+        `the answer is larger than ${MAX_MESSAGE_BYTES} bytes`,
+        Code.ResourceExhausted,
+      );
+    }
+    if (this.#prefix[0] !== 0) throw new ConnectError("the answer is compressed", Code.Internal);
+  }
+
+  #complete(): Uint8Array {
+    const [only] = this.#parts;
+    const message = this.#parts.length === 1 ? only! : Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.#partBytes = 0;
+    this.#prefixBytes = 0;
+    return message;
   }
 }
 
+/** The value of a header; undefined where it isn't there. */
+export function headerValue(headers: HeaderList | undefined, name: string): string | undefined {
+  if (!headers) return undefined;
+  for (let n = 0; n < headers.length; n += 2) if (headers[n] === name) return headers[n + 1];
+}
+
 /** The error that trailers tell; undefined when the call succeeded. */
-export function statusError(trailers: IncomingHttpHeaders): ConnectError | undefined {
-  const code = Number(trailers["grpc-status"]);
+export function statusError(trailers: HeaderList): ConnectError | undefined {
+  const code = Number(headerValue(trailers, "grpc-status"));
   if (code === 0) return undefined;
-  const metadata = Metadata.fromHttp2Headers(trailers);
+  const metadata = Metadata.fromHttp2Headers(byName(trailers));
   for (const own of ["grpc-status", "grpc-message"]) metadata.remove(own);
-  const details = decoded(String(trailers["grpc-message"] ?? ""));
+  const details = decoded(headerValue(trailers, "grpc-message") ?? "");
   return connectErrorFromGrpc({ code, details, metadata } as unknown as ServiceError);
+}
+
+/** What it means for a call that the other side ended its stream with this code of HTTP/2. */
+export function codeOfReset(code: number): Code {
+  // https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Errors"
+  switch (code) {
+    case ErrorCode.refusedStream:
+      return Code.Unavailable;
+    case ErrorCode.cancel:
+      return Code.Canceled;
+    case ErrorCode.enhanceYourCalm:
+      return Code.ResourceExhausted;
+    case ErrorCode.inadequateSecurity:
+      return Code.PermissionDenied;
+    default:
+      return Code.Internal;
+  }
 }
 
 /** Texts travel percent-encoded; what isn't so is taken as it is. */
@@ -88,14 +166,21 @@ function decoded(text: string): string {
   }
 }
 
+function byName(headers: HeaderList): IncomingHttpHeaders {
+  const result: Record<string, string[]> = {};
+  for (let n = 0; n < headers.length; n += 2) {
+    if (!headers[n]!.startsWith(":")) (result[headers[n]!] ??= []).push(headers[n + 1]!);
+  }
+  return result;
+}
+
 /** Metadata of an answer as `Headers`. */
-export function answerHeaders(headers: IncomingHttpHeaders | undefined): Headers {
+export function answerHeaders(headers: HeaderList | undefined): Headers {
   const result = new Headers();
-  for (const [key, value] of Object.entries(headers ?? {})) {
+  for (let n = 0; headers && n < headers.length; n += 2) {
+    const key = headers[n]!;
     if (key.startsWith(":") || key === "grpc-status" || key === "grpc-message") continue;
-    for (const one of Array.isArray(value) ? value : [value]) {
-      if (one !== undefined) result.append(key, one);
-    }
+    result.append(key, headers[n + 1]!);
   }
   return result;
 }
