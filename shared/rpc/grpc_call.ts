@@ -60,8 +60,9 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
 
   forwardedHeaders(): OutgoingHttpHeaders {
     const headers = this.surface.metadata.toHttp2Headers();
-    for (const key in headers) if (!isForwardedKey(key)) delete headers[key];
-    return headers;
+    const forwarded: OutgoingHttpHeaders = {};
+    for (const key in headers) if (isForwardedKey(key)) forwarded[key] = headers[key];
+    return forwarded;
   }
 
   get cancelSignal(): CancelSignal {
@@ -144,18 +145,24 @@ const ENDED = new ConnectError("the call has ended", Code.Canceled);
 /** For calls that are passed on: an `AbortController` costs them more than their routing. */
 class CallCancelSignal implements CancelSignal {
   aborted = false;
-  reason: unknown;
+  #reason: unknown;
   readonly #listeners = new Set<() => void>();
 
   constructor(surface: ServerSurfaceCall) {
-    if (surface.cancelled) this.abort(cancelled());
-    else surface.once("cancelled", () => this.abort(cancelled()));
+    if (surface.cancelled) this.abort();
+    // It also comes at the end of every call that went well.
+    else surface.once("cancelled", () => this.abort());
   }
 
-  abort(reason: unknown): void {
+  get reason(): unknown {
+    return this.#reason ??= this.aborted ? cancelled() : undefined;
+  }
+
+  /** @param reason default: the caller went away. */
+  abort(reason?: unknown): void {
     if (this.aborted) return;
     this.aborted = true;
-    this.reason = reason;
+    this.#reason = reason;
     for (const listener of this.#listeners) listener();
   }
 
