@@ -104,6 +104,40 @@ export class Scope {
       );
   }
 
+  /** Sources of captured data whose data the caller may see, or do something else with. */
+  dataSources(action: Action = "see") {
+    const grants = grantsFor(this.caller, action);
+    return this.queries.selectFrom("data_sources")
+      .where("data_sources.org_id", "=", this.caller.orgId)
+      .where((eb) =>
+        eb.or(grants.map((grant) => {
+          switch (grant.resource) {
+            case "organization":
+              return eb("data_sources.org_id", "=", grant.id);
+            case "location":
+              return eb("data_sources.location_id", "=", grant.id);
+            case "robot":
+              return eb("data_sources.machine_id", "=", grant.id);
+            case "part":
+              return eb("data_sources.part_id", "=", grant.id);
+          }
+        }))
+      );
+  }
+
+  /** Files whose sources {@link Scope.dataSources} gives, joined with these. */
+  binaryData(action: Action = "see") {
+    const sources = this.dataSources(action).select("data_sources.id");
+    return this.queries.selectFrom("binary_data")
+      .innerJoin("data_sources", "data_sources.id", "binary_data.source_id")
+      .where("binary_data.org_id", "=", this.caller.orgId)
+      .where("binary_data.source_id", "in", sources);
+  }
+
+  datasets() {
+    return this.queries.selectFrom("datasets").where("datasets.org_id", "=", this.#orgId());
+  }
+
   /** Items of the registry: those of the organisation, and the public ones of every other. */
   registryItems() {
     return registryItemsFor(this.queries, this.#orgId());
@@ -163,6 +197,11 @@ export class Scope {
   /** A part may see the machine it belongs to, not what others may do with it. */
   #check(action: Action, place: Place, what: string): void {
     if (action === "see" || this.allows(action, place)) return;
+    this.refuse(what);
+  }
+
+  /** Throws PERMISSION_DENIED for something that the caller sees. */
+  refuse(what: string): never {
     throw new ConnectError(
       `these ${this.caller.actor.type} credentials do not allow that on this ${what}`,
       Code.PermissionDenied,

@@ -6,7 +6,7 @@ const SWEEP_EVERY_MS = 60 * 60_000;
 
 /** Removes what killed uploads left, at the start and every hour until the signal aborts. */
 export async function keepBlobsSwept(
-  blobs: BlobStore,
+  blobs: Pick<BlobStore, "sweep">,
   isKnown: (id: string) => Promise<boolean>,
   { clock, log, signal }: { clock: Clock; log: Logger; signal: AbortSignal },
 ): Promise<void> {

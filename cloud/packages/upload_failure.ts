@@ -5,13 +5,19 @@ import { BlobTooLargeError } from "./blob_store.ts";
 /**
  * What the sender of an upload is told. Everything else comes back as it is.
  *
- * @param what `package`, `release`
+ * @param what `package`, `release`, `file`
+ * @param flag that sets the limit
  */
-export function uploadFailure(error: unknown, what: string, limitBytes: number): unknown {
+export function uploadFailure(
+  error: unknown,
+  what: string,
+  limitBytes: number,
+  flag = "--package-limit",
+): unknown {
   if (error instanceof BlobTooLargeError) {
     return new ConnectError(
       `the ${what} is larger than ${limitBytes} bytes, the most that this cloud takes ` +
-        "(--package-limit of machine-cloud serve); nothing was saved",
+        `(${flag} of machine-cloud serve); nothing was saved`,
       Code.ResourceExhausted,
     );
   }

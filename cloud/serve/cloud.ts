@@ -29,6 +29,8 @@ export interface CloudOptions {
   readonly proxyProtocol?: boolean;
   /** Largest package that may be uploaded, bytes. */
   readonly packageLimitBytes: number;
+  /** Largest file of captured data that may be uploaded, bytes; left out: 5 GiB. */
+  readonly fileLimitBytes?: number | undefined;
   /** Name of this host, for the URL of a cloud that listens everywhere. */
   readonly hostname: string;
 }
@@ -84,6 +86,7 @@ async function serve(
     folder,
     dataDir: options.dataDir,
     packageLimitBytes: options.packageLimitBytes,
+    fileLimitBytes: options.fileLimitBytes,
     logs,
     clock,
     random,
@@ -113,6 +116,7 @@ async function serve(
     services.presence.run(stopping.signal),
     services.statuses.run(stopping.signal),
     services.releases.keepSwept(log.child("releases"), stopping.signal),
+    services.dataUpkeep.run(log.child("data"), stopping.signal),
     services.store.keepSwept(log.child("packages"), stopping.signal),
     keepLogsForRetention(logs, clock, log.child("logs"), stopping.signal),
   ];

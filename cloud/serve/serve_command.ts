@@ -58,6 +58,14 @@ export const serveFlags = {
     placeholder: "MIB",
     doc: "Largest module or other package that may be uploaded, in MiB.",
   },
+  "data-file-limit": {
+    type: "integer",
+    default: 5120,
+    min: 1,
+    max: 1024 * 1024,
+    placeholder: "MIB",
+    doc: "Largest picture, video or other file that machines may send, in MiB.",
+  },
   "smtp-url": {
     type: "string",
     placeholder: "URL",
@@ -97,6 +105,7 @@ export async function readServeOptions(flags: ServeFlags, home: string): Promise
     tls: await readCertificate(flags["tls-cert"], flags["tls-key"]),
     proxyProtocol: flags["proxy-protocol"],
     packageLimitBytes: flags["package-limit"] * 1024 * 1024,
+    fileLimitBytes: flags["data-file-limit"] * 1024 * 1024,
     hostname: hostname(),
   };
 }

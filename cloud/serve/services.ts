@@ -25,6 +25,7 @@ import { cloudAgentService } from "../agents/cloud_agent_service.ts";
 import { PartTargets } from "../agents/part_targets.ts";
 import { ReleaseOutcomes } from "../agents/release_outcomes.ts";
 import { toldVersions } from "../agents/told_versions.ts";
+import { noListener } from "../data/ingested.ts";
 import type { DataFolder } from "../data_folder/data_folder.ts";
 import { withCallFailures } from "../database/call_failures.ts";
 import { ChangeFeed } from "../database/change_feed.ts";
@@ -57,12 +58,15 @@ import { releaseFiles } from "../releases/release_files.ts";
 import { releaseService } from "../releases/release_service.ts";
 import { ConfigPackages } from "../registry/config_packages.ts";
 import { registryMethods } from "../registry/registry_methods.ts";
+import { openDataServices } from "./data_services.ts";
 
 export interface ServicesOptions {
   readonly folder: DataFolder;
   readonly dataDir: string;
   /** Largest package that is taken, bytes. */
   readonly packageLimitBytes: number;
+  /** Largest file of captured data that is taken, bytes; left out: 5 GiB. */
+  readonly fileLimitBytes?: number | undefined;
   readonly logs: LogStore;
   readonly clock: Clock;
   readonly random: Random;
@@ -117,6 +121,18 @@ export async function createServices(options: ServicesOptions) {
   const targets = new PartTargets(catalogue, wishes);
   const outcomes = new ReleaseOutcomes(catalogue, wishes, rollouts, log.child("releases"));
   const commands = new AgentCommands(queries, clock, random);
+
+  const data = await openDataServices({
+    queries,
+    dataDir: options.dataDir,
+    callers,
+    clock,
+    random,
+    secrets: keys.secrets,
+    publicUrl,
+    listener: noListener,
+    fileLimitBytes: options.fileLimitBytes,
+  });
 
   const app: Partial<ServiceImpl<typeof AppService>> = {
     ...organizationMethods({ callers, secrets }),
@@ -199,6 +215,8 @@ export async function createServices(options: ServicesOptions) {
       ),
     );
 
+  data.mount(router);
+
   /** Whose token it is, if the credentials behind it still count. */
   const verifyToken = async (token: string) => {
     const identity = await issuer.verify(token);
@@ -214,6 +232,7 @@ export async function createServices(options: ServicesOptions) {
     store,
     releases: releases.store,
     statuses,
+    dataUpkeep: data.upkeep,
     verifyToken,
     releaseFiles: releaseFiles({
       catalogue,

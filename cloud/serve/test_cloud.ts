@@ -43,9 +43,10 @@ export class TestCloud implements AsyncDisposable {
   ) {}
 
   static async open(
-    options: { clock?: Clock; packageLimitBytes?: number } = {},
+    options: { clock?: Clock; packageLimitBytes?: number; fileLimitBytes?: number } = {},
   ): Promise<TestCloud> {
     const { clock = systemClock, packageLimitBytes = 1_000_000 } = options;
+    const { fileLimitBytes = 10_000_000 } = options;
     const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
     const folder = await openDataFolder(dataDir, systemRandom);
     const logs = LogStore.open(dataDir, clock);
@@ -53,6 +54,7 @@ export class TestCloud implements AsyncDisposable {
       folder,
       dataDir,
       packageLimitBytes,
+      fileLimitBytes,
       logs,
       clock,
       random: systemRandom,

@@ -1,0 +1,48 @@
+import { timingSafeEqual } from "node:crypto";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { DerivedSecrets } from "../keys/derived_secrets.ts";
+import type { LinkState } from "../packages/download_urls.ts";
+
+/** Links to files of data. */
+export class FileUrls {
+  constructor(
+    private readonly secrets: Pick<DerivedSecrets, "downloadSignature">,
+    private readonly clock: Clock,
+    private readonly publicUrl: () => string,
+  ) {}
+
+  /** Where a file is downloaded by who signs in and may see it. */
+  plain({ id, file_extension: extension }: { id: string; file_extension: string }): string {
+    return `${this.publicUrl()}/data/files/${id}${
+      /^\.[\w.]{1,20}$/.test(extension) ? extension : ""
+    }`;
+  }
+
+  /** The same, open to everybody for a time. */
+  signed(file: { id: string; file_extension: string }, validMs: number) {
+    const expires = Math.ceil((this.clock.now().getTime() + validMs) / 1_000);
+    const signature = this.#signature(file.id, expires);
+    return {
+      url: `${this.plain(file)}?expires=${expires}&signature=${signature}`,
+      expiresAt: new Date(expires * 1_000),
+    };
+  }
+
+  check(id: string, expires: string | undefined, signature: string | undefined): LinkState {
+    if (expires === undefined || signature === undefined) return "unsigned";
+    const seconds = Number(expires);
+    if (!/^\d{1,12}$/.test(expires) || !this.#isRight(id, seconds, signature)) return "wrong";
+    return seconds * 1_000 > this.clock.now().getTime() ? "valid" : "expired";
+  }
+
+  #isRight(id: string, expires: number, signature: string): boolean {
+    const wanted = new TextEncoder().encode(this.#signature(id, expires));
+    const given = new TextEncoder().encode(signature);
+    return wanted.length === given.length && timingSafeEqual(wanted, given);
+  }
+
+  /** A link to a package with the same id, if there were one, would not open this. */
+  #signature(id: string, expires: number): string {
+    return this.secrets.downloadSignature(`data/${id}`, expires);
+  }
+}

@@ -1,0 +1,40 @@
+import { CompiledQuery } from "kysely";
+import type { Queries } from "../database/cloud_database.ts";
+
+/** A reading on its way into the database. */
+export interface NewReading {
+  readonly requestedUs: number;
+  readonly receivedUs: number;
+  /** JSON object. */
+  readonly data: string;
+}
+
+/** Rows of one statement. Sizes are few, so that the compiled statements are kept. */
+const SIZES = [128, 64, 32, 16, 8, 4, 2, 1] as const;
+
+/** Writes the readings of an upload; costs a few microseconds each. */
+export async function insertReadings(
+  transaction: Queries,
+  sourceId: number,
+  uploadId: number,
+  readings: readonly NewReading[],
+): Promise<void> {
+  for (let at = 0; at < readings.length;) {
+    const size = SIZES.find((size) => size <= readings.length - at) ?? 1;
+    const values: unknown[] = [];
+    for (let position = at; position < at + size; position++) {
+      const reading = readings[position];
+      if (!reading) break;
+      const { receivedUs, requestedUs, data } = reading;
+      values.push(sourceId, receivedUs, uploadId, position, requestedUs, data);
+    }
+    await transaction.executeQuery(CompiledQuery.raw(insertOf(size), values));
+    at += size;
+  }
+}
+
+function insertOf(size: number): string {
+  const rows = Array.from({ length: size }, () => "(?, ?, ?, ?, ?, ?)").join(", ");
+  return `insert into tabular_readings (source_id, received_us, upload_id, position, ` +
+    `requested_us, data) values ${rows}`;
+}

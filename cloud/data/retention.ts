@@ -1,0 +1,67 @@
+import type { Logger } from "../../shared/log/logger.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { Queries } from "../database/cloud_database.ts";
+import { keepBlobsSwept } from "../packages/blob_sweep.ts";
+import type { FileDeletion, TabularDeletion } from "./deletion.ts";
+import type { FileStore } from "./file_store.ts";
+
+export interface DataUpkeepOptions {
+  readonly queries: Queries;
+  readonly clock: Clock;
+  readonly tabular: TabularDeletion;
+  readonly binary: FileDeletion;
+  readonly files: FileStore;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+const EVERY_MS = 10 * 60_000;
+
+/** Deletes what organisations do not want any more, and what cut uploads left. */
+export class DataUpkeep {
+  constructor(private readonly options: DataUpkeepOptions) {}
+
+  /** Works at the start and then every ten minutes until the signal aborts. */
+  async run(log: Logger, signal: AbortSignal): Promise<void> {
+    const { files, queries, clock } = this.options;
+    const isKnown = async (id: string) => {
+      const row = await queries.selectFrom("binary_data").select("id").where("id", "=", id)
+        .executeTakeFirst();
+      return row !== undefined;
+    };
+    await Promise.all([
+      keepBlobsSwept(files, isKnown, { clock, log, signal }),
+      this.#keepRetention(log, signal),
+    ]);
+  }
+
+  /**
+   * Deletes what arrived longer ago than its organisation keeps data. The time of arrival counts,
+   * not that of the machine, whose clock may be wrong.
+   */
+  async deleteOld(signal?: AbortSignal): Promise<{ readings: number; files: number }> {
+    const { queries, clock, tabular, binary } = this.options;
+    const settings = await queries.selectFrom("data_settings").selectAll()
+      .where("retention_days", "is not", null).execute();
+    const deleted = { readings: 0, files: 0 };
+    for (const { org_id, retention_days } of settings) {
+      const before = new Date(clock.now().getTime() - Number(retention_days) * DAY_MS);
+      deleted.readings += await tabular.arrivedBefore(org_id, before, signal);
+      deleted.files += await binary.arrivedBefore(org_id, before, signal);
+    }
+    return deleted;
+  }
+
+  async #keepRetention(log: Logger, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const deleted = await this.deleteOld(signal);
+        if (deleted.readings + deleted.files > 0) {
+          log.info("deleted data that its organisation does not keep any longer", deleted);
+        }
+      } catch (error) {
+        log.error("cannot delete old data; trying again", { error: String(error) });
+      }
+      await this.options.clock.sleep(EVERY_MS, signal).catch(() => undefined); // the loop looks itself
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { join } from "node:path";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
+import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
+import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import type { RpcRouter } from "../../shared/rpc/router.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { Callers } from "../access/callers.ts";
+import { annotationMethods } from "../data/annotation_methods.ts";
+import { binaryMethods } from "../data/binary_methods.ts";
+import { dataSyncService } from "../data/data_sync_service.ts";
+import { FileDeletion, TabularDeletion } from "../data/deletion.ts";
+import { FileUrls } from "../data/file_urls.ts";
+import type { IngestListener } from "../data/ingested.ts";
+import { Ingestion } from "../data/ingestion.ts";
+import { Readings } from "../data/readings.ts";
+import { DataUpkeep } from "../data/retention.ts";
+import { Sources } from "../data/sources.ts";
+import { tabularMethods } from "../data/tabular_methods.ts";
+import { withCallFailures } from "../database/call_failures.ts";
+import type { Queries } from "../database/cloud_database.ts";
+import { datasetMethods, datasetService } from "../datasets/dataset_service.ts";
+import type { DerivedSecrets } from "../keys/derived_secrets.ts";
+import type { Random } from "../keys/random.ts";
+import { BlobStore } from "../packages/blob_store.ts";
+
+export interface DataServicesOptions {
+  readonly queries: Queries;
+  readonly dataDir: string;
+  readonly callers: Callers;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly secrets: DerivedSecrets;
+  readonly publicUrl: () => string;
+  /** Hears of what arrives, inside the transaction that stores it. */
+  readonly listener: IngestListener;
+  /** Largest file that is taken, bytes; left out: 5 GiB. */
+  readonly fileLimitBytes: number | undefined;
+}
+
+const FILE_LIMIT_BYTES = 5 * 1024 ** 3;
+
+/** Captured data: taking it in, keeping it, giving it out. */
+export async function openDataServices(options: DataServicesOptions) {
+  const { queries, clock, random, callers, secrets, publicUrl, listener } = options;
+  const files = await BlobStore.open(join(options.dataDir, "data-files"));
+  const sources = new Sources(queries);
+  const readings = new Readings(queries, clock);
+  const tabular = new TabularDeletion({ queries, clock });
+  const binary = new FileDeletion({ queries, clock, files });
+  const urls = new FileUrls(secrets, clock, publicUrl);
+  const ingestion = new Ingestion({
+    queries,
+    sources,
+    clock,
+    random,
+    files,
+    listener,
+    fileLimitBytes: options.fileLimitBytes ?? FILE_LIMIT_BYTES,
+  });
+  const data: Partial<ServiceImpl<typeof DataService>> = {
+    ...tabularMethods({ callers, readings, deletion: tabular, clock }),
+    ...binaryMethods({ callers, queries, files, deletion: binary, urls }),
+    ...annotationMethods({ callers, queries, random }),
+    ...datasetMethods({ callers, queries, clock, random }),
+  };
+  return {
+    upkeep: new DataUpkeep({ queries, clock, tabular, binary, files }),
+    mount: (router: RpcRouter): RpcRouter =>
+      router
+        .service(DataSyncService, withCallFailures(dataSyncService({ callers, ingestion, clock })))
+        .service(DataService, withCallFailures(data))
+        .service(
+          DatasetService,
+          withCallFailures(datasetService({ callers, queries, clock, random })),
+        ),
+  };
+}
