@@ -10,7 +10,8 @@ import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import { DownloadError } from "./download_error.ts";
 import { RECHECK_MS } from "./downloader.ts";
-import { never, programBytes, release, withRig } from "./test_rig.ts";
+import type { DownloadProgress } from "./progress.ts";
+import { type DownloadRig, never, programBytes, release, withRig } from "./test_rig.ts";
 
 const bytes = programBytes();
 const nameOf = (content: Uint8Array, version = "1.0.0") =>
@@ -32,12 +33,19 @@ async function fails(work: Promise<unknown>, permanent: boolean, reason: RegExp)
   return thrown;
 }
 
-/** Moves the clock on until the work is done. */
-async function settled<T>(clock: FakeClock, work: Promise<T>, stepMs = 1_000): Promise<T> {
+/** Moves the clock on while the downloader waits, until the work is done. */
+async function settled<T>(
+  { clock, rig, isWaiting = () => rig.progress.at(-1)?.nextAttemptAt !== undefined }: {
+    clock: FakeClock;
+    rig: DownloadRig;
+    isWaiting?: () => boolean;
+  },
+  work: Promise<T>,
+): Promise<T> {
   let isDone = false;
   work.then(() => isDone = true, () => isDone = true);
   await waitFor(async () => {
-    if (!isDone) await clock.advance(stepMs);
+    if (!isDone && isWaiting()) await clock.advance(500);
     return isDone;
   }, { deadlineMs: 20_000 });
   return await work;
@@ -92,7 +100,7 @@ Deno.test("obtain() goes on where connections were cut, by itself and over a res
     serve(server, { cutAfter: [100_000, 65_536] });
     const clock = new FakeClock();
     const rig = start(clock);
-    await settled(clock, rig.obtain(wanted));
+    await settled({ clock, rig }, rig.obtain(wanted));
     const gets = server.seen("GET").map((get) => /bytes=(\d+)-/.exec(get)?.[1]).map(Number);
     assert.equal(gets.length, 3);
     assert.ok(gets[1]! > 0 && gets[2]! > gets[1]!, gets.join());
@@ -122,8 +130,9 @@ Deno.test("obtain() does not give up while each attempt brings something", () =>
   withRig(async ({ server, start }) => {
     const clock = new FakeClock();
     const wanted = release(server, bytes);
+    const rig = start(clock);
     serve(server, { cutAfter: Array<number>(8).fill(30_000) });
-    await settled(clock, start(clock).obtain(wanted));
+    await settled({ clock, rig }, rig.obtain(wanted));
     assert.equal(server.seen("GET").length, 9);
   }));
 
@@ -153,7 +162,7 @@ Deno.test("obtain() starts over when the file became another one between the pie
     const obtaining = rig.obtain({ url });
     await waitFor(() => rig.progress.some(({ error }) => error !== ""), { deadlineMs: 10_000 });
     serve(server, { bytes: other }, "/custom");
-    const { path, sha256 } = await settled(clock, obtaining);
+    const { path, sha256 } = await settled({ clock, rig }, obtaining);
     assert.equal(sha256, sha256Of(other));
     assert.deepEqual(await Deno.readFile(path), other);
     assert.match(server.seen("GET")[1] ?? "", /bytes=\d+-/);
@@ -242,7 +251,7 @@ Deno.test("obtain() ends cleanly when the release is withdrawn in the middle", (
     const obtaining = rig.obtain(wanted);
     await waitFor(() => rig.progress.some(({ error }) => error !== ""), { deadlineMs: 10_000 });
     serve(server, { status: 410 });
-    await fails(settled(clock, obtaining), true, /answered 410/);
+    await fails(settled({ clock, rig }, obtaining), true, /answered 410/);
     assert.deepEqual(rig.names(), []);
 
     serve(server, { hangAfter: 65_536 });
@@ -264,11 +273,16 @@ Deno.test("obtain() tries a lost way again with growing waits, then tells its ca
     const rig = start(clock);
     const wanted = release(server, bytes);
     serve(server, { status: 503 });
-    await fails(settled(clock, rig.obtain(wanted)), false, /answered 503/);
-    const waits = rig.progress.flatMap(({ nextAttemptAt }) => nextAttemptAt?.getTime() ?? []);
-    assert.deepEqual(waits.slice(1).map((at, index) => at - waits[index]!), [
-      ...[4_000, 8_000, 16_000, 32_000],
-    ]);
+    const waits: number[] = [];
+    const report = (progress: DownloadProgress) => {
+      rig.progress.push(progress);
+      const { nextAttemptAt } = progress;
+      if (nextAttemptAt) waits.push(nextAttemptAt.getTime() - clock.now().getTime());
+    };
+    const whole = { program: "machine-server", ...wanted };
+    const obtaining = rig.downloader.obtain(whole, report, never);
+    await fails(settled({ clock, rig }, obtaining), false, /answered 503/);
+    assert.deepEqual(waits, [2_000, 4_000, 8_000, 16_000, 32_000]);
     assert.equal(server.requests.length, 5);
     const stop = new AbortController();
     const waiting = assert.rejects(rig.obtain(wanted, stop.signal), /enough/);
@@ -277,10 +291,10 @@ Deno.test("obtain() tries a lost way again with growing waits, then tells its ca
     stop.abort(new Error("enough"));
     await waiting;
     serve(server, {});
-    await settled(clock, rig.obtain(wanted));
+    await settled({ clock, rig }, rig.obtain(wanted));
     await server.close();
     await fails(
-      settled(clock, rig.obtain({ ...wanted, version: "9" })),
+      settled({ clock, rig }, rig.obtain({ ...wanted, version: "9" })),
       false,
       /cannot be reached/,
     );
@@ -295,10 +309,10 @@ Deno.test("obtain() leaves an expired link to its caller and what came on the di
     const obtaining = rig.obtain(wanted);
     await waitFor(() => rig.progress.some(({ error }) => error !== ""), { deadlineMs: 10_000 });
     serve(server, { status: 403 });
-    await fails(settled(clock, obtaining), false, /answered 403/);
+    await fails(settled({ clock, rig }, obtaining), false, /answered 403/);
     assert.equal(rig.names().length, 1);
     serve(server, {}, "/another-link");
-    await settled(clock, rig.obtain({ ...wanted, url: `${server.origin}/another-link` }));
+    await settled({ clock, rig }, rig.obtain({ ...wanted, url: `${server.origin}/another-link` }));
     assert.match(server.seen("GET").at(-1) ?? "", /another-link bytes=\d+/);
   }));
 
@@ -434,7 +448,10 @@ Deno.test({
       await Deno.writeTextFile(source, '#!/bin/sh\necho "$0" "$@"\n', { mode: 0o755 });
       const url = pathToFileURL(source).href;
       const { path, sha256 } = await start().obtain({ version: "customURL", url });
-      assert.equal(sha256, sha256Of(await Deno.readFile(source)));
+      assert.equal(sha256, sha256Of(await Deno.readFile(path)));
+      await Deno.copyFile(source, `${source} too`);
+      const other = await start().obtain({ version: "customURL", url: `${url}%20too` });
+      assert.notEqual(other.path, path, "the same script at another place is another program");
       const run = () => new Deno.Command(path, { args: ["a b", "c"] }).outputSync().stdout;
       assert.equal(new TextDecoder().decode(run()), `${source} a b c\n`);
       await Deno.utime(path, new Date(), new Date());
@@ -451,7 +468,7 @@ Deno.test("obtain() keeps the rate that is set, and tells it with the rest", () 
     const rig = start(clock);
     rig.limit = 10_000;
     const started = clock.monotonicMs();
-    await settled(clock, rig.obtain(release(server, bytes)), 500);
+    await settled({ clock, rig, isWaiting: () => true }, rig.obtain(release(server, bytes)));
     const seconds = (clock.monotonicMs() - started) / 1_000;
     // The clock also moves while the system reads and writes.
     assert.ok(seconds >= 28 && seconds <= 60, `${seconds} s`);

@@ -25,7 +25,7 @@ export interface LocalCopy {
 
 /** What was copied. */
 export interface Copied {
-  /** Hexadecimal, of the source. */
+  /** Hexadecimal, of the source; of the launcher for a script of which none was announced. */
   readonly sha256: string;
   /** Size of the source. */
   readonly bytes: number;
@@ -111,7 +111,8 @@ export async function copyLocal(copy: LocalCopy): Promise<Copied> {
       await take(piece);
     }
     const sha256 = hash.digest("hex");
-    if (script) await writeAll(to, new TextEncoder().encode(launcher(source, sha256)));
+    const text = new TextEncoder().encode(launcher(source, sha256));
+    if (script) await writeAll(to, text);
     if (await localState(source) !== validator || done !== bytes) {
       throw new TransferError("unreachable", `${source} was changed while it was copied`);
     }
@@ -121,11 +122,17 @@ export async function copyLocal(copy: LocalCopy): Promise<Copied> {
         `${source} is not the one announced: its sha256 is ${sha256}, announced was ${copy.sha256}`,
       );
     }
-    return { sha256, bytes, validator };
+    // Where a script lies is a part of what it does: another place is another program.
+    const isNamedByPlace = script && !copy.sha256;
+    return { sha256: isNamedByPlace ? hashOf(text) : sha256, bytes, validator };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw toTransferError(error, "write", part);
   }
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** What stands in the cache for a script. */
