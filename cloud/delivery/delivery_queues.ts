@@ -58,10 +58,15 @@ export class DeliveryQueues {
     return this.#underWay;
   }
 
-  /** Takes a notification up; one that is known already stays where it is. */
+  /** Takes a notification up; one that is known already only comes forward when it is due sooner. */
   add(one: Waiting): void {
-    if (this.#known.has(one.seq)) return;
     const queue = this.#queue(one.endpoint);
+    if (this.#known.has(one.seq)) {
+      const at = queue.waiting.findIndex(({ seq, dueMs }) => seq === one.seq && dueMs > one.dueMs);
+      if (at < 0) return;
+      queue.waiting.splice(at, 1);
+      this.#known.delete(one.seq);
+    }
     if (queue.waiting.length >= HELD_PER_ENDPOINT) {
       queue.hasMore = true;
       return;

@@ -9,7 +9,7 @@ export type DeliveryRow =
   & Selectable<DeliveriesTable>
   & Pick<
     Selectable<TriggerEventsTable>,
-    "trigger_type" | "component_name" | "method_name" | "headers" | "body"
+    "trigger_type" | "component_name" | "method_name" | "is_test" | "headers" | "body"
   >
   & {
     /** Of the signing secret; null: the first one. */
@@ -66,6 +66,7 @@ export class DeliveryStore {
         "trigger_events.trigger_type",
         "trigger_events.component_name",
         "trigger_events.method_name",
+        "trigger_events.is_test",
         "trigger_events.headers",
         "trigger_events.body",
         "trigger_secrets.generation",

@@ -4,6 +4,8 @@ import { LogEntrySchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { Redactor } from "../../shared/redaction/redactor.ts";
 import type { NotificationType, TriggerType } from "../database/schema.ts";
 import type { LogIntake } from "../logs/log_intake.ts";
+import type { DeliveryRow } from "./delivery_store.ts";
+import type { AttemptOutcome } from "./retry_policy.ts";
 
 /** An attempt that failed, as a machine's logs tell it. */
 export interface FailedAttempt {
@@ -35,6 +37,22 @@ export function failureMessage(failed: FailedAttempt): string {
 /** Writes failed attempts into the logs of the machine, where its people look. */
 export class FailureLog {
   constructor(private readonly intake: Pick<LogIntake, "take">, private readonly host: string) {}
+
+  /** Of a row of the outbox. */
+  async noteRow(row: DeliveryRow, outcome: AttemptOutcome, at: Date): Promise<void> {
+    if (outcome.kind === "delivered") return;
+    await this.note({
+      partId: row.part_id,
+      triggerName: row.trigger_name,
+      triggerType: row.trigger_type,
+      notificationType: row.type,
+      target: row.target,
+      componentName: row.component_name ?? undefined,
+      methodName: row.method_name ?? undefined,
+      error: outcome.error,
+      statusCode: outcome.statusCode,
+    }, at);
+  }
 
   async note(failed: FailedAttempt, at: Date): Promise<void> {
     await this.intake.take(failed.partId, [

@@ -114,7 +114,7 @@ export function notificationOf(row: DeliveryRow): Notification {
     triggerName: row.trigger_name,
     triggerType: row.trigger_type,
     at: new Date(row.created_at),
-    isTest: false,
+    isTest: row.is_test === 1,
     headers: JSON.parse(row.headers),
     body: row.body,
     secret: { generation: row.generation ?? 1, rotatedAtMs: row.rotated_at ?? undefined },

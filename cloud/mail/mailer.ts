@@ -13,8 +13,8 @@ export interface Mail {
 export interface MailSettings {
   /** `smtp://` or `smtps://`, with user and password where the server wants them. */
   readonly smtpUrl: string;
-  /** Sender, as an address or `Name <address>`. */
-  readonly from: string;
+  /** Sender, as an address or `Name <address>`; asked for with each mail. */
+  readonly from: () => string;
 }
 
 /** A mail that was not taken. */
@@ -50,10 +50,11 @@ export class Mailer {
     try {
       this.#transporter ??= this.#open();
       const { id, ...content } = mail;
-      const host = this.settings.from.split("@").at(-1)?.replace(/[^A-Za-z0-9.-]/g, "");
+      const from = this.settings.from();
+      const host = from.split("@").at(-1)?.replace(/[^A-Za-z0-9.-]/g, "");
       const { response } = await (await this.#transporter).sendMail({
         ...content,
-        from: this.settings.from,
+        from,
         messageId: `<${id}@${host || "localhost"}>`,
         headers: { "Auto-Submitted": "auto-generated" },
         disableFileAccess: true,
@@ -74,6 +75,12 @@ export class Mailer {
     const { createTransport } = await import("nodemailer");
     return createTransport(transportOptions(this.settings.smtpUrl));
   }
+}
+
+/** The sender where the operator names none. */
+export function defaultSender(publicUrl: string): string {
+  const host = URL.parse(publicUrl)?.hostname ?? "";
+  return `machine-cloud@${/^[a-z][a-z0-9.-]*$/i.test(host) ? host : "localhost"}`;
 }
 
 /** Parts of an SMTP URL. Passwords leave this computer only over TLS. */

@@ -14,6 +14,7 @@ import { loadStaticFiles } from "../http/static_files.ts";
 import type { Random } from "../keys/random.ts";
 import { keepLogsForRetention } from "../logs/log_retention.ts";
 import { LogStore } from "../logs/log_store.ts";
+import type { NotificationSettings } from "./notifications.ts";
 import { createServices, type Services } from "./services.ts";
 
 export interface CloudOptions {
@@ -31,6 +32,10 @@ export interface CloudOptions {
   readonly packageLimitBytes: number;
   /** Largest file of captured data that may be uploaded, bytes; left out: 5 GiB. */
   readonly fileLimitBytes?: number | undefined;
+  /** Left out: no mail, and webhooks to the internet only. */
+  readonly notifications?: NotificationSettings | undefined;
+  /** A part that keeps no stream open is offline after this time without a call; default 60 s. */
+  readonly offlineAfterMs?: number | undefined;
   /** Name of this host, for the URL of a cloud that listens everywhere. */
   readonly hostname: string;
 }
@@ -87,6 +92,8 @@ async function serve(
     dataDir: options.dataDir,
     packageLimitBytes: options.packageLimitBytes,
     fileLimitBytes: options.fileLimitBytes,
+    notifications: options.notifications,
+    offlineAfterMs: options.offlineAfterMs,
     logs,
     clock,
     random,
@@ -97,6 +104,7 @@ async function serve(
   });
   await services.presence.load();
   await services.statuses.load();
+  await services.notifications.load();
   await services.changes.start();
   const server = await startServer(options, deps, services, limiter).catch(async (error) => {
     await services.changes.close();
@@ -115,6 +123,7 @@ async function serve(
   const background = [
     services.presence.run(stopping.signal),
     services.statuses.run(stopping.signal),
+    services.notifications.run(stopping.signal),
     services.releases.keepSwept(log.child("releases"), stopping.signal),
     services.dataUpkeep.run(log.child("data"), stopping.signal),
     services.store.keepSwept(log.child("packages"), stopping.signal),
@@ -125,6 +134,7 @@ async function serve(
     await server.close({ graceMs });
     stopping.abort();
     await Promise.all(background);
+    await services.notifications.close();
     await services.changes.close();
     services.callers.close();
   };

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { ServiceImpl } from "@connectrpc/connect";
+import { StoredDataService } from "../../shared/gen/machine/cloud/v1/data_pb.ts";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
@@ -16,6 +17,7 @@ import { Ingestion } from "../data/ingestion.ts";
 import { Readings } from "../data/readings.ts";
 import { DataUpkeep } from "../data/retention.ts";
 import { Sources } from "../data/sources.ts";
+import { storedDataService } from "../data/stored_data_service.ts";
 import { tabularMethods } from "../data/tabular_methods.ts";
 import { withCallFailures } from "../database/call_failures.ts";
 import type { Queries } from "../database/cloud_database.ts";
@@ -69,6 +71,10 @@ export async function openDataServices(options: DataServicesOptions) {
     mount: (router: RpcRouter): RpcRouter =>
       router
         .service(DataSyncService, withCallFailures(dataSyncService({ callers, ingestion, clock })))
+        .service(
+          StoredDataService,
+          withCallFailures(storedDataService({ callers, queries, readings })),
+        )
         .service(DataService, withCallFailures(data))
         .service(
           DatasetService,

@@ -69,7 +69,28 @@ export const serveFlags = {
   "smtp-url": {
     type: "string",
     placeholder: "URL",
-    doc: "Mail server for notifications; not used in this version.",
+    env: "MACHINE_CLOUD_SMTP_URL",
+    doc: "Mail server for notifications: smtp://USER:PASSWORD@HOST:587, or smtps:// for TLS from " +
+      "the start. Other users see it on a command line, not in the environment. Default: no mail.",
+  },
+  "mail-from": {
+    type: "string",
+    placeholder: "ADDRESS",
+    doc:
+      "Sender of mail, as an address or `Name <address>`. Default: machine-cloud at the host of " +
+      "--public-url.",
+  },
+  "allow-private-webhooks": {
+    type: "boolean",
+    doc: "Let webhooks lead into private networks and to this computer, not only to the internet.",
+  },
+  "offline-after": {
+    type: "integer",
+    default: 60,
+    min: 5,
+    max: 24 * 60 * 60,
+    placeholder: "SECONDS",
+    doc: "A machine that keeps no stream open is offline after this time without a call.",
   },
   "debug": { type: "boolean", doc: "Log everything." },
 } as const satisfies FlagTable;
@@ -106,8 +127,33 @@ export async function readServeOptions(flags: ServeFlags, home: string): Promise
     proxyProtocol: flags["proxy-protocol"],
     packageLimitBytes: flags["package-limit"] * 1024 * 1024,
     fileLimitBytes: flags["data-file-limit"] * 1024 * 1024,
+    notifications: {
+      smtpUrl: smtpUrlOf(flags["smtp-url"]),
+      mailFrom: mailFromOf(flags["mail-from"]),
+      allowPrivateWebhooks: flags["allow-private-webhooks"],
+    },
+    offlineAfterMs: flags["offline-after"] * 1_000,
     hostname: hostname(),
   };
+}
+
+function smtpUrlOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  const isSmtp = url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== "";
+  // The text may hold a password: it is not repeated.
+  if (!isSmtp) {
+    throw new UsageError(
+      "--smtp-url: this is no address of a mail server; write smtp://USER:PASSWORD@HOST:PORT, or " +
+        "smtps:// for TLS from the start",
+    );
+  }
+  return text;
+}
+
+function mailFromOf(text: string | undefined): string | undefined {
+  if (text === undefined || /^([^<>\r\n]*<)?[^\s@<>]+@[^\s@<>]+>?$/.test(text)) return text;
+  throw new UsageError(`--mail-from: ${JSON.stringify(text)} is no e-mail address`);
 }
 
 /** Serves until the signal aborts. */
@@ -118,9 +164,6 @@ export async function runServe(
   signal: AbortSignal,
 ): Promise<void> {
   const { log } = deps;
-  if (flags["smtp-url"] !== undefined) {
-    log.warn("--smtp-url is not used in this version: no mail is sent");
-  }
   const cloud = await startCloud(options, deps);
   if (!options.tls && !isLoopback(options.listen)) {
     log.warn("listening without TLS beyond this host: keys travel in clear", {

@@ -25,7 +25,6 @@ import { cloudAgentService } from "../agents/cloud_agent_service.ts";
 import { PartTargets } from "../agents/part_targets.ts";
 import { ReleaseOutcomes } from "../agents/release_outcomes.ts";
 import { toldVersions } from "../agents/told_versions.ts";
-import { noListener } from "../data/ingested.ts";
 import type { DataFolder } from "../data_folder/data_folder.ts";
 import { withCallFailures } from "../database/call_failures.ts";
 import { ChangeFeed } from "../database/change_feed.ts";
@@ -59,6 +58,7 @@ import { releaseService } from "../releases/release_service.ts";
 import { ConfigPackages } from "../registry/config_packages.ts";
 import { registryMethods } from "../registry/registry_methods.ts";
 import { openDataServices } from "./data_services.ts";
+import { type NotificationSettings, openNotifications } from "./notifications.ts";
 
 export interface ServicesOptions {
   readonly folder: DataFolder;
@@ -67,6 +67,10 @@ export interface ServicesOptions {
   readonly packageLimitBytes: number;
   /** Largest file of captured data that is taken, bytes; left out: 5 GiB. */
   readonly fileLimitBytes?: number | undefined;
+  /** Left out: no mail, and webhooks to the internet only. */
+  readonly notifications?: NotificationSettings | undefined;
+  /** A part that keeps no stream open is offline after this time without a call; default 60 s. */
+  readonly offlineAfterMs?: number | undefined;
   readonly logs: LogStore;
   readonly clock: Clock;
   readonly random: Random;
@@ -95,7 +99,7 @@ export async function createServices(options: ServicesOptions) {
     issuer: "machine-cloud",
     audience: ["machine-cloud"],
   });
-  const presence = new Presence(queries, clock, log.child("presence"));
+  const presence = new Presence(queries, clock, log.child("presence"), options.offlineAfterMs);
   const revisions = new Revisions(queries, changes, clock);
   const restarts = new Restarts(queries, changes, clock);
   const watchers = new Watchers(changes);
@@ -122,6 +126,20 @@ export async function createServices(options: ServicesOptions) {
   const outcomes = new ReleaseOutcomes(catalogue, wishes, rollouts, log.child("releases"));
   const commands = new AgentCommands(queries, clock, random);
 
+  const notifications = openNotifications({
+    ...options.notifications,
+    database,
+    changes,
+    callers,
+    revisions,
+    presence,
+    secrets: keys.secrets,
+    intake,
+    clock,
+    random,
+    log,
+    publicUrl,
+  });
   const data = await openDataServices({
     queries,
     dataDir: options.dataDir,
@@ -130,7 +148,7 @@ export async function createServices(options: ServicesOptions) {
     random,
     secrets: keys.secrets,
     publicUrl,
-    listener: noListener,
+    listener: notifications.listener,
     fileLimitBytes: options.fileLimitBytes,
   });
 
@@ -216,6 +234,7 @@ export async function createServices(options: ServicesOptions) {
     );
 
   data.mount(router);
+  notifications.mount(router);
 
   /** Whose token it is, if the credentials behind it still count. */
   const verifyToken = async (token: string) => {
@@ -233,6 +252,7 @@ export async function createServices(options: ServicesOptions) {
     releases: releases.store,
     statuses,
     dataUpkeep: data.upkeep,
+    notifications,
     verifyToken,
     releaseFiles: releaseFiles({
       catalogue,

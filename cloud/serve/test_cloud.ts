@@ -13,6 +13,7 @@ import { type DataFolder, openDataFolder } from "../data_folder/data_folder.ts";
 import { systemRandom } from "../keys/random.ts";
 import { LogStore } from "../logs/log_store.ts";
 import { readConfig } from "../machines/config_check.ts";
+import type { NotificationSettings } from "./notifications.ts";
 import { createServices, type Services } from "./services.ts";
 
 export interface Credentials {
@@ -43,7 +44,12 @@ export class TestCloud implements AsyncDisposable {
   ) {}
 
   static async open(
-    options: { clock?: Clock; packageLimitBytes?: number; fileLimitBytes?: number } = {},
+    options: {
+      clock?: Clock;
+      packageLimitBytes?: number;
+      fileLimitBytes?: number;
+      notifications?: NotificationSettings;
+    } = {},
   ): Promise<TestCloud> {
     const { clock = systemClock, packageLimitBytes = 1_000_000 } = options;
     const { fileLimitBytes = 10_000_000 } = options;
@@ -55,6 +61,7 @@ export class TestCloud implements AsyncDisposable {
       dataDir,
       packageLimitBytes,
       fileLimitBytes,
+      notifications: options.notifications,
       logs,
       clock,
       random: systemRandom,
@@ -138,6 +145,7 @@ export class TestCloud implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.services.watchers.close();
+    await this.services.notifications.close();
     await this.services.changes.close();
     this.services.callers.close();
     this.logs.close();

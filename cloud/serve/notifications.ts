@@ -1,0 +1,143 @@
+import { buildInfo } from "../../shared/build_info/build_info.ts";
+import { TriggerService } from "../../shared/gen/machine/cloud/v1/triggers_pb.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import type { RpcRouter } from "../../shared/rpc/router.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { Callers } from "../access/callers.ts";
+import type { IngestListener } from "../data/ingested.ts";
+import { withCallFailures } from "../database/call_failures.ts";
+import type { ChangeFeed } from "../database/change_feed.ts";
+import type { CloudDatabase } from "../database/cloud_database.ts";
+import { systemResolve } from "../delivery/address_guard.ts";
+import { Deliverer } from "../delivery/deliverer.ts";
+import { DeliveryLog } from "../delivery/delivery_log.ts";
+import { DeliveryStore } from "../delivery/delivery_store.ts";
+import { FailureLog } from "../delivery/failure_log.ts";
+import { notificationOf, NotificationSender } from "../delivery/notification_sender.ts";
+import { DeliveryRetention } from "../delivery/retention.ts";
+import { SigningSecrets } from "../delivery/signing_secrets.ts";
+import { WebhookSender } from "../delivery/webhook.ts";
+import type { DerivedSecrets } from "../keys/derived_secrets.ts";
+import type { Random } from "../keys/random.ts";
+import type { LogIntake } from "../logs/log_intake.ts";
+import type { Revisions } from "../machines/revisions.ts";
+import { defaultSender, Mailer } from "../mail/mailer.ts";
+import type { Presence } from "../presence/presence.ts";
+import { Firing } from "../triggers/firing.ts";
+import { Liveness } from "../triggers/liveness.ts";
+import { PartTriggers } from "../triggers/part_triggers.ts";
+import { recentReadings } from "../triggers/recent_readings.ts";
+import { Trials } from "../triggers/trials.ts";
+import { TriggerEditor } from "../triggers/trigger_editor.ts";
+import { triggerService } from "../triggers/trigger_service.ts";
+import { Triggers } from "../triggers/triggers.ts";
+
+/** What the operator says about notifications. */
+export interface NotificationSettings {
+  /** Undefined: no mail is sent. */
+  readonly smtpUrl?: string | undefined;
+  /** Sender of mail; left out: `machine-cloud` at the host of the public URL. */
+  readonly mailFrom?: string | undefined;
+  /** Webhooks may lead into private networks and to this computer. Default no. */
+  readonly allowPrivateWebhooks?: boolean;
+}
+
+export interface NotificationsOptions extends NotificationSettings {
+  readonly database: CloudDatabase;
+  readonly changes: ChangeFeed;
+  readonly callers: Pick<Callers, "scope">;
+  readonly revisions: Revisions;
+  readonly presence: Presence;
+  readonly secrets: DerivedSecrets;
+  readonly intake: LogIntake;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly publicUrl: () => string;
+}
+
+/** Triggers and all that brings their notifications to receivers, put together. */
+export interface Notifications {
+  /** Hears of data that arrives. */
+  readonly listener: IngestListener;
+  readonly deliverer: Deliverer;
+  readonly liveness: Liveness;
+  readonly retention: DeliveryRetention;
+  mount(router: RpcRouter): void;
+  /** Reads who was there when the last run ended. */
+  load(): Promise<void>;
+  /** Sends what waits, notes who comes and goes, and deletes what is old, until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Ends what is under way and lets go of everything. */
+  close(): Promise<void>;
+}
+
+export function openNotifications(options: NotificationsOptions): Notifications {
+  const { database, changes, callers, revisions, presence, clock, random, log } = options;
+  const { queries } = database;
+  const { smtpUrl, publicUrl } = options;
+  const signing = new SigningSecrets(queries, options.secrets, clock);
+  const webhooks = new WebhookSender({
+    clock,
+    allowPrivate: options.allowPrivateWebhooks ?? false,
+    resolve: systemResolve,
+    userAgent: `machine-cloud/${buildInfo.version}`,
+  });
+  const from = () => options.mailFrom ?? defaultSender(publicUrl());
+  const mailer = smtpUrl === undefined ? undefined : new Mailer({ smtpUrl, from });
+  const sender = new NotificationSender({ webhooks, mailer, secrets: signing, clock, publicUrl });
+  const failures = new FailureLog(options.intake, "machine-cloud");
+  const deliverer = new Deliverer({
+    store: new DeliveryStore(queries),
+    send: (row, signal) => sender.send(notificationOf(row), signal),
+    failed: (row, outcome, at) => failures.noteRow(row, outcome, at),
+    foreignVersion: () => database.foreignVersion(),
+    clock,
+    log: log.child("delivery"),
+  });
+  const retention = new DeliveryRetention(queries, clock, log.child("delivery"));
+  const partTriggers = new PartTriggers(changes);
+  const triggers = new Triggers({
+    triggers: partTriggers,
+    firing: new Firing({
+      random,
+      waitingOf: (partId, name) => deliverer.waitingOf(partId, name),
+      posted: (partId, name) => retention.fired(partId, name),
+    }),
+    wake: () => deliverer.wake(),
+  });
+  const liveness = new Liveness({ queries, presence, triggers, clock, log: log.child("triggers") });
+  const recent = recentReadings(queries);
+  return {
+    listener: triggers,
+    deliverer,
+    liveness,
+    retention,
+    mount(router) {
+      router.service(
+        TriggerService,
+        withCallFailures(triggerService({
+          callers,
+          queries,
+          editor: new TriggerEditor(revisions),
+          deliveries: new DeliveryLog(queries, clock),
+          secrets: signing,
+          recent,
+          trials: new Trials({ queries, sender, secrets: signing, recent, clock, random }),
+          lookAgain: () => deliverer.lookAgain(),
+        })),
+      );
+    },
+    load: () => liveness.load(),
+    async run(signal) {
+      deliverer.wake();
+      await Promise.all([liveness.run(signal), retention.run(signal)]);
+    },
+    async close() {
+      await deliverer.close();
+      partTriggers.close();
+      webhooks.close();
+      await mailer?.close();
+    },
+  };
+}
