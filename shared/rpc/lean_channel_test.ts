@@ -15,7 +15,18 @@ import {
   ShellService,
 } from "../gen/viam/service/shell/v1/shell_pb.ts";
 import { waitFor } from "../time/wait_for.ts";
+import {
+  encodeFrame,
+  encodeGoaway,
+  encodeSettings,
+  Flag,
+  FrameCutter,
+  FrameType,
+  PREFACE,
+} from "./h2/frames.ts";
+import { encodeHeaders } from "./h2/hpack.ts";
 import { LeanChannel } from "./lean_channel.ts";
+import { framed } from "./lean_wire.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
 import { RpcRouter } from "./router.ts";
 import { RpcServer } from "./server.ts";
@@ -97,6 +108,72 @@ Deno.test("LeanChannel answers small and large messages, many at a time", async 
   const sizes = [1, 100, 70_000, 4_000_000, 5];
   assert.deepEqual(await Promise.all(sizes.map((size) => served.ask({ size }))), sizes);
   assert.equal(served.client.inFlight, 0);
+});
+
+Deno.test("LeanChannel carries hundreds of calls at a time, and large requests", async () => {
+  await using served = await Served.start();
+  const many = Array.from({ length: 250 }, (_, n) => 1 + n * 10);
+  assert.deepEqual(await Promise.all(many.map((size) => served.ask({ size }))), many);
+  const large = { size: 4_000_000, text: "y".repeat(4_000_000) };
+  assert.deepEqual(await Promise.all([served.ask(large), served.ask({})]), [4_000_000, 1]);
+});
+
+/** A server on frames: leaves after `requests` calls, of which it answers the first only. */
+async function leavingServer(listener: Deno.Listener, requests: number): Promise<number> {
+  const connection = await listener.accept();
+  let begun = 0;
+  const cutter = new FrameCutter((type) => begun += type === FrameType.headers ? 1 : 0);
+  const bytes = new Uint8Array(65_536);
+  let preface = PREFACE.length;
+  while (begun < requests) {
+    const read = await connection.read(bytes);
+    if (read === null) break;
+    cutter.push(bytes.subarray(preface, read));
+    preface = 0;
+  }
+  const headers = (end: number, ...list: string[]) =>
+    encodeFrame(FrameType.headers, Flag.endHeaders | end, 1, encodeHeaders(list));
+  const answer = [
+    encodeSettings([]),
+    encodeGoaway({ lastStreamId: 1, code: 0, text: "" }),
+    headers(0, ":status", "200"),
+    encodeFrame(FrameType.data, 0, 1, framed(Uint8Array.of(42))),
+    headers(Flag.endStream, "grpc-status", "0"),
+  ];
+  await new Blob(answer as Uint8Array<ArrayBuffer>[]).stream().pipeTo(connection.writable);
+  return begun;
+}
+
+Deno.test("LeanChannel makes a call again that a server which leaves hasn't begun", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = join(folder, "s.sock");
+  const listener = Deno.listen({ transport: "unix", path });
+  const client = new LeanChannel(`unix:${path}`);
+  const outgoing = { path: SHELL, metadata: new Metadata(), signal: AbortSignal.timeout(10_000) };
+  const calls = [1, 2].map((byte) => client.call(outgoing, Uint8Array.of(byte)));
+  assert.equal(await leavingServer(listener, 2), 2);
+  assert.equal(await leavingServer(listener, 1), 1);
+  assert.deepEqual((await Promise.all(calls)).map((bytes) => [...bytes]), [[42], [42]]);
+  client.close();
+  listener.close();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("LeanChannel works over TCP", async () => {
+  const router = new RpcRouter().service(SensorService, { doCommand: () => ({ result: {} }) });
+  const server = await RpcServer.start({ router, listen: { hostname: "127.0.0.1", port: 0 } });
+  const client = new LeanChannel(`http://127.0.0.1:${server.address.port}`);
+  const { bytes, trailer } = await client.unaryWithMetadata(
+    {
+      path: "/viam.component.sensor.v1.SensorService/DoCommand",
+      metadata: new Metadata(),
+      signal: AbortSignal.timeout(10_000),
+    },
+    new Uint8Array(0),
+  );
+  assert.deepEqual([[...bytes], [...trailer]], [[10, 0], []]);
+  client.close();
+  await server.close({ graceMs: 100 });
 });
 
 Deno.test("LeanChannel sends metadata and the time that is left", async () => {

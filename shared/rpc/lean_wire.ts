@@ -137,7 +137,14 @@ export function statusError(trailers: HeaderList): ConnectError | undefined {
   const metadata = Metadata.fromHttp2Headers(byName(trailers));
   for (const own of ["grpc-status", "grpc-message"]) metadata.remove(own);
   const details = decoded(headerValue(trailers, "grpc-message") ?? "");
-  return connectErrorFromGrpc({ code, details, metadata } as unknown as ServiceError);
+  const known = Code[code] === undefined ? Code.Unknown : code;
+  try {
+    const status = { code: known, details, message: "", metadata };
+    return connectErrorFromGrpc(status as unknown as ServiceError);
+  } catch {
+    // Its details are no message; code and text say enough.
+    return new ConnectError(details, known);
+  }
 }
 
 /** What it means for a call that the other side ended its stream with this code of HTTP/2. */
