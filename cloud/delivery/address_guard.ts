@@ -13,6 +13,9 @@ export interface ResolvedAddress {
   readonly family: number;
 }
 
+/** Whether webhooks may reach an address. */
+export type IsAllowed = (address: string) => boolean;
+
 /** Finds the addresses of a name; rejects when there are none. */
 export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
@@ -75,20 +78,20 @@ export function isPublicAddress(address: string): boolean {
  * @param hostname of a URL, so IPv6 in brackets
  * @throws {PrivateAddressError}
  */
-export function requirePublicHost(hostname: string): void {
+export function requireAllowedHost(hostname: string, isAllowed: IsAllowed): void {
   const address = hostname.replace(/^\[|\]$/g, "");
-  if (isIP(address) !== 0 && !isPublicAddress(address)) throw refusal(hostname, address);
+  if (isIP(address) !== 0 && !isAllowed(address)) throw refusal(hostname, address);
 }
 
 /**
- * For the sockets of webhooks: resolves a name and gives only public addresses, so what was checked
+ * For the sockets of webhooks: resolves a name and gives only allowed addresses, so what was checked
  * is what is connected to, whatever a name server says the next time.
  */
-export function guardedLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction {
+export function guardedLookup(resolve: Resolve, isAllowed: IsAllowed): LookupFunction {
   return (hostname, options, callback) => {
     const chosen = resolve(hostname).then((all) => {
       const fitting = all.filter(({ address, family }) =>
-        (allowPrivate || isPublicAddress(address)) &&
+        isAllowed(address) &&
         (options.family === undefined || options.family === 0 || options.family === family)
       );
       if (fitting.length === 0) throw refusal(hostname, all.map((one) => one.address).join(", "));

@@ -60,7 +60,7 @@ export function judgeStatus(
 export function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
   if (header === undefined || header === "") return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
-  const date = Date.parse(header);
+  const date = /^[A-Za-z]{3},/.test(header) ? Date.parse(header) : NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now.getTime());
 }
 

@@ -4,8 +4,9 @@ import * as https from "node:https";
 import type { Clock } from "../../shared/time/clock.ts";
 import {
   guardedLookup,
+  type IsAllowed,
   PrivateAddressError,
-  requirePublicHost,
+  requireAllowedHost,
   type Resolve,
 } from "./address_guard.ts";
 import { type AttemptOutcome, judgeStatus } from "./retry_policy.ts";
@@ -27,8 +28,8 @@ export interface WebhookCredentials {
 
 export interface WebhookSenderOptions {
   readonly clock: Clock;
-  /** Allow receivers in private networks and on this computer. */
-  readonly allowPrivate: boolean;
+  /** Asked for every address that is connected to, those of redirects too. */
+  readonly isAllowed: IsAllowed;
   readonly resolve: Resolve;
   /** What the requests say they come from. */
   readonly userAgent: string;
@@ -57,7 +58,7 @@ export class WebhookSender {
   readonly #https: https.Agent;
 
   constructor(private readonly options: WebhookSenderOptions) {
-    const lookup = guardedLookup(options.resolve, options.allowPrivate);
+    const lookup = guardedLookup(options.resolve, options.isAllowed);
     const agent = { keepAlive: true, maxFreeSockets: 4, timeout: IDLE_SOCKET_MS, lookup };
     this.#http = new http.Agent(agent);
     this.#https = new https.Agent(agent);
@@ -119,7 +120,7 @@ export class WebhookSender {
 
   /** One request, again on a new connection where the receiver had just closed the kept one. */
   async #exchange(request: WebhookRequest, url: URL, signal: AbortSignal): Promise<Answer> {
-    if (!this.options.allowPrivate) requirePublicHost(url.hostname);
+    requireAllowedHost(url.hostname, this.options.isAllowed);
     const first = this.#request(request, url, signal, true);
     try {
       return await first.answer;
@@ -135,7 +136,7 @@ export class WebhookSender {
     const outgoing = (secure ? https : http).request(url, {
       method: request.method,
       agent: mayReuse ? secure ? this.#https : this.#http : false,
-      lookup: guardedLookup(this.options.resolve, this.options.allowPrivate),
+      lookup: guardedLookup(this.options.resolve, this.options.isAllowed),
       headers: {
         ...encoded(request.headers),
         "user-agent": this.options.userAgent,

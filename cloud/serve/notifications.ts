@@ -8,7 +8,7 @@ import type { IngestListener } from "../data/ingested.ts";
 import { withCallFailures } from "../database/call_failures.ts";
 import type { ChangeFeed } from "../database/change_feed.ts";
 import type { CloudDatabase } from "../database/cloud_database.ts";
-import { systemResolve } from "../delivery/address_guard.ts";
+import { isPublicAddress, systemResolve } from "../delivery/address_guard.ts";
 import { Deliverer } from "../delivery/deliverer.ts";
 import { DeliveryLog } from "../delivery/delivery_log.ts";
 import { DeliveryStore } from "../delivery/delivery_store.ts";
@@ -79,7 +79,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
   const signing = new SigningSecrets(queries, options.secrets, clock);
   const webhooks = new WebhookSender({
     clock,
-    allowPrivate: options.allowPrivateWebhooks ?? false,
+    isAllowed: options.allowPrivateWebhooks ? () => true : isPublicAddress,
     resolve: systemResolve,
     userAgent: `machine-cloud/${buildInfo.version}`,
   });

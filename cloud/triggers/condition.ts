@@ -156,7 +156,8 @@ type Found = { readonly value: JsonValue } | { readonly problem: string };
 function find(path: string | undefined, reading: JsonObject): Found {
   const inner = reading["readings"];
   if (path === undefined) return onlyValue(isObject(inner) ? inner : reading);
-  const value = (isObject(inner) ? lookUp(inner, path) : undefined) ?? lookUp(reading, path);
+  const relative = isObject(inner) ? lookUp(inner, path) : undefined;
+  const value = relative === undefined ? lookUp(reading, path) : relative;
   return value === undefined ? { problem: `there is no ${path}` } : { value };
 }
 
