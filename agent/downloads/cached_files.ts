@@ -141,13 +141,12 @@ async function makeDurable(path: string): Promise<void> {
 
 /** Whether a file of the cache is what the address gave, or the launcher for it. */
 async function hasContent(path: string, { url }: WantedFile, sha256: string): Promise<boolean> {
-  if (url.startsWith("file:")) {
-    const text = launcher(localPath(url), sha256);
-    if ((await Deno.stat(path)).size === new TextEncoder().encode(text).length) {
-      return await Deno.readTextFile(path) === text;
-    }
-  }
-  return await hashOf(path) === sha256;
+  if (await hashOf(path) === sha256) return true;
+  if (!url.startsWith("file:")) return false;
+  // The launcher for a script whose own hash was announced.
+  const text = launcher(localPath(url), sha256);
+  const isAsLong = (await Deno.stat(path)).size === new TextEncoder().encode(text).length;
+  return isAsLong && await Deno.readTextFile(path) === text;
 }
 
 async function hashOf(path: string): Promise<string> {

@@ -454,8 +454,16 @@ Deno.test({
       assert.notEqual(other.path, path, "the same script at another place is another program");
       const run = () => new Deno.Command(path, { args: ["a b", "c"] }).outputSync().stdout;
       assert.equal(new TextDecoder().decode(run()), `${source} a b c\n`);
-      await Deno.utime(path, new Date(), new Date());
-      assert.deepEqual(await start().obtain({ version: "customURL", url }), { path, sha256 });
+      const announced = { version: "1", url, sha256: sha256Of(await Deno.readFile(source)) };
+      const named = await start().obtain(announced);
+      assert.equal(named.sha256, announced.sha256);
+      for (const wanted of [{ version: "customURL", url }, announced]) {
+        const here = wanted === announced ? named : { path, sha256 };
+        const { ino } = await Deno.stat(here.path);
+        await Deno.utime(here.path, new Date(), new Date());
+        assert.deepEqual(await start().obtain(wanted), here);
+        assert.equal((await Deno.stat(here.path)).ino, ino, "not written anew");
+      }
       await Deno.writeTextFile(path, "#!/bin/sh\nexit 1\n");
       await start().obtain({ version: "customURL", url });
       assert.equal(new TextDecoder().decode(run()), `${source} a b c\n`, "mended");
