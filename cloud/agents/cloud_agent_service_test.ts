@@ -191,6 +191,26 @@ Deno.test("ResumeRollout() goes on, and counts only what comes after it", async 
   assert.equal((await failure(client.pauseRollout(NEW))).code, Code.FailedPrecondition);
 });
 
+Deno.test("rollbacks from before a resume, and while it is paused, stop no rollout", async () => {
+  const clock = new FakeClock();
+  await using cloud = await TestCloud.open({ clock });
+  const { machines: [a, b, c, d, e], client } = await fleet(cloud, 5, clock);
+  assert.ok(a && b && c && d && e);
+  await client.setRollout({ ...NEW, settings: { percent: 100, stopPercent: 40 } });
+  const stateOf = async () => (await client.listRollouts({})).rollouts[0]?.state;
+  await a.report(failed("it crashed", 1));
+  assert.equal(await stateOf(), Rollout_State.STOPPED);
+  await clock.advance(1);
+  await client.resumeRollout(NEW);
+  await b.report(done);
+  await c.report(done);
+  await d.report(failed("it crashed", 2));
+  assert.equal(await stateOf(), Rollout_State.RUNNING, "1 of 3 since then, 2 of 4 in all");
+  await client.pauseRollout(NEW);
+  await e.report(failed("it crashed", 3));
+  assert.equal(await stateOf(), Rollout_State.PAUSED, "nobody gets it anyway");
+});
+
 Deno.test("a rollout leaves out machines that are pinned or have newer versions", async () => {
   const clock = new FakeClock();
   await using cloud = await TestCloud.open({ clock });

@@ -220,6 +220,25 @@ Deno.test("GetTargets() goes by what the agent reported last when it does not te
   assert.equal((await machine.target("1.0.0")).version, "1.0.0");
 });
 
+Deno.test("GetTargets() follows the configuration from one question to the next", async () => {
+  await using cloud = await TestCloud.open();
+  const machine = await testMachine(cloud, "one", "stable");
+  const client = releases(cloud, machine.made);
+  await addRelease(client, "1.0.0");
+  await addRelease(client, "1.1.0");
+  assert.equal((await machine.target()).version, "1.1.0");
+  await testMachine(cloud, "one", "1.0.0");
+  assert.equal((await machine.target("1.1.0")).version, "1.0.0");
+  await testMachine(cloud, "one", "~1.0.0");
+  assert.equal((await machine.target()).version, "1.0.0");
+  await testMachine(cloud, "one", "1.2.0");
+  assert.deepEqual(await machine.target("1.0.0"), {
+    version: "",
+    problem: "there is no release 1.2.0 of machine-server; there is 1.1.0, 1.0.0",
+    heldBack: "",
+  });
+});
+
 Deno.test("RemoveRelease() refuses while machines run the release or are pinned to it", async () => {
   await using cloud = await TestCloud.open();
   const running = await testMachine(cloud, "runs-it", "stable");
