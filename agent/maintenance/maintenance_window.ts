@@ -1,6 +1,8 @@
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
-import type { AskRestartStatus } from "../supervision/restart_status.ts";
+import { withDeadline } from "../../shared/time/deadline.ts";
+import { WaitTimeoutError } from "../../shared/time/wait_for.ts";
+import type { AskRestartStatus, RestartStatus } from "../supervision/restart_status.ts";
 import type { Running, ServerState } from "../supervision/state_machine.ts";
 import type { ServerSupervisor } from "../supervision/supervisor.ts";
 import type { LaunchedServer, WantedServer } from "../supervision/wanted_server.ts";
@@ -35,6 +37,8 @@ export interface Observed {
 }
 
 const ASK_EVERY_MS = 10_000;
+/** Who asks has a limit of its own, and this one holds if that fails. */
+const LONGEST_QUESTION_MS = 15_000;
 /** So many questions go unanswered before silence means anything, however long each took. */
 const MISSES_THAT_MATTER = 3;
 /** A server that has served and answered for so long is healthy: its failures are forgotten. */
@@ -56,6 +60,7 @@ export class MaintenanceWindow {
   /** Set at each answer, or lack of one. */
   readonly observed = new Watched<Observed | undefined>(undefined);
   readonly #options: MaintenanceWindowOptions;
+  readonly #ended = new AbortController();
   #asking: Promise<void> | undefined;
 
   constructor(options: MaintenanceWindowOptions) {
@@ -65,6 +70,7 @@ export class MaintenanceWindow {
   /** Asks the running server every 10 s; one that hangs is ended. */
   async run(signal: AbortSignal): Promise<void> {
     const { supervisor, clock } = this.#options;
+    signal.addEventListener("abort", () => this.#ended.abort(), { once: true });
     while (!signal.aborted) {
       await supervisor.state.until(isRunning, signal);
       const startedMs = clock.monotonicMs();
@@ -138,13 +144,27 @@ export class MaintenanceWindow {
     return this.#asking;
   }
 
+  /** An agent that ends waits for no answer. */
+  async #question(urls: readonly string[]): Promise<RestartStatus> {
+    const { ask, clock } = this.#options;
+    const { signal } = this.#ended;
+    const limits = { clock, deadlineMs: LONGEST_QUESTION_MS, what: "the answer", signal };
+    try {
+      return await withDeadline(() => ask(urls), limits);
+    } catch (error) {
+      if (!signal.aborted && !(error instanceof WaitTimeoutError)) throw error;
+      return { kind: "no-answer", reason: `no answer within ${LONGEST_QUESTION_MS / 1000} s` };
+    }
+  }
+
   async #askServer(): Promise<void> {
-    const { supervisor, ask, clock } = this.#options;
+    const { supervisor, clock } = this.#options;
     const { launched } = supervisor;
     const state = supervisor.state.value;
     if (!launched || !isRunning(state)) return;
     const asked = { date: clock.now(), ms: clock.monotonicMs() };
-    const status = await ask(state.urls);
+    const status = await this.#question(state.urls);
+    if (this.#ended.signal.aborted) return;
     if (supervisor.launched !== launched || !isRunning(supervisor.state.value)) return;
     const before = this.current();
     if (status.kind === "no-answer") return this.#heardNothing(status.reason, launched, asked);

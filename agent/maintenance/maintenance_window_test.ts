@@ -70,6 +70,7 @@ function bench() {
   const stop = new AbortController();
   const running = window.run(stop.signal).catch(() => {});
   return Object.assign(at, {
+    stop,
     window,
     isWaitingForUpdates,
     async pass(ms: number) {
@@ -212,6 +213,18 @@ Deno.test("MaintenanceWindow counts silence anew after an answer and for a new p
   assert.equal(at.window.isHung, false);
   await at.pass(HANG_MS - 10_000);
   assert(!at.told.some(({ type }) => type === "unresponsive"));
+});
+
+Deno.test("MaintenanceWindow bears a question that never ends", async () => {
+  await using at = bench();
+  at.answer = new Promise(() => {});
+  at.state(running);
+  await at.pass(15_000);
+  const permission = at.window.latest();
+  assert(!permission.allowed && /no answer within 15 s/.test(permission.why));
+  const asking = at.window.check();
+  at.stop.abort();
+  assert.equal((await asking).allowed, false, "an agent that ends does not wait for it");
 });
 
 Deno.test("MaintenanceWindow does not take a jump of the wall clock for silence", async () => {

@@ -1,0 +1,216 @@
+/** What tests of the whole agent use. */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { readIfExists } from "../../shared/files/read_file.ts";
+import { configureLogging } from "../../shared/log/configure.ts";
+import { getLogger } from "../../shared/log/loggers.ts";
+import { LinuxProcessTable } from "../../shared/process/process_table_linux.ts";
+import { systemProcesses } from "../../shared/process/system_processes.ts";
+import { systemClock } from "../../shared/time/clock.ts";
+import { waitFor } from "../../shared/time/wait_for.ts";
+import type { AgentOptions } from "../options/options.ts";
+import { type AgentReport, parseReport } from "../status/report.ts";
+import { statusPath } from "../status/status_file.ts";
+import type { AskRestartStatus } from "../supervision/restart_status.ts";
+import { FakeCloud, testHost } from "../testing.ts";
+import { type AgentDeps, type AgentEnd, runAgent } from "./run_agent.ts";
+
+/** The line by which a server of the tests says that it serves, for `printf`. */
+export const READY = 'x\\tINFO\\trdk\\tw.go:1\\tserving\\t{"url":"http://127.0.0.1:9"}\\n';
+
+/** A server with a child of its own; both ignore nothing and go with the first TERM. */
+const SERVER = `#!/bin/sh
+sleep 600 &
+printf 'pid=%s inner=%s\\n' $$ $!
+printf 'args=%s cwd=%s token=%s\\n' "$*" "$PWD" "$TOKEN"
+echo "trouble" >&2
+printf '${READY}'
+wait
+`;
+
+const table = new LinuxProcessTable();
+
+export const isAlive = (pid: number): boolean => table.startOf(pid) !== undefined;
+
+/** An agent in this process with real child processes, real SQLite and a cloud in the test. */
+export class AgentBench implements AsyncDisposable {
+  readonly cloud = new FakeCloud();
+  readonly lines: string[] = [];
+  /** What the service manager was told. */
+  readonly told: string[] = [];
+  readonly service = {
+    ready: () => void this.told.push("ready"),
+    stopping: () => void this.told.push("stopping"),
+    status: () => {},
+    alive: () => void this.told.push("alive"),
+    watchdogMs: 3_600_000,
+  };
+  readonly dir: string;
+  /** What the server answers when it is asked whether it may be restarted. */
+  ask: AskRestartStatus = () => Promise.resolve({ kind: "answer", restartAllowed: true });
+  #restarts = new Set<() => void>();
+  #stops: AbortController[] = [];
+  #runs: Promise<void>[] = [];
+
+  private constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  static async create(): Promise<AgentBench> {
+    const bench = new AgentBench(await Deno.makeTempDir());
+    await bench.writeServer(SERVER);
+    await bench.writeCredentials({
+      cloud: { app_address: "http://127.0.0.1:1", id: "part-1", secret: "hush-hush" },
+    });
+    bench.cloud.answer = {
+      viamServerUpdateInfo: {
+        version: "customURL",
+        url: pathToFileURL(join(bench.dir, "server.sh")).href,
+      },
+      advancedSettings: { machine_server_env: { TOKEN: "t1" } },
+    };
+    return bench;
+  }
+
+  /** What the server is from its next installation on. */
+  async writeServer(script: string): Promise<void> {
+    await Deno.writeTextFile(join(this.dir, "server.sh"), script, { mode: 0o755 });
+  }
+
+  get credentialsFile(): string {
+    return join(this.dir, "machine.json");
+  }
+
+  get agentDir(): string {
+    return join(this.dir, "agent");
+  }
+
+  async writeCredentials(json: unknown): Promise<void> {
+    await Deno.writeTextFile(this.credentialsFile, JSON.stringify(json), { mode: 0o600 });
+  }
+
+  /** Starts an agent; the promise is that of its whole run. */
+  run(
+    options: Partial<AgentOptions> = {},
+  ): { stop: () => Promise<void>; ended: Promise<AgentEnd> } {
+    const orderly = new AbortController();
+    const ended = this.#run(options, orderly.signal);
+    this.#stops.push(orderly);
+    this.#runs.push(ended.then(() => {}, () => {}));
+    return {
+      ended,
+      stop: async () => {
+        orderly.abort();
+        await ended;
+      },
+    };
+  }
+
+  async #run(options: Partial<AgentOptions>, orderly: AbortSignal): Promise<AgentEnd> {
+    const logging = await configureLogging({ output: { stdout: false } });
+    const deps: AgentDeps = {
+      version: "0.1.0",
+      host: testHost,
+      hostName: "bench",
+      env: { PATH: "/usr/bin:/bin" },
+      processes: systemProcesses(),
+      openCloud: () => this.cloud.connection,
+      askRestartStatus: (urls) => this.ask(urls),
+      writeLine: (line) => this.lines.push(line),
+      collect: () => {},
+      clock: systemClock,
+      logging,
+      log: getLogger("machine-agent"),
+      serverErrorLog: getLogger("machine-server.StdErr"),
+      service: this.service,
+      self: { path: undefined, problem: "a test" },
+      process: { pid: Deno.pid, mark: "this one" },
+    };
+    return await runAgent(
+      {
+        credentialsFile: this.credentialsFile,
+        defaultsFile: join(this.dir, "defaults.json"),
+        dir: this.agentDir,
+        debug: false,
+        wait: false,
+        fastStart: false,
+        devMode: true,
+        ...options,
+      },
+      deps,
+      {
+        orderly,
+        atOnce: new AbortController().signal,
+        onRestart: (restart) => {
+          this.#restarts.add(restart);
+          return () => void this.#restarts.delete(restart);
+        },
+      },
+    );
+  }
+
+  /** Logs so many lines at once. */
+  flood(lines: number): void {
+    const log = getLogger("machine-server.StdErr");
+    for (let n = 0; n < lines; n++) log.warn(`line ${n} of a flood`);
+  }
+
+  /** As HUP does. */
+  askForRestart(): void {
+    for (const restart of this.#restarts) restart();
+  }
+
+  /** What `status.json` says; undefined before it is there. */
+  async status(): Promise<AgentReport | undefined> {
+    const text = await readIfExists(statusPath(this.agentDir));
+    return text === undefined ? undefined : parseReport(text);
+  }
+
+  /** Waits until `status.json` says something. */
+  async reported(is: (report: AgentReport) => boolean): Promise<AgentReport> {
+    return await waitFor(async () => {
+      const report = await this.status();
+      return report && is(report) ? report : undefined;
+    }, { deadlineMs: 20_000, what: "the status is as wanted" });
+  }
+
+  /** Messages that the cloud has got, with level and logger. */
+  logs(): string[] {
+    return this.cloud.logs.map(({ loggerName, level, message }) =>
+      `${level} ${loggerName} ${message}`
+    );
+  }
+
+  /** The pids that the servers printed, in the order of their starts. */
+  pids(name: "pid" | "inner"): number[] {
+    return this.lines.flatMap((line) => {
+      const found = new RegExp(`\\b${name}=(\\d+)`).exec(line)?.[1];
+      return found === undefined ? [] : [Number(found)];
+    });
+  }
+
+  /** Waits until that many servers have said that they serve. */
+  async serving(count: number): Promise<void> {
+    const ready = () => this.lines.filter((line) => line.includes("serving\t")).length >= count;
+    await waitFor(ready, { deadlineMs: 15_000, what: `${count} servers serve` });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stop of this.#stops) stop.abort();
+    await Promise.all(this.#runs);
+    await (await configureLogging({ output: { stdout: false } })).close();
+    await Deno.remove(this.dir, { recursive: true });
+  }
+}
+
+/** Registers a test with an agent of its own. */
+export function agentTest(name: string, body: (at: AgentBench) => Promise<void>): void {
+  Deno.test({
+    name,
+    ignore: Deno.build.os !== "linux",
+    async fn() {
+      await using bench = await AgentBench.create();
+      await body(bench);
+    },
+  });
+}
