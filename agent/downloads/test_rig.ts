@@ -1,6 +1,13 @@
 /** For tests: a downloader with everything around it. */
+import assert from "node:assert/strict";
 import { join } from "node:path";
-import { FileServer, randomBytes, sha256Of, withFolder } from "../../shared/download/testing.ts";
+import {
+  FileServer,
+  randomBytes,
+  type ServedFile,
+  sha256Of,
+  withFolder,
+} from "../../shared/download/testing.ts";
 import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
 import { type Clock, systemClock } from "../../shared/time/clock.ts";
 import { CacheCleaner } from "../cache/clean.ts";
@@ -135,4 +142,31 @@ export function release(
   server.files.set(path, { bytes, contentType: "application/octet-stream" });
   const url = `${server.origin}${path}?sign=hidden`;
   return { version, url, sha256: sha256Of(bytes), size: bytes.length };
+}
+
+/** Puts a file on a server, as badly as the test wants it. */
+export function serve(
+  server: FileServer,
+  file: Partial<ServedFile>,
+  path = "/machine-server-1.0.0",
+): void {
+  server.files.set(path, { bytes, contentType: "application/octet-stream", ...file });
+}
+
+/** What is served unless a test has something else. */
+export const bytes = programBytes();
+
+/** Expects an error that holds no secret. */
+export async function fails(work: Promise<unknown>, permanent: boolean, reason: RegExp) {
+  let thrown: DownloadError | undefined;
+  await assert.rejects(work, (error) => {
+    assert.ok(error instanceof DownloadError, String(error));
+    assert.match(error.reason, reason);
+    assert.equal(error.permanent, permanent, error.reason);
+    assert.doesNotMatch(error.reason, /hidden|s3cret/);
+    thrown = error;
+    return true;
+  });
+  assert.ok(thrown);
+  return thrown;
 }
