@@ -15,6 +15,8 @@ export interface LogQueueOptions {
   readonly log: Logger;
   /** Gives every line to the sink from now on; returns how to take it away again. */
   readonly addSink: (sink: LogSink) => () => void;
+  /** Most lines kept. Default 20,000, and 16 MiB. */
+  readonly maxEntries?: number;
 }
 
 /** Keeps the agent's log lines on disk until the cloud has them. */
@@ -26,11 +28,12 @@ export class LogQueue {
 
   /** @throws {StoreError} when the queue cannot be opened. */
   constructor(options: LogQueueOptions) {
-    const { path, host, clock, log } = options;
+    const { path, host, clock, log, maxEntries } = options;
     this.#options = options;
     this.#spool = LogSpool.open(path, {
       host,
       clock,
+      ...(maxEntries === undefined ? {} : { maxEntries }),
       loggerName: "machine-agent.log_queue",
       onProblem: (error) => log.error("log lines cannot be queued for the cloud", { error }),
     });
