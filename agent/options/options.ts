@@ -17,10 +17,10 @@ export interface AgentOptions {
   readonly defaultsFile: string;
   /** Absolute path of the agent's folder. */
   readonly dir: string;
-  /** Debug logging whatever the cloud says. */
-  readonly debug: boolean;
-  /** Wait for the cloud's answer before the server is started, whatever the cloud says. */
-  readonly wait: boolean;
+  /** Debug logging, or none, whatever the cloud says; undefined: the cloud decides. */
+  readonly debug: boolean | undefined;
+  /** Look for updates before the server is started, likewise. */
+  readonly wait: boolean | undefined;
   /** Never wait; beats {@link AgentOptions.wait} and the cloud. */
   readonly fastStart: boolean;
   /** Run as any user and not as a service. */
@@ -101,7 +101,8 @@ export function agentFlags(os: string) {
         type: "boolean",
         aliases: ["w"],
         env: "MACHINE_AGENT_WAIT_FOR_UPDATE",
-        doc: "Ask the cloud for new versions before the server is started; at most a minute.",
+        doc: "Ask the cloud for new versions, and install them, before the server is started: at " +
+          "most a minute for the answer and ten for the download.",
       },
       "install": {
         type: "boolean",
@@ -170,7 +171,7 @@ export function readCommand(
 ): AgentCommand {
   if (argv[0] === "status") return readStatus(argv.slice(1), os, env);
   const spec = agentFlags(os);
-  const { values, help } = parseFlags(argv, spec, env);
+  const { values, given, help } = parseFlags(argv, spec, env);
   if (help) return { kind: "help", text: renderHelp(spec) };
   if (values.version) return { kind: "version" };
   checkTogether(values);
@@ -196,8 +197,8 @@ export function readCommand(
     asService: values.service,
     options: {
       ...paths,
-      debug: values.debug,
-      wait: values.wait,
+      debug: given.has("debug") ? values.debug : undefined,
+      wait: given.has("wait") ? values.wait : undefined,
       fastStart: values["fast-start"],
       devMode: values["dev-mode"],
     },

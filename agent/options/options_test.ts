@@ -18,8 +18,8 @@ Deno.test("readCommand() has the documented defaults", () => {
     credentialsFile: "/etc/machine.json",
     defaultsFile: "/etc/machine-defaults.json",
     dir: "/opt/machine",
-    debug: false,
-    wait: false,
+    debug: undefined,
+    wait: undefined,
     fastStart: false,
     devMode: false,
   });

@@ -62,7 +62,7 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
   const settings = new SettingsSource({
     state,
     defaults: parts.defaults,
-    overrides: { debug: options.debug || undefined, wait: options.wait || undefined },
+    overrides: { debug: options.debug, wait: options.wait },
     beforeReport: (settings) => parts.secrets.add(secretsOf(settings)),
     clock,
     log: log.child("settings"),
