@@ -93,7 +93,7 @@ async function run(
   { asService, manager, stop, sinks }: Starter,
 ): Promise<AgentEnd> {
   const output = sinks ? { output: { stdout: false }, sinks } : {};
-  const logging = await configureLogging({ debug: options.debug, ...output });
+  const logging = await configureLogging({ debug: options.debug ?? false, ...output });
   const log = getLogger(PROGRAM);
   try {
     return await runAgent(options, {
