@@ -2,7 +2,7 @@ import type { Filter } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import type { Action } from "../access/caller.ts";
 import type { Scope } from "../access/scope.ts";
 import { invalid } from "./capture.ts";
-import { readSpan, readTags, sourceFilter, sourcesFor } from "./filters.ts";
+import { readInterval, readTags, sourceFilter, sourcesFor } from "./filters.ts";
 
 /** A place in the order of files: time, then id. */
 export interface FilePosition {
@@ -22,7 +22,7 @@ export async function filteredFiles(
     const sources = await sourcesFor(scope, sourceFilter(filter), action);
     query = query.where("binary_data.source_id", "in", sources.map(({ id }) => id));
   }
-  const { fromUs, toUs } = readSpan(filter.interval, "filter.interval");
+  const { fromUs, toUs } = readInterval(filter.interval, "filter.interval");
   query = query.where("binary_data.received_us", ">=", fromUs)
     .where("binary_data.received_us", "<", toUs);
   const { mimeType, bboxLabels, datasetId } = filter;

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Clock } from "../../shared/time/clock.ts";
+import { letOthersWork } from "../../shared/time/other_work.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { FileStore } from "./file_store.ts";
 import { type ReadingFilter, taggedWith } from "./readings.ts";
@@ -9,14 +9,9 @@ import { NOTHING, subtractUsage } from "./usage.ts";
 const SLICE = 1_000;
 const FILES_AT_ONCE = 200;
 
-interface DeletionOptions {
-  readonly queries: Queries;
-  readonly clock: Clock;
-}
-
 /** Deletes readings in short transactions, so that uploads go on meanwhile. */
 export class TabularDeletion {
-  constructor(private readonly options: DeletionOptions) {}
+  constructor(private readonly queries: Queries) {}
 
   /** @returns how many were deleted, also when the signal stopped it. */
   async delete(
@@ -29,7 +24,7 @@ export class TabularDeletion {
     for (const sourceId of sourceIds) {
       for (let count = SLICE; count === SLICE && !signal?.aborted; deleted += count) {
         count = await this.#slice(orgId, sourceId, filter);
-        await this.options.clock.sleep(0);
+        await letOthersWork();
       }
     }
     return deleted;
@@ -37,7 +32,7 @@ export class TabularDeletion {
 
   /** Deletes uploads that arrived before a time, with their readings. @returns how many readings. */
   async arrivedBefore(orgId: string, before: Date, signal?: AbortSignal): Promise<number> {
-    const { queries, clock } = this.options;
+    const { queries } = this;
     let deleted = 0;
     while (!signal?.aborted) {
       const uploads = await queries.selectFrom("data_uploads").selectAll()
@@ -49,7 +44,7 @@ export class TabularDeletion {
           count = await this.#slice(orgId, upload.source_id, span, upload.id);
         }
         await queries.deleteFrom("data_uploads").where("id", "=", upload.id).execute();
-        await clock.sleep(0);
+        await letOthersWork();
       }
       if (uploads.length === 0) break;
     }
@@ -62,7 +57,7 @@ export class TabularDeletion {
     filter: ReadingFilter,
     uploadId?: number,
   ): Promise<number> {
-    return await this.options.queries.transaction().execute(async (transaction) => {
+    return await this.queries.transaction().execute(async (transaction) => {
       let picked = transaction.selectFrom("tabular_readings as r")
         .select(["r.received_us", "r.upload_id", "r.position"])
         .where("r.source_id", "=", sourceId)
@@ -96,11 +91,11 @@ export class TabularDeletion {
 
 /** Deletes files: first their rows, then the bytes; a sweep finishes what was cut between. */
 export class FileDeletion {
-  constructor(private readonly options: DeletionOptions & { readonly files: FileStore }) {}
+  constructor(private readonly queries: Queries, private readonly files: FileStore) {}
 
   /** @returns how many of them there were. */
   async delete(orgId: string, ids: readonly string[]): Promise<number> {
-    const { queries, files, clock } = this.options;
+    const { queries, files } = this;
     let deleted = 0;
     for (let at = 0; at < ids.length; at += FILES_AT_ONCE) {
       const slice = ids.slice(at, at + FILES_AT_ONCE);
@@ -114,7 +109,7 @@ export class FileDeletion {
       });
       for (const { id } of rows) await files.remove(id);
       deleted += rows.length;
-      await clock.sleep(0);
+      await letOthersWork();
     }
     return deleted;
   }
@@ -123,7 +118,7 @@ export class FileDeletion {
   async arrivedBefore(orgId: string, before: Date, signal?: AbortSignal): Promise<number> {
     let deleted = 0;
     while (!signal?.aborted) {
-      const rows = await this.options.queries.selectFrom("binary_data").select("id")
+      const rows = await this.queries.selectFrom("binary_data").select("id")
         .where("org_id", "=", orgId).where("synced_at", "<", before.getTime())
         .orderBy("synced_at").limit(FILES_AT_ONCE).execute();
       if (rows.length === 0) break;

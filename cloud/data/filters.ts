@@ -1,3 +1,4 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Scope } from "../access/scope.ts";
 import type { Action } from "../access/caller.ts";
 import {
@@ -106,17 +107,26 @@ export const ALL_TIME: TimeSpan = {
   toUs: Number.MAX_SAFE_INTEGER,
 };
 
-export function readSpan(interval: CaptureInterval | undefined, path: string): TimeSpan {
-  const read = (name: "start" | "end", left: number) => {
-    const time = interval?.[name];
-    if (!time) return left;
-    const us = microseconds(time);
-    if (us === undefined) throw invalid(`${path}.${name}`, "it is no time");
+/** @param path of the two times, for messages: `data_request.filter.interval.` */
+export function readSpan(
+  start: Timestamp | undefined,
+  end: Timestamp | undefined,
+  path = "",
+): TimeSpan {
+  const read = (name: string, time: Timestamp | undefined, open: number) => {
+    const us = time ? microseconds(time) : open;
+    if (us === undefined) throw invalid(`${path}${name}`, "it is no time");
     return us;
   };
-  const span = { fromUs: read("start", ALL_TIME.fromUs), toUs: read("end", ALL_TIME.toUs) };
-  if (span.fromUs > span.toUs) throw invalid(path, "its start is after its end");
-  return span;
+  const fromUs = read("start", start, ALL_TIME.fromUs);
+  const toUs = read("end", end, ALL_TIME.toUs);
+  if (fromUs > toUs) throw invalid(`${path}start`, `it is after ${path}end`);
+  return { fromUs, toUs };
+}
+
+/** The span of an interval of the protocol. */
+export function readInterval(interval: CaptureInterval | undefined, path: string): TimeSpan {
+  return readSpan(interval?.start, interval?.end, `${path}.`);
 }
 
 /** Which tags data must have: one of these, any at all, or none. */

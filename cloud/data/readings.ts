@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Queries } from "../database/cloud_database.ts";
-import type { Clock } from "../../shared/time/clock.ts";
+import { letOthersWork } from "../../shared/time/other_work.ts";
 import type { TimeSpan, WantedTags } from "./filters.ts";
 
 /** A stored reading with what its upload says of it. */
@@ -38,7 +38,7 @@ const SOURCES_AT_ONCE = 50;
 
 /** Reads readings in short statements, so that a long answer lets other work in between. */
 export class Readings {
-  constructor(private readonly queries: Queries, private readonly clock: Clock) {}
+  constructor(private readonly queries: Queries) {}
 
   /**
    * One page out of many sources. Each source is asked only for what comes before the last entry
@@ -52,7 +52,7 @@ export class Readings {
     const compare = orderOf(filter.newestFirst ?? false);
     let page: ReadingRow[] = [];
     for (const [index, sourceId] of sourceIds.entries()) {
-      if (index % SOURCES_AT_ONCE === SOURCES_AT_ONCE - 1) await this.clock.sleep(0);
+      if (index % SOURCES_AT_ONCE === SOURCES_AT_ONCE - 1) await letOthersWork();
       const worst = page.length === limit ? page.at(-1) : undefined;
       const rows = await this.#slice(sourceId, narrowed(filter, worst), limit, after);
       if (rows.length > 0) page = [...page, ...rows].sort(compare).slice(0, limit);
@@ -116,7 +116,7 @@ export class Readings {
       const toUs = Math.max(next.received_us, fromUs + 1);
       yield { fromUs, toUs };
       fromUs = toUs;
-      await this.clock.sleep(0);
+      await letOthersWork();
     }
     if (fromUs < span.toUs) yield { fromUs, toUs: span.toUs };
   }
@@ -128,7 +128,7 @@ export class Readings {
       yield* rows;
       if (rows.length < SLICE) return undefined;
       after = rows.at(-1);
-      await this.clock.sleep(0);
+      await letOthersWork();
     }
   }
 

@@ -21,7 +21,7 @@ import type { ReadingPosition, ReadingRow, Readings } from "./readings.ts";
 import {
   ALL_TIME,
   type NamedSource,
-  readSpan,
+  readInterval,
   readTags,
   sourceFilter,
   sourcesFor,
@@ -62,7 +62,7 @@ export function tabularMethods(options: TabularMethodsOptions): Methods {
         );
       }
       const wanted = {
-        ...readSpan(filter?.interval, "data_request.filter.interval"),
+        ...readInterval(filter?.interval, "data_request.filter.interval"),
         tags: readTags(filter?.tagsFilter),
         newestFirst: dataRequest?.sortOrder === Order.DESCENDING,
       };
@@ -89,7 +89,7 @@ export function tabularMethods(options: TabularMethodsOptions): Methods {
       const scope = await callers.scope(context);
       const sources = await sourcesOfMethod(scope, request);
       const byId = new Map(sources.map((source) => [source.id, source]));
-      const span = readSpan(request.interval, "interval");
+      const span = readInterval(request.interval, "interval");
       const hasParameters = parameterCheck(request.additionalParameters);
       for await (const row of readings.all([...byId.keys()], span)) {
         context.signal.throwIfAborted();

@@ -47,9 +47,9 @@ export async function openDataServices(options: DataServicesOptions) {
   const { queries, clock, random, callers, secrets, publicUrl, listener } = options;
   const files = await BlobStore.open(join(options.dataDir, "data-files"));
   const sources = new Sources(queries);
-  const readings = new Readings(queries, clock);
-  const tabular = new TabularDeletion({ queries, clock });
-  const binary = new FileDeletion({ queries, clock, files });
+  const readings = new Readings(queries);
+  const tabular = new TabularDeletion(queries);
+  const binary = new FileDeletion(queries, files);
   const urls = new FileUrls(secrets, clock, publicUrl);
   const ingestion = new Ingestion({
     queries,
