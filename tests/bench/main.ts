@@ -1,4 +1,5 @@
 import process from "node:process";
+import { benchAgentDownload } from "./agent_download.ts";
 import { benchColdStart, benchMemory } from "./footprint.ts";
 import { benchLogFilter } from "./log_filter.ts";
 import { benchLogIngest } from "./log_ingest.ts";
@@ -16,6 +17,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   throughput: benchThroughput,
   logs: benchLogIngest,
   logfilter: benchLogFilter,
+  download: benchAgentDownload,
   resources: benchResources,
   modules: benchModules,
 };
