@@ -8,7 +8,7 @@ import {
   ProgramStatus_State as State,
 } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { programPath } from "../../tools/run/options.ts";
-import type { Program } from "./program.ts";
+import { Program } from "./program.ts";
 import { eventually, READY_LINE, type Rig, rigTest } from "./rig.ts";
 import { canRunTinyPrograms, tinyProgram } from "./tiny_program.ts";
 
@@ -47,16 +47,21 @@ class Fleet {
     await Deno.writeTextFile(this.#windowFile, JSON.stringify(reading));
   }
 
-  /** Releases the machine-server of these sources under a version of its own. */
-  async release(version: string, program = this.#server): Promise<void> {
-    const file = join(this.rig.dir, `machine-server-${version}`);
-    await Deno.writeFile(file, tinyProgram(program, version));
-    const { code, stderr } = await this.rig.run("machine-cloud", [
-      ...["release", "add", "--data", join(this.rig.dir, "cloud")],
-      ...["--binary", "machine-server", "--version", version],
-      ...["--platform", "linux/amd64", "--channel", "stable", file],
-    ]);
-    assert.equal(code, 0, stderr);
+  /** Releases the machine-server of these sources, or another program, as a version. */
+  async release(version: string, program = programOf("machine-server")): Promise<void> {
+    await this.#add("machine-server", version, program);
+  }
+
+  /** Likewise for machine-agent. */
+  async releaseAgent(version: string, program = programOf("machine-agent")): Promise<void> {
+    await this.#add("machine-agent", version, program);
+  }
+
+  /** A script that does what it says; a release can be one that becomes it. */
+  async script(name: string, text: string): Promise<string> {
+    const path = join(this.rig.dir, name);
+    await Deno.writeTextFile(path, `#!/bin/sh\n${text}`, { mode: 0o755 });
+    return path;
   }
 
   async tellAgent(...words: string[]): Promise<void> {
@@ -68,19 +73,44 @@ class Fleet {
   }
 
   async startAgent(): Promise<Program> {
-    const agent = this.rig.spawn("machine-agent", [
-      ...["-c", this.rig.credentialsFile, "--dev-mode", "--dir", this.#agentDir],
-    ], { MACHINE_AGENT_TRIAL_SECONDS: TRIAL_SECONDS });
+    const env = { MACHINE_AGENT_TRIAL_SECONDS: TRIAL_SECONDS };
+    const agent = this.rig.spawn("machine-agent", this.#agentArgs, env);
     await agent.waitForLine(READY_LINE, UPDATE_DEADLINE_MS);
     return agent;
   }
 
-  /** What the cloud shows of the machine, once the server's part of it is as wanted. */
-  async status(what: string, is: (server: ProgramStatus) => boolean): Promise<AgentStatus> {
+  /** The agent as it is installed: below a launcher that starts what its link leads to. */
+  async startLauncher(): Promise<Program> {
+    const program = join(this.rig.dir, "machine-agent-first");
+    await Deno.writeFile(program, tinyProgram(programOf("machine-agent"), "first"), {
+      mode: 0o755,
+    });
+    const { code, stderr } = await this.rig.run("machine-agent", [
+      ...["--install", "--dev-mode", "--dir", this.#agentDir, "--program", program],
+    ]);
+    assert.equal(code, 0, stderr);
+    const launcher = Program.start({
+      name: "machine-agent-launcher",
+      command: join(this.#agentDir, "bin", "machine-agent-launcher"),
+      args: this.#agentArgs,
+      env: { MACHINE_AGENT_TRIAL_SECONDS: TRIAL_SECONDS, MACHINE_HOME: this.rig.serverHome },
+    });
+    this.rig.programs.push(launcher);
+    await launcher.waitForLine(READY_LINE, UPDATE_DEADLINE_MS);
+    return launcher;
+  }
+
+  /** What the cloud shows of the machine, once what it shows of a program is as wanted. */
+  async status(
+    what: string,
+    is: (program: ProgramStatus) => boolean,
+    program: "server" | "agent" = "server",
+  ): Promise<AgentStatus> {
     let seen: AgentStatus | undefined;
     const probe = async () => {
       seen = (await this.rig.liveStatus()).agent;
-      return seen?.server && is(seen.server) ? seen : undefined;
+      const found = seen?.[program];
+      return found && is(found) ? seen : undefined;
     };
     try {
       return await eventually(what, probe, UPDATE_DEADLINE_MS);
@@ -110,6 +140,21 @@ class Fleet {
     return JSON.parse(stdout).report;
   }
 
+  async #add(binary: string, version: string, program: string): Promise<void> {
+    const file = join(this.rig.dir, `${binary}-${version}`);
+    await Deno.writeFile(file, tinyProgram(program, version));
+    const { code, stderr } = await this.rig.run("machine-cloud", [
+      ...["release", "add", "--data", join(this.rig.dir, "cloud")],
+      ...["--binary", binary, "--version", version],
+      ...["--platform", "linux/amd64", "--channel", "stable", file],
+    ]);
+    assert.equal(code, 0, stderr);
+  }
+
+  get #agentArgs(): string[] {
+    return ["-c", this.rig.credentialsFile, "--dev-mode", "--dir", this.#agentDir];
+  }
+
   get #windowFile(): string {
     return join(this.rig.dir, "window.json");
   }
@@ -117,10 +162,10 @@ class Fleet {
   get #agentDir(): string {
     return join(this.rig.dir, "agent");
   }
+}
 
-  get #server(): string {
-    return programPath("machine-server", { binaries: Deno.env.get("MACHINE_TEST_BINARIES") }, ROOT);
-  }
+function programOf(name: "machine-agent" | "machine-server"): string {
+  return programPath(name, { binaries: Deno.env.get("MACHINE_TEST_BINARIES") }, ROOT);
 }
 
 const options = { ignore: !canRunTinyPrograms };
@@ -163,9 +208,7 @@ rigTest("a broken release is taken back, and the status says why", async (rig) =
   await fleet.startAgent();
   await fleet.runs("1.0.0");
 
-  const broken = join(rig.dir, "broken.sh");
-  const script = "#!/bin/sh\necho 'cannot find the camera' >&2\nexit 3\n";
-  await Deno.writeTextFile(broken, script, { mode: 0o755 });
+  const broken = await fleet.script("broken.sh", "echo 'cannot find the camera' >&2\nexit 3\n");
   await fleet.release("1.2.0", broken);
   const back = await fleet.status("1.2.0 is taken back", ({ lastRollback }) => {
     return lastRollback?.from === "1.2.0";
@@ -228,3 +271,46 @@ rigTest("a version that the cloud does not have changes nothing, and is named", 
   assert.match(status.server?.error ?? "", /9\.9\.9/);
   assert.deepEqual([status.server?.installed, status.server?.running], ["1.0.0", "1.0.0"]);
 }, options);
+
+rigTest(
+  "the agent replaces itself inside the window, and a broken one is replaced by the one before",
+  async (rig) => {
+    const fleet = await Fleet.start(rig);
+    await fleet.release("1.0.0");
+    const launcher = await fleet.startLauncher();
+    await fleet.runs("1.0.0");
+    const [before] = await rig.serversOf(launcher);
+
+    await fleet.window("closed");
+    await fleet.releaseAgent("2.0.0");
+    const waiting = await fleet.status(
+      "the agent waits",
+      ({ state }) => state === State.WAITING,
+      "agent",
+    );
+    assert.match(waiting.waitingFor, /machine-agent 2\.0\.0 waits .*maintenance sensor says no/);
+    assert.equal((await rig.serversOf(launcher))[0], before);
+
+    await fleet.window("open");
+    await fleet.status(
+      "machine-agent 2.0.0 is trusted",
+      (agent) => agent.installed === "2.0.0" && agent.state === State.IDLE,
+      "agent",
+    );
+    rig.forgetServerSession();
+    await eventually("the server of the new agent answers", () => rig.readings("gate"));
+
+    await fleet.releaseAgent("2.1.0", await fleet.script("broken-agent.sh", "exit 1\n"));
+    const back = await fleet.status(
+      "machine-agent 2.1.0 is taken back",
+      ({ lastRollback, state }) => lastRollback?.from === "2.1.0" && state === State.REFUSED,
+      "agent",
+    );
+    assert.equal(back.agent?.lastRollback?.to, "2.0.0");
+    assert.equal(back.agent?.installed, "2.0.0");
+    assert.notEqual(back.agent?.lastRollback?.reason, "");
+    rig.forgetServerSession();
+    await eventually("the server answers", () => rig.readings("gate"));
+  },
+  options,
+);
