@@ -140,7 +140,7 @@ exit $code
 
   /** Runs the launcher until an agent stands still. @returns its version. */
   async launchUntilSettled(): Promise<string> {
-    const said = await this.#run({ FAULT_ONCE: "/nowhere", SETTLES_AT: "idle" }, false);
+    const said = await this.#run({ FAULT_ONCE: "/nowhere", SETTLES: "1" }, false);
     const last = said?.at(-1);
     assert.equal(last?.serving, "S");
     return last?.version ?? "";

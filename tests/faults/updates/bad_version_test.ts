@@ -36,7 +36,8 @@ for (const [behaviour, reason] of BAD) {
     const b = await bench.version("B", behaviour);
     const c = await bench.version("C", "serves");
     await bench.install(a);
-    const machine = await bench.start({ server: b, startTimeoutMs: 300 });
+    const limits = { unhealthyMs: 400 };
+    const machine = await bench.start({ server: b, startTimeoutMs: 300, limits });
     try {
       await settled(machine, "A", "refused");
       const { lastRollback, error, bad } = machine.server.snapshot();

@@ -125,9 +125,13 @@ export class Bench implements AsyncDisposable {
   tree(): string {
     // Read as it is: the schema may be that of any version.
     const db = connect(join(this.dir, "agent.db"), undefined, false);
-    const tree = db.prepare<[], string>("SELECT tree FROM server_process").pluck().get() ?? "-";
-    db.close();
-    return tree;
+    try {
+      return db.prepare<[], string>("SELECT tree FROM server_process").pluck().get() ?? "-";
+    } catch {
+      return "-"; // Killed before there was a table, so before anything was started.
+    } finally {
+      db.close();
+    }
   }
 
   /** The link leads to a program at any moment. */

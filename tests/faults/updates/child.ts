@@ -7,7 +7,7 @@ import { AgentState } from "../../../agent/state/agent_state.ts";
 import { connect } from "../../../shared/store/connect.ts";
 import { type MachineOptions, shortStatus, startMachine } from "./machine.ts";
 
-type Passed = "dir" | "server" | "agent" | "limits" | "trialLimitS";
+type Passed = "dir" | "server" | "agent" | "limits" | "trialLimitS" | "closedQuestions";
 
 export interface ChildOptions extends Pick<MachineOptions, Passed> {
   /** Of this agent; undefined: it cannot be replaced. */
@@ -27,7 +27,7 @@ const OLDER = "DELETE FROM schema_migrations WHERE version = 9999";
 
 const options: ChildOptions = JSON.parse(Deno.args[0] ?? "{}");
 const { dir, version, noCloudFile, bringsSchemaOn, endsAfterMs } = options;
-const settlesAt = Deno.env.get("SETTLES_AT") ?? options.settlesAt;
+const settlesAt = Deno.env.has("SETTLES") ? undefined : options.settlesAt;
 const database = join(dir, "agent.db");
 if (endsAfterMs !== undefined) setTimeout(() => Deno.exit(9), endsAfterMs);
 if (bringsSchemaOn) change(OLDER);

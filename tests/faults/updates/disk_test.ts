@@ -104,7 +104,7 @@ test("a disk that is full at the swap leaves the old version in place", async (b
 test("a bad version goes although the disk is full", async (bench, disk) => {
   await bench.install(await bench.version("A", "serves"));
   const b = await bench.version("B", "hangs after it served");
-  const machine = await bench.start({ server: b });
+  const machine = await bench.start({ server: b, limits: { unhealthyMs: 1_000 } });
   try {
     await waitFor(() => machine.server.snapshot().state === "trial", { deadlineMs: 10_000 });
     await disk.fill();

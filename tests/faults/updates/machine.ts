@@ -31,7 +31,7 @@ export const SHORT: UpdateLimits = {
   failedStarts: 3,
   interruptions: 10,
   trialMs: 60,
-  unhealthyMs: 400,
+  unhealthyMs: 5_000,
   lookEveryMs: 10,
   askEveryMs: 20,
   refusedRetryMs: 60_000,
@@ -52,6 +52,8 @@ export interface MachineOptions {
   readonly cloud?: () => boolean;
   /** Whether the server may be restarted. Default: yes. */
   readonly mayRestart?: () => boolean;
+  /** The window is closed for so many questions first. */
+  readonly closedQuestions?: number;
   readonly limits?: Partial<UpdateLimits>;
   readonly startTimeoutMs?: number;
   /** The guard's patience with an agent on trial. */
@@ -121,6 +123,7 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
   });
   const stopped = new AbortController();
   let exitCode: number | undefined;
+  let questions = 0;
   const self = options.self;
   const agentControl: AgentControl = {
     runningPath: self?.path,
@@ -154,7 +157,7 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
     state,
     downloader,
     mayRestart: () =>
-      options.mayRestart?.() === false
+      questions++ < (options.closedQuestions ?? 0) || options.mayRestart?.() === false
         ? { allowed: false, why: "the window is closed", since: clock.now() } as const
         : { allowed: true } as const,
     turns,

@@ -23,6 +23,9 @@ const AGENT_SHARE = 5;
 /** A child needs about 200 ms until it begins, and 300 ms for an update. */
 const LONGEST_MS = 700;
 
+/** A version that gives no answer is given up after so long. */
+const LIMITS = { unhealthyMs: 400 };
+
 const { values, help } = parseFlags(Deno.args, flags);
 if (help) {
   print(renderHelp(flags));
@@ -74,10 +77,10 @@ async function serverVersions(bench: Bench): Promise<Target[]> {
 
 async function killServer(bench: Bench, versions: readonly Target[]): Promise<void> {
   const server = pick(versions);
-  await bench.killedChild({ server, settlesAt: "never" }, random() * LONGEST_MS);
+  await bench.killedChild({ server, settlesAt: "never", limits: LIMITS }, random() * LONGEST_MS);
   if (random() < 0.5) await bench.killServers();
   await bench.assertLinked();
-  const machine = await bench.start();
+  const machine = await bench.start({ limits: LIMITS });
   try {
     const serving = await settled(machine);
     assert(["A", "B", "C"].includes(serving), `${serving} serves`);

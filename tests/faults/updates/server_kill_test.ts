@@ -4,43 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { Bench, settled } from "./bench.ts";
-import type { Behaviour } from "./versions.ts";
 import { shortStatus } from "./machine.ts";
-
-interface Story {
-  readonly name: string;
-  /** What is installed before; undefined: nothing. */
-  readonly before: Behaviour | undefined;
-  /** Version B. */
-  readonly next: Behaviour;
-  /** What may run right after the kill, without a word of the cloud. */
-  readonly may: readonly string[];
-  /** What runs in the end. */
-  readonly ends: "A" | "B";
-}
-
-const STORIES: readonly Story[] = [
-  { name: "a first install", before: undefined, next: "serves", may: ["B"], ends: "B" },
-  {
-    name: "an update",
-    before: "serves",
-    next: "serves with a newer schema",
-    may: ["A", "B"],
-    ends: "B",
-  },
-  {
-    name: "a rollback",
-    before: "serves",
-    next: "ends at once with a newer schema",
-    may: ["A"],
-    ends: "A",
-  },
-];
+import { SERVER_STORIES, type ServerStory } from "./stories.ts";
 
 /** Rows of one story run beside one another on so many machines. */
 const MACHINES = 3;
 
-for (const story of STORIES) {
+for (const story of SERVER_STORIES) {
   Deno.test({
     name: `a machine killed at any fault point of ${story.name} runs the old or the new version`,
     ignore: Deno.build.os !== "linux",
@@ -54,7 +24,7 @@ for (const story of STORIES) {
       }));
       const [first] = prepared;
       assert(first);
-      const points = await first.bench.rehearse({ server: first.next });
+      const points = await first.bench.rehearse({ server: first.next, closedQuestions: 1 });
       const rows = points.map((point, index) => ({ point, isPowerCut: index % 2 === 0 }));
       await Promise.all(prepared.map(async (machine) => {
         for (let row = rows.shift(); row; row = rows.shift()) {
@@ -73,13 +43,15 @@ for (const story of STORIES) {
 }
 
 async function killAt(
-  story: Story,
+  story: ServerStory,
   { bench, next }: { bench: Bench; next: Awaited<ReturnType<Bench["version"]>> },
   point: string,
   isPowerCut: boolean,
 ): Promise<void> {
   await bench.reset();
-  const end = await bench.child({ server: next }, { MACHINE_FAULT_POINT: point });
+  const end = await bench.child({ server: next, closedQuestions: 1 }, {
+    MACHINE_FAULT_POINT: point,
+  });
   // How often a trial says that it comes on depends on the time that it takes.
   const isCertain = !/^update\.trial\..*#[2-9]$/.test(point) || story.ends === "A";
   if (isCertain) assert.equal(end.signal, "SIGKILL", `${end.stdout}${end.stderr}`);
