@@ -4,6 +4,7 @@ import { renderHelp, UsageError } from "../shared/flags/flags.ts";
 import { configureLogging, getLogger } from "../shared/log/configure.ts";
 import type { Logger } from "../shared/log/logger.ts";
 import { systemClock } from "../shared/time/clock.ts";
+import { MachineSeat } from "./data_manager/machine_seat.ts";
 import { commandLine, parseOptions, type ServerOptions } from "./options/options.ts";
 import { readEnvironment } from "./options/environment.ts";
 import { toError } from "./resources/errors.ts";
@@ -78,6 +79,7 @@ async function serve(
     diagnostics = await startDiagnostics(values, environment.home, log);
     const processes = systemProcesses();
     const variables = () => Deno.env.toObject();
+    const seat = new MachineSeat();
     const starting = MachineServer.start({
       configPath,
       diagnostics,
@@ -89,7 +91,9 @@ async function serve(
         untrusted: values["untrusted-env"],
         home: environment.home,
         variables,
+        seat,
       }),
+      seat,
       processes,
       variables,
       untrusted: values["untrusted-env"],

@@ -24,6 +24,7 @@ import { ConfigurationApplier } from "../configuration/applier.ts";
 import type { RevisionStore } from "../configuration/revision_store.ts";
 import { MaintenanceGate } from "../maintenance/maintenance.ts";
 import { Operations } from "../operations/operations.ts";
+import type { DataCloud, MachineSeat } from "../data_manager/machine_seat.ts";
 import type { Diagnostics } from "../diagnostics/diagnostics.ts";
 import type { ServerEnvironment } from "../options/environment.ts";
 import type { PackageManagerOptions } from "../packages/package_manager.ts";
@@ -64,6 +65,10 @@ export interface MachineCoreOptions {
   db: Database;
   /** How packages are had from the cloud; undefined without one. */
   packageCloud: PackageManagerOptions["cloud"];
+  /** How captured data gets to the cloud; undefined without one. */
+  dataCloud?: DataCloud | undefined;
+  /** Where the data manager looks for this machine. */
+  seat?: MachineSeat | undefined;
   revisions: RevisionStore;
   credentials: MachineCredentials | undefined;
   /** `network.bind_address` of a file that only leads to a cloud. */
@@ -121,6 +126,12 @@ export class MachineCore {
     this.#maintenance = new MaintenanceGate({ resources: this.resources, clock, log });
     this.#apis = new LearnedApis(servedApis, this.resources.index, this.#sessions);
     this.#operations = new Operations(clock);
+    options.seat?.take({
+      resources: this.resources.index,
+      serviceOf: (api) => this.#apis.serviceOf(api),
+      db: options.db,
+      cloud: options.dataCloud,
+    });
     const robot = this.#createRobotService();
     this.parts = new MachineParts({
       resources: this.resources,
@@ -142,6 +153,7 @@ export class MachineCore {
       interceptors: [this.#operations.interceptor],
       writeLog: (line) => options.logSettings.forward(line),
       facts: () => machineFacts(this.#identity, options.credentials?.partId),
+      onSpecs: (specs) => options.seat?.setSpecs(specs),
       onChange: changed,
     });
     this.applier = new ConfigurationApplier({

@@ -32,6 +32,7 @@ import { toError } from "../resources/errors.ts";
 import { fullName } from "../resources/name.ts";
 import type { ResourceManager } from "../resources/manager.ts";
 import type { ModelRegistry } from "../resources/registry.ts";
+import type { ResourceSpec } from "../resources/target.ts";
 
 export interface MachinePartsOptions {
   readonly resources: ResourceManager;
@@ -56,6 +57,8 @@ export interface MachinePartsOptions {
   /** Takes log lines of modules whatever their level. */
   readonly writeLog: LogSink;
   readonly facts: () => MachineFacts;
+  /** Told what the resources are to be, before they are built. */
+  readonly onSpecs: (specs: readonly ResourceSpec[]) => void;
   /** Called after each change of what status shows. */
   readonly onChange: () => void;
 }
@@ -149,7 +152,9 @@ export class MachineParts {
       this.#roots = wanted.map(({ root }) => root).filter((root) => root !== "");
       modulesSettled = this.#modules.apply(wanted);
     }
-    const settled = resources.apply(resourceSpecs(config, sources, warn), config.revision);
+    const specs = resourceSpecs(config, sources, warn);
+    this.options.onSpecs(specs);
+    const settled = resources.apply(specs, config.revision);
     if (this.#packages) {
       void Promise.all([modulesSettled, settled]).then(() => this.#cleanUpPackages());
     }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { CloudConnection } from "../../shared/cloud_client/connection.ts";
 import { parseCredentials } from "../../shared/credentials/credentials_file.ts";
 import { toFileError } from "../../shared/files/fs_error.ts";
+import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
@@ -12,6 +13,7 @@ import { parseGoDuration } from "../../shared/time/duration.ts";
 import { agentInfo } from "../cloud_link/agent_info.ts";
 import { type LocalFile, readLocalFile } from "../configuration/local_file.ts";
 import { RevisionStore } from "../configuration/revision_store.ts";
+import type { MachineSeat } from "../data_manager/machine_seat.ts";
 import type { Diagnostics } from "../diagnostics/diagnostics.ts";
 import type { ServerEnvironment } from "../options/environment.ts";
 import type { ModelRegistry } from "../resources/registry.ts";
@@ -45,6 +47,8 @@ export interface MachineServerOptions {
   /** All variables of this process, for what it starts. */
   variables: () => Record<string, string>;
   processes: ProcessRunner;
+  /** The same as the registry's models have; taken here. Default: nobody needs it. */
+  seat?: MachineSeat;
 }
 
 export class MachineServer {
@@ -97,6 +101,11 @@ export class MachineServer {
         allowInsecure: options.allowInsecure,
         platform: agentInfo(options.build).platform ?? "",
       },
+      dataCloud: credentials && connection && {
+        client: connection.client(DataSyncService),
+        partId: credentials.partId,
+      },
+      seat: options.seat,
       revisions,
       credentials,
       localAddress: cloud ? localBindAddress(file.json) : undefined,

@@ -28,8 +28,19 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(shellModel(environment))
     .register(sensorsServiceModel)
     .registerLater(
+      "rdk:builtin:builtin",
+      ["rdk:service:data_manager"],
+      async () => new ModelRegistry().register(await dataManager(environment)),
+    )
+    .registerLater(
       "rdk:builtin:fake",
       FAKE_APIS,
       async () => (await import("./fake/fakes.ts")).fakeModels(environment),
     );
+}
+
+async function dataManager(environment: BuiltinEnvironment) {
+  const { dataManagerModel } = await import("../data_manager/data_manager_model.ts");
+  const { MachineSeat } = await import("../data_manager/machine_seat.ts");
+  return dataManagerModel({ ...environment, seat: environment.seat ?? new MachineSeat() });
 }

@@ -1,5 +1,6 @@
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
 import type { Clock } from "../../shared/time/clock.ts";
+import type { MachineSeat } from "../data_manager/machine_seat.ts";
 
 /** What the built-in models need from outside. */
 export interface BuiltinEnvironment {
@@ -12,6 +13,8 @@ export interface BuiltinEnvironment {
   readonly home: string;
   /** The server's own environment; what it starts gets it too. */
   readonly variables: () => Readonly<Record<string, string>>;
+  /** Where the data manager finds the machine that it is a part of. Default: there is none. */
+  readonly seat?: MachineSeat;
 }
 
 /** A model that runs programs was configured where that is not allowed. */

@@ -52,4 +52,25 @@ export const serverMigrations: readonly Migration[] = [
         PRIMARY KEY (origin, type, package, version)
       ) STRICT, WITHOUT ROWID;`,
   },
+  {
+    version: 3,
+    name: "uploads of captured data",
+    // A row with `uploaded_at` says that the cloud has the file and nothing is left to do but to
+    // remove it; one without, how often it was tried. The size and the time of change tell a file
+    // from a later one of the same name.
+    up: `
+      CREATE TABLE data_uploads (
+        path TEXT PRIMARY KEY,
+        bytes INTEGER NOT NULL,
+        modified_ms REAL NOT NULL,
+        attempts INTEGER NOT NULL,
+        error TEXT NOT NULL,
+        tried_at TEXT NOT NULL,
+        uploaded_at TEXT
+      ) STRICT, WITHOUT ROWID;
+      CREATE TABLE data_totals (
+        name TEXT PRIMARY KEY,
+        value INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;`,
+  },
 ];

@@ -41,11 +41,6 @@ export class ReadingEncoder {
     this.#view = new DataView(this.#bytes.buffer);
   }
 
-  /** How many bytes wait. */
-  get length(): number {
-    return this.#at;
-  }
-
   /** What was added since the last time; good until the next {@link add}. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.subarray(0, this.#at);

@@ -1,0 +1,61 @@
+import { isAbsolute, join, relative, resolve } from "node:path";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { Model } from "../resources/registry.ts";
+import { type DataManagerAttributes, dataManagerAttributes } from "./attributes.ts";
+import { DataManager } from "./data_manager.ts";
+import type { MachineSeat } from "./machine_seat.ts";
+
+/** What the model needs from outside. */
+export interface DataManagerEnvironment {
+  readonly clock: Clock;
+  /** Folder of the server's state. */
+  readonly home: string;
+  /** Whoever configures the machine must not read other files on it. */
+  readonly untrusted: boolean;
+  readonly seat: MachineSeat;
+}
+
+/** Model `rdk:builtin:builtin` of `rdk:service:data_manager`. */
+export function dataManagerModel(
+  { clock, home, untrusted, seat }: DataManagerEnvironment,
+): Model<DataManagerAttributes> {
+  return {
+    api: "rdk:service:data_manager",
+    model: "rdk:builtin:builtin",
+    attributes: dataManagerAttributes,
+    construct({ attributes, log }) {
+      const place = (path: string) => {
+        const placed = resolve(home, path);
+        if (untrusted && !isBelow(join(home, CAPTURE), placed)) throw outside(placed);
+        return placed;
+      };
+      return DataManager.start({
+        attributes: {
+          ...attributes,
+          additional_sync_paths: attributes.additional_sync_paths?.map(place),
+        },
+        seat,
+        clock,
+        log,
+        folder: place(attributes.capture_dir ?? CAPTURE),
+        place,
+        processors: navigator.hardwareConcurrency,
+      });
+    },
+  };
+}
+
+/** Folder of captured data in the server's home. */
+const CAPTURE = "capture";
+
+function isBelow(folder: string, path: string): boolean {
+  const way = relative(resolve(folder), path);
+  return !way.startsWith("..") && !isAbsolute(way);
+}
+
+function outside(path: string): Error {
+  return new Error(
+    `${path} is not below ${CAPTURE} in the server's home: the server runs with -untrusted-env, ` +
+      "and nobody may read or write other files through its configuration",
+  );
+}
