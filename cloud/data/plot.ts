@@ -58,7 +58,7 @@ export async function plot(
       // The limit keeps the inner query as it is; otherwise SQLite would extract the value anew for
       // each of its uses.
       const rows = await sql<Bucket>`
-        select (received_us - ${fromUs}) / ${widthUs} as bucket, count(*) as count,
+        select cast((received_us - ${fromUs}) / ${widthUs} as integer) as bucket, count(*) as count,
           min(value) as min, max(value) as max, total(value) as sum
         from (
           select received_us, json_extract(data, ${path}) as value from tabular_readings
