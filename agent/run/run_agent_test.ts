@@ -69,6 +69,30 @@ test("runAgent() waits for nothing when fast start is forced", async (at) => {
   held.resolve();
 });
 
+test("runAgent() installs the wanted version before the first start when it is to wait", async (at) => {
+  const first = at.run();
+  await at.serving(1);
+  await first.stop();
+  await at.writeServer("#!/bin/sh\necho which=two\nexec sleep 600\n", "two.sh");
+  // The window has no say: no server runs that could be disturbed.
+  at.ask = () => Promise.resolve({ kind: "answer", restartAllowed: false });
+  at.run({ wait: true });
+  await waitFor(() => at.lines.includes("which=two"), { deadlineMs: 15_000 });
+  assert.equal(at.pids("pid").length, 1, "the old version was not started once more");
+});
+
+test("runAgent() starts what it has when it need not wait, and asks before it exchanges", async (at) => {
+  const first = at.run();
+  await at.reported(({ server }) => server.installed !== "" && server.state === "idle");
+  await first.stop();
+  await at.writeServer("#!/bin/sh\necho which=two\nexec sleep 600\n", "two.sh");
+  at.ask = () => Promise.resolve({ kind: "answer", restartAllowed: false });
+  at.run();
+  await at.serving(2);
+  await at.reported(({ server }) => server.state === "waiting");
+  assert(!at.lines.includes("which=two"));
+});
+
 test("runAgent() starts the server again when it was killed", async (at) => {
   at.run();
   await at.serving(1);

@@ -58,23 +58,22 @@ export class AgentBench implements AsyncDisposable {
 
   static async create(): Promise<AgentBench> {
     const bench = new AgentBench(await Deno.makeTempDir());
+    bench.cloud.answer = { advancedSettings: { machine_server_env: { TOKEN: "t1" } } };
     await bench.writeServer(SERVER);
     await bench.writeCredentials({
       cloud: { app_address: "http://127.0.0.1:1", id: "part-1", secret: "hush-hush" },
     });
-    bench.cloud.answer = {
-      viamServerUpdateInfo: {
-        version: "customURL",
-        url: pathToFileURL(join(bench.dir, "server.sh")).href,
-      },
-      advancedSettings: { machine_server_env: { TOKEN: "t1" } },
-    };
     return bench;
   }
 
-  /** What the server is from its next installation on. */
-  async writeServer(script: string): Promise<void> {
-    await Deno.writeTextFile(join(this.dir, "server.sh"), script, { mode: 0o755 });
+  /** Makes the script the server that the cloud names. */
+  async writeServer(script: string, name = "server.sh"): Promise<void> {
+    const path = join(this.dir, name);
+    await Deno.writeTextFile(path, script, { mode: 0o755 });
+    this.cloud.answer = {
+      viamServerUpdateInfo: { version: "customURL", url: pathToFileURL(path).href },
+      advancedSettings: this.cloud.answer.advancedSettings ?? {},
+    };
   }
 
   get credentialsFile(): string {
@@ -112,7 +111,7 @@ export class AgentBench implements AsyncDisposable {
       version: "0.1.0",
       host: testHost,
       hostName: "bench",
-      env: { PATH: "/usr/bin:/bin" },
+      env: { PATH: "/usr/bin:/bin", MACHINE_AGENT_TRIAL_SECONDS: "1" },
       processes: systemProcesses(),
       openCloud: () => this.cloud.connection,
       askRestartStatus: (urls) => this.ask(urls),
@@ -168,10 +167,14 @@ export class AgentBench implements AsyncDisposable {
 
   /** Waits until `status.json` says something. */
   async reported(is: (report: AgentReport) => boolean): Promise<AgentReport> {
-    return await waitFor(async () => {
-      const report = await this.status();
-      return report && is(report) ? report : undefined;
-    }, { deadlineMs: 20_000, what: "the status is as wanted" });
+    let last: AgentReport | undefined;
+    const found = waitFor(async () => {
+      last = await this.status();
+      return last && is(last) ? last : undefined;
+    }, { deadlineMs: 20_000 });
+    return await found.catch((error) => {
+      throw new Error(`the status is not as wanted: ${JSON.stringify(last)}`, { cause: error });
+    });
   }
 
   /** Messages that the cloud has got, with level and logger. */
