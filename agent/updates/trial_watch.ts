@@ -77,6 +77,7 @@ export class TrialWatch {
   /** The event is on disk. */
   taken(event: UpdateEvent): void {
     if (event.type === "failed") this.#seenFailures++;
+    if (event.type === "unhealthy") this.#unhealthyMs = 0;
     if (event.type === "progress") this.#savedMs = event.healthyMs;
   }
 }

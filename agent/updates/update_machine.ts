@@ -307,8 +307,11 @@ const table: Table = {
     "was-rolled-back": wasRolledBack,
   },
   "trial": {
-    // Without a version to go back to, a better target is the only way on.
-    "target": (record, state, event) => (record.current ? note : newTarget)(record, state, event),
+    // A first version that fails has nothing behind it: a better target is the only way on.
+    "target": (record, trial, event) =>
+      record.current || trial.failures === 0
+        ? note(record, trial, event)
+        : newTarget({ ...record, current: trial.candidate.installed }, trial, event),
     "forget-bad": forget,
     "failed": (record, trial, { reason }, { now, limits }) => {
       const failures = trial.failures + 1;
@@ -318,7 +321,7 @@ const table: Table = {
         : giveUpIfPossible(record, counted, reason, now);
     },
     "unhealthy": (record, trial, { reason }, { now }) =>
-      giveUpIfPossible(record, trial, reason, now),
+      giveUpIfPossible(record, { ...trial, failures: trial.failures + 1 }, reason, now),
     "progress": (record, trial, { healthyMs }) =>
       to(record, { ...trial, healthyMs, interruptions: 0 }),
     "passed": (record, { candidate }) => ({

@@ -108,7 +108,12 @@ const rows: [ProgramRecord, UpdateEvent, UpdateState["kind"]][] = [
   [at(trial), { type: "resumed" }, "trial"],
   [at({ ...trial, interruptions: 9 }), { type: "resumed" }, "rolling-back"],
   [at(trial), { type: "target", target: A }, "trial"],
-  [at(trial, { current: undefined }), { type: "target", target: C }, "downloading"],
+  [at(trial, { current: undefined }), { type: "target", target: C }, "trial"],
+  [
+    at({ ...trial, failures: 1 }, { current: undefined }),
+    { type: "target", target: C },
+    "downloading",
+  ],
   [at(trial), { type: "was-rolled-back", path: "/b", reason: "x" }, "rolled-back"],
 
   [at(committing), { type: "done" }, "committed"],
@@ -230,6 +235,14 @@ Deno.test("next() counts failures in a row, and no reboots", () => {
   record = after(record, { type: "failed", reason: "x" });
   assert(record.state.kind === "trial");
   assert.deepEqual([record.state.failures, record.state.healthyMs], [1, 0]);
+});
+
+Deno.test("next() lets a first version that fails run on until there is a better one", () => {
+  const failing = at({ ...trial, failures: 1 }, { current: undefined });
+  const next = after(failing, { type: "target", target: C });
+  assert.equal(chosenVersion(next)?.version, "1.1.0");
+  const unhealthy = after(at(trial, { current: undefined }), { type: "unhealthy", reason: "x" });
+  assert(unhealthy.state.kind === "trial" && unhealthy.state.failures === 1);
 });
 
 Deno.test("next() adopts what was installed by hand", () => {
