@@ -72,7 +72,7 @@ export class TestMailServer implements AsyncDisposable {
 
 function decoded(chunks: readonly Uint8Array[]): string {
   const raw = new TextDecoder("latin1").decode(concatenated(chunks));
-  const plain = raw.replaceAll("=\r\n", "")
+  const plain = raw.replace(/(?<!\?)=\r\n/g, "")
     .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
   return new TextDecoder().decode(Uint8Array.from(plain, (char) => char.charCodeAt(0)));
 }
