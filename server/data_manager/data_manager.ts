@@ -15,7 +15,7 @@ import { type DataManagerAttributes, DEFAULTS } from "./attributes.ts";
 import { DiskGuard, type DiskGuardOptions } from "./disk_guard.ts";
 import type { MachineSeat } from "./machine_seat.ts";
 import { sensorValue } from "./sensor_value.ts";
-import { Syncer } from "./syncer.ts";
+import { Syncer, type SyncOutcome } from "./syncer.ts";
 import { UploadRecords } from "./upload_records.ts";
 
 /** From one look at the disk to the next. Milliseconds. */
@@ -45,6 +45,8 @@ export class DataManager implements Driver<typeof DataManagerService> {
   readonly #loops: Promise<void>[] = [];
   readonly #unlisten: () => void;
   #pass: Promise<unknown> = Promise.resolve();
+  /** The pass that waits for the one under way. */
+  #next: Promise<SyncOutcome> | undefined;
   /** What the control sensor says. */
   #mayCapture = true;
   #lastSync: Date | undefined;
@@ -219,14 +221,17 @@ export class DataManager implements Driver<typeof DataManagerService> {
     return await sensorValue({ resources, clock, name, key: "should_sync", signal }) === true;
   }
 
-  /** One pass after the other. */
-  #upload(syncer: Syncer): Promise<{ failed: number }> {
+  /** One pass after the other; who asks while one waits to begin gets that one. */
+  #upload(syncer: Syncer): Promise<SyncOutcome> {
+    if (this.#next) return this.#next;
     const pass = this.#pass.then(async () => {
+      this.#next = undefined;
       await this.#captures.rotate();
       const outcome = await syncer.pass(this.#ending.signal);
       this.#lastSync = this.options.clock.now();
       return outcome;
     });
+    this.#next = pass;
     this.#pass = pass.catch(() => {}); // whoever asked for the pass is told
     return pass;
   }

@@ -1,6 +1,7 @@
 /** Keeps captured data from filling the disk. */
 import { statfs } from "node:fs/promises";
 import { removeIfExists } from "../../shared/files/atomic_write.ts";
+import { fsErrorCode, toFileError } from "../../shared/files/fs_error.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import { filesBelow, isCapture } from "./capture_folder.ts";
 
@@ -75,7 +76,13 @@ export class DiskGuard {
   }
 }
 
+/** Nothing where the folder is not there yet. */
 async function useOf(path: string): Promise<DiskUse> {
-  const { bsize, blocks, bavail } = await statfs(path);
-  return { totalBytes: bsize * blocks, usedBytes: bsize * (blocks - bavail) };
+  try {
+    const { bsize, blocks, bavail } = await statfs(path);
+    return { totalBytes: bsize * blocks, usedBytes: bsize * (blocks - bavail) };
+  } catch (error) {
+    if (fsErrorCode(error) === "ENOENT") return { totalBytes: 0, usedBytes: 0 };
+    throw toFileError(error, "look at the disk of", path);
+  }
 }

@@ -233,3 +233,37 @@ Deno.test("DataManager deletes every Nth capture file when the disk is full of t
     assert.equal((await filesIn(rig.folder)).length, 8, "800 of 2000 bytes are below a half");
     await manager.close();
   }, { clock: new FakeClock() }));
+
+Deno.test("sync() joins the pass that waits when it is called again and again", () =>
+  withRig(async (rig) => {
+    await put(join(rig.folder, "a.txt"), "a", new Date("2020-01-01"));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    rig.cloud.hold = promise;
+    const manager = await rig.start({ sync_disabled: true });
+    const first = manager.sync({}, call);
+    await waitFor(() => rig.cloud.asked === 1, { deadlineMs: 5_000 });
+    await put(join(rig.folder, "b.txt"), "b", new Date("2020-01-02"));
+    const others = [1, 2, 3].map(() => manager.sync({}, call));
+    resolve();
+    await Promise.all([first, ...others]);
+    assert.equal(rig.cloud.uploads.length, 2);
+    assert.deepEqual(await filesIn(rig.folder), []);
+    await manager.close();
+  }));
+
+Deno.test("sync() sends nothing again when only the removal was left", () =>
+  withRig(async (rig) => {
+    const path = join(rig.folder, "a.txt");
+    await put(path, "a", new Date("2020-01-01"));
+    const manager = await rig.start({ sync_disabled: true });
+    await manager.sync({}, call);
+    // As after a kill between the record and the removal.
+    await put(path, "a", new Date("2020-01-01"));
+    await manager.sync({}, call);
+    assert.equal(rig.cloud.uploads.length, 1);
+    assert.deepEqual(await filesIn(rig.folder), []);
+    await put(path, "b2", new Date("2020-01-01"));
+    await manager.sync({}, call);
+    assert.equal(rig.cloud.uploads.length, 2, "another content is another file");
+    await manager.close();
+  }));

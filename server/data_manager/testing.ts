@@ -44,6 +44,8 @@ export interface Upload {
 /** Takes every upload, or answers with an error. */
 export class DataCloudFake {
   readonly uploads: Upload[] = [];
+  /** How many uploads have come, answered or not. */
+  asked = 0;
   /** Asked before each upload is kept; what it throws is the answer. */
   refuse: (metadata: UploadMetadata) => void = () => {};
   /** Each upload waits for it before it is answered. */
@@ -94,6 +96,7 @@ export class DataCloudFake {
     { bytes, pieces }: Pick<Upload, "bytes" | "pieces">,
   ) {
     if (!metadata) throw new ConnectError("no metadata", Code.InvalidArgument);
+    this.asked++;
     await this.hold;
     this.refuse(metadata);
     this.uploads.push({ kind, metadata, readings, bytes, pieces });

@@ -21,8 +21,8 @@ export interface TickCounts {
 
 /** Timers are good to a millisecond or two: ticks closer than this may be late, and follow up. */
 const FAST_MS = 10;
-/** How late a fast tick may be: what the collection of garbage or a slow disk takes. */
-const FAST_GRACE_MS = 100;
+/** How late a fast tick may be: what garbage, a slow disk or a busy computer takes. */
+const FAST_GRACE_MS = 500;
 
 /**
  * Ticks at start + n × interval, whatever the ticks take. The first comes after one interval.

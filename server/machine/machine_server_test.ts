@@ -12,6 +12,10 @@ import {
 } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import {
+  type DataCaptureUploadRequest,
+  DataSyncService,
+} from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import {
   RobotConfigSchema,
   RobotService as CloudRobotService,
 } from "../../shared/gen/viam/app/v1/robot_pb.ts";
@@ -25,6 +29,7 @@ import { RpcServer } from "../../shared/rpc/server.ts";
 import { systemProcesses } from "../../shared/process/system_processes.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
+import { MachineSeat } from "../data_manager/machine_seat.ts";
 import { builtinModels } from "../models/builtin.ts";
 import { testEnvironment } from "../models/testing.ts";
 import { readEnvironment } from "../options/environment.ts";
@@ -43,6 +48,7 @@ class ScriptedCloud {
   polls = 0;
   readonly reports: ReportStatusRequest[] = [];
   readonly logs: string[] = [];
+  readonly captures: DataCaptureUploadRequest[] = [];
   #push: ((event: WatchInit) => void) | undefined;
 
   private constructor(readonly server: RpcServer) {}
@@ -60,6 +66,12 @@ class ScriptedCloud {
       log: ({ logs }) => {
         cloud.logs.push(...logs.map(({ message }) => message));
         return {};
+      },
+    });
+    router.service(DataSyncService, {
+      dataCaptureUpload: (capture) => {
+        cloud.captures.push(capture);
+        return { fileId: String(cloud.captures.length) };
       },
     });
     router.service(MachineService, {
@@ -120,11 +132,13 @@ class Machine implements AsyncDisposable {
   async start(): Promise<void> {
     const home = join(this.folder, "home");
     const sinks = new Set<LogSink>();
+    const seat = new MachineSeat();
     this.server = await MachineServer.start({
       configPath: this.configPath,
       environment: readEnvironment((name) => name === "MACHINE_HOME" ? home : undefined),
       readVariable: () => undefined,
-      registry: builtinModels(testEnvironment()),
+      registry: builtinModels(testEnvironment({ seat, home })),
+      seat,
       clock: systemClock,
       log: this.log,
       logSettings: {
@@ -308,6 +322,44 @@ Deno.test("a machine with a cloud follows pushes, reports, and lets the cloud's 
     cloud.push({ case: "configChanged", value: { revision: "r3" } });
     await waitFor(() => cloud.reports.at(-1)?.configError.includes("bind_address"), DEADLINE);
     assert.equal(await reading(secret), 2);
+  } finally {
+    await machine.stop();
+    await cloud.server.close({ graceMs: 100 });
+  }
+});
+
+Deno.test("a machine with a cloud uploads what its data manager captures", async () => {
+  const cloud = await ScriptedCloud.start();
+  const method = { method: "Readings", capture_frequency_hz: 50 };
+  cloud.config = Object.assign(cloudConfig(1), {
+    components: [{
+      ...fake(7),
+      serviceConfigs: [{
+        type: "rdk:service:data_manager",
+        attributes: { capture_methods: [method] },
+      }],
+    }],
+    services: [{
+      name: "data",
+      api: "rdk:service:data_manager",
+      namespace: "rdk",
+      type: "data_manager",
+      model: "rdk:builtin:builtin",
+      attributes: { sync_interval_mins: 0.001, tags: ["shop"] },
+    }],
+  });
+  await using machine = await Machine.create();
+  try {
+    await machine.writeConfig(credentials(cloud.port));
+    await machine.start();
+    await waitFor(() => cloud.captures.length > 1, DEADLINE);
+    const [{ metadata, sensorContents } = {}] = cloud.captures;
+    assert.deepEqual(
+      [metadata?.partId, metadata?.componentType, metadata?.componentName, metadata?.methodName],
+      [PART, "rdk:component:sensor", "f", "Readings"],
+    );
+    assert.deepEqual(metadata?.tags, ["shop"]);
+    assert.deepEqual(sensorContents?.[0]?.data.value, { readings: { n: 7 } });
   } finally {
     await machine.stop();
     await cloud.server.close({ graceMs: 100 });

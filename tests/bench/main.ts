@@ -1,5 +1,6 @@
 import process from "node:process";
 import { benchAgentDownload } from "./agent_download.ts";
+import { benchCapture } from "./capture.ts";
 import { benchColdStart, benchMemory } from "./footprint.ts";
 import { benchLogFilter } from "./log_filter.ts";
 import { benchLogIngest } from "./log_ingest.ts";
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   download: benchAgentDownload,
   resources: benchResources,
   modules: benchModules,
+  capture: benchCapture,
 };
 
 const HELP = `make bench [ARGS="NAME…"]
