@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { DataCaptureMetadataSchema, DataType } from "../gen/viam/app/datasync/v1/data_sync_pb.ts";
+import { canMakeSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
 import { CaptureWriter } from "./capture_writer.ts";
 import { decodeCapture } from "./decode.ts";
 import { encodeMetadata, ReadingEncoder } from "./encode.ts";
@@ -147,3 +148,27 @@ Deno.test("repairCapture() cuts off what is torn, at every byte", () =>
       await Deno.remove(join(folder, "x.capture"));
     }
   }));
+
+Deno.test({
+  name: "CaptureWriter.append() leaves the file as it was when the disk is full",
+  ignore: !canMakeSmallDisks(),
+  fn: () =>
+    withFolder((folder) =>
+      withSmallDisk(folder, 64, async () => {
+        const writer = CaptureWriter.begin(join(folder, "x"), encodeMetadata(metadata));
+        const reading = encoded({ text: "x".repeat(5_000) });
+        let written = 0;
+        assert.throws(() => {
+          for (;;) {
+            writer.append(reading);
+            written++;
+          }
+        }, { name: "FileError", code: "ENOSPC" });
+        assert.ok(written > 5);
+        writer.append(encoded({ small: true }));
+        await writer.finish();
+        const found = decodeCapture(await Deno.readFile(join(folder, "x.capture")));
+        assert.deepEqual([found.readings.length, found.isTorn], [written + 1, false]);
+      })
+    ),
+});
