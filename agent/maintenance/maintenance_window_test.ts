@@ -16,7 +16,7 @@ const urls = ["http://127.0.0.1:8081"];
 const HANG_MS = 5 * 60_000;
 
 /** A window on a server that is in whatever state the test says. */
-function bench() {
+function bench(hangMs = HANG_MS) {
   const clock = new FakeClock();
   const log = memoryLogger();
   const told: ServerEvent[] = [];
@@ -63,7 +63,7 @@ function bench() {
       asked.push(urls);
       return Promise.resolve(at.answer);
     },
-    hangTimeoutMs: () => HANG_MS,
+    hangTimeoutMs: () => hangMs,
     clock,
     log,
   });
@@ -213,6 +213,31 @@ Deno.test("MaintenanceWindow counts silence anew after an answer and for a new p
   assert.equal(at.window.isHung, false);
   await at.pass(HANG_MS - 10_000);
   assert(!at.told.some(({ type }) => type === "unresponsive"));
+});
+
+Deno.test("MaintenanceWindow ends no server for one or two lost questions, however long they took", async () => {
+  await using at = bench(0);
+  at.answer = silence;
+  at.state(running);
+  await at.pass(10_000);
+  assert.deepEqual(at.told, []);
+  await at.pass(10_000);
+  assert.deepEqual(at.told, [{ type: "unresponsive" }]);
+});
+
+Deno.test("MaintenanceWindow does not end a process for the silence of the one before", async () => {
+  await using at = bench(0);
+  at.answer = silence;
+  at.state(running);
+  await at.pass(10_000);
+  const { promise, resolve } = Promise.withResolvers<RestartStatus>();
+  at.answer = promise;
+  await at.pass(10_000);
+  at.newProcess();
+  resolve(silence);
+  await settle();
+  assert.deepEqual([at.told, at.window.isHung], [[], false]);
+  assert.equal(at.window.observed.value?.misses, 2, "the third is not counted");
 });
 
 Deno.test("MaintenanceWindow bears a question that never ends", async () => {
