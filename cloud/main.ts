@@ -4,6 +4,7 @@ import { configureLogging } from "../shared/log/configure.ts";
 import { getLogger } from "../shared/log/loggers.ts";
 import { systemClock } from "../shared/time/clock.ts";
 import { bootstrapFlags, runBootstrap } from "./bootstrap/bootstrap_command.ts";
+import { QUERY_PROCESS } from "./data_queries/query_process_name.ts";
 import { systemRandom } from "./keys/random.ts";
 import { moduleCommands } from "./module_command/module_flags.ts";
 import { releaseCommands } from "./release_command/release_flags.ts";
@@ -13,6 +14,10 @@ import { untilToldToStop } from "./serve/stop_signal.ts";
 const PROGRAM = "machine-cloud";
 
 async function main(argv: readonly string[]): Promise<void> {
+  if (argv[0] === QUERY_PROCESS) {
+    const { runQueryProcess } = await import("./data_queries/query_process.ts");
+    return await runQueryProcess(argv[1] ?? "");
+  }
   const parsed = parseCommand(argv, {
     program: PROGRAM,
     summary: "machine-cloud keeps the configuration, logs and keys of machines and serves them.",

@@ -132,6 +132,7 @@ async function serve(
   const close = async ({ graceMs }: { graceMs: number }) => {
     services.watchers.close();
     await server.close({ graceMs });
+    await services.closeQueries();
     stopping.abort();
     await Promise.all(background);
     await services.notifications.close();

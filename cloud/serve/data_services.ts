@@ -4,6 +4,7 @@ import { StoredDataService } from "../../shared/gen/machine/cloud/v1/data_pb.ts"
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import type { Logger } from "../../shared/log/logger.ts";
 import type { RpcRouter } from "../../shared/rpc/router.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { Callers } from "../access/callers.ts";
@@ -21,6 +22,9 @@ import { storedDataService } from "../data/stored_data_service.ts";
 import { tabularMethods } from "../data/tabular_methods.ts";
 import { withCallFailures } from "../database/call_failures.ts";
 import type { Queries } from "../database/cloud_database.ts";
+import { ownQueryProgram } from "../data_queries/query_child.ts";
+import { queryMethods } from "../data_queries/query_methods.ts";
+import { QueryRunner } from "../data_queries/query_runner.ts";
 import { datasetMethods, datasetService } from "../datasets/dataset_service.ts";
 import type { DerivedSecrets } from "../keys/derived_secrets.ts";
 import type { Random } from "../keys/random.ts";
@@ -38,6 +42,9 @@ export interface DataServicesOptions {
   readonly listener: IngestListener;
   /** Largest file that is taken, bytes; left out: 5 GiB. */
   readonly fileLimitBytes: number | undefined;
+  /** How long a query in SQL or MQL may take; left out: 10 s. */
+  readonly queryLimitMs?: number | undefined;
+  readonly log: Logger;
 }
 
 const FILE_LIMIT_BYTES = 5 * 1024 ** 3;
@@ -60,13 +67,22 @@ export async function openDataServices(options: DataServicesOptions) {
     listener,
     fileLimitBytes: options.fileLimitBytes ?? FILE_LIMIT_BYTES,
   });
+  const runner = new QueryRunner({
+    dataDir: options.dataDir,
+    program: ownQueryProgram(),
+    clock,
+    log: options.log,
+    limitMs: options.queryLimitMs,
+  });
   const data: Partial<ServiceImpl<typeof DataService>> = {
     ...tabularMethods({ callers, readings, deletion: tabular, clock }),
     ...binaryMethods({ callers, queries, files, deletion: binary, urls }),
     ...annotationMethods({ callers, queries, random }),
     ...datasetMethods({ callers, queries, clock, random }),
+    ...queryMethods({ callers, runner }),
   };
   return {
+    close: () => runner.close(),
     upkeep: new DataUpkeep({ queries, clock, tabular, binary, files }),
     mount: (router: RpcRouter): RpcRouter =>
       router

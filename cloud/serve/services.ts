@@ -67,6 +67,8 @@ export interface ServicesOptions {
   readonly packageLimitBytes: number;
   /** Largest file of captured data that is taken, bytes; left out: 5 GiB. */
   readonly fileLimitBytes?: number | undefined;
+  /** How long a query in SQL or MQL may take; left out: 10 s. */
+  readonly queryLimitMs?: number | undefined;
   /** Left out: no mail, and webhooks to the internet only. */
   readonly notifications?: NotificationSettings | undefined;
   /** A part that keeps no stream open is offline after this time without a call; default 60 s. */
@@ -150,6 +152,8 @@ export async function createServices(options: ServicesOptions) {
     publicUrl,
     listener: notifications.listener,
     fileLimitBytes: options.fileLimitBytes,
+    queryLimitMs: options.queryLimitMs,
+    log: log.child("data"),
   });
 
   const app: Partial<ServiceImpl<typeof AppService>> = {
@@ -252,6 +256,8 @@ export async function createServices(options: ServicesOptions) {
     releases: releases.store,
     statuses,
     dataUpkeep: data.upkeep,
+    /** Ends the processes that run queries. */
+    closeQueries: data.close,
     notifications,
     verifyToken,
     releaseFiles: releaseFiles({

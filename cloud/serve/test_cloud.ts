@@ -48,11 +48,12 @@ export class TestCloud implements AsyncDisposable {
       clock?: Clock;
       packageLimitBytes?: number;
       fileLimitBytes?: number;
+      queryLimitMs?: number;
       notifications?: NotificationSettings;
     } = {},
   ): Promise<TestCloud> {
     const { clock = systemClock, packageLimitBytes = 1_000_000 } = options;
-    const { fileLimitBytes = 10_000_000 } = options;
+    const { fileLimitBytes = 10_000_000, queryLimitMs } = options;
     const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
     const folder = await openDataFolder(dataDir, systemRandom);
     const logs = LogStore.open(dataDir, clock);
@@ -61,6 +62,7 @@ export class TestCloud implements AsyncDisposable {
       dataDir,
       packageLimitBytes,
       fileLimitBytes,
+      queryLimitMs,
       notifications: options.notifications,
       logs,
       clock,
@@ -145,6 +147,7 @@ export class TestCloud implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.services.watchers.close();
+    await this.services.closeQueries();
     await this.services.notifications.close();
     await this.services.changes.close();
     this.services.callers.close();

@@ -1,0 +1,124 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Logger } from "../../shared/log/logger.ts";
+import type { Clock, Timer } from "../../shared/time/clock.ts";
+import type { QueryRequest } from "./query_form.ts";
+import { QueryChild, type QueryProgram } from "./query_child.ts";
+
+export interface QueryRunnerOptions {
+  /** Folder of the cloud's data. */
+  readonly dataDir: string;
+  readonly program: QueryProgram;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** How long a query may take; left out: 10 s. */
+  readonly limitMs?: number | undefined;
+  /** Most memory of a process, bytes; left out: 768 MiB. Only where the system tells it. */
+  readonly limitBytes?: number | undefined;
+}
+
+/** Queries that run at the same moment; each takes a processor. */
+const MOST_RUNNING = 2;
+const MOST_WAITING = 32;
+const LIMIT_MS = 10_000;
+const LIMIT_BYTES = 768 * 1024 * 1024;
+/** A process without work is ended after this; the next query then starts one in about 0.3 s. */
+const IDLE_MS = 30_000;
+
+/**
+ * Runs queries in processes of their own. One that takes too long or too much memory is ended with
+ * its process, and nothing else notices.
+ */
+export class QueryRunner {
+  readonly #idle: { child: QueryChild; timer: Timer }[] = [];
+  readonly #running = new Set<QueryChild>();
+  readonly #waiting: (() => void)[] = [];
+  #taken = 0;
+  #isClosed = false;
+
+  constructor(private readonly options: QueryRunnerOptions) {}
+
+  /**
+   * @returns BSON documents.
+   * @throws {ConnectError} INVALID_ARGUMENT when the query is wrong, RESOURCE_EXHAUSTED when it
+   * gives or takes too much, DEADLINE_EXCEEDED when it takes too long, UNAVAILABLE.
+   */
+  async run(request: QueryRequest, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>[]> {
+    await this.#takeTurn();
+    try {
+      signal.throwIfAborted();
+      return await this.#runNow(request, signal);
+    } finally {
+      this.#taken--;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  /** Ends all processes; queries that run fail. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const children = [...this.#running, ...this.#idle.map(({ child }) => child)];
+    for (const { timer } of this.#idle.splice(0)) timer.cancel();
+    await Promise.all(children.map((child) => child.kill()));
+  }
+
+  async #takeTurn(): Promise<void> {
+    if (this.#taken >= MOST_RUNNING) {
+      if (this.#waiting.length >= MOST_WAITING) {
+        throw new ConnectError(
+          "too many queries are waiting; try again in a moment",
+          Code.ResourceExhausted,
+        );
+      }
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    this.#taken++;
+  }
+
+  async #runNow(request: QueryRequest, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>[]> {
+    if (this.#isClosed) throw new ConnectError("the cloud is ending", Code.Unavailable);
+    const { limitMs = LIMIT_MS, limitBytes = LIMIT_BYTES, clock } = this.options;
+    const child = this.#takeChild();
+    this.#running.add(child);
+    try {
+      await child.ready();
+      const outcome = await child.ask(request, { limitMs, limitBytes, clock, signal });
+      switch (outcome.kind) {
+        case "rows":
+          return outcome.documents;
+        case "refused":
+          throw new ConnectError(`the query is wrong: ${outcome.message}`, Code.InvalidArgument);
+        case "too-large":
+          throw new ConnectError(outcome.message, Code.ResourceExhausted);
+        case "too-slow":
+          throw new ConnectError(
+            `the query took longer than ${limitMs / 1_000} s and was ended; narrow it: name a ` +
+              "component_name, and a span of received_us (microseconds since 1970)",
+            Code.DeadlineExceeded,
+          );
+        case "failed":
+          this.options.log.warn("a query of data failed", { reason: outcome.message });
+          throw new ConnectError(`the query failed: ${outcome.message}`, Code.Unavailable);
+      }
+    } finally {
+      this.#running.delete(child);
+      await this.#giveBack(child);
+    }
+  }
+
+  #takeChild(): QueryChild {
+    const waiting = this.#idle.pop();
+    if (!waiting) return QueryChild.start(this.options.program, this.options.dataDir);
+    waiting.timer.cancel();
+    return waiting.child;
+  }
+
+  async #giveBack(child: QueryChild): Promise<void> {
+    if (this.#isClosed || !child.isUsable) return await child.kill();
+    const timer = this.options.clock.setTimer(IDLE_MS, () => {
+      const at = this.#idle.findIndex((one) => one.child === child);
+      if (at >= 0) this.#idle.splice(at, 1);
+      void child.kill();
+    });
+    this.#idle.push({ child, timer });
+  }
+}
