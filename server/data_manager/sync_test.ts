@@ -267,3 +267,26 @@ Deno.test("sync() sends nothing again when only the removal was left", () =>
     assert.equal(rig.cloud.uploads.length, 2, "another content is another file");
     await manager.close();
   }));
+
+Deno.test("sync() warns once when many files wait for the same reason", () =>
+  withRig(async (rig) => {
+    for (const name of ["a", "b", "c"]) {
+      await put(join(rig.folder, `${name}.txt`), name, new Date("2020-01-01"));
+    }
+    rig.cloud.refuse = () => {
+      throw new ConnectError("the quota is used up", Code.ResourceExhausted);
+    };
+    const manager = await rig.start({ sync_disabled: true });
+    await assert.rejects(manager.sync({}, call), /3 files were not uploaded/);
+    const warnings = rig.log.entries.filter(({ level }) => level === "warn");
+    assert.deepEqual(warnings.map(({ message }) => message), [
+      "the upload of a file failed and is tried again: the quota is used up",
+    ]);
+    rig.cloud.refuse = () => {
+      throw new ConnectError("who are you?", Code.Unauthenticated);
+    };
+    rig.cloud.asked = 0;
+    await assert.rejects(manager.sync({}, call), /who are you/);
+    assert.ok(rig.cloud.asked <= 2, "those on their way, and no more");
+    await manager.close();
+  }));

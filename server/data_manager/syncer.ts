@@ -15,8 +15,15 @@ import { waitingFiles, type WaitingPlaces } from "./waiting_files.ts";
 
 /** The first wait after a failure, and the longest. Milliseconds. */
 const RETRY_MS = { first: 200, longest: 3_600_000 };
-/** How long all wait when the cloud cannot be reached. Milliseconds. */
+/** How long all wait when the cloud takes nothing of this machine. Milliseconds. */
 const AWAY_MS = 60_000;
+/** Answers that every other file would get as well. */
+const AWAY: ReadonlySet<Code> = new Set([
+  Code.Unavailable,
+  Code.Unauthenticated,
+  Code.PermissionDenied,
+  Code.Unimplemented,
+]);
 
 export interface SyncerOptions {
   readonly cloud: DataCloud;
@@ -46,6 +53,8 @@ export class Syncer {
   #awayUntilMs = -Infinity;
   /** Why the cloud could not be had; empty while it can. */
   #awayError = "";
+  /** Why a file waits, as it was last told; empty since one was uploaded. */
+  #told = "";
 
   constructor(private readonly options: SyncerOptions) {}
 
@@ -109,6 +118,7 @@ export class Syncer {
       faultPoint("data.sync.removed");
       this.#retries.delete(file.path);
       this.#awayError = "";
+      this.#told = "";
       return true;
     } catch (error) {
       if (signal.aborted) return false;
@@ -132,10 +142,10 @@ export class Syncer {
       log.error(`a file is not uploaded: ${reason}`, { file: kept });
       return;
     }
-    if (code === Code.Unavailable) {
+    if (code !== undefined && AWAY.has(code)) {
       this.#awayUntilMs = clock.monotonicMs() + AWAY_MS;
       if (this.#awayError === "") {
-        log.warn(`captured data waits: the cloud cannot be reached: ${reason}`);
+        log.warn(`captured data waits: the cloud does not take it: ${reason}`);
       }
       this.#awayError = reason;
       return;
@@ -144,7 +154,10 @@ export class Syncer {
     if (!retry) {
       const backoff = new Backoff({ minMs: RETRY_MS.first, maxMs: RETRY_MS.longest });
       this.#retries.set(path, retry = { backoff, dueMs: 0 });
-      log.warn(`the upload of a file failed and is tried again: ${reason}`, { file: path });
+      // A full quota holds up thousands of files for the same reason.
+      const level = reason === this.#told ? "debug" : "warn";
+      this.#told = reason;
+      log[level](`the upload of a file failed and is tried again: ${reason}`, { file: path });
     }
     retry.dueMs = clock.monotonicMs() + retry.backoff.next();
     records.failed(file, reason, clock.now());
