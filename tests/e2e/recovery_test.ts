@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import process from "node:process";
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { Program } from "./program.ts";
 import { eventually, READY_LINE, type Rig, rigTest } from "./rig.ts";
+
+/** Three questions of ten seconds each go unanswered before a server counts as hung. */
+const HANG_DEADLINE_MS = 90_000;
 
 const noProc = Deno.build.os !== "linux"; // Finds the server below the agent in /proc.
 
@@ -53,6 +57,34 @@ rigTest(
     });
   },
 );
+
+rigTest("a server that hangs is ended and started again, and the status says so", async (rig) => {
+  const config = rig.defaultConfig();
+  const { version_control } = config["agent"] as JsonObject;
+  await rig.bootstrap({
+    ...config,
+    agent: {
+      version_control: version_control ?? {},
+      advanced_settings: { machine_server_hang_timeout_minutes: "30s" },
+    },
+  });
+  await rig.startCloud();
+  const agent = await rig.startAgent();
+  await rig.readings("fake");
+  const hung = await rig.serversOf(agent);
+  for (const pid of hung) process.kill(pid, "SIGSTOP");
+
+  await eventually("another server runs", async () => {
+    const now = await rig.serversOf(agent);
+    return now.length > 0 && now.every((pid) => !hung.includes(pid));
+  }, HANG_DEADLINE_MS);
+  rig.forgetServerSession();
+  await eventually("it answers", () => rig.readings("fake"));
+  await eventually("the status says why", async () => {
+    const exit = (await rig.liveStatus()).agent?.serverProcess?.lastExit;
+    return exit === "does not answer any more";
+  });
+}, { ignore: noProc });
 
 rigTest("ending the agent ends the server", async (rig) => {
   await rig.startCloud();
