@@ -2,7 +2,6 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Queries } from "../database/cloud_database.ts";
 import type { NotificationType, TriggerType } from "../database/schema.ts";
 import type { Random } from "../keys/random.ts";
-import type { AttemptOutcome } from "./retry_policy.ts";
 import { TRY_FOR_MS } from "./retry_policy.ts";
 import type { WebhookCredentials } from "./webhook.ts";
 
@@ -30,78 +29,50 @@ export interface Recipient {
   readonly credentials: WebhookCredentials | undefined;
 }
 
-/** A notification that was tried while somebody waited. */
-export interface TriedRecipient extends Recipient {
-  readonly id: string;
-  readonly startedAt: Date;
-  readonly durationMs: number;
-  readonly outcome: AttemptOutcome;
-}
-
 /** What all mail shares as its queue: there is one mail server. */
 export const MAIL_ENDPOINT = "mail";
 const LONGEST_ENDPOINT = 500;
 
 /**
- * Writes an event and its notifications. Call it in the transaction that writes what happened, and
- * wake the deliverer when that has been committed.
+ * Writes an event and its notifications, and gives back their ids. Call it in the transaction that
+ * writes what happened, and wake the deliverer when that has been committed. A test is tried once.
  */
 export async function postEvent(
   queries: Queries,
   event: FiredEvent,
   recipients: readonly Recipient[],
   random: Random,
-): Promise<void> {
+): Promise<string[]> {
   const eventSeq = await insertEvent(queries, event);
+  const { partId, triggerName, isTest } = event;
   const at = event.at.getTime();
-  await queries.insertInto("deliveries").values(recipients.map((recipient) => ({
-    ...rowOf(event, eventSeq, recipient, notificationId(random)),
+  const rows = recipients.map((recipient) => ({
+    id: notificationId(isTest, random),
+    event_seq: eventSeq,
+    part_id: partId,
+    trigger_name: triggerName,
+    type: recipient.type,
+    target: recipient.target,
+    credentials: recipient.credentials ? JSON.stringify(recipient.credentials) : null,
+    // A test does not wait for an endpoint that was away.
+    endpoint: `${isTest ? "test " : ""}${endpointOf(recipient)}`,
     state: "pending" as const,
     attempts: 0,
     // At once, also when the clock is set back meanwhile.
     next_attempt_at: 0,
-    expires_at: at + TRY_FOR_MS,
+    expires_at: isTest ? at : at + TRY_FOR_MS,
+    created_at: at,
     finished_at: null,
     status_code: null,
     error: "",
-  }))).execute();
-}
-
-/** Writes an event whose notifications have been tried once already, and are not tried again. */
-export async function recordTest(
-  queries: Queries,
-  event: FiredEvent,
-  tried: readonly TriedRecipient[],
-): Promise<void> {
-  const eventSeq = await insertEvent(queries, event);
-  for (const recipient of tried) {
-    const { outcome, startedAt, durationMs } = recipient;
-    const startedAtMs = startedAt.getTime();
-    const error = outcome.kind === "delivered" ? "" : outcome.error;
-    const result = { status_code: outcome.statusCode ?? null, error };
-    const { seq } = await queries.insertInto("deliveries").values({
-      ...rowOf(event, eventSeq, recipient, recipient.id),
-      ...result,
-      state: outcome.kind === "delivered" ? "delivered" : "failed",
-      attempts: 1,
-      next_attempt_at: startedAtMs,
-      expires_at: startedAtMs,
-      finished_at: startedAtMs + durationMs,
-    }).returning("seq").executeTakeFirstOrThrow();
-    await queries.insertInto("delivery_attempts").values({
-      delivery_seq: seq,
-      number: 1,
-      started_at: startedAtMs,
-      duration_ms: durationMs,
-      ...result,
-      response: outcome.response,
-    }).execute();
-  }
+  }));
+  await queries.insertInto("deliveries").values(rows).execute();
+  return rows.map(({ id }) => id);
 }
 
 /** What tells one notification from all others, at every attempt. */
-export function notificationId(random: Random): string {
-  return `msg_${random.uuid().replaceAll("-", "")}`;
+function notificationId(isTest: boolean, random: Random): string {
+  return `${isTest ? "test" : "msg"}_${random.uuid().replaceAll("-", "")}`;
 }
 
 /** What shares a queue: notifications to one receiver, whatever the query of its URL says. */
@@ -109,20 +80,6 @@ export function endpointOf({ type, target }: Pick<Recipient, "type" | "target">)
   if (type === "email") return MAIL_ENDPOINT;
   const url = new URL(target);
   return `${url.origin}${url.pathname}`.slice(0, LONGEST_ENDPOINT);
-}
-
-function rowOf(event: FiredEvent, eventSeq: number, recipient: Recipient, id: string) {
-  return {
-    id,
-    event_seq: eventSeq,
-    part_id: event.partId,
-    trigger_name: event.triggerName,
-    type: recipient.type,
-    target: recipient.target,
-    credentials: recipient.credentials ? JSON.stringify(recipient.credentials) : null,
-    endpoint: endpointOf(recipient),
-    created_at: event.at.getTime(),
-  };
 }
 
 async function insertEvent(queries: Queries, event: FiredEvent): Promise<number> {

@@ -10,7 +10,6 @@ import type { ChangeFeed } from "../database/change_feed.ts";
 import type { CloudDatabase } from "../database/cloud_database.ts";
 import { isPublicAddress, systemResolve } from "../delivery/address_guard.ts";
 import { Deliverer } from "../delivery/deliverer.ts";
-import { DeliveryLog } from "../delivery/delivery_log.ts";
 import { DeliveryStore } from "../delivery/delivery_store.ts";
 import { FailureLog } from "../delivery/failure_log.ts";
 import { notificationOf, NotificationSender } from "../delivery/notification_sender.ts";
@@ -20,16 +19,12 @@ import { WebhookSender } from "../delivery/webhook.ts";
 import type { DerivedSecrets } from "../keys/derived_secrets.ts";
 import type { Random } from "../keys/random.ts";
 import type { LogIntake } from "../logs/log_intake.ts";
-import type { Revisions } from "../machines/revisions.ts";
 import { defaultSender, Mailer } from "../mail/mailer.ts";
 import type { Presence } from "../presence/presence.ts";
 import { Firing } from "../triggers/firing.ts";
 import { Liveness } from "../triggers/liveness.ts";
+import { openTriggerService } from "../triggers/open_trigger_service.ts";
 import { PartTriggers } from "../triggers/part_triggers.ts";
-import { recentReadings } from "../triggers/recent_readings.ts";
-import { Trials } from "../triggers/trials.ts";
-import { TriggerEditor } from "../triggers/trigger_editor.ts";
-import { triggerService } from "../triggers/trigger_service.ts";
 import { Triggers } from "../triggers/triggers.ts";
 
 /** What the operator says about notifications. */
@@ -46,7 +41,6 @@ export interface NotificationsOptions extends NotificationSettings {
   readonly database: CloudDatabase;
   readonly changes: ChangeFeed;
   readonly callers: Pick<Callers, "scope">;
-  readonly revisions: Revisions;
   readonly presence: Presence;
   readonly secrets: DerivedSecrets;
   readonly intake: LogIntake;
@@ -73,7 +67,7 @@ export interface Notifications {
 }
 
 export function openNotifications(options: NotificationsOptions): Notifications {
-  const { database, changes, callers, revisions, presence, clock, random, log } = options;
+  const { database, changes, callers, presence, clock, random, log } = options;
   const { queries } = database;
   const { smtpUrl, publicUrl } = options;
   const signing = new SigningSecrets(queries, options.secrets, clock);
@@ -107,26 +101,15 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     wake: () => deliverer.wake(),
   });
   const liveness = new Liveness({ queries, presence, triggers, clock, log: log.child("triggers") });
-  const recent = recentReadings(queries);
   return {
     listener: triggers,
     deliverer,
     liveness,
     retention,
     mount(router) {
-      router.service(
-        TriggerService,
-        withCallFailures(triggerService({
-          callers,
-          queries,
-          editor: new TriggerEditor(revisions),
-          deliveries: new DeliveryLog(queries, clock),
-          secrets: signing,
-          recent,
-          trials: new Trials({ queries, sender, secrets: signing, recent, clock, random }),
-          lookAgain: () => deliverer.lookAgain(),
-        })),
-      );
+      const { secrets } = options;
+      const service = { queries, callers, changes, secrets, clock, random, deliverer };
+      router.service(TriggerService, withCallFailures(openTriggerService(service)));
     },
     load: () => liveness.load(),
     async run(signal) {

@@ -133,7 +133,6 @@ export async function createServices(options: ServicesOptions) {
     database,
     changes,
     callers,
-    revisions,
     presence,
     secrets: keys.secrets,
     intake,

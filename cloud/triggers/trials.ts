@@ -3,9 +3,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { IngestedData } from "../data/ingested.ts";
 import type { Queries } from "../database/cloud_database.ts";
-import type { Notification, NotificationSender } from "../delivery/notification_sender.ts";
-import { type FiredEvent, recordTest, type TriedRecipient } from "../delivery/outbox.ts";
-import type { SigningSecrets } from "../delivery/signing_secrets.ts";
+import type { DeliveryLog, LoggedDelivery } from "../delivery/delivery_log.ts";
+import { type FiredEvent, postEvent } from "../delivery/outbox.ts";
 import type { Random } from "../keys/random.ts";
 import { namedPart, recipientsOf } from "./firing.ts";
 import { conditionBody, ingestedBody, type NamedPart, notificationHeaders } from "./messages.ts";
@@ -14,27 +13,29 @@ import type { TriggerDefinition } from "./trigger_definition.ts";
 
 export interface TrialsOptions {
   readonly queries: Queries;
-  readonly sender: Pick<NotificationSender, "send">;
-  readonly secrets: SigningSecrets;
+  readonly deliveries: Pick<DeliveryLog, "list">;
   readonly recent: RecentReadings;
+  /** Something was committed that has to be sent. */
+  readonly wake: () => void;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** Receivers that are told at the same time. */
-const AT_ONCE = 8;
+/** What has no outcome by then is given back as it is. */
+const WAIT_MS = 25_000;
+const LOOK_EVERY_MS = 50;
 
 /** Tries triggers out: their receivers get a sample, once, whatever their pace is. */
 export class Trials {
   constructor(private readonly options: TrialsOptions) {}
 
-  /** Gives back the ids of the notifications when all are over, whatever came of them. */
+  /** Gives back what came of it, for each receiver. Throws FAILED_PRECONDITION without any. */
   async run(
     partId: string,
     trigger: TriggerDefinition,
     signal: AbortSignal,
-  ): Promise<readonly string[]> {
-    const { queries, secrets, clock, random, sender } = this.options;
+  ): Promise<LoggedDelivery[]> {
+    const { queries, random, wake } = this.options;
     const part = await namedPart(queries, partId);
     if (!part) throw new ConnectError("the part is gone", Code.NotFound);
     const recipients = await recipientsOf(queries, part, trigger.notifications);
@@ -46,23 +47,26 @@ export class Trials {
       );
     }
     const event = await this.#sample(part, trigger);
-    const secret = await secrets.generationOf(partId, trigger.name);
-    const tried: TriedRecipient[] = [];
-    const waiting = [...recipients];
-    const work = async () => {
-      for (let one = waiting.shift(); one; one = waiting.shift()) {
-        const id = `test_${random.uuid().replaceAll("-", "")}`;
-        const startedAt = clock.now();
-        const startedMs = clock.monotonicMs();
-        const notification: Notification = { ...event, ...one, id, secret };
-        const outcome = await sender.send(notification, signal);
-        const durationMs = Math.round(clock.monotonicMs() - startedMs);
-        tried.push({ ...one, id, startedAt, durationMs, outcome });
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-    await queries.transaction().execute((transaction) => recordTest(transaction, event, tried));
-    return tried.map(({ id }) => id);
+    const ids = await queries.transaction().execute((transaction) =>
+      postEvent(transaction, event, recipients, random)
+    );
+    wake();
+    return await this.#outcomes(partId, ids, signal);
+  }
+
+  async #outcomes(
+    partId: string,
+    ids: readonly string[],
+    signal: AbortSignal,
+  ): Promise<LoggedDelivery[]> {
+    const { deliveries, clock } = this.options;
+    const endMs = clock.monotonicMs() + WAIT_MS;
+    for (;;) {
+      const logged = await deliveries.list(partId, { ids, limit: ids.length });
+      const isOver = logged.every(({ delivery }) => delivery.state !== "pending");
+      if (isOver || clock.monotonicMs() >= endMs) return logged;
+      await clock.sleep(LOOK_EVERY_MS, signal);
+    }
   }
 
   async #sample(part: NamedPart, trigger: TriggerDefinition): Promise<FiredEvent> {
