@@ -31,10 +31,14 @@ export function* mqlRows(database: Database, stages: readonly string[]): Iterabl
   );
   // Scripts in a query would run as this program.
   const aggregator = new Aggregator(pipeline, { scriptEnabled: false });
-  const rows = documentsOf(statement.iterate(...values));
-  const results = aggregator.stream(rows);
-  for (let result = results.next(); !result.done; result = results.next()) {
-    yield result.value as Document;
+  const rows = statement.iterate(...values);
+  try {
+    const results = aggregator.stream(documentsOf(rows));
+    for (let result = results.next(); !result.done; result = results.next()) {
+      yield result.value as Document;
+    }
+  } finally {
+    rows.return?.();
   }
 }
 
