@@ -71,8 +71,6 @@ export class Capturer {
   #background: Promise<void> = Promise.resolve();
   /** Background work that has not ended. */
   #unfinished = 0;
-  /** Readings in the encoder. */
-  #pending = 0;
   #captured = 0;
   #failed = 0;
   #absent = 0;
@@ -107,7 +105,6 @@ export class Capturer {
 
   /** Ends the file that grows, so that it can be uploaded; the next reading begins another. */
   async rotate(): Promise<void> {
-    this.#flush();
     this.#retire();
     await this.#background;
   }
@@ -181,8 +178,8 @@ export class Capturer {
     const receivedMs = Math.max(requestedMs, this.options.time.nowMs());
     if (!isBinaries(sample)) {
       this.#encoder.add({ requestedMs, receivedMs, data: sample });
-      this.#pending++;
-      return;
+      // At once, also where more are due: a kill must not take more than one.
+      return this.#flush();
     }
     if (this.#unfinished >= MOST_UNFINISHED) {
       throw new Error("the disk is too slow: earlier files are not written yet");
@@ -205,7 +202,6 @@ export class Capturer {
   }
 
   #pause(): void {
-    this.#flush();
     const nowMs = this.options.clock.monotonicMs();
     const writer = this.#writer;
     if (!writer) return;
@@ -215,19 +211,16 @@ export class Capturer {
     this.#inBackground(() => writer.sync());
   }
 
-  /** Writes what the encoder holds. */
+  /** Writes the reading that the encoder holds. */
   #flush(): void {
-    if (this.#pending === 0) return;
     const frames = this.#encoder.take();
-    const readings = this.#pending;
-    this.#pending = 0;
     try {
       this.#writer ??= CaptureWriter.begin(
         this.#nextPath(),
         this.#metadata(DataType.TABULAR_SENSOR, ".dat", ""),
       );
       this.#writer.append(frames);
-      this.#captured += readings;
+      this.#captured++;
       this.#error = "";
     } catch (error) {
       this.#fail(error);

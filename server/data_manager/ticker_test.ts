@@ -26,7 +26,7 @@ Deno.test("Ticker does every fast tick, without drift, when timers are late", as
   await clock.advance(1_000);
   ticker.close();
   assert.ok(ticks >= 997 && ticks <= 1_000, `${ticks}`);
-  assert.ok(pauses < 500, `${pauses}: those that are due together are written together`);
+  assert.ok(pauses < 500, `${pauses}: those that are due together have one pause`);
   assert.deepEqual(ticker.counts, { done: ticks, overlapped: 0, late: 0 });
 });
 
