@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { addonFor, connect } from "../../shared/store/connect.ts";
 import type { QueryAnswer, QueryRequest } from "./query_form.ts";
@@ -35,8 +36,8 @@ async function* linesOf(input: ReadableStream<Uint8Array>): AsyncIterable<string
 }
 
 async function answer(answer: QueryAnswer, documents: readonly Uint8Array[] = []): Promise<void> {
-  await write(new TextEncoder().encode(`${JSON.stringify(answer)}\n`));
-  for (const document of documents) await write(document);
+  const pieces = [new TextEncoder().encode(`${JSON.stringify(answer)}\n`), ...documents];
+  await write(Buffer.concat(pieces));
 }
 
 async function write(bytes: Uint8Array): Promise<void> {
