@@ -99,6 +99,11 @@ export class CloudSource {
     }
   }
 
+  /** Whether the cloud answered last time; undefined before the first question. */
+  get online(): boolean | undefined {
+    return this.#online;
+  }
+
   /** Notes that the cloud answered; says so in the log when it had been away. */
   reached(): void {
     if (this.#online === false) this.options.log.info("the cloud answers again");

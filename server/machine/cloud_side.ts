@@ -106,6 +106,7 @@ export class CloudSide {
     });
     core.setHashedKeys(this.#keys.keys);
     core.onStatusChange = () => this.#reporter.changed();
+    core.cloudReached = () => this.#source.online;
   }
 
   /** Listens with what is known and offers the first configuration; never waits for long. */

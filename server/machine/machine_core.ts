@@ -100,6 +100,8 @@ export class MachineCore {
   #hashedKeys: ReadonlyMap<string, string> = new Map();
   #identity: MachineConfig = emptyMachineConfig();
   #announced = false;
+  /** Whether the cloud answered last time; undefined without a cloud. */
+  cloudReached: () => boolean | undefined = () => undefined;
   /** Told of every change of status. */
   onStatusChange: () => void = () => {};
 
@@ -270,6 +272,7 @@ export class MachineCore {
       ],
       http: createRoutes({
         restartAllowed: () => this.#restartAllowed(),
+        cloudReached: () => this.cloudReached(),
         others: (request, peer) => diagnostics?.http(request, peer),
       }),
       mount: (router) => {

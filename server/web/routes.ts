@@ -4,6 +4,8 @@ import type { Peer } from "../../shared/rpc/peer.ts";
 export interface RouteOptions {
   /** Whether the agent may restart the server now. */
   restartAllowed: () => Promise<boolean>;
+  /** Whether the cloud answered last time; undefined without a cloud. */
+  cloudReached?: () => boolean | undefined;
   /** Answers what these routes do not know; undefined where it does not know it either. */
   others?: (request: Request, peer: Peer) => Promise<Response> | undefined;
 }
@@ -24,9 +26,11 @@ export function createRoutes(
       return text("This is a machine-server. Manage the machine in its cloud's console.\n", 200);
     }
     if (!peer.local) return text("forbidden\n", 403);
+    const reached = options.cloudReached?.();
     return Response.json({
       restart_allowed: await options.restartAllowed(),
       does_not_handle_needs_restart: true,
+      ...(reached !== undefined && { cloud_reached: reached }),
     });
   };
 }

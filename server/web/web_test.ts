@@ -103,6 +103,23 @@ Deno.test("createRoutes() tells only callers on this host whether a restart is a
   assert.equal((await ask("/", true, "POST")).status, 405);
 });
 
+Deno.test("createRoutes() tells whether the cloud is reached, on a machine that has one", async () => {
+  let reached: boolean | undefined;
+  const routes = createRoutes({
+    restartAllowed: () => Promise.resolve(true),
+    cloudReached: () => reached,
+  });
+  const told = async () => {
+    const response = await routes(new Request("http://m/restart_status"), peer(true));
+    return (await response.json())["cloud_reached"];
+  };
+  assert.equal(await told(), undefined);
+  reached = false;
+  assert.equal(await told(), false);
+  reached = true;
+  assert.equal(await told(), true);
+});
+
 function webServer() {
   const log = memoryLogger();
   const web = new WebServer({
