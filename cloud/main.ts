@@ -10,6 +10,7 @@ import { moduleCommands } from "./module_command/module_flags.ts";
 import { releaseCommands } from "./release_command/release_flags.ts";
 import { readServeOptions, runServe, serveFlags } from "./serve/serve_command.ts";
 import { untilToldToStop } from "./serve/stop_signal.ts";
+import { triggerCommands } from "./trigger_command/trigger_flags.ts";
 
 const PROGRAM = "machine-cloud";
 
@@ -29,6 +30,7 @@ async function main(argv: readonly string[]): Promise<void> {
       },
       ...moduleCommands,
       ...releaseCommands,
+      ...triggerCommands,
       version: { summary: "Print the version.", flags: {} },
     },
   });
@@ -59,6 +61,17 @@ async function main(argv: readonly string[]): Promise<void> {
     case "agent tell": {
       const { runReleaseCommand } = await import("./release_command/release_command.ts");
       return print(await runReleaseCommand(parsed, deps));
+    }
+    case "trigger list":
+    case "trigger set":
+    case "trigger delete":
+    case "trigger test":
+    case "trigger deliveries":
+    case "trigger replay":
+    case "trigger secret":
+    case "trigger owners": {
+      const { runTriggerCommand } = await import("./trigger_command/trigger_command.ts");
+      return print(await runTriggerCommand(parsed, deps));
     }
     case "serve": {
       const home = Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE") ?? ".";

@@ -54,6 +54,13 @@ export class DeliveryLog {
     });
   }
 
+  /** The part that a notification is of. */
+  async partOf(id: string): Promise<string | undefined> {
+    const row = await this.queries.selectFrom("deliveries").select("part_id").where("id", "=", id)
+      .executeTakeFirst();
+    return row?.part_id;
+  }
+
   /** Makes a notification wait again, for another 24 hours. Throws NOT_FOUND. */
   async replay(partId: string, id: string): Promise<void> {
     const result = await this.queries.updateTable("deliveries").set({

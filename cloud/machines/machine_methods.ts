@@ -15,7 +15,7 @@ import type { Restarts } from "./restarts.ts";
 import type { Revisions } from "./revisions.ts";
 
 export interface MachineMethodsOptions {
-  readonly callers: Callers;
+  readonly callers: Pick<Callers, "scope">;
   readonly queries: Queries;
   readonly secrets: SharedSecrets;
   readonly revisions: Revisions;

@@ -18,7 +18,7 @@ import type { LocationRow, OrganizationRow, Scope } from "../access/scope.ts";
 import type { SharedSecrets } from "../access/secrets.ts";
 
 export interface OrganizationMethodsOptions {
-  readonly callers: Callers;
+  readonly callers: Pick<Callers, "scope">;
   readonly secrets: SharedSecrets;
 }
 

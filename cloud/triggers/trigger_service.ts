@@ -7,7 +7,7 @@ import type {
   TriggerService,
 } from "../../shared/gen/machine/cloud/v1/triggers_pb.ts";
 import type { Callers } from "../access/callers.ts";
-import type { Scope } from "../access/scope.ts";
+import { notFound, type Scope } from "../access/scope.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { DeliveryLog } from "../delivery/delivery_log.ts";
 import { formatSigningSecret } from "../delivery/signature.ts";
@@ -116,7 +116,11 @@ export function triggerService(options: TriggerServiceOptions): ServiceImpl<type
     },
 
     async replayDelivery({ partId, deliveryId }, context) {
-      const { part } = await managed(partId, context);
+      const scope = await callers.scope(context);
+      const ofPart = partId || await deliveries.partOf(deliveryId);
+      const part = await scope.part(ofPart ?? "", "manage").catch((error) => {
+        throw partId === "" ? notFound("delivery", deliveryId) : error;
+      });
       await deliveries.replay(part.id, deliveryId);
       options.lookAgain();
       return {};

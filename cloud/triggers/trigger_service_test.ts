@@ -274,7 +274,12 @@ Deno.test("ListDeliveries() has payload and attempts in pages; ReplayDelivery() 
     readings: 1,
     comparisons: [{ operator: "gt", path: "cpu", expected: 40, found: 41, outcome: "holds" }],
   });
-  await calls.replayDelivery({ partId, deliveryId: failed.id });
+  const stranger = await rig.cloud.bootstrap({ organization: "Other" });
+  const theirs = rig.cloud.client(TriggerService, apiKey(stranger));
+  const refused = await failure(theirs.replayDelivery({ deliveryId: failed.id }));
+  assert.equal(refused.code, Code.NotFound);
+  assert.match(refused.message, /no delivery with id/);
+  await calls.replayDelivery({ deliveryId: failed.id });
   const [first, again] = await receiver.received(2);
   assert.equal(again?.body, first?.body);
   assert.equal(again?.headers.get("webhook-id"), failed.id);

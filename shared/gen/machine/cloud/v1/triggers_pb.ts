@@ -659,6 +659,8 @@ export const DeliveryAttemptSchema: GenMessage<DeliveryAttempt> = /*@__PURE__*/
  */
 export type ReplayDeliveryRequest = Message<"machine.cloud.v1.ReplayDeliveryRequest"> & {
   /**
+   * Empty: whichever part it is of.
+   *
    * @generated from field: string part_id = 1;
    */
   partId: string;
