@@ -29,6 +29,8 @@ export type ReadingPosition = Pick<
 export interface ReadingFilter extends TimeSpan {
   readonly tags?: WantedTags | undefined;
   readonly newestFirst?: boolean;
+  /** Leaves out what was uploaded after this upload. */
+  readonly throughUpload?: number;
 }
 
 /** Readings that one statement reads: a few milliseconds. */
@@ -148,6 +150,8 @@ export class Readings {
       .where(taggedWith(filter.tags))
       .orderBy("r.received_us", direction).orderBy("r.upload_id", direction)
       .orderBy("r.position", direction).limit(limit);
+    const { throughUpload } = filter;
+    if (throughUpload !== undefined) query = query.where("r.upload_id", "<=", throughUpload);
     if (after) query = query.where(behind(sourceId, after, filter.newestFirst ?? false));
     return await query.execute();
   }

@@ -25,6 +25,14 @@ export interface RoutesOptions {
     query: (name: string) => string | undefined;
     peer: Peer;
   }) => Promise<Response>;
+  /** Captured data: files, exports and plots. */
+  readonly data: (asked: {
+    path: readonly string[];
+    method: "GET" | "HEAD";
+    header: (name: string) => string | undefined;
+    query: (name: string) => string | undefined;
+    peer: Peer;
+  }) => Promise<Response>;
   /** A file of a release. */
   readonly releases: (asked: {
     path: readonly string[];
@@ -78,6 +86,15 @@ export function createRoutes(
   app.get("/packages/:id/:name", (context) =>
     options.downloads({
       fileId: context.req.param("id"),
+      method: methodOf(context.req.raw),
+      header: (name) => context.req.header(name),
+      query: (name) => context.req.query(name),
+      peer: context.env.peer,
+    }));
+
+  app.get("/data/*", (context) =>
+    options.data({
+      path: piecesOf(context.req.path).slice(1),
       method: methodOf(context.req.raw),
       header: (name) => context.req.header(name),
       query: (name) => context.req.query(name),

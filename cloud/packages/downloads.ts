@@ -1,10 +1,7 @@
-import type { AttemptLimiter } from "../../shared/auth/attempt_limiter.ts";
-import type { Identity } from "../../shared/auth/identity.ts";
 import type { Peer } from "../../shared/rpc/peer.ts";
 import type { Clock } from "../../shared/time/clock.ts";
-import type { Callers } from "../access/callers.ts";
-import { Scope } from "../access/scope.ts";
-import type { CredentialVerifiers } from "../access/verifiers.ts";
+import { HOW_TO_SIGN_IN, type HttpCallers } from "../access/http_callers.ts";
+import type { Scope } from "../access/scope.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { BlobStore } from "./blob_store.ts";
 import { answerWithFile, type FileFacts, type FileRequest, refusal } from "./blob_answer.ts";
@@ -13,13 +10,9 @@ import type { FileRow } from "./package_store.ts";
 
 export interface DownloadsOptions {
   readonly queries: Queries;
-  readonly callers: Pick<Callers, "of">;
-  readonly verifiers: CredentialVerifiers;
-  /** Whose access token it is; throws for any other text. */
-  readonly verifyToken: (token: string) => Promise<Identity>;
+  readonly http: HttpCallers;
   readonly urls: DownloadUrls;
   readonly blobs: BlobStore;
-  readonly limiter: AttemptLimiter;
   readonly clock: Clock;
 }
 
@@ -51,49 +44,25 @@ export function packageDownloads(options: DownloadsOptions) {
 }
 
 async function accessOf(
-  options: DownloadsOptions,
-  { fileId, header, query, peer }: DownloadRequest,
+  { urls, http }: DownloadsOptions,
+  request: DownloadRequest,
 ): Promise<Access | Response> {
-  const { urls, limiter } = options;
+  const { fileId, query, peer } = request;
   const link = urls.check(fileId, query("expires"), query("signature"));
   if (link === "valid") return { to: "all" };
-  if (!limiter.allows(peer.address)) {
-    const message = "too many failed attempts to authenticate from this address; wait a minute";
-    return refusal(429, message);
+  const access = await http.accessOf(request);
+  switch (access.kind) {
+    case "scope":
+      return { to: "scope", scope: access.scope };
+    case "refused":
+      return refusal(access.status, access.error);
   }
-  const identity = await identityOf(options, header);
-  if (identity) {
-    const caller = await options.callers.of(identity).catch(() => undefined);
-    if (caller) return { to: "scope", scope: new Scope(options.queries, caller) };
-  }
-  if (identity === undefined && link === "expired") {
+  if (link === "expired") {
     return refusal(403, "the link has expired; ask GetPackage for a new one, or sign in");
   }
-  if (identity === undefined && link === "unsigned") {
-    return refusal(
-      401,
-      "sign in with the headers key_id and key, part_id and secret, or authorization: Bearer …",
-    );
-  }
-  limiter.failed(peer.address);
-  return refusal(401, "the credentials are not valid");
-}
-
-/** Undefined: no credentials were sent; null: they are wrong. */
-async function identityOf(
-  { verifiers, verifyToken }: DownloadsOptions,
-  header: DownloadRequest["header"],
-): Promise<Identity | null | undefined> {
-  const [scheme, token] = (header("authorization") ?? "").split(" ");
-  if (scheme?.toLowerCase() === "bearer" && token) {
-    return await verifyToken(token).catch(() => null);
-  }
-  const { "api-key": apiKey, "robot-secret": partSecret } = verifiers.byType;
-  const [keyId, key] = [header("key_id"), header("key")];
-  if (keyId && key) return await apiKey(keyId, key) ?? null;
-  const [partId, secret] = [header("part_id"), header("secret")];
-  if (partId && secret) return await partSecret(partId, secret) ?? null;
-  return undefined;
+  if (link === "unsigned") return refusal(401, HOW_TO_SIGN_IN);
+  const { status, error } = http.refuse(peer);
+  return refusal(status, error);
 }
 
 async function find(

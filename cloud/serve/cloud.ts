@@ -156,6 +156,7 @@ async function startServer(
     ]),
     credentials: services.credentials,
     downloads: services.downloads,
+    data: services.dataFiles,
     releases: services.releaseFiles,
     limiter,
     log: log.child("http"),

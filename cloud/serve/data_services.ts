@@ -8,6 +8,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { RpcRouter } from "../../shared/rpc/router.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { Callers } from "../access/callers.ts";
+import type { HttpCallers } from "../access/http_callers.ts";
 import { annotationMethods } from "../data/annotation_methods.ts";
 import { binaryMethods } from "../data/binary_methods.ts";
 import { dataSyncService } from "../data/data_sync_service.ts";
@@ -22,6 +23,7 @@ import { storedDataService } from "../data/stored_data_service.ts";
 import { tabularMethods } from "../data/tabular_methods.ts";
 import { withCallFailures } from "../database/call_failures.ts";
 import type { Queries } from "../database/cloud_database.ts";
+import { dataRoutes } from "../data_export/data_routes.ts";
 import { ownQueryProgram } from "../data_queries/query_child.ts";
 import { queryMethods } from "../data_queries/query_methods.ts";
 import { QueryRunner } from "../data_queries/query_runner.ts";
@@ -83,6 +85,7 @@ export async function openDataServices(options: DataServicesOptions) {
   };
   return {
     close: () => runner.close(),
+    routes: (http: HttpCallers) => dataRoutes({ queries, http, readings, files, urls, clock }),
     upkeep: new DataUpkeep({ queries, clock, tabular, binary, files }),
     mount: (router: RpcRouter): RpcRouter =>
       router

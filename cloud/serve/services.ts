@@ -16,6 +16,7 @@ import type { Clock } from "../../shared/time/clock.ts";
 import { ApiKeys } from "../access/api_keys.ts";
 import { Callers } from "../access/callers.ts";
 import { keyMethods } from "../access/key_methods.ts";
+import { HttpCallers } from "../access/http_callers.ts";
 import { SharedSecrets } from "../access/secrets.ts";
 import { CredentialVerifiers } from "../access/verifiers.ts";
 import { AgentCommands } from "../agents/agent_commands.ts";
@@ -245,6 +246,7 @@ export async function createServices(options: ServicesOptions) {
     await callers.of(identity);
     return identity;
   };
+  const http = new HttpCallers({ queries, callers, verifiers, verifyToken, limiter });
   return {
     router,
     changes,
@@ -266,16 +268,8 @@ export async function createServices(options: ServicesOptions) {
       clock,
       publicUrl,
     }),
-    downloads: packageDownloads({
-      queries,
-      callers,
-      verifiers,
-      verifyToken,
-      urls,
-      blobs,
-      limiter,
-      clock,
-    }),
+    downloads: packageDownloads({ queries, http, urls, blobs, clock }),
+    dataFiles: data.routes(http),
     credentials: partCredentials({ queries, callers, verifiers, secrets, publicUrl }),
   };
 }
