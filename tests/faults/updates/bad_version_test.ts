@@ -45,6 +45,7 @@ for (const [behaviour, reason] of BAD) {
       assert.deepEqual([lastRollback?.from.split("+")[0], lastRollback?.to], ["B", "A"]);
       assert.match(error, /tried and given up/);
       assert.equal(bad.length, 1);
+      assert.match(await bench.assertLinked(), /machine-server-A-/);
       const starts = machine.lines.length;
       machine.server.setTarget(a);
       await settled(machine, "A", "idle");
