@@ -3,7 +3,7 @@ import { ModelRegistry } from "../resources/registry.ts";
 import { commandSensorModel } from "./command/command_model.ts";
 import { devicesModel } from "./discovery/devices_model.ts";
 import type { BuiltinEnvironment } from "./environment.ts";
-import { FAKE_APIS } from "./fake/fake_apis.ts";
+import { FAKE_APIS, FAKE_WEAK_DEPENDENCIES } from "./fake/fake_apis.ts";
 import { httpCameraModel } from "./http/http_camera_model.ts";
 import { httpSensorModel } from "./http/http_sensor_model.ts";
 import { imageFileModel } from "./image_file/image_file_model.ts";
@@ -36,6 +36,7 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
       "rdk:builtin:fake",
       FAKE_APIS,
       async () => (await import("./fake/fakes.ts")).fakeModels(environment),
+      FAKE_WEAK_DEPENDENCIES,
     );
 }
 

@@ -26,3 +26,8 @@ export const FAKE_APIS: readonly string[] = [
   "rdk:service:vision",
   "rdk:service:world_state_store",
 ];
+
+/** What fakes use of other resources, by their API. */
+export const FAKE_WEAK_DEPENDENCIES: Readonly<Record<string, readonly string[]>> = {
+  "rdk:service:vision": ["rdk:component:camera"],
+};
