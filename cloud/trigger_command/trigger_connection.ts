@@ -1,24 +1,22 @@
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
-import { UsageError } from "../../shared/flags/flags.ts";
 import { TriggerService } from "../../shared/gen/machine/cloud/v1/triggers_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { getLogger } from "../../shared/log/loggers.ts";
 import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
 import type { Clock } from "../../shared/time/clock.ts";
-import { Scope } from "../access/scope.ts";
 import { SharedSecrets } from "../access/secrets.ts";
 import { DEFAULT_DOMAIN } from "../addresses/defaults.ts";
 import { openDataFolder } from "../data_folder/data_folder.ts";
 import { withCallFailures } from "../database/call_failures.ts";
 import { ChangeFeed } from "../database/change_feed.ts";
-import type { Queries } from "../database/cloud_database.ts";
 import type { Random } from "../keys/random.ts";
 import { machineMethods } from "../machines/machine_methods.ts";
 import { Restarts } from "../machines/restarts.ts";
 import { Revisions } from "../machines/revisions.ts";
 import { organizationMethods } from "../organizations/organization_methods.ts";
 import { connectToCloud } from "../place/cloud_connection.ts";
+import { folderOwner } from "../place/folder_owner.ts";
 import { chosenPlace, type Place } from "../place/place_flags.ts";
 import { Presence } from "../presence/presence.ts";
 import { openTriggerService } from "../triggers/open_trigger_service.ts";
@@ -65,10 +63,10 @@ async function openFolder(
   const { database, keys } = await openDataFolder(dataDir, random);
   try {
     const { queries } = database;
-    const orgId = await chooseOrganization(queries, organization);
+    const owner = await folderOwner(queries, organization, "machine-cloud trigger");
     const log = getLogger("machine-cloud");
     const changes = new ChangeFeed(database, clock, log);
-    const callers = { scope: () => Promise.resolve(ownerOf(queries, orgId)) };
+    const callers = { scope: () => Promise.resolve(owner) };
     const secrets = new SharedSecrets(queries, keys.secrets);
     const app = {
       ...organizationMethods({ callers, secrets }),
@@ -109,30 +107,3 @@ async function openFolder(
 
 /** The process that serves the folder sees what is to be sent within a second. */
 const SOMEBODY_ELSE = { wake: () => {}, lookAgain: () => {} };
-
-/** Who may read the folder may do everything in it. */
-function ownerOf(queries: Queries, orgId: string): Scope {
-  return new Scope(queries, {
-    actor: { type: "api-key", id: "machine-cloud trigger" },
-    orgId,
-    grants: [{ role: "owner", resource: "organization", id: orgId }],
-  });
-}
-
-async function chooseOrganization(queries: Queries, wanted: string | undefined): Promise<string> {
-  const rows = await queries.selectFrom("organizations").select(["id", "name"]).orderBy("name")
-    .execute();
-  const fitting = rows.filter(({ id, name }) =>
-    wanted === undefined || [id, name].includes(wanted)
-  );
-  const [only] = fitting;
-  if (only && fitting.length === 1) return only.id;
-  if (rows.length === 0) {
-    throw new UsageError("there is no organisation yet; make one with machine-cloud bootstrap");
-  }
-  const all = rows.map(({ id, name }) => `${name} (${id})`).join(", ");
-  const problem = wanted === undefined
-    ? "several organisations are there"
-    : `--org: ${only ? "several are" : "none is"} called ${JSON.stringify(wanted)}`;
-  throw new UsageError(`${problem}; name one with --org: ${all}`);
-}
