@@ -3,7 +3,9 @@ import { ModelRegistry } from "../resources/registry.ts";
 import { commandSensorModel } from "./command/command_model.ts";
 import { devicesModel } from "./discovery/devices_model.ts";
 import type { BuiltinEnvironment } from "./environment.ts";
-import { FAKE_APIS, FAKE_WEAK_DEPENDENCIES } from "./fake/fake_apis.ts";
+import { FAKE_APIS } from "./fake/fake_apis.ts";
+import { fakeMotorModel } from "./fake/motor.ts";
+import { fakeVisionModel } from "./fake/vision.ts";
 import { httpCameraModel } from "./http/http_camera_model.ts";
 import { httpSensorModel } from "./http/http_sensor_model.ts";
 import { imageFileModel } from "./image_file/image_file_model.ts";
@@ -27,6 +29,8 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(devicesModel())
     .register(shellModel(environment))
     .register(sensorsServiceModel)
+    .register(fakeMotorModel(environment))
+    .register(fakeVisionModel)
     .registerLater(
       "rdk:builtin:builtin",
       ["rdk:service:data_manager"],
@@ -36,7 +40,6 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
       "rdk:builtin:fake",
       FAKE_APIS,
       async () => (await import("./fake/fakes.ts")).fakeModels(environment),
-      FAKE_WEAK_DEPENDENCIES,
     );
 }
 

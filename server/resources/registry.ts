@@ -91,18 +91,12 @@ export class ModelRegistry {
   }
 
   /**
-   * Adds models of one name whose code is loaded when the first of them is built. Their attributes
-   * name no dependencies.
+   * Adds models of one name whose code is loaded when the first of them is built. Nothing
+   * but `depends_on` says what they depend on.
    *
    * @param load gives a registry with these models.
-   * @param weak their `weakDependencies`, by API.
    */
-  registerLater(
-    model: string,
-    apis: readonly string[],
-    load: () => Promise<ModelRegistry>,
-    weak: Readonly<Record<string, readonly string[]>> = {},
-  ): this {
+  registerLater(model: string, apis: readonly string[], load: () => Promise<ModelRegistry>): this {
     let loading: Promise<ModelRegistry> | undefined;
     const loaded = () => loading ??= load();
     for (const api of apis) {
@@ -111,7 +105,6 @@ export class ModelRegistry {
         model,
         attributeSchema: {},
         generation: BUILT_IN,
-        ...(weak[api] && { weakDependencies: weak[api] }),
         construct: async (unchecked) => (await loaded()).find(api, model).construct(unchecked),
       });
     }

@@ -1,4 +1,4 @@
-/** APIs that have a model `rdk:builtin:fake`. */
+/** APIs whose fakes know no other resources; their code is loaded when one of them is built. */
 export const FAKE_APIS: readonly string[] = [
   "rdk:component:arm",
   "rdk:component:audio_in",
@@ -12,7 +12,6 @@ export const FAKE_APIS: readonly string[] = [
   "rdk:component:generic",
   "rdk:component:gripper",
   "rdk:component:input_controller",
-  "rdk:component:motor",
   "rdk:component:movement_sensor",
   "rdk:component:pose_tracker",
   "rdk:component:power_sensor",
@@ -23,11 +22,5 @@ export const FAKE_APIS: readonly string[] = [
   "rdk:service:generic",
   "rdk:service:slam",
   "rdk:service:video",
-  "rdk:service:vision",
   "rdk:service:world_state_store",
 ];
-
-/** What fakes use of other resources, by their API. */
-export const FAKE_WEAK_DEPENDENCIES: Readonly<Record<string, readonly string[]>> = {
-  "rdk:service:vision": ["rdk:component:camera"],
-};

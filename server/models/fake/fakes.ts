@@ -14,7 +14,6 @@ import { fakeGantryModel } from "./gantry.ts";
 import { fakeGenericModel } from "./generic.ts";
 import { fakeGripperModel } from "./gripper.ts";
 import { fakeInputControllerModel } from "./input_controller.ts";
-import { fakeMotorModel } from "./motor.ts";
 import { fakeMovementSensorModel } from "./movement_sensor.ts";
 import { fakePoseTrackerModel } from "./pose_tracker.ts";
 import { fakePowerSensorModel } from "./power_sensor.ts";
@@ -23,10 +22,12 @@ import { fakeServoModel } from "./servo.ts";
 import { fakeSlamModel } from "./slam.ts";
 import { fakeSwitchModel } from "./switch.ts";
 import { fakeVideoModel } from "./video.ts";
-import { fakeVisionModel } from "./vision.ts";
 import { fakeWorldStateStoreModel } from "./world_state_store.ts";
 
-/** A fake of every component API, and of the services that can do without the world. */
+/**
+ * A fake of every component API, and of the services that can do without the world, but for those
+ * that use other resources: motor and vision.
+ */
 export function fakeModels(environment: { clock: Clock }): ModelRegistry {
   return new ModelRegistry()
     .register(fakeArmModel)
@@ -41,7 +42,6 @@ export function fakeModels(environment: { clock: Clock }): ModelRegistry {
     .register(fakeGenericModel("rdk:component:generic"))
     .register(fakeGripperModel)
     .register(fakeInputControllerModel(environment))
-    .register(fakeMotorModel(environment))
     .register(fakeMovementSensorModel)
     .register(fakePoseTrackerModel)
     .register(fakePowerSensorModel)
@@ -52,6 +52,5 @@ export function fakeModels(environment: { clock: Clock }): ModelRegistry {
     .register(fakeGenericModel("rdk:service:generic"))
     .register(fakeSlamModel)
     .register(fakeVideoModel)
-    .register(fakeVisionModel)
     .register(fakeWorldStateStoreModel(environment));
 }
