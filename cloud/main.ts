@@ -4,6 +4,7 @@ import { configureLogging } from "../shared/log/configure.ts";
 import { getLogger } from "../shared/log/loggers.ts";
 import { systemClock } from "../shared/time/clock.ts";
 import { bootstrapFlags, runBootstrap } from "./bootstrap/bootstrap_command.ts";
+import { dataCommands } from "./data_command/data_flags.ts";
 import { QUERY_PROCESS } from "./data_queries/query_process_name.ts";
 import { systemRandom } from "./keys/random.ts";
 import { moduleCommands } from "./module_command/module_flags.ts";
@@ -31,6 +32,7 @@ async function main(argv: readonly string[]): Promise<void> {
       ...moduleCommands,
       ...releaseCommands,
       ...triggerCommands,
+      ...dataCommands,
       version: { summary: "Print the version.", flags: {} },
     },
   });
@@ -73,6 +75,12 @@ async function main(argv: readonly string[]): Promise<void> {
       const { runTriggerCommand } = await import("./trigger_command/trigger_command.ts");
       return print(await runTriggerCommand(parsed, deps));
     }
+    case "data sources":
+    case "data export":
+    case "data settings": {
+      const { runDataCommand } = await import("./data_command/data_command.ts");
+      return print(await runDataCommand(parsed, { ...deps, write: writeAll }));
+    }
     case "serve": {
       const home = Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE") ?? ".";
       const options = await readServeOptions(parsed.values, home);
@@ -89,6 +97,10 @@ async function main(argv: readonly string[]): Promise<void> {
 
 function print(text: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(text));
+}
+
+async function writeAll(bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await Deno.stdout.write(bytes.subarray(at));
 }
 
 function fail(error: unknown): number {

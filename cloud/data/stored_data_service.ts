@@ -11,7 +11,7 @@ import { timestampOf } from "./times.ts";
 import { readSettings, readUsage, writeSettings } from "./usage.ts";
 
 export interface StoredDataServiceOptions {
-  readonly callers: Callers;
+  readonly callers: Pick<Callers, "scope">;
   readonly queries: Queries;
   readonly readings: Readings;
 }

@@ -14,7 +14,8 @@ import type { Queries } from "../database/cloud_database.ts";
 import { answerWithFile, refusal } from "../packages/blob_answer.ts";
 import { ExportSource } from "./export_rows.ts";
 import { byteStream } from "./byte_stream.ts";
-import { CONTENT_TYPES, exported, isFormat } from "./formats.ts";
+import { isFormat } from "./format_names.ts";
+import { CONTENT_TYPES, exported } from "./formats.ts";
 
 export interface DataRoutesOptions {
   readonly queries: Queries;

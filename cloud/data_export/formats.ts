@@ -1,18 +1,12 @@
+import type { ExportFormat } from "./format_names.ts";
 import type { ExportSource } from "./export_rows.ts";
 import { csv, jsonLines } from "./text_formats.ts";
-
-export const FORMATS = ["csv", "jsonl", "parquet"] as const;
-export type ExportFormat = typeof FORMATS[number];
 
 export const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
   csv: "text/csv; charset=utf-8",
   jsonl: "application/x-ndjson; charset=utf-8",
   parquet: "application/vnd.apache.parquet",
 };
-
-export function isFormat(text: string): text is ExportFormat {
-  return (FORMATS as readonly string[]).includes(text);
-}
 
 /** Readings as the bytes of a file, piece by piece. */
 export async function* exported(
