@@ -71,7 +71,7 @@ test("runAgent() waits for nothing when fast start is forced", async (at) => {
 
 test("runAgent() installs the wanted version before the first start when it is to wait", async (at) => {
   const first = at.run();
-  await at.serving(1);
+  await at.reported(({ server }) => server.installed !== "" && server.state === "idle");
   await first.stop();
   await at.writeServer("#!/bin/sh\necho which=two\nexec sleep 600\n", "two.sh");
   // The window has no say: no server runs that could be disturbed.
