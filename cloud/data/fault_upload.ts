@@ -1,0 +1,99 @@
+import { join } from "node:path";
+import type { DataFolder } from "../data_folder/data_folder.ts";
+import { openDataFolder } from "../data_folder/data_folder.ts";
+import { systemRandom } from "../keys/random.ts";
+import { BlobStore } from "../packages/blob_store.ts";
+import { systemClock } from "../../shared/time/clock.ts";
+import { type Capture, fileTimes, readTimes } from "./capture.ts";
+import type { IngestListener } from "./ingested.ts";
+import { Ingestion } from "./ingestion.ts";
+import { Sources } from "./sources.ts";
+
+/** Milliseconds. */
+const CAPTURED = Date.UTC(2026, 0, 2, 12);
+const FILE = new Uint8Array(3_000).fill(7);
+
+/** Notes what it hears in the table of changes, in the transaction that it is given. */
+const noting: IngestListener = {
+  async ingested(transaction, { organizationId, partId }) {
+    await transaction.insertInto("changes")
+      .values({ org_id: organizationId, part_id: partId, kind: "restart", created_at: CAPTURED })
+      .execute();
+  },
+  committed: () => {},
+};
+
+/**
+ * For tests: sends the same readings and the same file to a data folder, as a machine does.
+ *
+ * @param opened called when the folder is open, before anything is sent.
+ */
+export async function uploadToFolder(
+  dataDir: string,
+  what: "readings" | "file",
+  opened: () => Promise<void> = () => Promise.resolve(),
+): Promise<string> {
+  const folder = await openDataFolder(dataDir, systemRandom);
+  try {
+    await folder.database.queries.selectFrom("parts").select("id").execute();
+    await opened();
+    return await upload(folder, dataDir, what);
+  } finally {
+    folder.database.close();
+  }
+}
+
+async function upload(
+  { database: { queries } }: DataFolder,
+  dataDir: string,
+  what: "readings" | "file",
+): Promise<string> {
+  const ingestion = new Ingestion({
+    queries,
+    sources: new Sources(queries),
+    clock: systemClock,
+    random: systemRandom,
+    files: await BlobStore.open(join(dataDir, "data-files")),
+    listener: noting,
+    fileLimitBytes: 10_000,
+  });
+  const part = await queries.selectFrom("parts").selectAll().executeTakeFirstOrThrow();
+  const capture: Capture = {
+    partId: part.id,
+    componentType: "rdk:component:sensor",
+    componentName: "climate",
+    methodName: "Readings",
+    dataType: what === "file" ? "file" : "tabular",
+    parameters: "{}",
+    tags: [],
+    datasetIds: [],
+    fileName: what === "file" ? "notes.txt" : "",
+    fileExtension: "",
+    mimeType: "",
+    fileTimes: [],
+  };
+  if (what === "file") {
+    const times = fileTimes(capture, new Date(CAPTURED));
+    const about = { ...times, kind: "file", mimeType: "text/plain", annotations: [] } as const;
+    return await ingestion.file(part, capture, about, pieces());
+  }
+  const readings = Array.from({ length: 300 }, (_, n) => {
+    const seconds = BigInt(CAPTURED / 1_000 + n);
+    const time = { $typeName: "google.protobuf.Timestamp" as const, seconds, nanos: 0 };
+    const times = { timeRequested: time, timeReceived: time };
+    const metadata = { $typeName: "viam.app.datasync.v1.SensorMetadata" as const, ...times };
+    const value = { readings: { n } };
+    return {
+      ...readTimes({ ...metadata, mimeType: 0 }, "", new Date()),
+      value,
+      data: JSON.stringify(value),
+    };
+  });
+  return await ingestion.readings(part, capture, readings);
+}
+
+async function* pieces(): AsyncIterable<Uint8Array> {
+  for (let at = 0; at < FILE.length; at += 1_000) {
+    yield await Promise.resolve(FILE.subarray(at, at + 1_000));
+  }
+}
