@@ -233,7 +233,7 @@ async function echoed(
   served: Served,
   input: AsyncIterable<string>,
   signal = new AbortController().signal,
-  onMessage: (text: string) => void = () => {},
+  onMessage: (text: string) => unknown = () => {},
 ): Promise<string[]> {
   const requests = async function* () {
     for await (const dataIn of input) {
@@ -245,7 +245,7 @@ async function echoed(
   const { messages } = await served.client.stream(outgoing, requests());
   for await (const bytes of messages) {
     said.push(fromBinary(ShellResponseSchema, bytes).dataOut);
-    onMessage(said.at(-1)!);
+    await onMessage(said.at(-1)!);
   }
   return said;
 }
@@ -259,6 +259,23 @@ Deno.test("LeanChannel streams both ways, in order, also more than may wait", as
   const texts = Array.from({ length: 200 }, (_, n) => `${n}-${"x".repeat(20_000)}`);
   assert.deepEqual(await echoed(served, each(...texts)), texts);
   assert.deepEqual(await echoed(served, each()), []);
+});
+
+Deno.test("LeanChannel stops a stream whose reader is slow, and goes on when it has read", async () => {
+  await using served = await Served.start();
+  const texts = Array.from({ length: 150 }, (_, n) => `${n}-${"x".repeat(20_000)}`);
+  const calls = new LeanChannel(`unix:${join(served.folder, "s.sock")}`);
+  const request = toBinary(DoCommandRequestSchema, create(DoCommandRequestSchema, { name: "s" }));
+  // A call takes longer than the messages that wait meanwhile.
+  const slowly = () =>
+    calls.call({
+      path: "/viam.component.sensor.v1.SensorService/DoCommand",
+      metadata: new Metadata(),
+      signal: AbortSignal.timeout(10_000),
+    }, request);
+  const signal = AbortSignal.timeout(20_000);
+  assert.deepEqual(await echoed(served, each(...texts), signal, slowly), texts);
+  calls.close();
 });
 
 Deno.test("LeanChannel hands out what came before a stream failed, then the error", async () => {
