@@ -9,8 +9,10 @@ export interface NewReading {
   readonly data: string;
 }
 
-/** Rows of one statement. Sizes are few, so that the compiled statements are kept. */
-const SIZES = [128, 64, 32, 16, 8, 4, 2, 1] as const;
+/** Statements by how many rows they write. They are few, so that the compiled ones are kept. */
+const STATEMENTS = [64, 32, 16, 8, 4, 2, 1].map((size) => ({ size, text: insertOf(size) }));
+
+const ONE = { size: 1, text: insertOf(1) };
 
 /** Writes the readings of an upload; costs a few microseconds each. */
 export async function insertReadings(
@@ -20,7 +22,7 @@ export async function insertReadings(
   readings: readonly NewReading[],
 ): Promise<void> {
   for (let at = 0; at < readings.length;) {
-    const size = SIZES.find((size) => size <= readings.length - at) ?? 1;
+    const { size, text } = STATEMENTS.find(({ size }) => size <= readings.length - at) ?? ONE;
     const values: unknown[] = [];
     for (let position = at; position < at + size; position++) {
       const reading = readings[position];
@@ -28,7 +30,7 @@ export async function insertReadings(
       const { receivedUs, requestedUs, data } = reading;
       values.push(sourceId, receivedUs, uploadId, position, requestedUs, data);
     }
-    await transaction.executeQuery(CompiledQuery.raw(insertOf(size), values));
+    await transaction.executeQuery(CompiledQuery.raw(text, values));
     at += size;
   }
 }
