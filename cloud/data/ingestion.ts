@@ -135,7 +135,7 @@ export class Ingestion {
     if (this.#uploads >= MOST_UPLOADS) {
       throw new ConnectError(
         `${MOST_UPLOADS} files are being uploaded; try again when one of them is done`,
-        Code.Unavailable,
+        Code.ResourceExhausted,
       );
     }
     this.#uploads++;
