@@ -13,7 +13,7 @@ const folder = import.meta.dirname ?? ".";
 
 /** A cloud that a machine sends one reading to, and that ends when everything is delivered. */
 const SOURCE = `
-  import { runCloudOnce } from "./fault_cloud.ts";
+  import { runCloudOnce } from "./test_fault_cloud.ts";
   const [dataDir, partId, secret] = Deno.args;
   await runCloudOnce(dataDir, { partId, secret });
 `;
