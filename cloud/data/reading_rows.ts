@@ -1,4 +1,5 @@
 import { CompiledQuery } from "kysely";
+import { letOthersWork } from "../../shared/time/other_work.ts";
 import type { Queries } from "../database/cloud_database.ts";
 
 /** A reading on its way into the database. */
@@ -11,6 +12,9 @@ export interface NewReading {
 
 /** Statements by how many rows they write. They are few, so that the compiled ones are kept. */
 const STATEMENTS = [64, 32, 16, 8, 4, 2, 1].map((size) => ({ size, text: insertOf(size) }));
+
+/** Rows, about 20 ms, after which calls that need no database get their turn. */
+const OTHERS_WAIT_FOR = 2_048;
 
 const ONE = { size: 1, text: insertOf(1) };
 
@@ -32,6 +36,7 @@ export async function insertReadings(
     }
     await transaction.executeQuery(CompiledQuery.raw(text, values));
     at += size;
+    if (at % OTHERS_WAIT_FOR === 0) await letOthersWork();
   }
 }
 

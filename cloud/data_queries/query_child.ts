@@ -14,7 +14,9 @@ export interface QueryProgram {
 export type QueryResult =
   | { readonly kind: "rows"; readonly documents: Uint8Array<ArrayBuffer>[] }
   | { readonly kind: "refused" | "too-large" | "failed"; readonly message: string }
-  | { readonly kind: "too-slow" };
+  | { readonly kind: "too-slow" }
+  /** The process ended by itself. */
+  | { readonly kind: "gone"; readonly message: string };
 
 export interface QueryLimits {
   readonly limitMs: number;
@@ -103,7 +105,7 @@ export class QueryChild {
       return { kind: "failed", message: "the process that runs queries started anew" };
     } catch (error) {
       void this.kill();
-      return broken ?? { kind: "failed", message: `its process ended: ${String(error)}` };
+      return broken ?? { kind: "gone", message: String(error) };
     } finally {
       clearInterval(watch);
       deadline.cancel();
