@@ -73,24 +73,21 @@ export function readCapture(metadata: UploadMetadata | undefined): Capture {
   };
 }
 
-/** When something was asked for and came, microseconds; `now` where the machine does not say. */
+/** When something was asked for and came, microseconds. */
 export interface CaptureTimes {
   readonly exact: ExactTimes;
   readonly requestedUs: number;
   readonly receivedUs: number;
 }
 
-/** @param path of the metadata, for messages: `sensor_contents[0].metadata` */
-export function readTimes(
-  metadata: SensorMetadata | undefined,
-  path: string,
-  now: Date,
-): CaptureTimes {
+/**
+ * The times of a capture. Where a machine gives none, or one that no clock shows, the other one
+ * stands for it, or `now`: its data is worth more than its clock.
+ */
+export function readTimes(metadata: SensorMetadata | undefined, now: Date): CaptureTimes {
   const { timeRequested, timeReceived } = metadata ?? {};
   const requested = timeRequested && microseconds(timeRequested);
   const received = timeReceived && microseconds(timeReceived);
-  if (timeRequested && requested === undefined) throw invalid(`${path}.time_requested`, NO_TIME);
-  if (timeReceived && received === undefined) throw invalid(`${path}.time_received`, NO_TIME);
   const fallback = now.getTime() * 1_000;
   return {
     exact: [timeRequested, timeReceived],
@@ -107,8 +104,6 @@ export function fileTimes({ fileTimes: exact }: Capture, now: Date): CaptureTime
   const time = modified ?? created ?? now.getTime() * 1_000;
   return { exact, requestedUs: created ?? time, receivedUs: time };
 }
-
-const NO_TIME = "it is no time between the years 1 and 9999";
 
 function dataTypeOf(type: DataType): IngestedDataType {
   switch (type) {

@@ -41,9 +41,7 @@ export function dataSyncService(options: DataSyncServiceOptions): ServiceImpl<
     metadata: SensorMetadata | undefined,
     contents: AsyncIterable<Uint8Array>,
   ): Promise<string> {
-    const times = metadata
-      ? readTimes(metadata, "sensor_metadata", clock.now())
-      : fileTimes(capture, clock.now());
+    const times = metadata ? readTimes(metadata, clock.now()) : fileTimes(capture, clock.now());
     return await ingestion.file(part, capture, {
       kind,
       ...times,
@@ -125,10 +123,9 @@ function readReadings(contents: readonly SensorData[], now: Date): CapturedReadi
   if (contents.length > MOST_READINGS) {
     throw invalid("sensor_contents", `there are more than ${MOST_READINGS}`);
   }
-  return contents.map(({ metadata, data }, index) => {
+  return contents.map(({ metadata, data }) => {
     const value = data.case === "struct" ? data.value : {};
-    const times = readTimes(metadata, `sensor_contents[${index}].metadata`, now);
-    return { ...times, value, data: canonicalJson(value) };
+    return { ...readTimes(metadata, now), value, data: canonicalJson(value) };
   });
 }
 

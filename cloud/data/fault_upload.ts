@@ -84,7 +84,7 @@ async function upload(
     const metadata = { $typeName: "viam.app.datasync.v1.SensorMetadata" as const, ...times };
     const value = { readings: { n } };
     return {
-      ...readTimes({ ...metadata, mimeType: 0 }, "", new Date()),
+      ...readTimes({ ...metadata, mimeType: 0 }, new Date()),
       value,
       data: JSON.stringify(value),
     };

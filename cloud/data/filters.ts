@@ -113,13 +113,12 @@ export function readSpan(
   end: Timestamp | undefined,
   path = "",
 ): TimeSpan {
-  const read = (name: string, time: Timestamp | undefined, open: number) => {
-    const us = time ? microseconds(time) : open;
-    if (us === undefined) throw invalid(`${path}${name}`, "it is no time");
-    return us;
+  const read = (time: Timestamp | undefined, open: number) => {
+    if (!time) return open;
+    return microseconds(time) ?? (time.seconds < 0n ? ALL_TIME.fromUs : ALL_TIME.toUs);
   };
-  const fromUs = read("start", start, ALL_TIME.fromUs);
-  const toUs = read("end", end, ALL_TIME.toUs);
+  const fromUs = read(start, ALL_TIME.fromUs);
+  const toUs = read(end, ALL_TIME.toUs);
   if (fromUs > toUs) throw invalid(`${path}start`, `it is after ${path}end`);
   return { fromUs, toUs };
 }

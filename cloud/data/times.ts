@@ -1,15 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 
-/** The range of the public form of times: the years 1 to 9999. */
-const EARLIEST_SECONDS = -62_135_596_800n;
-const LATEST_SECONDS = 253_402_300_799n;
-
-/** Whole microseconds since 1970; undefined for what is no time. */
+/** Whole microseconds since 1970; undefined for what is no time between the years 1684 and 2255. */
 export function microseconds({ seconds, nanos }: Timestamp): number | undefined {
-  if (seconds < EARLIEST_SECONDS || seconds > LATEST_SECONDS) return undefined;
   if (nanos < 0 || nanos > 999_999_999) return undefined;
-  return Number(seconds) * 1_000_000 + Math.floor(nanos / 1_000);
+  const us = Number(seconds) * 1_000_000 + Math.floor(nanos / 1_000);
+  return Number.isSafeInteger(us) ? us : undefined;
 }
 
 export function timestampOf(us: number): Timestamp {

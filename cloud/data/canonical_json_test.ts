@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { canonicalJson } from "./canonical_json.ts";
+
+Deno.test("canonicalJson() gives one text for equal values, and their values", () => {
+  const one = { b: [{ z: 1, a: null }, "x"], a: { d: true, c: -0.5 } };
+  const other = { a: { c: -0.5, d: true }, b: [{ a: null, z: 1 }, "x"] };
+  assert.equal(canonicalJson(one), canonicalJson(other));
+  assert.equal(canonicalJson(one), '{"a":{"c":-0.5,"d":true},"b":[{"a":null,"z":1},"x"]}');
+  assert.notEqual(canonicalJson({ a: [1, 2] }), canonicalJson({ a: [2, 1] }));
+});
+
+Deno.test("canonicalJson() keeps every name, and writes null for what JSON cannot say", () => {
+  const named = JSON.parse('{"__proto__":{"b":1,"a":2},"constructor":3}');
+  assert.equal(canonicalJson(named), '{"__proto__":{"a":2,"b":1},"constructor":3}');
+  assert.equal(canonicalJson({ a: NaN, b: [Infinity] }), '{"a":null,"b":[null]}');
+});
