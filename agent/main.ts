@@ -11,7 +11,7 @@ import { systemProcesses } from "../shared/process/system_processes.ts";
 import { systemClock } from "../shared/time/clock.ts";
 import { UPDATE_EXIT_CODE } from "./guard/trial_file.ts";
 import { readHostInfo } from "./host/host_info.ts";
-import { collectGarbage } from "./memory/idle_memory.ts";
+import { collectGarbage } from "../shared/memory/idle_memory.ts";
 import { type AgentCommand, type AgentOptions, PROGRAM, readCommand } from "./options/options.ts";
 import { checkUser } from "./options/user.ts";
 import { type AgentEnd, runAgent } from "./run/run_agent.ts";

@@ -3,6 +3,7 @@ import { buildInfo, versionText } from "../shared/build_info/build_info.ts";
 import { renderHelp, UsageError } from "../shared/flags/flags.ts";
 import { configureLogging, getLogger } from "../shared/log/configure.ts";
 import type { Logger } from "../shared/log/logger.ts";
+import { collectGarbage, releaseIdleMemory } from "../shared/memory/idle_memory.ts";
 import { systemClock } from "../shared/time/clock.ts";
 import { MachineSeat } from "./data_manager/machine_seat.ts";
 import { commandLine, parseOptions, type ServerOptions } from "./options/options.ts";
@@ -118,7 +119,12 @@ async function serve(
     await logging.close();
     return 0;
   }
+  const ending = new AbortController();
+  // Once: with many resources a collection is long, and a busy server collects by itself.
+  const memory = { collect: collectGarbage, clock: systemClock, isRepeated: false };
+  void releaseIdleMemory(memory, ending.signal).catch(() => undefined);
   const reason = await Promise.race([server.stopRequested, signalled.promise]);
+  ending.abort();
   log.info("the server ends", { reason });
   systemClock.setTimer(SHUTDOWN_LIMIT_MS, () => {
     complain(`the server did not end within ${SHUTDOWN_LIMIT_MS / 1000} s; it is ended by force`);

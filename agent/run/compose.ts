@@ -5,7 +5,7 @@ import { Backoff } from "../../shared/time/backoff.ts";
 import type { Directories } from "../directories/directories.ts";
 import { type KnownSecrets, secretsOf } from "../logs/known_secrets.ts";
 import { MaintenanceWindow } from "../maintenance/maintenance_window.ts";
-import { releaseIdleMemory } from "../memory/idle_memory.ts";
+import { releaseIdleMemory } from "../../shared/memory/idle_memory.ts";
 import type { AgentOptions } from "../options/options.ts";
 import { PlannedRestarts } from "../restart/planned_restarts.ts";
 import { pollRestarts } from "../restart/restart_poll.ts";

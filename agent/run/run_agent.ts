@@ -15,7 +15,7 @@ import { type Directories, directoriesOf, prepareDirectories } from "../director
 import { InstanceLock } from "../lock/instance_lock.ts";
 import { KnownSecrets } from "../logs/known_secrets.ts";
 import { LogQueue } from "../logs/log_queue.ts";
-import type { CollectGarbage } from "../memory/idle_memory.ts";
+import type { CollectGarbage } from "../../shared/memory/idle_memory.ts";
 import type { AgentOptions } from "../options/options.ts";
 import type { SelfProgram } from "../service/self_program.ts";
 import type { ServiceManager } from "../service/service_manager.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FakeClock } from "../../shared/time/fake_clock.ts";
+import { FakeClock } from "../time/fake_clock.ts";
 import { releaseIdleMemory } from "./idle_memory.ts";
 
 Deno.test("releaseIdleMemory() collects soon after the start and then now and again", async () => {
