@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import * as http from "node:http";
 import * as https from "node:https";
+import { hasReliableHttp2 } from "../../shared/rpc/web_transport.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import {
   guardedLookup,
@@ -43,6 +44,8 @@ export const KEPT_RESPONSE_BYTES = 4_096;
 const BODY_TIMEOUT_MS = 1_000;
 const MOST_REDIRECTS = 3;
 const IDLE_SOCKET_MS = 4_000;
+/** Before Deno 2.9 a request does not hear that its kept connection was closed. */
+const KEEPS_CONNECTIONS = hasReliableHttp2();
 
 /** What came back, as far as it is looked at. */
 interface Answer {
@@ -54,14 +57,18 @@ interface Answer {
 
 /** Sends webhooks. Every request ends by itself, however its receiver behaves. */
 export class WebhookSender {
-  readonly #http: http.Agent;
-  readonly #https: https.Agent;
+  /** They keep connections open for the next request. */
+  readonly #keeping: Agents;
+  /** A new connection for each request. */
+  readonly #fresh: Agents;
 
   constructor(private readonly options: WebhookSenderOptions) {
+    // The guard is the agents', not the requests': Deno before 2.9 refuses the latter.
     const lookup = guardedLookup(options.resolve, options.isAllowed);
-    const agent = { keepAlive: true, maxFreeSockets: 4, timeout: IDLE_SOCKET_MS, lookup };
-    this.#http = new http.Agent(agent);
-    this.#https = new https.Agent(agent);
+    this.#fresh = agents({ keepAlive: false, lookup });
+    this.#keeping = KEEPS_CONNECTIONS
+      ? agents({ keepAlive: true, maxFreeSockets: 4, timeout: IDLE_SOCKET_MS, lookup })
+      : this.#fresh;
   }
 
   /** Never rejects but with the signal's reason when that aborts. */
@@ -89,8 +96,10 @@ export class WebhookSender {
   }
 
   close(): void {
-    this.#http.destroy();
-    this.#https.destroy();
+    for (const { http, https } of [this.#keeping, this.#fresh]) {
+      http.destroy();
+      https.destroy();
+    }
   }
 
   async #follow(request: WebhookRequest, signal: AbortSignal): Promise<AttemptOutcome> {
@@ -121,22 +130,21 @@ export class WebhookSender {
   /** One request, again on a new connection where the receiver had just closed the kept one. */
   async #exchange(request: WebhookRequest, url: URL, signal: AbortSignal): Promise<Answer> {
     requireAllowedHost(url.hostname, this.options.isAllowed);
-    const first = this.#request(request, url, signal, true);
+    const first = this.#request(request, url, signal, this.#keeping);
     try {
       return await first.answer;
     } catch (error) {
       if (signal.aborted || !first.isReused()) throw error;
-      return await this.#request(request, url, signal, false).answer;
+      return await this.#request(request, url, signal, this.#fresh).answer;
     }
   }
 
-  #request(request: WebhookRequest, url: URL, signal: AbortSignal, mayReuse: boolean) {
+  #request(request: WebhookRequest, url: URL, signal: AbortSignal, agents: Agents) {
     const secure = url.protocol === "https:";
     const body = Buffer.from(request.body, "utf8");
     const outgoing = (secure ? https : http).request(url, {
       method: request.method,
-      agent: mayReuse ? secure ? this.#https : this.#http : false,
-      lookup: guardedLookup(this.options.resolve, this.options.isAllowed),
+      agent: secure ? agents.https : agents.http,
       headers: {
         ...encoded(request.headers),
         "user-agent": this.options.userAgent,
@@ -145,17 +153,26 @@ export class WebhookSender {
       },
     });
     const answer = new Promise<Answer>((resolve, reject) => {
-      const onAbort = () => outgoing.destroy(new Error("cut"));
+      const fail = (error: unknown) => {
+        signal.removeEventListener("abort", onAbort);
+        reject(error);
+      };
+      // Deno before 2.9 tells neither of a request that was destroyed nor of a closed connection.
+      const onAbort = () => {
+        fail(signal.reason);
+        outgoing.destroy();
+      };
       signal.addEventListener("abort", onAbort, { once: true });
       if (signal.aborted) onAbort();
-      const untie = () => signal.removeEventListener("abort", onAbort);
-      outgoing.on("error", (error) => {
-        untie();
-        reject(error);
+      outgoing.on("error", fail);
+      outgoing.on("close", () => {
+        if (!hasAnswer) fail(new Error("the connection was closed before an answer came"));
       });
+      let hasAnswer = false;
       outgoing.on("response", (incoming) => {
+        hasAnswer = true;
         readBeginning(incoming, this.options.clock).then((response) => {
-          untie();
+          signal.removeEventListener("abort", onAbort);
           resolve({
             statusCode: incoming.statusCode ?? 0,
             location: incoming.headers.location,
@@ -173,6 +190,15 @@ export class WebhookSender {
   #now(): Date {
     return this.options.clock.now();
   }
+}
+
+interface Agents {
+  readonly http: http.Agent;
+  readonly https: https.Agent;
+}
+
+function agents(options: http.AgentOptions): Agents {
+  return { http: new http.Agent(options), https: new https.Agent(options) };
 }
 
 /** The beginning of a body; a body that goes on after that is cut with its connection. */

@@ -5,6 +5,7 @@ import { UsageError } from "../../shared/flags/flags.ts";
 import { isLoopback, parseListenAddress, parsePublicUrl } from "../addresses/addresses.ts";
 import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../addresses/defaults.ts";
 import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
+import { bearRuntimeFaults } from "./runtime_faults.ts";
 
 export const serveFlags = {
   "listen": {
@@ -164,6 +165,7 @@ export async function runServe(
   signal: AbortSignal,
 ): Promise<void> {
   const { log } = deps;
+  bearRuntimeFaults(log);
   const cloud = await startCloud(options, deps);
   if (!options.tls && !isLoopback(options.listen)) {
     log.warn("listening without TLS beyond this host: keys travel in clear", {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { parseFlags } from "../../shared/flags/flags.ts";
+import { isHarmless } from "./runtime_faults.ts";
 import { readServeOptions, serveFlags } from "./serve_command.ts";
 
 Deno.test("readServeOptions() refuses options that do not go together, and says which", async () => {
@@ -12,4 +13,20 @@ Deno.test("readServeOptions() refuses options that do not go together, and says 
   );
   await assert.rejects(() => read("--database", "postgres://x"), /not available in this version/);
   assert.equal((await read("--proxy-protocol")).proxyProtocol, true);
+  const secret = await read("--smtp-url", "user:pw@host").then(() => "", (error) => error.message);
+  assert.match(secret, /^--smtp-url: this is no address of a mail server/);
+  assert.doesNotMatch(secret, /pw/);
+  await assert.rejects(() => read("--mail-from", "nobody"), /--mail-from: "nobody" is no e-mail/);
+  await assert.rejects(() => read("--mail-from", "a@b\nBcc: c@d"), /is no e-mail address/);
+  const options = await read("--mail-from", "Machines <a@b.example>", "--offline-after", "90");
+  assert.equal(options.notifications?.mailFrom, "Machines <a@b.example>");
+  assert.equal(options.notifications.allowPrivateWebhooks, false);
+  assert.equal(options.offlineAfterMs, 90_000);
+});
+
+Deno.test("isHarmless() knows what older runtimes reject when an answer is cut, and nothing else", () => {
+  assert.equal(isHarmless(new Error("operation canceled")), true);
+  assert.equal(isHarmless(new TypeError("error reading a body from connection")), true);
+  assert.equal(isHarmless(new Error("disk full")), false);
+  assert.equal(isHarmless("operation canceled"), false);
 });
