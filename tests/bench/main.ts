@@ -1,6 +1,9 @@
 import process from "node:process";
 import { benchAgentDownload } from "./agent_download.ts";
 import { benchCapture } from "./capture.ts";
+import { benchDataIngest } from "./data_ingest.ts";
+import { benchDataQuery } from "./data_query.ts";
+import { benchDeadReceivers, benchTriggerLatency } from "./triggers.ts";
 import { benchColdStart, benchMemory } from "./footprint.ts";
 import { benchLogFilter } from "./log_filter.ts";
 import { benchLogIngest } from "./log_ingest.ts";
@@ -20,6 +23,10 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   logfilter: benchLogFilter,
   download: benchAgentDownload,
   resources: benchResources,
+  ingest: benchDataIngest,
+  query: benchDataQuery,
+  triggers: benchTriggerLatency,
+  receivers: benchDeadReceivers,
   modules: benchModules,
   capture: benchCapture,
 };
