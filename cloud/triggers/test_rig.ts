@@ -103,6 +103,16 @@ export class TriggerRig implements AsyncDisposable {
     return await waitFor(read, { deadlineMs: 10_000, what: `${count} log lines` });
   }
 
+  /** Waits until nothing is under way: a clock that moves on would cut it. */
+  async settled(): Promise<void> {
+    const isSettled = async () => {
+      const rows = await this.queries.selectFrom("deliveries").select("seq")
+        .where("state", "=", "pending").where("attempts", "=", 0).execute();
+      return rows.length === 0;
+    };
+    await waitFor(isSettled, { deadlineMs: 10_000, what: "the end of what is under way" });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.cloud[Symbol.asyncDispose]();
   }
@@ -156,6 +166,7 @@ export async function come(rig: TriggerRig): Promise<void> {
 
 /** The machine does not call any more, until the cloud has noted that. */
 export async function go(rig: TriggerRig, clock: FakeClock): Promise<void> {
+  await rig.settled();
   for (let seconds = 0; seconds < 60; seconds += 5) {
     await clock.advance(5_000);
     await rig.cloud.services.notifications.liveness.look();
