@@ -1,5 +1,6 @@
 import type { ColumnType, Generated } from "kysely";
 import type { DataTables } from "./data_schema.ts";
+import type { TrainingTables } from "./training_schema.ts";
 
 /** Milliseconds since 1970. */
 type TimeMs = number;
@@ -416,7 +417,7 @@ export interface OwnerEmailsTable {
   email: Fixed<string>;
 }
 
-export interface CloudTables extends DataTables {
+export interface CloudTables extends DataTables, TrainingTables {
   settings: SettingsTable;
   organizations: OrganizationsTable;
   locations: LocationsTable;
