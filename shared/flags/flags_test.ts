@@ -205,3 +205,18 @@ Deno.test("parseCommand() lists the commands when none or an unknown one is give
     /unknown command "serv" \(did you mean serve\?\)/,
   );
 });
+
+Deno.test("parseFlags() keeps every value of a list, in order", () => {
+  const listed = {
+    program: "machine-cloud",
+    summary: "",
+    flags: { arg: { type: "list", placeholder: "KEY=VALUE", doc: "An argument." } },
+  } as const;
+  const read = (...argv: string[]) => parseFlags(argv, listed, noEnv);
+  assert.deepEqual(read().values.arg, []);
+  assert.deepEqual([...read().given], []);
+  const { values, given } = read("--arg", "a=1", "-arg=b=2", "--arg", "--c");
+  assert.deepEqual(values.arg, ["a=1", "b=2", "--c"]);
+  assert.deepEqual([...given], ["arg"]);
+  assert.match(renderHelp(listed), /--arg KEY=VALUE +An argument\. \(may be given several times\)/);
+});

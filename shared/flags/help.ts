@@ -52,6 +52,7 @@ function flagForms(name: string, flag: Flag, dashes: string): string {
 function flagText(flag: Flag): string {
   const notes: string[] = [];
   if (flag.type === "string" && flag.choices) notes.push(`one of ${flag.choices.join(", ")}`);
+  if (flag.type === "list") notes.push("may be given several times");
   if (flag.type !== "boolean" && flag.required) notes.push("required");
   if (flag.default !== undefined && flag.default !== false && flag.default !== "") {
     notes.push(`default ${flag.default}`);

@@ -1,18 +1,18 @@
 import { parseArgs } from "node:util";
 import { nearestName } from "./nearest.ts";
-import type { Flag, FlagSpec, FlagTable, FlagValues, ParsedFlags } from "./spec.ts";
+import type { BooleanFlag, Flag, FlagSpec, FlagTable, FlagValues, ParsedFlags } from "./spec.ts";
 import { UsageError } from "./usage_error.ts";
 import { defaultValue, parseValue } from "./values.ts";
 
 /** Reads an environment variable. */
 export type ReadEnv = (name: string) => string | undefined;
 
-const HELP: Flag = { type: "boolean", aliases: ["h"], doc: "Show this help." };
+const HELP: BooleanFlag = { type: "boolean", aliases: ["h"], doc: "Show this help." };
 
 /**
  * Reads a command line the way Go's flag package does: `-x v`, `-x=v`, `--x v` and `--x=v` are the
  * same, a value may start with a dash, a boolean is made false only by `-x=false`, of a flag given
- * twice the last one counts, `--` ends the flags. Unlike in Go, flags may also follow arguments.
+ * twice the last one counts unless it is a list, `--` ends the flags. Unlike in Go, flags may also follow arguments.
  *
  * @param argv without the program's name: `Deno.args`.
  * @throws {UsageError} that names the flag and what is allowed.
@@ -26,7 +26,10 @@ export function parseFlags<const T extends FlagTable>(
   const { normal, help } = reader.normalise(argv);
   const { values, positionals } = parseArgs({
     args: normal,
-    options: Object.fromEntries(Object.keys(spec.flags).map((name) => [name, { type: "string" }])),
+    options: Object.fromEntries(
+      Object.entries<Flag>(spec.flags)
+        .map(([name, flag]) => [name, { type: "string", multiple: flag.type === "list" }]),
+    ),
     allowPositionals: true,
   });
   if (help) {
@@ -72,7 +75,7 @@ class Reader<T extends FlagTable> {
         if (value === undefined) throw this.#missing(name, flag);
       }
       if (name !== "help") normal.push(`--${name}=${value}`);
-      else if (parseValue(flag, value, "--help")) return { normal: [], help: true };
+      else if (parseValue(HELP, value, "--help")) return { normal: [], help: true };
     }
     return { normal, help: false };
   }
@@ -87,8 +90,12 @@ class Reader<T extends FlagTable> {
     for (const [name, flag] of Object.entries<Flag>(this.#spec.flags)) {
       const typed = texts[name];
       const inherited = flag.env === undefined ? undefined : env(flag.env) || undefined;
-      if (typeof typed === "string") values[name] = parseValue(flag, typed, this.#written(name));
-      else if (inherited !== undefined) {
+      if (flag.type === "list") {
+        values[name] = typed ?? (inherited === undefined ? [] : [inherited]);
+        if (typed === undefined && inherited === undefined) continue;
+      } else if (typeof typed === "string") {
+        values[name] = parseValue(flag, typed, this.#written(name));
+      } else if (inherited !== undefined) {
         values[name] = parseValue(flag, inherited, `the environment variable ${flag.env}`);
       } else {
         values[name] = defaultValue(flag);

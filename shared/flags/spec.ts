@@ -37,7 +37,16 @@ export interface IntegerFlag extends FlagBase {
   readonly max?: number;
 }
 
-export type Flag = BooleanFlag | StringFlag | IntegerFlag;
+/** Texts: the flag may be given several times, and all of them count. None unless given. */
+export interface ListFlag extends FlagBase {
+  readonly type: "list";
+  readonly default?: undefined;
+  readonly required?: false;
+  /** What stands for one value in the help: KEY=VALUE. Default VALUE. */
+  readonly placeholder?: string;
+}
+
+export type Flag = BooleanFlag | StringFlag | IntegerFlag | ListFlag;
 
 /** The flags of a program by their full name, without dashes. */
 export type FlagTable = Readonly<Record<string, Flag>>;
@@ -72,6 +81,7 @@ type Value<F extends Flag> = F extends { readonly choices: readonly (infer C)[] 
 
 /** The type of one flag's value. */
 export type FlagValue<F extends Flag> = F extends BooleanFlag ? boolean
+  : F extends ListFlag ? readonly string[]
   : F extends Always ? Value<F>
   : Value<F> | undefined;
 

@@ -1,4 +1,4 @@
-import type { BooleanFlag, Flag, IntegerFlag, StringFlag } from "./spec.ts";
+import type { BooleanFlag, Flag, IntegerFlag, ListFlag, StringFlag } from "./spec.ts";
 import { UsageError } from "./usage_error.ts";
 
 // What Go's strconv.ParseBool takes, and yes/no, which people write into environments.
@@ -11,7 +11,11 @@ const FALSE = new Set(["0", "f", "F", "false", "FALSE", "False", "no", "NO"]);
  * @param source what the text was given by, for the error: "--wait" or "MACHINE_AGENT_DEBUG".
  * @throws {UsageError}
  */
-export function parseValue(flag: Flag, text: string, source: string): boolean | number | string {
+export function parseValue(
+  flag: Exclude<Flag, ListFlag>,
+  text: string,
+  source: string,
+): boolean | number | string {
   switch (flag.type) {
     case "boolean":
       return parseBoolean(text, source);
@@ -23,7 +27,10 @@ export function parseValue(flag: Flag, text: string, source: string): boolean | 
 }
 
 /** What a flag is when nothing gives it a value. */
-export function defaultValue(flag: Flag): boolean | number | string | undefined {
+export function defaultValue(
+  flag: Flag,
+): boolean | number | string | readonly string[] | undefined {
+  if (flag.type === "list") return [];
   return flag.type === "boolean" ? flag.default ?? false : flag.default;
 }
 
