@@ -1,6 +1,7 @@
 /** What a module prints, as log lines, without letting it eat the server. */
 import type { Logger } from "../../shared/log/logger.ts";
 import type { OutputStream } from "../../shared/process/child_process.ts";
+import { Allowance } from "../../shared/time/allowance.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 
 /** Longest line that goes into the log, in characters; what is over is counted. */
@@ -69,34 +70,6 @@ export class ModuleOutput {
       `more than ${LINES_PER_SECOND} a second are too many for the log`;
     this.#leftOut = 0;
     this.#log.warn(text);
-  }
-}
-
-/** So much a second, with some to spare at first. */
-class Allowance {
-  #left: number;
-  #atMs: number;
-
-  constructor(
-    private readonly perSecond: number,
-    private readonly most: number,
-    private readonly clock: Clock,
-  ) {
-    this.#left = most;
-    this.#atMs = clock.monotonicMs();
-  }
-
-  spend(amount: number): void {
-    this.#left -= amount;
-  }
-
-  /** Milliseconds until something is left again; 0 when there is. */
-  shortMs(): number {
-    if (this.#left > 0) return 0;
-    const now = this.clock.monotonicMs();
-    this.#left = Math.min(this.most, this.#left + (now - this.#atMs) / 1000 * this.perSecond);
-    this.#atMs = now;
-    return this.#left > 0 ? 0 : Math.ceil(-this.#left / this.perSecond * 1000) + 1;
   }
 }
 

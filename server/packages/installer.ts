@@ -6,12 +6,12 @@ import { syncFolder } from "../../shared/files/atomic_write.ts";
 import { fsErrorCode } from "../../shared/files/fs_error.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { withDeadline } from "../../shared/time/deadline.ts";
-import type { ArchiveLimits } from "./archive_policy.ts";
+import type { ArchiveLimits } from "../../shared/archive/archive_policy.ts";
 import { PackageError, toPackageError } from "./package_error.ts";
 import type { PackageLayout } from "./package_layout.ts";
 import type { InstalledPackage, PackageStore } from "./package_store.ts";
 import type { PackageKey } from "./package_types.ts";
-import type { Unpacked } from "./unpack.ts";
+import type { Unpacked } from "../../shared/archive/unpack.ts";
 
 /** Longest time for unpacking and bringing to the disk; slow cards write some MB/s. Milliseconds. */
 const UNPACK_MS = 30 * 60_000;
@@ -107,7 +107,7 @@ export class Installer {
   }
 
   async #unpack({ archive, signal }: InstallRequest, into: string): Promise<Unpacked> {
-    const { unpack } = await import("./unpack.ts");
+    const { unpack } = await import("../../shared/archive/unpack.ts");
     const { space, clock, limits } = this.options;
     return await withDeadline(
       (signal) => unpack({ archive, into, space, signal, limits }),

@@ -9,7 +9,7 @@ import {
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import { PackageRig } from "./test_rig.ts";
-import { tarGzOf } from "./testing.ts";
+import { tarGzOf } from "../../shared/archive/testing.ts";
 
 const soon = { deadlineMs: 10_000 };
 const archive = (text: string) =>

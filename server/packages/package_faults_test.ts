@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { FileServer, randomBytes, withFolder } from "../../shared/download/testing.ts";
 import { runFaultChild } from "../../shared/faults/fault_child.ts";
-import { tarGzOf, treeOf } from "./testing.ts";
+import { tarGzOf, treeOf } from "../../shared/archive/testing.ts";
 
 const here = import.meta.dirname ?? ".";
 const SOURCE = `

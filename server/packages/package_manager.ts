@@ -8,7 +8,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Database } from "../../shared/store/sqlite.ts";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
 import { Limiter } from "../resources/limiter.ts";
-import type { ArchiveLimits } from "./archive_policy.ts";
+import type { ArchiveLimits } from "../../shared/archive/archive_policy.ts";
 import { CloudPackage, type PackageCloud } from "./cloud_package.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { Installation } from "./installation.ts";

@@ -7,7 +7,7 @@ import { systemClock } from "../../shared/time/clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import { bound, PackageRig, program, reader, small, withBench } from "./test_rig.ts";
 import type { WantedCloudPackage } from "./package_types.ts";
-import { tarGzOf, treeOf } from "./testing.ts";
+import { tarGzOf, treeOf } from "../../shared/archive/testing.ts";
 
 const model: WantedCloudPackage = {
   name: "net",

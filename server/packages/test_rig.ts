@@ -15,7 +15,8 @@ import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { serverMigrations } from "../state/schema.ts";
 import { PackageManager, type PackageManagerOptions } from "./package_manager.ts";
 import type { WantedCloudPackage, WantedPackage } from "./package_types.ts";
-import { PackageCloudFake, tarGzOf } from "./testing.ts";
+import { tarGzOf } from "../../shared/archive/testing.ts";
+import { PackageCloudFake } from "./testing.ts";
 
 /** A machine's packages from its start to its end. */
 export class PackageRig {

@@ -1,10 +1,10 @@
 /** Writes the entries of an archive into a folder that nobody else uses yet. */
 import { join } from "node:path";
-import { faultPoint } from "../../shared/faults/fault_point.ts";
-import { syncFolder } from "../../shared/files/atomic_write.ts";
-import { fsErrorCode } from "../../shared/files/fs_error.ts";
+import { faultPoint } from "../faults/fault_point.ts";
+import { syncFolder } from "../files/atomic_write.ts";
+import { fsErrorCode } from "../files/fs_error.ts";
+import { toTransferError } from "../download/transfer_error.ts";
 import { type ArchiveLimits, checkLinks, entryPath, fileMode, refused } from "./archive_policy.ts";
-import { toPackageError } from "./package_error.ts";
 
 /** Files that wait for the disk at the same time: together they cost little more than one. */
 const SYNCS_AT_ONCE = 16;
@@ -32,7 +32,7 @@ export class ArchiveWriter {
 
   constructor(private readonly into: string, private readonly limits: ArchiveLimits) {}
 
-  /** @throws {PackageError} `refused` when the entry may not be unpacked. */
+  /** @throws {TransferError} `refused` when the entry may not be unpacked. */
   async write(entry: ArchiveEntry): Promise<void> {
     if (++this.#entries > this.limits.entries) {
       throw refused(`it has more than ${this.limits.entries} entries`);
@@ -45,7 +45,7 @@ export class ArchiveWriter {
       if (["EEXIST", "ENOTDIR", "EISDIR", "ENOTEMPTY"].includes(fsErrorCode(error) ?? "")) {
         throw refused(`${JSON.stringify(path)} is in it as two different kinds of entry`);
       }
-      throw toPackageError(error, "write", join(this.into, path));
+      throw toTransferError(error, "write", join(this.into, path));
     }
     faultPoint("packages.unpack.entry");
   }
@@ -61,12 +61,12 @@ export class ArchiveWriter {
         if (fsErrorCode(error) === "EEXIST") {
           throw refused(`${JSON.stringify(path)} is in it as two different kinds of entry`);
         }
-        throw toPackageError(error, "make the link", join(this.into, path));
+        throw toTransferError(error, "make the link", join(this.into, path));
       }
     }
     faultPoint("packages.unpack.before-sync");
     await this.settle();
-    if (this.#syncFailed) throw toPackageError(this.#syncFailed, "write", this.into);
+    if (this.#syncFailed) throw toTransferError(this.#syncFailed, "write", this.into);
     for (const folder of this.#folders) await syncFolder(join(this.into, folder));
   }
 

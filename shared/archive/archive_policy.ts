@@ -1,5 +1,5 @@
 /** Which entries of an archive may be unpacked. Pure. */
-import { PackageError } from "./package_error.ts";
+import { TransferError } from "../download/transfer_error.ts";
 
 /** What an archive may grow to. Anything above is refused. */
 export interface ArchiveLimits {
@@ -27,14 +27,14 @@ export const ARCHIVE_LIMITS: ArchiveLimits = {
 const MOST_LINKS = 40;
 
 /** An archive holds something that may not be unpacked. */
-export function refused(message: string): PackageError {
-  return new PackageError("refused", `the archive is refused: ${message}`);
+export function refused(message: string): TransferError {
+  return new TransferError("refused", `the archive is refused: ${message}`);
 }
 
 /**
  * The parts of an entry's path; none for the archive's own top folder.
  *
- * @throws {PackageError} it leaves the folder, on this system or another.
+ * @throws {TransferError} it leaves the folder, on this system or another.
  */
 export function entryPath(path: string, limits: Pick<ArchiveLimits, "pathBytes">): string[] {
   const shown = JSON.stringify(path.slice(0, 200));
@@ -56,7 +56,7 @@ export type Links = ReadonlyMap<string, string>;
  * Checks that no symbolic link leads out of the folder, also not through other links.
  *
  * @param fold equal for names that the file system takes for the same.
- * @throws {PackageError} with the first one that does.
+ * @throws {TransferError} with the first one that does.
  */
 export function checkLinks(links: Links, fold: (name: string) => string): void {
   const byPath = new Map([...links].map(([path, target]) => [fold(path), target]));

@@ -7,11 +7,11 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { Parser } from "tar/parse";
 import type { ReadEntry } from "tar/read-entry";
-import type { DiskSpace } from "../../shared/download/disk_space.ts";
-import { fsErrorCode } from "../../shared/files/fs_error.ts";
+import type { DiskSpace } from "../download/disk_space.ts";
+import { toTransferError } from "../download/transfer_error.ts";
+import { fsErrorCode } from "../files/fs_error.ts";
 import { ARCHIVE_LIMITS, type ArchiveLimits, refused } from "./archive_policy.ts";
 import { ArchiveWriter } from "./archive_writer.ts";
-import { toPackageError } from "./package_error.ts";
 
 /** The free space is looked at each time so much was unpacked. Bytes. */
 const SPACE_CHECK_BYTES = 64 * 2 ** 20;
@@ -40,7 +40,7 @@ export interface Unpacked {
  * Afterwards everything in `into` is safe from power cuts but for the name of `into` itself. When
  * it throws, `into` holds a part; remove it.
  *
- * @throws {PackageError} `refused`: no whole archive, or one that may not be unpacked; `no-room`:
+ * @throws {TransferError} `refused`: no whole archive, or one that may not be unpacked; `no-room`:
  *   the disk. The signal's reason when aborted.
  */
 export async function unpack(options: UnpackOptions): Promise<Unpacked> {
@@ -65,7 +65,7 @@ export async function unpack(options: UnpackOptions): Promise<Unpacked> {
     const code = fsErrorCode(error) ?? "";
     if (code.startsWith("Z_")) throw refused("it is no whole gzip file");
     if (code.startsWith("TAR_")) throw refused(`it is no whole tar archive (${code})`);
-    throw toPackageError(error, "unpack", archive);
+    throw toTransferError(error, "unpack", archive);
   }
 }
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { randomBytes, sha256Of, withFolder } from "../../shared/download/testing.ts";
-import { canMakeSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
+import { randomBytes, sha256Of, withFolder } from "../download/testing.ts";
+import { canMakeSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
 import { ARCHIVE_LIMITS } from "./archive_policy.ts";
-import { DiskSpace } from "../../shared/download/disk_space.ts";
-import { PackageError } from "./package_error.ts";
+import { DiskSpace } from "../download/disk_space.ts";
+import { TransferError } from "../download/transfer_error.ts";
 import { tarGzOf, tarOf, type TestEntry, treeOf } from "./testing.ts";
 import { unpack, type UnpackOptions } from "./unpack.ts";
 
@@ -122,7 +122,7 @@ for (const [what, entries, why] of bad) {
   Deno.test(`unpack() refuses ${what}`, () =>
     withUnpacked(tarGzOf(entries), async (_into, unpacking) => {
       await assert.rejects(unpacking, (error) => {
-        assert.ok(error instanceof PackageError, String(error));
+        assert.ok(error instanceof TransferError, String(error));
         assert.equal(error.kind, "refused", error.message);
         assert.match(error.message, why);
         return true;
@@ -146,7 +146,7 @@ for (const [what, bytes, why] of unreadable) {
   Deno.test(`unpack() refuses what is no archive: ${what}`, () =>
     withUnpacked(bytes, async (_into, unpacking) => {
       await assert.rejects(unpacking, (error) => {
-        assert.ok(error instanceof PackageError, String(error));
+        assert.ok(error instanceof TransferError, String(error));
         assert.equal(error.kind, "refused", error.message);
         assert.match(error.message, why);
         return true;
@@ -209,7 +209,7 @@ Deno.test({
       await Deno.mkdir(into);
       await withSmallDisk(into, 200, async () => {
         await assert.rejects(unpack({ archive, into, space, signal: never }), (error) => {
-          assert.ok(error instanceof PackageError);
+          assert.ok(error instanceof TransferError);
           assert.equal(error.kind, "no-room");
           assert.match(error.message, /the disk is full; free some space/);
           return true;
