@@ -9,7 +9,7 @@ import type { ReadEntry } from "tar/read-entry";
 import { fsErrorCode, toFileError } from "../../shared/files/fs_error.ts";
 import { innerPathProblem } from "../packages/names.ts";
 
-/** What the archive of a module holds. */
+/** What the archive of a module, or of a training script, holds. */
 export interface ModuleArchive {
   /** Paths of its files and links, from its root, without `./`. */
   readonly files: ReadonlySet<string>;
@@ -17,7 +17,7 @@ export interface ModuleArchive {
   readonly meta: string | undefined;
 }
 
-/** The archive cannot be used as a module; the message says why and what to do. */
+/** The archive cannot be used as what it is uploaded as; the message says why and what to do. */
 export class ArchiveError extends Error {
   override readonly name = "ArchiveError";
 }
@@ -114,15 +114,15 @@ class Entries {
     const shown = JSON.stringify(path);
     if (++this.#count > MOST_ENTRIES) return `it has more than ${MOST_ENTRIES} entries`;
     if (innerPathProblem(path)) {
-      return `the path ${shown} leaves the archive; pack from inside the module's folder, ` +
-        "as `tar -czf module.tar.gz -C FOLDER .` does";
+      return `the path ${shown} leaves the archive; pack from inside the folder, as ` +
+        "`tar -czf FILE.tar.gz -C FOLDER .` does";
     }
     if (!ENTRY_TYPES.includes(type)) {
-      return `${shown} is of type ${type}; machines unpack files, folders and links only`;
+      return `${shown} is of type ${type}; only files, folders and links are unpacked`;
     }
     if (type === "SymbolicLink" && leaves(posix.join(posix.dirname(path), linkpath), linkpath)) {
       return `the link ${shown} to ${JSON.stringify(linkpath)} leads out of the archive, and ` +
-        "machines refuse that; pack the file itself (tar --dereference)";
+        "that is refused where it is unpacked; pack the file itself (tar --dereference)";
     }
     if (type === "Link" && leaves(posix.normalize(linkpath), linkpath)) {
       return `the link ${shown} leads out of the archive`;

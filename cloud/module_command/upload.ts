@@ -1,5 +1,4 @@
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { toFileError } from "../../shared/files/fs_error.ts";
 import { type FlagValues, UsageError } from "../../shared/flags/flags.ts";
 import { AppService, Visibility } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Clock } from "../../shared/time/clock.ts";
@@ -8,6 +7,7 @@ import type { Random } from "../keys/random.ts";
 import { innerPathProblem, itemNameProblem } from "../packages/names.ts";
 import { versionProblem } from "../packages/versions.ts";
 import { ArchiveError, type ModuleArchive, readArchive } from "./archive.ts";
+import { sendFile } from "./send_file.ts";
 import { type ModuleMeta, parseMeta } from "./meta.ts";
 import { placeOf, type uploadFlags } from "./module_flags.ts";
 import { connectToRegistry } from "./registry_connection.ts";
@@ -24,10 +24,8 @@ export interface UploadedModule {
   readonly size: number;
 }
 
-const PIECE_BYTES = 256 * 1024;
-/** Longer than any upload; without it a call is ended after ten minutes. */
-const LONGEST_UPLOAD_MS = 12 * 60 * 60_000;
-const VISIBILITIES = {
+/** Who may use an item, as the command line says it. */
+export const VISIBILITIES = {
   private: Visibility.PRIVATE,
   public: Visibility.PUBLIC,
   public_unlisted: Visibility.PUBLIC_UNLISTED,
@@ -76,28 +74,12 @@ async function send(
   info: { moduleId: string; version: string; platform: string },
   path: string,
 ): Promise<void> {
-  let unreadable: unknown;
-  async function* pieces() {
-    yield { moduleFile: { case: "moduleFileInfo" as const, value: info } };
-    try {
-      using file = await Deno.open(path, { read: true });
-      for (;;) {
-        const buffer = new Uint8Array(PIECE_BYTES);
-        const count = await file.read(buffer);
-        if (count === null) return;
-        yield { moduleFile: { case: "file" as const, value: buffer.subarray(0, count) } };
-      }
-    } catch (error) {
-      unreadable = error;
-      throw error;
-    }
-  }
-  try {
-    const options = { timeoutMs: LONGEST_UPLOAD_MS };
-    await createClient(AppService, transport).uploadModuleFile(pieces(), options);
-  } catch (error) {
-    throw unreadable === undefined ? error : toFileError(unreadable, "read the archive", path);
-  }
+  const client = createClient(AppService, transport);
+  await sendFile(path, {
+    first: { moduleFile: { case: "moduleFileInfo" as const, value: info } },
+    piece: (value) => ({ moduleFile: { case: "file" as const, value } }),
+    call: (messages, options) => client.uploadModuleFile(messages, options),
+  });
 }
 
 /** The module's name and what its organisation is called; empty: the only one. */
