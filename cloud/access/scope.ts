@@ -138,6 +138,11 @@ export class Scope {
     return this.queries.selectFrom("datasets").where("datasets.org_id", "=", this.#orgId());
   }
 
+  trainingJobs() {
+    return this.queries.selectFrom("training_jobs")
+      .where("training_jobs.org_id", "=", this.#orgId());
+  }
+
   /** Items of the registry: those of the organisation, and the public ones of every other. */
   registryItems() {
     return registryItemsFor(this.queries, this.#orgId());

@@ -4,7 +4,7 @@ import type { Clock } from "../../shared/time/clock.ts";
 import type { Actor } from "../access/caller.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { ActorType } from "../database/schema.ts";
-import type { TrainingJobsTable, TrainingState } from "../database/training_schema.ts";
+import type { TrainingJobsTable } from "../database/training_schema.ts";
 import type { Random } from "../keys/random.ts";
 import {
   ENDED_STATES,
@@ -114,14 +114,6 @@ export class TrainingJobs {
       .where("id", "=", id).executeTakeFirst();
   }
 
-  /** Newest first. @param state undefined: all of them */
-  async ofOrganization(orgId: string, state?: TrainingState): Promise<JobRow[]> {
-    let query = this.options.queries.selectFrom("training_jobs").selectAll()
-      .where("org_id", "=", orgId).orderBy("seq", "desc");
-    if (state) query = query.where("state", "=", state);
-    return await query.execute();
-  }
-
   /** Jobs that wait, run or stop, of all organisations, in the order they were submitted. */
   async unfinished(): Promise<JobRow[]> {
     return await this.options.queries.selectFrom("training_jobs").selectAll()
@@ -130,7 +122,8 @@ export class TrainingJobs {
 
   /**
    * Lets something happen to a job, in one statement: of two that try at once only one does. The
-   * times are kept here; `start` counts an attempt unless `change` says how many there were.
+   * times are kept here; `start` counts an attempt and `canceled` says by whom, unless `change`
+   * does.
    * @returns the job afterwards; undefined: there is none, or its state does not allow the event
    */
   async apply(id: string, event: JobEvent, change: JobChange = {}): Promise<JobRow | undefined> {
@@ -144,6 +137,10 @@ export class TrainingJobs {
       if (change.attempts === undefined) update = update.set({ attempts: sql`attempts + 1` });
     }
     if (event === "requeue") update = update.set({ started_at: null });
+    if (event === "canceled" && change.error_code === undefined) {
+      const error_message = sql<string>`coalesce('canceled by ' || canceled_by, 'canceled')`;
+      update = update.set({ error_code: Code.Canceled, error_message });
+    }
     if (isEnded(to)) update = update.set({ ended_at: now });
     return await update.returningAll().executeTakeFirst();
   }
@@ -159,7 +156,8 @@ export class TrainingJobs {
     const { mostUnfinished = MOST_UNFINISHED } = this.options;
     const { count } = await queries.selectFrom("training_jobs")
       .select((eb) => eb.fn.countAll<number>().as("count"))
-      .where("org_id", "=", orgId).where("state", "in", UNFINISHED_STATES)
+      // The plus keeps SQLite from counting through the organization's whole history.
+      .where(sql`+org_id`, "=", orgId).where("state", "in", UNFINISHED_STATES)
       .executeTakeFirstOrThrow();
     if (count < mostUnfinished) return;
     throw new ConnectError(
