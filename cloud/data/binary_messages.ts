@@ -7,9 +7,9 @@ import {
 } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { BinaryAnnotationsTable, BinaryDataTable } from "../database/data_schema.ts";
+import type { BlobStore } from "../packages/blob_store.ts";
 import { binaryDataId } from "./binary_ids.ts";
 import { captureMetadata } from "./capture_metadata.ts";
-import type { FileStore } from "./file_store.ts";
 import type { FileUrls } from "./file_urls.ts";
 import type { NamedSource } from "./filters.ts";
 import { timestampOf } from "./times.ts";
@@ -73,7 +73,7 @@ export async function toBinaryData(
  * @throws {ConnectError} RESOURCE_EXHAUSTED for one that no answer can hold.
  */
 export async function readWhole(
-  store: FileStore,
+  store: BlobStore,
   file: FileRow,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (file.size > MOST_BYTES_IN_ANSWER) {

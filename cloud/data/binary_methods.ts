@@ -12,6 +12,7 @@ import { type Action, allows } from "../access/caller.ts";
 import type { Callers } from "../access/callers.ts";
 import { notFound, type Scope } from "../access/scope.ts";
 import type { Queries } from "../database/cloud_database.ts";
+import type { BlobStore } from "../packages/blob_store.ts";
 import { pageSize } from "../paging/paging.ts";
 import {
   type FilePosition,
@@ -28,13 +29,12 @@ import {
 } from "./binary_messages.ts";
 import { invalid } from "./capture.ts";
 import type { FileDeletion } from "./deletion.ts";
-import type { FileStore } from "./file_store.ts";
 import type { FileUrls } from "./file_urls.ts";
 
 export interface BinaryMethodsOptions {
   readonly callers: Callers;
   readonly queries: Queries;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly deletion: FileDeletion;
   readonly urls: FileUrls;
 }

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { letOthersWork } from "../../shared/time/other_work.ts";
 import type { Queries } from "../database/cloud_database.ts";
-import type { FileStore } from "./file_store.ts";
+import type { BlobStore } from "../packages/blob_store.ts";
 import { type ReadingFilter, taggedWith } from "./readings.ts";
 import { NOTHING, subtractUsage } from "./usage.ts";
 
@@ -91,7 +91,7 @@ export class TabularDeletion {
 
 /** Deletes files: first their rows, then the bytes; a sweep finishes what was cut between. */
 export class FileDeletion {
-  constructor(private readonly queries: Queries, private readonly files: FileStore) {}
+  constructor(private readonly queries: Queries, private readonly files: BlobStore) {}
 
   /** @returns how many of them there were. */
   async delete(orgId: string, ids: readonly string[]): Promise<number> {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { DataFolder } from "../data_folder/data_folder.ts";
 import { openDataFolder } from "../data_folder/data_folder.ts";
 import { systemRandom } from "../keys/random.ts";
-import { BlobStore } from "../packages/blob_store.ts";
+import { FolderBlobStore } from "../packages/folder_blob_store.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import { type Capture, fileTimes, readTimes } from "./capture.ts";
 import type { IngestListener } from "./ingested.ts";
@@ -53,7 +53,7 @@ async function upload(
     sources: new Sources(queries),
     clock: systemClock,
     random: systemRandom,
-    files: await BlobStore.open(join(dataDir, "data-files")),
+    files: await FolderBlobStore.open(join(dataDir, "data-files")),
     listener: noting,
     fileLimitBytes: 10_000,
   });

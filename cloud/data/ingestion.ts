@@ -8,10 +8,9 @@ import type { PartRow } from "../access/scope.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { CloudTables } from "../database/schema.ts";
 import type { Random } from "../keys/random.ts";
-import { BlobTooLargeError } from "../packages/blob_store.ts";
+import { type Blob, type BlobStore, BlobTooLargeError } from "../packages/blob_store.ts";
 import { uploadFailure } from "../packages/upload_failure.ts";
 import type { Capture, CaptureTimes } from "./capture.ts";
-import type { FileStore, StoredFile } from "./file_store.ts";
 import type { IngestListener } from "./ingested.ts";
 import { insertReadings } from "./reading_rows.ts";
 import type { Sources } from "./sources.ts";
@@ -24,7 +23,7 @@ export interface IngestionOptions {
   readonly sources: Sources;
   readonly clock: Clock;
   readonly random: Random;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly listener: IngestListener;
   /** Largest file, bytes. */
   readonly fileLimitBytes: number;
@@ -174,7 +173,7 @@ export class Ingestion {
     part: PartRow,
     capture: Capture,
     file: CapturedFile,
-    { sourceId, stored }: { sourceId: number; stored: StoredFile },
+    { sourceId, stored }: { sourceId: number; stored: Blob },
   ): Promise<string> {
     const syncedAt = this.options.clock.now();
     const { parameters, fileName, fileExtension } = capture;

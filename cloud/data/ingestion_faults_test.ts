@@ -7,7 +7,7 @@ import { systemClock } from "../../shared/time/clock.ts";
 import { bootstrap } from "../bootstrap/bootstrap.ts";
 import { openDataFolder } from "../data_folder/data_folder.ts";
 import { systemRandom } from "../keys/random.ts";
-import { BlobStore } from "../packages/blob_store.ts";
+import { FolderBlobStore } from "../packages/folder_blob_store.ts";
 import { uploadToFolder } from "./fault_upload.ts";
 
 const FOLDER = import.meta.dirname ?? ".";
@@ -105,7 +105,7 @@ for (const point of FILE_POINTS) {
       assert.deepEqual(await stored(dataDir), { readings: 0, files: 1, heard: 1 });
 
       // What the killed upload left is removed when it is old enough to be nobody's.
-      const blobs = await BlobStore.open(join(dataDir, "data-files"));
+      const blobs = await FolderBlobStore.open(join(dataDir, "data-files"));
       const later = new Date(Date.now() + 2 * HOUR_MS);
       await blobs.sweep((id) => Promise.resolve(id === first), later);
       const left = ["data-files", "data-files/incoming"].flatMap((folder) =>

@@ -1,16 +1,16 @@
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { Queries } from "../database/cloud_database.ts";
+import type { BlobStore } from "../packages/blob_store.ts";
 import { keepBlobsSwept } from "../packages/blob_sweep.ts";
 import type { FileDeletion, TabularDeletion } from "./deletion.ts";
-import type { FileStore } from "./file_store.ts";
 
 export interface DataUpkeepOptions {
   readonly queries: Queries;
   readonly clock: Clock;
   readonly tabular: TabularDeletion;
   readonly binary: FileDeletion;
-  readonly files: FileStore;
+  readonly files: BlobStore;
 }
 
 const DAY_MS = 24 * 60 * 60_000;

@@ -4,13 +4,13 @@ import type { Clock } from "../../shared/time/clock.ts";
 import { HOW_TO_SIGN_IN, type HttpAccess, type HttpCallers } from "../access/http_callers.ts";
 import type { HttpSender } from "../access/http_callers.ts";
 import type { Scope } from "../access/scope.ts";
-import type { FileStore } from "../data/file_store.ts";
 import type { FileUrls } from "../data/file_urls.ts";
 import { readSpan, type TimeSpan } from "../data/filters.ts";
 import { jsonPath, plot } from "../data/plot.ts";
 import type { Readings } from "../data/readings.ts";
 import { sourcesOfMethod } from "../data/tabular_methods.ts";
 import type { Queries } from "../database/cloud_database.ts";
+import type { BlobStore } from "../packages/blob_store.ts";
 import { answerWithFile, refusal } from "../packages/blob_answer.ts";
 import { ExportSource } from "./export_rows.ts";
 import { byteStream } from "./byte_stream.ts";
@@ -21,7 +21,7 @@ export interface DataRoutesOptions {
   readonly queries: Queries;
   readonly http: HttpCallers;
   readonly readings: Readings;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly urls: FileUrls;
   readonly clock: Clock;
 }

@@ -13,8 +13,7 @@ import { withCallFailures } from "../database/call_failures.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import { readSetting } from "../database/settings.ts";
 import type { Random } from "../keys/random.ts";
-import type { BlobStore } from "../packages/blob_store.ts";
-import { BlobStore } from "../packages/blob_store.ts";
+import { FolderBlobStore } from "../packages/folder_blob_store.ts";
 import { DownloadUrls } from "../packages/download_urls.ts";
 import { packageService } from "../packages/package_service.ts";
 import { PackageStore } from "../packages/package_store.ts";
@@ -35,36 +34,13 @@ export interface RegistryPlace extends Place {
   readonly packageLimitBytes: number;
 }
 
-/** What commands need that work with more than the registry. */
-export interface FolderServices {
-  /** What is there, when the place is not told: `the training jobs are`. */
-  readonly what: string;
-  /** What history names: `machine-cloud training`. */
-  readonly command: string;
-  /** Adds services to those of the registry; a cloud has them anyway. */
-  readonly addTo: (router: RpcRouter, folder: OpenFolder) => RpcRouter;
-}
-
-/** A data folder that is open, as its owner sees it. */
-export interface OpenFolder {
-  readonly callers: { scope(): Promise<Scope> };
-  readonly queries: Queries;
-}
-
-const REGISTRY_ONLY: FolderServices = {
-  what: "the registry is",
-  command: "machine-cloud module",
-  addTo: (router) => router,
-};
-
 /** @throws {UsageError} for a place that is not told in full; {ConnectError} or {FileError}. */
 export async function connectToRegistry(
   place: RegistryPlace,
   deps: { readonly clock: Clock; readonly random: Random },
-  services: FolderServices = REGISTRY_ONLY,
 ): Promise<RegistryConnection> {
-  const chosen = chosenPlace(place, services.what);
-  if ("dataDir" in chosen) return await openFolder(place, chosen.dataDir, deps, services);
+  const chosen = chosenPlace(place, "the registry is");
+  if ("dataDir" in chosen) return await openFolder(place, chosen.dataDir, deps);
   return await connect(place, chosen.cloudUrl);
 }
 
@@ -89,7 +65,6 @@ async function openFolder(
   place: RegistryPlace,
   dataDir: string,
   deps: { readonly clock: Clock; readonly random: Random },
-  { command, addTo }: FolderServices,
 ): Promise<RegistryConnection> {
   const { database, keys } = await openDataFolder(dataDir, deps.random);
   try {
@@ -105,13 +80,13 @@ async function openFolder(
       clock: deps.clock,
       random: deps.random,
       changes: NO_LISTENERS,
-      blobs: await BlobStore.open(join(dataDir, "blobs")),
+      blobs: await FolderBlobStore.open(join(dataDir, "blobs")),
       limitBytes: place.packageLimitBytes,
     });
     const urls = new DownloadUrls(keys.secrets, deps.clock, () => publicUrl);
-    const callers = { scope: () => Promise.resolve(ownerOf(queries, organization.id, command)) };
+    const callers = { scope: () => Promise.resolve(ownerOf(queries, organization.id)) };
     const shared = { callers, queries, store, urls, changes: NO_LISTENERS, ...deps };
-    const router = addTo(new RpcRouter(), { callers, queries })
+    const router = new RpcRouter()
       .service(AppService, withCallFailures(registryMethods(shared)))
       .service(
         PackageService,
@@ -130,9 +105,9 @@ async function openFolder(
 }
 
 /** Who may read the folder may do everything in it. */
-function ownerOf(queries: Queries, orgId: string, command: string): Scope {
+function ownerOf(queries: Queries, orgId: string): Scope {
   return new Scope(queries, {
-    actor: { type: "api-key", id: command },
+    actor: { type: "api-key", id: "machine-cloud module" },
     orgId,
     grants: [{ role: "owner", resource: "organization", id: orgId }],
   });

@@ -1,4 +1,5 @@
 import type { Clock } from "../../shared/time/clock.ts";
+import type { BlobReader } from "./blob_store.ts";
 import { answerFor, type FileAnswer } from "./byte_range.ts";
 import { streamFile } from "./file_stream.ts";
 
@@ -21,12 +22,12 @@ export interface FileFacts {
 }
 
 /**
- * Answers with a file: whole or one range of bytes, read from the disk as the caller takes them.
+ * Answers with a file: whole or one range of bytes, read as the caller takes them.
  * Closes the file, however it ends, and calls `onEnd` then.
  */
 export async function answerWithFile(
   request: FileRequest,
-  file: Deno.FsFile,
+  file: BlobReader,
   facts: FileFacts,
   { clock, onEnd = () => {} }: { readonly clock: Clock; readonly onEnd?: () => void },
 ): Promise<Response> {

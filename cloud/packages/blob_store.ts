@@ -1,11 +1,4 @@
-import { createHash } from "node:crypto";
-import { join } from "node:path";
-import { syncFolder } from "../../shared/files/atomic_write.ts";
-import { Crc32c } from "../../shared/files/crc32c.ts";
-import { fsErrorCode, toFileError } from "../../shared/files/fs_error.ts";
-import { faultPoint } from "../../shared/faults/fault_point.ts";
-
-/** A file that is on the disk, whole. */
+/** A file that is stored, whole. */
 export interface Blob {
   readonly id: string;
   /** Bytes. */
@@ -16,134 +9,48 @@ export interface Blob {
   readonly crc32c: string;
 }
 
+/** A blob that is open for reading, from its start or from where it was told to; close it. */
+export interface BlobReader extends Disposable {
+  /** Reads some bytes. @returns how many; null at the end. */
+  read(into: Uint8Array): Promise<number | null>;
+  /** Goes to a byte; before anything is read. */
+  seek(offset: number, from: Deno.SeekMode.Start): Promise<number>;
+  /** What is left as a stream, which closes the blob when it ends. */
+  readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
+  close(): void;
+}
+
+/**
+ * Large files by id, whole or not at all. The row that names a blob is written after it; what a
+ * killed upload leaves is removed by {@link BlobStore.sweep}. There is one in a folder and one in
+ * an object storage.
+ */
+export interface BlobStore {
+  /**
+   * Stores what comes, with a bounded amount of memory: when this resolves it survives a power
+   * cut; when it throws nothing is left.
+   *
+   * @throws {BlobTooLargeError} for more than the limit, {FileError}, {BlobStorageError}, or what
+   * `contents` throws.
+   */
+  receive(id: string, contents: AsyncIterable<Uint8Array>, limitBytes: number): Promise<Blob>;
+  /** Opens a blob; undefined when it is not there. @throws {FileError}, {BlobStorageError} */
+  read(id: string): Promise<BlobReader | undefined>;
+  /** Removes a blob, now or at the next sweep. */
+  remove(id: string): Promise<void>;
+  /** Removes what no row names and no upload writes to any more. @returns how many files. */
+  sweep(isKnown: (id: string) => Promise<boolean>, now: Date): Promise<number>;
+}
+
 /** More came than one blob may have. */
 export class BlobTooLargeError extends Error {
   override readonly name = "BlobTooLargeError";
 }
 
-/** Files without a row that are younger may belong to an upload of another process. */
-const ORPHAN_AFTER_MS = 60 * 60_000;
-const ID = /^[0-9a-f-]{36}$/;
-
-/**
- * Large files by id. A blob is written beside the others, brought to the disk and then renamed, so
- * it is there whole or not at all; the row that names it is written after that. What a killed
- * upload leaves is removed by {@link BlobStore.sweep}.
- */
-export class BlobStore {
-  private constructor(private readonly folder: string, private readonly incoming: string) {}
-
-  /** Opens the folder, or makes it for its owner only. @throws {FileError} */
-  static async open(folder: string): Promise<BlobStore> {
-    const incoming = join(folder, "incoming");
-    try {
-      await Deno.mkdir(incoming, { recursive: true, mode: 0o700 });
-      await syncFolder(join(folder, ".."));
-    } catch (error) {
-      throw toFileError(error, "create the folder for uploads", folder);
-    }
-    return new BlobStore(folder, incoming);
-  }
-
-  /**
-   * Stores what comes. When it ends with an error, or the signal aborts, nothing is left.
-   *
-   * @throws {BlobTooLargeError}, {FileError}, or whatever `contents` throws.
-   */
-  async receive(
-    id: string,
-    contents: AsyncIterable<Uint8Array>,
-    limitBytes: number,
-  ): Promise<Blob> {
-    const temporary = join(this.incoming, id);
-    const sha256 = createHash("sha256");
-    const crc32c = new Crc32c();
-    let size = 0;
-    let file: Deno.FsFile | undefined;
-    try {
-      file = await this.#disk(() => Deno.open(temporary, OPEN), "write", temporary);
-      for await (const bytes of contents) {
-        size += bytes.length;
-        if (size > limitBytes) throw new BlobTooLargeError();
-        sha256.update(bytes);
-        crc32c.update(bytes);
-        await this.#disk(() => writeAll(file, bytes), "write", temporary);
-        faultPoint("packages.blob.writing");
-      }
-      await this.#disk(() => file?.sync(), "write", temporary);
-      file.close();
-      file = undefined;
-      faultPoint("packages.blob.before-rename");
-      await this.#disk(() => Deno.rename(temporary, this.#path(id)), "write", this.#path(id));
-      await this.#disk(() => syncFolder(this.folder), "write", this.folder);
-      faultPoint("packages.blob.after-rename");
-    } catch (error) {
-      file?.close();
-      await removeIfExists(temporary);
-      throw error;
-    }
-    return { id, size, sha256: sha256.digest("hex"), crc32c: crc32c.toBase64() };
-  }
-
-  /** Opens a blob for reading; undefined when it is not there. Close it. */
-  async read(id: string): Promise<Deno.FsFile | undefined> {
-    try {
-      return await Deno.open(this.#path(id), { read: true });
-    } catch (error) {
-      if (fsErrorCode(error) === "ENOENT") return undefined;
-      throw toFileError(error, "read", this.#path(id));
-    }
-  }
-
-  /** Removes a blob. One that is open elsewhere goes at the next sweep where it cannot go now. */
-  async remove(id: string): Promise<void> {
-    await removeIfExists(this.#path(id));
-  }
-
-  /** Removes what no row names and no upload writes to any more. @returns how many files. */
-  async sweep(isKnown: (id: string) => Promise<boolean>, now: Date): Promise<number> {
-    let removed = 0;
-    for (const folder of [this.incoming, this.folder]) {
-      for await (const entry of Deno.readDir(folder)) {
-        if (!entry.isFile || !ID.test(entry.name)) continue;
-        const path = join(folder, entry.name);
-        const { mtime } = await Deno.stat(path);
-        if (now.getTime() - (mtime?.getTime() ?? 0) < ORPHAN_AFTER_MS) continue;
-        if (folder === this.folder && await isKnown(entry.name)) continue;
-        await removeIfExists(path);
-        removed++;
-      }
-    }
-    return removed;
-  }
-
-  #path(id: string): string {
-    return join(this.folder, id);
-  }
-
-  /** Tells what the disk refused from what the sender did. */
-  async #disk<T>(work: () => T | Promise<T>, action: string, path: string): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw toFileError(error, action, path);
-    }
-  }
+/** A storage of objects that is away, or does not do what it is asked. Says what and why. */
+export class BlobStorageError extends Error {
+  override readonly name = "BlobStorageError";
 }
 
-const OPEN: Deno.OpenOptions = { write: true, createNew: true, mode: 0o600 };
-
-async function writeAll(file: Deno.FsFile | undefined, bytes: Uint8Array): Promise<void> {
-  if (!file) return;
-  for (let written = 0; written < bytes.length;) {
-    written += await file.write(bytes.subarray(written));
-  }
-}
-
-async function removeIfExists(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch {
-    // It is gone, or is open on a system that then keeps it: the next sweep removes it.
-  }
-}
+/** Blobs without a row that are younger may belong to an upload that is under way, milliseconds. */
+export const ORPHAN_AFTER_MS = 60 * 60_000;

@@ -28,7 +28,7 @@ type FoundFile = FileRow & { readonly name: string };
 type Access = { readonly to: "all" } | { readonly to: "scope"; readonly scope: Scope };
 
 /**
- * Answers with package files: whole or one range of bytes, read from the disk as the caller takes
+ * Answers with package files: whole or one range of bytes, read as the caller takes
  * them. Callers sign in by a signed link, by `key_id` and `key`, by `part_id` and `secret`, or by
  * an access token.
  */

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../../shared/time/clock.ts";
+import type { BlobReader } from "./blob_store.ts";
 
 const CHUNK = 64 * 1024;
 /** A caller that takes nothing for so long is given up, milliseconds. */
@@ -9,7 +10,7 @@ const SILENCE_MS = 5 * 60_000;
  * calls `onEnd` then.
  */
 export async function streamFile(
-  file: Deno.FsFile,
+  file: BlobReader,
   { start, length, onEnd }: {
     readonly start: number;
     readonly length: number;
@@ -32,7 +33,10 @@ export async function streamFile(
     async pull(controller) {
       silence?.cancel();
       const chunk = new Uint8Array(Math.min(CHUNK, left));
-      const count = left === 0 ? 0 : await file.read(chunk);
+      const count = left === 0 ? 0 : await file.read(chunk).catch((error) => {
+        close();
+        throw error;
+      });
       if (count === null) {
         close();
         return controller.error(new Error("the file is shorter than it was"));

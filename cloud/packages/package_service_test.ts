@@ -233,13 +233,13 @@ Deno.test("CreatePackage() leaves a package whole or not at all, wherever the cl
     import { systemClock } from "../../shared/time/clock.ts";
     import { openDataFolder } from "../data_folder/data_folder.ts";
     import { systemRandom as random } from "../keys/random.ts";
-    import { BlobStore } from "./blob_store.ts";
+    import { FolderBlobStore } from "./folder_blob_store.ts";
     import { PackageStore } from "./package_store.ts";
     const [dataDir, orgId, version] = Deno.args;
     const { database } = await openDataFolder(dataDir, random);
     const store = new PackageStore({
       queries: database.queries, clock: systemClock, random, limitBytes: 10_000,
-      blobs: await BlobStore.open(dataDir + "/blobs"), changes: { drain: async () => {} },
+      blobs: await FolderBlobStore.open(dataDir + "/blobs"), changes: { drain: async () => {} },
     });
     async function* contents() { yield new Uint8Array(900); yield new Uint8Array(900); }
     const wanted = { orgId, name: "m", type: "module", version, platform: "any",

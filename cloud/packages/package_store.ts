@@ -40,7 +40,13 @@ export interface PackageStoreOptions {
   readonly limitBytes: number;
 }
 
-/** Uploads at the same moment; each holds a file open. */
+/** What the cloud does with a package that it makes itself. */
+export interface OwnUpload {
+  /** Runs in the transaction that stores the package; when it throws, nothing is stored. */
+  readonly alongside: (transaction: Queries) => Promise<void>;
+}
+
+/** Uploads of callers at the same moment; each holds a file open. */
 const MOST_UPLOADS = 32;
 
 /** Packages: registry items, their versions and the files of these, rows and blobs. */
@@ -64,14 +70,17 @@ export class PackageStore {
   /**
    * Stores a package; the parts that name it have been told when this resolves. An upload that
    * fails, also in the middle, leaves nothing.
+   *
+   * @param own one of the cloud itself, which does not wait for those of callers
    */
   async upload(
     wanted: NewPackage,
     contents: AsyncIterable<Uint8Array>,
     actor: Actor,
+    own?: OwnUpload,
   ): Promise<FileRow> {
     const { blobs, random, queries, changes, limitBytes } = this.options;
-    if (this.#uploads >= MOST_UPLOADS) {
+    if (this.#uploads >= MOST_UPLOADS && !own) {
       throw new ConnectError(
         `${MOST_UPLOADS} packages are being uploaded; try again when one of them is done`,
         Code.ResourceExhausted,
@@ -81,9 +90,12 @@ export class PackageStore {
     try {
       const blob = await blobs.receive(random.uuid(), contents, limitBytes);
       try {
-        const row = await queries.transaction().execute((transaction) =>
-          this.#insert(transaction, wanted, blob, actor)
-        );
+        const row = await queries.transaction().execute(async (transaction) => {
+          const row = await this.#insert(transaction, wanted, blob, actor);
+          await own?.alongside(transaction);
+          faultPoint("packages.upload.before-commit");
+          return row;
+        });
         faultPoint("packages.upload.after-commit");
         await changes.drain();
         return row;
@@ -204,7 +216,6 @@ export class PackageStore {
     await queries.updateTable("registry_items").set({ updated_at: now.getTime() })
       .where("id", "=", item.id).execute();
     await tellFollowers(queries, item, now);
-    faultPoint("packages.upload.before-commit");
     return row;
   }
 }

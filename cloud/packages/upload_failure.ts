@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { FileError } from "../../shared/files/fs_error.ts";
-import { BlobTooLargeError } from "./blob_store.ts";
+import { BlobStorageError, BlobTooLargeError } from "./blob_store.ts";
 
 /**
  * What the sender of an upload is told. Everything else comes back as it is.
@@ -20,6 +20,11 @@ export function uploadFailure(
         `(${flag} of machine-cloud serve); nothing was saved`,
       Code.ResourceExhausted,
     );
+  }
+  if (error instanceof BlobStorageError) {
+    // Not UNAVAILABLE: machines would hold back their readings too, which need no storage.
+    const message = `the cloud cannot store the ${what} just now; nothing was saved, send it again`;
+    return new ConnectError(message, Code.Aborted, undefined, undefined, error);
   }
   if (!(error instanceof FileError)) return error;
   const full = ["ENOSPC", "EDQUOT"].includes(error.code);

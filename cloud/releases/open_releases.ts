@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { CloudDatabase } from "../database/cloud_database.ts";
 import type { Random } from "../keys/random.ts";
-import { BlobStore } from "../packages/blob_store.ts";
+import { FolderBlobStore } from "../packages/folder_blob_store.ts";
 import { WishesOfParts } from "./part_wishes.ts";
 import { ReleaseCatalogue } from "./release_catalogue.ts";
 import { ReleaseKeys } from "./release_keys.ts";
@@ -24,7 +24,7 @@ export async function openReleases(options: ReleasesOptions) {
   const { queries } = database;
   const keys = new ReleaseKeys(dataDir, queries, clock);
   const catalogue = new ReleaseCatalogue(database, keys);
-  const blobs = await BlobStore.open(join(dataDir, "releases"));
+  const blobs = await FolderBlobStore.open(join(dataDir, "releases"));
   return {
     keys,
     catalogue,

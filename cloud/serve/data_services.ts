@@ -30,7 +30,7 @@ import { QueryRunner } from "../data_queries/query_runner.ts";
 import { datasetMethods, datasetService } from "../datasets/dataset_service.ts";
 import type { DerivedSecrets } from "../keys/derived_secrets.ts";
 import type { Random } from "../keys/random.ts";
-import { BlobStore } from "../packages/blob_store.ts";
+import { FolderBlobStore } from "../packages/folder_blob_store.ts";
 
 export interface DataServicesOptions {
   readonly queries: Queries;
@@ -54,7 +54,7 @@ const FILE_LIMIT_BYTES = 5 * 1024 ** 3;
 /** Captured data: taking it in, keeping it, giving it out. */
 export async function openDataServices(options: DataServicesOptions) {
   const { queries, clock, random, callers, secrets, publicUrl, listener } = options;
-  const files = await BlobStore.open(join(options.dataDir, "data-files"));
+  const files = await FolderBlobStore.open(join(options.dataDir, "data-files"));
   const sources = new Sources(queries);
   const readings = new Readings(queries);
   const tabular = new TabularDeletion(queries);

@@ -41,7 +41,7 @@ import { Restarts } from "../machines/restarts.ts";
 import { Revisions } from "../machines/revisions.ts";
 import { robotService } from "../machines/robot_service.ts";
 import { organizationMethods } from "../organizations/organization_methods.ts";
-import { BlobStore } from "../packages/blob_store.ts";
+import { FolderBlobStore } from "../packages/folder_blob_store.ts";
 import { DownloadUrls } from "../packages/download_urls.ts";
 import { packageDownloads } from "../packages/downloads.ts";
 import { packageService } from "../packages/package_service.ts";
@@ -109,7 +109,7 @@ export async function createServices(options: ServicesOptions) {
   const live = new LiveStatus(watchers, clock);
   const tail = new LogTail();
   const intake = new LogIntake(logs, tail, clock);
-  const blobs = await BlobStore.open(join(options.dataDir, "blobs"));
+  const blobs = await FolderBlobStore.open(join(options.dataDir, "blobs"));
   const limitBytes = options.packageLimitBytes;
   const store = new PackageStore({ queries, changes, clock, random, blobs, limitBytes });
   const urls = new DownloadUrls(keys.secrets, clock, publicUrl);

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { toFileError } from "../../shared/files/fs_error.ts";
-import type { FileStore } from "../data/file_store.ts";
 import type { Queries } from "../database/cloud_database.ts";
+import type { BlobStore } from "../packages/blob_store.ts";
 import { customLine, type DatasetFile, type DatasetForm, managedLine } from "./dataset_lines.ts";
 
 export interface WriteDatasetOptions {
   readonly queries: Queries;
   /** Holds the bytes of the files. */
-  readonly files: Pick<FileStore, "read">;
+  readonly files: Pick<BlobStore, "read">;
   readonly orgId: string;
   readonly datasetId: string;
   /** A folder that is there; the dataset is written into it. */

@@ -5,7 +5,7 @@ import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.
 import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { ModelType } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { NOON, uploadPicture } from "../data/test_data.ts";
-import { BlobStore } from "../packages/blob_store.ts";
+import { FolderBlobStore } from "../packages/folder_blob_store.ts";
 import { apiKey, partSecret, TestCloud } from "../serve/test_cloud.ts";
 import type { DatasetForm } from "./dataset_lines.ts";
 import { writeDataset } from "./write_dataset.ts";
@@ -19,7 +19,7 @@ async function rig() {
   const datasets = cloud.client(DatasetService, apiKey(made));
   const data = cloud.client(DataService, apiKey(made));
   const sync = cloud.client(DataSyncService, partSecret(made));
-  const files = await BlobStore.open(join(cloud.dataDir, "data-files"));
+  const files = await FolderBlobStore.open(join(cloud.dataDir, "data-files"));
   const queries = cloud.folder.database.queries;
   const { id } = await datasets.createDataset({ organizationId: made.org_id, name: "shapes" });
   let pictures = 0;

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { runFaultChild } from "../../shared/faults/fault_child.ts";
 import { canMakeSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
 import { FileError } from "../../shared/files/fs_error.ts";
-import { BlobStore, BlobTooLargeError } from "./blob_store.ts";
+import { BlobTooLargeError } from "./blob_store.ts";
+import { FolderBlobStore } from "./folder_blob_store.ts";
 
 const FOLDER = import.meta.dirname ?? ".";
 const HOUR_MS = 60 * 60_000;
@@ -34,9 +35,9 @@ async function filesIn(folder: string): Promise<string[]> {
   return found.sort();
 }
 
-Deno.test("BlobStore.receive() stores the bytes with their sums", () =>
+Deno.test("FolderBlobStore.receive() stores the bytes with their sums", () =>
   inFolder(async (folder) => {
-    const store = await BlobStore.open(folder);
+    const store = await FolderBlobStore.open(folder);
     const id = crypto.randomUUID();
     const blob = await store.receive(id, pieces(5), 5_000);
     const bytes = await Deno.readFile(join(folder, id));
@@ -53,9 +54,9 @@ Deno.test("BlobStore.receive() stores the bytes with their sums", () =>
     }
   }));
 
-Deno.test("BlobStore.receive() leaves nothing of what is cut or too large", () =>
+Deno.test("FolderBlobStore.receive() leaves nothing of what is cut or too large", () =>
   inFolder(async (folder) => {
-    const store = await BlobStore.open(folder);
+    const store = await FolderBlobStore.open(folder);
     const id = crypto.randomUUID();
     await assert.rejects(store.receive(id, pieces(5), 4_999), BlobTooLargeError);
     await assert.rejects(
@@ -66,24 +67,24 @@ Deno.test("BlobStore.receive() leaves nothing of what is cut or too large", () =
     assert.equal(await store.read(id), undefined);
   }));
 
-Deno.test("BlobStore.receive() says that the disk is full and leaves nothing", {
+Deno.test("FolderBlobStore.receive() says that the disk is full and leaves nothing", {
   ignore: !canMakeSmallDisks(),
 }, () =>
   inFolder((folder) =>
     withSmallDisk(folder, 64, async () => {
-      const store = await BlobStore.open(folder);
+      const store = await FolderBlobStore.open(folder);
       const full = store.receive(crypto.randomUUID(), pieces(100, 4_096), 1_000_000);
       await assert.rejects(full, (error) => error instanceof FileError && error.code === "ENOSPC");
       assert.deepEqual(await filesIn(folder), []);
     })
   ));
 
-Deno.test("BlobStore.receive() shows a blob only when it is whole, wherever it is killed", () =>
+Deno.test("FolderBlobStore.receive() shows a blob only when it is whole, wherever it is killed", () =>
   inFolder(async (folder) => {
     const id = crypto.randomUUID();
     const source = `
-      import { BlobStore } from "./blob_store.ts";
-      const store = await BlobStore.open(Deno.args[0]);
+      import { FolderBlobStore } from "./folder_blob_store.ts";
+      const store = await FolderBlobStore.open(Deno.args[0]);
       async function* pieces() { for (const at of [1, 2, 3]) yield new Uint8Array(1000).fill(at); }
       await store.receive(Deno.args[1], pieces(), 5000);
       console.log("stored");`;
@@ -91,11 +92,12 @@ Deno.test("BlobStore.receive() shows a blob only when it is whole, wherever it i
       const child = await runFaultChild(source, { folder: FOLDER, faultPoint, args: [folder, id] });
       assert.equal(child.signal, "SIGKILL", child.stderr);
       assert.equal(child.stdout, "");
-      const store = await BlobStore.open(folder);
+      const store = await FolderBlobStore.open(folder);
       using file = await store.read(id);
+      const size = file && (await Deno.stat(join(folder, id))).size;
       const left = await filesIn(folder);
       await store.sweep(() => Promise.resolve(false), new Date(Date.now() + 2 * HOUR_MS));
-      return { size: file && (await file.stat()).size, left };
+      return { size, left };
     };
     for (const point of ["packages.blob.writing#2", "packages.blob.before-rename"]) {
       const { size, left } = await killedAt(point);
@@ -105,9 +107,9 @@ Deno.test("BlobStore.receive() shows a blob only when it is whole, wherever it i
     assert.deepEqual(await filesIn(folder), []);
   }));
 
-Deno.test("BlobStore.sweep() removes only what is old and has no row", () =>
+Deno.test("FolderBlobStore.sweep() removes only what is old and has no row", () =>
   inFolder(async (folder) => {
-    const store = await BlobStore.open(folder);
+    const store = await FolderBlobStore.open(folder);
     const [known, orphan, cut] = [1, 2, 3].map(() => crypto.randomUUID());
     assert.ok(known && orphan && cut);
     for (const id of [known, orphan]) await store.receive(id, pieces(1), 5_000);
