@@ -34,36 +34,13 @@ export interface RegistryPlace extends Place {
   readonly packageLimitBytes: number;
 }
 
-/** What commands need that work with more than the registry. */
-export interface FolderServices {
-  /** What is there, when the place is not told: `the training jobs are`. */
-  readonly what: string;
-  /** What history names: `machine-cloud training`. */
-  readonly command: string;
-  /** Adds services to those of the registry; a cloud has them anyway. */
-  readonly addTo: (router: RpcRouter, folder: OpenFolder) => RpcRouter;
-}
-
-/** A data folder that is open, as its owner sees it. */
-export interface OpenFolder {
-  readonly callers: { scope(): Promise<Scope> };
-  readonly queries: Queries;
-}
-
-const REGISTRY_ONLY: FolderServices = {
-  what: "the registry is",
-  command: "machine-cloud module",
-  addTo: (router) => router,
-};
-
 /** @throws {UsageError} for a place that is not told in full; {ConnectError} or {FileError}. */
 export async function connectToRegistry(
   place: RegistryPlace,
   deps: { readonly clock: Clock; readonly random: Random },
-  services: FolderServices = REGISTRY_ONLY,
 ): Promise<RegistryConnection> {
-  const chosen = chosenPlace(place, services.what);
-  if ("dataDir" in chosen) return await openFolder(place, chosen.dataDir, deps, services);
+  const chosen = chosenPlace(place, "the registry is");
+  if ("dataDir" in chosen) return await openFolder(place, chosen.dataDir, deps);
   return await connect(place, chosen.cloudUrl);
 }
 
@@ -88,7 +65,6 @@ async function openFolder(
   place: RegistryPlace,
   dataDir: string,
   deps: { readonly clock: Clock; readonly random: Random },
-  { command, addTo }: FolderServices,
 ): Promise<RegistryConnection> {
   const { database, keys } = await openDataFolder(dataDir, deps.random);
   try {
@@ -108,9 +84,9 @@ async function openFolder(
       limitBytes: place.packageLimitBytes,
     });
     const urls = new DownloadUrls(keys.secrets, deps.clock, () => publicUrl);
-    const callers = { scope: () => Promise.resolve(ownerOf(queries, organization.id, command)) };
+    const callers = { scope: () => Promise.resolve(ownerOf(queries, organization.id)) };
     const shared = { callers, queries, store, urls, changes: NO_LISTENERS, ...deps };
-    const router = addTo(new RpcRouter(), { callers, queries })
+    const router = new RpcRouter()
       .service(AppService, withCallFailures(registryMethods(shared)))
       .service(
         PackageService,
@@ -129,9 +105,9 @@ async function openFolder(
 }
 
 /** Who may read the folder may do everything in it. */
-function ownerOf(queries: Queries, orgId: string, command: string): Scope {
+function ownerOf(queries: Queries, orgId: string): Scope {
   return new Scope(queries, {
-    actor: { type: "api-key", id: command },
+    actor: { type: "api-key", id: "machine-cloud module" },
     orgId,
     grants: [{ role: "owner", resource: "organization", id: orgId }],
   });
