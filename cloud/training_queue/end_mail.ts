@@ -1,0 +1,98 @@
+/** What the mail about the end of a training job says. Pure. */
+import type { MailContent } from "../mail/mail_text.ts";
+import type { JobRow } from "../training/jobs.ts";
+
+export interface EndedJob {
+  readonly job: JobRow;
+  readonly datasetName: string;
+  readonly organizationName: string;
+}
+
+const LONGEST_REASON = 4_000;
+const LONGEST_SUBJECT = 200;
+
+/** Subject and both forms of the text. */
+export function endMail(about: EndedJob): MailContent {
+  const { job } = about;
+  const sentence = sentenceOf(job);
+  const rows = rowsOf(about);
+  return {
+    subject: oneLine(`${modelOf(job)}: training ${headlineOf(job)}`).slice(0, LONGEST_SUBJECT),
+    text: [
+      sentence,
+      rows.map(([name, value]) => `${name}: ${value}`).join("\n"),
+      `Read what it printed: machine-cloud training logs ${job.id}`,
+      "Sent because your address is one of the owners of the organisation.",
+    ].join("\n\n") + "\n",
+    html: htmlOf(sentence, rows, job),
+  };
+}
+
+function modelOf({ model_name, model_version }: JobRow): string {
+  return `${model_name} ${model_version}`;
+}
+
+function headlineOf({ state }: JobRow): string {
+  return state === "completed" ? "completed" : state === "canceled" ? "canceled" : "failed";
+}
+
+function sentenceOf(job: JobRow): string {
+  const model = `Model ${modelOf(job)}`;
+  switch (job.state) {
+    case "completed":
+      return `${model} is trained. Machines can use it as package ${job.package_id}.`;
+    case "canceled":
+      return `${model} was not trained: somebody canceled the job.`;
+    default:
+      return `${model} was not trained: the job failed.`;
+  }
+}
+
+function rowsOf({ job, datasetName, organizationName }: EndedJob): [string, string][] {
+  const metrics = Object.entries(JSON.parse(job.metrics) as Record<string, number>);
+  const rows: [string, string][] = [
+    ["Job", job.id],
+    ["Organisation", organizationName],
+    ["Dataset", datasetName || job.dataset_id],
+    ["Script", `${job.registry_item_id} ${job.registry_item_version}`],
+    ["Started", timeText(job.started_at)],
+    ["Ended", timeText(job.ended_at)],
+    ["Reason", job.state === "failed" ? job.error_message.slice(0, LONGEST_REASON) : ""],
+    ...metrics.map(([name, value]): [string, string] => [name, String(value)]),
+  ];
+  return rows.map(([name, value]): [string, string] => [oneLine(name), oneLine(value)])
+    .filter(([, value]) => value !== "");
+}
+
+function timeText(ms: number | null): string {
+  return ms === null ? "" : new Date(ms).toISOString();
+}
+
+function htmlOf(
+  sentence: string,
+  rows: readonly (readonly [string, string])[],
+  job: JobRow,
+): string {
+  const cell = 'style="padding:2px 12px 2px 0;text-align:left;vertical-align:top"';
+  return [
+    '<div style="font-family:sans-serif;font-size:14px">',
+    `<p>${escape(sentence)}</p>`,
+    "<table>",
+    ...rows.map(([name, value]) =>
+      `<tr><th ${cell}>${escape(name)}</th><td ${cell}>${escape(value)}</td></tr>`
+    ),
+    "</table>",
+    `<p>Read what it printed: <code>machine-cloud training logs ${escape(job.id)}</code></p>`,
+    '<p style="color:#666">Sent because your address is one of the owners of the organisation.</p>',
+    "</div>",
+  ].join("\n");
+}
+
+function escape(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
