@@ -4,6 +4,7 @@ import { CallDeadlines } from "./deadlines.ts";
 import { Edge, type ListenAddress } from "./edge.ts";
 import type { UnexpectedErrorReporter } from "./errors.ts";
 import { createGrpcServer } from "./grpc_server.ts";
+import { coalesceWrites } from "./h2/coalesced_writes.ts";
 import { HealthService } from "./health.ts";
 import { closeHttp2SessionsOutsideParser } from "./http2_reentrancy.ts";
 import type { Interceptor } from "./interceptor.ts";
@@ -109,7 +110,7 @@ export class RpcServer {
         limits: { ...DEFAULT_CONNECTION_LIMITS, ...options.limits },
         proxyProtocol: options.proxyProtocol ?? false,
         httpPort: (httpServer.addr as Deno.NetAddr).port,
-        onHttp2: (socket) => injector.injectConnection(socket),
+        onHttp2: (socket) => injector.injectConnection(coalesceWrites(socket)),
         onRefused: options.onRefused ?? (() => undefined),
       });
     } catch (error) {
