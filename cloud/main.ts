@@ -11,6 +11,7 @@ import { moduleCommands } from "./module_command/module_flags.ts";
 import { releaseCommands } from "./release_command/release_flags.ts";
 import { readServeOptions, runServe, serveFlags } from "./serve/serve_command.ts";
 import { untilToldToStop } from "./serve/stop_signal.ts";
+import { trainingCommands } from "./training_command/training_flags.ts";
 import { triggerCommands } from "./trigger_command/trigger_flags.ts";
 
 const PROGRAM = "machine-cloud";
@@ -33,6 +34,7 @@ async function main(argv: readonly string[]): Promise<void> {
       ...releaseCommands,
       ...triggerCommands,
       ...dataCommands,
+      ...trainingCommands,
       version: { summary: "Print the version.", flags: {} },
     },
   });
@@ -80,6 +82,18 @@ async function main(argv: readonly string[]): Promise<void> {
     case "data settings": {
       const { runDataCommand } = await import("./data_command/data_command.ts");
       return print(await runDataCommand(parsed, { ...deps, write: writeAll }));
+    }
+    case "training submit":
+    case "training list":
+    case "training get":
+    case "training logs":
+    case "training cancel":
+    case "training delete":
+    case "training containers":
+    case "training-script upload":
+    case "training-script list": {
+      const { runTrainingCommand } = await import("./training_command/training_command.ts");
+      return print(await runTrainingCommand(parsed, { ...deps, write: writeAll }));
     }
     case "serve": {
       const home = Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE") ?? ".";

@@ -96,7 +96,8 @@ function rowsOf({ moduleId, visibility, versions }: Module): string[][] {
   });
 }
 
-const VISIBLE_TO: Readonly<Record<Visibility, string>> = {
+/** Who sees an item, as lists say it. */
+export const VISIBLE_TO: Readonly<Record<Visibility, string>> = {
   [Visibility.UNSPECIFIED]: "-",
   [Visibility.PRIVATE]: "organisation",
   [Visibility.PUBLIC]: "everybody",

@@ -1,0 +1,131 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import assert from "node:assert/strict";
+import {
+  type GetTrainingJobLogsResponse,
+  GetTrainingJobLogsResponseSchema,
+  GetTrainingJobResponseSchema,
+  type TrainingJobLogEntry,
+  TrainingStatus,
+} from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
+import { FakeClock } from "../../shared/time/fake_clock.ts";
+import { waitFor } from "../../shared/time/wait_for.ts";
+import type { JobLogLine } from "../training/job_logs.ts";
+import { followJob, JobLogReader } from "./job_follower.ts";
+import { TrainingRig } from "./test_training_rig.ts";
+
+const line = (message: string, timeMs = 0): JobLogLine => ({ timeMs, level: "info", message });
+
+Deno.test("training logs -f prints each line once until the job has ended", async () => {
+  await using rig = await TrainingRig.open();
+  await rig.dataset("shapes");
+  const submit = ["submit", "--dataset", "shapes", "--type", "multi-label", "--tags", "a"];
+  const job = JSON.parse(
+    await rig.run(...submit, "--model", "m", "--model-version", "1", "--json"),
+  );
+  const { seq } = await rig.jobs.byId(job.id) ?? { seq: 0 };
+  let seen = "";
+  const following = rig.follow(["logs", "-f", job.id], (text) => seen += text);
+  for (const message of ["epoch 1", "epoch 2"]) {
+    await rig.logs.append(seq, [line(message)]);
+    await waitFor(() => seen.includes(message), { deadlineMs: 20_000, what: message });
+  }
+  await rig.jobs.apply(job.id, "start");
+  await rig.logs.append(seq, [line("saved")]);
+  await rig.jobs.apply(job.id, "complete", { package_id: `${rig.made.org_id}/m` });
+  assert.equal(
+    await following,
+    ["epoch 1", "epoch 2", "saved"].map((text) => `1970-01-01T00:00:00 info  ${text}\n`).join("") +
+      `training job ${job.id} made version 1 of ${rig.made.org_id}/m\n`,
+  );
+  const once = await rig.run("logs", job.id, "--json");
+  const messages = once.trim().split("\n").map((text) => JSON.parse(text).message);
+  assert.deepEqual(messages, ["epoch 1", "epoch 2", "saved"]);
+});
+
+for (const flag of ["--wait", "--follow"]) {
+  Deno.test(`training submit ${flag} fails with the reason when the job fails`, async () => {
+    await using rig = await TrainingRig.open();
+    await rig.dataset("shapes");
+    const submit = ["submit", "--dataset", "shapes", "--type", "multi-label", "--tags", "a"];
+    let seen = "";
+    const submitting = rig.follow([...submit, "--model", "m", flag], (text) => seen += text);
+    const id = await waitFor(() => /training job (\S+) is submitted\n/.exec(seen)?.[1], {
+      deadlineMs: 20_000,
+      what: "the job",
+    });
+    const failed = assert.rejects(submitting, {
+      message: `training job ${id} failed: the script ended with code 3`,
+    });
+    const { seq } = await rig.jobs.byId(id) ?? { seq: 0 };
+    await rig.jobs.apply(id, "start");
+    await rig.logs.append(seq, [line("no data")]);
+    const change = { error_code: Code.Internal, error_message: "the script ended with code 3" };
+    await rig.jobs.apply(id, "fail", change);
+    await failed;
+    assert.equal(seen.includes("no data"), flag === "--follow");
+  });
+}
+
+/** What the cloud answers, one answer after the other; the last one again and again. */
+function answering(...answers: [logs: string[], next: string][]) {
+  const tokens: (string | undefined)[] = [];
+  const next = (
+    { pageToken }: { pageToken?: string | undefined },
+  ): Promise<GetTrainingJobLogsResponse> => {
+    tokens.push(pageToken);
+    const [logs, nextPageToken] = answers.shift() ?? [[], ""];
+    return Promise.resolve(create(GetTrainingJobLogsResponseSchema, {
+      logs: logs.map((message) => ({ level: "info", message, time: timestampFromMs(0) })),
+      nextPageToken,
+    }));
+  };
+  return { tokens, next };
+}
+
+async function messagesOf(lines: AsyncIterable<TrainingJobLogEntry>): Promise<string[]> {
+  return (await Array.fromAsync(lines)).map(({ message }) => message);
+}
+
+Deno.test("JobLogReader.newLines() goes on behind what it gave, also when lines were left out", async () => {
+  const { tokens, next } = answering(
+    [["a", "a"], "p2"],
+    [["b", "b"], ""],
+    [["b", "b", "b", "c"], ""],
+    [["3 lines are left out", "c", "d"], ""],
+    [["9 lines are left out", "x"], ""],
+  );
+  const reader = new JobLogReader({ getTrainingJob: unused, getTrainingJobLogs: next }, "1");
+  assert.deepEqual(await messagesOf(reader.newLines()), ["a", "a", "b", "b"]);
+  assert.deepEqual(await messagesOf(reader.newLines()), ["b", "c"]);
+  assert.deepEqual(await messagesOf(reader.newLines()), ["d"]);
+  assert.deepEqual(await messagesOf(reader.newLines()), ["9 lines are left out", "x"]);
+  assert.deepEqual(tokens, ["", "p2", "p2", "p2", "p2"]);
+});
+
+Deno.test("followJob() waits for a cloud that is started again, but not forever", async () => {
+  const clock = new FakeClock();
+  let failures = 30;
+  const training = {
+    getTrainingJobLogs: unused,
+    getTrainingJob: () => {
+      if (failures-- > 0) throw new ConnectError("restarting", Code.Unavailable);
+      const status = TrainingStatus.COMPLETED;
+      return Promise.resolve(
+        create(GetTrainingJobResponseSchema, { metadata: { id: "1", status } }),
+      );
+    },
+  };
+  const followed = followJob(training, "1", clock);
+  await clock.advance(40_000);
+  assert.equal((await followed).id, "1");
+  failures = Infinity;
+  const given = assert.rejects(followJob(training, "1", clock), /restarting/);
+  await clock.advance(130_000);
+  await given;
+});
+
+function unused(): never {
+  throw new Error("nobody asks for it");
+}
