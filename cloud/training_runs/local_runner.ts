@@ -1,0 +1,304 @@
+import { Code } from "@connectrpc/connect";
+import { join, resolve } from "node:path";
+import type { Logger } from "../../shared/log/logger.ts";
+import type { ExitInfo, ProcessRunner } from "../../shared/process/child_process.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { linkedController } from "../../shared/time/linked_controller.ts";
+import {
+  ENVIRONMENT_LIMITS,
+  type EnvironmentLimits,
+  EnvironmentStore,
+  type HeldEnvironment,
+} from "./environment_store.ts";
+import { hasResult } from "./folder_size.ts";
+import { RUN_LIMITS, type RunLimits } from "./limits.ts";
+import { type ManagedScript, requireManaged, writeManagedScript } from "./managed_script.ts";
+import { findPython, type Python } from "./python.ts";
+import {
+  environmentPython,
+  installRequirements,
+  installScript,
+  makeEnvironment,
+  type RunStep,
+} from "./python_environment.ts";
+import {
+  baseEnvironment,
+  type Inherited,
+  pipEnvironment,
+  virtualEnvironment,
+} from "./run_environment.ts";
+import { emptyOutput, failedWith, RunFailedError } from "./run_failure.ts";
+import { type RunFolder, RunFolders } from "./run_folder.ts";
+import { RunOutput } from "./run_output.ts";
+import type {
+  TaskEnd,
+  TaskOutput,
+  TrainingContainer,
+  TrainingRunner,
+  TrainingTask,
+} from "./runner.ts";
+import { bestSandbox, type Sandbox } from "./sandbox.ts";
+import { unpackScript } from "./script_archive.ts";
+import { supervise } from "./supervise.ts";
+
+export interface LocalRunnerOptions {
+  /** Folder of the cloud's data. Scripts do not see it where the system can hide it. */
+  readonly dataDir: string;
+  /** Left out: `python3`, looked for in PATH. */
+  readonly python?: string | undefined;
+  /** What is left out is as in {@link RUN_LIMITS}. */
+  readonly limits?: Partial<RunLimits> | undefined;
+  readonly environmentLimits?: EnvironmentLimits | undefined;
+  /** Left out: this cloud has no managed training. */
+  readonly managed?: ManagedScript | undefined;
+  /** Variables of this process: PATH, and what pip needs to reach packages. */
+  readonly inherited: Inherited;
+  readonly processes: ProcessRunner;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Key of this computer among the containers. */
+export const LOCAL_CONTAINER = "local";
+/** Folders below the cloud's. */
+const RUNS_FOLDER = "training-runs";
+const ENVIRONMENTS_FOLDER = "training-environments";
+/** Environments that were made otherwise are made anew. */
+const ENVIRONMENT_FORM = 1;
+
+/** Runs scripts on this computer, each in a Python environment of its own version. */
+export class LocalRunner implements TrainingRunner {
+  readonly containers: readonly TrainingContainer[] = [{
+    key: LOCAL_CONTAINER,
+    uri: "",
+    framework: "any",
+    description: "Python on the computer of this cloud; the script brings its libraries",
+  }];
+  readonly #limits: RunLimits;
+  readonly #folders: RunFolders;
+  readonly #environments: EnvironmentStore;
+  readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+  #sandbox: Promise<Sandbox> | undefined;
+  #python: Promise<Python> | undefined;
+
+  constructor(private readonly options: LocalRunnerOptions) {
+    const { clock, log, environmentLimits = ENVIRONMENT_LIMITS } = options;
+    const dataDir = resolve(options.dataDir);
+    this.#limits = { ...RUN_LIMITS, ...options.limits };
+    this.#folders = new RunFolders(join(dataDir, RUNS_FOLDER));
+    const root = join(dataDir, ENVIRONMENTS_FOLDER);
+    this.#environments = new EnvironmentStore({ root, limits: environmentLimits, clock, log });
+  }
+
+  async run(task: TrainingTask, output: TaskOutput, signal: AbortSignal): Promise<TaskEnd> {
+    const stopping = linkedController(this.#closing.signal);
+    const follow = () => stopping.abort(signal.reason);
+    if (signal.aborted) follow();
+    signal.addEventListener("abort", follow, { once: true });
+    const printed = new RunOutput(output, this.options.clock);
+    const running = this.#runInFolder(task, printed, stopping.signal);
+    this.#running.add(running);
+    try {
+      await running;
+      return { kind: "succeeded" };
+    } catch (error) {
+      if (stopping.signal.aborted) return { kind: "aborted" };
+      if (!(error instanceof RunFailedError)) throw error;
+      return { kind: "failed", code: error.code, reason: error.message };
+    } finally {
+      this.#running.delete(running);
+      signal.removeEventListener("abort", follow);
+      stopping.abort();
+      printed.end();
+    }
+  }
+
+  async recover(): Promise<void> {
+    const ended = await this.#folders.recover(this.options.processes);
+    if (ended > 0) {
+      this.options.log.warn("ended what training runs of an earlier start had left running", {
+        processes: ended,
+      });
+    }
+    await this.#environments.recover();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error("the cloud is ending"));
+    await Promise.allSettled(this.#running);
+  }
+
+  async #runInFolder(task: TrainingTask, output: RunOutput, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const folder = await this.#folders.make(task.jobId);
+    try {
+      const python = await this.#findPython();
+      const sandbox = await this.#findSandbox(folder);
+      const run = new LocalRun(this.options, this.#limits, {
+        task,
+        output,
+        signal,
+        folder,
+        sandbox,
+      });
+      const environment = await run.environment(this.#environments, python);
+      try {
+        await run.script(environment);
+      } finally {
+        await environment.release();
+      }
+    } finally {
+      await folder.remove();
+    }
+    signal.throwIfAborted();
+  }
+
+  async #findPython(): Promise<Python> {
+    const { python = "python3", processes, clock, inherited } = this.options;
+    this.#python ??= findPython(python, { processes, clock, inherited });
+    try {
+      return await this.#python;
+    } catch (error) {
+      this.#python = undefined; // it may be installed meanwhile
+      throw error;
+    }
+  }
+
+  #findSandbox(folder: RunFolder): Promise<Sandbox> {
+    this.#sandbox ??= this.#trySandbox(folder);
+    return this.#sandbox;
+  }
+
+  async #trySandbox(folder: RunFolder): Promise<Sandbox> {
+    const { processes, clock, inherited, log } = this.options;
+    const dataDir = resolve(this.options.dataDir);
+    const { sandbox, why } = await bestSandbox({ dataDir, limits: this.#limits }, {
+      ...{ processes, clock, folder: join(folder.path, "trial") },
+      env: baseEnvironment(inherited, folder),
+    });
+    if (!sandbox.hidesCloud) {
+      log.warn(
+        "training scripts run with the rights of this cloud and could read its folder, as this " +
+          "system gives no namespaces to its user; take scripts of trusted people only, or use " +
+          "containers",
+        { reason: why },
+      );
+    }
+    return sandbox;
+  }
+}
+
+interface LocalRunParts {
+  readonly task: TrainingTask;
+  readonly output: RunOutput;
+  readonly signal: AbortSignal;
+  readonly folder: RunFolder;
+  readonly sandbox: Sandbox;
+}
+
+/** One start of a script. */
+class LocalRun {
+  readonly #env: Readonly<Record<string, string>>;
+
+  constructor(
+    private readonly options: LocalRunnerOptions,
+    private readonly limits: RunLimits,
+    private readonly parts: LocalRunParts,
+  ) {
+    this.#env = baseEnvironment(options.inherited, parts.folder);
+  }
+
+  /** The Python environment of the script, made if there is none. */
+  async environment(store: EnvironmentStore, python: Python): Promise<HeldEnvironment> {
+    const { task: { script }, signal } = this.parts;
+    const { managed } = this.options;
+    const key = script.kind === "custom"
+      ? `custom ${script.key}`
+      : `managed ${requireManaged(managed).key}`;
+    const whole = `${ENVIRONMENT_FORM} ${python.program} ${python.version} ${key}`;
+    return await store.hold(whole, (path) => this.#make(path, python), signal);
+  }
+
+  /** Runs the script to its end. @throws {RunFailedError} unless it left a model. */
+  async script(environment: HeldEnvironment): Promise<void> {
+    const { task, output, folder } = this.parts;
+    const { datasetFolder, outputFolder } = task;
+    const python = environmentPython(environment.path);
+    const isManaged = task.script.kind === "managed";
+    output.note("info", "starting the training script");
+    output.forgetTail();
+    const exit = await this.#supervise({
+      what: "the script",
+      program: python,
+      args: [
+        ...["-m", "model.training"],
+        `--dataset_file=${task.datasetFile}`,
+        `--model_output_directory=${outputFolder}`,
+        ...Object.entries(task.arguments).map(([key, value]) => `--${key}=${value}`),
+      ],
+      cwd: datasetFolder,
+      env: {
+        ...virtualEnvironment(this.#env, python),
+        ...(isManaged ? { PYTHONPATH: sourceIn(environment.path) } : {}),
+        ...task.environment,
+      },
+      wallMs: this.limits.wallMs,
+      readable: [environment.path],
+      writable: [folder.path, datasetFolder, outputFolder],
+    });
+    if (exit.code !== 0) {
+      throw new RunFailedError(Code.Unknown, failedWith("the script", exit, output.tail()));
+    }
+    if (!await hasResult(outputFolder)) throw emptyOutput(output.tail());
+  }
+
+  async #make(path: string, python: Python): Promise<void> {
+    const { task: { script }, output, folder, signal } = this.parts;
+    const run: RunStep = ({ what, program, args, isForeign }) => {
+      const env = program === python.program ? this.#env : virtualEnvironment(this.#env, program);
+      return this.#supervise({
+        ...{ what, program, args, cwd: path, wallMs: this.limits.installMs },
+        env: isForeign ? { ...env, ...pipEnvironment(this.options.inherited) } : env,
+        ...{ readable: [], writable: [path, folder.path] },
+      });
+    };
+    const options = { python, run, output };
+    if (script.kind === "managed") {
+      const managed = requireManaged(this.options.managed);
+      await makeEnvironment(path, options);
+      await installRequirements(path, managed.requirements, options);
+      return await writeManagedScript(managed, sourceIn(path));
+    }
+    const source = await unpackScript(script, join(folder.path, "script"), signal);
+    await makeEnvironment(path, options);
+    await installScript(path, source, options);
+  }
+
+  async #supervise(
+    { readable, writable, program, args, ...command }: Readonly<{
+      what: string;
+      program: string;
+      args: readonly string[];
+      cwd: string;
+      env: Readonly<Record<string, string>>;
+      wallMs: number;
+      readable: readonly string[];
+      writable: readonly string[];
+    }>,
+  ): Promise<ExitInfo> {
+    const { output, signal, folder, sandbox } = this.parts;
+    const { processes, clock } = this.options;
+    const places = { cwd: command.cwd, readable, writable };
+    return await supervise({
+      ...command,
+      ...sandbox.wrap({ program, args }, places),
+      folders: writable,
+    }, { processes, clock, limits: this.limits, output, tree: folder.tree, signal });
+  }
+}
+
+/** Where the files of the managed script lie in its environment. */
+function sourceIn(environment: string): string {
+  return join(environment, "script");
+}

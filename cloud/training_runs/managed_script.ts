@@ -1,0 +1,30 @@
+import { Code } from "@connectrpc/connect";
+import { dirname, join } from "node:path";
+import { RunFailedError } from "./run_failure.ts";
+
+/** The training script that comes with the cloud. */
+export interface ManagedScript {
+  /** Changes with the files and the requirements; the environment is kept under it. */
+  readonly key: string;
+  /** Texts by path, `model/training.py` among them. */
+  readonly files: Readonly<Record<string, string>>;
+  /** As pip takes them: `tensorflow==2.17.0`. */
+  readonly requirements: readonly string[];
+}
+
+/** Writes the script's files into a folder. */
+export async function writeManagedScript(script: ManagedScript, folder: string): Promise<void> {
+  for (const [path, text] of Object.entries(script.files)) {
+    await Deno.mkdir(dirname(join(folder, path)), { recursive: true, mode: 0o700 });
+    await Deno.writeTextFile(join(folder, path), text);
+  }
+}
+
+/** @throws {RunFailedError} when this cloud has none. */
+export function requireManaged(script: ManagedScript | undefined): ManagedScript {
+  if (script) return script;
+  throw new RunFailedError(
+    Code.Unimplemented,
+    "this cloud has no training script of its own; submit a custom training job",
+  );
+}
