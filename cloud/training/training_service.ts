@@ -38,7 +38,7 @@ export interface TrainingServiceOptions {
   readonly queue: {
     /** There is a new job. */
     wake(): void;
-    /** A job that was started is `canceling` now. */
+    /** A job is `canceling` now: stops it if it runs, and ends it. */
     cancel(jobId: string): void;
   };
 }
@@ -129,9 +129,7 @@ export function trainingService(
         if (now.state === "canceling") return {};
         throw wrongState(now, "it has ended, and only a job that waits or runs can be canceled");
       }
-      // Of a job that was not started there is nothing to stop.
-      if (canceling.started_at === null) await jobs.apply(job.id, "canceled");
-      else queue.cancel(job.id);
+      queue.cancel(job.id);
       return {};
     },
 

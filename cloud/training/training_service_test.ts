@@ -149,7 +149,7 @@ Deno.test("listTrainingJobs() lists newest first, by status, and of its organisa
   assert.deepEqual([empty.code, empty.message], [3, "organization_id: it is missing"]);
 });
 
-Deno.test("cancelTrainingJob() cancels what waits at once, tells the queue of what runs", async () => {
+Deno.test("cancelTrainingJob() cancels what waits or runs, by the queue, and nothing else", async () => {
   await using rig = await TrainingRig.open();
   const client = rig.client();
   const stateOf = async (id: string) => (await rig.jobs.byId(id))?.state;
@@ -158,6 +158,8 @@ Deno.test("cancelTrainingJob() cancels what waits at once, tells the queue of wh
   await rig.jobs.apply(running, "start");
 
   await client.cancelTrainingJob({ id: waiting });
+  assert.equal(await stateOf(waiting), "canceling");
+  await rig.jobs.apply(waiting, "canceled");
   const { metadata } = await client.getTrainingJob({ id: waiting });
   assert.equal(metadata?.status, TrainingStatus.CANCELED);
   const who = `canceled by api-key ${rig.made.api_key_id}`;
@@ -168,7 +170,7 @@ Deno.test("cancelTrainingJob() cancels what waits at once, tells the queue of wh
   await client.cancelTrainingJob({ id: running });
   await client.cancelTrainingJob({ id: running });
   assert.equal(await stateOf(running), "canceling");
-  assert.deepEqual(rig.told, ["wake", "wake", `cancel ${running}`]);
+  assert.deepEqual(rig.told, ["wake", "wake", `cancel ${waiting}`, `cancel ${running}`]);
   await rig.jobs.apply(running, "canceled");
   const again = await failure(client.cancelTrainingJob({ id: running }));
   assert.equal(again.code, Code.FailedPrecondition);
