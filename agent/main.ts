@@ -16,7 +16,7 @@ import { type AgentCommand, type AgentOptions, PROGRAM, readCommand } from "./op
 import { checkUser } from "./options/user.ts";
 import { type AgentEnd, runAgent } from "./run/run_agent.ts";
 import { listenForStop, type StopSignals } from "./run/stop_signals.ts";
-import { selfProgram, withoutStarterVariables } from "./service/self_program.ts";
+import { selfProgram, SERVICE_VARIABLE, withoutStarterVariables } from "./service/self_program.ts";
 import type { ServiceManager } from "./service/service_manager.ts";
 import { systemdManager } from "./service/systemd_manager.ts";
 import { CLEAN_END_MS } from "./supervision/state_machine.ts";
@@ -46,6 +46,8 @@ async function main(argv: readonly string[]): Promise<number> {
     }
     case "install": {
       const { runInstall } = await import("./service/install_command.ts");
+      // What is installed is for everybody to look at, whatever the shell keeps from others.
+      if (Deno.build.os !== "windows") Deno.umask(0o022);
       const ownPath = selfProgram(command.options.dir, false).path;
       const facts = { os: Deno.build.os, uid: uid(), ownPath, stopMs: STOP_MS, say };
       await runInstall(command.options, facts);
@@ -77,7 +79,13 @@ async function start({ options, asService }: RunCommand): Promise<AgentEnd> {
   const stop = listenForStop();
   const log = getLogger(PROGRAM).child("service");
   const manager = systemdManager({ env: Deno.env.toObject(), pid: Deno.pid, log });
-  return await run(options, { asService, manager, stop });
+  const end = await run(options, { asService, manager, stop });
+  if (end === "update") {
+    const { startAgainAtOnce } = await import("./service/start_again.ts");
+    const { runProgram } = await import("./service/run_program.ts");
+    await startAgainAtOnce(Deno.env.get(SERVICE_VARIABLE), runProgram);
+  }
+  return end;
 }
 
 interface Starter {

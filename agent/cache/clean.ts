@@ -7,6 +7,7 @@ import type { Database } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { DownloadStore } from "../downloads/download_store.ts";
 import { programOf } from "../downloads/wanted_file.ts";
+import { anyChange, Watched } from "../workers/watched.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Versions that were not asked for in so long are removed. */
@@ -42,19 +43,26 @@ interface Unneeded {
 
 export class CacheCleaner {
   readonly #store: DownloadStore;
+  readonly #asked = new Watched(false);
   #cleaning: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: CacheCleanerOptions) {
     this.#store = new DownloadStore(options.db);
   }
 
-  /** Cleans once a day. */
+  /** Cleans once a day, and when it was asked to. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.options.clock.sleep(FIRST_MS, signal);
+    await this.#untilDue(FIRST_MS, signal);
     while (!signal.aborted) {
+      this.#asked.value = false;
       await this.clean();
-      await this.options.clock.sleep(DAY_MS, signal);
+      await this.#untilDue(DAY_MS, signal);
     }
+  }
+
+  /** Has {@link run} clean now, in the background: an update has ended and left files behind. */
+  cleanSoon(): void {
+    this.#asked.value = true;
   }
 
   /**
@@ -66,6 +74,11 @@ export class CacheCleaner {
     return this.#cleaning = this.#cleaning.then(() => this.#clean(what)).catch((error) => {
       this.options.log.warn("the cache cannot be cleaned", { error });
     });
+  }
+
+  async #untilDue(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#asked.value) return signal.throwIfAborted();
+    await anyChange([this.#asked], signal, { clock: this.options.clock, ms });
   }
 
   async #clean(what: "usual" | "all"): Promise<void> {

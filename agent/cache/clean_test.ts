@@ -147,3 +147,27 @@ Deno.test("run() cleans a quarter of an hour after the start and then once a day
     stop.abort(new Error("enough"));
     await running;
   }));
+
+Deno.test("cleanSoon() has run() clean in the background, also right after the start", () =>
+  withBench(async ({ cleaner, clock, add, names }) => {
+    const stop = new AbortController();
+    const running = assert.rejects(cleaner.run(stop.signal), /enough/);
+    const cleaned = async () => {
+      await waitFor(() => names().length === 0, { deadlineMs: 5_000 });
+      await waitFor(() => clock.pendingTimers === 1, { deadlineMs: 5_000 });
+    };
+    add(server("0.1.0"), 40);
+    cleaner.cleanSoon();
+    assert.deepEqual(names(), [server("0.1.0")], "who asks does not wait for it");
+    await cleaned();
+    add(server("0.2.0"), 40);
+    await clock.advance(DAY_MS - 1);
+    assert.deepEqual(names(), [server("0.2.0")]);
+    await clock.advance(1);
+    await cleaned();
+    add(server("0.3.0"), 40);
+    cleaner.cleanSoon();
+    await cleaned();
+    stop.abort(new Error("enough"));
+    await running;
+  }));

@@ -64,7 +64,17 @@ export function composeUpdates(parts: UpdateParts): ComposedUpdates {
   const limits = updateLimits(deps.env);
   const { mayRestart } = parts;
   const updater = (slot: ProgramSlot) =>
-    new Updater({ slot, state, downloader, mayRestart, turns, limits, clock, log });
+    new Updater({
+      slot,
+      state,
+      downloader,
+      mayRestart,
+      turns,
+      limits,
+      onSettled: () => cleaner.cleanSoon(),
+      clock,
+      log,
+    });
   const server = updater(
     new ServerSlot({
       link: programLink(directories.bin, "machine-server"),

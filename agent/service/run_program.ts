@@ -6,18 +6,26 @@ export interface ProgramAnswer {
   readonly stderr: string;
 }
 
-/** Runs a program of the system to its end. Never rejects. */
-export type RunProgram = (program: string, args: readonly string[]) => Promise<ProgramAnswer>;
+/**
+ * Runs a program of the system to its end. Never rejects.
+ *
+ * @param limitMs a program that takes longer is given up. Default: 3 minutes; a service may take its
+ *   time to start.
+ */
+export type RunProgram = (
+  program: string,
+  args: readonly string[],
+  limitMs?: number,
+) => Promise<ProgramAnswer>;
 
-/** A program that takes longer is given up. A service may take its time to start. */
 const LIMIT_MS = 180_000;
 
-export const runProgram: RunProgram = async (program, args) => {
+export const runProgram: RunProgram = async (program, args, limitMs = LIMIT_MS) => {
   try {
     const output = await new Deno.Command(program, {
       args: [...args],
       stdin: "null",
-      signal: AbortSignal.timeout(LIMIT_MS),
+      signal: AbortSignal.timeout(limitMs),
     }).output();
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { code: output.code, stdout: text(output.stdout), stderr: text(output.stderr) };

@@ -21,7 +21,7 @@ export interface SelfFacts {
 }
 
 /** Set by those who start the agent again when it ends: the unit, and the launcher. */
-const SERVICE_VARIABLE = "MACHINE_AGENT_SERVICE";
+export const SERVICE_VARIABLE = "MACHINE_AGENT_SERVICE";
 const LAUNCHER_VARIABLE = "MACHINE_AGENT_LAUNCHER";
 /** A script that starts the sources names itself here, and is then what runs. */
 const PROGRAM_VARIABLE = "MACHINE_AGENT_PROGRAM";

@@ -156,11 +156,7 @@ export class Steps {
   }
 
   /** Asks whether it may be swapped in now. */
-  async ask(
-    state: Verified | Waiting,
-    current: InstalledVersion | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async ask(state: Verified | Waiting, signal: AbortSignal): Promise<void> {
     const { slot, mayRestart, turns, clock, limits } = this.#options;
     const notYet = async (why: string, since = clock.now()) => {
       this.#support.apply({ type: "not-yet", why, since: keptSince(state, why, since) });
@@ -170,8 +166,8 @@ export class Steps {
     if (problem !== undefined) return await notYet(problem);
     const leftMs = this.#swapUntilMs - clock.monotonicMs();
     if (leftMs > 0) return await this.#support.pause(leftMs, signal);
-    const isFree = this.isForced || !current;
-    const may = isFree ? { allowed: true } as const : await mayRestart();
+    // Also for a first version: the window knows whether something runs that would be disturbed.
+    const may = this.isForced ? { allowed: true } as const : await mayRestart();
     if (this.#support.hasNews()) return;
     if (!may.allowed) return await notYet(may.why, may.since);
     // Nothing may be awaited from here to the event: the other program asks, too.

@@ -114,6 +114,8 @@ export class UpdaterBench implements AsyncDisposable {
   readonly disk: Map<string, string>;
   permission: RestartPermission = { allowed: true };
   questions = 0;
+  /** Versions that were trusted or given up. */
+  settled = 0;
   /** What the disk says to the next writes. */
   diskFailure: string | undefined;
   /** How a download ends; undefined: as it ought to. */
@@ -158,6 +160,7 @@ export class UpdaterBench implements AsyncDisposable {
       },
       turns,
       limits: updateLimits({}),
+      onSettled: () => void this.settled++,
       clock,
       log: this.log,
     });

@@ -11,6 +11,8 @@ import { next, type UpdateEvent } from "./update_machine.ts";
 
 export interface UpdaterOptions extends StepOptions {
   readonly state: Pick<AgentState, "update" | "saveUpdate">;
+  /** Told when a version was trusted or given up, and its files may be looked at. Must not throw. */
+  readonly onSettled?: () => void;
 }
 
 /** Events after which another version may run, or the one before is given up for good. */
@@ -139,7 +141,7 @@ export class Updater {
         return await this.#steps.download(state.target, this.#addressOf(state.target), signal);
       case "verified":
       case "waiting":
-        return await this.#steps.ask(state, current, signal);
+        return await this.#steps.ask(state, signal);
       case "swapping":
         return await this.#steps.swap(state, current);
       case "trial":
@@ -152,7 +154,8 @@ export class Updater {
       case "committed":
       case "rolled-back":
         await slot.tidy();
-        return this.#apply({ type: "done" });
+        this.#apply({ type: "done" });
+        return this.#options.onSettled?.();
     }
   }
 

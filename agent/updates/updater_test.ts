@@ -132,12 +132,48 @@ Deno.test("Updater force() opens the window once", async () => {
   assert.equal(at.state, "waiting");
 });
 
-Deno.test("Updater asks nobody for a first version", async () => {
+Deno.test("Updater asks for a first version, too: something else may run", async () => {
   await using at = new UpdaterBench({ installed: "" });
   at.permission = { allowed: false, why: "no", since: new Date(0) };
   at.updater.setTarget(release("1.0.0"));
   await at.pass(61_000);
-  assert.deepEqual([at.state, at.questions], ["idle", 0]);
+  assert.deepEqual([at.state, at.slot.steps], ["waiting", []]);
+  at.permission = { allowed: true };
+  await at.pass(66_000);
+  assert.equal(at.state, "idle");
+});
+
+for (const failures of [0, 1]) {
+  Deno.test(`Updater asks while a first version is on trial after ${failures} failed starts`, async () => {
+    await using at = new UpdaterBench({ installed: "" });
+    at.updater.setTarget(release("1.0.0"));
+    await at.pass(0);
+    at.slot.failed = { count: failures, reason: "it ended with code 1" };
+    await at.pass(10_000);
+    assert.equal(at.state, "trial");
+    at.permission = { allowed: false, why: "the sensor says no", since: new Date(0) };
+    at.updater.setTarget(release("1.1.0"));
+    await at.pass(120_000);
+    const { state, installed, waitingFor } = at.updater.snapshot();
+    assert.deepEqual([state, installed, waitingFor], ["waiting", "1.0.0", "the sensor says no"]);
+    assert(!at.slot.steps.includes("swap 1.1.0"));
+    at.permission = { allowed: true };
+    await at.pass(5_000);
+    assert.equal(at.updater.snapshot().installed, "1.1.0");
+  });
+}
+
+Deno.test("Updater tells when a version was trusted, and when one was given up", async () => {
+  await using at = new UpdaterBench();
+  at.updater.setTarget(release("1.1.0"));
+  await at.pass(50_000);
+  assert.equal(at.settled, 0);
+  await at.pass(12_000);
+  assert.deepEqual([at.state, at.settled], ["idle", 1]);
+  at.slot.health = { is: "no", why: "its workers fail" };
+  at.updater.setTarget(release("1.2.0"));
+  await at.pass(1_000);
+  assert.deepEqual([at.state, at.settled], ["refused", 2]);
 });
 
 Deno.test("Updater gives up a download that is not wanted any more", async () => {

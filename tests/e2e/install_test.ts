@@ -1,7 +1,7 @@
 // install.sh and uninstall.sh against a real cloud, into a made-up file system, and against a cloud
 // that lies. The program they install runs from the sources.
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runProgram } from "../../agent/service/run_program.ts";
 import { Rig } from "./rig.ts";
@@ -135,6 +135,10 @@ test("install.sh fetches credentials and the agent from the cloud, and upgrades"
     /^ExecStart=\/opt\/machine\/bin\/machine-agent --config \/etc\/machine\.json /m,
   );
   assert.match(await computer.calls(), /--root=.*root enable machine-agent\.service/);
+  for (const folder of ["opt/machine", "opt/machine/bin", dirname(UNIT)]) {
+    const { mode } = await Deno.stat(computer.root(folder));
+    assert.equal((mode ?? 0) & 0o777, 0o755, `${folder} is for everybody to look at`);
+  }
   const link = computer.root("opt/machine/bin/machine-agent");
   const before = await Deno.readLink(link);
   assert.match(before, /^\/opt\/machine\/cache\/machine-agent-/);
