@@ -2,7 +2,12 @@ import { faultPoint } from "../../shared/faults/fault_point.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
 import { DeliveryQueues, type EndpointSign, type Waiting } from "./delivery_queues.ts";
-import type { AttemptRecord, DeliveryRow, DeliveryStore } from "./delivery_store.ts";
+import {
+  type AttemptRecord,
+  type DeliveryRow,
+  type DeliveryStore,
+  PENDING_PAGE,
+} from "./delivery_store.ts";
 import { type AttemptOutcome, nextAttemptAt, pauseAfter } from "./retry_policy.ts";
 
 /** Makes one attempt. Rejects only when the signal aborts. */
@@ -130,9 +135,8 @@ export class Deliverer {
         this.#waitingByTrigger.set(key, (this.#waitingByTrigger.get(key) ?? 0) + 1);
         this.#queues.add(toWaiting(row));
       }
-      const last = rows.at(-1);
-      if (last === undefined) return;
-      this.#lastSeq = last.seq;
+      this.#lastSeq = rows.at(-1)?.seq ?? this.#lastSeq;
+      if (rows.length < PENDING_PAGE) return;
     }
   }
 

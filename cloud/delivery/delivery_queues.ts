@@ -12,13 +12,24 @@ export interface Waiting {
 export interface DeliveryLimits {
   /** Altogether. */
   readonly total: number;
-  /** To endpoints that failed last: their slowness leaves the others their share. */
+  /** Of those that began within the last second: what hangs leaves the others their share. */
+  readonly quick: number;
+  /** To endpoints that failed last. */
   readonly troubled: number;
   /** To one endpoint. */
   readonly perEndpoint: number;
 }
 
-export const DELIVERY_LIMITS: DeliveryLimits = { total: 512, troubled: 128, perEndpoint: 8 };
+export const DELIVERY_LIMITS: DeliveryLimits = {
+  total: 1_024,
+  quick: 384,
+  troubled: 128,
+  perEndpoint: 8,
+};
+/** An endpoint of which nothing is known gets so many; each delivery doubles that. */
+const FIRST_ALLOWANCE = 2;
+/** A request that takes longer no longer counts as quick. */
+export const SLOW_AFTER_MS = 1_000;
 /** Waiting notifications of one endpoint that are held in memory; the others stay on disk. */
 const HELD_PER_ENDPOINT = 1_000;
 /** Answers with a failing status in a row after which an endpoint counts as troubled. */
@@ -28,7 +39,10 @@ interface Queue {
   readonly endpoint: string;
   /** By when they are due. */
   readonly waiting: Waiting[];
-  underWay: number;
+  /** Numbers of those under way. */
+  readonly underWay: Set<number>;
+  /** How many may be under way. */
+  allowance: number;
   failures: number;
   troubled: boolean;
   /** A troubled endpoint is left alone until then. */
@@ -45,10 +59,16 @@ export type EndpointSign =
   /** Nobody answered, or was told to wait: the next one would fare no better. */
   | { readonly kind: "unreachable"; readonly holdUntilMs: number };
 
-/** A queue for each endpoint, so that none waits behind another. */
+/**
+ * A queue for each endpoint, so that none waits behind another. What others may wait for is room
+ * among the quick requests, and a dead endpoint takes little of that and not for long: it is asked
+ * twice, for a second each counts as quick, and what is known to be away is asked one at a time.
+ */
 export class DeliveryQueues {
   readonly #queues = new Map<string, Queue>();
   readonly #known = new Set<number>();
+  /** When those began that count as quick, the oldest first. */
+  readonly #quick = new Map<number, number>();
   #underWay = 0;
   #troubledUnderWay = 0;
 
@@ -77,6 +97,7 @@ export class DeliveryQueues {
 
   /** At most so many that may start now; each counts as under way until it has {@link ended}. */
   take(nowMs: number, most: number): Waiting[] {
+    this.#setSlowAside(nowMs);
     const taken: Waiting[] = [];
     for (const queue of [...this.#queues.values()]) {
       const before = taken.length;
@@ -84,7 +105,7 @@ export class DeliveryQueues {
         const one = this.#next(queue, nowMs);
         if (!one) break;
         queue.waiting.shift();
-        this.#count(queue, 1);
+        this.#begin(queue, one, nowMs);
         taken.push(one);
       }
       if (taken.length > before) this.#toTheBack(queue);
@@ -100,7 +121,7 @@ export class DeliveryQueues {
    */
   ended(one: Waiting, sign: EndpointSign, again: number | undefined): void {
     const queue = this.#queue(one.endpoint);
-    this.#count(queue, -1);
+    this.#end(queue, one);
     this.#note(queue, sign);
     this.#known.delete(one.seq);
     if (again !== undefined) this.add({ ...one, dueMs: again });
@@ -110,7 +131,7 @@ export class DeliveryQueues {
   /** A notification that was taken could not be started: it waits again, or is forgotten. */
   notStarted(one: Waiting, again: number | undefined): void {
     const queue = this.#queue(one.endpoint);
-    this.#count(queue, -1);
+    this.#end(queue, one);
     this.#known.delete(one.seq);
     if (again !== undefined) this.add({ ...one, dueMs: again });
     this.#drop(queue);
@@ -122,7 +143,7 @@ export class DeliveryQueues {
     for (const queue of this.#queues.values()) {
       const [first] = queue.waiting;
       if (!first || this.#isFull(queue)) continue;
-      const at = Math.max(first.dueMs, queue.holdUntilMs);
+      const at = Math.max(first.dueMs, queue.holdUntilMs, this.#roomAtMs(queue));
       if (next === undefined || at < next) next = at;
     }
     return next;
@@ -140,31 +161,59 @@ export class DeliveryQueues {
   #next(queue: Queue, nowMs: number): Waiting | undefined {
     const [first] = queue.waiting;
     if (!first || first.dueMs > nowMs || queue.holdUntilMs > nowMs) return undefined;
-    return this.#isFull(queue) ? undefined : first;
+    return this.#isFull(queue) || this.#roomAtMs(queue) > nowMs ? undefined : first;
   }
 
+  /** Something has to end first. */
   #isFull(queue: Queue): boolean {
     if (this.#underWay >= this.limits.total) return true;
-    if (!queue.troubled) return queue.underWay >= this.limits.perEndpoint;
+    if (!queue.troubled) return queue.underWay.size >= queue.allowance;
     // One request at a time finds out whether a troubled endpoint is back.
-    return queue.underWay >= 1 || this.#troubledUnderWay >= this.limits.troubled;
+    return queue.underWay.size >= 1 || this.#troubledUnderWay >= this.limits.troubled;
   }
 
-  #count(queue: Queue, change: 1 | -1): void {
-    queue.underWay += change;
-    this.#underWay += change;
-    if (queue.troubled) this.#troubledUnderWay += change;
+  /** When a quick one at the latest makes room, if there is none. */
+  #roomAtMs(queue: Queue): number {
+    if (queue.troubled || this.#quick.size < this.limits.quick) return 0;
+    const [oldestMs = 0] = this.#quick.values();
+    return oldestMs + SLOW_AFTER_MS;
+  }
+
+  #setSlowAside(nowMs: number): void {
+    for (const [seq, beganMs] of this.#quick) {
+      if (beganMs + SLOW_AFTER_MS > nowMs) return;
+      this.#quick.delete(seq);
+    }
+  }
+
+  #begin(queue: Queue, { seq }: Waiting, nowMs: number): void {
+    queue.underWay.add(seq);
+    this.#underWay++;
+    if (queue.troubled) this.#troubledUnderWay++;
+    else this.#quick.set(seq, nowMs);
+  }
+
+  #end(queue: Queue, { seq }: Waiting): void {
+    queue.underWay.delete(seq);
+    this.#quick.delete(seq);
+    this.#underWay--;
+    if (queue.troubled) this.#troubledUnderWay--;
   }
 
   #setTroubled(queue: Queue, troubled: boolean): void {
     if (queue.troubled === troubled) return;
     queue.troubled = troubled;
-    this.#troubledUnderWay += troubled ? queue.underWay : -queue.underWay;
+    const { size } = queue.underWay;
+    this.#troubledUnderWay += troubled ? size : -size;
+    if (!troubled) return;
+    queue.allowance = FIRST_ALLOWANCE;
+    for (const seq of queue.underWay) this.#quick.delete(seq);
   }
 
   #note(queue: Queue, sign: EndpointSign): void {
     if (sign.kind === "well") {
       this.#setTroubled(queue, false);
+      queue.allowance = Math.min(this.limits.perEndpoint, queue.allowance * 2);
       queue.failures = 0;
       queue.holdUntilMs = 0;
       return;
@@ -182,7 +231,8 @@ export class DeliveryQueues {
     const queue: Queue = {
       endpoint,
       waiting: [],
-      underWay: 0,
+      underWay: new Set(),
+      allowance: Math.min(FIRST_ALLOWANCE, this.limits.perEndpoint),
       failures: 0,
       troubled: false,
       holdUntilMs: 0,
@@ -199,7 +249,7 @@ export class DeliveryQueues {
   }
 
   #drop(queue: Queue): void {
-    if (queue.waiting.length + queue.underWay > 0 || queue.hasMore) return;
+    if (queue.waiting.length + queue.underWay.size > 0 || queue.hasMore) return;
     this.#queues.delete(queue.endpoint);
   }
 }

@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
 import { faultPoint } from "../../shared/faults/fault_point.ts";
-import type { Queries } from "../database/cloud_database.ts";
+import type { CloudDatabase, Queries } from "../database/cloud_database.ts";
 import type { DeliveriesTable, TriggerEventsTable } from "../database/schema.ts";
 import type { AttemptOutcome } from "./retry_policy.ts";
 
@@ -35,25 +35,31 @@ export interface AttemptRecord {
   readonly againMs: number | undefined;
 }
 
-const PAGE = 1_000;
+/** Most that {@link DeliveryStore} gives at once of what waits. */
+export const PENDING_PAGE = 1_000;
 
 /** What the deliverer reads and writes. */
 export class DeliveryStore {
-  constructor(private readonly queries: Queries) {}
+  readonly #queries: Queries;
+
+  constructor(private readonly database: Pick<CloudDatabase, "queries" | "quickTransaction">) {
+    this.#queries = database.queries;
+  }
 
   /** Notifications that wait, in the order they were made, after a number. */
   async pendingAfter(seq: number): Promise<PendingRow[]> {
-    return await this.#pending().where("seq", ">", seq).orderBy("seq").limit(PAGE).execute();
+    return await this.#pending().where("seq", ">", seq).orderBy("seq").limit(PENDING_PAGE)
+      .execute();
   }
 
   /** Those of one endpoint, the most urgent first. */
   async pendingOf(endpoint: string): Promise<PendingRow[]> {
     return await this.#pending().where("endpoint", "=", endpoint)
-      .orderBy("next_attempt_at").limit(PAGE).execute();
+      .orderBy("next_attempt_at").limit(PENDING_PAGE).execute();
   }
 
   async read(seqs: readonly number[]): Promise<DeliveryRow[]> {
-    return await this.queries.selectFrom("deliveries")
+    return await this.#queries.selectFrom("deliveries")
       .innerJoin("trigger_events", "trigger_events.seq", "deliveries.event_seq")
       .leftJoin(
         "trigger_secrets",
@@ -77,9 +83,9 @@ export class DeliveryStore {
       .execute();
   }
 
-  /** Writes attempts down, all of them or none. */
+  /** Writes attempts down, all of them or none. After a power cut they may be made once more. */
   async record(records: readonly AttemptRecord[]): Promise<void> {
-    await this.queries.transaction().execute(async (transaction) => {
+    await this.database.quickTransaction(async (transaction) => {
       for (const record of records) await recordOne(transaction, record);
       faultPoint("delivery.record.before-commit");
     });
@@ -87,7 +93,7 @@ export class DeliveryStore {
   }
 
   #pending() {
-    return this.queries.selectFrom("deliveries")
+    return this.#queries.selectFrom("deliveries")
       .select(["seq", "endpoint", "next_attempt_at", "part_id", "trigger_name"])
       .where("state", "=", "pending");
   }

@@ -67,7 +67,7 @@ export class WebhookSender {
     const lookup = guardedLookup(options.resolve, options.isAllowed);
     this.#fresh = agents({ keepAlive: false, lookup });
     this.#keeping = KEEPS_CONNECTIONS
-      ? agents({ keepAlive: true, maxFreeSockets: 4, timeout: IDLE_SOCKET_MS, lookup })
+      ? agents({ keepAlive: true, maxFreeSockets: 16, timeout: IDLE_SOCKET_MS, lookup })
       : this.#fresh;
   }
 

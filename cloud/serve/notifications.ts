@@ -82,7 +82,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
   const sender = new NotificationSender({ webhooks, mailer, secrets: signing, clock, publicUrl });
   const failures = new FailureLog(options.intake, "machine-cloud");
   const deliverer = new Deliverer({
-    store: new DeliveryStore(queries),
+    store: new DeliveryStore(database),
     send: (row, signal) => sender.send(notificationOf(row), signal),
     failed: (row, outcome, at) => failures.noteRow(row, outcome, at),
     foreignVersion: () => database.foreignVersion(),
