@@ -37,7 +37,7 @@ import type {
   TrainingRunner,
   TrainingTask,
 } from "./runner.ts";
-import { bestSandbox, type Sandbox } from "./sandbox.ts";
+import { bestSandbox, type Sandbox, type SandboxOptions } from "./sandbox.ts";
 import { unpackScript } from "./script_archive.ts";
 import { supervise } from "./supervise.ts";
 
@@ -51,6 +51,8 @@ export interface LocalRunnerOptions {
   readonly environmentLimits?: EnvironmentLimits | undefined;
   /** Left out: this cloud has no managed training. */
   readonly managed?: ManagedScript | undefined;
+  /** Left out: the best that this system can give. */
+  readonly sandbox?: ((options: SandboxOptions) => Sandbox) | undefined;
   /** Variables of this process: PATH, and what pip needs to reach packages. */
   readonly inherited: Inherited;
   readonly processes: ProcessRunner;
@@ -166,7 +168,10 @@ export class LocalRunner implements TrainingRunner {
   }
 
   #findSandbox(folder: RunFolder): Promise<Sandbox> {
-    this.#sandbox ??= this.#trySandbox(folder);
+    const { sandbox, dataDir } = this.options;
+    this.#sandbox ??= sandbox
+      ? Promise.resolve(sandbox({ dataDir: resolve(dataDir), limits: this.#limits }))
+      : this.#trySandbox(folder);
     return this.#sandbox;
   }
 

@@ -74,12 +74,22 @@ export class ProcessTree {
     return ours;
   }
 
+  /** Those that are known, and what they have started since. */
   #readKnown(): Entry[] {
     const found: Entry[] = [];
-    for (const [pid, started] of this.#known) {
+    for (const pid of this.#known.keys()) {
       const entry = readEntry(this.root, pid);
-      if (entry?.started === started) found.push(entry);
-      else this.#known.delete(pid);
+      if (!entry || entry.started !== this.#known.get(pid)) {
+        this.#known.delete(pid);
+        continue;
+      }
+      found.push(entry);
+      // Not every kernel has the list; a full look finds them then.
+      const children = readOrUndefined(`${this.root}/${pid}/task/${pid}/children`) ?? "";
+      for (const child of children.split(" ").filter(Boolean).map(Number)) {
+        const started = this.#known.has(child) ? undefined : readEntry(this.root, child)?.started;
+        if (started !== undefined) this.#known.set(child, started); // looked at in this loop
+      }
     }
     return found;
   }

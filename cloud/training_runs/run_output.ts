@@ -13,6 +13,8 @@ const LINES_PER_SECOND = 200;
 const BYTES_PER_SECOND = 16 * 1024 * 1024;
 /** What taking a line costs beside its bytes, so that a flood of short lines is slowed as well. */
 const LINE_COST_BYTES = 100;
+/** While lines are left out it is said this often how many. */
+const TELL_EVERY_MS = 5_000;
 /** The last lines, which tell why a script failed. */
 const TAIL_LINES = 12;
 const TAIL_LINE_LENGTH = 300;
@@ -30,9 +32,11 @@ export class RunOutput {
   readonly #work: Allowance;
   #tail: string[] = [];
   #leftOut = 0;
+  #toldMs: number;
 
   constructor(private readonly output: TaskOutput, private readonly clock: Clock) {
     this.#lines = new Allowance(LINES_PER_SECOND, 10 * LINES_PER_SECOND, clock);
+    this.#toldMs = clock.monotonicMs() - TELL_EVERY_MS;
     this.#work = new Allowance(BYTES_PER_SECOND, 4 * BYTES_PER_SECOND, clock);
   }
 
@@ -48,7 +52,7 @@ export class RunOutput {
       this.#leftOut++;
       return;
     }
-    this.#tellLeftOut();
+    if (this.clock.monotonicMs() - this.#toldMs >= TELL_EVERY_MS) this.#tellLeftOut();
     this.#lines.spend(1);
     this.output.line(levelOf(text, stream), cut(text));
   }
@@ -92,6 +96,7 @@ export class RunOutput {
     const text = `left out ${this.#leftOut} lines that the script printed; ` +
       `more than ${LINES_PER_SECOND} a second are too many for the log`;
     this.#leftOut = 0;
+    this.#toldMs = this.clock.monotonicMs();
     this.output.line("warn", text);
   }
 }
