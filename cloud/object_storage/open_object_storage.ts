@@ -1,0 +1,42 @@
+import type { Logger } from "../../shared/log/logger.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { BlobStore } from "../packages/blob_store.ts";
+import { S3BlobStore } from "./s3_blob_store.ts";
+import { S3Client, S3RefusedError } from "./s3_client.ts";
+import { claimPlace, ForeignPlaceError } from "./s3_owner.ts";
+import type { S3Settings } from "./s3_settings.ts";
+
+export interface ObjectStorageOptions {
+  readonly settings: S3Settings;
+  /** Tells this cloud from all others, always the same. */
+  readonly ownId: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Opens an object storage. One that refuses is an error; one that is away is not: the cloud serves
+ * what needs no files, and goes on with the storage when it is back.
+ *
+ * @returns the stores, by the name of their folder.
+ * @throws {BlobStorageError}
+ */
+export async function openObjectStorage(
+  { settings, ownId, clock, log }: ObjectStorageOptions,
+): Promise<(folder: string) => BlobStore> {
+  const client = new S3Client(settings, clock);
+  let isClaimed = false;
+  const claim = async (options = {}) => {
+    if (isClaimed) return;
+    await claimPlace(client, ownId, options);
+    isClaimed = true;
+  };
+  await claim({ attempts: 1 }).catch((error) => {
+    if (error instanceof S3RefusedError || error instanceof ForeignPlaceError) throw error;
+    log.error("the object storage is away; files are refused until it is back", {
+      place: client.place,
+      error: String(error),
+    });
+  });
+  return (folder) => new S3BlobStore(client, folder, () => claim());
+}
