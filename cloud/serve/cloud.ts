@@ -16,6 +16,7 @@ import { keepLogsForRetention } from "../logs/log_retention.ts";
 import { LogStore } from "../logs/log_store.ts";
 import type { NotificationSettings } from "./notifications.ts";
 import { createServices, type Services } from "./services.ts";
+import type { TrainingSettings } from "./training_settings.ts";
 
 export interface CloudOptions {
   readonly dataDir: string;
@@ -34,6 +35,8 @@ export interface CloudOptions {
   readonly fileLimitBytes?: number | undefined;
   /** Left out: no mail, and webhooks to the internet only. */
   readonly notifications?: NotificationSettings | undefined;
+  /** Left out: one job at once, with what this computer has. */
+  readonly training?: TrainingSettings | undefined;
   /** A part that keeps no stream open is offline after this time without a call; default 60 s. */
   readonly offlineAfterMs?: number | undefined;
   /** Name of this host, for the URL of a cloud that listens everywhere. */
@@ -93,6 +96,7 @@ async function serve(
     packageLimitBytes: options.packageLimitBytes,
     fileLimitBytes: options.fileLimitBytes,
     notifications: options.notifications,
+    training: options.training,
     offlineAfterMs: options.offlineAfterMs,
     logs,
     clock,
@@ -119,17 +123,21 @@ async function serve(
   await writeSetting(queries, "public_url", url);
   await writeSetting(queries, "domain", options.domain);
 
+  await services.training.start();
   const stopping = new AbortController();
   const background = [
     services.presence.run(stopping.signal),
     services.statuses.run(stopping.signal),
     services.notifications.run(stopping.signal),
+    services.training.run(stopping.signal),
     services.releases.keepSwept(log.child("releases"), stopping.signal),
     services.dataUpkeep.run(log.child("data"), stopping.signal),
     services.store.keepSwept(log.child("packages"), stopping.signal),
     keepLogsForRetention(logs, clock, log.child("logs"), stopping.signal),
   ];
   const close = async ({ graceMs }: { graceMs: number }) => {
+    // Before the port is closed: a script whose calls fail would count as failed itself.
+    await services.training.close();
     services.watchers.close();
     await server.close({ graceMs });
     await services.closeQueries();

@@ -84,6 +84,7 @@ export async function openDataServices(options: DataServicesOptions) {
     ...queryMethods({ callers, runner }),
   };
   return {
+    files,
     close: () => runner.close(),
     routes: (http: HttpCallers) => dataRoutes({ queries, http, readings, files, urls, clock }),
     upkeep: new DataUpkeep({ queries, clock, tabular, binary, files }),

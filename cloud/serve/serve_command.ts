@@ -5,7 +5,12 @@ import { UsageError } from "../../shared/flags/flags.ts";
 import { isLoopback, parseListenAddress, parsePublicUrl } from "../addresses/addresses.ts";
 import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../addresses/defaults.ts";
 import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
+import { RUN_LIMITS } from "../training_runs/limits.ts";
 import { bearRuntimeFaults } from "./runtime_faults.ts";
+import { TRAINING_JOBS } from "./training_settings.ts";
+
+const MIB = 1024 * 1024;
+const MINUTE_MS = 60_000;
 
 export const serveFlags = {
   "listen": {
@@ -85,6 +90,60 @@ export const serveFlags = {
     type: "boolean",
     doc: "Let webhooks lead into private networks and to this computer, not only to the internet.",
   },
+  "training-jobs": {
+    type: "integer",
+    default: TRAINING_JOBS,
+    min: 0,
+    max: 64,
+    placeholder: "N",
+    doc: "Training jobs that run at once; more wait. One alone uses all processors that there " +
+      "are. 0: this cloud trains nothing.",
+  },
+  "training-jobs-per-organization": {
+    type: "integer",
+    min: 1,
+    max: 64,
+    placeholder: "N",
+    doc: "Training jobs of one organization that run at once. Default: as many as --training-jobs.",
+  },
+  "training-python": {
+    type: "string",
+    default: "python3",
+    placeholder: "PROGRAM",
+    doc: "Python 3.9 or newer with venv, which runs training scripts: a path, or a name in PATH.",
+  },
+  "training-memory": {
+    type: "integer",
+    default: RUN_LIMITS.memoryBytes / MIB,
+    min: 64,
+    max: 16 * 1024 * 1024,
+    placeholder: "MIB",
+    doc: "Most memory of one training run, in MiB. A run that takes more fails.",
+  },
+  "training-disk": {
+    type: "integer",
+    default: RUN_LIMITS.diskBytes / MIB,
+    min: 16,
+    max: 1024 * 1024 * 1024,
+    placeholder: "MIB",
+    doc: "Most that one training run may write to the disk, in MiB.",
+  },
+  "training-time": {
+    type: "integer",
+    default: RUN_LIMITS.wallMs / MINUTE_MS,
+    min: 1,
+    max: 60 * 24 * 60,
+    placeholder: "MINUTES",
+    doc: "Longest time of one training run.",
+  },
+  "training-cpu-time": {
+    type: "integer",
+    default: RUN_LIMITS.cpuMs / MINUTE_MS,
+    min: 1,
+    max: 60 * 24 * 60 * 64,
+    placeholder: "MINUTES",
+    doc: "Most time of all processors together that one training run may take.",
+  },
   "offline-after": {
     type: "integer",
     default: 60,
@@ -132,6 +191,17 @@ export async function readServeOptions(flags: ServeFlags, home: string): Promise
       smtpUrl: smtpUrlOf(flags["smtp-url"]),
       mailFrom: mailFromOf(flags["mail-from"]),
       allowPrivateWebhooks: flags["allow-private-webhooks"],
+    },
+    training: {
+      jobs: flags["training-jobs"],
+      jobsPerOrganization: flags["training-jobs-per-organization"],
+      python: flags["training-python"],
+      limits: {
+        memoryBytes: flags["training-memory"] * MIB,
+        diskBytes: flags["training-disk"] * MIB,
+        wallMs: flags["training-time"] * MINUTE_MS,
+        cpuMs: flags["training-cpu-time"] * MINUTE_MS,
+      },
     },
     offlineAfterMs: flags["offline-after"] * 1_000,
     hostname: hostname(),

@@ -60,6 +60,8 @@ import { ConfigPackages } from "../registry/config_packages.ts";
 import { registryMethods } from "../registry/registry_methods.ts";
 import { openDataServices } from "./data_services.ts";
 import { type NotificationSettings, openNotifications } from "./notifications.ts";
+import { Training } from "./training.ts";
+import type { TrainingSettings } from "./training_settings.ts";
 
 export interface ServicesOptions {
   readonly folder: DataFolder;
@@ -72,6 +74,8 @@ export interface ServicesOptions {
   readonly queryLimitMs?: number | undefined;
   /** Left out: no mail, and webhooks to the internet only. */
   readonly notifications?: NotificationSettings | undefined;
+  /** Left out: one job at once, with what this computer has. */
+  readonly training?: TrainingSettings | undefined;
   /** A part that keeps no stream open is offline after this time without a call; default 60 s. */
   readonly offlineAfterMs?: number | undefined;
   readonly logs: LogStore;
@@ -154,6 +158,22 @@ export async function createServices(options: ServicesOptions) {
     fileLimitBytes: options.fileLimitBytes,
     queryLimitMs: options.queryLimitMs,
     log: log.child("data"),
+  });
+
+  const training = new Training({
+    settings: options.training ?? {},
+    mail: options.notifications ?? {},
+    queries,
+    dataDir: options.dataDir,
+    callers,
+    changes,
+    files: data.files,
+    blobs,
+    packages: store,
+    publicUrl,
+    clock,
+    random,
+    log: log.child("training"),
   });
 
   const app: Partial<ServiceImpl<typeof AppService>> = {
@@ -239,6 +259,7 @@ export async function createServices(options: ServicesOptions) {
 
   data.mount(router);
   notifications.mount(router);
+  training.mount(router);
 
   /** Whose token it is, if the credentials behind it still count. */
   const verifyToken = async (token: string) => {
@@ -260,6 +281,7 @@ export async function createServices(options: ServicesOptions) {
     /** Ends the processes that run queries. */
     closeQueries: data.close,
     notifications,
+    training,
     verifyToken,
     releaseFiles: releaseFiles({
       catalogue,

@@ -15,6 +15,7 @@ import { LogStore } from "../logs/log_store.ts";
 import { readConfig } from "../machines/config_check.ts";
 import type { NotificationSettings } from "./notifications.ts";
 import { createServices, type Services } from "./services.ts";
+import type { TrainingSettings } from "./training_settings.ts";
 
 export interface Credentials {
   readonly type: string;
@@ -50,6 +51,7 @@ export class TestCloud implements AsyncDisposable {
       fileLimitBytes?: number;
       queryLimitMs?: number;
       notifications?: NotificationSettings;
+      training?: TrainingSettings;
     } = {},
   ): Promise<TestCloud> {
     const { clock = systemClock, packageLimitBytes = 1_000_000 } = options;
@@ -64,6 +66,7 @@ export class TestCloud implements AsyncDisposable {
       fileLimitBytes,
       queryLimitMs,
       notifications: options.notifications,
+      training: options.training,
       logs,
       clock,
       random: systemRandom,
@@ -148,6 +151,7 @@ export class TestCloud implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.services.watchers.close();
     await this.services.closeQueries();
+    await this.services.training.close();
     await this.services.notifications.close();
     await this.services.changes.close();
     this.services.callers.close();

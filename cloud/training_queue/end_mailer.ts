@@ -22,6 +22,8 @@ export interface EndMailerOptions {
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
+/** How long a mail that is being sent may take when the cloud ends. */
+const GRACE_MS = 2_000;
 /** Ends of jobs whose mail is not sent yet; more are not told. */
 const MOST_WAITING = 1_000;
 
@@ -39,6 +41,8 @@ export class EndMailer {
   /** Returns at once. */
   tell(job: JobRow): void {
     if (!this.options.mailer || this.#waiting >= MOST_WAITING) return;
+    // Whoever takes back a job that waits knows it.
+    if (job.state === "canceled" && job.started_at === null) return;
     this.#waiting++;
     this.#last = this.#last.then(() => this.#tell(job)).catch((error) => {
       this.options.log.error("cannot tell of the end of a training job", {
@@ -52,7 +56,7 @@ export class EndMailer {
 
   async close(): Promise<void> {
     this.#ending.abort(new Error("the cloud is ending"));
-    await this.#last;
+    await Promise.race([this.#last, this.options.clock.sleep(GRACE_MS)]);
   }
 
   async #tell(job: JobRow): Promise<void> {

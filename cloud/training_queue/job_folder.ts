@@ -1,6 +1,9 @@
 import { join } from "node:path";
 import { fsErrorCode, toFileError } from "../../shared/files/fs_error.ts";
 
+/** Folder of all runs, in the cloud's. */
+export const TRAINING_FOLDER = "training";
+
 /** Where one run works. */
 export interface JobFolder {
   readonly dataset: string;

@@ -9,7 +9,7 @@ import type { PackageStore } from "../packages/package_store.ts";
 import type { JobLogs } from "../training/job_logs.ts";
 import type { JobRow } from "../training/jobs.ts";
 import type { TrainingRunner } from "../training_runs/runner.ts";
-import { JobFolders } from "./job_folder.ts";
+import { JobFolders, TRAINING_FOLDER } from "./job_folder.ts";
 import { JobRuns } from "./job_run.ts";
 import { RunEnds } from "./run_ends.ts";
 import { RunRecords } from "./run_records.ts";
@@ -42,7 +42,7 @@ export interface OpenTrainingQueueOptions {
 /** The queue with all that takes a job from its start to its end. */
 export function openTrainingQueue(options: OpenTrainingQueueOptions): TrainingQueue {
   const { queries, blobs, clock, log } = options;
-  const folders = new JobFolders(join(options.dataDir, "training"));
+  const folders = new JobFolders(join(options.dataDir, TRAINING_FOLDER));
   const records = new RunRecords(options);
   const scripts = new ScriptSource(queries, blobs);
   const runs = new JobRuns({ ...options, folders, records, scripts });

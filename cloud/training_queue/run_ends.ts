@@ -77,10 +77,7 @@ export class RunEnds {
   /** Ends a job that somebody has canceled and that does not run. Undefined: nobody has. */
   async cancel(job: JobRow, output: JobOutput): Promise<JobRow | undefined> {
     await say(output, "info", "canceled");
-    return await this.options.records.end(job, "canceled", {
-      error_code: Code.Canceled,
-      error_message: "somebody canceled it",
-    });
+    return await this.options.records.end(job, "canceled");
   }
 
   /** Somebody may cancel it between the look at its state and this. */

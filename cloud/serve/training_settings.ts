@@ -1,0 +1,46 @@
+import type { Logger } from "../../shared/log/logger.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { Callers } from "../access/callers.ts";
+import type { ChangeFeed } from "../database/change_feed.ts";
+import type { Queries } from "../database/cloud_database.ts";
+import type { Random } from "../keys/random.ts";
+import type { BlobStore } from "../packages/blob_store.ts";
+import type { PackageStore } from "../packages/package_store.ts";
+import type { RunLimits } from "../training_runs/limits.ts";
+import type { TrainingRunner } from "../training_runs/runner.ts";
+import type { NotificationSettings } from "./notifications.ts";
+
+/** One training alone uses all processors that there are, and most of the memory. */
+export const TRAINING_JOBS = 1;
+
+/** What the operator says about training. */
+export interface TrainingSettings {
+  /** Jobs that run at once; 0: this cloud trains nothing. Left out: 1. */
+  readonly jobs?: number | undefined;
+  /** Jobs of one organisation that run at once; left out: as many as in the whole cloud. */
+  readonly jobsPerOrganization?: number | undefined;
+  /** Python that runs scripts; left out: `python3`, looked for in PATH. */
+  readonly python?: string | undefined;
+  /** What one run may use. */
+  readonly limits?: Partial<RunLimits> | undefined;
+  /** For tests, in place of what runs scripts on this computer. */
+  readonly runner?: TrainingRunner | undefined;
+}
+
+export interface TrainingOptions {
+  readonly settings: TrainingSettings;
+  readonly mail: Pick<NotificationSettings, "smtpUrl" | "mailFrom">;
+  readonly queries: Queries;
+  readonly dataDir: string;
+  readonly callers: Pick<Callers, "scope">;
+  readonly changes: Pick<ChangeFeed, "drain">;
+  /** Bytes of captured files. */
+  readonly files: BlobStore;
+  /** Bytes of packages. */
+  readonly blobs: BlobStore;
+  readonly packages: PackageStore;
+  readonly publicUrl: () => string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
