@@ -31,6 +31,8 @@ export interface SystemdInstallOptions {
 const FALLBACK_FOLDER = "/etc/systemd/system";
 /** For administrators' own programs; distributions and packages write elsewhere. */
 const OWN_FOLDER = "/usr/local/lib/systemd/system";
+/** Made by start_guard.sh for each trial. */
+const GUARD_TIMERS = "machine-agent-trial-*.timer";
 
 /**
  * Installs this program as a service that starts with the computer, or upgrades one that is there.
@@ -81,13 +83,15 @@ export async function uninstallSystemd(
   const systemctl = systemctlOf(options);
   const units = await ownUnits(root);
   if (units.length > 0) {
-    // The server must have ended before its files go.
-    if (isLive) await systemctl("stop", SERVICE);
+    // The server must have ended before its files go. The timers are those of the start guard.
+    if (isLive) await systemctl("stop", SERVICE, GUARD_TIMERS);
     await systemctl("disable", SERVICE);
     for (const unit of units) {
       await removeIfExists(unit);
       say(`removed ${unit}`);
     }
+    await removeEmpty(join(root, OWN_FOLDER));
+    await removeEmpty(join(root, dirname(OWN_FOLDER)));
     if (isLive) await systemctl("daemon-reload");
   } else say("there is no service of ours");
   await removeOwnFiles(join(root, dir));
@@ -194,6 +198,11 @@ async function start(options: SystemdInstallOptions, isChanged: boolean): Promis
     );
   }
   say(isActive ? "the service was started anew" : "the service runs");
+}
+
+/** An install makes the folder where it is missing; one that others use stays. */
+async function removeEmpty(folder: string): Promise<void> {
+  await Deno.remove(folder).catch(() => {});
 }
 
 async function makeFolder(path: string): Promise<void> {

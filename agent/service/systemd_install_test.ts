@@ -174,8 +174,10 @@ test("uninstallSystemd() removes what was made and nothing else", async (system)
   await system.write(`${DIR}/cache/part/0a1b2c3d.part`, "");
   system.takeCalls();
   await uninstall(system);
-  assert.deepEqual(system.takeCalls(), [`stop ${SERVICE}`, `disable ${SERVICE}`, "daemon-reload"]);
+  const stop = `stop ${SERVICE} machine-agent-trial-*.timer`;
+  assert.deepEqual(system.takeCalls(), [stop, `disable ${SERVICE}`, "daemon-reload"]);
   assert.deepEqual(await system.files(""), before);
+  await assert.rejects(Deno.stat(system.path("/usr/local/lib/systemd")), Deno.errors.NotFound);
   assert(system.said.some((line) => /machine\.json stays; --purge/.test(line)));
   await assert.rejects(Deno.stat(system.path(DIR)), Deno.errors.NotFound);
 });
