@@ -69,11 +69,9 @@ export class EnvironmentStore {
         await other.catch(() => {}); // who made it hears of it
       }
       signal.throwIfAborted();
-      if (!await readReady(path)) {
-        const making = this.#make(path, make).finally(() => this.#making.delete(name));
-        this.#making.set(name, making);
-        await making;
-      }
+      const making = this.#makeIfMissing(path, make).finally(() => this.#making.delete(name));
+      this.#making.set(name, making);
+      await making;
       await this.#touch(path);
     } catch (error) {
       this.#letGo(name);
@@ -94,6 +92,10 @@ export class EnvironmentStore {
       const path = join(this.options.root, name);
       if (!await readReady(path)) await removeFolder(path);
     }
+  }
+
+  async #makeIfMissing(path: string, make: (path: string) => Promise<void>): Promise<void> {
+    if (!await readReady(path)) await this.#make(path, make);
   }
 
   async #make(path: string, make: (path: string) => Promise<void>): Promise<void> {

@@ -230,7 +230,7 @@ class LocalRun {
     const { task, output, folder } = this.parts;
     const { datasetFolder, outputFolder } = task;
     const python = environmentPython(environment.path);
-    const isManaged = task.script.kind === "managed";
+    const managed = task.script.kind === "managed" ? this.options.managed : undefined;
     output.note("info", "starting the training script");
     output.forgetTail();
     const exit = await this.#supervise({
@@ -240,12 +240,14 @@ class LocalRun {
         ...["-m", "model.training"],
         `--dataset_file=${task.datasetFile}`,
         `--model_output_directory=${outputFolder}`,
-        ...Object.entries(task.arguments).map(([key, value]) => `--${key}=${value}`),
+        ...Object.entries({ ...managed?.arguments, ...task.arguments }).map(([key, value]) =>
+          `--${key}=${value}`
+        ),
       ],
       cwd: datasetFolder,
       env: {
         ...virtualEnvironment(this.#env, python),
-        ...(isManaged ? { PYTHONPATH: sourceIn(environment.path) } : {}),
+        ...(managed ? { PYTHONPATH: sourceIn(environment.path) } : {}),
         ...task.environment,
       },
       wallMs: this.limits.wallMs,

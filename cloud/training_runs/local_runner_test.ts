@@ -315,6 +315,23 @@ while True: time.sleep(1)`,
   requireNothingLeft(run);
 });
 
+test("run() ends when it is canceled in the moment of the start", async (sandbox) => {
+  const run = await rig.start(runnerOf(sandbox), "time.sleep(600)");
+  await waitFor(() => run.has("starting the training script"), DEADLINE);
+  run.cancel();
+  assert.deepEqual(await run.ended, { kind: "aborted" });
+  requireNothingLeft(run);
+});
+
+test("close() ends what runs", async (sandbox) => {
+  const runner = runnerOf(sandbox);
+  const run = await rig.start(runner, "print('running'); time.sleep(600)");
+  await waitFor(() => run.has("info running"), DEADLINE);
+  await runner.close();
+  assert.deepEqual(await run.ended, { kind: "aborted" });
+  requireNothingLeft(run);
+});
+
 Deno.test({
   name: "run() hides the cloud's folder and other processes where the system can",
   ignore: Deno.build.os !== "linux",

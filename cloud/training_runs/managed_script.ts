@@ -8,8 +8,10 @@ export interface ManagedScript {
   readonly key: string;
   /** Texts by path, `model/training.py` among them. */
   readonly files: Readonly<Record<string, string>>;
-  /** As pip takes them: `tensorflow==2.17.0`. */
+  /** As pip takes them: `tensorflow-cpu==2.21.0`. */
   readonly requirements: readonly string[];
+  /** Given to it as `--key=value` besides what its job gives. */
+  readonly arguments?: Readonly<Record<string, string>>;
 }
 
 /** Writes the script's files into a folder. */

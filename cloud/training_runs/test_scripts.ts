@@ -84,8 +84,9 @@ export class RunnerRig implements AsyncDisposable {
 
   private constructor(readonly dataDir: string) {}
 
-  static async open(): Promise<RunnerRig> {
-    return new RunnerRig(await Deno.makeTempDir({ prefix: "machine-cloud-test-" }));
+  /** @param dataDir left out: a new one. */
+  static async open(dataDir?: string): Promise<RunnerRig> {
+    return new RunnerRig(dataDir ?? await Deno.makeTempDir({ prefix: "machine-cloud-test-" }));
   }
 
   runner(
