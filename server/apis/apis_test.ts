@@ -53,6 +53,7 @@ async function setUp(specs: ResourceSpec[], scripted: Partial<Sensor> = {}) {
       modules: () => undefined,
       status: () => machineStatus(state, { resources: resources.snapshot() }),
       version: "1.2.3-4-gabcdef",
+      uploadFromPath: (path, { tags }) => Promise.resolve({ ids: [path, ...tags] }),
       shutdown: () => shutdowns++,
     }),
   );

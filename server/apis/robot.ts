@@ -1,5 +1,5 @@
 /** `viam.robot.v1.RobotService`: the machine as a whole. */
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { identityKey } from "../../shared/auth/identity.ts";
@@ -8,6 +8,7 @@ import {
   type GetMachineStatusResponse,
   OperationSchema,
   type RobotService,
+  type UploadDataFromPathResponseSchema,
 } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Operation, Operations } from "../operations/operations.ts";
 import { aborted } from "../resources/aborted.ts";
@@ -44,6 +45,12 @@ export interface RobotServiceOptions {
   sessions: Sessions;
   /** Semantic version of this server, without `v`. */
   version: string;
+  /** Uploads a file, or all files of a folder. */
+  uploadFromPath: (
+    path: string,
+    marks: { tags: readonly string[]; datasetIds: readonly string[] },
+    signal: AbortSignal,
+  ) => Promise<MessageInitShape<typeof UploadDataFromPathResponseSchema>>;
   /** Begins the end of the server; returns before it has ended. */
   shutdown: () => void;
 }
@@ -111,6 +118,14 @@ export function createRobotService(
     log({ logs }, context) {
       options.modules()?.writeLog(logs, context.requestHeader.get("modname") ?? undefined);
       return {};
+    },
+
+    async uploadDataFromPath({ path, uploadMetadata }, { signal }) {
+      if (path === "") {
+        throw new ConnectError("path is empty; name a file or folder", Code.InvalidArgument);
+      }
+      const { tags = [], datasetIds = [] } = uploadMetadata ?? {};
+      return await options.uploadFromPath(path, { tags, datasetIds }, signal);
     },
 
     shutdown() {

@@ -1,5 +1,7 @@
 /** The attributes of the data manager. */
+import type { JsonObject } from "@bufbuild/protobuf";
 import {
+  anyObject,
   type Attributes,
   attributes,
   boolean,
@@ -26,6 +28,7 @@ export interface DataManagerAttributes {
   maximum_num_sync_threads: number | undefined;
   selective_syncer_name: string | undefined;
   capture_control_sensor: { name: string; key: string } | undefined;
+  mongo_capture_config: JsonObject | undefined;
 }
 
 /** What counts where the configuration says nothing. */
@@ -90,6 +93,7 @@ export const dataManagerAttributes: Attributes<DataManagerAttributes> = attribut
     objectOf<{ name: string; key: string }>({
       name: text("Name of the sensor."),
       key: text("Which of its readings."),
-    }, "Sensor that switches capture: true on, false off."),
+    }, "Sensor that switches capture: true on, false off, or a list of overrides."),
   ),
+  mongo_capture_config: optional(anyObject("Has no effect here.")),
 });

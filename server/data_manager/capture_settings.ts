@@ -26,14 +26,18 @@ export interface CaptureSettings {
   readonly name: string;
   /** As written: `Readings`, `GetReadings`. */
   readonly method: string;
+  /** 0: switched off. */
   readonly frequencyHz: number;
   readonly parameters: JsonObject;
   readonly tags: readonly string[];
+  /** Those of the service are left out. */
+  readonly hasOnlyTags: boolean;
   /** In place of the service's folder. */
   readonly folder: string | undefined;
 }
 
 interface CaptureMethodAttributes {
+  name: string | undefined;
   method: string;
   capture_frequency_hz: number;
   additional_params: JsonObject | undefined;
@@ -45,6 +49,8 @@ interface CaptureMethodAttributes {
 }
 
 const captureMethod: Check<CaptureMethodAttributes> = objectOf<CaptureMethodAttributes>({
+  // The entry stands at its resource, whatever name it gives.
+  name: optional(text("Has no effect here.")),
   method: text("Method to capture."),
   // 0 switches off, as `disabled` does.
   capture_frequency_hz: number("Readings a second.", { min: 0, max: RATES.max }),
@@ -60,7 +66,7 @@ const captureMethod: Check<CaptureMethodAttributes> = objectOf<CaptureMethodAttr
 const TYPES: ReadonlySet<string> = new Set(["rdk:service:data_manager", "data_manager"]);
 
 /**
- * The methods that a configuration wants captured. What is wrong is left out and told to `warn`.
+ * The methods that a configuration names, those too that are switched off. What is wrong is left out and told to `warn`.
  *
  * @param place from a folder as it is written to where it is; throws when it must not be used
  */
@@ -74,12 +80,13 @@ export function captureSettings(
     for (const [path, entry] of captureEntries(extra?.["service_configs"])) {
       const where = `${api}/${name}: ${path}`;
       try {
-        const settings = parseEntry(entry, where, place);
-        if (!settings) continue;
-        const one = { api, name, ...settings };
+        const one = { api, name, ...parseEntry(entry, where, place) };
         const key = captureKey(one);
-        if (wanted.has(key)) warn(`${where}: the same method is captured twice; the first counts`);
-        else wanted.set(key, one);
+        const known = wanted.get(key);
+        if (!known || known.frequencyHz === 0) wanted.set(key, one);
+        else if (one.frequencyHz > 0) {
+          warn(`${where}: the same method is captured twice; the first counts`);
+        }
       } catch (error) {
         warn(`${toError(error).message}; it is not captured`);
       }
@@ -89,7 +96,12 @@ export function captureSettings(
 }
 
 /** Two entries with the same key capture the same. */
-export function captureKey({ api, name, method, parameters }: CaptureSettings): string {
+export function captureKey(
+  { api, name, method, parameters }: Pick<
+    CaptureSettings,
+    "api" | "name" | "method" | "parameters"
+  >,
+): string {
   return JSON.stringify([api, name, method, parameters]);
 }
 
@@ -106,9 +118,8 @@ function* captureEntries(configs: JsonValue | undefined): Generator<[string, Jso
 
 function parseEntry(entry: JsonValue, where: string, place: (folder: string) => string) {
   const parsed = captureMethod.parse(entry, where);
-  const frequencyHz = parsed.capture_frequency_hz;
-  if (parsed.disabled || frequencyHz === 0) return undefined;
-  if (frequencyHz < RATES.min) {
+  const frequencyHz = parsed.disabled ? 0 : parsed.capture_frequency_hz;
+  if (frequencyHz > 0 && frequencyHz < RATES.min) {
     throw new Error(
       `${where}.capture_frequency_hz: found ${frequencyHz}, allowed: 0, or from ` +
         `${RATES.min} to ${RATES.max}`,
@@ -119,6 +130,7 @@ function parseEntry(entry: JsonValue, where: string, place: (folder: string) => 
     frequencyHz,
     parameters: parsed.additional_params ?? {},
     tags: parsed.tags ?? [],
+    hasOnlyTags: false,
     folder: parsed.capture_directory === undefined ? undefined : place(parsed.capture_directory),
   };
 }

@@ -32,7 +32,9 @@ export class Captures {
 
   /** Makes these what is captured. What is the same goes on in its file. */
   apply(wanted: readonly CaptureSettings[]): void {
-    const settings = new Map(wanted.map((one) => [captureKey(one), one]));
+    const settings = new Map(
+      wanted.filter(({ frequencyHz }) => frequencyHz > 0).map((one) => [captureKey(one), one]),
+    );
     for (const [key, { settings: old, capturer }] of this.#running) {
       const now = settings.get(key);
       if (now && JSON.stringify(now) === JSON.stringify(old)) continue;
@@ -74,7 +76,7 @@ export class Captures {
     const capturer = new Capturer({
       ...options,
       settings,
-      tags: [...new Set([...tags, ...settings.tags])],
+      tags: [...new Set([...settings.hasOnlyTags ? [] : tags, ...settings.tags])],
       time: this.#time,
     });
     return { settings, capturer };

@@ -1,14 +1,19 @@
 /** Captures data on the machine and brings it to the cloud. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { DataManagerService } from "../../shared/gen/viam/service/datamanager/v1/data_manager_pb.ts";
+import type {
+  DataManagerService,
+  UploadBinaryDataToDatasetsRequest,
+} from "../../shared/gen/viam/service/datamanager/v1/data_manager_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { aborted } from "../resources/aborted.ts";
 import type { Driver } from "../resources/driver.ts";
 import { toError } from "../resources/errors.ts";
 import type { CallContext } from "../resources/resource.ts";
+import { noCloud, uploadToDatasets } from "./asked_uploads.ts";
 import { repairFolder } from "./capture_folder.ts";
+import { type CaptureControl, controlledSettings, parseCaptureControl } from "./capture_control.ts";
 import { Captures } from "./captures.ts";
 import { captureSettings } from "./capture_settings.ts";
 import { type DataManagerAttributes, DEFAULTS } from "./attributes.ts";
@@ -47,8 +52,9 @@ export class DataManager implements Driver<typeof DataManagerService> {
   #pass: Promise<unknown> = Promise.resolve();
   /** The pass that waits for the one under way. */
   #next: Promise<SyncOutcome> | undefined;
-  /** What the control sensor says. */
-  #mayCapture = true;
+  /** What the control sensor says; undefined: the configuration counts. */
+  #control: CaptureControl | undefined;
+  #controlText = "";
   #lastSync: Date | undefined;
   #toldProblem = "";
 
@@ -95,12 +101,7 @@ export class DataManager implements Driver<typeof DataManagerService> {
 
   /** Uploads what waits, whether uploads are switched off or not; resolves when that is tried. */
   async sync(_request: unknown, call: CallContext): Promise<Record<string, never>> {
-    if (!this.#syncer) {
-      throw new ConnectError(
-        "this machine has no cloud that data could be uploaded to",
-        Code.FailedPrecondition,
-      );
-    }
+    if (!this.#syncer) throw noCloud();
     this.#syncer.hurry();
     const outcome = await Promise.race([this.#upload(this.#syncer), aborted(call.signal)]);
     if (!outcome) throw toError(call.signal.reason);
@@ -111,6 +112,18 @@ export class DataManager implements Driver<typeof DataManagerService> {
         Code.Unavailable,
       );
     }
+    return {};
+  }
+
+  /** Uploads a binary that somebody sends, with the tags of the service beside those of the call. */
+  async uploadBinaryDataToDatasets(
+    { binaryData, mimeType, tags, datasetIds }: UploadBinaryDataToDatasetsRequest,
+    call: CallContext,
+  ): Promise<Record<string, never>> {
+    const { attributes, seat: { machine: { cloud } } } = this.options;
+    if (!cloud) throw noCloud();
+    const marks = { tags: [...new Set([...attributes.tags ?? [], ...tags])], datasetIds };
+    await uploadToDatasets(binaryData, mimeType, marks, { cloud, signal: call.signal });
     return {};
   }
 
@@ -137,8 +150,13 @@ export class DataManager implements Driver<typeof DataManagerService> {
   #begin(attributes: DataManagerAttributes): void {
     const { folder, log, diskUse } = this.options;
     this.#follow();
+    if (attributes.mongo_capture_config) {
+      log.warn(
+        "mongo_capture_config has no effect: captured data goes into files and to the cloud",
+      );
+    }
     const control = attributes.capture_control_sensor;
-    if (control) this.#loop(CONTROL_EVERY_MS, () => this.#control(control));
+    if (control) this.#loop(CONTROL_EVERY_MS, () => this.#askControl(control));
     if (!attributes.capture_disabled) {
       const guard = new DiskGuard({
         folders: () => this.#captures.folders,
@@ -187,24 +205,34 @@ export class DataManager implements Driver<typeof DataManagerService> {
   #follow(): void {
     const { attributes, seat, log, place } = this.options;
     const problems: string[] = [];
-    const wanted = captureSettings(seat.specs, place, (problem) => problems.push(problem));
+    const warn = (problem: string) => problems.push(problem);
+    const configured = captureSettings(seat.specs, place, warn);
+    const wanted = controlledSettings(configured, this.#control ?? true, seat.specs, warn);
     const text = problems.join("\n");
     if (text !== this.#toldProblem) { for (const problem of problems) log.warn(problem); }
     this.#toldProblem = text;
-    const isOn = !attributes.capture_disabled && this.#mayCapture;
-    this.#captures.apply(isOn ? wanted : []);
+    this.#captures.apply(attributes.capture_disabled ? [] : wanted);
   }
 
-  async #control({ name, key }: { name: string; key: string }): Promise<void> {
-    const { seat: { machine }, clock } = this.options;
+  /** What the sensor says counts until it says something else; while it fails, the configuration. */
+  async #askControl({ name, key }: { name: string; key: string }): Promise<void> {
+    const { seat: { machine }, clock, log } = this.options;
     const { signal } = this.#ending;
-    const value = await sensorValue({ resources: machine.resources, clock, name, key, signal });
-    if (typeof value !== "boolean") {
-      throw new Error(`the capture control sensor ${name} has no reading ${key} that is a boolean`);
+    try {
+      const value = await sensorValue({ resources: machine.resources, clock, name, key, signal });
+      const text = JSON.stringify(value) ?? "";
+      if (text === this.#controlText) return;
+      const where = `reading ${key} of the capture control sensor ${name}`;
+      this.#control = parseCaptureControl(value, where, (problem) => log.warn(problem));
+      this.#controlText = text;
+      this.#follow();
+    } catch (error) {
+      const counted = this.#control !== undefined;
+      this.#control = undefined;
+      this.#controlText = "";
+      if (counted && !signal.aborted) this.#follow();
+      throw error;
     }
-    if (value === this.#mayCapture) return;
-    this.#mayCapture = value;
-    this.#follow();
   }
 
   async #regularSync(syncer: Syncer): Promise<void> {

@@ -1,9 +1,9 @@
-import { isAbsolute, join, relative, resolve } from "node:path";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { Model } from "../resources/registry.ts";
 import { type DataManagerAttributes, dataManagerAttributes } from "./attributes.ts";
 import { DataManager } from "./data_manager.ts";
 import type { MachineSeat } from "./machine_seat.ts";
+import { CAPTURE, placeInHome } from "./places.ts";
 
 /** What the model needs from outside. */
 export interface DataManagerEnvironment {
@@ -24,11 +24,7 @@ export function dataManagerModel(
     model: "rdk:builtin:builtin",
     attributes: dataManagerAttributes,
     construct({ attributes, log }) {
-      const place = (path: string) => {
-        const placed = resolve(home, path);
-        if (untrusted && !isBelow(join(home, CAPTURE), placed)) throw outside(placed);
-        return placed;
-      };
+      const place = (path: string) => placeInHome(path, home, untrusted);
       return DataManager.start({
         attributes: {
           ...attributes,
@@ -43,19 +39,4 @@ export function dataManagerModel(
       });
     },
   };
-}
-
-/** Folder of captured data in the server's home. */
-const CAPTURE = "capture";
-
-function isBelow(folder: string, path: string): boolean {
-  const way = relative(resolve(folder), path);
-  return !way.startsWith("..") && !isAbsolute(way);
-}
-
-function outside(path: string): Error {
-  return new Error(
-    `${path} is not below ${CAPTURE} in the server's home: the server runs with -untrusted-env, ` +
-      "and nobody may read or write other files through its configuration",
-  );
 }

@@ -41,7 +41,7 @@ export async function upload(
   signal: AbortSignal,
 ): Promise<void> {
   if (isCapture(file.path)) await uploadCapture(file, cloud, signal);
-  else await uploadFile(file, cloud, tags, signal);
+  else await uploadFile(file, cloud, { tags, datasetIds: [] }, signal);
 }
 
 async function uploadCapture(
@@ -92,12 +92,23 @@ async function* binaryInPieces(
   }
 }
 
-async function uploadFile(
+/** What data is marked with in the cloud. */
+export interface Marks {
+  readonly tags: readonly string[];
+  readonly datasetIds: readonly string[];
+}
+
+/**
+ * Uploads a file that was not captured, with the marks of the folders it lies in too.
+ *
+ * @returns the id that the cloud keeps it under
+ */
+export async function uploadFile(
   file: FoundFile,
   { client, partId }: DataCloud,
-  tags: readonly string[],
+  marks: Marks,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string> {
   const { path, modifiedMs, createdMs, bytes } = file;
   const inPath = path.split(/[/\\]/).slice(0, -1);
   const named = (prefix: string) =>
@@ -110,13 +121,36 @@ async function uploadFile(
     fileExtension: extname(path),
     fileCreateTime: timestampFromMs(Math.floor(createdMs)),
     fileModifyTime: timestampFromMs(Math.floor(modifiedMs)),
-    tags: [...new Set([...tags, ...named("tag=")])],
-    datasetIds: [...new Set(named("dataset="))],
+    tags: [...new Set([...marks.tags, ...named("tag=")])],
+    datasetIds: [...new Set([...marks.datasetIds, ...named("dataset=")])],
   });
   using handle = await Deno.open(path, { read: true });
-  await client.fileUpload(
+  const answer = await client.fileUpload(
     fileInPieces(metadata, handle),
     { signal, timeoutMs: timeLimitMs(bytes) },
+  );
+  return answer.binaryDataId || answer.fileId;
+}
+
+/** Uploads bytes that are in no file; the same bytes are kept once, with the marks of all times. */
+export async function uploadBytes(
+  bytes: Uint8Array,
+  about: Marks & { readonly mimeType: string; readonly fileExtension: string },
+  { client, partId }: DataCloud,
+  signal: AbortSignal,
+): Promise<void> {
+  const { tags, datasetIds, mimeType, fileExtension } = about;
+  const metadata = create(UploadMetadataSchema, {
+    partId,
+    type: DataType.FILE,
+    mimeType,
+    fileExtension,
+    tags: [...tags],
+    datasetIds: [...datasetIds],
+  });
+  await client.fileUpload(
+    bytesInPieces(metadata, bytes),
+    { signal, timeoutMs: timeLimitMs(bytes.length) },
   );
 }
 
@@ -130,6 +164,17 @@ async function* fileInPieces(
     const count = await file.read(piece);
     if (count === null) return;
     yield { uploadPacket: { case: "fileContents", value: { data: piece.subarray(0, count) } } };
+  }
+}
+
+async function* bytesInPieces(
+  metadata: UploadMetadata,
+  bytes: Uint8Array,
+): AsyncGenerator<MessageInitShape<typeof FileUploadRequestSchema>> {
+  yield { uploadPacket: { case: "metadata", value: metadata } };
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    const data = bytes.subarray(at, at + PIECE_BYTES);
+    yield { uploadPacket: { case: "fileContents", value: { data } } };
   }
 }
 

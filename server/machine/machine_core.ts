@@ -255,6 +255,11 @@ export class MachineCore {
       operations: this.#operations,
       sessions: this.#sessions,
       version: this.options.version,
+      uploadFromPath: async (...asked) => {
+        const { pathUploads } = await import("../data_manager/asked_uploads.ts");
+        const { dataCloud: cloud, environment: { home }, untrusted, log } = this.options;
+        return await pathUploads({ cloud, home, untrusted, log })(...asked);
+      },
       shutdown: this.options.onShutdown,
     });
   }
