@@ -16,6 +16,7 @@ import { actorText, type JobRow, requireFreeVersion, type TrainingJobs } from ".
 import { toContainer, toLogEntry, toMetadata } from "./messages.ts";
 import { ownedJob, ownerScope, requireOrganization } from "./owner.ts";
 import { findScript } from "./scripts.ts";
+import { ToldJobs } from "./told_jobs.ts";
 
 /** What a managed job is to be trained from. */
 export interface ManagedWish {
@@ -43,14 +44,12 @@ export interface TrainingServiceOptions {
   };
 }
 
-/** Most jobs in one list: the newest. */
-export const MOST_LISTED = 10_000;
-
 /** `viam.app.mltraining.v1.MLTrainingService`: jobs that make models out of datasets. */
 export function trainingService(
   options: TrainingServiceOptions,
 ): ServiceImpl<typeof MLTrainingService> {
   const { callers, queries, jobs, logs, containers, queue } = options;
+  const told = new ToldJobs();
 
   async function requireDataset(scope: Scope, id: string): Promise<void> {
     const row = await scope.datasets().select("id").where("id", "=", id).executeTakeFirst();
@@ -114,9 +113,7 @@ export function trainingService(
       const scope = await ownerScope(callers, context);
       requireOrganization(scope, organizationId);
       const state = checkedStatus(status);
-      let query = scope.trainingJobs().selectAll().orderBy("seq", "desc").limit(MOST_LISTED);
-      if (state) query = query.where("state", "=", state);
-      return { jobs: (await query.execute()).map(toMetadata) };
+      return { jobs: await told.list(scope, state) };
     },
 
     async cancelTrainingJob({ id }, context) {

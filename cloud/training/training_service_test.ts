@@ -142,6 +142,14 @@ Deno.test("listTrainingJobs() lists newest first, by status, and of its organisa
   assert.deepEqual(await list(TrainingStatus.IN_PROGRESS), ["1"]);
   assert.deepEqual(await list(TrainingStatus.PENDING), ["3", "2"]);
   assert.deepEqual(await list(TrainingStatus.CANCELING), []);
+
+  // A list tells what changed since the last one, and leaves out what is gone.
+  await rig.jobs.apply(one?.id ?? "", "fail", { error_code: 13, error_message: "it broke" });
+  const { jobs: [, , failed] } = await client.listTrainingJobs({ organizationId: rig.orgId });
+  assert.equal(failed?.status, TrainingStatus.FAILED);
+  assert.deepEqual(failed, (await client.getTrainingJob({ id: failed.id })).metadata);
+  await client.deleteCompletedTrainingJob({ id: failed.id });
+  assert.deepEqual(await list(), ["3", "2"]);
   const unknown = await failure(list(9 as TrainingStatus));
   assert.equal(unknown.code, Code.InvalidArgument);
   assert.match(unknown.message, /^status: 9 .*TRAINING_STATUS_PENDING \(1\), .*CANCELING \(6\)$/);
