@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { join } from "node:path";
+import { tarGzOf } from "../../shared/archive/testing.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { type Clock, systemClock } from "../../shared/time/clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
@@ -13,10 +14,10 @@ import type { Queries } from "../database/cloud_database.ts";
 import { systemRandom } from "../keys/random.ts";
 import { FolderBlobStore } from "../packages/folder_blob_store.ts";
 import { PackageStore } from "../packages/package_store.ts";
-import { gzip } from "../packages/test_packages.ts";
 import { JobLogs } from "../training/job_logs.ts";
 import { isEnded } from "../training/job_states.ts";
 import { type JobRow, type NewJob, TrainingJobs } from "../training/jobs.ts";
+import { OBEDIENT } from "../training_runs/test_scripts.ts";
 import type { TaskEnd, TaskOutput, TrainingRunner, TrainingTask } from "../training_runs/runner.ts";
 import { openTrainingQueue } from "./open_training_queue.ts";
 import type { TrainingQueue } from "./training_queue.ts";
@@ -253,7 +254,7 @@ export class QueueRig implements AsyncDisposable {
     const script = { name: "trainer", type: "ml_training", version: "1.0.0" } as const;
     const rest = { orgId, platform: "any", metadata: {}, files: [] };
     const actor = { type: "api-key", id: "somebody" } as const;
-    await packages.upload({ ...script, ...rest }, pieces(gzip("script")), actor);
+    await packages.upload({ ...script, ...rest }, pieces(tarGzOf(OBEDIENT)), actor);
   }
 }
 

@@ -1,0 +1,28 @@
+import { systemProcesses } from "../../shared/process/system_processes.ts";
+import { systemClock } from "../../shared/time/clock.ts";
+import { waitFor } from "../../shared/time/wait_for.ts";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { LocalRunner } from "../training_runs/local_runner.ts";
+import { QueueRig } from "./test_queue.ts";
+
+/** For tests: what runs scripts for real, over a data folder. */
+export function realRunner(dataDir: string): LocalRunner {
+  return new LocalRunner({
+    dataDir,
+    inherited: { ...Deno.env.toObject(), PIP_NO_INDEX: "1" },
+    processes: systemProcesses(),
+    clock: systemClock,
+    log: memoryLogger("machine-cloud"),
+  });
+}
+
+/** For tests: runs the job of a data folder until it prints a line once more, and dies then. */
+export async function runUntil(dataDir: string, line: string): Promise<void> {
+  const rig = await QueueRig.open(dataDir, { runner: realRunner(dataDir) });
+  const job = await rig.queries.selectFrom("training_jobs").selectAll().executeTakeFirstOrThrow();
+  const count = async () => (await rig.logOf(job)).filter((printed) => printed === line).length;
+  const before = await count();
+  rig.queue.start();
+  await waitFor(async () => await count() > before, { deadlineMs: 240_000, what: line });
+  Deno.kill(Deno.pid, "SIGKILL");
+}
