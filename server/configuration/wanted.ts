@@ -53,13 +53,13 @@ function extraOf({ frame, log_configuration, service_configs }: ResourceConfig):
 export function wantedPackages(
   { packages, modules }: Pick<MachineConfig, "packages" | "modules">,
 ): WantedPackage[] {
-  const fromCloud = packages.filter((entry) => isPackageType(entry.type) && !entry.status?.error)
-    .map((entry) => ({
-      name: entry.name,
-      package: entry.package,
-      version: entry.version || "latest",
-      type: entry.type as PackageType,
-    }));
+  const fromCloud = packages.filter((entry) => isPackageType(entry.type)).map((entry) => ({
+    name: entry.name,
+    package: entry.package,
+    version: entry.version || "latest",
+    type: entry.type as PackageType,
+    ...(entry.status?.error && { problem: entry.status.error }),
+  }));
   const local = modules.filter(isArchive).map((module) => ({
     name: module.name,
     tarball: absolutePath(module.executable_path!),

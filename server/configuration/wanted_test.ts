@@ -116,6 +116,7 @@ Deno.test("wantedPackages() holds packages, and archives that modules lie in", (
   }));
   assert.deepEqual(packages, [
     { name: "cat", package: "org/cat", version: "latest", type: "ml_model" },
+    { name: "bad", package: "org/bad", version: "latest", type: "ml_model", problem: "gone" },
     { name: "m", tarball: resolve("m.tgz"), type: "module" },
   ]);
 });

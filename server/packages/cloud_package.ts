@@ -91,7 +91,9 @@ export class CloudPackage implements PackageSource {
   async obtain(report: SourceReport, signal: AbortSignal): Promise<InstalledPackage> {
     checkKey(this.#key);
     if (!this.#hasLinkName()) throw linkNameProblem(this.options.wanted.name);
-    const { cloud, locks } = this.options;
+    const { cloud, locks, wanted: { problem } } = this.options;
+    // The configuration changes when the cloud has it.
+    if (problem !== undefined) throw new PackageError("impossible", problem);
     const answer = cloud && await this.#ask(cloud, signal);
     if (!cloud || !answer) return this.#withoutCloud();
     const version = this.changes ? answer.info?.version : this.#key.version;

@@ -300,7 +300,7 @@ function identityOf(wanted: WantedPackage): string {
   return JSON.stringify(
     "tarball" in wanted
       ? ["local", wanted.name, wanted.tarball]
-      : ["cloud", wanted.type, wanted.package, wanted.version, linkOf(wanted)],
+      : ["cloud", wanted.type, wanted.package, wanted.version, linkOf(wanted), wanted.problem],
   );
 }
 

@@ -13,6 +13,8 @@ export interface WantedCloudPackage {
   /** `1.2.3`, or "latest" for what the cloud has newest whenever it is asked. */
   readonly version: string;
   readonly type: PackageType;
+  /** Why the cloud cannot give it, as the configuration says; left out: it can. */
+  readonly problem?: string;
 }
 
 /** A module in an archive on this computer. */

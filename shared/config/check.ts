@@ -95,7 +95,7 @@ export function checkMachineConfig(
  * Checks entries that know where they stand.
  *
  * @param options.source undefined leaves the `cloud` block unchecked
- * @param options.heedStatus an entry the cloud marked as bad is left out
+ * @param options.heedStatus an entry the cloud marked as bad is left out, unless it is a package
  */
 export function checkLocated(
   config: MachineConfig,
@@ -133,7 +133,8 @@ function goodEntries<K extends ListKey>(
   const bad = new Set<number>();
   entries.forEach(({ value, path }, at) => {
     if (!isGood(check, value, path, report)) bad.add(at);
-    if (heedStatus && !heedsStatus(value, path, report)) bad.add(at);
+    // A package that the cloud does not have is kept: the status of the machine's packages tells.
+    if (heedStatus && key !== "packages" && !heedsStatus(value, path, report)) bad.add(at);
   });
   if (keyOf) {
     findDuplicates(entries.map(({ value }) => keyOf(value)), (at, first) => {

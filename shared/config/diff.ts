@@ -67,7 +67,8 @@ const NOT_BLOCKS = new Set<string>([...LISTS, "components", "services", "revisio
 const NETWORK_KEYS = new Set(["network", "auth", "cloud", "enable_web_profile"]);
 const LOG_KEYS = new Set(["log", "debug", "disable_log_deduplication"]);
 /** Keys that are not part of what an entry is: notes the cloud makes on it. */
-const IGNORED_KEYS = new Set(["status"]);
+const IGNORED_KEYS: ReadonlySet<string> = new Set(["status"]);
+const NONE: ReadonlySet<string> = new Set();
 
 /** Compares two configurations by the names of their entries; the order of keys does not matter. */
 export function diffConfigs(old: MachineConfig, next: MachineConfig): ConfigDiff {
@@ -80,7 +81,8 @@ export function diffConfigs(old: MachineConfig, next: MachineConfig): ConfigDiff
     modules: diffList(old.modules, next.modules, byName),
     remotes: diffList(old.remotes, next.remotes, byName),
     processes: diffList(old.processes, next.processes, (entry) => entry.id),
-    packages: diffList(old.packages, next.packages, byName),
+    // Of a package the note tells whether the cloud has it.
+    packages: diffList(old.packages, next.packages, byName, NONE),
     jobs,
     triggers,
   };
@@ -122,6 +124,7 @@ function diffList<T extends object>(
   old: readonly T[],
   next: readonly T[],
   nameOf: (entry: T) => string,
+  ignored = IGNORED_KEYS,
 ): ListDiff<T> {
   const before = new Map(old.map((entry) => [nameOf(entry), entry]));
   const after = new Map(next.map((entry) => [nameOf(entry), entry]));
@@ -132,7 +135,7 @@ function diffList<T extends object>(
       diff.added.push({ name, value });
       continue;
     }
-    const changedKeys = keysThatDiffer(earlier, value);
+    const changedKeys = keysThatDiffer(earlier, value, ignored);
     if (changedKeys.length > 0) {
       diff.modified.push({ name, before: earlier, after: value, changedKeys });
     }
@@ -143,11 +146,11 @@ function diffList<T extends object>(
   return diff;
 }
 
-function keysThatDiffer(before: object, after: object): string[] {
+function keysThatDiffer(before: object, after: object, ignored = IGNORED_KEYS): string[] {
   const left = before as Record<string, unknown>;
   const right = after as Record<string, unknown>;
   const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])];
-  return keys.filter((key) => !IGNORED_KEYS.has(key) && !sameJson(left[key], right[key])).sort();
+  return keys.filter((key) => !ignored.has(key) && !sameJson(left[key], right[key])).sort();
 }
 
 function diffBlocks(old: MachineConfig, next: MachineConfig): BlockChange[] {

@@ -41,6 +41,16 @@ Deno.test("diffConfigs() names resources by API and name over both lists", () =>
   strictEqual(empty, false);
 });
 
+Deno.test("diffConfigs() tells that the cloud has a package now", () => {
+  const entry = { name: "p", package: "o/p", version: "1", type: "ml_model" };
+  const old = config({ packages: [{ ...entry, status: { error: "there is none" } }] });
+  const { packages, empty } = diffConfigs(old, config({ packages: [entry] }));
+  deepStrictEqual(packages.modified.map(({ name, changedKeys }) => [name, changedKeys]), [
+    ["p", ["status"]],
+  ]);
+  strictEqual(empty, false);
+});
+
 Deno.test("diffConfigs() is empty when only order of keys and entries, status or revision differ", () => {
   const old = config({
     revision: "1",

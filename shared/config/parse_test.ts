@@ -229,7 +229,7 @@ Deno.test("parseMachineConfig() does not change its argument", () => {
 Deno.test("parseMachineConfig() leaves out what the cloud marked as bad, with the cloud's words", () => {
   const { config, problems } = parseMachineConfig({
     modules: [{ name: "m", executable_path: "/m", status: { error: "no such version" } }],
-    packages: [{ name: "p", package: "o/p", type: "module", status: { error: "" } }],
+    packages: [{ name: "p", package: "o/p", type: "module", status: { error: "none" } }],
   });
   deepStrictEqual(problems.map(({ path, message }) => [path, message]), [
     ["modules[0].status.error", "the cloud says: no such version"],
