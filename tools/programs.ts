@@ -32,7 +32,11 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: "machine-cloud",
     entry: "cloud/main.ts",
-    assets: [{ from: "cloud/web", as: "web" }, { from: "install", as: "install" }],
+    assets: [
+      { from: "cloud/web", as: "web" },
+      { from: "install", as: "install" },
+      { from: "cloud/managed_training/training_script", as: "training_script" },
+    ],
   },
 ];
 

@@ -2,6 +2,8 @@ import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { MLTrainingService } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { systemProcesses } from "../../shared/process/system_processes.ts";
 import { defaultSender, Mailer } from "../mail/mailer.ts";
+import { checkManaged } from "../managed_training/check_dataset.ts";
+import { managedScript } from "../managed_training/managed_script.ts";
 import type { JobLogs } from "../training/job_logs.ts";
 import { TrainingJobs } from "../training/jobs.ts";
 import { trainingService } from "../training/training_service.ts";
@@ -18,11 +20,14 @@ export interface LoadedTraining {
 }
 
 /** Puts training together and starts with the jobs that wait. */
-export function loadTraining(options: TrainingOptions, logs: JobLogs): LoadedTraining {
+export async function loadTraining(
+  options: TrainingOptions,
+  logs: JobLogs,
+): Promise<LoadedTraining> {
   const { queries, clock, random, log, settings, mail, publicUrl } = options;
   const { jobs: total = TRAINING_JOBS } = settings;
   const limits = { total, perOrganization: settings.jobsPerOrganization ?? total };
-  const runner = settings.runner ?? localRunner(options);
+  const runner = settings.runner ?? await localRunner(options);
   const from = () => mail.mailFrom ?? defaultSender(publicUrl());
   const { smtpUrl } = mail;
   const mailer = smtpUrl === undefined ? undefined : new Mailer({ smtpUrl, from });
@@ -40,7 +45,7 @@ export function loadTraining(options: TrainingOptions, logs: JobLogs): LoadedTra
     jobs: new TrainingJobs({ queries, clock, random }),
     logs,
     containers: runner.containers,
-    checkManaged: () => Promise.reject(noManaged()),
+    checkManaged: (wish) => checkManaged(queries, wish),
     queue,
   });
   queue.start();
@@ -52,11 +57,6 @@ export function loadTraining(options: TrainingOptions, logs: JobLogs): LoadedTra
       await mailer?.close();
     },
   };
-}
-
-function noManaged(): ConnectError {
-  const message = "this cloud has no training script of its own; submit a custom training job";
-  return new ConnectError(message, Code.Unimplemented);
 }
 
 const refusingJobs = {
@@ -71,11 +71,14 @@ function refuse(): never {
   );
 }
 
-function localRunner({ dataDir, settings, clock, log }: TrainingOptions): TrainingRunner {
+async function localRunner(
+  { dataDir, settings, clock, log }: TrainingOptions,
+): Promise<TrainingRunner> {
   return new LocalRunner({
     dataDir,
     python: settings.python,
     limits: settings.limits,
+    managed: await managedScript({ weights: settings.weights }),
     inherited: Deno.env.toObject(),
     processes: systemProcesses({ clock }),
     clock,

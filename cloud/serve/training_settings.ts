@@ -21,6 +21,8 @@ export interface TrainingSettings {
   readonly jobsPerOrganization?: number | undefined;
   /** Python that runs scripts; left out: `python3`, looked for in PATH. */
   readonly python?: string | undefined;
+  /** File of weights that managed training starts from; left out: it starts from scratch. */
+  readonly weights?: string | undefined;
   /** What one run may use. */
   readonly limits?: Partial<RunLimits> | undefined;
   /** For tests, in place of what runs scripts on this computer. */

@@ -1,0 +1,1 @@
+"""Trains a TensorFlow Lite model from a labelled dataset of pictures."""

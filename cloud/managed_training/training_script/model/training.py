@@ -1,0 +1,95 @@
+"""python3 -m model.training --dataset_file=FILE --model_output_directory=FOLDER --key=value"""
+
+import json
+import os
+import shutil
+import sys
+import time
+
+# Before TensorFlow is loaded: its notes about the processor are not for the job's log.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import tensorflow as tf
+
+from model.classifier import Classifier
+from model.dataset import Dataset, read_dataset, split
+from model.detector import Detector
+from model.failure import TrainingFailure
+from model.fitting import fit, plan
+from model.images import input_side, load_images
+from model.network import load_weights, save_weights
+from model.options import OBJECT_DETECTION, Options, read_options
+
+FEWEST_PICTURES = 5
+"""One of five is for validation."""
+
+
+def train(options: Options) -> dict[str, float]:
+    """Trains a model, writes it with its labels, and gives its metrics."""
+    keras.utils.set_random_seed(options.seed)
+    dataset = read_dataset(options.dataset_file, options.model_type, options.labels)
+    kind = Detector if options.model_type == OBJECT_DETECTION else Classifier
+    paths = [example.path for example in dataset.examples]
+    side = input_side(paths, kind.smallest_side, kind.largest_side)
+    images, kept = load_images(paths, side, options.output / "tmp" / "pictures")
+    if len(kept) < FEWEST_PICTURES:
+        raise TrainingFailure(f"{len(kept)} pictures are left; {FEWEST_PICTURES} are needed")
+    dataset = Dataset([dataset.examples[index] for index in kept], dataset.labels)
+
+    model = kind(dataset.labels, side, options.model_type)
+    if options.weights:
+        load_weights(model.backbone, options.weights)
+    learned, held_back = split(dataset.examples, options.seed)
+    limits = plan(len(learned), options.num_epochs, options.max_seconds, model.batch)
+    start = f"the weights of {options.weights.name}" if options.weights else "scratch"
+    print(
+        f"training on {len(learned)} pictures, validating with {len(held_back)}, input {side} x "
+        f"{side}, {model.network.count_params()} parameters, from {start}, at most "
+        f"{limits.epochs} epochs and {limits.seconds:.0f} s",
+        flush=True,
+    )
+    targets = model.targets(dataset)
+    fit(
+        model.network,
+        model.loss,
+        images,
+        targets,
+        learned,
+        lambda: model.judge(images, targets, held_back),
+        limits,
+        options.seed,
+    )
+    if options.save_weights:
+        save_weights(model.backbone, options.save_weights)
+    file = options.output / "model.tflite"
+    model.write(file)
+    lines = "".join(f"{label}\n" for label in dataset.labels)
+    (options.output / "labels.txt").write_text(lines, encoding="utf-8")
+    print(f"wrote {file.name} ({file.stat().st_size} bytes) and labels.txt", flush=True)
+    return model.measure(file, images, targets, held_back)
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command line; 1 after a line about what went wrong."""
+    started = time.monotonic()
+    try:
+        options = read_options(arguments)
+        options.output.mkdir(parents=True, exist_ok=True)
+        try:
+            metrics = train(options)
+        finally:
+            shutil.rmtree(options.output / "tmp", ignore_errors=True)
+        told = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+        print(f"done in {time.monotonic() - started:.0f} s: {told}", flush=True)
+        (options.output / "metrics.json").write_text(json.dumps(metrics) + "\n")
+        return 0
+    except (TrainingFailure, OSError) as failure:
+        print(f"error: {failure}", file=sys.stderr, flush=True)
+    except (MemoryError, tf.errors.ResourceExhaustedError):
+        print("error: there is not enough memory for this job", file=sys.stderr, flush=True)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
