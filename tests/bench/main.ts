@@ -12,6 +12,7 @@ import { Reporter } from "./report.ts";
 import { benchResources } from "./resources.ts";
 import { benchPolledSave, benchSaveToVisible } from "./save_to_visible.ts";
 import { benchThroughput } from "./throughput.ts";
+import { benchTraining } from "./training.ts";
 
 const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> = {
   save: benchSaveToVisible,
@@ -29,6 +30,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   receivers: benchDeadReceivers,
   modules: benchModules,
   capture: benchCapture,
+  training: benchTraining,
 };
 
 const HELP = `make bench [ARGS="NAME…"]
