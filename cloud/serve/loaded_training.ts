@@ -42,7 +42,7 @@ export async function loadTraining(
   const service = trainingService({
     callers: options.callers,
     queries,
-    jobs: new TrainingJobs({ queries, clock, random }),
+    jobs: new TrainingJobs({ queries, clock, random, mostUnfinished: settings.mostUnfinished }),
     logs,
     containers: runner.containers,
     checkManaged: (wish) => checkManaged(queries, wish),

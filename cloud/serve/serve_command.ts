@@ -5,6 +5,7 @@ import { UsageError } from "../../shared/flags/flags.ts";
 import { isLoopback, parseListenAddress, parsePublicUrl } from "../addresses/addresses.ts";
 import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../addresses/defaults.ts";
 import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
+import { MOST_UNFINISHED } from "../training/jobs.ts";
 import { RUN_LIMITS } from "../training_runs/limits.ts";
 import { bearRuntimeFaults } from "./runtime_faults.ts";
 import { TRAINING_JOBS } from "./training_settings.ts";
@@ -106,6 +107,14 @@ export const serveFlags = {
     placeholder: "N",
     doc: "Training jobs of one organization that run at once. Default: as many as --training-jobs.",
   },
+  "training-queue": {
+    type: "integer",
+    default: MOST_UNFINISHED,
+    min: 1,
+    max: 1_000_000,
+    placeholder: "N",
+    doc: "Training jobs of one organization that may wait or run. More are refused.",
+  },
   "training-python": {
     type: "string",
     default: "python3",
@@ -195,6 +204,7 @@ export async function readServeOptions(flags: ServeFlags, home: string): Promise
     training: {
       jobs: flags["training-jobs"],
       jobsPerOrganization: flags["training-jobs-per-organization"],
+      mostUnfinished: flags["training-queue"],
       python: flags["training-python"],
       limits: {
         memoryBytes: flags["training-memory"] * MIB,

@@ -19,6 +19,8 @@ export interface TrainingSettings {
   readonly jobs?: number | undefined;
   /** Jobs of one organisation that run at once; left out: as many as in the whole cloud. */
   readonly jobsPerOrganization?: number | undefined;
+  /** Jobs of one organisation that may wait or run; left out: 2,000. */
+  readonly mostUnfinished?: number | undefined;
   /** Python that runs scripts; left out: `python3`, looked for in PATH. */
   readonly python?: string | undefined;
   /** File of weights that managed training starts from; left out: it starts from scratch. */
