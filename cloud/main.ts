@@ -97,7 +97,7 @@ async function main(argv: readonly string[]): Promise<void> {
     }
     case "serve": {
       const home = Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE") ?? ".";
-      const options = await readServeOptions(parsed.values, home);
+      const options = await readServeOptions(parsed.values, home, (name) => Deno.env.get(name));
       const stop = untilToldToStop();
       const logging = await configureLogging({ debug: parsed.values.debug });
       try {

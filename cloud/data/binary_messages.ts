@@ -7,7 +7,7 @@ import {
 } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { BinaryAnnotationsTable, BinaryDataTable } from "../database/data_schema.ts";
-import type { BlobStore } from "../packages/blob_store.ts";
+import { BlobStorageError, type BlobStore } from "../packages/blob_store.ts";
 import { binaryDataId } from "./binary_ids.ts";
 import { captureMetadata } from "./capture_metadata.ts";
 import type { FileUrls } from "./file_urls.ts";
@@ -83,6 +83,16 @@ export async function readWhole(
       Code.ResourceExhausted,
     );
   }
+  try {
+    return await readBytes(store, file);
+  } catch (error) {
+    if (!(error instanceof BlobStorageError)) throw error;
+    const message = "the storage of files is away; try again in a while";
+    throw new ConnectError(message, Code.Unavailable, undefined, undefined, error);
+  }
+}
+
+async function readBytes(store: BlobStore, file: FileRow): Promise<Uint8Array<ArrayBuffer>> {
   using opened = await store.read(file.id);
   if (!opened) {
     throw new ConnectError(`the bytes of the file ${file.id} are gone`, Code.DataLoss);

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { DataFolder } from "../data_folder/data_folder.ts";
 import { openDataFolder } from "../data_folder/data_folder.ts";
 import { systemRandom } from "../keys/random.ts";
+import type { BlobStore } from "../packages/blob_store.ts";
 import { FolderBlobStore } from "../packages/folder_blob_store.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import { type Capture, fileTimes, readTimes } from "./capture.ts";
@@ -11,7 +12,7 @@ import { Sources } from "./sources.ts";
 
 /** Milliseconds. */
 const CAPTURED = Date.UTC(2026, 0, 2, 12);
-const FILE = new Uint8Array(3_000).fill(7);
+const PIECE = new Uint8Array(1_000).fill(7);
 
 /** Notes what it hears in the table of changes, in the transaction that it is given. */
 const noting: IngestListener = {
@@ -23,21 +24,27 @@ const noting: IngestListener = {
   committed: () => {},
 };
 
-/**
- * For tests: sends the same readings and the same file to a data folder, as a machine does.
- *
- * @param opened called when the folder is open, before anything is sent.
- */
+/** For tests: what is different about an upload. */
+export interface FaultUploadOptions {
+  /** Called when the folder is open, before anything is sent. */
+  readonly opened?: () => Promise<void>;
+  /** Left out: the data folder. */
+  readonly files?: BlobStore;
+  /** How often the file's piece of 1 KB is sent; default 3. */
+  readonly pieces?: number;
+}
+
+/** For tests: sends the same readings and the same file to a data folder, as a machine does. */
 export async function uploadToFolder(
   dataDir: string,
   what: "readings" | "file",
-  opened: () => Promise<void> = () => Promise.resolve(),
+  options: FaultUploadOptions = {},
 ): Promise<string> {
   const folder = await openDataFolder(dataDir, systemRandom);
   try {
     await folder.database.queries.selectFrom("parts").select("id").execute();
-    await opened();
-    return await upload(folder, dataDir, what);
+    await options.opened?.();
+    return await upload(folder, dataDir, what, options);
   } finally {
     folder.database.close();
   }
@@ -47,15 +54,16 @@ async function upload(
   { database: { queries } }: DataFolder,
   dataDir: string,
   what: "readings" | "file",
+  { files, pieces = 3 }: FaultUploadOptions,
 ): Promise<string> {
   const ingestion = new Ingestion({
     queries,
     sources: new Sources(queries),
     clock: systemClock,
     random: systemRandom,
-    files: await FolderBlobStore.open(join(dataDir, "data-files")),
+    files: files ?? await FolderBlobStore.open(join(dataDir, "data-files")),
     listener: noting,
-    fileLimitBytes: 10_000,
+    fileLimitBytes: 20_000_000,
   });
   const part = await queries.selectFrom("parts").selectAll().executeTakeFirstOrThrow();
   const capture: Capture = {
@@ -75,7 +83,7 @@ async function upload(
   if (what === "file") {
     const times = fileTimes(capture, new Date(CAPTURED));
     const about = { ...times, kind: "file", mimeType: "text/plain", annotations: [] } as const;
-    return await ingestion.file(part, capture, about, pieces());
+    return await ingestion.file(part, capture, about, fileOf(pieces));
   }
   const readings = Array.from({ length: 300 }, (_, n) => {
     const seconds = BigInt(CAPTURED / 1_000 + n);
@@ -92,8 +100,6 @@ async function upload(
   return await ingestion.readings(part, capture, readings);
 }
 
-async function* pieces(): AsyncIterable<Uint8Array> {
-  for (let at = 0; at < FILE.length; at += 1_000) {
-    yield await Promise.resolve(FILE.subarray(at, at + 1_000));
-  }
+async function* fileOf(pieces: number): AsyncIterable<Uint8Array> {
+  for (let n = 0; n < pieces; n++) yield await Promise.resolve(PIECE);
 }

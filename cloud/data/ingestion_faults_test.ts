@@ -144,7 +144,7 @@ async function fillAndEmpty(disk: string): Promise<void> {
     }
   };
   const full = /disk is full; nothing was saved/;
-  await assert.rejects(uploadToFolder(dataDir, "file", fill), full);
+  await assert.rejects(uploadToFolder(dataDir, "file", { opened: fill }), full);
   await Deno.remove(filler);
   assert.deepEqual(await stored(dataDir), { readings: 300, files: 0, heard: 1 });
   assert.deepEqual([...Deno.readDirSync(join(dataDir, "data-files", "incoming"))], []);

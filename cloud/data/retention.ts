@@ -22,14 +22,9 @@ export class DataUpkeep {
 
   /** Works at the start and then every ten minutes until the signal aborts. */
   async run(log: Logger, signal: AbortSignal): Promise<void> {
-    const { files, queries, clock } = this.options;
-    const isKnown = async (id: string) => {
-      const row = await queries.selectFrom("binary_data").select("id").where("id", "=", id)
-        .executeTakeFirst();
-      return row !== undefined;
-    };
+    const { files, clock } = this.options;
     await Promise.all([
-      keepBlobsSwept(files, isKnown, { clock, log, signal }),
+      keepBlobsSwept(files, (id) => this.#isKnown(id), { clock, log, signal }),
       this.#keepRetention(log, signal),
     ]);
   }
@@ -49,6 +44,18 @@ export class DataUpkeep {
       deleted.files += await binary.arrivedBefore(org_id, before, signal);
     }
     return deleted;
+  }
+
+  /** Removes what cut uploads left, and what could not be removed in its time. @returns how many. */
+  async sweep(): Promise<number> {
+    const { files, clock } = this.options;
+    return await files.sweep((id) => this.#isKnown(id), clock.now());
+  }
+
+  async #isKnown(id: string): Promise<boolean> {
+    const row = await this.options.queries.selectFrom("binary_data").select("id")
+      .where("id", "=", id).executeTakeFirst();
+    return row !== undefined;
   }
 
   async #keepRetention(log: Logger, signal: AbortSignal): Promise<void> {

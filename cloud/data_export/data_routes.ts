@@ -11,7 +11,7 @@ import type { Readings } from "../data/readings.ts";
 import { sourcesOfMethod } from "../data/tabular_methods.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { BlobStore } from "../packages/blob_store.ts";
-import { answerWithFile, refusal } from "../packages/blob_answer.ts";
+import { answerWithFile, openForAnswer, refusal } from "../packages/blob_answer.ts";
 import { ExportSource } from "./export_rows.ts";
 import { byteStream } from "./byte_stream.ts";
 import { isFormat } from "./format_names.ts";
@@ -120,7 +120,8 @@ async function file(
     ? access.scope.binaryData().selectAll("binary_data")
     : queries.selectFrom("binary_data").selectAll();
   const row = await found.where("binary_data.id", "=", id).executeTakeFirst();
-  const opened = row && await files.read(row.id);
+  const opened = row && await openForAnswer(files, row.id);
+  if (opened instanceof Response) return opened;
   if (!row || !opened) return refusal(404, `no file with id ${JSON.stringify(id)}`);
   return await answerWithFile(request, opened, {
     size: row.size,

@@ -6,6 +6,9 @@ import { S3Client, S3RefusedError } from "./s3_client.ts";
 import { claimPlace, ForeignPlaceError } from "./s3_owner.ts";
 import type { S3Settings } from "./s3_settings.ts";
 
+/** A storage that is away fails each call; it is told once in so long, milliseconds. */
+const REPORT_EVERY_MS = 60_000;
+
 export interface ObjectStorageOptions {
   readonly settings: S3Settings;
   /** Tells this cloud from all others, always the same. */
@@ -24,7 +27,13 @@ export interface ObjectStorageOptions {
 export async function openObjectStorage(
   { settings, ownId, clock, log }: ObjectStorageOptions,
 ): Promise<(folder: string) => BlobStore> {
-  const client = new S3Client(settings, clock);
+  const client = new S3Client(
+    settings,
+    clock,
+    atIntervals(clock, (problem) => {
+      log.error("files cannot be stored or read", { problem });
+    }),
+  );
   let isClaimed = false;
   const claim = async (options = {}) => {
     if (isClaimed) return;
@@ -39,4 +48,13 @@ export async function openObjectStorage(
     });
   });
   return (folder) => new S3BlobStore(client, folder, () => claim());
+}
+
+function atIntervals(clock: Clock, report: (problem: string) => void): (problem: string) => void {
+  let next = -Infinity;
+  return (problem) => {
+    if (clock.monotonicMs() < next) return;
+    next = clock.monotonicMs() + REPORT_EVERY_MS;
+    report(problem);
+  };
 }

@@ -48,7 +48,12 @@ export class S3Client {
   /** Signing keys of the day. */
   readonly #keys = new Map<string, ArrayBuffer>();
 
-  constructor(private readonly settings: S3Settings, private readonly clock: Clock) {}
+  /** @param report what the operator should know, each time it happens */
+  constructor(
+    private readonly settings: S3Settings,
+    private readonly clock: Clock,
+    private readonly report: (problem: string) => void = () => {},
+  ) {}
 
   /** What messages call the place; no secret. */
   get place(): string {
@@ -76,11 +81,10 @@ export class S3Client {
     } catch (error) {
       if (!(error instanceof RetryError)) throw error;
       const reason = error.cause instanceof Error ? error.cause.message : String(error.cause);
-      throw new BlobStorageError(
-        `the object storage ${this.place} does not answer as it should: ${reason} ` +
-          `(${error.attempts} attempts)`,
-        { cause: error.cause },
-      );
+      const message = `the object storage ${this.place} does not answer as it should: ${reason} ` +
+        `(${error.attempts} attempts)`;
+      this.report(message);
+      throw new BlobStorageError(message, { cause: error.cause });
     }
   }
 
@@ -113,11 +117,13 @@ export class S3Client {
     if (status >= 500 || status === 429 || status === 408 || TRANSIENT_CODES.includes(code)) {
       return new TransientError(`status ${status}, ${reason}`);
     }
-    return new S3RefusedError(
+    const refused = new S3RefusedError(
       `the object storage ${this.place} refuses ${method} with status ${status}, ${reason}` +
         advice(refusal),
       refusal,
     );
+    if (status !== 416 && (status !== 404 || code === "NoSuchBucket")) this.report(refused.message);
+    return refused;
   }
 
   async #signed(request: S3Request): Promise<Request> {

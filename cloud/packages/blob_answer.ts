@@ -1,5 +1,5 @@
 import type { Clock } from "../../shared/time/clock.ts";
-import type { BlobReader } from "./blob_store.ts";
+import { type BlobReader, BlobStorageError, type BlobStore } from "./blob_store.ts";
 import { answerFor, type FileAnswer } from "./byte_range.ts";
 import { streamFile } from "./file_stream.ts";
 
@@ -48,6 +48,20 @@ export async function answerWithFile(
   }
   const body = await streamFile(file, { ...wanted, onEnd }, clock);
   return new Response(body, { status: answer.status, headers });
+}
+
+/** Opens a file; an answer when its storage is away just now. Undefined: it is not there. */
+export async function openForAnswer(
+  blobs: Pick<BlobStore, "read">,
+  id: string,
+): Promise<BlobReader | Response | undefined> {
+  try {
+    return await blobs.read(id);
+  } catch (error) {
+    if (!(error instanceof BlobStorageError)) throw error;
+    const message = "the storage of files is away; try again in a while";
+    return refusal(503, message, { "retry-after": "30" });
+  }
 }
 
 /** An answer that is no file. */

@@ -4,7 +4,13 @@ import { HOW_TO_SIGN_IN, type HttpCallers } from "../access/http_callers.ts";
 import type { Scope } from "../access/scope.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { BlobStore } from "./blob_store.ts";
-import { answerWithFile, type FileFacts, type FileRequest, refusal } from "./blob_answer.ts";
+import {
+  answerWithFile,
+  type FileFacts,
+  type FileRequest,
+  openForAnswer,
+  refusal,
+} from "./blob_answer.ts";
 import { type DownloadUrls, fileName } from "./download_urls.ts";
 import type { FileRow } from "./package_store.ts";
 
@@ -37,7 +43,8 @@ export function packageDownloads(options: DownloadsOptions) {
     const access = await accessOf(options, request);
     if (access instanceof Response) return access;
     const file = await find(options, request.fileId, access);
-    const blob = file && await options.blobs.read(file.id);
+    const blob = file && await openForAnswer(options.blobs, file.id);
+    if (blob instanceof Response) return blob;
     if (!file || !blob) return refusal(404, `no package file with id ${request.fileId}`);
     return await answerWithFile(request, blob, factsOf(file), options);
   };

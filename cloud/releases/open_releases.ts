@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { CloudDatabase } from "../database/cloud_database.ts";
 import type { Random } from "../keys/random.ts";
+import type { BlobStore } from "../packages/blob_store.ts";
 import { FolderBlobStore } from "../packages/folder_blob_store.ts";
 import { WishesOfParts } from "./part_wishes.ts";
 import { ReleaseCatalogue } from "./release_catalogue.ts";
@@ -16,6 +17,8 @@ export interface ReleasesOptions {
   readonly random: Random;
   /** Largest file, bytes. */
   readonly limitBytes: number;
+  /** Holds the files; left out: `releases/` in the data folder. */
+  readonly blobs?: BlobStore;
 }
 
 /** The releases of a data folder; also beside a process that serves it. */
@@ -24,7 +27,7 @@ export async function openReleases(options: ReleasesOptions) {
   const { queries } = database;
   const keys = new ReleaseKeys(dataDir, queries, clock);
   const catalogue = new ReleaseCatalogue(database, keys);
-  const blobs = await FolderBlobStore.open(join(dataDir, "releases"));
+  const blobs = options.blobs ?? await FolderBlobStore.open(join(dataDir, "releases"));
   return {
     keys,
     catalogue,

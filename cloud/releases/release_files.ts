@@ -2,7 +2,12 @@ import { signedText } from "../../shared/releases/manifest.ts";
 import type { Peer } from "../../shared/rpc/peer.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { Program } from "../database/schema.ts";
-import { answerWithFile, type FileRequest, refusal } from "../packages/blob_answer.ts";
+import {
+  answerWithFile,
+  type FileRequest,
+  openForAnswer,
+  refusal,
+} from "../packages/blob_answer.ts";
 import type { BlobStore } from "../packages/blob_store.ts";
 import { PROGRAMS } from "./checks.ts";
 import type { DownloadSlots } from "./download_slots.ts";
@@ -87,7 +92,8 @@ async function binary(
   }
   let answered = false;
   try {
-    const blob = await blobs.read(file.id);
+    const blob = await openForAnswer(blobs, file.id);
+    if (blob instanceof Response) return blob;
     if (!blob) return refusal(404, `the file of release ${release.version} is gone`);
     const name = programFile(program, file.platform);
     const response = await answerWithFile(request, blob, {

@@ -15,6 +15,7 @@ import type { Random } from "../keys/random.ts";
 import { keepLogsForRetention } from "../logs/log_retention.ts";
 import { LogStore } from "../logs/log_store.ts";
 import type { NotificationSettings } from "./notifications.ts";
+import type { S3Settings } from "../object_storage/s3_settings.ts";
 import { createServices, type Services } from "./services.ts";
 import type { TrainingSettings } from "./training_settings.ts";
 
@@ -31,6 +32,8 @@ export interface CloudOptions {
   readonly proxyProtocol?: boolean;
   /** Largest package that may be uploaded, bytes. */
   readonly packageLimitBytes: number;
+  /** Left out: large files are kept in the data folder. */
+  readonly objectStorage?: S3Settings | undefined;
   /** Largest file of captured data that may be uploaded, bytes; left out: 5 GiB. */
   readonly fileLimitBytes?: number | undefined;
   /** Left out: no mail, and webhooks to the internet only. */
@@ -94,6 +97,7 @@ async function serve(
     folder,
     dataDir: options.dataDir,
     packageLimitBytes: options.packageLimitBytes,
+    objectStorage: options.objectStorage,
     fileLimitBytes: options.fileLimitBytes,
     notifications: options.notifications,
     training: options.training,

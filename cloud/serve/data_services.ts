@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { StoredDataService } from "../../shared/gen/machine/cloud/v1/data_pb.ts";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
@@ -30,11 +29,13 @@ import { QueryRunner } from "../data_queries/query_runner.ts";
 import { datasetMethods, datasetService } from "../datasets/dataset_service.ts";
 import type { DerivedSecrets } from "../keys/derived_secrets.ts";
 import type { Random } from "../keys/random.ts";
-import { FolderBlobStore } from "../packages/folder_blob_store.ts";
+import type { BlobStore } from "../packages/blob_store.ts";
 
 export interface DataServicesOptions {
   readonly queries: Queries;
   readonly dataDir: string;
+  /** Holds pictures and other files. */
+  readonly files: BlobStore;
   readonly callers: Callers;
   readonly clock: Clock;
   readonly random: Random;
@@ -52,9 +53,8 @@ export interface DataServicesOptions {
 const FILE_LIMIT_BYTES = 5 * 1024 ** 3;
 
 /** Captured data: taking it in, keeping it, giving it out. */
-export async function openDataServices(options: DataServicesOptions) {
-  const { queries, clock, random, callers, secrets, publicUrl, listener } = options;
-  const files = await FolderBlobStore.open(join(options.dataDir, "data-files"));
+export function openDataServices(options: DataServicesOptions) {
+  const { queries, clock, random, callers, secrets, publicUrl, listener, files } = options;
   const sources = new Sources(queries);
   const readings = new Readings(queries);
   const tabular = new TabularDeletion(queries);

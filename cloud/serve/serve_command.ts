@@ -4,8 +4,8 @@ import type { FlagTable, FlagValues } from "../../shared/flags/flags.ts";
 import { UsageError } from "../../shared/flags/flags.ts";
 import { isLoopback, parseListenAddress, parsePublicUrl } from "../addresses/addresses.ts";
 import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../addresses/defaults.ts";
+import { readS3Settings } from "../object_storage/s3_settings.ts";
 import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
-import { MOST_UNFINISHED } from "../training/jobs.ts";
 import { RUN_LIMITS } from "../training_runs/limits.ts";
 import { bearRuntimeFaults } from "./runtime_faults.ts";
 import { TRAINING_JOBS } from "./training_settings.ts";
@@ -73,6 +73,14 @@ export const serveFlags = {
     placeholder: "MIB",
     doc: "Largest picture, video or other file that machines may send, in MiB.",
   },
+  "blob-store": {
+    type: "string",
+    placeholder: "URL",
+    env: "MACHINE_CLOUD_BLOB_STORE",
+    doc:
+      "Keep large files in an object storage: s3://BUCKET or s3://BUCKET/PREFIX, with its key in " +
+      "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Default: in the data folder.",
+  },
   "smtp-url": {
     type: "string",
     placeholder: "URL",
@@ -106,14 +114,6 @@ export const serveFlags = {
     max: 64,
     placeholder: "N",
     doc: "Training jobs of one organization that run at once. Default: as many as --training-jobs.",
-  },
-  "training-queue": {
-    type: "integer",
-    default: MOST_UNFINISHED,
-    min: 1,
-    max: 1_000_000,
-    placeholder: "N",
-    doc: "Training jobs of one organization that may wait or run. More are refused.",
   },
   "training-python": {
     type: "string",
@@ -170,7 +170,11 @@ export type ServeFlags = FlagValues<typeof serveFlags>;
 const GRACE_MS = 5_000;
 
 /** What the command line asks for. Reads the certificate; changes nothing. */
-export async function readServeOptions(flags: ServeFlags, home: string): Promise<CloudOptions> {
+export async function readServeOptions(
+  flags: ServeFlags,
+  home: string,
+  env: (name: string) => string | undefined,
+): Promise<CloudOptions> {
   if (flags.database !== undefined) {
     throw new UsageError(
       "--database: another database is not available in this version, everything is kept in " +
@@ -187,6 +191,7 @@ export async function readServeOptions(flags: ServeFlags, home: string): Promise
     );
   }
   const publicUrl = flags["public-url"];
+  const blobStore = flags["blob-store"];
   return {
     listen: parseListenAddress(flags.listen),
     publicUrl: publicUrl === undefined ? undefined : parsePublicUrl(publicUrl),
@@ -195,6 +200,7 @@ export async function readServeOptions(flags: ServeFlags, home: string): Promise
     tls: await readCertificate(flags["tls-cert"], flags["tls-key"]),
     proxyProtocol: flags["proxy-protocol"],
     packageLimitBytes: flags["package-limit"] * 1024 * 1024,
+    objectStorage: blobStore === undefined ? undefined : readS3Settings(blobStore, env),
     fileLimitBytes: flags["data-file-limit"] * 1024 * 1024,
     notifications: {
       smtpUrl: smtpUrlOf(flags["smtp-url"]),
@@ -204,7 +210,6 @@ export async function readServeOptions(flags: ServeFlags, home: string): Promise
     training: {
       jobs: flags["training-jobs"],
       jobsPerOrganization: flags["training-jobs-per-organization"],
-      mostUnfinished: flags["training-queue"],
       python: flags["training-python"],
       limits: {
         memoryBytes: flags["training-memory"] * MIB,

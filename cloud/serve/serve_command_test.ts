@@ -5,13 +5,15 @@ import { readServeOptions, serveFlags } from "./serve_command.ts";
 
 Deno.test("readServeOptions() refuses options that do not go together, and says which", async () => {
   const spec = { program: "machine-cloud serve", summary: "", flags: serveFlags };
-  const read = (...argv: string[]) => readServeOptions(parseFlags(argv, spec).values, "/home");
+  const read = (...argv: string[]) =>
+    readServeOptions(parseFlags(argv, spec).values, "/home", () => undefined);
   await assert.rejects(() => read("--tls-cert", "a"), /--tls-cert and --tls-key go together/);
   await assert.rejects(
     () => read("--proxy-protocol", "--tls-cert", "a", "--tls-key", "b"),
     /--proxy-protocol and --tls-cert do not go together/,
   );
   await assert.rejects(() => read("--database", "postgres://x"), /not available in this version/);
+  await assert.rejects(() => read("--blob-store", "s3://box"), /set AWS_ACCESS_KEY_ID and AWS_/);
   assert.equal((await read("--proxy-protocol")).proxyProtocol, true);
   const secret = await read("--smtp-url", "user:pw@host").then(() => "", (error) => error.message);
   assert.match(secret, /^--smtp-url: this is no address of a mail server/);

@@ -1,6 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { createAuthService } from "../../shared/auth/auth_service.ts";
-import { join } from "node:path";
 import type { AttemptLimiter } from "../../shared/auth/attempt_limiter.ts";
 import { TokenIssuer } from "../../shared/auth/token_issuer.ts";
 import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
@@ -41,7 +40,7 @@ import { Restarts } from "../machines/restarts.ts";
 import { Revisions } from "../machines/revisions.ts";
 import { robotService } from "../machines/robot_service.ts";
 import { organizationMethods } from "../organizations/organization_methods.ts";
-import { FolderBlobStore } from "../packages/folder_blob_store.ts";
+import type { S3Settings } from "../object_storage/s3_settings.ts";
 import { DownloadUrls } from "../packages/download_urls.ts";
 import { packageDownloads } from "../packages/downloads.ts";
 import { packageService } from "../packages/package_service.ts";
@@ -58,6 +57,7 @@ import { releaseFiles } from "../releases/release_files.ts";
 import { releaseService } from "../releases/release_service.ts";
 import { ConfigPackages } from "../registry/config_packages.ts";
 import { registryMethods } from "../registry/registry_methods.ts";
+import { openBlobStores } from "./blob_stores.ts";
 import { openDataServices } from "./data_services.ts";
 import { type NotificationSettings, openNotifications } from "./notifications.ts";
 import { Training } from "./training.ts";
@@ -68,6 +68,8 @@ export interface ServicesOptions {
   readonly dataDir: string;
   /** Largest package that is taken, bytes. */
   readonly packageLimitBytes: number;
+  /** Left out: large files are kept in the data folder. */
+  readonly objectStorage?: S3Settings | undefined;
   /** Largest file of captured data that is taken, bytes; left out: 5 GiB. */
   readonly fileLimitBytes?: number | undefined;
   /** How long a query in SQL or MQL may take; left out: 10 s. */
@@ -113,7 +115,15 @@ export async function createServices(options: ServicesOptions) {
   const live = new LiveStatus(watchers, clock);
   const tail = new LogTail();
   const intake = new LogIntake(logs, tail, clock);
-  const blobs = await FolderBlobStore.open(join(options.dataDir, "blobs"));
+  const openBlobs = await openBlobStores({
+    dataDir: options.dataDir,
+    objectStorage: options.objectStorage,
+    queries,
+    clock,
+    random,
+    log: log.child("files"),
+  });
+  const blobs = await openBlobs("blobs");
   const limitBytes = options.packageLimitBytes;
   const store = new PackageStore({ queries, changes, clock, random, blobs, limitBytes });
   const urls = new DownloadUrls(keys.secrets, clock, publicUrl);
@@ -126,6 +136,7 @@ export async function createServices(options: ServicesOptions) {
     clock,
     random,
     limitBytes,
+    blobs: await openBlobs("releases"),
   });
   const { catalogue, rollouts, wishes } = releases;
   const statuses = new AgentStatuses(queries, clock, log.child("agents"));
@@ -146,9 +157,10 @@ export async function createServices(options: ServicesOptions) {
     log,
     publicUrl,
   });
-  const data = await openDataServices({
+  const data = openDataServices({
     queries,
     dataDir: options.dataDir,
+    files: await openBlobs("data-files"),
     callers,
     clock,
     random,

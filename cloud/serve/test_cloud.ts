@@ -13,6 +13,7 @@ import { type DataFolder, openDataFolder } from "../data_folder/data_folder.ts";
 import { systemRandom } from "../keys/random.ts";
 import { LogStore } from "../logs/log_store.ts";
 import { readConfig } from "../machines/config_check.ts";
+import type { S3Settings } from "../object_storage/s3_settings.ts";
 import type { NotificationSettings } from "./notifications.ts";
 import { createServices, type Services } from "./services.ts";
 import type { TrainingSettings } from "./training_settings.ts";
@@ -50,6 +51,7 @@ export class TestCloud implements AsyncDisposable {
       packageLimitBytes?: number;
       fileLimitBytes?: number;
       queryLimitMs?: number;
+      objectStorage?: S3Settings;
       notifications?: NotificationSettings;
       training?: TrainingSettings;
     } = {},
@@ -64,6 +66,7 @@ export class TestCloud implements AsyncDisposable {
       dataDir,
       packageLimitBytes,
       fileLimitBytes,
+      objectStorage: options.objectStorage,
       queryLimitMs,
       notifications: options.notifications,
       training: options.training,

@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import type { Logger } from "../../shared/log/logger.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import type { Queries } from "../database/cloud_database.ts";
+import { readSetting, writeSetting } from "../database/settings.ts";
+import type { Random } from "../keys/random.ts";
+import type { S3Settings } from "../object_storage/s3_settings.ts";
+import type { BlobStore } from "../packages/blob_store.ts";
+import { FolderBlobStore } from "../packages/folder_blob_store.ts";
+
+/** Folders of the data folder, or of the object storage, that hold large files. */
+export type BlobFolder = "blobs" | "data-exports" | "data-files" | "releases";
+
+export interface BlobStoresOptions {
+  readonly dataDir: string;
+  /** Left out: everything is kept in the data folder. */
+  readonly objectStorage: S3Settings | undefined;
+  readonly queries: Queries;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Opens the storage of large files. @throws {FileError}, {BlobStorageError} */
+export async function openBlobStores(
+  { dataDir, objectStorage: settings, queries, clock, random, log }: BlobStoresOptions,
+): Promise<(folder: BlobFolder) => Promise<BlobStore>> {
+  const inFolder = (folder: BlobFolder) => FolderBlobStore.open(join(dataDir, folder));
+  if (!settings) return inFolder;
+  const { openObjectStorage } = await import("../object_storage/open_object_storage.ts");
+  const { MovedBlobStore } = await import("../object_storage/moved_blob_store.ts");
+  const ownId = await storageId(queries, random);
+  const objects = await openObjectStorage({ settings, ownId, clock, log });
+  // Files from before stay in the folder, and commands beside this process put some there.
+  return async (folder) => new MovedBlobStore(objects(folder), await inFolder(folder));
+}
+
+/** What tells this cloud from all others in an object storage. */
+async function storageId(queries: Queries, random: Random): Promise<string> {
+  const known = await readSetting(queries, "storage_id");
+  if (known !== undefined) return known;
+  const id = random.uuid();
+  await writeSetting(queries, "storage_id", id);
+  return id;
+}
