@@ -11,46 +11,41 @@ import {
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
-import type { JobLogLine } from "../training/job_logs.ts";
 import { followJob, JobLogReader } from "./job_follower.ts";
 import { TrainingRig } from "./test_training_rig.ts";
-
-const line = (message: string, timeMs = 0): JobLogLine => ({ timeMs, level: "info", message });
 
 Deno.test("training logs -f prints each line once until the job has ended", async () => {
   await using rig = await TrainingRig.open();
   await rig.dataset("shapes");
-  const submit = ["submit", "--dataset", "shapes", "--type", "multi-label", "--tags", "a"];
-  const job = JSON.parse(
-    await rig.run(...submit, "--model", "m", "--model-version", "1", "--json"),
-  );
-  const { seq } = await rig.jobs.byId(job.id) ?? { seq: 0 };
+  await rig.script("upload", await rig.writeScript(), "--name", "counts");
+  const id = await rig.submit("m", "--model-version", "1");
+  const run = await rig.runOf(id);
   let seen = "";
-  const following = rig.follow(["logs", "-f", job.id], (text) => seen += text);
+  const following = rig.follow(["logs", "-f", id], (text) => seen += text);
   for (const message of ["epoch 1", "epoch 2"]) {
-    await rig.logs.append(seq, [line(message)]);
+    run.output.line("info", message);
     await waitFor(() => seen.includes(message), { deadlineMs: 20_000, what: message });
   }
-  await rig.jobs.apply(job.id, "start");
-  await rig.logs.append(seq, [line("saved")]);
-  await rig.jobs.apply(job.id, "complete", { package_id: `${rig.made.org_id}/m` });
-  assert.equal(
-    await following,
-    ["epoch 1", "epoch 2", "saved"].map((text) => `1970-01-01T00:00:00 info  ${text}\n`).join("") +
-      `training job ${job.id} made version 1 of ${rig.made.org_id}/m\n`,
-  );
-  const once = await rig.run("logs", job.id, "--json");
-  const messages = once.trim().split("\n").map((text) => JSON.parse(text).message);
-  assert.deepEqual(messages, ["epoch 1", "epoch 2", "saved"]);
+  run.output.line("warn", "saved");
+  await rig.train(run);
+  const printed = (await following).trim().split("\n");
+  assert.equal(printed.pop(), `training job ${id} made version 1 of ${rig.made.org_id}/m`);
+  const said = printed.map((text) => /^2\S+T\S+ (\S+ +.+)$/.exec(text)?.[1]);
+  const own = said.filter((text) => /epoch|saved/.test(text ?? ""));
+  assert.deepEqual(own, ["info  epoch 1", "info  epoch 2", "warn  saved"]);
+  const once = (await rig.run("logs", id, "--json")).trim().split("\n");
+  const messages = once.map((text) => JSON.parse(text).message);
+  assert.deepEqual(messages, said.map((text) => text?.replace(/^\S+ +/, "")));
 });
 
 for (const flag of ["--wait", "--follow"]) {
   Deno.test(`training submit ${flag} fails with the reason when the job fails`, async () => {
     await using rig = await TrainingRig.open();
     await rig.dataset("shapes");
-    const submit = ["submit", "--dataset", "shapes", "--type", "multi-label", "--tags", "a"];
+    await rig.script("upload", await rig.writeScript(), "--name", "counts");
+    const submit = ["submit", "--dataset", "shapes", "--script", "counts", "--model", "m", flag];
     let seen = "";
-    const submitting = rig.follow([...submit, "--model", "m", flag], (text) => seen += text);
+    const submitting = rig.follow(submit, (text) => seen += text);
     const id = await waitFor(() => /training job (\S+) is submitted\n/.exec(seen)?.[1], {
       deadlineMs: 20_000,
       what: "the job",
@@ -58,11 +53,9 @@ for (const flag of ["--wait", "--follow"]) {
     const failed = assert.rejects(submitting, {
       message: `training job ${id} failed: the script ended with code 3`,
     });
-    const { seq } = await rig.jobs.byId(id) ?? { seq: 0 };
-    await rig.jobs.apply(id, "start");
-    await rig.logs.append(seq, [line("no data")]);
-    const change = { error_code: Code.Internal, error_message: "the script ended with code 3" };
-    await rig.jobs.apply(id, "fail", change);
+    const run = await rig.runOf(id);
+    run.output.line("error", "no data");
+    run.end({ kind: "failed", code: Code.Internal, reason: "the script ended with code 3" });
     await failed;
     assert.equal(seen.includes("no data"), flag === "--follow");
   });

@@ -1,51 +1,51 @@
 import assert from "node:assert/strict";
-import { UsageError } from "../../shared/flags/flags.ts";
 import { join } from "node:path";
+import { UsageError } from "../../shared/flags/flags.ts";
+import { waitFor } from "../../shared/time/wait_for.ts";
 import { readArchive } from "../module_command/archive.ts";
 import { writeArchive } from "../module_command/test_archive.ts";
 import { versionOfTime } from "./submit.ts";
-import { TrainingRig } from "./test_training_rig.ts";
-
-const SCRIPT = {
-  "setup.py": "from setuptools import setup\nsetup(name='model', packages=['model'])\n",
-  "model/__init__.py": "",
-  "model/training.py": "print('trains')\n",
-};
-
-async function writeScript(folder: string, files: Readonly<Record<string, string>>) {
-  for (const [path, text] of Object.entries(files)) {
-    await Deno.mkdir(join(folder, path, ".."), { recursive: true });
-    await Deno.writeTextFile(join(folder, path), text);
-  }
-}
+import { SCRIPT, TrainingRig } from "./test_training_rig.ts";
 
 const idIn = (text: string): string => /[0-9a-f-]{36}/.exec(text)?.[0] ?? "";
 
 Deno.test("training submits, lists, shows, cancels and deletes jobs", async () => {
   await using rig = await TrainingRig.open();
   const dataset = await rig.dataset("shapes");
+  await rig.script("upload", await rig.writeScript(), "--name", "counts", "--version", "1");
   assert.equal(
     await rig.run("list"),
     "no training jobs; submit one with machine-cloud training submit\n",
   );
-  const managed = ["submit", "--dataset", "shapes", "--type", "single-label", "--tags", "a, b"];
-  const submitted = await rig.run(...managed, "--model", "shapes-model");
+  const custom = ["submit", "--dataset", "shapes", "--script", "counts", "--arg", "epochs=3"];
+  const submitted = await rig.run(...custom, "--model", "shapes-model");
   const id = idIn(submitted);
   assert.match(submitted, /^training job \S+ is submitted; machine-cloud training logs -f \S+ sho/);
+  await rig.runOf(id);
   const job = JSON.parse(await rig.run("get", id, "--json"));
   assert.match(job.modelVersion, /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d$/);
-  assert.deepEqual(
-    [job.datasetId, job.modelType, job.tags],
-    [dataset, "MODEL_TYPE_SINGLE_LABEL_CLASSIFICATION", ["a", "b"]],
+  assert.deepEqual([job.datasetId, job.isCustomJob], [dataset, true]);
+  assert.match(
+    await rig.run("get", id),
+    /^status +in-progress\nmodel +shapes-model 2[^]+^script +\S+:counts 1\narguments +epochs=3$/m,
   );
-  assert.match(await rig.run("get", id), /^status +pending\nmodel +shapes-model 2/m);
+  const second = await rig.submit("other");
   assert.match(
     await rig.run("list"),
-    /^\S{36} +shapes-model +2\S+ +single-label-classification +pending +2\S+ +-$/m,
+    /^\S{36} +other +2\S+ +\S+:counts +pending +2\S+ +-\n\S{36} +shapes-model .+ in-progress /m,
   );
   assert.match(await rig.run("list", "--status", "completed"), /^no training jobs/);
 
-  assert.equal(await rig.run("cancel", id), `training job ${id} is canceled\n`);
+  assert.match(await rig.run("cancel", id), /^training job \S+ is cancel(ing|ed)\n$/);
+  await rig.train(await rig.runOf(second));
+  await waitFor(async () => /other .+ completed /.test(await rig.run("list")), {
+    deadlineMs: 20_000,
+    what: "the model of the second job",
+  });
+  assert.match(
+    await rig.run("get", second),
+    new RegExp(`^package +${rig.made.org_id}/other$`, "m"),
+  );
   await assert.rejects(rig.run("cancel", id), { message: /is canceled: it has ended/ });
   assert.match(await rig.run("delete", id), /is deleted; what it made stays\n$/);
   await assert.rejects(rig.run("get", id), { message: new RegExp(`no training job.*${id}`) });
@@ -55,8 +55,7 @@ Deno.test("training submits, lists, shows, cancels and deletes jobs", async () =
 Deno.test("training submit takes a script of one's own with its arguments", async () => {
   await using rig = await TrainingRig.open();
   const dataset = await rig.dataset("shapes");
-  const folder = rig.cloud.path("script");
-  await writeScript(folder, SCRIPT);
+  const folder = await rig.writeScript();
   for (const version of ["1", "2"]) {
     const uploaded = await rig.script("upload", folder, "--name", "counts", "--version", version);
     assert.deepEqual(JSON.parse(uploaded).script, `${rig.made.org_id}:counts`);
@@ -108,9 +107,8 @@ Deno.test("training submit says what is wrong with the command line and sends no
 
 Deno.test("training-script upload packs a folder as a Python source distribution", async () => {
   await using rig = await TrainingRig.open();
-  const folder = rig.cloud.path("script");
   const made = { ".git/HEAD": "", "model/__pycache__/training.pyc": "", "model.egg-info/x": "" };
-  await writeScript(folder, { ...SCRIPT, ...made, "model/data/labels.txt": "a\n" });
+  const folder = await rig.writeScript({ ...SCRIPT, ...made, "model/data/labels.txt": "a\n" });
   const flags = ["--type", "object-detection", "--framework", "tflite", "--draft"];
   const { version, size } = JSON.parse(
     await rig.script("upload", folder, "--name", "boxes", ...flags),
