@@ -256,11 +256,23 @@ function basic({ username, password }: WebhookCredentials): string {
   return `Basic ${Buffer.from(`${username}:${password}`, "utf8").toString("base64")}`;
 }
 
+const UNTRUSTED: ReadonlySet<string> = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
 /** What happened, without the stack: connection errors of several addresses are one. */
 function wordsOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   const { code } = error as Error & { code?: unknown };
+  if (UNTRUSTED.has(String(code))) {
+    return `the receiver's certificate is not accepted (${error.message}): it has ended, or comes ` +
+      "from nobody who is trusted here; trust an authority of your own with NODE_EXTRA_CA_CERTS";
+  }
   if (error.message !== "") return error.message;
   return typeof code === "string" ? code : error.name;
 }
