@@ -14,6 +14,8 @@ export interface RunLimits {
   readonly processes: number;
   /** Milliseconds that making the Python environment may take. */
   readonly installMs: number;
+  /** Bytes of disk that it may take; one with TensorFlow has 2 GB. */
+  readonly installBytes: number;
 }
 
 const HOUR_MS = 3_600_000;
@@ -27,6 +29,7 @@ export const RUN_LIMITS: RunLimits = {
   diskBytes: 20 * GIB,
   processes: 512,
   installMs: HOUR_MS,
+  installBytes: 20 * GIB,
 };
 
 /** Files and folders that a run may make; each costs the disk, however small it is. */

@@ -3,7 +3,6 @@ import { join, resolve } from "node:path";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { ExitInfo, ProcessRunner } from "../../shared/process/child_process.ts";
 import type { Clock } from "../../shared/time/clock.ts";
-import { linkedController } from "../../shared/time/linked_controller.ts";
 import {
   ENVIRONMENT_LIMITS,
   type EnvironmentLimits,
@@ -12,7 +11,12 @@ import {
 } from "./environment_store.ts";
 import { hasResult } from "./folder_size.ts";
 import { RUN_LIMITS, type RunLimits } from "./limits.ts";
-import { type ManagedScript, requireManaged, writeManagedScript } from "./managed_script.ts";
+import {
+  filesOf,
+  type ManagedScript,
+  requireManaged,
+  writeManagedScript,
+} from "./managed_script.ts";
 import { findPython, type Python } from "./python.ts";
 import {
   environmentPython,
@@ -29,7 +33,8 @@ import {
 } from "./run_environment.ts";
 import { emptyOutput, failedWith, RunFailedError } from "./run_failure.ts";
 import { type RunFolder, RunFolders } from "./run_folder.ts";
-import { RunOutput } from "./run_output.ts";
+import type { RunOutput } from "./run_output.ts";
+import { Runs } from "./runs.ts";
 import type {
   TaskEnd,
   TaskOutput,
@@ -79,41 +84,26 @@ export class LocalRunner implements TrainingRunner {
   readonly #limits: RunLimits;
   readonly #folders: RunFolders;
   readonly #environments: EnvironmentStore;
-  readonly #closing = new AbortController();
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #runs: Runs;
   #sandbox: Promise<Sandbox> | undefined;
   #python: Promise<Python> | undefined;
 
   constructor(private readonly options: LocalRunnerOptions) {
     const { clock, log, environmentLimits = ENVIRONMENT_LIMITS } = options;
     const dataDir = resolve(options.dataDir);
+    this.#runs = new Runs(clock);
     this.#limits = { ...RUN_LIMITS, ...options.limits };
     this.#folders = new RunFolders(join(dataDir, RUNS_FOLDER));
     const root = join(dataDir, ENVIRONMENTS_FOLDER);
     this.#environments = new EnvironmentStore({ root, limits: environmentLimits, clock, log });
   }
 
-  async run(task: TrainingTask, output: TaskOutput, signal: AbortSignal): Promise<TaskEnd> {
-    const stopping = linkedController(this.#closing.signal);
-    const follow = () => stopping.abort(signal.reason);
-    if (signal.aborted) follow();
-    signal.addEventListener("abort", follow, { once: true });
-    const printed = new RunOutput(output, this.options.clock);
-    const running = this.#runInFolder(task, printed, stopping.signal);
-    this.#running.add(running);
-    try {
-      await running;
-      return { kind: "succeeded" };
-    } catch (error) {
-      if (stopping.signal.aborted) return { kind: "aborted" };
-      if (!(error instanceof RunFailedError)) throw error;
-      return { kind: "failed", code: error.code, reason: error.message };
-    } finally {
-      this.#running.delete(running);
-      signal.removeEventListener("abort", follow);
-      stopping.abort();
-      printed.end();
-    }
+  run(task: TrainingTask, output: TaskOutput, signal: AbortSignal): Promise<TaskEnd> {
+    return this.#runs.run(
+      output,
+      signal,
+      (printed, signal) => this.#runInFolder(task, printed, signal),
+    );
   }
 
   async recover(): Promise<void> {
@@ -126,9 +116,8 @@ export class LocalRunner implements TrainingRunner {
     await this.#environments.recover();
   }
 
-  async close(): Promise<void> {
-    this.#closing.abort(new Error("the cloud is ending"));
-    await Promise.allSettled(this.#running);
+  close(): Promise<void> {
+    return this.#runs.close();
   }
 
   async #runInFolder(task: TrainingTask, output: RunOutput, signal: AbortSignal): Promise<void> {
@@ -153,7 +142,6 @@ export class LocalRunner implements TrainingRunner {
     } finally {
       await folder.remove();
     }
-    signal.throwIfAborted();
   }
 
   async #findPython(): Promise<Python> {
@@ -170,7 +158,7 @@ export class LocalRunner implements TrainingRunner {
   #findSandbox(folder: RunFolder): Promise<Sandbox> {
     const { sandbox, dataDir } = this.options;
     this.#sandbox ??= sandbox
-      ? Promise.resolve(sandbox({ dataDir: resolve(dataDir), limits: this.#limits }))
+      ? Promise.resolve(sandbox({ dataDir: resolve(dataDir) }))
       : this.#trySandbox(folder);
     return this.#sandbox;
   }
@@ -178,7 +166,7 @@ export class LocalRunner implements TrainingRunner {
   async #trySandbox(folder: RunFolder): Promise<Sandbox> {
     const { processes, clock, inherited, log } = this.options;
     const dataDir = resolve(this.options.dataDir);
-    const { sandbox, why } = await bestSandbox({ dataDir, limits: this.#limits }, {
+    const { sandbox, why } = await bestSandbox({ dataDir }, {
       ...{ processes, clock, folder: join(folder.path, "trial") },
       env: baseEnvironment(inherited, folder),
     });
@@ -233,7 +221,7 @@ class LocalRun {
     const managed = task.script.kind === "managed" ? this.options.managed : undefined;
     output.note("info", "starting the training script");
     output.forgetTail();
-    const exit = await this.#supervise({
+    const exit = await this.#supervise(this.limits, {
       what: "the script",
       program: python,
       args: [
@@ -251,7 +239,7 @@ class LocalRun {
         ...task.environment,
       },
       wallMs: this.limits.wallMs,
-      readable: [environment.path],
+      readable: [environment.path, ...filesOf(managed)],
       writable: [folder.path, datasetFolder, outputFolder],
     });
     if (exit.code !== 0) {
@@ -264,7 +252,7 @@ class LocalRun {
     const { task: { script }, output, folder, signal } = this.parts;
     const run: RunStep = ({ what, program, args, isForeign }) => {
       const env = program === python.program ? this.#env : virtualEnvironment(this.#env, program);
-      return this.#supervise({
+      return this.#supervise({ ...this.limits, diskBytes: this.limits.installBytes }, {
         ...{ what, program, args, cwd: path, wallMs: this.limits.installMs },
         env: isForeign ? { ...env, ...pipEnvironment(this.options.inherited) } : env,
         ...{ readable: [], writable: [path, folder.path] },
@@ -283,6 +271,7 @@ class LocalRun {
   }
 
   async #supervise(
+    limits: RunLimits,
     { readable, writable, program, args, ...command }: Readonly<{
       what: string;
       program: string;
@@ -296,12 +285,12 @@ class LocalRun {
   ): Promise<ExitInfo> {
     const { output, signal, folder, sandbox } = this.parts;
     const { processes, clock } = this.options;
-    const places = { cwd: command.cwd, readable, writable };
+    const places = { cwd: command.cwd, readable, writable, fileBytes: limits.diskBytes };
     return await supervise({
       ...command,
       ...sandbox.wrap({ program, args }, places),
       folders: writable,
-    }, { processes, clock, limits: this.limits, output, tree: folder.tree, signal });
+    }, { processes, clock, limits, output, tree: folder.tree, signal });
   }
 }
 

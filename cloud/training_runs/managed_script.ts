@@ -1,5 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { RunFailedError } from "./run_failure.ts";
 
 /** The training script that comes with the cloud. */
@@ -10,7 +10,7 @@ export interface ManagedScript {
   readonly files: Readonly<Record<string, string>>;
   /** As pip takes them: `tensorflow-cpu==2.21.0`. */
   readonly requirements: readonly string[];
-  /** Given to it as `--key=value` besides what its job gives. */
+  /** Given to it as `--key=value` besides what its job gives; an absolute path names a file. */
   readonly arguments?: Readonly<Record<string, string>>;
 }
 
@@ -20,6 +20,11 @@ export async function writeManagedScript(script: ManagedScript, folder: string):
     await Deno.mkdir(dirname(join(folder, path)), { recursive: true, mode: 0o700 });
     await Deno.writeTextFile(join(folder, path), text);
   }
+}
+
+/** The files that its own arguments name, by absolute paths. */
+export function filesOf(script: ManagedScript | undefined): string[] {
+  return Object.values(script?.arguments ?? {}).filter((value) => isAbsolute(value));
 }
 
 /** @throws {RunFailedError} when this cloud has none. */

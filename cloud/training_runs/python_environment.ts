@@ -75,7 +75,7 @@ export async function installRequirements(
   { run, output }: MakeEnvironmentOptions,
 ): Promise<void> {
   if (requirements.length === 0) return;
-  output.note("info", `installing ${requirements.join(", ")} with pip`);
+  output.note("info", `installing the ${requirements.length} libraries of the script with pip`);
   const program = environmentPython(folder);
   await pip(program, requirements, { run, output }, "installing the libraries with pip");
 }

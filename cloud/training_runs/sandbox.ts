@@ -1,13 +1,15 @@
 import { join } from "node:path";
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
 import type { Clock } from "../../shared/time/clock.ts";
-import type { RunLimits } from "./limits.ts";
 
 /** What a program of a run may see of the cloud's folder. */
 export interface Places {
   readonly cwd: string;
+  /** Folders and files. */
   readonly readable: readonly string[];
   readonly writable: readonly string[];
+  /** No file may be larger. */
+  readonly fileBytes: number;
 }
 
 /** A program and its arguments. */
@@ -29,7 +31,6 @@ export interface Sandbox {
 export interface SandboxOptions {
   /** The cloud's folder, with its keys and databases. */
   readonly dataDir: string;
-  readonly limits: RunLimits;
 }
 
 /** The usual size of a block in the shell's limits, bytes. */
@@ -52,7 +53,9 @@ shift 2
 n=0
 while [ "$1" != -- ]; do
   n=$((n + 1))
-  eval "mode$n=\\$1 path$n=\\$2; exec $((n + 2))<\\"\\$2\\""
+  kind=f
+  if [ -d "$2" ]; then kind=d; fi
+  eval "mode$n=\\$1 path$n=\\$2 kind$n=$kind; exec $((n + 2))<\\"\\$2\\""
   shift 2
 done
 shift
@@ -60,8 +63,13 @@ mount -t tmpfs -o size=1m,mode=755 tmpfs "$data"
 i=0
 while [ $i -lt $n ]; do
   i=$((i + 1))
-  eval "mode=\\$mode$i path=\\$path$i"
-  mkdir -p "$path"
+  eval "mode=\\$mode$i path=\\$path$i kind=\\$kind$i"
+  if [ $kind = d ]; then
+    mkdir -p "$path"
+  else
+    mkdir -p "\${path%/*}"
+    [ -e "$path" ] || : >"$path"
+  fi
   mount --no-canonicalize --bind "/proc/self/fd/$((i + 2))" "$path"
   if [ "$mode" = ro ]; then mount -o remount,bind,ro "$path"; fi
   eval "exec $((i + 2))<&-"
@@ -75,27 +83,27 @@ const NAMESPACES = ["--user", "--map-root-user", "--mount", "--pid", "--mount-pr
 const MOST_PLACES = 7;
 
 /** Limits only. */
-export function plainSandbox({ limits }: SandboxOptions): Sandbox {
+export function plainSandbox(): Sandbox {
   return {
     hidesCloud: false,
-    wrap: ({ program, args }) =>
+    wrap: ({ program, args }, { fileBytes }) =>
       Deno.build.os === "windows"
         ? { program, args }
-        : { program: "/bin/sh", args: ["-c", PLAIN, "sh", blocksOf(limits), program, ...args] },
+        : { program: "/bin/sh", args: ["-c", PLAIN, "sh", blocksOf(fileBytes), program, ...args] },
   };
 }
 
 /** Limits, and walls made of user, mount and process namespaces. Linux only. */
-export function walledSandbox({ dataDir, limits }: SandboxOptions): Sandbox {
+export function walledSandbox({ dataDir }: SandboxOptions): Sandbox {
   return {
     hidesCloud: true,
-    wrap({ program, args }, { cwd, readable, writable }) {
+    wrap({ program, args }, { cwd, readable, writable, fileBytes }) {
       const places = [
         ...readable.flatMap((path) => ["ro", path]),
         ...writable.flatMap((path) => ["rw", path]),
       ];
       if (places.length > 2 * MOST_PLACES) throw new Error("too many places for one program");
-      const shell = ["sh", "-c", WALLED, "sh", blocksOf(limits), dataDir, cwd, ...places, "--"];
+      const shell = ["sh", "-c", WALLED, "sh", blocksOf(fileBytes), dataDir, cwd, ...places, "--"];
       return {
         program: "unshare",
         args: [...NAMESPACES, "--kill-child=KILL", ...shell, program, ...args],
@@ -104,8 +112,8 @@ export function walledSandbox({ dataDir, limits }: SandboxOptions): Sandbox {
   };
 }
 
-function blocksOf({ diskBytes }: RunLimits): string {
-  return String(Math.ceil(diskBytes / BLOCK_BYTES));
+function blocksOf(bytes: number): string {
+  return String(Math.ceil(bytes / BLOCK_BYTES));
 }
 
 /** Longest time of the trial. */
@@ -128,7 +136,7 @@ export async function bestSandbox(
     readonly folder: string;
   },
 ): Promise<{ readonly sandbox: Sandbox; readonly why: string }> {
-  const plain = plainSandbox(options);
+  const plain = plainSandbox();
   if (Deno.build.os !== "linux") return { sandbox: plain, why: "only Linux has namespaces" };
   const lines: string[] = [];
   try {
@@ -139,7 +147,7 @@ export async function bestSandbox(
     await Deno.writeTextFile(secret, "");
     const trial = walledSandbox({ ...options, dataDir: data }).wrap(
       { program: "/bin/sh", args: ["-c", TRIAL, "sh", secret, data] },
-      { cwd: own, readable: [], writable: [own] },
+      { cwd: own, readable: [], writable: [own], fileBytes: 1_000_000 },
     );
     const child = processes.start({
       ...trial,

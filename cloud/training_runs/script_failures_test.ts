@@ -203,14 +203,19 @@ test("run() runs the cloud's own script for managed jobs, if it has one", async 
     "model/training.py": `
 import sys
 folder = [a.split("=", 1)[1] for a in sys.argv if a.startswith("--model_output_directory=")][0]
-open(folder + "/labels.txt", "w").write(" ".join(a for a in sys.argv if "labels" in a))`,
+arguments = dict(a[2:].split("=", 1) for a in sys.argv[1:])
+open(folder + "/labels.txt", "w").write(arguments["labels"] + open(arguments["weights"]).read())`,
   };
-  const managed = { key: "1", files, requirements: [] };
+  // Within the cloud's folder, where scripts see nothing else.
+  const weights = join(rig.dataDir, "weights", "of last year");
+  await Deno.mkdir(join(weights, ".."));
+  await Deno.writeTextFile(weights, "0.1 0.2");
+  const managed = { key: "1", files, requirements: [], arguments: { weights } };
   const task = { script: { kind: "managed" }, arguments: { labels: '["a b"]' } } as const;
   const run = await rig.start(rig.runner({}, { managed }), "", task);
   assert.deepEqual(await run.ended, { kind: "succeeded" }, run.lines.join("\n"));
   const text = await Deno.readTextFile(join(run.task.outputFolder, "labels.txt"));
-  assert.equal(text, '--labels=["a b"]');
+  assert.equal(text, '["a b"]0.1 0.2');
   const none = await (await rig.start(rig.runner(), "", task)).ended;
   assert(none.kind === "failed");
   assert.equal(none.code, Code.Unimplemented);
