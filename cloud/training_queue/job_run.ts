@@ -151,8 +151,13 @@ export class JobRuns {
     );
   }
 
+  /** The first two are the public contract; the SDKs look for the same with a prefix. */
   #environment({ id, key }: RunKey): Record<string, string> {
-    return { API_KEY: key, API_KEY_ID: id, MACHINE_CLOUD_URL: this.options.publicUrl() };
+    return {
+      ...{ API_KEY: key, API_KEY_ID: id },
+      ...{ VIAM_API_KEY: key, VIAM_API_KEY_ID: id },
+      MACHINE_CLOUD_URL: this.options.publicUrl(),
+    };
   }
 
   /** Stores the package and the job's end, both or none. */
