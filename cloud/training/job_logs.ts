@@ -87,13 +87,14 @@ export class JobLogs {
    * @param token what the page before gave; empty or undefined: the first page
    */
   async page(jobSeq: number, token: string | undefined): Promise<JobLogPage> {
-    const [after = 0n] = parsePageToken(token, 1) ?? [];
+    const [given = 0n] = parsePageToken(token, 1) ?? [];
+    const after = Math.max(0, Number(given));
     const rows = await this.queries.selectFrom("training_logs").selectAll()
-      .where("job_seq", "=", jobSeq).where("number", ">", Number(after))
+      .where("job_seq", "=", jobSeq).where("number", ">", after)
       .orderBy("number").limit(LINES_PER_PAGE + 1).execute();
     const lines: JobLogLine[] = [];
     let characters = 0;
-    let last = Number(after);
+    let last = after;
     for (const { number, time_ms, level, message } of rows) {
       characters += message.length;
       const isFull = lines.length >= LINES_PER_PAGE || characters > CHARACTERS_PER_PAGE;

@@ -23,6 +23,8 @@ Deno.test("page() gives all lines in order, a page at a time, until the token is
   assert.deepEqual(pages.flat(), lines(0, 2_500));
   await rig.logs.append(seq, []);
   assert.deepEqual(await readAll(rig.logs, other.seq), [lines(0, 1)]);
+  const made = await rig.logs.page(seq, btoa("-5"));
+  assert.deepEqual(made.lines[0], lines(0, 1)[0]);
   for (const token of ["nonsense", "MQ,", btoa("1,2"), "%"]) {
     const refused = await failure(rig.logs.page(seq, token));
     assert.equal(refused.code, Code.InvalidArgument, token);
