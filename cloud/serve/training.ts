@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { MLTrainingService } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import type { RpcRouter } from "../../shared/rpc/router.ts";
@@ -21,7 +21,11 @@ export class Training {
   #loaded: Promise<LoadedTraining> | undefined;
   #isClosed = false;
 
-  constructor(private readonly options: TrainingOptions) {
+  private readonly options: TrainingOptions;
+
+  constructor(options: TrainingOptions) {
+    // Scripts run in folders of their own, where a relative path leads elsewhere.
+    this.options = { ...options, dataDir: resolve(options.dataDir) };
     this.#logs = new JobLogs(options.queries);
   }
 
