@@ -11,6 +11,7 @@ import { PAYLOAD_SECTION, peProblems, readPe } from "../../tools/compile/pe.ts";
 import { hostTarget, type Target, targetByName, TARGETS } from "../../tools/compile/targets.ts";
 import { type Program, programByName, PROGRAMS, ROOT } from "../../tools/programs.ts";
 import { freePort } from "../ports/free_port.ts";
+import { deliverFromBinary } from "./compiled_notifications.ts";
 
 const MAX_BYTES = 110e6;
 /** More than bundle, addon and assets need. */
@@ -183,6 +184,10 @@ Deno.test("machine-cloud for this machine serves its console and ends when told 
     assert.equal(page?.status, 200, output);
     assert.equal(code, 0, output);
   });
+});
+
+Deno.test("machine-cloud for this machine delivers a webhook and a mail", async () => {
+  await inTempDir((dir) => deliverFromBinary(file(cloud, hostTarget()), dir));
 });
 
 Deno.test("the demo runs on the compiled programs up to a reading", async () => {
