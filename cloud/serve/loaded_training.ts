@@ -27,7 +27,7 @@ export async function loadTraining(
   const { queries, clock, random, log, settings, mail, publicUrl } = options;
   const { jobs: total = TRAINING_JOBS } = settings;
   const limits = { total, perOrganization: settings.jobsPerOrganization ?? total };
-  const runner = settings.runner ?? await localRunner(options);
+  const runner = settings.runner ?? await ownRunner(options);
   const from = () => mail.mailFrom ?? defaultSender(publicUrl());
   const { smtpUrl } = mail;
   const mailer = smtpUrl === undefined ? undefined : new Mailer({ smtpUrl, from });
@@ -71,17 +71,22 @@ function refuse(): never {
   );
 }
 
-async function localRunner(
+async function ownRunner(
   { dataDir, settings, clock, log }: TrainingOptions,
 ): Promise<TrainingRunner> {
-  return new LocalRunner({
+  const { engine, images, python, limits, weights } = settings;
+  const common = {
     dataDir,
-    python: settings.python,
-    limits: settings.limits,
-    managed: await managedScript({ weights: settings.weights }),
+    limits,
+    managed: await managedScript({ weights }),
     inherited: Deno.env.toObject(),
     processes: systemProcesses({ clock }),
     clock,
     log,
-  });
+  };
+  if (engine === undefined) return new LocalRunner({ ...common, python });
+  const { ContainerRunner } = await import("../training_runs/container_runner.ts");
+  const { readImages, USUAL_IMAGES } = await import("../training_runs/container_images.ts");
+  const list = images === undefined ? USUAL_IMAGES : await readImages(images);
+  return new ContainerRunner({ ...common, engine, images: list });
 }

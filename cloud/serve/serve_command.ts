@@ -121,6 +121,18 @@ export const serveFlags = {
     placeholder: "PROGRAM",
     doc: "Python 3.9 or newer with venv, which runs training scripts: a path, or a name in PATH.",
   },
+  "training-runner": {
+    type: "string",
+    choices: ["local", "podman", "docker"],
+    default: "local",
+    placeholder: "WHERE",
+    doc: "Where training scripts run: in a Python environment each, or in containers.",
+  },
+  "training-images": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "JSON list of the images that scripts may run in, with podman and docker.",
+  },
   "training-memory": {
     type: "integer",
     default: RUN_LIMITS.memoryBytes / MIB,
@@ -191,6 +203,7 @@ export async function readServeOptions(
     );
   }
   const publicUrl = flags["public-url"];
+  const runner = flags["training-runner"];
   const blobStore = flags["blob-store"];
   return {
     listen: parseListenAddress(flags.listen),
@@ -211,6 +224,8 @@ export async function readServeOptions(
       jobs: flags["training-jobs"],
       jobsPerOrganization: flags["training-jobs-per-organization"],
       python: flags["training-python"],
+      engine: runner === "local" ? undefined : runner,
+      images: await readableImages(flags["training-images"]),
       limits: {
         memoryBytes: flags["training-memory"] * MIB,
         diskBytes: flags["training-disk"] * MIB,
@@ -221,6 +236,19 @@ export async function readServeOptions(
     offlineAfterMs: flags["offline-after"] * 1_000,
     hostname: hostname(),
   };
+}
+
+/** A list that cannot be used is told at the start, not with the first job. */
+async function readableImages(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  const { ImageListError, readImages } = await import("../training_runs/container_images.ts");
+  try {
+    await readImages(path);
+  } catch (error) {
+    if (!(error instanceof ImageListError)) throw error;
+    throw new UsageError(`--training-images: ${error.message}`);
+  }
+  return path;
 }
 
 function smtpUrlOf(text: string | undefined): string | undefined {

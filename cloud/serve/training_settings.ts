@@ -6,6 +6,7 @@ import type { Queries } from "../database/cloud_database.ts";
 import type { Random } from "../keys/random.ts";
 import type { BlobStore } from "../packages/blob_store.ts";
 import type { PackageStore } from "../packages/package_store.ts";
+import type { EngineKind } from "../training_runs/container_engine.ts";
 import type { RunLimits } from "../training_runs/limits.ts";
 import type { TrainingRunner } from "../training_runs/runner.ts";
 import type { NotificationSettings } from "./notifications.ts";
@@ -23,6 +24,10 @@ export interface TrainingSettings {
   readonly mostUnfinished?: number | undefined;
   /** Python that runs scripts; left out: `python3`, looked for in PATH. */
   readonly python?: string | undefined;
+  /** Where scripts run; left out: in environments on this computer, without containers. */
+  readonly engine?: EngineKind | undefined;
+  /** File that lists the images of containers; left out: a usual one with TensorFlow, one without. */
+  readonly images?: string | undefined;
   /** File of weights that managed training starts from; left out: it starts from scratch. */
   readonly weights?: string | undefined;
   /** What one run may use. */
