@@ -51,13 +51,15 @@ export async function uploadToFolder(
 }
 
 async function upload(
-  { database: { queries } }: DataFolder,
+  { database }: DataFolder,
   dataDir: string,
   what: "readings" | "file",
   { files, pieces = 3 }: FaultUploadOptions,
 ): Promise<string> {
+  const { queries } = database;
   const ingestion = new Ingestion({
     queries,
+    transact: (work) => database.sharedTransaction(work),
     sources: new Sources(queries),
     clock: systemClock,
     random: systemRandom,

@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { Kysely } from "kysely";
+import { Kysely, type Transaction } from "kysely";
 import { closeSqlite, type Database, openSqlite } from "../../shared/store/sqlite.ts";
+import { CommitSync } from "./commit_sync.ts";
 import { cloudMigrations } from "./migrations.ts";
 import type { CloudTables } from "./schema.ts";
 import { CloudSqliteDialect } from "./sqlite_dialect.ts";
@@ -12,7 +13,14 @@ export type Queries = Kysely<CloudTables>;
 export class CloudDatabase {
   readonly queries: Queries;
 
-  private constructor(private readonly handle: Database) {
+  readonly #commits: CommitSync;
+  #wal: Deno.FsFile | undefined;
+
+  private constructor(private readonly handle: Database, path: string) {
+    this.#commits = new CommitSync(async () => {
+      this.#wal ??= await Deno.open(`${path}-wal`, { read: true, write: true });
+      await this.#wal.syncData();
+    });
     this.queries = new Kysely<CloudTables>({ dialect: new CloudSqliteDialect(handle) });
   }
 
@@ -20,15 +28,17 @@ export class CloudDatabase {
   static open(dataDir: string): CloudDatabase {
     const path = join(dataDir, "cloud.db");
     const options = { migrations: cloudMigrations, synchronous: "FULL", name: "cloud" } as const;
-    return new CloudDatabase(openSqlite(path, options));
+    return new CloudDatabase(openSqlite(path, options), path);
   }
 
   /**
    * A transaction that does not wait for the disk: the end of the process does not take it back, but
-   * a power cut may, until the next ordinary transaction. For what does no harm when it is done
-   * again. The whole program stands still while it waits for the disk, 1 ms to 100 ms.
+   * a power cut may, until the next transaction that does. For what does no harm when it is done
+   * again. In an ordinary transaction the whole program waits for the disk, 1 ms to 100 ms.
    */
-  async quickTransaction<T>(work: (transaction: Queries) => Promise<T>): Promise<T> {
+  async quickTransaction<T>(
+    work: (transaction: Transaction<CloudTables>) => Promise<T>,
+  ): Promise<T> {
     return await this.queries.connection().execute(async (connection) => {
       this.handle.pragma("synchronous = NORMAL");
       try {
@@ -39,6 +49,19 @@ export class CloudDatabase {
     });
   }
 
+  /**
+   * A transaction for what comes often and must be safe: when it resolves, what it wrote is on the
+   * disk. Others see it a little earlier. The program goes on while the disk writes, and one write
+   * does for all transactions that wait for it.
+   */
+  async sharedTransaction<T>(
+    work: (transaction: Transaction<CloudTables>) => Promise<T>,
+  ): Promise<T> {
+    const result = await this.quickTransaction(work);
+    await this.#commits.wait();
+    return result;
+  }
+
   /** A number that changes when another process has written to the database. Costs microseconds. */
   foreignVersion(): number {
     return Number(this.handle.pragma("data_version", { simple: true }));
@@ -46,6 +69,8 @@ export class CloudDatabase {
 
   /** Closes the file. Queries that are under way must have ended. */
   close(): void {
+    this.#wal?.close();
+    this.#wal = undefined;
     closeSqlite(this.handle);
   }
 }

@@ -47,3 +47,21 @@ Deno.test("CloudDatabase.quickTransaction() has the connection alone, and takes 
     const rows = await queries.selectFrom("organizations").select("id").execute();
     assert.deepEqual(rows, [{ id: "kept" }]);
   }));
+
+Deno.test("CloudDatabase.sharedTransaction() does not hold up others while the disk writes", () =>
+  withDatabase(async (database) => {
+    const { queries } = database;
+    const seen = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        database.sharedTransaction(async (transaction) => {
+          const name = `o${n}`;
+          await transaction.insertInto("organizations").values({ id: name, name, created_at: 0 })
+            .execute();
+          return await synchronous(transaction);
+        })),
+    );
+    assert.deepEqual(new Set(seen), new Set([1]));
+    assert.equal(await synchronous(queries), 2);
+    const rows = await queries.selectFrom("organizations").select("id").execute();
+    assert.equal(rows.length, 20);
+  }));
