@@ -134,6 +134,35 @@ export class Scope {
       .where("binary_data.source_id", "in", sources);
   }
 
+  /** Sequences of parts that the caller may see. */
+  sequences() {
+    const grants = grantsFor(this.caller, "see");
+    return this.queries.selectFrom("sequences")
+      .where("sequences.org_id", "=", this.caller.orgId)
+      .where((eb) =>
+        eb.or(grants.map((grant) => {
+          switch (grant.resource) {
+            case "organization":
+              return eb("sequences.org_id", "=", grant.id);
+            case "location":
+              return eb("sequences.location_id", "=", grant.id);
+            case "robot":
+              return eb("sequences.machine_id", "=", grant.id);
+            case "part":
+              return eb("sequences.part_id", "=", grant.id);
+          }
+        }))
+      );
+  }
+
+  savedQueries() {
+    return this.queries.selectFrom("saved_queries").where(
+      "saved_queries.org_id",
+      "=",
+      this.#orgId(),
+    );
+  }
+
   datasets() {
     return this.queries.selectFrom("datasets").where("datasets.org_id", "=", this.#orgId());
   }

@@ -57,11 +57,15 @@ export function filePositionToken({ receivedUs, id }: FilePosition): string {
   return btoa(`${receivedUs},${id}`).replaceAll("=", "");
 }
 
-export function readFilePosition(token: string | undefined): FilePosition | undefined {
+/** @param path of the token, for messages */
+export function readFilePosition(
+  token: string | undefined,
+  path = "data_request.last",
+): FilePosition | undefined {
   if (!token) return undefined;
   const text = decoded(token);
   const match = /^(-?\d{1,16}),([0-9a-f-]{36})$/.exec(text);
-  if (!match) throw invalid("data_request.last", "it is not one that this call gave");
+  if (!match) throw invalid(path, "it is not one that this call gave");
   return { receivedUs: Number(match[1]), id: match[2] ?? "" };
 }
 

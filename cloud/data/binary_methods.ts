@@ -165,7 +165,8 @@ export async function filesByIds(
 
 type FileQuery = ReturnType<Scope["binaryData"]>;
 
-function named(query: FileQuery) {
+/** Files with where they were captured. */
+export function named(query: FileQuery) {
   return query
     .leftJoin("machines", "machines.id", "data_sources.machine_id")
     .leftJoin("parts", "parts.id", "data_sources.part_id")
@@ -210,7 +211,7 @@ async function totalOf(scope: Scope, filter: Filter | undefined) {
 }
 
 /** How many files from the first on an answer can hold; at least one. */
-function fitting(files: readonly NamedFile[]): number {
+export function fitting(files: readonly NamedFile[]): number {
   let bytes = 0;
   const tooMany = files.findIndex(({ size }, index) => {
     bytes += size;

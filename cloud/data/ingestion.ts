@@ -5,7 +5,7 @@ import type { Transaction } from "kysely";
 import { faultPoint } from "../../shared/faults/fault_point.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { PartRow } from "../access/scope.ts";
-import type { CloudDatabase, Queries } from "../database/cloud_database.ts";
+import type { Queries } from "../database/cloud_database.ts";
 import type { CloudTables } from "../database/schema.ts";
 import type { Random } from "../keys/random.ts";
 import { type Blob, type BlobStore, BlobTooLargeError } from "../packages/blob_store.ts";
@@ -20,8 +20,6 @@ import { addUsage, NOTHING, quotaExceeded, readSettings, roomFor } from "./usage
 
 export interface IngestionOptions {
   readonly queries: Queries;
-  /** What it wrote is safe when it resolves. */
-  readonly transact: CloudDatabase["sharedTransaction"];
   readonly sources: Sources;
   readonly clock: Clock;
   readonly random: Random;
@@ -74,7 +72,7 @@ export class Ingestion {
     capture: Capture,
     readings: readonly CapturedReading[],
   ): Promise<string> {
-    const { transact, sources, clock, random, listener } = this.options;
+    const { queries, sources, clock, random, listener } = this.options;
     const sourceId = await sources.numberOf(part, capture);
     const digest = readingsDigest(
       capture,
@@ -85,7 +83,7 @@ export class Ingestion {
     const [minUs, maxUs] = [least(received), most(received)];
     const syncedAt = clock.now();
     const fileId = random.uuid();
-    const known = await transact(async (transaction) => {
+    const known = await queries.transaction().execute(async (transaction) => {
       const upload = await transaction.insertInto("data_uploads").values({
         source_id: sourceId,
         digest,
@@ -132,7 +130,7 @@ export class Ingestion {
     file: CapturedFile,
     contents: AsyncIterable<Uint8Array>,
   ): Promise<string> {
-    const { queries, transact, files, random, fileLimitBytes, sources, listener } = this.options;
+    const { queries, files, random, fileLimitBytes, sources, listener } = this.options;
     if (this.#uploads >= MOST_UPLOADS) {
       throw new ConnectError(
         `${MOST_UPLOADS} files are being uploaded; try again when one of them is done`,
@@ -151,7 +149,7 @@ export class Ingestion {
       faultPoint("data.file.after-write");
       try {
         const sourceId = await sources.numberOf(part, capture);
-        const id = await transact((transaction) =>
+        const id = await queries.transaction().execute((transaction) =>
           this.#insertFile(transaction, part, capture, file, { sourceId, stored })
         );
         faultPoint("data.upload.after-commit");
@@ -218,7 +216,7 @@ export class Ingestion {
     return id;
   }
 
-  /** Leaves out datasets that are gone since the machine was told of them. */
+  /** Leaves out datasets that are gone since the machine was told of them, or hold no files. */
   async #label(
     transaction: Queries,
     part: PartRow,
@@ -234,7 +232,8 @@ export class Ingestion {
       await transaction.insertInto("dataset_files").columns(["dataset_id", "binary_id"])
         .expression((eb) =>
           eb.selectFrom("datasets").select(["datasets.id", eb.val(id).as("binary_id")])
-            .where("datasets.org_id", "=", part.org_id).where("datasets.id", "in", datasetIds)
+            .where("datasets.org_id", "=", part.org_id).where("datasets.type", "=", "binary")
+            .where("datasets.id", "in", datasetIds)
         ).onConflict((conflict) => conflict.doNothing()).execute();
     }
   }

@@ -13,6 +13,7 @@ import type { Queries } from "../database/cloud_database.ts";
 import type { BlobStore } from "../packages/blob_store.ts";
 import { answerWithFile, openForAnswer, refusal } from "../packages/blob_answer.ts";
 import { ExportSource } from "./export_rows.ts";
+import type { SequenceExports } from "../sequences/sequence_exports.ts";
 import { byteStream } from "./byte_stream.ts";
 import { isFormat } from "./format_names.ts";
 import { CONTENT_TYPES, exported } from "./formats.ts";
@@ -23,6 +24,7 @@ export interface DataRoutesOptions {
   readonly readings: Readings;
   readonly files: BlobStore;
   readonly urls: FileUrls;
+  readonly exports: Pick<SequenceExports, "byId" | "archives">;
   readonly clock: Clock;
 }
 
@@ -38,7 +40,7 @@ export interface DataRequest extends HttpSender {
 const MOST_EXPORTS = 8;
 
 /**
- * `/data/files/ID`: a file. `/data/export`: readings as a file. `/data/plot`: readings reduced to
+ * `/data/files/ID`: a file. `/data/exports/ID`: a dataset of sequences as an archive. `/data/export`: readings as a file. `/data/plot`: readings reduced to
  * spans, as JSON. Callers sign in as for packages; files open by a signed link, too.
  */
 export function dataRoutes(options: DataRoutesOptions) {
@@ -51,6 +53,8 @@ export function dataRoutes(options: DataRoutesOptions) {
     switch (what) {
       case "files":
         return await file(options, request, name);
+      case "exports":
+        return await archive(options, request, name);
       case "plot":
         return await withScope(http, request, (scope) => plotted(options, request, scope));
       case "export":
@@ -133,6 +137,37 @@ async function file(
       // What machines send is shown to nobody as a page of this cloud.
       "content-disposition": `attachment; filename="${row.id}${safe(row.file_extension)}"`,
       "content-security-policy": "sandbox; default-src 'none'",
+    },
+  }, { clock });
+}
+
+/** An archive opens by the link that GetSequenceDatasetExport gives, and by nothing else. */
+async function archive(
+  { http, exports, urls, clock }: DataRoutesOptions,
+  request: DataRequest,
+  name: string,
+): Promise<Response> {
+  const id = name.split(".")[0] ?? "";
+  const link = urls.checkExport(id, request.query("expires"), request.query("signature"));
+  if (link === "expired") {
+    return refusal(403, "the link has expired; GetSequenceDatasetExport gives a new one");
+  }
+  if (link === "wrong") return denied(http.refuse(request.peer));
+  if (link === "unsigned") {
+    return refusal(401, "GetSequenceDatasetExport gives the link that opens this");
+  }
+  const row = await exports.byId(id);
+  const opened = row?.state === "completed" ? await openForAnswer(exports.archives, id) : undefined;
+  if (opened instanceof Response) return opened;
+  if (!row || !opened) return refusal(404, `no export with id ${JSON.stringify(id)}`);
+  return await answerWithFile(request, opened, {
+    size: row.size,
+    sha256: row.sha256,
+    createdAtMs: row.completed_at ?? row.created_at,
+    cacheControl: "private, no-transform",
+    headers: {
+      "content-type": "application/gzip",
+      "content-disposition": `attachment; filename="${id}.tar.gz"`,
     },
   }, { clock });
 }

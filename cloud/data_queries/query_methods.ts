@@ -9,13 +9,13 @@ import type { Scope } from "../access/scope.ts";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { LONGEST_QUERY, type QueryScope } from "./query_form.ts";
 import type { QueryRunner } from "./query_runner.ts";
+import { stagesOf } from "./saved_query_methods.ts";
+import { readStages } from "./stages.ts";
 
 export interface QueryMethodsOptions {
   readonly callers: Callers;
   readonly runner: QueryRunner;
 }
-
-const MOST_STAGES = 100;
 
 /** The calls of DataService that take queries. */
 export function queryMethods(
@@ -32,25 +32,19 @@ export function queryMethods(
     },
 
     async tabularDataByMQL(request, context) {
-      const scope = await queryScope(await callers.scope(context), request.organizationId);
+      const caller = await callers.scope(context);
+      const scope = await queryScope(caller, request.organizationId);
       const { mqlBinary, dataSource, queryPrefixName } = request;
-      const isPipeline = dataSource?.type === TabularDataSourceType.PIPELINE_SINK;
-      if (isPipeline || queryPrefixName !== undefined) {
+      if (dataSource?.type === TabularDataSourceType.PIPELINE_SINK) {
         throw new ConnectError(
-          "this cloud has no data pipelines and no saved queries; leave data_source and " +
-            "query_prefix_name out to query the readings",
+          "this cloud has no data pipelines; leave data_source out to query the readings",
           Code.Unimplemented,
         );
       }
-      if (mqlBinary.length === 0) throw invalid("mql_binary", "there is no stage");
-      if (mqlBinary.length > MOST_STAGES) {
-        throw invalid("mql_binary", `there are more than ${MOST_STAGES} stages`);
-      }
-      const length = mqlBinary.reduce((sum, stage) => sum + stage.length, 0);
-      if (length > LONGEST_QUERY) {
-        throw invalid("mql_binary", `it is longer than ${LONGEST_QUERY} bytes`);
-      }
-      const query = { kind: "mql", stages: mqlBinary.map((stage) => stage.toBase64()) } as const;
+      // A saved query comes first; it may be all there is.
+      const saved = queryPrefixName ? await stagesOf(caller, queryPrefixName) : [];
+      const own = saved.length > 0 && mqlBinary.length === 0 ? [] : readStages(mqlBinary);
+      const query = { kind: "mql", stages: [...saved, ...own] } as const;
       return { rawData: await runner.run({ scope, query }, context.signal) };
     },
   };

@@ -1,5 +1,6 @@
 import type { Migration } from "../../shared/store/sqlite.ts";
 import { dataMigration } from "./data_migration.ts";
+import { sequenceMigration } from "./sequence_migration.ts";
 import { trainingMigration } from "./training_migration.ts";
 
 /** `cloud.db`. A migration that was released is never changed; add the next number. */
@@ -356,4 +357,5 @@ export const cloudMigrations: readonly Migration[] = [
   },
   dataMigration,
   trainingMigration,
+  sequenceMigration,
 ];

@@ -1,5 +1,6 @@
 import type { ColumnType, Generated } from "kysely";
 import type { DataTables } from "./data_schema.ts";
+import type { SequenceTables } from "./sequence_schema.ts";
 import type { TrainingTables } from "./training_schema.ts";
 
 /** Milliseconds since 1970. */
@@ -417,7 +418,7 @@ export interface OwnerEmailsTable {
   email: Fixed<string>;
 }
 
-export interface CloudTables extends DataTables, TrainingTables {
+export interface CloudTables extends DataTables, SequenceTables, TrainingTables {
   settings: SettingsTable;
   organizations: OrganizationsTable;
   locations: LocationsTable;

@@ -28,17 +28,27 @@ type DatasetRow = Selectable<DatasetsTable>;
 const LONGEST_NAME = 200;
 const MOST_IDS = 1_000;
 
-/** Named sets of files. Sequences, and with them their export, are not there yet. */
+type Methods = Omit<
+  ServiceImpl<typeof DatasetService>,
+  "startSequenceDatasetExport" | "getSequenceDatasetExport"
+>;
+
+/** Named sets of files, or of sequences. */
 export function datasetService(
   { callers, queries, clock, random }: DatasetServiceOptions,
-): Partial<ServiceImpl<typeof DatasetService>> {
-  async function insert(organizationId: string, name: string, scope: Scope): Promise<DatasetRow> {
+): Methods {
+  async function insert(
+    organizationId: string,
+    name: string,
+    type: DatasetRow["type"],
+    scope: Scope,
+  ): Promise<DatasetRow> {
     const { id: org_id } = await scope.organization(organizationId, "manage");
     const row: DatasetRow = {
       id: random.uuid(),
       org_id,
       name: checkedName(name),
-      type: "binary",
+      type,
       created_at: clock.now().getTime(),
     };
     await requireFree(queries, row);
@@ -48,10 +58,12 @@ export function datasetService(
   return {
     async createDataset({ name, organizationId, type }, context) {
       const scope = await callers.scope(context);
-      if (type === DatasetType.SEQUENCE_DATA) {
-        throw new ConnectError("datasets of sequences are not there yet", Code.Unimplemented);
-      }
-      const row = await insert(organizationId, name, scope);
+      const row = await insert(
+        organizationId,
+        name,
+        typeOf(type ?? DatasetType.BINARY_DATA),
+        scope,
+      );
       await queries.insertInto("datasets").values(row).execute();
       return { id: row.id };
     },
@@ -76,9 +88,9 @@ export function datasetService(
     async listDatasetsByOrganizationID({ organizationId, type }, context) {
       const scope = await callers.scope(context);
       const { id } = await scope.organization(organizationId, "see");
-      const rows = type === DatasetType.SEQUENCE_DATA
-        ? []
-        : await scope.datasets().selectAll().where("org_id", "=", id).orderBy("name").execute();
+      let query = scope.datasets().selectAll().where("org_id", "=", id).orderBy("name");
+      if (type !== undefined) query = query.where("type", "=", typeOf(type));
+      const rows = await query.execute();
       return { datasets: rows.map(toDataset) };
     },
 
@@ -94,8 +106,13 @@ export function datasetService(
     async mergeDatasets({ datasetIds, name, organizationId }, context) {
       const scope = await callers.scope(context);
       if (datasetIds.length === 0) throw invalid("dataset_ids", "there are none");
-      for (const id of datasetIds) await datasetOf(scope, id, "see");
-      const row = await insert(organizationId, name, scope);
+      const merged = [];
+      for (const id of datasetIds) merged.push(await datasetOf(scope, id, "see"));
+      const type = merged[0]?.type ?? "binary";
+      if (merged.some((dataset) => dataset.type !== type)) {
+        throw invalid("dataset_ids", "datasets of files and of sequences do not merge");
+      }
+      const row = await insert(organizationId, name, type, scope);
       await queries.transaction().execute(async (transaction) => {
         await transaction.insertInto("datasets").values(row).execute();
         await transaction.insertInto("dataset_files").columns(["dataset_id", "binary_id"])
@@ -103,6 +120,12 @@ export function datasetService(
             eb.selectFrom("dataset_files").distinct()
               .select([eb.val(row.id).as("dataset_id"), "dataset_files.binary_id"])
               .where("dataset_files.dataset_id", "in", datasetIds)
+          ).execute();
+        await transaction.insertInto("dataset_sequences").columns(["dataset_id", "sequence_id"])
+          .expression((eb) =>
+            eb.selectFrom("dataset_sequences").distinct()
+              .select([eb.val(row.id).as("dataset_id"), "dataset_sequences.sequence_id"])
+              .where("dataset_sequences.dataset_id", "in", datasetIds)
           ).execute();
       });
       return { datasetId: row.id };
@@ -121,6 +144,12 @@ export function datasetMethods(
     async addBinaryDataToDatasetByIDs(request, context) {
       const scope = await callers.scope(context);
       const dataset = await datasetOf(scope, request.datasetId, "manage");
+      if (dataset.type !== "binary") {
+        throw new ConnectError(
+          `the dataset ${JSON.stringify(dataset.name)} holds sequences; add files to another one`,
+          Code.FailedPrecondition,
+        );
+      }
       const files = await filesByIds(scope, fileIdsOf(request));
       await queries.insertInto("dataset_files")
         .values(files.map(({ id }) => ({ dataset_id: dataset.id, binary_id: id })))
@@ -139,7 +168,12 @@ export function datasetMethods(
   };
 }
 
-async function datasetOf(
+/**
+ * A dataset of the caller's organisation.
+ *
+ * @throws {ConnectError} NOT_FOUND, PERMISSION_DENIED
+ */
+export async function datasetOf(
   scope: Scope,
   id: string,
   action: "see" | "manage",
@@ -150,6 +184,17 @@ async function datasetOf(
   if (!row) throw notFound("dataset", id);
   if (!scope.allows(action, { orgId: row.org_id }) && action !== "see") scope.refuse("dataset");
   return row;
+}
+
+function typeOf(type: DatasetType): DatasetRow["type"] {
+  switch (type) {
+    case DatasetType.BINARY_DATA:
+      return "binary";
+    case DatasetType.SEQUENCE_DATA:
+      return "sequence";
+    default:
+      throw invalid("type", `there is no type ${type}`);
+  }
 }
 
 function checkedName(name: string): string {
@@ -176,6 +221,6 @@ function toDataset(row: DatasetRow) {
     name: row.name,
     organizationId: row.org_id,
     timeCreated: timestampFromMs(row.created_at),
-    type: DatasetType.BINARY_DATA,
+    type: row.type === "binary" ? DatasetType.BINARY_DATA : DatasetType.SEQUENCE_DATA,
   };
 }

@@ -136,6 +136,7 @@ async function serve(
     services.training.run(stopping.signal),
     services.releases.keepSwept(log.child("releases"), stopping.signal),
     services.dataUpkeep.run(log.child("data"), stopping.signal),
+    services.dataExports.run(stopping.signal),
     services.store.keepSwept(log.child("packages"), stopping.signal),
     keepLogsForRetention(logs, clock, log.child("logs"), stopping.signal),
   ];

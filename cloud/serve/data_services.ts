@@ -8,6 +8,7 @@ import type { RpcRouter } from "../../shared/rpc/router.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { Callers } from "../access/callers.ts";
 import type { HttpCallers } from "../access/http_callers.ts";
+import { absentMethods } from "../data/absent_methods.ts";
 import { annotationMethods } from "../data/annotation_methods.ts";
 import { binaryMethods } from "../data/binary_methods.ts";
 import { dataSyncService } from "../data/data_sync_service.ts";
@@ -21,23 +22,27 @@ import { Sources } from "../data/sources.ts";
 import { storedDataService } from "../data/stored_data_service.ts";
 import { tabularMethods } from "../data/tabular_methods.ts";
 import { withCallFailures } from "../database/call_failures.ts";
-import type { CloudDatabase, Queries } from "../database/cloud_database.ts";
+import type { Queries } from "../database/cloud_database.ts";
 import { dataRoutes } from "../data_export/data_routes.ts";
 import { ownQueryProgram } from "../data_queries/query_child.ts";
 import { queryMethods } from "../data_queries/query_methods.ts";
 import { QueryRunner } from "../data_queries/query_runner.ts";
+import { savedQueryMethods } from "../data_queries/saved_query_methods.ts";
 import { datasetMethods, datasetService } from "../datasets/dataset_service.ts";
+import { exportMethods } from "../sequences/export_methods.ts";
+import { SequenceExports } from "../sequences/sequence_exports.ts";
+import { sequenceMethods } from "../sequences/sequence_methods.ts";
 import type { DerivedSecrets } from "../keys/derived_secrets.ts";
 import type { Random } from "../keys/random.ts";
 import type { BlobStore } from "../packages/blob_store.ts";
 
 export interface DataServicesOptions {
   readonly queries: Queries;
-  /** What it wrote is safe when it resolves. */
-  readonly transact: CloudDatabase["sharedTransaction"];
   readonly dataDir: string;
   /** Holds pictures and other files. */
   readonly files: BlobStore;
+  /** Holds exports of datasets. */
+  readonly archives: BlobStore;
   readonly callers: Callers;
   readonly clock: Clock;
   readonly random: Random;
@@ -64,13 +69,22 @@ export function openDataServices(options: DataServicesOptions) {
   const urls = new FileUrls(secrets, clock, publicUrl);
   const ingestion = new Ingestion({
     queries,
-    transact: options.transact,
     sources,
     clock,
     random,
     files,
     listener,
     fileLimitBytes: options.fileLimitBytes ?? FILE_LIMIT_BYTES,
+  });
+  const exports = new SequenceExports({
+    queries,
+    readings,
+    files,
+    urls,
+    archives: options.archives,
+    clock,
+    random,
+    log: options.log,
   });
   const runner = new QueryRunner({
     dataDir: options.dataDir,
@@ -79,17 +93,22 @@ export function openDataServices(options: DataServicesOptions) {
     log: options.log,
     limitMs: options.queryLimitMs,
   });
-  const data: Partial<ServiceImpl<typeof DataService>> = {
+  const data: ServiceImpl<typeof DataService> = {
     ...tabularMethods({ callers, readings, deletion: tabular, clock }),
     ...binaryMethods({ callers, queries, files, deletion: binary, urls }),
     ...annotationMethods({ callers, queries, random }),
     ...datasetMethods({ callers, queries, clock, random }),
+    ...sequenceMethods({ callers, queries, clock, random, files, urls }),
     ...queryMethods({ callers, runner }),
+    ...savedQueryMethods({ callers, queries, clock, random }),
+    ...absentMethods,
   };
   return {
     files,
     close: () => runner.close(),
-    routes: (http: HttpCallers) => dataRoutes({ queries, http, readings, files, urls, clock }),
+    routes: (http: HttpCallers) =>
+      dataRoutes({ queries, http, readings, files, urls, exports, clock }),
+    exports,
     upkeep: new DataUpkeep({ queries, clock, tabular, binary, files }),
     mount: (router: RpcRouter): RpcRouter =>
       router
@@ -101,7 +120,10 @@ export function openDataServices(options: DataServicesOptions) {
         .service(DataService, withCallFailures(data))
         .service(
           DatasetService,
-          withCallFailures(datasetService({ callers, queries, clock, random })),
+          withCallFailures({
+            ...datasetService({ callers, queries, clock, random }),
+            ...exportMethods({ callers, exports, urls, clock }),
+          }),
         ),
   };
 }

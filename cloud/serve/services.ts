@@ -159,9 +159,9 @@ export async function createServices(options: ServicesOptions) {
   });
   const data = openDataServices({
     queries,
-    transact: (work) => database.sharedTransaction(work),
     dataDir: options.dataDir,
     files: await openBlobs("data-files"),
+    archives: await openBlobs("data-exports"),
     callers,
     clock,
     random,
@@ -291,6 +291,7 @@ export async function createServices(options: ServicesOptions) {
     releases: releases.store,
     statuses,
     dataUpkeep: data.upkeep,
+    dataExports: data.exports,
     /** Ends the processes that run queries. */
     closeQueries: data.close,
     notifications,
