@@ -6,7 +6,7 @@ import { copySqlite } from "../../shared/store/copy.ts";
 import { StoreError } from "../../shared/store/sqlite.ts";
 import { AgentState } from "./agent_state.ts";
 import { openAgentState } from "./open_state.ts";
-import { copyPath, dropCopies, restoreCopies, saveCopies } from "./state_copies.ts";
+import { copiesOf, copyPath, dropCopies, restoreCopies, saveCopies } from "./state_copies.ts";
 
 const now = new Date("2026-01-02T03:04:05Z");
 
@@ -92,6 +92,17 @@ Deno.test("saveCopies() leaves out what is damaged or not there", () =>
     assert.equal(log.messages("warn").length, 1);
     const names = [...Deno.readDirSync(join(path, ".."))].map(({ name }) => name);
     assert.deepEqual(names.filter((name) => name.includes(".before-")), []);
+  }));
+
+Deno.test("saveCopies() leaves out what the old version has for itself while that runs", () =>
+  withState(async (path, log) => {
+    const alone = AgentState.open(path, { isAlone: true });
+    alone.saveDeviceConfig("alone", now);
+    await saveCopies([path], "2.0.0", log, { isInUse: true });
+    assert.equal(copiesOf(path).length, 0);
+    alone.close();
+    await saveCopies([path], "2.0.0", log, { isInUse: true });
+    assert.equal(configOf(AgentState.open(copyPath(path, "2.0.0"))), "alone");
   }));
 
 Deno.test("dropCopies() removes the copies for every version", () =>

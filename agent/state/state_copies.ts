@@ -23,17 +23,20 @@ export function copyPath(path: string, version: string): string {
  * Copies the databases before a version runs for the first time. One that cannot be read is left
  * out: the old version cannot use it either.
  *
+ * @param isInUse the old version still runs: a database that it has for itself is left out, too.
  * @throws {StoreError} when the disk takes no copy.
  */
 export async function saveCopies(
   databases: readonly string[],
   version: string,
   log: Logger,
+  { isInUse = false } = {},
 ): Promise<void> {
   for (const path of databases) {
     try {
       await copySqlite(path, copyPath(path, version));
     } catch (error) {
+      if (isInUse && error instanceof StoreError && error.code === "busy") continue;
       if (!isDamage(error)) throw error;
       log.warn("a damaged database is not copied before the update", { error });
     }

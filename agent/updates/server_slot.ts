@@ -59,7 +59,7 @@ export class ServerSlot implements ProgramSlot {
     const { link, databases, log } = this.#options;
     const { version } = candidate.target;
     // Once while the old version serves: a disk without room is found before anything ends.
-    if (current) await saveCopies(databases(), version, log);
+    if (current) await saveCopies(databases(), version, log, { isInUse: true });
     await this.#stop();
     faultPoint("update.swap.stopped");
     if (current) await saveCopies(databases(), version, log);

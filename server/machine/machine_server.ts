@@ -7,7 +7,8 @@ import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync
 import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
-import { closeSqlite, type Database, openSqlite } from "../../shared/store/sqlite.ts";
+import { openAlsoWhenFull } from "../../shared/store/full_disk.ts";
+import { closeSqlite, type Database } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { parseGoDuration } from "../../shared/time/duration.ts";
 import { agentInfo } from "../cloud_link/agent_info.ts";
@@ -73,7 +74,7 @@ export class MachineServer {
     const credentials = cloud
       ? parseCredentials(file.json, configPath, { allowInsecure: options.allowInsecure })
       : undefined;
-    const db = openState(environment.home);
+    const db = openState(environment.home, log);
     const revisions = new RevisionStore(db, credentials?.partId ?? "local");
     const connection = credentials && CloudConnection.open({
       appAddress: credentials.appAddress,
@@ -175,17 +176,22 @@ export class MachineServer {
   }
 }
 
-/** @throws {FileError} or {StoreError} */
-function openState(home: string): Database {
+/**
+ * On a disk that is full to the last byte it is opened for this process alone: what is there can be
+ * read, and the machine works with it.
+ *
+ * @throws {FileError} or {StoreError}
+ */
+function openState(home: string, log: Logger): Database {
   try {
     Deno.mkdirSync(home, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw toFileError(error, "make the state folder", home);
   }
-  return openSqlite(join(home, "server.db"), {
-    name: "server",
-    migrations: serverMigrations,
-    synchronous: "FULL",
+  const path = join(home, "server.db");
+  const options = { name: "server", migrations: serverMigrations, synchronous: "FULL" } as const;
+  return openAlsoWhenFull(path, options, (error) => {
+    log.error("the server's state cannot be written; free some space", { error });
   });
 }
 

@@ -2,6 +2,7 @@ import { renameSync, rmSync } from "node:fs";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { type LogEntry, LogEntrySchema } from "../gen/viam/common/v1/common_pb.ts";
+import { meansFullDisk, openAlsoWhenFull } from "../store/full_disk.ts";
 import { closeSqlite, type Database, openSqlite, StoreError } from "../store/sqlite.ts";
 import { type Clock, systemClock, type Timer } from "../time/clock.ts";
 import { parseLevel, severity } from "./level.ts";
@@ -248,16 +249,27 @@ function keepSevereAndNew(
 }
 
 function openQueue(path: string): Database {
-  const db = openSqlite(path, {
-    name: "log queue",
-    migrations: spoolMigrations,
-    synchronous: "NORMAL",
-  });
+  const db = openFile(path);
   // A queue needs no cache of pages. A checkpoint waits for the disk, some 10 ms, whatever the size
   // of the WAL: one every 4 MiB comes seldom enough, also in a flood.
   db.pragma("cache_size = -512");
   db.pragma("wal_autocheckpoint = 1000");
   return db;
+}
+
+/** In memory where a full disk has no room even for an empty queue. */
+function openFile(path: string): Database {
+  const options = {
+    name: "log queue",
+    migrations: spoolMigrations,
+    synchronous: "NORMAL",
+  } as const;
+  try {
+    return openAlsoWhenFull(path, options, () => {});
+  } catch (error) {
+    if (!meansFullDisk(error)) throw error;
+    return openSqlite(":memory:", options);
+  }
 }
 
 function isUnusable(error: unknown): error is StoreError {
