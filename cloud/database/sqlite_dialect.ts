@@ -13,7 +13,7 @@ const KEPT_STATEMENTS = 200;
 
 /** Kysely's SQLite dialect over a handle that `openSqlite` opened. */
 export class CloudSqliteDialect extends SqliteDialect {
-  readonly #database: SqliteDatabase;
+  readonly #database: StatementCache;
 
   constructor(database: Database) {
     const statements = new StatementCache(database);
@@ -22,7 +22,7 @@ export class CloudSqliteDialect extends SqliteDialect {
   }
 
   override createDriver(): Driver {
-    return new ImmediateDriver({ database: this.#database });
+    return new ImmediateDriver(this.#database);
   }
 }
 
@@ -31,8 +31,17 @@ export class CloudSqliteDialect extends SqliteDialect {
  * first fails at its first write, without waiting, when another process has written meanwhile.
  */
 class ImmediateDriver extends SqliteDriver {
+  constructor(private readonly statements: StatementCache) {
+    super({ database: statements });
+  }
+
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+  }
+
+  /** On a full disk SQLite has rolled back already; the error that says so is to be told. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.statements.inTransaction) await super.rollbackTransaction(connection);
   }
 }
 
@@ -52,6 +61,10 @@ class StatementCache implements SqliteDatabase {
     }
     this.#statements.set(sql, statement);
     return statement;
+  }
+
+  get inTransaction(): boolean {
+    return this.database.inTransaction;
   }
 
   close(): void {

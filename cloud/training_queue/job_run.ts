@@ -181,7 +181,7 @@ export class JobRuns {
       package_id: `${job.org_id}/${job.model_name}`,
       metrics: JSON.stringify(result.metrics),
     };
-    await packages.upload(wanted, packResult(output, result, signal), actorOf(job.submitted_by), {
+    await packages.upload(wanted, packResult(output, signal), actorOf(job.submitted_by), {
       alongside: (transaction) => records.complete(transaction, job, change),
     });
   }

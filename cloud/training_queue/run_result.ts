@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
-import { toFileError } from "../../shared/files/fs_error.ts";
+import { ARCHIVE_LIMITS } from "../../shared/archive/archive_policy.ts";
 import { RunError } from "./run_failure.ts";
+import { list, tarGz } from "./tar_gz.ts";
 
 /** What a run left in its output folder. */
 export interface RunResult {
-  /** Entries of the folder that are packed. */
-  readonly entries: readonly string[];
   /** Files in them; of many, the first. */
   readonly files: readonly { readonly name: string; readonly size: number }[];
   readonly fileCount: number;
@@ -44,7 +43,9 @@ export async function readResult(output: string, signal: AbortSignal): Promise<R
       }
     }
   };
-  const top = (await list(output)).filter(({ name }) => name !== NOT_PACKED);
+  // A script may have put something else in its place, such as a link to where it has no business.
+  const isFolder = await Deno.lstat(output).then((info) => info.isDirectory, () => false);
+  const top = (isFolder ? await list(output) : []).filter(({ name }) => !isNotPacked(name));
   await look(top, output, "");
   if (found.fileCount === 0) {
     throw new RunError(
@@ -53,41 +54,34 @@ export async function readResult(output: string, signal: AbortSignal): Promise<R
         "--model_output_directory; what it writes there becomes the model",
     );
   }
-  const entries = top.filter(({ isFile, isDirectory }) => isFile || isDirectory)
-    .map(({ name }) => name);
-  return { entries, files, ...found, metrics: await readMetrics(output) };
+  requireUsable(found);
+  return { files, ...found, metrics: await readMetrics(output) };
+}
+
+/** Machines would not unpack it; a file that is mostly a hole is no larger on the disk than it is. */
+function requireUsable({ fileCount, bytes }: Pick<RunResult, "fileCount" | "bytes">): void {
+  const { entries: mostFiles, bytes: mostBytes } = ARCHIVE_LIMITS;
+  if (fileCount <= mostFiles && bytes <= mostBytes) return;
+  throw new RunError(
+    Code.ResourceExhausted,
+    `the model is too large for machines: files ${fileCount}, bytes ${bytes}, and they take up to ` +
+      `${mostFiles} and ${mostBytes}; what is not part of the model belongs in the folder tmp`,
+  );
 }
 
 /** The same files as a `.tar.gz`, piece by piece. */
 export async function* packResult(
   output: string,
-  { entries }: Pick<RunResult, "entries">,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const { Pack } = await import("tar/pack");
-  const pack = new Pack({
-    cwd: output,
-    gzip: true,
-    // Nothing of this computer's users goes into the package.
-    portable: true,
-    filter: (_path, stat) => "isFile" in stat && (stat.isFile() || stat.isDirectory()),
-  });
-  for (const entry of entries) pack.add(entry);
-  pack.end();
-  for await (const piece of pack) {
+  for await (const piece of tarGz(output, isNotPacked)) {
     signal.throwIfAborted();
-    yield typeof piece === "string" ? new TextEncoder().encode(piece) : piece;
+    yield piece;
   }
 }
 
-/** Entries by name; links are neither files nor folders. */
-async function list(folder: string): Promise<Deno.DirEntry[]> {
-  try {
-    const entries = await Array.fromAsync(Deno.readDir(folder));
-    return entries.toSorted((a, b) => a.name < b.name ? -1 : 1);
-  } catch (error) {
-    throw toFileError(error, "read the result of a training job in", folder);
-  }
+function isNotPacked(topName: string): boolean {
+  return topName === NOT_PACKED;
 }
 
 async function readMetrics(output: string): Promise<Record<string, number>> {

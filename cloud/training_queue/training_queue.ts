@@ -1,5 +1,6 @@
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
+import { withDeadline } from "../../shared/time/deadline.ts";
 import { linkedController } from "../../shared/time/linked_controller.ts";
 import type { JobLogs } from "../training/job_logs.ts";
 import { isEnded } from "../training/job_states.ts";
@@ -35,6 +36,8 @@ interface Running {
   done: Promise<void>;
 }
 
+/** A run that does not stop is left alone after this time. */
+const STOP_MS = 30_000;
 /** After the database refused, the queue looks again. */
 const TRY_AGAIN_MS = 2_000;
 
@@ -85,9 +88,18 @@ export class TrainingQueue {
     this.#stopping.abort(new Error("the cloud is ending"));
     await this.#recovering;
     await this.#pumping;
-    await Promise.all([...this.#running.values()].map(({ done }) => done));
-    const runner = await this.#runner?.catch(() => undefined);
-    await runner?.close();
+    const { clock, log } = this.options;
+    try {
+      const runs = [...this.#running.values()].map(({ done }) => done);
+      const what = "stopping training jobs";
+      await withDeadline(() => Promise.all(runs), { clock, deadlineMs: STOP_MS, what });
+      const runner = await this.#runner?.catch(() => undefined);
+      await runner?.close();
+    } catch (error) {
+      log.error("training jobs may run on; the next start of the cloud ends them", {
+        error: String(error),
+      });
+    }
   }
 
   get #isStopping(): boolean {

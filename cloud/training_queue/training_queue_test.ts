@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { verifyKey } from "../../shared/auth/key_hash.ts";
+import { canMakeSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import type { JobRow } from "../training/jobs.ts";
 import type { TrainingRunner } from "../training_runs/runner.ts";
@@ -129,6 +130,24 @@ const WRONG: Record<string, {
     },
     code: Code.FailedPrecondition,
     reason: /left no file in the folder of --model_output_directory/,
+  },
+  "the script puts a link in place of its output folder": {
+    behave: async (task) => {
+      await Deno.remove(task.outputFolder, { recursive: true });
+      await Deno.symlink("/etc", task.outputFolder);
+      return { kind: "succeeded" };
+    },
+    code: Code.FailedPrecondition,
+    reason: /left no file in the folder of --model_output_directory/,
+  },
+  "the model is larger than machines take": {
+    behave: async (task) => {
+      using file = await Deno.open(join(task.outputFolder, "hole"), { write: true, create: true });
+      await file.truncate(2 ** 40);
+      return { kind: "succeeded" };
+    },
+    code: Code.ResourceExhausted,
+    reason: /too large for machines: files 1, bytes 1099511627776, and they take up to/,
   },
   "the model is larger than packages may be": {
     behave: async (task) => {
@@ -308,3 +327,33 @@ Deno.test("TrainingQueue goes on when the database refused for a while", () =>
     await rig.queries.schema.alterTable("away").renameTo("api_keys").execute();
     await rig.reaches(job, "completed");
   }));
+
+Deno.test({
+  name: "TrainingQueue fails a job whose model finds no room, and removes what it wrote",
+  ignore: !canMakeSmallDisks(),
+  async fn() {
+    const disk = await Deno.makeTempDir({ prefix: "machine-cloud-small-disk-" });
+    const fills: TrainingRunner["run"] = async (task) => {
+      using file = await Deno.open(join(task.outputFolder, "model"), { write: true, create: true });
+      try {
+        for (;;) await file.write(crypto.getRandomValues(new Uint8Array(1_024)));
+      } catch {
+        return { kind: "succeeded" };
+      }
+    };
+    try {
+      await withSmallDisk(disk, 8_192, async () => {
+        const options = { runner: new FakeRunner(fills), packageLimitBytes: 100_000_000 };
+        await using rig = await QueueRig.open(disk, options);
+        const job = await rig.submit(await rig.organization());
+        rig.queue.start();
+        const failed = await rig.reaches(job, "failed");
+        assert.equal(failed.error_code, Code.ResourceExhausted);
+        assert.match(failed.error_message, /^the cloud's disk is full/);
+        assert.deepEqual(await rig.models(), []);
+      });
+    } finally {
+      await Deno.remove(disk, { recursive: true });
+    }
+  },
+});
