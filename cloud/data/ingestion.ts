@@ -5,7 +5,7 @@ import type { Transaction } from "kysely";
 import { faultPoint } from "../../shared/faults/fault_point.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { PartRow } from "../access/scope.ts";
-import type { Queries } from "../database/cloud_database.ts";
+import type { CloudDatabase, Queries } from "../database/cloud_database.ts";
 import type { CloudTables } from "../database/schema.ts";
 import type { Random } from "../keys/random.ts";
 import { type Blob, type BlobStore, BlobTooLargeError } from "../packages/blob_store.ts";
@@ -20,6 +20,8 @@ import { addUsage, NOTHING, quotaExceeded, readSettings, roomFor } from "./usage
 
 export interface IngestionOptions {
   readonly queries: Queries;
+  /** What it wrote is safe when it resolves. */
+  readonly transact: CloudDatabase["sharedTransaction"];
   readonly sources: Sources;
   readonly clock: Clock;
   readonly random: Random;
@@ -72,7 +74,7 @@ export class Ingestion {
     capture: Capture,
     readings: readonly CapturedReading[],
   ): Promise<string> {
-    const { queries, sources, clock, random, listener } = this.options;
+    const { transact, sources, clock, random, listener } = this.options;
     const sourceId = await sources.numberOf(part, capture);
     const digest = readingsDigest(
       capture,
@@ -83,7 +85,7 @@ export class Ingestion {
     const [minUs, maxUs] = [least(received), most(received)];
     const syncedAt = clock.now();
     const fileId = random.uuid();
-    const known = await queries.transaction().execute(async (transaction) => {
+    const known = await transact(async (transaction) => {
       const upload = await transaction.insertInto("data_uploads").values({
         source_id: sourceId,
         digest,
@@ -130,7 +132,7 @@ export class Ingestion {
     file: CapturedFile,
     contents: AsyncIterable<Uint8Array>,
   ): Promise<string> {
-    const { queries, files, random, fileLimitBytes, sources, listener } = this.options;
+    const { queries, transact, files, random, fileLimitBytes, sources, listener } = this.options;
     if (this.#uploads >= MOST_UPLOADS) {
       throw new ConnectError(
         `${MOST_UPLOADS} files are being uploaded; try again when one of them is done`,
@@ -149,7 +151,7 @@ export class Ingestion {
       faultPoint("data.file.after-write");
       try {
         const sourceId = await sources.numberOf(part, capture);
-        const id = await queries.transaction().execute((transaction) =>
+        const id = await transact((transaction) =>
           this.#insertFile(transaction, part, capture, file, { sourceId, stored })
         );
         faultPoint("data.upload.after-commit");

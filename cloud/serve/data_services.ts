@@ -22,7 +22,7 @@ import { Sources } from "../data/sources.ts";
 import { storedDataService } from "../data/stored_data_service.ts";
 import { tabularMethods } from "../data/tabular_methods.ts";
 import { withCallFailures } from "../database/call_failures.ts";
-import type { Queries } from "../database/cloud_database.ts";
+import type { CloudDatabase, Queries } from "../database/cloud_database.ts";
 import { dataRoutes } from "../data_export/data_routes.ts";
 import { ownQueryProgram } from "../data_queries/query_child.ts";
 import { queryMethods } from "../data_queries/query_methods.ts";
@@ -38,6 +38,8 @@ import type { BlobStore } from "../packages/blob_store.ts";
 
 export interface DataServicesOptions {
   readonly queries: Queries;
+  /** What it wrote is safe when it resolves. */
+  readonly transact: CloudDatabase["sharedTransaction"];
   readonly dataDir: string;
   /** Holds pictures and other files. */
   readonly files: BlobStore;
@@ -69,6 +71,7 @@ export function openDataServices(options: DataServicesOptions) {
   const urls = new FileUrls(secrets, clock, publicUrl);
   const ingestion = new Ingestion({
     queries,
+    transact: options.transact,
     sources,
     clock,
     random,

@@ -159,6 +159,7 @@ export async function createServices(options: ServicesOptions) {
   });
   const data = openDataServices({
     queries,
+    transact: (work) => database.sharedTransaction(work),
     dataDir: options.dataDir,
     files: await openBlobs("data-files"),
     archives: await openBlobs("data-exports"),
