@@ -71,7 +71,7 @@ save()`,
     code: `subprocess.run(["sleep", "${hung}"])`,
     status: FAILED,
     error: Code.DeadlineExceeded,
-    reason: /the script took longer than 10 s, the limit of this cloud, and was ended/,
+    reason: /the script took longer than 15 s, the limit of this cloud, and was ended/,
     process: hung,
   },
   "prints without an end": {
@@ -79,7 +79,7 @@ save()`,
     sys.stdout.write(("x" * 1000 + "\\n") * 1000)`,
     status: FAILED,
     error: Code.DeadlineExceeded,
-    reason: /took longer than 10 s/,
+    reason: /took longer than 15 s/,
     says: /^left out \d+ lines that the script printed/m,
   },
   "has an archive that leaves its folder": {
@@ -100,7 +100,7 @@ Deno.test({
   name: "a training job ends in the right status, with a reason for people, when its script",
   ignore,
   async fn(t) {
-    const limits = { memoryBytes: 500 * MIB, diskBytes: 50 * MIB, wallMs: 10_000 };
+    const limits = { memoryBytes: 500 * MIB, diskBytes: 50 * MIB, wallMs: 15_000 };
     await using it = await TrainingCloud.open({ training: { limits } });
     const obedient = await it.script();
     const models: string[] = [];

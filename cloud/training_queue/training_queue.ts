@@ -173,6 +173,8 @@ export class TrainingQueue {
   /** Never rejects. */
   async #run(start: StartedJob, signal: AbortSignal): Promise<void> {
     const { runs, ends, log } = this.options;
+    const { id: job, org_id: organization, attempts } = start.job;
+    log.info("training job starts", { job, organization, attempts });
     const output = this.#outputOf(start.job);
     let end: RunEnd;
     try {
@@ -181,15 +183,17 @@ export class TrainingQueue {
       const { code, reason, isOwnFault } = toRunFailure(error);
       if (isOwnFault) {
         const text = error instanceof Error ? error.stack ?? error.message : String(error);
-        log.error("a training job failed unexpectedly", { job: start.job.id, error: text });
+        log.error("a training job failed unexpectedly", { job, error: text });
       }
       end = { kind: "failed", code, reason };
     }
     try {
-      this.#tell(await ends.settle(start.job, end, output, this.#stopping.signal));
+      const settled = await ends.settle(start.job, end, output, this.#stopping.signal);
+      log.info("training job is over", { job, state: settled?.state ?? "gone" });
+      this.#tell(settled);
       await output.flush();
     } catch (error) {
-      log.error("cannot end a training job", { job: start.job.id, error: String(error) });
+      log.error("cannot end a training job", { job, error: String(error) });
     }
   }
 
