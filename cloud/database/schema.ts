@@ -300,7 +300,8 @@ export type TriggerType =
   | "part_online"
   | "part_offline"
   | "part_data_ingested"
-  | "conditional_data_ingested";
+  | "conditional_data_ingested"
+  | "conditional_logs_ingested";
 /** How somebody is told. */
 export type NotificationType = "webhook" | "email";
 /** `failed`: it is not tried any more. */

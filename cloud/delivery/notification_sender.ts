@@ -70,7 +70,9 @@ export class NotificationSender {
       return { kind: "final", error, response: "" };
     }
     const { headers, body, id, target, triggerName, triggerType, at, isTest } = notification;
-    const about: JsonObject = body === "" ? {} : JSON.parse(body);
+    const parsed: JsonObject | JsonObject[] = body === "" ? {} : JSON.parse(body);
+    // What is told of logs is a list of lines.
+    const about = Array.isArray(parsed) ? { logs: parsed } : parsed;
     const text = (key: string) => String(about[key] ?? "");
     const content = mailContent({
       triggerName,

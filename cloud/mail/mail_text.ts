@@ -58,6 +58,8 @@ function headlineOf({ triggerType }: MailAbout): string {
       return "data arrived";
     case "conditional_data_ingested":
       return "condition met";
+    case "conditional_logs_ingested":
+      return "logged";
   }
 }
 
@@ -73,6 +75,8 @@ function sentenceOf(about: MailAbout): string {
       return `${part} has synced data of ${body["component_name"] || "no component"}.`;
     case "conditional_data_ingested":
       return `Data of ${body["component_name"]} on ${machineName} met the condition.`;
+    case "conditional_logs_ingested":
+      return `${part} has logged lines of a level that is watched.`;
   }
 }
 
@@ -92,6 +96,7 @@ function rowsOf(about: MailAbout): [string, string][] {
     ["trigger_condition", "Condition"],
     ["file_id", "File"],
     ["data", "Data"],
+    ["logs", "Lines"],
   ];
   for (const [key, name] of more) {
     const value = body[key];

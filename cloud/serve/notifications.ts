@@ -19,9 +19,11 @@ import { WebhookSender } from "../delivery/webhook.ts";
 import type { DerivedSecrets } from "../keys/derived_secrets.ts";
 import type { Random } from "../keys/random.ts";
 import type { LogIntake } from "../logs/log_intake.ts";
+import type { LogStore } from "../logs/log_store.ts";
 import { defaultSender, Mailer } from "../mail/mailer.ts";
 import type { Presence } from "../presence/presence.ts";
 import { Firing } from "../triggers/firing.ts";
+import { LogWatch } from "../triggers/log_watch.ts";
 import { Liveness } from "../triggers/liveness.ts";
 import { openTriggerService } from "../triggers/open_trigger_service.ts";
 import { PartTriggers } from "../triggers/part_triggers.ts";
@@ -44,6 +46,7 @@ export interface NotificationsOptions extends NotificationSettings {
   readonly presence: Presence;
   readonly secrets: DerivedSecrets;
   readonly intake: LogIntake;
+  readonly logs: LogStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -56,9 +59,10 @@ export interface Notifications {
   readonly listener: IngestListener;
   readonly deliverer: Deliverer;
   readonly liveness: Liveness;
+  readonly logWatch: LogWatch;
   readonly retention: DeliveryRetention;
   mount(router: RpcRouter): void;
-  /** Reads who was there when the last run ended. */
+  /** Reads who was there when the last run ended, and what was logged and not told. */
   load(): Promise<void>;
   /** Sends what waits, notes who comes and goes, and deletes what is old, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
@@ -91,34 +95,48 @@ export function openNotifications(options: NotificationsOptions): Notifications 
   });
   const retention = new DeliveryRetention(queries, clock, log.child("delivery"));
   const partTriggers = new PartTriggers(changes);
-  const triggers = new Triggers({
-    triggers: partTriggers,
-    firing: new Firing({
-      random,
-      waitingOf: (partId, name) => deliverer.waitingOf(partId, name),
-      posted: (partId, name) => retention.fired(partId, name),
-    }),
-    wake: () => deliverer.wake(),
+  const firing = new Firing({
+    random,
+    waitingOf: (partId, name) => deliverer.waitingOf(partId, name),
+    posted: (partId, name) => retention.fired(partId, name),
   });
+  const wake = () => deliverer.wake();
+  const triggers = new Triggers({ triggers: partTriggers, firing, wake });
   const liveness = new Liveness({ queries, presence, triggers, clock, log: log.child("triggers") });
+  const logWatch = new LogWatch({
+    queries,
+    changes,
+    triggers: partTriggers,
+    firing,
+    intake: options.intake,
+    logs: options.logs,
+    committed: wake,
+    clock,
+    log: log.child("triggers"),
+  });
   return {
     listener: triggers,
     deliverer,
     liveness,
+    logWatch,
     retention,
     mount(router) {
       const { secrets } = options;
       const service = { queries, callers, changes, secrets, clock, random, deliverer };
       router.service(TriggerService, withCallFailures(openTriggerService(service)));
     },
-    load: () => liveness.load(),
+    async load() {
+      await liveness.load();
+      await logWatch.load();
+    },
     async run(signal) {
       deliverer.wake();
-      await Promise.all([liveness.run(signal), retention.run(signal)]);
+      await Promise.all([liveness.run(signal), logWatch.run(signal), retention.run(signal)]);
     },
     async close() {
       await deliverer.close();
       partTriggers.close();
+      logWatch.close();
       webhooks.close();
       await mailer?.close();
     },

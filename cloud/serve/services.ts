@@ -152,6 +152,7 @@ export async function createServices(options: ServicesOptions) {
     presence,
     secrets: keys.secrets,
     intake,
+    logs,
     clock,
     random,
     log,

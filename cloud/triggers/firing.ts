@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { ALL_OWNERS } from "../../shared/config/checks/triggers.ts";
 import type { Queries } from "../database/cloud_database.ts";
+import type { TriggerType } from "../database/schema.ts";
 import { postEvent, type Recipient } from "../delivery/outbox.ts";
 import { MOST_WAITING_PER_TRIGGER } from "../delivery/deliverer.ts";
 import type { Random } from "../keys/random.ts";
@@ -35,6 +36,12 @@ export interface FiringOptions {
   /** A trigger's log has grown. */
   readonly posted: (partId: string, triggerName: string) => void;
 }
+
+const UNPACED: ReadonlySet<TriggerType> = new Set([
+  "part_online",
+  "part_offline",
+  "conditional_logs_ingested",
+]);
 
 /** Puts what a trigger has to say into the outbox, within a transaction of the caller's. */
 export class Firing {
@@ -85,10 +92,8 @@ export class Firing {
     trigger: TriggerDefinition,
     at: Date,
   ): Promise<readonly NotificationDefinition[]> {
-    // Every transition is told, however soon after the one before.
-    if (trigger.type === "part_online" || trigger.type === "part_offline") {
-      return trigger.notifications;
-    }
+    // Every transition is told, however soon after the one before; logs have a pace of their own.
+    if (UNPACED.has(trigger.type)) return trigger.notifications;
     const paced = trigger.notifications.filter(({ spacingMs }) => spacingMs > 0);
     if (paced.length === 0) return trigger.notifications;
     const rows = await queries.selectFrom("notification_paces").select(["notification", "last_at"])

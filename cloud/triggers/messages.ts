@@ -1,7 +1,9 @@
 /** What receivers are told: spec §4.1. Pure. */
-import type { JsonObject } from "@bufbuild/protobuf";
+import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { LogEntrySchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import type { TriggerType } from "../database/schema.ts";
 import type { IngestedData, IngestedReading } from "../data/ingested.ts";
+import { type LogLine, toLogEntry } from "../logs/log_line.ts";
 
 /** A part with the names of what it belongs to. */
 export interface NamedPart {
@@ -18,7 +20,7 @@ export interface NamedPart {
 /** A body that would be longer goes without `data`, which the API has under the file's id. */
 const LONGEST_BODY = 256 * 1024;
 
-/** The headers of a notification; names only where no body has them. */
+/** The headers of a notification; names only where the body does not have them. */
 export function notificationHeaders(type: TriggerType, part: NamedPart): Record<string, string> {
   const ids = {
     "Org-Id": part.organizationId,
@@ -54,6 +56,22 @@ export function conditionBody(
   reading: IngestedReading | undefined,
 ): string {
   return textOf({ ...aboutUpload(part, data), trigger_condition: condition }, reading);
+}
+
+/** Lines that one notification tells, at most. */
+export const MOST_TOLD_LINES = 100;
+
+/** The body about what a machine logged: a list of lines, the first ones where all are too long. */
+export function logsBody(lines: readonly LogLine[]): string {
+  const told: JsonValue[] = [];
+  let length = 0;
+  for (const line of lines.slice(0, MOST_TOLD_LINES)) {
+    const entry = toJson(LogEntrySchema, toLogEntry(line), { useProtoFieldName: true });
+    length += JSON.stringify(entry).length + 1;
+    if (length > LONGEST_BODY) break;
+    told.push(entry);
+  }
+  return JSON.stringify(told);
 }
 
 function aboutUpload(part: NamedPart, data: IngestedData) {

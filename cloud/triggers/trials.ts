@@ -7,7 +7,14 @@ import type { DeliveryLog, LoggedDelivery } from "../delivery/delivery_log.ts";
 import { type FiredEvent, postEvent } from "../delivery/outbox.ts";
 import type { Random } from "../keys/random.ts";
 import { namedPart, recipientsOf } from "./firing.ts";
-import { conditionBody, ingestedBody, type NamedPart, notificationHeaders } from "./messages.ts";
+import type { LogLine } from "../logs/log_line.ts";
+import {
+  conditionBody,
+  ingestedBody,
+  logsBody,
+  type NamedPart,
+  notificationHeaders,
+} from "./messages.ts";
 import type { RecentReading, RecentReadings } from "./recent_readings.ts";
 import type { TriggerDefinition } from "./trigger_definition.ts";
 
@@ -84,6 +91,10 @@ export class Trials {
     if (type === "part_online" || type === "part_offline") {
       return { ...shared, componentName: undefined, methodName: undefined, body: "" };
     }
+    if (type === "conditional_logs_ingested") {
+      const body = logsBody([sampleLine(trigger, at)]);
+      return { ...shared, componentName: undefined, methodName: undefined, body };
+    }
     const [latest] = method ? await this.options.recent(part.partId, method, 1) : [];
     const data = sampleData(part, trigger, at, latest);
     const body = type === "part_data_ingested"
@@ -91,6 +102,22 @@ export class Trials {
       : conditionBody(part, data, trigger.conditionJson, data.readings[0]);
     return { ...shared, componentName: data.componentName, methodName: data.methodName, body };
   }
+}
+
+/** A line as it might be logged. */
+function sampleLine({ logLevels }: TriggerDefinition, at: Date): LogLine {
+  const [level = "error"] = logLevels;
+  return {
+    timeNs: BigInt(at.getTime()) * 1_000_000n,
+    digest: 0,
+    level,
+    logger: "rdk.sample",
+    message: "This is a sample.",
+    host: "sample",
+    caller: null,
+    stack: null,
+    fields: null,
+  };
 }
 
 /** An upload as it might come; with the newest reading there is, or what the condition names. */

@@ -36,6 +36,8 @@ export interface TriggerDefinition {
   readonly notifications: readonly NotificationDefinition[];
   /** Of `part_data_ingested`. */
   readonly dataTypes: ReadonlySet<string>;
+  /** Of `conditional_logs_ingested`. */
+  readonly logLevels: ReadonlySet<string>;
   /** Of `conditional_data_ingested`. */
   readonly method: CaptureMethod | undefined;
   readonly condition: Condition;
@@ -103,9 +105,6 @@ function define(
   trigger: TriggerConfig,
 ): { definition: TriggerDefinition | undefined; problem: string } {
   const { event, name } = trigger;
-  if (event.type === "conditional_logs_ingested") {
-    return { definition: undefined, problem: "this cloud does not watch logs" };
-  }
   const conditional = event.type === "conditional_data_ingested" ? event.conditional : undefined;
   const evals = [
     ...conditional?.conditions?.evals ?? [],
@@ -122,6 +121,9 @@ function define(
       notifications,
       dataTypes: new Set(
         event.type === "part_data_ingested" ? event.data_ingested?.data_types : [],
+      ),
+      logLevels: new Set(
+        event.type === "conditional_logs_ingested" ? event.log_levels : [],
       ),
       method: conditional && parseCaptureMethod(conditional.data_capture_method),
       condition: compileCondition(evals),

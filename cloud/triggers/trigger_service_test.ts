@@ -59,9 +59,9 @@ Deno.test("TriggerService refuses what is wrong, and says what is", async () => 
     [() => calls.deleteTrigger({ partId, name: "x" }), Code.NotFound, /no trigger "x"/],
     [() => calls.testTrigger({ partId, name: "x" }), Code.NotFound, /no trigger "x"/],
     [
-      () => calls.testTrigger({ partId, name: "logs" }),
+      () => calls.previewTrigger({ partId, name: "logs" }),
       Code.FailedPrecondition,
-      /does not watch logs/,
+      /only triggers of/,
     ],
     [
       () => calls.previewTrigger({ partId, name: "push" }),
@@ -93,7 +93,7 @@ Deno.test("TriggerService refuses what is wrong, and says what is", async () => 
   }
   const { triggers } = await calls.listTriggers({});
   assert.deepEqual(triggers.map(({ problem }) => problem), [
-    "this cloud does not watch logs",
+    "",
     "notifications of type push are not sent by this cloud",
   ]);
 });

@@ -86,6 +86,7 @@ function judge(
   switch (trigger.type) {
     case "part_online":
     case "part_offline":
+    case "conditional_logs_ingested":
       return undefined;
     case "part_data_ingested":
       return trigger.dataTypes.has(data.dataType)
