@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { waitFor } from "../../shared/time/wait_for.ts";
+import type { AgentReport } from "../status/report.ts";
 import { agentTest as test } from "./testing.ts";
 
 const DEADLINE = { deadlineMs: 20_000 };
@@ -42,6 +43,53 @@ test("settings, restarts and status go on during a download that stands still", 
     await at.serving(3);
     const report = await at.reported(({ server_process: { state } }) => state === "running");
     assert.equal(report.server.state, "downloading");
+    await agent.stop();
+  });
+});
+
+/** A program of so many bytes, as fast as they are taken. */
+async function withLargeFile(size: number, body: (url: string) => Promise<void>): Promise<void> {
+  const piece = new Uint8Array(250_000);
+  const head = Uint8Array.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]);
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => {
+    let sent = 0;
+    const bytes = new ReadableStream({
+      pull(controller) {
+        if (sent >= size) return controller.close();
+        const next = piece.slice(0, size - sent);
+        if (sent === 0) next.set(head);
+        sent += next.length;
+        controller.enqueue(next);
+      },
+    });
+    return new Response(bytes, { headers: { "content-length": `${size}`, etag: '"1"' } });
+  });
+  await body(`http://127.0.0.1:${server.addr.port}/machine-server`);
+}
+
+test("settings and status go on during a large download that is held to a rate", async (at) => {
+  const kilobytes = 2_500;
+  await withLargeFile(240_000_000, async (url) => {
+    const agent = at.run();
+    await at.serving(1);
+    const target = { version: "9.0.0", url, sha256: new Uint8Array(32).fill(1) };
+    const settings = (limit: number, env: Record<string, string>) => ({
+      viamServerUpdateInfo: target,
+      advancedSettings: { download_limit_kilobytes_per_second: limit, machine_server_env: env },
+    });
+    at.cloud.answer = settings(kilobytes, { TOKEN: "t1" });
+    const isMoving = ({ server }: AgentReport) =>
+      server.state === "downloading" && server.bytes_downloaded > 0;
+    const begun = await at.reported(isMoving);
+    at.cloud.answer = settings(kilobytes, {});
+    await at.serving(2);
+    const later = await at.reported(({ server }) =>
+      server.state === "downloading" && server.bytes_downloaded > begun.server.bytes_downloaded
+    );
+    assert(later.server.bytes_downloaded < 240_000_000);
+    at.cloud.answer = settings(0, {});
+    const done = await at.reported(({ server }) => server.state === "failed");
+    assert.match(done.server.error, /is not the one announced/, "as fast as it can it goes on");
     await agent.stop();
   });
 });

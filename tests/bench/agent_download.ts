@@ -5,7 +5,7 @@ import type { Reporter } from "./report.ts";
 
 const PROCESS = fileURLToPath(new URL("download_process.ts", import.meta.url));
 /** A server's size, and a small one: the difference in memory is what the size costs. */
-const SIZES = { small: 6_000_000, release: 60_000_000 };
+const SIZES = { small: 6_000_000, release: 60_000_000, large: 240_000_000 };
 const RUNS = 3;
 
 /** A release from loopback into the cache: time, memory, and how long nothing else could run. */
@@ -32,6 +32,7 @@ export async function benchAgentDownload(reporter: Reporter): Promise<void> {
       reporter.report(`download_${what}_rss_growth_max`, most(grown), "MiB");
       reporter.report(`download_${what}_rss_max`, most(({ rssMost }) => rssMost), "MiB");
       reporter.report(`download_${what}_blocked_max`, most(({ blockedMs }) => blockedMs), "ms");
+      reporter.report(`download_${what}_computed_max`, most(({ computedMs }) => computedMs), "ms");
     }
   } finally {
     await server.close();
