@@ -43,9 +43,16 @@ def interpreter(file: Path) -> Callable[[np.ndarray], list[np.ndarray]]:
 
 
 def _named(model: bytes, names: list[str]) -> bytes:
-    """The converter calls outputs Identity, Identity_1 …; users look for what they are."""
+    """Gives the outputs their names, in the order in which the function gives them.
+
+    The converter calls them Identity, Identity_1 … and may put them into any order; only the
+    signature tells which is output_0, output_1 …
+    """
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
     graph = tree.subgraphs[0]
+    (signature,) = tree.signatureDefs
+    outputs = sorted(signature.outputs, key=lambda output: int(output.name.split(b"_")[-1]))
+    graph.outputs = [output.tensorIndex for output in outputs]
     for name, index in zip(names, graph.outputs, strict=True):
         graph.tensors[index].name = name
     builder = flatbuffers.Builder(len(model))
