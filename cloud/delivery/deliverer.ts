@@ -52,7 +52,10 @@ export class Deliverer {
   #recording: Promise<void> | undefined;
   #lastSeq = 0;
   #foreign: number;
+  /** Something new may be in the database. */
   #isAwake = false;
+  /** Something may be begun that could not be when it was looked at last. */
+  #isAsked = false;
   #pumping: Promise<void> | undefined;
   #timer: Timer | undefined;
   #closed = false;
@@ -96,9 +99,11 @@ export class Deliverer {
     await Promise.all(this.#underWay);
     cut.cancel();
     await this.#recording;
+    if (this.#unrecorded.length > 0) await this.#recordAll();
   }
 
   #pump(): void {
+    this.#isAsked = true;
     if (this.#closed || this.#pumping) return;
     this.#pumping = this.#work().catch((error) => {
       const { log } = this.options;
@@ -107,13 +112,16 @@ export class Deliverer {
       return TRY_AGAIN_MS;
     }).then((pauseMs) => {
       this.#pumping = undefined;
-      this.#setTimer(pauseMs);
+      // Somebody may have asked after the last look and before this.
+      if (this.#isAsked && pauseMs === 0) this.#pump();
+      else this.#setTimer(pauseMs);
     });
   }
 
   /** Gives back how long nothing can be started, whatever is due. */
   async #work(): Promise<number> {
     for (;;) {
+      this.#isAsked = false;
       if (this.#closed) return 0;
       if (this.#unrecorded.length >= MOST_UNRECORDED) return TRY_AGAIN_MS;
       if (this.#isAwake) await this.#readNew();
@@ -217,6 +225,8 @@ export class Deliverer {
   #record(): void {
     this.#recording ??= this.#recordAll().finally(() => {
       this.#recording = undefined;
+      // One may have ended after the last look and before this.
+      if (this.#unrecorded.length > 0 && !this.#closed) this.#record();
     });
   }
 
