@@ -3,6 +3,7 @@ import { basename, join, resolve } from "node:path";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
 import type { Clock } from "../../shared/time/clock.ts";
+import { containerOf } from "./container_choice.ts";
 import { ContainerEngine, type EngineKind } from "./container_engine.ts";
 import { hasResult } from "./folder_size.ts";
 import { bytesText, RUN_LIMITS, type RunLimits } from "./limits.ts";
@@ -120,7 +121,7 @@ export class ContainerRunner implements TrainingRunner {
     output: RunOutput,
     signal: AbortSignal,
   ): Promise<void> {
-    const container = this.#containerOf(task);
+    const container = containerOf(task, this.containers);
     const source = await this.#script(task, join(folder.path, "script"), signal);
     await this.#pull(container, folder, output, signal);
     const name = `machine-training-${task.jobId}-${task.attempt}`;
@@ -145,20 +146,6 @@ export class ContainerRunner implements TrainingRunner {
       await this.#engine.remove(name);
     }
     if (!await hasResult(task.outputFolder)) throw emptyOutput(output.tail());
-  }
-
-  #containerOf({ containerVersion }: TrainingTask): TrainingContainer {
-    const found = containerVersion === ""
-      ? this.containers[0]
-      : this.containers.find(({ key }) => key === containerVersion);
-    if (found) return found;
-    const keys = this.containers.map(({ key }) => key).join(", ");
-    throw new RunFailedError(
-      Code.InvalidArgument,
-      `this cloud has no container ${
-        JSON.stringify(containerVersion)
-      } any more; there are: ${keys}`,
-    );
   }
 
   /** Brings the script's distribution to a folder, and gives it. */

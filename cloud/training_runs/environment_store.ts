@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { syncFolder, writeFileAtomic } from "../../shared/files/atomic_write.ts";
+import { removeIfExists, syncFolder, writeFileAtomic } from "../../shared/files/atomic_write.ts";
 import { toFileError } from "../../shared/files/fs_error.ts";
 import { readIfExists } from "../../shared/files/read_file.ts";
 import type { Logger } from "../../shared/log/logger.ts";
@@ -117,6 +117,13 @@ export class EnvironmentStore {
     }
   }
 
+  /** A kill in between leaves it without the file that says that it is whole. */
+  async #remove(path: string): Promise<void> {
+    await removeIfExists(join(path, READY_FILE));
+    await syncFolder(path);
+    await removeFolder(path);
+  }
+
   #letGo(name: string): void {
     const left = (this.#held.get(name) ?? 1) - 1;
     if (left > 0) this.#held.set(name, left);
@@ -144,11 +151,15 @@ export class EnvironmentStore {
     let bytes = 0;
     for (const [index, environment] of found.entries()) {
       bytes += environment.bytes;
+      const { name } = environment;
       const isKept = index < limits.most && (bytes <= limits.bytes || index === 0);
-      if (isKept || this.#held.has(environment.name)) continue;
-      await removeFolder(join(root, environment.name)).catch((error: Error) =>
+      if (isKept || this.#held.has(name) || this.#making.has(name)) continue;
+      // Who asks for it meanwhile waits, and makes it anew.
+      const removing = this.#remove(join(root, name)).catch((error: Error) =>
         log.warn("cannot remove an old Python environment", { error: error.message })
-      );
+      ).finally(() => this.#making.delete(name));
+      this.#making.set(name, removing);
+      await removing;
     }
   }
 }

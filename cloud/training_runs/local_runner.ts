@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { ExitInfo, ProcessRunner } from "../../shared/process/child_process.ts";
 import type { Clock } from "../../shared/time/clock.ts";
+import { containerOf } from "./container_choice.ts";
 import {
   ENVIRONMENT_LIMITS,
   type EnvironmentLimits,
@@ -122,6 +123,7 @@ export class LocalRunner implements TrainingRunner {
 
   async #runInFolder(task: TrainingTask, output: RunOutput, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    containerOf(task, this.containers);
     const folder = await this.#folders.make(task.jobId);
     try {
       const python = await this.#findPython();

@@ -9,10 +9,10 @@ type Level = Parameters<TaskOutput["line"]>[0];
 const LONGEST_LINE = 4 * 1024;
 /** Lines a second that go into the log for long; a burst may be ten times as many. */
 const LINES_PER_SECOND = 200;
-/** Bytes a second that are read for long, a small part of a processor; a burst may be four times. */
+/** Bytes a second that are read for long, a tenth of a processor; a burst may be twice as many. */
 const BYTES_PER_SECOND = 16 * 1024 * 1024;
 /** What taking a line costs beside its bytes, so that a flood of short lines is slowed as well. */
-const LINE_COST_BYTES = 100;
+const LINE_COST_BYTES = 200;
 /** While lines are left out it is said this often how many. */
 const TELL_EVERY_MS = 5_000;
 /** The last lines, which tell why a script failed. */
@@ -37,7 +37,7 @@ export class RunOutput {
   constructor(private readonly output: TaskOutput, private readonly clock: Clock) {
     this.#lines = new Allowance(LINES_PER_SECOND, 10 * LINES_PER_SECOND, clock);
     this.#toldMs = clock.monotonicMs() - TELL_EVERY_MS;
-    this.#work = new Allowance(BYTES_PER_SECOND, 4 * BYTES_PER_SECOND, clock);
+    this.#work = new Allowance(BYTES_PER_SECOND, 2 * BYTES_PER_SECOND, clock);
   }
 
   /** Takes a line that a program printed. */

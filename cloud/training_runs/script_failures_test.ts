@@ -221,6 +221,15 @@ open(folder + "/labels.txt", "w").write(arguments["labels"] + open(arguments["we
   assert.equal(none.code, Code.Unimplemented);
 });
 
+test("run() refuses a container that the cloud does not have", async (rig) => {
+  const endOf = async (containerVersion: string) =>
+    await (await rig.start(rig.runner(), "save()", { containerVersion })).ended;
+  const end = await endOf("tf:2.17");
+  assert(end.kind === "failed");
+  assert.match(end.reason, /^this cloud has no container "tf:2.17" any more; there are: local$/);
+  requireNothingLeft(rig);
+});
+
 test("recover() ends what a killed cloud left running, and removes its folders", async (rig) => {
   // A process of its own does as the cloud does, and is killed in the middle of a run.
   const program = `
