@@ -105,13 +105,6 @@ test("run() takes a source distribution with one top folder, and makes its envir
   }
   assert.equal(runs.filter((run) => run.has("making a Python")).length, 1);
   assert.equal(environments(rig).length, 1);
-
-  // What a killed process left half made is made anew.
-  const path = join(rig.dataDir, "training-environments", environments(rig)[0] ?? "");
-  await Deno.remove(join(path, "ready.json"));
-  await Deno.remove(join(path, "venv", "bin"), { recursive: true });
-  const again = await rig.start(rig.runner(), "save()", { script });
-  assert.deepEqual(await again.ended, { kind: "succeeded" }, again.lines.join("\n"));
   assert.deepEqual(rig.runFolders(), []);
 });
 
@@ -152,27 +145,6 @@ test("run() ends when it is canceled while the archive comes, or another makes t
     { kind: "aborted" },
   ]);
   requireNothingLeft(rig);
-});
-
-test("run() gives way to another that waits when the one that makes the environment is canceled", async (rig) => {
-  const runner = rig.runner();
-  const first = await rig.start(runner, "save()");
-  await waitFor(() => first.has("making a Python"), DEADLINE);
-  const second = await rig.start(runner, "save()");
-  first.cancel();
-  assert.deepEqual(await first.ended, { kind: "aborted" });
-  assert.deepEqual(await second.ended, { kind: "succeeded" }, second.lines.join("\n"));
-});
-
-test("run() removes environments that were not used for longest", async (rig) => {
-  const runner = rig.runner({}, { environmentLimits: { most: 1, bytes: 2 ** 30 } });
-  const first = await rig.start(runner, "save()", { script: scriptOf(OBEDIENT, "one") });
-  assert.deepEqual(await first.ended, { kind: "succeeded" });
-  const [one] = environments(rig);
-  const second = await rig.start(runner, "save()", { script: scriptOf(OBEDIENT, "two") });
-  assert.deepEqual(await second.ended, { kind: "succeeded" });
-  assert.equal(environments(rig).length, 1);
-  assert.notEqual(environments(rig)[0], one);
 });
 
 test("run() says what to do when there is no Python, or an unusable one", async (rig) => {
