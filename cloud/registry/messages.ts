@@ -20,6 +20,7 @@ import type { RegistryItemRow } from "../access/scope.ts";
 import type { Visibility } from "../database/schema.ts";
 import { typeNumber } from "../packages/messages.ts";
 import type { FileRow } from "../packages/package_store.ts";
+import { uploadedDetails } from "./ml_details.ts";
 import type { VersionRow } from "./registry_items.ts";
 
 const VISIBILITIES: Readonly<Record<Visibility, VisibilityNumber>> = {
@@ -97,8 +98,10 @@ export function toRegistryItem(whole: WholeItem, includeMarkdown: boolean): Regi
 }
 
 function metadataOf(whole: WholeItem, includeMarkdown: boolean): RegistryItem["metadata"] {
-  const { item, versions } = whole;
-  const details = JSON.parse(item.details) as JsonObject;
+  const { item, versions, files } = whole;
+  // What the item says counts more than what an upload said of itself.
+  const uploaded = uploadedDetails(JSON.parse(files[0]?.metadata ?? "{}") as JsonObject);
+  const details = { ...uploaded, ...JSON.parse(item.details) as JsonObject };
   const options = { ignoreUnknownFields: true };
   const dates = versions.map((row) => ({
     version: row.version,

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
+import {
+  ModelFramework,
+  ModelType,
+} from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { RegistryItemStatus, Visibility } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { createPackage, gzip, uploadModule } from "../packages/test_packages.ts";
@@ -250,4 +254,38 @@ Deno.test("ListRegistryItems() filters and goes on after an item", async () => {
   assert.deepEqual(await list({ pageToken: `${organizationId}:cats` }), ["empty", "weather"]);
   const wrong = await failure(app.listRegistryItems({ organizationId, pageToken: "x" }));
   assert.match(wrong.message, /^page_token/);
+});
+
+Deno.test("A training script that is only uploaded says in the registry what the upload said", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const app = cloud.app(made);
+  const packages = cloud.client(PackageService, apiKey(made));
+  const itemId = `${made.org_id}:shapes`;
+  const type = PackageType.ML_TRAINING;
+  const upload = (version: string, model_type: string) =>
+    createPackage(packages, made.org_id, "shapes", {
+      type,
+      version,
+      metadata: { model_type, model_framework: "tflite", visibility: "private" },
+    });
+  const details = async () => {
+    const { item } = await app.getRegistryItem({ itemId });
+    assert.ok(item?.metadata.case === "mlTrainingMetadata");
+    return item.metadata.value;
+  };
+  await upload("1735689600000", "single_label_classification");
+  await upload("1735689600001", "object_detection");
+  const uploaded = await details();
+  assert.deepEqual(uploaded.versions.map(({ version }) => version).toSorted(), [
+    "1735689600000",
+    "1735689600001",
+  ]);
+  assert.equal(uploaded.modelType, ModelType.OBJECT_DETECTION);
+  assert.equal(uploaded.modelFramework, ModelFramework.TFLITE);
+  const value = { modelType: ModelType.MULTI_LABEL_CLASSIFICATION, draft: true };
+  const metadata = { case: "updateMlTrainingMetadata" as const, value };
+  await app.updateRegistryItem({ itemId, type, description: "Learns shapes", metadata });
+  const updated = await details();
+  assert.deepEqual([updated.modelType, updated.draft], [value.modelType, true]);
 });
