@@ -4,6 +4,7 @@ import { configureLogging } from "../shared/log/configure.ts";
 import { getLogger } from "../shared/log/loggers.ts";
 import { systemClock } from "../shared/time/clock.ts";
 import { bootstrapFlags, runBootstrap } from "./bootstrap/bootstrap_command.ts";
+import { CHECKPOINT_PROCESS } from "./checkpoints/checkpoint_process_name.ts";
 import { dataCommands } from "./data_command/data_flags.ts";
 import { QUERY_PROCESS } from "./data_queries/query_process_name.ts";
 import { systemRandom } from "./keys/random.ts";
@@ -20,6 +21,10 @@ async function main(argv: readonly string[]): Promise<void> {
   if (argv[0] === QUERY_PROCESS) {
     const { runQueryProcess } = await import("./data_queries/query_process.ts");
     return await runQueryProcess(argv[1] ?? "");
+  }
+  if (argv[0] === CHECKPOINT_PROCESS) {
+    const { runCheckpointProcess } = await import("./checkpoints/checkpoint_process.ts");
+    return await runCheckpointProcess(argv[1] ?? "");
   }
   const parsed = parseCommand(argv, {
     program: PROGRAM,

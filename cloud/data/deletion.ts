@@ -1,19 +1,26 @@
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import { letOthersWork } from "../../shared/time/other_work.ts";
-import type { Queries } from "../database/cloud_database.ts";
+import type { CloudDatabase, Queries } from "../database/cloud_database.ts";
+import type { DataUploadsTable } from "../database/data_schema.ts";
 import type { BlobStore } from "../packages/blob_store.ts";
 import { type ReadingFilter, taggedWith } from "./readings.ts";
 import { NOTHING, subtractUsage } from "./usage.ts";
 
 /** Rows of one transaction: a few milliseconds. */
 const SLICE = 1_000;
+/** They wait for the disk together; more would hold up who wants to write in between. */
+const UPLOADS_AT_ONCE = 4;
 const FILES_AT_ONCE = 200;
 /** Each may be a request to an object storage. */
 const REMOVED_AT_ONCE = 8;
 
+type UploadRow = Selectable<DataUploadsTable>;
+/** What it wrote is safe when it resolves; the cloud goes on while the disk writes. */
+type Transact = CloudDatabase["sharedTransaction"];
+
 /** Deletes readings in short transactions, so that uploads go on meanwhile. */
 export class TabularDeletion {
-  constructor(private readonly queries: Queries) {}
+  constructor(private readonly queries: Queries, private readonly transact: Transact) {}
 
   /** @returns how many were deleted, also when the signal stopped it. */
   async delete(
@@ -39,27 +46,34 @@ export class TabularDeletion {
     while (!signal?.aborted) {
       const uploads = await queries.selectFrom("data_uploads").selectAll()
         .where("org_id", "=", orgId).where("synced_at", "<", before.getTime())
-        .orderBy("synced_at").limit(20).execute();
-      for (const upload of uploads) {
-        const span = { fromUs: upload.min_received_us, toUs: upload.max_received_us + 1 };
-        for (let count = SLICE; count === SLICE; deleted += count) {
-          count = await this.#slice(orgId, upload.source_id, span, upload.id);
-        }
-        await queries.deleteFrom("data_uploads").where("id", "=", upload.id).execute();
-        await letOthersWork();
-      }
+        .orderBy("synced_at").limit(UPLOADS_AT_ONCE).execute();
       if (uploads.length === 0) break;
+      const counts = await Promise.all(uploads.map((upload) => this.#upload(upload, signal)));
+      deleted += counts.reduce((sum, count) => sum + count, 0);
+      await letOthersWork();
     }
     return deleted;
   }
 
+  async #upload(upload: UploadRow, signal: AbortSignal | undefined): Promise<number> {
+    const { id, org_id, source_id, min_received_us, max_received_us } = upload;
+    const span = { fromUs: min_received_us, toUs: max_received_us + 1 };
+    let deleted = 0;
+    for (let count = SLICE; count === SLICE && !signal?.aborted; deleted += count) {
+      count = await this.#slice(org_id, source_id, span, id);
+      await letOthersWork();
+    }
+    return deleted;
+  }
+
+  /** @param uploadId the readings of this upload, and with the last ones the upload itself */
   async #slice(
     orgId: string,
     sourceId: number,
     filter: ReadingFilter,
     uploadId?: number,
   ): Promise<number> {
-    return await this.queries.transaction().execute(async (transaction) => {
+    return await this.transact(async (transaction) => {
       let picked = transaction.selectFrom("tabular_readings as r")
         .select(["r.received_us", "r.upload_id", "r.position"])
         .where("r.source_id", "=", sourceId)
@@ -86,6 +100,9 @@ export class TabularDeletion {
           readingBytes,
         });
       }
+      if (uploadId !== undefined && rows.length < SLICE) {
+        await transaction.deleteFrom("data_uploads").where("id", "=", uploadId).execute();
+      }
       return rows.length;
     });
   }
@@ -93,15 +110,19 @@ export class TabularDeletion {
 
 /** Deletes files: first their rows, then the bytes; a sweep finishes what was cut between. */
 export class FileDeletion {
-  constructor(private readonly queries: Queries, private readonly files: BlobStore) {}
+  constructor(
+    private readonly queries: Queries,
+    private readonly transact: Transact,
+    private readonly files: BlobStore,
+  ) {}
 
   /** @returns how many of them there were. */
   async delete(orgId: string, ids: readonly string[]): Promise<number> {
-    const { queries, files } = this;
+    const { transact, files } = this;
     let deleted = 0;
     for (let at = 0; at < ids.length; at += FILES_AT_ONCE) {
       const slice = ids.slice(at, at + FILES_AT_ONCE);
-      const rows = await queries.transaction().execute(async (transaction) => {
+      const rows = await transact(async (transaction) => {
         const rows = await transaction.deleteFrom("binary_data")
           .where("org_id", "=", orgId).where("id", "in", slice)
           .returning(["id", "size"]).execute();

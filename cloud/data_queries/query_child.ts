@@ -1,14 +1,10 @@
-import { fileURLToPath } from "node:url";
-import { buildInfo } from "../../shared/build_info/build_info.ts";
 import type { Clock } from "../../shared/time/clock.ts";
+import { type OwnProgram, ownProgram } from "../own_program/own_program.ts";
 import type { QueryAnswer, QueryRequest } from "./query_form.ts";
 import { QUERY_PROCESS } from "./query_process_name.ts";
 
 /** How a process that runs queries is started. */
-export interface QueryProgram {
-  readonly command: string;
-  readonly args: readonly string[];
-}
+export type QueryProgram = OwnProgram;
 
 /** What came of a query. */
 export type QueryResult =
@@ -32,15 +28,7 @@ const LONGEST_HEAD = 64 * 1024;
 
 /** This program in the form in which it runs: compiled, bundled or from its sources. */
 export function ownQueryProgram(): QueryProgram {
-  const command = Deno.execPath();
-  if (buildInfo.compiled) return { command, args: [QUERY_PROCESS] };
-  const isBundled = buildInfo.nativeSqlite !== undefined;
-  const main = isBundled ? Deno.mainModule : new URL("../main.ts", import.meta.url).href;
-  const config = isBundled ? ["--no-config", "--no-lock", "--no-code-cache"] : ["--no-check"];
-  return {
-    command,
-    args: ["run", "-A", "--quiet", ...config, fileURLToPath(main), QUERY_PROCESS],
-  };
+  return ownProgram(QUERY_PROCESS);
 }
 
 /** One process that runs queries, one at a time. */

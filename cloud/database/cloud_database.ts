@@ -67,6 +67,19 @@ export class CloudDatabase {
     return Number(this.handle.pragma("data_version", { simple: true }));
   }
 
+  /** Rows that this process has written since it opened the database. Costs microseconds. */
+  totalChanges(): number {
+    const [row] = this.handle.prepare("SELECT total_changes() AS total").all() as {
+      total: number;
+    }[];
+    return row?.total ?? 0;
+  }
+
+  /** Leaves checkpoints to another process; only with so many pages does a commit make one. */
+  leaveCheckpointsTo(pages: number): void {
+    this.handle.pragma(`wal_autocheckpoint = ${pages}`);
+  }
+
   /** Closes the file. Queries that are under way must have ended. */
   close(): void {
     this.#wal?.close();

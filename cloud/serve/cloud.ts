@@ -6,6 +6,7 @@ import { logRequests } from "../../shared/rpc/request_log.ts";
 import { RpcServer } from "../../shared/rpc/server.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { type ListenAddress, urlOf } from "../addresses/addresses.ts";
+import { Checkpoints } from "../checkpoints/checkpoints.ts";
 import { type DataFolder, openDataFolder } from "../data_folder/data_folder.ts";
 import { lockForServing } from "../data_folder/serve_lock.ts";
 import { writeSetting } from "../database/settings.ts";
@@ -128,6 +129,12 @@ async function serve(
   await writeSetting(queries, "domain", options.domain);
 
   await services.training.start();
+  const checkpoints = new Checkpoints({
+    database: folder.database,
+    dataDir: options.dataDir,
+    clock,
+    log: log.child("database"),
+  });
   const stopping = new AbortController();
   const background = [
     services.presence.run(stopping.signal),
@@ -135,6 +142,7 @@ async function serve(
     services.notifications.run(stopping.signal),
     services.training.run(stopping.signal),
     services.releases.keepSwept(log.child("releases"), stopping.signal),
+    checkpoints.run(stopping.signal),
     services.dataUpkeep.run(log.child("data"), stopping.signal),
     services.dataExports.run(stopping.signal),
     services.store.keepSwept(log.child("packages"), stopping.signal),

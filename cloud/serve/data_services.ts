@@ -63,15 +63,16 @@ const FILE_LIMIT_BYTES = 5 * 1024 ** 3;
 
 /** Captured data: taking it in, keeping it, giving it out. */
 export function openDataServices(options: DataServicesOptions) {
-  const { queries, clock, random, callers, secrets, publicUrl, listener, files } = options;
+  const { queries, clock, random, callers, secrets, publicUrl, listener, files, transact } =
+    options;
   const sources = new Sources(queries);
   const readings = new Readings(queries);
-  const tabular = new TabularDeletion(queries);
-  const binary = new FileDeletion(queries, files);
+  const tabular = new TabularDeletion(queries, transact);
+  const binary = new FileDeletion(queries, transact, files);
   const urls = new FileUrls(secrets, clock, publicUrl);
   const ingestion = new Ingestion({
     queries,
-    transact: options.transact,
+    transact,
     sources,
     clock,
     random,
