@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
+import { waitFor } from "../../shared/time/wait_for.ts";
 import { type EnvironmentLimits, EnvironmentStore } from "./environment_store.ts";
 
 const never = new AbortController().signal;
@@ -110,10 +111,15 @@ Deno.test("release() keeps to the bytes of all together, and to one that is larg
 
 Deno.test("hold() waits for a removal that is under way, and makes the environment anew", async () => {
   await using it = await rig({ most: 1, bytes: 2 ** 30 });
-  await (await it.hold(it.store, "a")).release();
+  const a = await it.store.hold("a", async (path) => {
+    for (let n = 0; n < 2_000; n++) await Deno.writeTextFile(join(path, String(n)), "");
+  }, never);
+  await a.release();
   await it.clock.advance(1_000);
   const b = await it.hold(it.store, "b");
   const releasing = b.release();
+  const isGoing = () => Deno.stat(join(a.path, "ready.json")).then(() => false, () => true);
+  await waitFor(isGoing, { deadlineMs: 30_000, everyMs: 1 });
   const [, again] = await Promise.all([releasing, it.hold(it.store, "a")]);
   assert.ok((await Deno.stat(join(again.path, "python"))).isFile);
   assert.ok((await Deno.stat(join(again.path, "ready.json"))).isFile);
