@@ -6,6 +6,7 @@ import { isLoopback, parseListenAddress, parsePublicUrl } from "../addresses/add
 import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../addresses/defaults.ts";
 import { readS3Settings } from "../object_storage/s3_settings.ts";
 import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
+import { MOST_UNFINISHED } from "../training/jobs.ts";
 import { RUN_LIMITS } from "../training_runs/limits.ts";
 import { bearRuntimeFaults } from "./runtime_faults.ts";
 import { TRAINING_JOBS } from "./training_settings.ts";
@@ -115,6 +116,14 @@ export const serveFlags = {
     placeholder: "N",
     doc: "Training jobs of one organization that run at once. Default: as many as --training-jobs.",
   },
+  "training-queue": {
+    type: "integer",
+    default: MOST_UNFINISHED,
+    min: 1,
+    max: 1_000_000,
+    placeholder: "N",
+    doc: "Training jobs of one organization that may wait or run. More are refused.",
+  },
   "training-python": {
     type: "string",
     default: "python3",
@@ -132,6 +141,11 @@ export const serveFlags = {
     type: "string",
     placeholder: "FILE",
     doc: "JSON list of the images that scripts may run in, with podman and docker.",
+  },
+  "training-weights": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "File of weights that managed training starts from. Default: from scratch.",
   },
   "training-memory": {
     type: "integer",
@@ -223,7 +237,9 @@ export async function readServeOptions(
     training: {
       jobs: flags["training-jobs"],
       jobsPerOrganization: flags["training-jobs-per-organization"],
+      mostUnfinished: flags["training-queue"],
       python: flags["training-python"],
+      weights: flags["training-weights"],
       engine: runner === "local" ? undefined : runner,
       images: await readableImages(flags["training-images"]),
       limits: {
