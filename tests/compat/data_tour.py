@@ -5,12 +5,17 @@ upload. Writes what it found as one JSON object to the last line of standard out
 """
 
 import asyncio
+import io
 import json
 import sys
+import tarfile
+import urllib.request
 from datetime import datetime, timedelta, timezone
 
+from grpclib import GRPCError
 from viam.app.viam_client import ViamClient
-from viam.proto.app.data import Filter, TagsFilter
+from viam.proto.app.data import Filter, SequenceResourceFilter, TagsFilter
+from viam.proto.app.dataset import DatasetType, SequenceDatasetExportStatus
 from viam.rpc.dial import DialOptions
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=timezone.utc)
@@ -117,6 +122,86 @@ async def binary(data, organization, part, path):
     }
 
 
+def download(url):
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return answer.read()
+
+
+async def sequences(data, organization, part):
+    walk = {
+        "part_id": part,
+        "component_type": "rdk:component:camera",
+        "component_name": "eye",
+        "method_name": "GetImages",
+        "file_extension": ".jpg",
+    }
+    for second in range(3):
+        at = NOON + timedelta(seconds=second)
+        await data.binary_data_capture_upload(
+            binary_data=f"picture {second}".encode(), data_request_times=(at, at), **walk
+        )
+    await data.tabular_data_capture_upload(
+        part_id=part,
+        component_type="rdk:component:sensor",
+        component_name="climate",
+        method_name="Readings",
+        tabular_data=[{"readings": {"temperature": 20.5}}],
+        data_request_times=[(NOON, NOON)],
+    )
+    sequence = await data.create_sequence(
+        part_id=part,
+        resources=[SequenceResourceFilter(resource_name="eye", method_name="GetImages")],
+        start_time=NOON,
+        end_time=NOON + timedelta(seconds=1),
+        sequence_tags=["walk"],
+    )
+    one, _ = await data.get_sequence_binary_data(sequence)
+    await data.update_sequence(
+        sequence,
+        resources=[SequenceResourceFilter(resource_name=name) for name in ("eye", "climate")],
+        end_time=NOON + timedelta(seconds=2),
+    )
+    found = await data.get_sequence(sequence)
+    two, _ = await data.get_sequence_binary_data(sequence)
+    listed, _ = await data.list_sequences(organization)
+    dataset = await data.create_dataset("walks", organization, DatasetType.DATASET_TYPE_SEQUENCE_DATA)
+    await data.add_sequences_to_dataset(dataset, [sequence])
+    in_dataset, _, count = await data.sequences_by_dataset_id(dataset)
+
+    job = await data.start_sequence_dataset_export(dataset)
+    for _ in range(600):
+        export = await data.get_sequence_dataset_export(job)
+        if export.status != SequenceDatasetExportStatus.SEQUENCE_DATASET_EXPORT_STATUS_RUNNING:
+            break
+        await asyncio.sleep(0.1)
+    archive = await asyncio.to_thread(download, export.download_url)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
+        contents = {name: opened.extractfile(name).read().decode() for name in opened.getnames()}
+    signed, _ = await data.create_binary_data_signed_url(two[0].metadata.binary_data_id)
+    try:
+        await data.list_indexes(organization, 1)
+        refused = ""
+    except GRPCError as error:
+        refused = f"{error.status.name}: {error.message}"
+    await data.remove_sequences_from_dataset(dataset, [sequence])
+    await data.delete_sequence(sequence)
+    left, _ = await data.list_sequences(organization)
+    return {
+        "one": [file.binary.decode() for file in one],
+        "two": [file.binary.decode() for file in two],
+        "resources": [resource.resource_name for resource in found.resources],
+        "tags": list(found.sequence_tags),
+        "listed": [each.id == sequence for each in [*listed, *in_dataset]],
+        "count": count,
+        "exported": sorted(text for name, text in contents.items() if "/files/" in name),
+        "readings": [json.loads(text)["data"] for name, text in contents.items() if "/readings-" in name],
+        "about": json.loads(contents["dataset.json"])["name"],
+        "signed": (await asyncio.to_thread(download, signed)).decode(),
+        "refused": refused,
+        "left": len(left),
+    }
+
+
 async def main(address, key_id, key, organization, part, path):
     client = await ViamClient.create_from_dial_options(options(key_id, key), address)
     try:
@@ -124,6 +209,7 @@ async def main(address, key_id, key, organization, part, path):
         found = {
             "tabular": await tabular(data, organization, part),
             "binary": await binary(data, organization, part, path),
+            "sequences": await sequences(data, organization, part),
         }
         print(json.dumps(found))
     finally:

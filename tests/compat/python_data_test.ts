@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { runPython } from "../e2e/python_sdk.ts";
-import { rigTest } from "../e2e/rig.ts";
+import { type Rig, rigTest } from "../e2e/rig.ts";
+import { S3Server } from "../object_storage/s3_server.ts";
 
 /** What `data_tour.py` found. */
 interface Tour {
@@ -30,28 +31,55 @@ interface Tour {
     deleted: number;
     deleted_by_filter: number;
   };
+  sequences: {
+    one: string[];
+    two: string[];
+    resources: string[];
+    tags: string[];
+    listed: boolean[];
+    count: number;
+    exported: string[];
+    readings: unknown[];
+    about: string;
+    signed: string;
+    refused: string;
+    left: number;
+  };
 }
 
-rigTest("the published Python SDK uploads and reads tabular, binary and file data", async (rig) => {
+rigTest("the published Python SDK uploads and reads data and sequences", async (rig) => {
   await rig.startCloud();
-  const folder = await Deno.makeTempDir({ prefix: "machine-data-tour-" });
-  const { tabular, binary } = await (async () => {
-    try {
-      const path = join(folder, "report.csv");
-      await Deno.writeTextFile(path, "a,b\n1,2\n");
-      const { api_key_id, api_key, org_id } = rig.bootstrapped;
-      const { stdout } = await runPython(new URL("data_tour.py", import.meta.url), [
-        `127.0.0.1:${rig.cloudPort}`,
-        ...[api_key_id, api_key, org_id, rig.partId, path],
-      ]);
-      // The SDK's native library writes its own log to standard output before.
-      const [last = ""] = new TextDecoder().decode(stdout).trim().split("\n").slice(-1);
-      return JSON.parse(last) as Tour;
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
-  })();
+  check(await tour(rig), rig);
+});
 
+rigTest("the published Python SDK does so where files are in an object storage", async (rig) => {
+  await using server = await S3Server.start();
+  await rig.startCloud(["--blob-store", "s3://machines/site"], server.env);
+  check(await tour(rig), rig);
+  const asked = await server.requests();
+  assert.ok(asked.some((request) => /^PUT \/machines\/site\/data-files\//.test(request)));
+  assert.ok(asked.some((request) => /^PUT \/machines\/site\/data-exports\//.test(request)));
+});
+
+async function tour(rig: Rig): Promise<Tour> {
+  const folder = await Deno.makeTempDir({ prefix: "machine-data-tour-" });
+  try {
+    const path = join(folder, "report.csv");
+    await Deno.writeTextFile(path, "a,b\n1,2\n");
+    const { api_key_id, api_key, org_id } = rig.bootstrapped;
+    const { stdout } = await runPython(new URL("data_tour.py", import.meta.url), [
+      `127.0.0.1:${rig.cloudPort}`,
+      ...[api_key_id, api_key, org_id, rig.partId, path],
+    ]);
+    // The SDK's native library writes its own log to standard output before.
+    const [last = ""] = new TextDecoder().decode(stdout).trim().split("\n").slice(-1);
+    return JSON.parse(last) as Tour;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function check({ tabular, binary, sequences }: Tour, rig: Rig): void {
   const payload = (temperature: number) => ({ readings: { temperature, ok: true } });
   assert.equal(new Set(tabular.upload_ids).size, 1);
   assert.deepEqual(tabular.exported, [
@@ -79,4 +107,13 @@ rigTest("the published Python SDK uploads and reads tabular, binary and file dat
   assert.deepEqual(binary.in_dataset.toSorted(), [picture, filed].toSorted());
   assert.deepEqual(binary.datasets, ["pictures"]);
   assert.deepEqual([binary.deleted, binary.deleted_by_filter], [1, 3]);
-});
+
+  assert.deepEqual([sequences.one, sequences.two], [["picture 0"], ["picture 0", "picture 1"]]);
+  assert.deepEqual([sequences.resources, sequences.tags], [["eye", "climate"], ["walk"]]);
+  assert.deepEqual([sequences.listed, sequences.count], [[true, true], 1]);
+  assert.deepEqual(sequences.exported, ["picture 0", "picture 1"]);
+  assert.deepEqual(sequences.readings, [{ readings: { temperature: 20.5 } }]);
+  assert.deepEqual([sequences.about, sequences.signed], ["walks", "picture 0"]);
+  assert.match(sequences.refused, /^UNIMPLEMENTED: this cloud has no indexes of one's own/);
+  assert.equal(sequences.left, 0);
+}

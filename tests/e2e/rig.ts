@@ -122,13 +122,13 @@ export class Rig implements AsyncDisposable {
   }
 
   /** Starts the cloud and waits until it accepts connections. */
-  async startCloud(args: string[] = []): Promise<Program> {
+  async startCloud(args: string[] = [], env: Record<string, string> = {}): Promise<Program> {
     if (this.#bootstrapped === undefined) await this.bootstrap();
     const cloud = this.spawn("machine-cloud", [
       "serve",
       ...["--listen", `127.0.0.1:${this.cloudPort}`, "--data", join(this.dir, "cloud")],
       ...["--public-url", this.cloudUrl, ...args],
-    ]);
+    ], env);
     await waitForPort("127.0.0.1", this.cloudPort, cloud);
     return cloud;
   }
