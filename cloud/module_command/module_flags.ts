@@ -3,13 +3,15 @@ import { PLATFORMS } from "../packages/platforms.ts";
 import { placeFlags, readPlace } from "../place/place_flags.ts";
 import type { RegistryPlace } from "./registry_connection.ts";
 
-const organizationFlag = {
+/** Which organisation, by what its ids begin with too. */
+export const organizationFlag = {
   type: "string",
   placeholder: "ORG",
   doc: "Namespace, id or name of the organisation. Default: the only one there is.",
 } as const;
 
-const limitFlag = {
+/** How large an archive may be. */
+export const limitFlag = {
   type: "integer",
   default: 2048,
   min: 1,
@@ -96,14 +98,14 @@ export const moduleCommands = {
   },
 } as const;
 
-/** What the flags say about where the registry is. */
+/** What the flags say about where the registry is; some commands know no folder. */
 export function placeOf(
-  flags: FlagValues<typeof placeFlags>,
+  flags: Omit<FlagValues<typeof placeFlags>, "data"> & { readonly data?: string | undefined },
   organization: string | undefined,
   packageLimitMib = 2048,
 ): RegistryPlace {
   return {
-    ...readPlace(flags),
+    ...readPlace({ ...flags, data: flags.data }),
     organization: organization === "" ? undefined : organization,
     packageLimitBytes: packageLimitMib * 1024 * 1024,
   };

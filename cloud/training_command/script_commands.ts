@@ -10,6 +10,7 @@ import {
   connectToRegistry,
   type RegistryConnection,
 } from "../module_command/registry_connection.ts";
+import { placeOf } from "../module_command/module_flags.ts";
 import { VISIBLE_TO } from "../module_command/module_command.ts";
 import { sendFile } from "../module_command/send_file.ts";
 import { VISIBILITIES } from "../module_command/upload.ts";
@@ -18,12 +19,7 @@ import { versionProblem } from "../packages/versions.ts";
 import { textTable } from "../place/text_table.ts";
 import { openScript } from "./script_archive.ts";
 import { MODEL_TYPES } from "./submit.ts";
-import {
-  type FRAMEWORK_NAMES,
-  placeOf,
-  type scriptFlags,
-  type uploadFlags,
-} from "./training_flags.ts";
+import type { FRAMEWORK_NAMES, scriptFlags, uploadFlags } from "./training_flags.ts";
 
 type UploadFlags = FlagValues<typeof uploadFlags>;
 
@@ -58,7 +54,10 @@ export async function uploadScript(
   requireFine("--name", itemNameProblem(name));
   requireFine("--version", versionProblem(version, "ml_training"));
   await using script = await openScript(path, { name, version });
-  await using registry = await connectToRegistry(placeOf(flags, flags["package-limit"]), deps);
+  await using registry = await connectToRegistry(
+    placeOf(flags, flags.org, flags["package-limit"]),
+    deps,
+  );
   const itemId = await saveItem(registry, flags);
   const { size } = await Deno.stat(script.path);
   const client = createClient(PackageService, registry.transport);
@@ -82,7 +81,7 @@ export async function listScripts(
   flags: FlagValues<typeof scriptFlags>,
   deps: Deps,
 ): Promise<string> {
-  await using registry = await connectToRegistry(placeOf(flags), deps);
+  await using registry = await connectToRegistry(placeOf(flags, flags.org), deps);
   const app = createClient(AppService, registry.transport);
   const { items } = await app.listRegistryItems({
     organizationId: registry.organization.id,

@@ -12,6 +12,7 @@ import {
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { Random } from "../keys/random.ts";
+import { placeOf } from "../module_command/module_flags.ts";
 import {
   connectToRegistry,
   type RegistryConnection,
@@ -24,7 +25,6 @@ import { readTraining, submitJob } from "./submit.ts";
 import {
   type listFlags,
   type logsFlags,
-  placeOf,
   type STATUS_NAMES,
   type submitFlags,
   type trainingCommands,
@@ -64,7 +64,7 @@ export function runTrainingCommand(
     if (parsed.command === "training-script list") return await listScripts(parsed.values, deps);
     // What is wrong with the command line is told before anybody signs in.
     if (parsed.command === "training submit") readTraining(parsed.values);
-    await using registry = await connectToRegistry(placeOf(parsed.values), deps);
+    await using registry = await connectToRegistry(placeOf(parsed.values, parsed.values.org), deps);
     const training = createClient(MLTrainingService, registry.transport);
     switch (parsed.command) {
       case "training submit":

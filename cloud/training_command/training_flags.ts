@@ -1,16 +1,8 @@
-import type { FlagTable, FlagValues } from "../../shared/flags/flags.ts";
-import type { RegistryPlace } from "../module_command/registry_connection.ts";
-import { placeFlags, readPlace } from "../place/place_flags.ts";
-
-const MIB = 1024 * 1024;
+import type { FlagTable } from "../../shared/flags/flags.ts";
+import { limitFlag, organizationFlag } from "../module_command/module_flags.ts";
+import { placeFlags } from "../place/place_flags.ts";
 
 const { data: _, ...overTheNetwork } = placeFlags;
-
-const organizationFlag = {
-  type: "string",
-  placeholder: "ORG",
-  doc: "Namespace, id or name of the organisation. Default: the only one there is.",
-} as const;
 
 /** Jobs are the business of a cloud that serves, so these commands do not work on a folder. */
 const commonFlags = {
@@ -161,14 +153,7 @@ export const uploadFlags = {
       "Default: as it was, private for a new script.",
   },
   "draft": { type: "boolean", doc: "Say that it is not ready for others yet." },
-  "package-limit": {
-    type: "integer",
-    default: 2048,
-    min: 1,
-    max: MIB,
-    placeholder: "MIB",
-    doc: "Largest file that --data takes; with --cloud the cloud's own limit counts.",
-  },
+  "package-limit": limitFlag,
 } as const satisfies FlagTable;
 
 const jobArgument = { placeholder: "ID", doc: "The training job." };
@@ -214,15 +199,3 @@ export const trainingCommands = {
     flags: scriptFlags,
   },
 } as const;
-
-/** What the flags say about where the cloud is, or the folder with its registry. */
-export function placeOf(
-  flags: Omit<FlagValues<typeof scriptFlags>, "data"> & { readonly data?: string | undefined },
-  packageLimitMib = 2048,
-): RegistryPlace {
-  return {
-    ...readPlace({ ...flags, data: flags.data }),
-    organization: flags.org,
-    packageLimitBytes: packageLimitMib * MIB,
-  };
-}
