@@ -82,7 +82,10 @@ async function set(
   const part = await choosePart(connection.app, flags);
   const { replaces = "" } = flags;
   await connection.triggers.setTrigger({ partId: part.id, trigger, replaces });
-  return `trigger ${String(trigger["name"])} of ${part.machineName} is saved\n`;
+  const { triggers } = await connection.triggers.listTriggers({ partId: part.id });
+  const problem = triggers.find(({ name }) => name === trigger["name"])?.problem;
+  const saved = `trigger ${String(trigger["name"])} of ${part.machineName} is saved`;
+  return problem ? `${saved}, but: ${problem}\n` : `${saved}\n`;
 }
 
 async function readTrigger(file: string): Promise<JsonObject> {

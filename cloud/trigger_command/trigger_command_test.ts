@@ -33,6 +33,17 @@ async function write(cloud: TestCloud, content: unknown): Promise<string> {
   return path;
 }
 
+Deno.test("trigger set says what of a trigger is not sent", async () => {
+  await using cloud = await TestCloud.open();
+  await cloud.bootstrap();
+  const data = ["--data", cloud.dataDir];
+  const pushing = { ...trigger("night", ""), notifications: [{ type: "push" }] };
+  assert.equal(
+    await run(["set", ...data, await write(cloud, pushing)]),
+    "trigger night of demo is saved, but: notifications of type push are not sent by this cloud\n",
+  );
+});
+
 Deno.test("trigger set, list, test, deliveries, replay, secret and delete work beside a cloud", async () => {
   await using receiver = TestReceiver.start((_, count) =>
     new Response(null, { status: count === 1 ? 200 : 404 })
