@@ -4,6 +4,7 @@ import { dirname, posix } from "node:path";
 import { moduleEnvironment } from "../../server/modules/module_environment.ts";
 import { commandLine } from "../../server/options/options.ts";
 import { readEnvironment } from "../../server/options/environment.ts";
+import { parseMachineConfig } from "../../shared/config/parse.ts";
 import { documents } from "../../tools/docs/documents.ts";
 import { readSources } from "./sources.ts";
 
@@ -116,6 +117,16 @@ const FACTS = {
   apiKeyId: "i",
   apiKey: "k",
 };
+
+Deno.test("docs/training.md shows the configuration that its examples have", () => {
+  const json = (path: string) => JSON.parse(textOf(`docs/examples/shapes/${path}`));
+  for (const path of ["capture.json", "use.json"]) {
+    assert.deepEqual(parseMachineConfig(json(path)).problems, [], path);
+  }
+  const [, block = "{}"] = /^```json\n([^]*?)^```$/m.exec(textOf("docs/training.md")) ?? [];
+  const { packages, modules, services } = json("use.json");
+  assert.deepEqual(JSON.parse(block), { packages, modules, services });
+});
 
 Deno.test("links between documents lead somewhere", () => {
   const paths = new Set(sources.map(({ path }) => path));
