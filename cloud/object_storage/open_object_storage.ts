@@ -27,13 +27,12 @@ export interface ObjectStorageOptions {
 export async function openObjectStorage(
   { settings, ownId, clock, log }: ObjectStorageOptions,
 ): Promise<(folder: string) => BlobStore> {
-  const client = new S3Client(
-    settings,
-    clock,
-    atIntervals(clock, (problem) => {
-      log.error("files cannot be stored or read", { problem });
-    }),
-  );
+  let isOpen = false;
+  const report = atIntervals(clock, (problem) => {
+    log.error("files cannot be stored or read", { problem });
+  });
+  // What is wrong at the start is told by who starts.
+  const client = new S3Client(settings, clock, (problem) => isOpen && report(problem));
   let isClaimed = false;
   const claim = async (options = {}) => {
     if (isClaimed) return;
@@ -47,6 +46,7 @@ export async function openObjectStorage(
       error: String(error),
     });
   });
+  isOpen = true;
   return (folder) => new S3BlobStore(client, folder, () => claim());
 }
 

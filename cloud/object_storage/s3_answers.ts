@@ -12,7 +12,7 @@ export function readRefusal(status: number, body: string): Refusal {
   return {
     status,
     code: textOf(body, "Code") ?? "",
-    message: (textOf(body, "Message") ?? "").slice(0, 300),
+    message: (textOf(body, "Message") ?? "").slice(0, 300).replace(/\.+$/, ""),
   };
 }
 

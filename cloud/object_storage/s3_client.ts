@@ -52,7 +52,7 @@ export class S3Client {
   constructor(
     private readonly settings: S3Settings,
     private readonly clock: Clock,
-    private readonly report: (problem: string) => void = () => {},
+    private readonly report: (problem: string) => unknown = () => {},
   ) {}
 
   /** What messages call the place; no secret. */

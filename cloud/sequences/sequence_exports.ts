@@ -6,6 +6,7 @@ import type { Clock } from "../../shared/time/clock.ts";
 import type { SequenceExportsTable } from "../database/sequence_schema.ts";
 import type { Random } from "../keys/random.ts";
 import { BlobStorageError, type BlobStore, BlobTooLargeError } from "../packages/blob_store.ts";
+import { keepBlobsSwept } from "../packages/blob_sweep.ts";
 import { type ExportedDataset, exportEntries, type ExportSources } from "./export_entries.ts";
 import { tarGz } from "./tar_stream.ts";
 
@@ -79,6 +80,15 @@ export class SequenceExports {
 
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    const { archives, clock, log } = this.options;
+    const isKnown = async (id: string) => await this.byId(id) !== undefined;
+    await Promise.all([
+      keepBlobsSwept(archives, isKnown, { clock, log, signal }),
+      this.#keepWorking(signal),
+    ]);
+  }
+
+  async #keepWorking(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
     while (!signal.aborted) {
       try {
@@ -105,14 +115,13 @@ export class SequenceExports {
     }
   }
 
-  /** Removes what is older than a day, and archives that belong to nothing. */
+  /** Removes what is older than a day. */
   async clean(): Promise<void> {
     const { queries, clock, archives } = this.options;
     const before = clock.now().getTime() - EXPORT_KEPT_MS;
     const old = await queries.deleteFrom("sequence_exports").where("completed_at", "<", before)
       .returning("id").execute();
     for (const { id } of old) await archives.remove(id);
-    await archives.sweep(async (id) => await this.byId(id) !== undefined, clock.now());
   }
 
   async #pack(row: ExportRow, signal: AbortSignal): Promise<void> {
