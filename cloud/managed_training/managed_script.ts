@@ -23,7 +23,7 @@ export async function managedScript(
   const folder = buildInfo.assetsDir("training_script", import.meta.url);
   const files = await managedScriptFiles(folder);
   const requirements = requirementsIn(files[REQUIREMENTS_FILE] ?? "");
-  const key = createHash("sha256").update(JSON.stringify(files)).digest("hex").slice(0, 32);
+  const key = createHash("sha256").update(JSON.stringify(requirements)).digest("hex").slice(0, 32);
   return {
     ...{ key, files, requirements },
     arguments: weights === undefined ? {} : { weights: resolve(weights) },

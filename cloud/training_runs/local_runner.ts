@@ -221,6 +221,7 @@ class LocalRun {
     const { datasetFolder, outputFolder } = task;
     const python = environmentPython(environment.path);
     const managed = task.script.kind === "managed" ? this.options.managed : undefined;
+    if (managed) await writeManagedScript(managed, sourceIn(folder.path));
     output.note("info", "starting the training script");
     output.forgetTail();
     const exit = await this.#supervise(this.limits, {
@@ -237,7 +238,7 @@ class LocalRun {
       cwd: datasetFolder,
       env: {
         ...virtualEnvironment(this.#env, python),
-        ...(managed ? { PYTHONPATH: sourceIn(environment.path) } : {}),
+        ...(managed ? { PYTHONPATH: sourceIn(folder.path) } : {}),
         ...task.environment,
       },
       wallMs: this.limits.wallMs,
@@ -264,8 +265,7 @@ class LocalRun {
     if (script.kind === "managed") {
       const managed = requireManaged(this.options.managed);
       await makeEnvironment(path, options);
-      await installRequirements(path, managed.requirements, options);
-      return await writeManagedScript(managed, sourceIn(path));
+      return await installRequirements(path, managed.requirements, options);
     }
     const source = await unpackScript(script, join(folder.path, "script"), signal);
     await makeEnvironment(path, options);
@@ -296,7 +296,7 @@ class LocalRun {
   }
 }
 
-/** Where the files of the managed script lie in its environment. */
-function sourceIn(environment: string): string {
-  return join(environment, "script");
+/** Where the files of the managed script lie in the folder of a run: its environment outlives it. */
+function sourceIn(folder: string): string {
+  return join(folder, "script");
 }

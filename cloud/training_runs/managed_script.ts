@@ -4,7 +4,7 @@ import { RunFailedError } from "./run_failure.ts";
 
 /** The training script that comes with the cloud. */
 export interface ManagedScript {
-  /** Changes with the files and the requirements; the environment is kept under it. */
+  /** Changes with the requirements; the environment is kept under it, for newer scripts too. */
   readonly key: string;
   /** Texts by path, `model/training.py` among them. */
   readonly files: Readonly<Record<string, string>>;

@@ -41,7 +41,8 @@ def load_images(paths: list[Path], side: int, cache: Path) -> tuple[np.ndarray, 
     if len(kept) < len(paths):
         missing = set(range(len(paths))) - set(kept)
         names = ", ".join(paths[index].name for index in sorted(missing)[:5])
-        print(f"left out {len(missing)} pictures that cannot be read: {names}", flush=True)
+        count = "1 picture" if len(missing) == 1 else f"{len(missing)} pictures"
+        print(f"left out {count} that cannot be read: {names}", flush=True)
     return images[: len(kept)], np.array(kept, dtype=np.int64)
 
 

@@ -9,7 +9,7 @@ from keras import layers
 from model.failure import TrainingFailure
 
 # Channels and stride of each block behind the first convolution, which halves the picture.
-BLOCKS = ((32, 1), (48, 2), (48, 1), (96, 2), (96, 1), (128, 2), (128, 1))
+BLOCKS = ((40, 2), (40, 1), (80, 2), (80, 1), (128, 2), (128, 1))
 # Few steps an epoch: the running averages have to follow sooner than Keras' default of 0.99 does.
 MOMENTUM = 0.9
 

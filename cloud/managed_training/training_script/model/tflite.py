@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import flatbuffers
 import numpy as np
 import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 from tensorflow.lite.python import schema_py_generated as schema
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 
 def write_model(
@@ -17,11 +19,19 @@ def write_model(
 
     Only operations that TensorFlow Lite has itself are used; others make the conversion fail.
     """
-    signature = [tf.TensorSpec([1, side, side, 3], tf.uint8, name="image")]
-    concrete = tf.function(function, input_signature=signature).get_concrete_function()
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete], tf.Module())
-    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
-    file.write_bytes(_named(converter.convert(), names))
+    picture = tf.TensorSpec([1, side, side, 3], tf.uint8, name="image")
+    concrete = tf.function(function, input_signature=[picture]).get_concrete_function()
+    # With weights as constants: the converter loses variables of Keras.
+    frozen = convert_variables_to_constants_v2(concrete)
+    exported = tf.Module()
+    exported.run = tf.function(
+        lambda image: dict(zip(names, frozen(image), strict=True)), input_signature=[picture]
+    )
+    with TemporaryDirectory() as saved:
+        tf.saved_model.save(exported, saved, {"serving_default": exported.run})
+        converter = tf.lite.TFLiteConverter.from_saved_model(saved)
+        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
+        file.write_bytes(_named(converter.convert(), names))
 
 
 def interpreter(file: Path) -> Callable[[np.ndarray], list[np.ndarray]]:
@@ -43,17 +53,17 @@ def interpreter(file: Path) -> Callable[[np.ndarray], list[np.ndarray]]:
 
 
 def _named(model: bytes, names: list[str]) -> bytes:
-    """Gives the outputs their names, in the order in which the function gives them.
+    """Gives the tensors the signature's names, and the outputs the order of `names`.
 
-    The converter calls them Identity, Identity_1 … and may put them into any order; only the
-    signature tells which is output_0, output_1 …
+    The converter calls them StatefulPartitionedCall:0 and so on, and puts them into an order of its
+    own; users look for what they are.
     """
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
     graph = tree.subgraphs[0]
     (signature,) = tree.signatureDefs
-    outputs = sorted(signature.outputs, key=lambda output: int(output.name.split(b"_")[-1]))
-    graph.outputs = [output.tensorIndex for output in outputs]
-    for name, index in zip(names, graph.outputs, strict=True):
+    tensors = {part.name.decode(): part.tensorIndex for part in signature.outputs}
+    graph.outputs = [tensors[name] for name in names]
+    for name, index in zip(["image", *names], [*graph.inputs, *graph.outputs], strict=True):
         graph.tensors[index].name = name
     builder = flatbuffers.Builder(len(model))
     builder.Finish(tree.Pack(builder), b"TFL3")

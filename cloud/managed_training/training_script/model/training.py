@@ -23,6 +23,8 @@ from model.options import OBJECT_DETECTION, Options, read_options
 
 FEWEST_PICTURES = 5
 """One of five is for validation."""
+MOST_LOST = 0.05
+"""Difference of a metric between the network and its file that rounding may make."""
 
 
 def train(options: Options) -> dict[str, float]:
@@ -50,7 +52,7 @@ def train(options: Options) -> dict[str, float]:
         flush=True,
     )
     targets = model.targets(dataset)
-    fit(
+    best = fit(
         model.network,
         model.loss,
         images,
@@ -67,7 +69,12 @@ def train(options: Options) -> dict[str, float]:
     lines = "".join(f"{label}\n" for label in dataset.labels)
     (options.output / "labels.txt").write_text(lines, encoding="utf-8")
     print(f"wrote {file.name} ({file.stat().st_size} bytes) and labels.txt", flush=True)
-    return model.measure(file, images, targets, held_back)
+    metrics = model.measure(file, images, targets, held_back)
+    if not all(abs(value - best.score) <= MOST_LOST for value in metrics.values()):
+        raise TrainingFailure(
+            f"the written model is not the trained one: {metrics}, and it had {best.score:.4f}"
+        )
+    return metrics
 
 
 def main(arguments: list[str]) -> int:
@@ -81,7 +88,8 @@ def main(arguments: list[str]) -> int:
         finally:
             shutil.rmtree(options.output / "tmp", ignore_errors=True)
         told = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-        print(f"done in {time.monotonic() - started:.0f} s: {told}", flush=True)
+        passed, used = time.monotonic() - started, time.process_time()
+        print(f"done in {passed:.0f} s, {used:.0f} s of processor time: {told}", flush=True)
         (options.output / "metrics.json").write_text(json.dumps(metrics) + "\n")
         return 0
     except (TrainingFailure, OSError) as failure:
