@@ -8,6 +8,7 @@ import { type Announced, difference, RunningChecksum } from "./checksums.ts";
 import type { DiskSpace } from "./disk_space.ts";
 import { type HttpRequests, requireStatus } from "./http_requests.ts";
 import { pieces } from "./pieces.ts";
+import { soundBytes, spanOf, type SystemTimes, systemTimes } from "./sound_bytes.ts";
 import { toTransferError, TransferError } from "./transfer_error.ts";
 import { type TransferLimits, Watchdog } from "./watchdog.ts";
 
@@ -42,6 +43,8 @@ export interface DownloadOptions {
   readonly part: string;
   /** The attempt whose bytes the file holds. */
   readonly begun: BegunDownload | undefined;
+  /** By the clock that stamps files. Default: the system's. */
+  readonly times?: () => SystemTimes;
   /** Called before the first byte of a new file is written. */
   readonly onBegin: (begun: BegunDownload) => void;
   readonly onProgress: (bytes: number, totalBytes: number) => void;
@@ -123,13 +126,17 @@ class Transfer {
   async #readPart(part: string, totalBytes: number): Promise<void> {
     let file: Deno.FsFile;
     try {
-      file = await Deno.open(part, { read: true });
+      file = await Deno.open(part, { read: true, write: true });
     } catch (error) {
       if (fsErrorCode(error) === "ENOENT") return;
       throw error;
     }
     using _ = file;
-    if ((await file.stat()).size > totalBytes) return;
+    const info = await file.stat();
+    if (info.size > totalBytes) return;
+    const { times = systemTimes } = this.options;
+    const sound = soundBytes(info, times());
+    if (sound < info.size) await file.truncate(sound);
     const buffer = new Uint8Array(READ_BYTES);
     for (let count; (count = await file.read(buffer)) !== null;) {
       this.#checksum.update(buffer.subarray(0, count));
@@ -218,7 +225,9 @@ class Transfer {
         await this.#pace(bytes.length);
         await this.#write(file, bytes);
         this.#checksum.update(bytes);
+        const before = this.#have;
         this.#have += bytes.length;
+        if (spanOf(this.#have) !== spanOf(before)) await this.#sync(file);
         onProgress(this.#have, totalBytes);
         faultPoint("download.writing");
       }
@@ -248,6 +257,17 @@ class Transfer {
     } catch (error) {
       throw toTransferError(error, "write", this.options.part);
     }
+  }
+
+  /** Nothing further is written before it is done: see {@link soundBytes}. */
+  async #sync(file: Deno.FsFile): Promise<void> {
+    this.watchdog.pause();
+    try {
+      await file.sync();
+    } catch (error) {
+      throw toTransferError(error, "write", this.options.part);
+    }
+    this.watchdog.heard();
   }
 
   #cut(totalBytes: number, cause?: unknown): TransferError {

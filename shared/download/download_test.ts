@@ -8,6 +8,7 @@ import { FakeClock } from "../time/fake_clock.ts";
 import { waitFor } from "../time/wait_for.ts";
 import { DiskSpace } from "./disk_space.ts";
 import { type BegunDownload, download, type DownloadOptions } from "./download.ts";
+import { SYNC_BYTES } from "./sound_bytes.ts";
 import { TransferError, type TransferErrorKind } from "./transfer_error.ts";
 import { HttpRequests, shown } from "./http_requests.ts";
 import { originCredentials } from "./origin_credentials.ts";
@@ -103,6 +104,23 @@ Deno.test("download() goes on where a connection was cut", () =>
     assert.deepEqual(await run(), done);
     assert.deepEqual(server.seen("GET"), ["/p", `/p bytes=${first}-`, `/p bytes=${second}-`]);
     assert.deepEqual(await Deno.readFile(part), bytes);
+  }));
+
+Deno.test("download() takes nothing that a power cut may have spoilt for good", () =>
+  withRig(async ({ server, part, told, run }) => {
+    const large = randomBytes(2 * SYNC_BYTES + 1_000_000);
+    server.files.set("/p", { bytes: large, etag: '"1"' });
+    told.begun = { validator: '"1"', totalBytes: large.length };
+    const spoilt = large.slice(0, 2 * SYNC_BYTES + 500_000).fill(0, 2 * SYNC_BYTES);
+    await Deno.writeFile(part, spoilt);
+    const nowMs = Date.now();
+    const found = await run({
+      headFirst: false,
+      times: () => ({ nowMs, bootedMs: nowMs + 60_000 }),
+    });
+    assert.equal(found.sha256, sha256Of(large));
+    assert.deepEqual(await Deno.readFile(part), large);
+    assert.deepEqual(server.seen("GET"), [`/p bytes=${2 * SYNC_BYTES}-`]);
   }));
 
 Deno.test("download() asks for nothing more when all is here", () =>

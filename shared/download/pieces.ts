@@ -1,4 +1,5 @@
-const PIECE_BYTES = 64 * 1024;
+/** Most bytes of a piece. */
+export const PIECE_BYTES = 64 * 1024;
 
 /**
  * The bytes of a body, piece by piece. A piece is good until the next one is asked for: all of them
