@@ -2,36 +2,8 @@ import assert from "node:assert/strict";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { Deliverer } from "./deliverer.ts";
-import type { AttemptRecord, DeliveryRow, DeliveryStore, PendingRow } from "./delivery_store.ts";
-
-/** Notifications in memory: answers come within the same turn, so that a test can count them. */
-class MemoryStore {
-  readonly #rows: DeliveryRow[] = [];
-  readonly recorded: AttemptRecord[] = [];
-
-  add(endpoint: string): void {
-    const seq = this.#rows.length + 1;
-    const row = { seq, endpoint, next_attempt_at: 0, part_id: "p", trigger_name: "t", attempts: 0 };
-    this.#rows.push(row as unknown as DeliveryRow);
-  }
-
-  pendingAfter(after: number): Promise<PendingRow[]> {
-    return Promise.resolve(this.#rows.filter(({ seq }) => seq > after));
-  }
-
-  pendingOf(): Promise<PendingRow[]> {
-    return Promise.resolve([]);
-  }
-
-  read(seqs: readonly number[]): Promise<DeliveryRow[]> {
-    return Promise.resolve(this.#rows.filter(({ seq }) => seqs.includes(seq)));
-  }
-
-  record(records: readonly AttemptRecord[]): Promise<void> {
-    this.recorded.push(...records);
-    return Promise.resolve();
-  }
-}
+import type { DeliveryStore } from "./delivery_store.ts";
+import { MemoryDeliveryStore } from "./test_memory_store.ts";
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
@@ -39,7 +11,7 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 for (const what of ["is posted", "ends"]) {
   Deno.test(`Deliverer misses nothing that ${what} while it is about to rest`, async () => {
     for (let steps = 0; steps < 40; steps++) {
-      const store = new MemoryStore();
+      const store = new MemoryDeliveryStore();
       const sent: string[] = [];
       const first = Promise.withResolvers<void>();
       const deliverer = new Deliverer({
