@@ -1,4 +1,3 @@
-import { createClient } from "@connectrpc/connect";
 import { OBEDIENT } from "../../cloud/training_runs/test_scripts.ts";
 import { tarGzOf } from "../../shared/archive/testing.ts";
 import {
@@ -6,10 +5,9 @@ import {
   type TrainingJobMetadata,
   TrainingStatus,
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
-import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
-import { createPackage } from "../../cloud/packages/test_packages.ts";
-import { createGrpcTransport } from "../../shared/rpc/grpc_transport.ts";
+import { PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { eventually, type Rig } from "../e2e/rig.ts";
+import { uploadPackage } from "../e2e/upload_package.ts";
 
 /** Counts pictures and writes that down; what a picture with the tag `slow` is in takes for ever. */
 const COUNTING = `
@@ -34,33 +32,12 @@ with open(os.path.join(args.model_output_directory, "labels.txt"), "w") as file:
 
 /** Uploads the script `counter`, version 1.0.0. @returns its id in the registry */
 export async function uploadCounter(rig: Rig): Promise<string> {
-  const { accessToken } = await rig.cloud();
-  const transport = createGrpcTransport({
-    baseUrl: rig.cloudUrl,
-    interceptors: [(next) => (request) => {
-      request.header.set("authorization", `Bearer ${accessToken}`);
-      return next(request);
-    }],
-  });
-  try {
-    const contents = tarGzOf(
-      OBEDIENT.map((entry) =>
-        entry.path === "model/training.py" ? { ...entry, content: COUNTING } : entry
-      ),
-    );
-    await createPackage(
-      createClient(PackageService, transport),
-      rig.bootstrapped.org_id,
-      "counter",
-      {
-        type: PackageType.ML_TRAINING,
-        contents,
-        chunk: 32 * 1024,
-      },
-    );
-  } finally {
-    transport.close();
-  }
+  const contents = tarGzOf(
+    OBEDIENT.map((entry) =>
+      entry.path === "model/training.py" ? { ...entry, content: COUNTING } : entry
+    ),
+  );
+  await uploadPackage(rig, "counter", { type: PackageType.ML_TRAINING, contents });
   return `${rig.bootstrapped.org_id}:counter`;
 }
 

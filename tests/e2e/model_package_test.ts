@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { CameraService } from "../../shared/gen/viam/component/camera/v1/camera_pb.ts";
+import { PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { PackageStatus_State } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { eventually, type Rig, rigTest } from "./rig.ts";
-import { packFiles, uploadModel } from "./upload_model.ts";
+import { uploadModel, uploadPackage } from "./upload_package.ts";
 
 /** A PNG as far as the camera looks at it, of 1 by 1; a text behind that tells which it is. */
 function picture(text: string): Uint8Array {
@@ -16,8 +17,7 @@ function picture(text: string): Uint8Array {
 
 async function uploadPicture(rig: Rig, version: string): Promise<void> {
   const files = { "labels.txt": "circle\n", "picture.png": picture(version) };
-  const archive = await Deno.readFile(await packFiles(rig.dir, `model-${version}`, files));
-  await uploadModel(rig, "shapes", version, archive);
+  await uploadModel(rig, "shapes", version, files);
 }
 
 /** A camera that shows a file of the package `shapes-model`. */
@@ -88,7 +88,8 @@ rigTest("a machine says which model is missing or broken, and runs the rest", as
   await rig.bootstrap();
   await rig.startCloud();
   const org = rig.bootstrapped.org_id;
-  await uploadModel(rig, "broken", "1", gzipSync("no tar at all"));
+  const contents = gzipSync("no tar at all");
+  await uploadPackage(rig, "broken", { type: PackageType.ML_MODEL, version: "1", contents });
   const type = "ml_model";
   const config = configOf(rig, [
     { name: "shapes-model", package: `${org}/shapes`, type, version: "2026-01-02T03-04-05" },

@@ -9,7 +9,7 @@ import jpeg from "jpeg-js";
 import { MLModelService } from "../../shared/gen/viam/service/mlmodel/v1/mlmodel_pb.ts";
 import { VisionService } from "../../shared/gen/viam/service/vision/v1/vision_pb.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
-import { packFiles, uploadModel } from "../e2e/upload_model.ts";
+import { uploadModel } from "../e2e/upload_package.ts";
 import { tfliteModule } from "./python_module.ts";
 
 const MODELS = fileURLToPath(new URL("tflite_model/", import.meta.url));
@@ -30,13 +30,9 @@ function painted(colour: readonly number[], box: readonly number[] = [0, 0, SIDE
   return new Uint8Array(jpeg.encode({ data, width: SIDE, height: SIDE }, 90).data);
 }
 
-async function upload(rig: Rig, name: string, labels: string, version = "1"): Promise<void> {
-  const files = {
-    "model.tflite": await Deno.readFile(join(MODELS, `${name}.tflite`)),
-    "labels.txt": labels,
-  };
-  const archive = await packFiles(rig.dir, `${name}-${version}`, files);
-  await uploadModel(rig, name, version, await Deno.readFile(archive));
+async function upload(rig: Rig, name: string, labels: string): Promise<void> {
+  const model = await Deno.readFile(join(MODELS, `${name}.tflite`));
+  await uploadModel(rig, name, "1", { "model.tflite": model, "labels.txt": labels });
 }
 
 function servicesOf(name: string, camera: string): JsonObject[] {
@@ -142,14 +138,7 @@ rigTest("docs/examples/tflite_model tells labels and boxes of what a camera sees
   assert.deepEqual([classificationsSupported, detectionsSupported], [false, true]);
 
   // What is no model is told where it is seen, and the version before goes on.
-  await uploadModel(
-    rig,
-    "colour",
-    "2",
-    await Deno.readFile(
-      await packFiles(rig.dir, "bad", { "model.tflite": "no model", "labels.txt": "" }),
-    ),
-  );
+  await uploadModel(rig, "colour", "2", { "model.tflite": "no model", "labels.txt": "" });
   const status = await eventually("the reason", async () => {
     const { resources } = await rig.machineStatus();
     const model = resources.find(({ name }) => name?.name === "colour-model");
