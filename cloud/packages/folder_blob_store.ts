@@ -107,7 +107,8 @@ export class FolderBlobStore implements BlobStore {
   }
 }
 
-const OPEN: Deno.OpenOptions = { write: true, createNew: true, mode: 0o600 };
+/** Exports are tried again under their id: what a killed attempt left is written over. */
+const OPEN: Deno.OpenOptions = { write: true, create: true, truncate: true, mode: 0o600 };
 
 async function writeAll(file: Deno.FsFile | undefined, bytes: Uint8Array): Promise<void> {
   if (!file) return;

@@ -10,6 +10,7 @@ import {
   SequenceDatasetExportStatus as Status,
 } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import { runFaultChild } from "../../shared/faults/fault_child.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { NOON, uploadPicture, uploadTemperatures } from "../data/test_data.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../serve/test_cloud.ts";
@@ -235,3 +236,28 @@ Deno.test("an export that a stopped cloud left is made by the next one, and too 
   await it.work();
   for (const job of jobs) assert.equal(await stateOf(job), Status.COMPLETED);
 });
+
+for (const point of ["packages.blob.writing#2", "sequences.export.stored"]) {
+  Deno.test(`an export that was killed at ${point} is made by the next cloud`, async () => {
+    await using it = await opened();
+    const { datasetId } = await it.walk();
+    const { jobId } = await it.datasets.startSequenceDatasetExport({ datasetId });
+    const source = `import { workOnExports } from "./test_fault_export.ts";
+      await workOnExports(Deno.args[0]);`;
+    const { signal, stderr } = await runFaultChild(source, {
+      folder: import.meta.dirname ?? ".",
+      faultPoint: point,
+      args: [it.cloud.dataDir],
+    });
+    assert.equal(signal, "SIGKILL", stderr);
+    const running = await it.datasets.getSequenceDatasetExport({ jobId });
+    assert.equal(running.status, Status.RUNNING);
+    await it.work();
+    const { downloadUrl } = await it.datasets.getSequenceDatasetExport({ jobId });
+    const archive = new Uint8Array(await (await it.get(downloadUrl)).arrayBuffer());
+    await unpacked(archive, async (folder) => {
+      const { sequences } = JSON.parse(await Deno.readTextFile(join(folder, "dataset.json")));
+      assert.deepEqual([sequences[0].readings, sequences[0].files], [10, 2]);
+    });
+  });
+}
