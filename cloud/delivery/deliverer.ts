@@ -137,7 +137,10 @@ export class Deliverer {
     const isLookingAgain = this.#lastSeq === 0;
     if (isLookingAgain) this.#waitingByTrigger.clear();
     for (;;) {
-      const rows = await this.options.store.pendingAfter(this.#lastSeq);
+      const { store } = this.options;
+      const rows = isLookingAgain
+        ? await store.allPendingAfter(this.#lastSeq)
+        : await store.pendingAfter(this.#lastSeq);
       for (const row of rows) {
         const key = triggerKey(row.part_id, row.trigger_name);
         this.#waitingByTrigger.set(key, (this.#waitingByTrigger.get(key) ?? 0) + 1);

@@ -1,4 +1,4 @@
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import { faultPoint } from "../../shared/faults/fault_point.ts";
 import type { CloudDatabase, Queries } from "../database/cloud_database.ts";
 import type { DeliveriesTable, TriggerEventsTable } from "../database/schema.ts";
@@ -36,7 +36,7 @@ export interface AttemptRecord {
 }
 
 /** Most that {@link DeliveryStore} gives at once of what waits. */
-export const PENDING_PAGE = 1_000;
+export const PENDING_PAGE = 5_000;
 
 /** What the deliverer reads and writes. */
 export class DeliveryStore {
@@ -46,9 +46,17 @@ export class DeliveryStore {
     this.#queries = database.queries;
   }
 
-  /** Notifications that wait, in the order they were made, after a number. */
+  /** Notifications that wait, in the order they were made, after a number that is recent. */
   async pendingAfter(seq: number): Promise<PendingRow[]> {
     return await this.#pending().where("seq", ">", seq).orderBy("seq").limit(PENDING_PAGE)
+      .execute();
+  }
+
+  /** The same after any number: it does not look through all that are over. */
+  async allPendingAfter(seq: number): Promise<PendingRow[]> {
+    // With a sign before it SQLite does not go by the number, but by the index of what waits.
+    const bySign = sql<number>`+seq`;
+    return await this.#pending().where(bySign, ">", seq).orderBy(bySign).limit(PENDING_PAGE)
       .execute();
   }
 
@@ -95,7 +103,8 @@ export class DeliveryStore {
   #pending() {
     return this.#queries.selectFrom("deliveries")
       .select(["seq", "endpoint", "next_attempt_at", "part_id", "trigger_name"])
-      .where("state", "=", "pending");
+      // Written out: the index is of these alone.
+      .where("state", "=", sql.lit("pending" as const));
   }
 }
 

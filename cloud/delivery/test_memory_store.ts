@@ -16,6 +16,10 @@ export class MemoryDeliveryStore {
     return Promise.resolve(this.#rows.filter(({ seq }) => seq > after));
   }
 
+  allPendingAfter(after: number): Promise<PendingRow[]> {
+    return this.pendingAfter(after);
+  }
+
   pendingOf(): Promise<PendingRow[]> {
     return Promise.resolve([]);
   }
