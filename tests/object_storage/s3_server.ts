@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { S3Settings } from "../../cloud/object_storage/s3_settings.ts";
 import { Secret } from "../../shared/auth/secret.ts";
+import { freePort } from "../ports/free_port.ts";
 
 const INSTALLER = new URL("../../tools/s3_server.sh", import.meta.url);
 const PROGRAM = new URL("s3_server.py", import.meta.url);
@@ -31,7 +32,7 @@ export class S3Server implements AsyncDisposable {
   ) {}
 
   /** @param port of one that died; left out: a free one. */
-  static async start(port = 0): Promise<S3Server> {
+  static async start(port = freePort()): Promise<S3Server> {
     const installed = await new Deno.Command("sh", {
       args: [fileURLToPath(INSTALLER)],
       stdout: "piped",
