@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { staleFiles } from "../../tools/proto/generate.ts";
 import { ROOT } from "../../tools/programs.ts";
+import { GROUPS } from "../../tools/test/groups.ts";
 import { readSources, type Source } from "./sources.ts";
 
 const sources = await readSources();
@@ -23,6 +24,14 @@ Deno.test("a file of code has at most 500 lines", () => {
   const long = code.map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
     .filter(({ lines }) => lines > 500);
   assert.deepEqual(long, []);
+});
+
+Deno.test("every folder with tests is run by make test, or by a target of its own", () => {
+  const own = ["tests/build", "tests/training"];
+  const ran = [...GROUPS.flatMap(({ paths }) => paths), ...own].map((path) => `${path}/`);
+  const left = sources.map(({ path }) => path)
+    .filter((path) => path.endsWith("_test.ts") && !ran.some((start) => path.startsWith(start)));
+  assert.deepEqual(left, []);
 });
 
 Deno.test("no file names the host of a package registry", () => {

@@ -3,24 +3,11 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { ROOT } from "../programs.ts";
+import { type Group, GROUPS } from "./groups.ts";
 import { countLine, type GroupResult, parseSummary, total } from "./summary.ts";
 
-/** Tests that run together. */
-interface Group {
-  paths: string[];
-  /** Several files at a time. Not where tests start whole programs and hold them to deadlines. */
-  parallel: boolean;
-}
-
-const GROUPS: readonly Group[] = [
-  { paths: ["shared", "server", "agent", "cloud", "tools", "tests/habits"], parallel: true },
-  { paths: ["tests/bench", "tests/compat", "tests/e2e", "tests/faults"], parallel: false },
-];
-
 /** After this a run that hangs is ended and counts as failed. */
-const LIMIT_MS = 20 * 60_000;
-/** The same where models are trained and TensorFlow is installed. */
-const TRAINING_LIMIT_MS = 60 * 60_000;
+const LIMIT_MS = 40 * 60_000;
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -70,14 +57,12 @@ async function runGroup(group: Group, filter: string | undefined): Promise<Group
     stdout: "piped",
     stderr: "inherit",
   }).spawn();
-  const trains = group.paths.some((path) => path.startsWith("tests/training"));
-  const limitMs = trains ? TRAINING_LIMIT_MS : LIMIT_MS;
   const limit = setTimeout(() => {
     process.stderr.write(
-      `The tests took longer than ${limitMs / 60_000} minutes and were ended.\n`,
+      `The tests took longer than ${LIMIT_MS / 60_000} minutes and were ended.\n`,
     );
     child.kill("SIGKILL");
-  }, limitMs);
+  }, LIMIT_MS);
   let output = "";
   const reading = (async () => {
     const decoder = new TextDecoder();

@@ -1,0 +1,24 @@
+/** Tests that run together. */
+export interface Group {
+  paths: string[];
+  /** Several files at a time. */
+  parallel: boolean;
+}
+
+/** All but what `make test-training` and `make smoke` run. */
+export const GROUPS: readonly Group[] = [
+  { paths: ["shared", "server", "agent", "cloud", "tools", "tests/habits"], parallel: true },
+  {
+    // They start whole programs, which mostly wait.
+    paths: [
+      "tests/bench",
+      "tests/compat",
+      "tests/e2e",
+      "tests/faults",
+      "tests/modules",
+      "tests/object_storage",
+      "tests/rpc",
+    ],
+    parallel: true,
+  },
+];
