@@ -1,6 +1,6 @@
 /** A computer whose process 1 is systemd, in a container of systemd-nspawn. */
 import assert from "node:assert/strict";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { descendants } from "./process_tree.ts";
 import { Program } from "./program.ts";
@@ -95,7 +95,7 @@ export class SystemdComputer implements AsyncDisposable {
       command: "systemd-nspawn",
       args: [
         ...["--quiet", "--boot", "--register=no", "--keep-unit", "--console=read-only"],
-        ...["--directory", this.path(""), "--machine", "bench", "--bind-ro=/usr"],
+        ...["--directory", this.path(""), "--machine", basename(this.dir), "--bind-ro=/usr"],
         ...[`--bind=${this.localPath("")}:/usr/local`, `--bind=${ROOT}`, `--bind-ro=${deno}`],
         "systemd.show_status=no",
       ],
