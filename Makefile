@@ -4,7 +4,7 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint fmt proto docs bench faults ftdc server agent cloud dist smoke clean \
+.PHONY: help setup run test test-training lint fmt proto docs bench faults ftdc server agent cloud dist smoke clean \
 	check-lint check-format check-types check-generated check-imports
 
 help:
@@ -12,6 +12,7 @@ help:
 
 #> make run      start cloud, agent and server with a demo machine  [PORT= MACHINE_DEV_DIR= ARGS=--check]
 #> make test     run all tests                                      [FILTER=text PATHS="shared/rpc …"]
+#> make test-training  train models of all kinds; installs TensorFlow
 #> make lint     lint, format, types, generated code, import rules
 #> make fmt      format the code
 #> make proto    generate shared/gen from proto/
@@ -36,6 +37,9 @@ run: setup
 
 test: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(if $(FILTER),--filter '$(FILTER)') $(PATHS)
+
+test-training: setup
+	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts tests/training
 
 lint: check-lint check-format check-types check-generated check-imports
 

@@ -7,6 +7,7 @@ import { benchDeadReceivers, benchTriggerLatency } from "./triggers.ts";
 import { benchColdStart, benchMemory } from "./footprint.ts";
 import { benchLogFilter } from "./log_filter.ts";
 import { benchLogIngest } from "./log_ingest.ts";
+import { benchManaged } from "./managed.ts";
 import { benchModules } from "./modules.ts";
 import { Reporter } from "./report.ts";
 import { benchResources } from "./resources.ts";
@@ -31,6 +32,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   modules: benchModules,
   capture: benchCapture,
   training: benchTraining,
+  managed: benchManaged,
 };
 
 const HELP = `make bench [ARGS="NAME…"]

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { extract } from "tar";
+import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
+import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
+import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import {
+  MLTrainingService,
+  type ModelType,
+  type TrainingJobMetadata,
+  TrainingStatus,
+} from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
+import { waitFor } from "../../shared/time/wait_for.ts";
+import type { BootstrapResult } from "../../cloud/bootstrap/bootstrap.ts";
+import { NOON, uploadPicture } from "../../cloud/data/test_data.ts";
+import { FolderBlobStore } from "../../cloud/packages/folder_blob_store.ts";
+import { apiKey, partSecret, TestCloud } from "../../cloud/serve/test_cloud.ts";
+import type { TrainingRunner } from "../../cloud/training_runs/runner.ts";
+import { type ShapePicture, SHAPES, toJpeg } from "./shapes.ts";
+
+/** Far more than a job takes here: the computer may have much else to do. Milliseconds. */
+const DEADLINE_MS = 600_000;
+const ENDED = [TrainingStatus.COMPLETED, TrainingStatus.FAILED, TrainingStatus.CANCELED];
+
+/** A cloud with a dataset that jobs of managed training are submitted for. */
+export class ManagedRig implements AsyncDisposable {
+  #pictures = 0;
+
+  private constructor(
+    private readonly cloud: TestCloud,
+    private readonly made: BootstrapResult,
+    private readonly datasetId: string,
+  ) {}
+
+  static async open(runner: TrainingRunner): Promise<ManagedRig> {
+    const cloud = await TestCloud.open({ training: { runner }, packageLimitBytes: 20_000_000 });
+    const made = await cloud.bootstrap();
+    const { id } = await cloud.client(DatasetService, apiKey(made))
+      .createDataset({ organizationId: made.org_id, name: "shapes" });
+    return new ManagedRig(cloud, made, id);
+  }
+
+  /** Uploads a picture as a machine does. @returns its id */
+  async upload(bytes: Uint8Array, tags: readonly string[]): Promise<string> {
+    const sync = this.cloud.client(DataSyncService, partSecret(this.made));
+    const changes = { datasetIds: [this.datasetId], tags: [...tags] };
+    return await uploadPicture(
+      sync,
+      this.made.part_id,
+      NOON + 1_000 * this.#pictures++,
+      bytes,
+      changes,
+    );
+  }
+
+  /** Uploads a picture of shapes, labelled with tags or with boxes. */
+  async add(picture: ShapePicture, labelled: "tags" | "boxes"): Promise<void> {
+    const tags = labelled === "tags" ? picture.shapes.map(({ label }) => label) : [];
+    const binaryDataId = await this.upload(toJpeg(picture), tags);
+    if (labelled === "tags") return;
+    const data = this.cloud.client(DataService, apiKey(this.made));
+    for (const { label, xMin, yMin, xMax, yMax } of picture.shapes) {
+      await data.addBoundingBoxToImageByID({
+        ...{ binaryDataId, label, xMinNormalized: xMin, yMinNormalized: yMin },
+        ...{ xMaxNormalized: xMax, yMaxNormalized: yMax },
+      });
+    }
+  }
+
+  /** Trains on all shapes, to the end. */
+  async train(modelType: ModelType): Promise<{ job: TrainingJobMetadata; log: string[] }> {
+    const training = this.cloud.client(MLTrainingService, apiKey(this.made));
+    const { id } = await training.submitTrainingJob({
+      ...{ organizationId: this.made.org_id, datasetId: this.datasetId, modelType },
+      ...{ modelName: "shape-model", modelVersion: "1", tags: [...SHAPES] },
+    });
+    const read = async () => {
+      const { metadata } = await training.getTrainingJob({ id });
+      assert.ok(metadata);
+      return metadata;
+    };
+    const hasEnded = async () => ENDED.includes((await read()).status);
+    await waitFor(hasEnded, { deadlineMs: DEADLINE_MS, what: "the end of the job", everyMs: 200 });
+    const { logs } = await training.getTrainingJobLogs({ id, pageToken: "" });
+    return { job: await read(), log: logs.map(({ message }) => message) };
+  }
+
+  /** Unpacks the model's package. @returns the folder, and the metrics that the package tells */
+  async result(): Promise<{ folder: string; labels: string[]; metrics: Record<string, number> }> {
+    const row = await this.cloud.folder.database.queries.selectFrom("package_files")
+      .innerJoin("registry_items", "registry_items.id", "package_files.item_id")
+      .select(["package_files.id", "package_files.metadata"])
+      .where("registry_items.name", "=", "shape-model").executeTakeFirstOrThrow();
+    const blobs = await FolderBlobStore.open(this.cloud.path("blobs"));
+    const archive = await blobs.read(row.id);
+    assert.ok(archive);
+    const folder = this.cloud.path("unpacked");
+    await Deno.mkdir(folder);
+    const packed = this.cloud.path("model.tar.gz");
+    await Deno.writeFile(packed, archive.readable);
+    await extract({ file: packed, cwd: folder });
+    const labels = (await Deno.readTextFile(join(folder, "labels.txt"))).trimEnd().split("\n");
+    return { folder, labels, metrics: JSON.parse(row.metadata).metrics };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.cloud[Symbol.asyncDispose]();
+  }
+}
