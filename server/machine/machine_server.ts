@@ -1,13 +1,10 @@
 /** One running machine: opens its state, chooses where its configuration comes from, runs, ends. */
-import { join } from "node:path";
 import { CloudConnection } from "../../shared/cloud_client/connection.ts";
 import { parseCredentials } from "../../shared/credentials/credentials_file.ts";
-import { toFileError } from "../../shared/files/fs_error.ts";
 import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
-import { openAlsoWhenFull } from "../../shared/store/full_disk.ts";
 import { closeSqlite, type Database } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { parseGoDuration } from "../../shared/time/duration.ts";
@@ -18,7 +15,7 @@ import type { MachineSeat } from "../data_manager/machine_seat.ts";
 import type { Diagnostics } from "../diagnostics/diagnostics.ts";
 import type { ServerEnvironment } from "../options/environment.ts";
 import type { ModelRegistry } from "../resources/registry.ts";
-import { serverMigrations } from "../state/schema.ts";
+import { openServerState } from "../state/open_state.ts";
 import { CloudSide } from "./cloud_side.ts";
 import { configMode, localBindAddress, refreshInterval } from "./config_mode.ts";
 import { LocalSide } from "./local_side.ts";
@@ -74,7 +71,7 @@ export class MachineServer {
     const credentials = cloud
       ? parseCredentials(file.json, configPath, { allowInsecure: options.allowInsecure })
       : undefined;
-    const db = openState(environment.home, log);
+    const db = await openServerState(environment.home, log);
     const revisions = new RevisionStore(db, credentials?.partId ?? "local");
     const connection = credentials && CloudConnection.open({
       appAddress: credentials.appAddress,
@@ -174,25 +171,6 @@ export class MachineServer {
     if (this.side instanceof CloudSide) await this.side.close();
     closeSqlite(this.db);
   }
-}
-
-/**
- * On a disk that is full to the last byte it is opened for this process alone: what is there can be
- * read, and the machine works with it.
- *
- * @throws {FileError} or {StoreError}
- */
-function openState(home: string, log: Logger): Database {
-  try {
-    Deno.mkdirSync(home, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw toFileError(error, "make the state folder", home);
-  }
-  const path = join(home, "server.db");
-  const options = { name: "server", migrations: serverMigrations, synchronous: "FULL" } as const;
-  return openAlsoWhenFull(path, options, (error) => {
-    log.error("the server's state cannot be written; free some space", { error });
-  });
 }
 
 function refreshMs(file: LocalFile): number | undefined {

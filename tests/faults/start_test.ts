@@ -97,7 +97,7 @@ rigTest(
   },
 );
 
-rigTest("a database that is no database is left as it is, and the program says so", async (rig) => {
+rigTest("the cloud leaves a database that is no database as it is, and says so", async (rig) => {
   await rig.bootstrap();
   const garbage = "this is no database, but somebody may want to look at it\n".repeat(200);
   const cloudDb = await writeFile(rig, "damaged/cloud.db", garbage);
@@ -109,16 +109,20 @@ rigTest("a database that is no database is left as it is, and the program says s
     ],
     says: [/cloud\.db/],
   });
-  const serverDb = await writeFile(rig, "server/server.db", garbage);
-  await assertRefused(rig, {
-    program: "machine-server",
-    args: ["-config", rig.credentialsFile],
-    says: [/server\.db/],
-  });
-  for (const path of [cloudDb, serverDb]) {
-    assert.equal(await Deno.readTextFile(path), garbage, path);
-  }
+  assert.equal(await Deno.readTextFile(cloudDb), garbage);
 });
+
+rigTest(
+  "a server's database that is no database is put aside, and the machine runs",
+  async (rig) => {
+    await rig.startCloud();
+    const garbage = "this is no database, but somebody may want to look at it\n".repeat(200);
+    const path = await writeFile(rig, "server/server.db", garbage);
+    const server = await rig.startServer();
+    assert.equal(await Deno.readTextFile(`${path}.damaged`), garbage);
+    assert.match(server.tail(400), /the server's state is damaged and put aside/);
+  },
+);
 
 rigTest(
   "an agent's database that is no database is put aside, and the machine runs",
