@@ -1,19 +1,28 @@
+import { waitFor } from "../time/wait_for.ts";
+
 /**
  * For tests: runs `test` in an empty file system of so many kibibytes, mounted at `folder`.
  * `remountReadOnly` makes it read-only from then on. Needs {@link canMakeSmallDisks}.
+ *
+ * A disk may be busy for a moment: a program that is being started holds all open files.
  */
 export async function withSmallDisk(
   folder: string,
   kibibytes: number,
-  test: (disk: { remountReadOnly(): void }) => void | Promise<void>,
+  test: (disk: { remountReadOnly(): Promise<void> }) => void | Promise<void>,
 ): Promise<void> {
   if (!run("mount", "-t", "tmpfs", "-o", `size=${kibibytes}k`, "tmpfs", folder)) {
     throw new Error(`cannot mount a small disk at ${folder}`);
   }
   try {
-    await test({ remountReadOnly: () => void run("mount", "-o", "remount,ro", folder) });
+    await test({
+      remountReadOnly: async () => {
+        const what = `${folder} is read-only`;
+        await waitFor(() => run("mount", "-o", "remount,ro", folder), { deadlineMs: 10_000, what });
+      },
+    });
   } finally {
-    run("umount", folder);
+    run("umount", "--lazy", folder);
   }
 }
 

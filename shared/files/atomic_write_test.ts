@@ -189,7 +189,7 @@ Deno.test({
       withSmallDisk(folder, 64, async ({ remountReadOnly }) => {
         const path = join(folder, "state.json");
         await writeFileAtomic(path, "old");
-        remountReadOnly();
+        await remountReadOnly();
         await rejects(writeFileAtomic(path, "new"), /the file system is read-only; mount it/);
         equal(await Deno.readTextFile(path), "old");
       })
