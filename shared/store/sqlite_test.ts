@@ -277,7 +277,7 @@ Deno.test({
   ignore: !canMakeSmallDisks(),
   fn: () =>
     withFile((path) =>
-      withSmallDisk(join(path, ".."), 200, ({ remountReadOnly }) => {
+      withSmallDisk(join(path, ".."), 200, async ({ remountReadOnly }) => {
         create(path, [one]);
         const up = "INSERT INTO notes VALUES (zeroblob(1000000) || '')";
         throws(
@@ -285,7 +285,7 @@ Deno.test({
           (error) => error instanceof StoreError && error.code === "disk-full",
         );
         create(path, [one]);
-        remountReadOnly();
+        await remountReadOnly();
         throws(
           () => openSqlite(path, options),
           (error) => error instanceof StoreError && error.code === "read-only",
