@@ -1,6 +1,7 @@
 /** What a mail about a trigger says. Pure. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { TriggerType } from "../database/schema.ts";
+import { escapeHtml, mailHtml, oneLine } from "./mail_html.ts";
 
 export interface MailContent {
   readonly subject: string;
@@ -35,6 +36,8 @@ export function mailContent(about: MailAbout): MailContent {
   const subject = `${prefix}${machineName}: ${headlineOf(about)} (${triggerName})`;
   const rows = rowsOf(about);
   const test = isTest ? ["This is a test that somebody asked for. Nothing has happened."] : [];
+  const why =
+    `Sent by trigger ${triggerName} of ${machineName}; it is changed in the machine's configuration.`;
   return {
     subject: oneLine(subject).slice(0, LONGEST_SUBJECT),
     text: [
@@ -42,9 +45,14 @@ export function mailContent(about: MailAbout): MailContent {
       sentence,
       rows.map(([name, value]) => `${name}: ${value}`).join("\n"),
       `Look at the machine: ${machineUrl}`,
-      `Sent by trigger ${triggerName} of ${machineName}; it is changed in the machine's configuration.`,
+      why,
     ].join("\n\n") + "\n",
-    html: htmlOf([...test, sentence], rows, about),
+    html: mailHtml({
+      sentences: [...test, sentence],
+      rows,
+      next: `<a href="${escapeHtml(machineUrl)}">Look at the machine</a>`,
+      why,
+    }),
   };
 }
 
@@ -105,36 +113,4 @@ function rowsOf(about: MailAbout): [string, string][] {
     rows.push([name, text.length > LONGEST_DATA ? `${text.slice(0, LONGEST_DATA)} …` : text]);
   }
   return rows.map(([name, value]) => [name, oneLine(value)]);
-}
-
-function htmlOf(
-  sentences: readonly string[],
-  rows: readonly (readonly [string, string])[],
-  { machineUrl, triggerName, machineName }: MailAbout,
-): string {
-  const cell = 'style="padding:2px 12px 2px 0;text-align:left;vertical-align:top"';
-  return [
-    '<div style="font-family:sans-serif;font-size:14px">',
-    ...sentences.map((sentence) => `<p>${escape(sentence)}</p>`),
-    "<table>",
-    ...rows.map(([name, value]) =>
-      `<tr><th ${cell}>${escape(name)}</th><td ${cell}>${escape(value)}</td></tr>`
-    ),
-    "</table>",
-    `<p><a href="${escape(machineUrl)}">Look at the machine</a></p>`,
-    `<p style="color:#666">Sent by trigger ${escape(triggerName)} of ${
-      escape(machineName)
-    }; it is ` +
-    "changed in the machine's configuration.</p>",
-    "</div>",
-  ].join("\n");
-}
-
-function escape(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
 }

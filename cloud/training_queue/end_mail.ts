@@ -1,4 +1,5 @@
 /** What the mail about the end of a training job says. Pure. */
+import { escapeHtml, mailHtml, oneLine } from "../mail/mail_html.ts";
 import type { MailContent } from "../mail/mail_text.ts";
 import type { JobRow } from "../training/jobs.ts";
 
@@ -8,6 +9,7 @@ export interface EndedJob {
   readonly organizationName: string;
 }
 
+const WHY = "Sent because your address is one of the owners of the organisation.";
 const LONGEST_REASON = 4_000;
 const LONGEST_SUBJECT = 200;
 
@@ -22,9 +24,15 @@ export function endMail(about: EndedJob): MailContent {
       sentence,
       rows.map(([name, value]) => `${name}: ${value}`).join("\n"),
       `Read what it printed: machine-cloud training logs ${job.id}`,
-      "Sent because your address is one of the owners of the organisation.",
+      WHY,
     ].join("\n\n") + "\n",
-    html: htmlOf(sentence, rows, job),
+    html: mailHtml({
+      sentences: [sentence],
+      rows,
+      next: "Read what it printed: " +
+        `<code>machine-cloud training logs ${escapeHtml(job.id)}</code>`,
+      why: WHY,
+    }),
   };
 }
 
@@ -66,33 +74,4 @@ function rowsOf({ job, datasetName, organizationName }: EndedJob): [string, stri
 
 function timeText(ms: number | null): string {
   return ms === null ? "" : new Date(ms).toISOString();
-}
-
-function htmlOf(
-  sentence: string,
-  rows: readonly (readonly [string, string])[],
-  job: JobRow,
-): string {
-  const cell = 'style="padding:2px 12px 2px 0;text-align:left;vertical-align:top"';
-  return [
-    '<div style="font-family:sans-serif;font-size:14px">',
-    `<p>${escape(sentence)}</p>`,
-    "<table>",
-    ...rows.map(([name, value]) =>
-      `<tr><th ${cell}>${escape(name)}</th><td ${cell}>${escape(value)}</td></tr>`
-    ),
-    "</table>",
-    `<p>Read what it printed: <code>machine-cloud training logs ${escape(job.id)}</code></p>`,
-    '<p style="color:#666">Sent because your address is one of the owners of the organisation.</p>',
-    "</div>",
-  ].join("\n");
-}
-
-function escape(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
 }

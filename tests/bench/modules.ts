@@ -1,6 +1,8 @@
 /** Calls that are passed on to a module, and the return of one that crashed. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { ReadyResponseSchema } from "../../shared/gen/viam/module/v1/module_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { eventually, Rig } from "../e2e/rig.ts";
 import { findGhz, runGhz } from "./ghz.ts";
@@ -8,26 +10,48 @@ import { GrpcClient } from "./grpc_client.ts";
 import type { Reporter } from "./report.ts";
 
 const PLAIN = fileURLToPath(new URL("../modules/plain.ts", import.meta.url));
+const LEAN_MODEL = "acme:lean:sensor";
+/** What the lean module says it has. */
+const READY_RESPONSE = toBinary(
+  ReadyResponseSchema,
+  create(ReadyResponseSchema, {
+    ready: true,
+    handlermap: {
+      handlers: [{
+        subtype: {
+          subtype: { namespace: "rdk", type: "component", subtype: "sensor" },
+          protoService: SensorService.typeName,
+        },
+        models: [LEAN_MODEL],
+      }],
+    },
+  }),
+).toBase64();
 const WARM_UP_S = 3;
 const RUN_S = 10;
 const CRASHES = 5;
 
-/** DoCommand of a built-in sensor and of one of a module in TypeScript. */
+/** DoCommand of a built-in sensor, of one of a module in TypeScript, and of one in Go that is lean. */
 export async function benchModules(reporter: Reporter): Promise<void> {
   await using rig = await Rig.create();
   const program = join(rig.dir, "module.sh");
   const command = `exec '${Deno.execPath()}' run -A --quiet --no-check '${PLAIN}' "$@"`;
   await Deno.writeTextFile(program, `#!/bin/sh\n${command}\n`, { mode: 0o755 });
+  const lean = await buildLeanModule(reporter);
   const file = join(rig.dir, "machine-config.json");
   const sensor = { api: "rdk:component:sensor" };
   await Deno.writeTextFile(
     file,
     JSON.stringify({
       network: { bind_address: `127.0.0.1:${rig.serverPort}` },
-      modules: [{ name: "plain", executable_path: program }],
+      modules: [
+        { name: "plain", executable_path: program },
+        ...(lean ? [{ name: "lean", executable_path: lean, env: { READY_RESPONSE } }] : []),
+      ],
       components: [
         { ...sensor, name: "near", model: "rdk:builtin:fake" },
         { ...sensor, name: "far", model: "acme:plain:reader", attributes: { source: "near" } },
+        ...(lean ? [{ ...sensor, name: "lean", model: LEAN_MODEL }] : []),
       ],
     }),
   );
@@ -40,8 +64,16 @@ export async function benchModules(reporter: Reporter): Promise<void> {
   };
   await eventually("the module's sensor answers", isServing);
 
+  const names = ["near", "far"];
+  if (lean) {
+    names.push("lean");
+    await eventually("the lean module's sensor answers", async () => {
+      await client.doCommand({ name: "lean", command: {} }, { timeoutMs: 1_000 });
+      return true;
+    });
+  }
   const ghz = await findGhz(reporter);
-  if (ghz) await benchForwarding(reporter, ghz, rig.serverPort);
+  if (ghz) await benchForwarding(reporter, ghz, rig.serverPort, names);
   const samples: number[] = [];
   for (let n = 0; n < CRASHES; n++) {
     reporter.note(`crash ${n + 1} …`);
@@ -53,9 +85,38 @@ export async function benchModules(reporter: Reporter): Promise<void> {
   reporter.report("module_crash_to_serving_max", Math.max(...samples), "ms");
 }
 
-async function benchForwarding(reporter: Reporter, ghz: string, port: number): Promise<void> {
+/** Built with Go into .tools/bin. Undefined where there is no Go, or the build fails. */
+async function buildLeanModule(reporter: Reporter): Promise<string | undefined> {
+  const path = fileURLToPath(new URL("../../.tools/bin/bench-module", import.meta.url));
+  reporter.note("building the lean module …");
+  try {
+    const { success, stderr } = await new Deno.Command("go", {
+      args: ["build", "-o", path, "."],
+      cwd: fileURLToPath(new URL("go_module", import.meta.url)),
+    }).output();
+    if (success) return path;
+    reporter.note(`go could not build it: ${new TextDecoder().decode(stderr).trim()}`);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    reporter.note("there is no Go to build it with");
+  }
+  return undefined;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  near: "builtin",
+  far: "forwarded",
+  lean: "forwarded_lean",
+};
+
+async function benchForwarding(
+  reporter: Reporter,
+  ghz: string,
+  port: number,
+  names: readonly string[],
+): Promise<void> {
   for (const inFlight of [64, 1]) {
-    for (const name of ["near", "far"]) {
+    for (const name of names) {
       const load = {
         port,
         call: "viam.component.sensor.v1.SensorService/DoCommand",
@@ -65,9 +126,8 @@ async function benchForwarding(reporter: Reporter, ghz: string, port: number): P
       };
       reporter.note(`DoCommand of ${name}, ${inFlight} in flight …`);
       await runGhz(ghz, { ...load, seconds: WARM_UP_S });
-      const what = name === "far" ? "forwarded" : "builtin";
       reporter.report(
-        `do_command_${what}_${inFlight}`,
+        `do_command_${KINDS[name]}_${inFlight}`,
         await runGhz(ghz, { ...load, seconds: RUN_S }),
         "calls/s",
       );
