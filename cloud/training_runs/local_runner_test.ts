@@ -49,7 +49,7 @@ function processesOf(jobId: string): string[] {
     try {
       const line = Deno.readTextFileSync(`/proc/${name}/cmdline`).replaceAll("\0", " ");
       const isAlive = table.startOf(Number(name)) !== undefined;
-      if (isAlive && line.includes(`/jobs/${jobId}/`)) found.push(`${name} ${line}`);
+      if (isAlive && line.includes(`${rig.dataDir}/jobs/${jobId}/`)) found.push(`${name} ${line}`);
     } catch {
       // No process, or it has ended.
     }

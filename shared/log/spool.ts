@@ -1,4 +1,5 @@
-import { renameSync, rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { type LogEntry, LogEntrySchema } from "../gen/viam/common/v1/common_pb.ts";
@@ -267,7 +268,7 @@ function openFile(path: string): Database {
   try {
     return openAlsoWhenFull(path, options, () => {});
   } catch (error) {
-    if (!meansFullDisk(error)) throw error;
+    if (!meansFullDisk(error) || !existsSync(dirname(path))) throw error;
     return openSqlite(":memory:", options);
   }
 }
