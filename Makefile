@@ -12,7 +12,7 @@ help:
 
 #> make run      start cloud, agent and server with a demo machine  [PORT= MACHINE_DEV_DIR= ARGS=--check]
 #> make test     run all tests                                      [FILTER=text PATHS="shared/rpc …"]
-#> make test-training  train models of all kinds; installs TensorFlow
+#> make test-training  train models of all kinds; installs TensorFlow [PATHS=]
 #> make lint     lint, format, types, generated code, import rules
 #> make fmt      format the code
 #> make proto    generate shared/gen from proto/
@@ -39,7 +39,7 @@ test: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(if $(FILTER),--filter '$(FILTER)') $(PATHS)
 
 test-training: setup
-	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts tests/training
+	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(or $(PATHS),tests/training)
 
 lint: check-lint check-format check-types check-generated check-imports
 
