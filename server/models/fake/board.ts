@@ -145,10 +145,11 @@ export class FakeBoard implements Driver<typeof BoardService> {
       throw new ConnectError("pin_names is empty; name an interrupt", Code.InvalidArgument);
     }
     for (const name of pinNames) this.#checkInterrupt(name);
-    while (!signal.aborted) {
-      const next = this.#edges() + 1;
+    // Every edge is told, also those that a busy computer comes to late.
+    for (let next = this.#edges() + 1; !signal.aborted; next++) {
       const atMs = this.#startMs + next * this.options.tickMs;
-      await this.clock.sleep(atMs - this.clock.monotonicMs(), signal);
+      const waitMs = atMs - this.clock.monotonicMs();
+      if (waitMs > 0) await this.clock.sleep(waitMs, signal);
       const time = BigInt(Math.round(atMs * NS_PER_MS));
       for (const pinName of pinNames) yield { pinName, time, high: next % 2 === 1 };
     }

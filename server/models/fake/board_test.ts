@@ -72,6 +72,17 @@ Deno.test("streamTicks() tells each edge when it happens, until the caller leave
   assert.equal(clock.pendingTimers, 0);
 });
 
+Deno.test("streamTicks() tells every edge to a reader that comes late", async () => {
+  const { board, clock } = await setUp();
+  const edges = board.streamTicks(ticks(["wheel"]), testCall(new AbortController().signal));
+  const first = edges.next();
+  await clock.advance(650);
+  const levels = [(await first).value?.high];
+  while (levels.length < 6) levels.push((await edges.next()).value?.high);
+  assert.deepEqual(levels, [true, false, true, false, true, false]);
+  await edges.return(undefined);
+});
+
 Deno.test("the model names the entry when an attribute is wrong", async () => {
   const model = fakeBoardModel({ clock: new FakeClock() });
   await assert.rejects(
