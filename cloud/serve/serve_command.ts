@@ -296,10 +296,8 @@ export async function runServe(
   const { log } = deps;
   bearRuntimeFaults(log);
   const cloud = await startCloud(options, deps);
-  if (!options.tls && !isLoopback(options.listen)) {
-    log.warn("listening without TLS beyond this host: keys travel in clear", {
-      listen: flags.listen,
-    });
+  for (const warning of startWarnings(options, cloud.url)) {
+    log.warn(warning, { listen: flags.listen });
   }
   log.info("serving", { url: cloud.url, data: options.dataDir });
   if (!signal.aborted) {
@@ -308,6 +306,24 @@ export async function runServe(
   log.info("stopping");
   await cloud.close({ graceMs: GRACE_MS });
   log.info("stopped");
+}
+
+/** What works, but hardly as it was meant. */
+export function startWarnings(
+  { tls, listen, training }: Pick<CloudOptions, "tls" | "listen" | "training">,
+  url: string,
+): string[] {
+  const warnings: string[] = [];
+  if (!tls && !isLoopback(listen)) {
+    warnings.push("listening without TLS beyond this host: keys travel in clear");
+  }
+  if (training?.engine !== undefined && isLoopback({ hostname: new URL(url).hostname, port: 0 })) {
+    warnings.push(
+      `training scripts in containers cannot call the cloud at ${url}, which is the container ` +
+        "itself there: name an address that they reach with --public-url",
+    );
+  }
+  return warnings;
 }
 
 async function readCertificate(certFile: string | undefined, keyFile: string | undefined) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseFlags } from "../../shared/flags/flags.ts";
 import { isHarmless } from "./runtime_faults.ts";
-import { readServeOptions, serveFlags } from "./serve_command.ts";
+import { readServeOptions, serveFlags, startWarnings } from "./serve_command.ts";
 
 Deno.test("readServeOptions() refuses options that do not go together, and says which", async () => {
   const spec = { program: "machine-cloud serve", summary: "", flags: serveFlags };
@@ -24,6 +24,19 @@ Deno.test("readServeOptions() refuses options that do not go together, and says 
   assert.equal(options.notifications?.mailFrom, "Machines <a@b.example>");
   assert.equal(options.notifications.allowPrivateWebhooks, false);
   assert.equal(options.offlineAfterMs, 90_000);
+});
+
+Deno.test("startWarnings() tells of keys in clear, and of containers that cannot call back", () => {
+  const here = { hostname: "127.0.0.1", port: 8080 };
+  const everywhere = { hostname: "0.0.0.0", port: 8080 };
+  const engine = "podman";
+  const local = "http://127.0.0.1:8080";
+  const options = { listen: here, tls: undefined, training: {} };
+  assert.deepEqual(startWarnings(options, local), []);
+  assert.match(startWarnings({ ...options, listen: everywhere }, local)[0]!, /without TLS/);
+  const contained = { ...options, training: { engine } } as const;
+  assert.match(startWarnings(contained, local)[0]!, /name an address that they reach/);
+  assert.deepEqual(startWarnings(contained, "https://cloud.example"), []);
 });
 
 Deno.test("isHarmless() knows what older runtimes reject when an answer is cut, and nothing else", () => {
