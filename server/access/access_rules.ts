@@ -64,6 +64,18 @@ export function stillStands(rules: AccessRules, identity: Identity): boolean {
   }
 }
 
+/** The caller with this key of the cloud's; undefined when it is none that opens this server. */
+export function keyIdentity(rules: AccessRules, id: string): Identity | undefined {
+  const hash = rules.hashedKeys.get(id);
+  if (hash === undefined) return undefined;
+  return { entity: id, credentialType: "api-key", claims: { [MARK]: markOf(hash) } };
+}
+
+/** Whether all of the cloud's keys that opened this server before still do. */
+export function keepsHashedKeys(before: AccessRules, now: AccessRules): boolean {
+  return [...before.hashedKeys].every(([id, hash]) => now.hashedKeys.get(id) === hash);
+}
+
 async function findMark(
   rules: AccessRules,
   type: CredentialType,

@@ -1,11 +1,13 @@
 import { createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
+import { identityKey } from "../../shared/auth/identity.ts";
 import { hashKey } from "../../shared/auth/key_hash.ts";
 import { Secret } from "../../shared/auth/secret.ts";
 import { emptyMachineConfig } from "../../shared/config/machine_config.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
+import type { Interceptor } from "../../shared/rpc/interceptor.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
 import { AccessControl } from "./access_control.ts";
 import { accessRules } from "./rules_from_config.ts";
@@ -135,4 +137,43 @@ Deno.test("AccessControl ends a token when the secret behind it was rotated", as
   await assert.rejects(() => read(location), /no longer accepted/);
   rules("new-part", "new-location");
   await assert.rejects(() => read(part), /no longer accepted/);
+});
+
+Deno.test("AccessControl ends a caller whom the cloud let in with the key it came with", async () => {
+  const { access } = setUp();
+  const hash = await hashKey("right");
+  const rules = (...ids: string[]) =>
+    access.setRules(accessRules({
+      config: emptyMachineConfig(),
+      credentials,
+      hashedKeys: new Map(ids.map((id) => [id, hash])),
+    }));
+  rules("k1", "k2");
+  const [holder, other, unknown] = ["k1", "k2", "somebody"].map((entity) =>
+    access.vouchedByCloud(entity)
+  );
+  const standing = () => [holder, other, unknown].map((identity) => access.stands(identity));
+  assert.deepEqual(standing(), [true, true, true]);
+  rules("k1", "k2", "k3");
+  assert.deepEqual(standing(), [true, true, true]);
+  // The cloud takes back a key; whose it was that nobody here can tell must ask again.
+  rules("k1", "k3");
+  assert.deepEqual(standing(), [true, false, false]);
+  assert.equal(access.stands(undefined), false);
+});
+
+Deno.test("AccessControl checks the identity of a connection at each call", async () => {
+  const { access } = setUp();
+  const hash = await hashKey("right");
+  const rules = (hashedKeys: ReadonlyMap<string, string>) =>
+    access.setRules(accessRules({ config: emptyMachineConfig(), credentials, hashedKeys }));
+  rules(new Map([["k1", hash]]));
+  const identity = access.vouchedByCloud("k1");
+  const carried: Interceptor = { before: (call) => void call.values.set(identityKey, identity) };
+  const router = new RpcRouter().service(SensorService, { getReadings: () => ({ readings: {} }) });
+  const interceptors = [carried, access.interceptor];
+  const sensor = createClient(SensorService, createInProcessTransport(router, { interceptors }));
+  await sensor.getReadings({});
+  rules(new Map());
+  await assert.rejects(() => sensor.getReadings({}), /unauthenticated.*no longer accepted/);
 });
