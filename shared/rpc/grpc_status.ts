@@ -2,7 +2,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Metadata, type ServiceError, type StatusObject } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
-import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
+import { type Status, StatusSchema } from "../gen/google/rpc/status_pb.ts";
 import { headersFromMetadata } from "./metadata.ts";
 
 const DETAILS = "grpc-status-details-bin";
@@ -11,21 +11,32 @@ const DETAILS = "grpc-status-details-bin";
 export function grpcStatus(error: ConnectError, trailers?: Metadata): StatusObject {
   const metadata = trailers ?? new Metadata();
   if (error.details.length > 0) {
-    const details = error.details.map((detail) =>
-      "desc" in detail
-        ? {
-          typeUrl: `type.googleapis.com/${detail.desc.typeName}`,
-          value: toBinary(detail.desc, create(detail.desc, detail.value)),
-        }
-        : { typeUrl: `type.googleapis.com/${detail.type}`, value: detail.value }
-    );
-    const status = create(StatusSchema, { code: error.code, message: error.rawMessage, details });
-    metadata.set(DETAILS, Buffer.from(toBinary(StatusSchema, status)));
+    metadata.set(DETAILS, Buffer.from(toBinary(StatusSchema, statusMessage(error))));
   }
   return { code: error.code as number, details: error.rawMessage, metadata };
 }
 
-/** The reverse: what a grpc-js client reports, as a `ConnectError` with its details. */
+/** A caller's error as the message that carries its details. */
+export function statusMessage(error: ConnectError): Status {
+  const details = error.details.map((detail) =>
+    "desc" in detail
+      ? {
+        typeUrl: `type.googleapis.com/${detail.desc.typeName}`,
+        value: toBinary(detail.desc, create(detail.desc, detail.value)),
+      }
+      : { typeUrl: `type.googleapis.com/${detail.type}`, value: detail.value }
+  );
+  return create(StatusSchema, { code: error.code, message: error.rawMessage, details });
+}
+
+/** Gives an error the details of the status it was told by. */
+export function addDetails(error: ConnectError, status: Status): void {
+  for (const { typeUrl, value } of status.details) {
+    error.details.push({ type: typeUrl.slice(typeUrl.lastIndexOf("/") + 1), value });
+  }
+}
+
+/** The reverse of {@link grpcStatus}: what a grpc-js client reports, as a `ConnectError` with its details. */
 export function connectErrorFromGrpc(error: ServiceError): ConnectError {
   const result = new ConnectError(
     error.details || error.message,
@@ -35,13 +46,6 @@ export function connectErrorFromGrpc(error: ServiceError): ConnectError {
     error,
   );
   const details = error.metadata?.get(DETAILS)[0];
-  if (details instanceof Uint8Array) {
-    for (const any of fromBinary(StatusSchema, details).details) {
-      result.details.push({
-        type: any.typeUrl.slice(any.typeUrl.lastIndexOf("/") + 1),
-        value: any.value,
-      });
-    }
-  }
+  if (details instanceof Uint8Array) addDetails(result, fromBinary(StatusSchema, details));
   return result;
 }

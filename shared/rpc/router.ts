@@ -11,7 +11,7 @@ export type UntypedHandler = (
 
 /**
  * Says who answers a call as bytes, by its first request; undefined when the handler does. Native
- * gRPC asks it; other transports decode anyway and always call the handler.
+ * gRPC and data channels ask it; gRPC-web and Connect decode anyway and always call the handler.
  */
 export type ByteRoute = (firstRequest: Uint8Array) => ByteHandler | undefined;
 
@@ -41,7 +41,7 @@ export interface ServiceBinding {
  * router and follow it: a service added later is served from then on.
  *
  * The transports are `grpc_server.ts` (HTTP/2), `web_handlers.ts` (gRPC-web and Connect) and
- * `in_process.ts`; WebRTC data channels mount the same bindings.
+ * `in_process.ts`; `data_channel/` asks it for the method of each call.
  */
 export class RpcRouter {
   readonly #services = new Map<string, ServiceBinding>();
@@ -86,6 +86,12 @@ export class RpcRouter {
 
   get services(): Iterable<ServiceBinding> {
     return this.#services.values();
+  }
+
+  /** What answers `/package.Service/Method` now; undefined when nothing does. */
+  method(path: string): MethodBinding | undefined {
+    const service = this.#services.get(path.slice(1, path.lastIndexOf("/")));
+    return service?.methods.find((binding) => binding.path === path);
   }
 
   /** Calls `follow` for every service there is and every one added later, until the signal aborts. */
