@@ -22,6 +22,7 @@ import type { ResourceSpec } from "../resources/target.ts";
 import { Sessions } from "../sessions/sessions.ts";
 import { MachineState } from "../status/machine_state.ts";
 import { machineStatus } from "../status/machine_status.ts";
+import { Tunnels } from "../tunnels/tunnels.ts";
 import { servedApis } from "./all.ts";
 import { createRobotService } from "./robot.ts";
 
@@ -49,6 +50,7 @@ async function setUp(specs: ResourceSpec[], scripted: Partial<Sensor> = {}) {
     RobotService,
     createRobotService({
       ...{ resources, state, operations, sessions },
+      tunnels: new Tunnels({ clock }),
       apis: () => servedApis,
       modules: () => undefined,
       status: () => machineStatus(state, { resources: resources.snapshot() }),

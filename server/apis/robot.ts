@@ -3,6 +3,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { identityKey } from "../../shared/auth/identity.ts";
+import type { ResourceSpans } from "../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import type { LogEntry } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import {
   type GetMachineStatusResponse,
@@ -17,6 +18,7 @@ import { fullName, toResourceName } from "../resources/name.ts";
 import type { ResourceManager } from "../resources/manager.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { MachineState } from "../status/machine_state.ts";
+import type { Tunnels } from "../tunnels/tunnels.ts";
 import { cloudMetadataMessage } from "../status/machine_status.ts";
 import type { ServedApi } from "./served_api.ts";
 
@@ -43,6 +45,7 @@ export interface RobotServiceOptions {
   state: MachineState;
   operations: Operations;
   sessions: Sessions;
+  tunnels: Tunnels;
   /** Semantic version of this server, without `v`. */
   version: string;
   /** Uploads a file, or all files of a folder. */
@@ -51,6 +54,8 @@ export interface RobotServiceOptions {
     marks: { tags: readonly string[]; datasetIds: readonly string[] },
     signal: AbortSignal,
   ) => Promise<MessageInitShape<typeof UploadDataFromPathResponseSchema>>;
+  /** Takes spans of a module, "" when it is not known; throws a ConnectError for bad ones. */
+  takeSpans: (spans: readonly ResourceSpans[], module: string) => void;
   /** Begins the end of the server; returns before it has ended. */
   shutdown: () => void;
 }
@@ -58,7 +63,7 @@ export interface RobotServiceOptions {
 export function createRobotService(
   options: RobotServiceOptions,
 ): Partial<ServiceImpl<typeof RobotService>> {
-  const { resources, state, operations, sessions } = options;
+  const { resources, state, operations, sessions, tunnels } = options;
   return {
     getMachineStatus: () => options.status(),
 
@@ -120,6 +125,11 @@ export function createRobotService(
       return {};
     },
 
+    sendTraces({ resourceSpans }, context) {
+      options.takeSpans(resourceSpans, context.requestHeader.get("modname") ?? "");
+      return {};
+    },
+
     async uploadDataFromPath({ path, uploadMetadata }, { signal }) {
       if (path === "") {
         throw new ConnectError("path is empty; name a file or folder", Code.InvalidArgument);
@@ -163,6 +173,10 @@ export function createRobotService(
       sessions.heartbeat(ownerOf(context), id);
       return {};
     },
+
+    tunnel: (requests, { signal }) => tunnels.open(requests, signal),
+
+    listTunnels: () => tunnels.list(),
 
     getSessions: () => ({ sessions: sessions.list().map((id) => ({ id })) }),
   };

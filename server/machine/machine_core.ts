@@ -33,6 +33,7 @@ import type { ModelRegistry } from "../resources/registry.ts";
 import { DEFAULT_HEARTBEAT_WINDOW_MS, Sessions } from "../sessions/sessions.ts";
 import { MachineState } from "../status/machine_state.ts";
 import { machineStatus } from "../status/machine_status.ts";
+import { Tunnels } from "../tunnels/tunnels.ts";
 import { bindsToAll, listenSettings } from "../web/listen_settings.ts";
 import { createRoutes } from "../web/routes.ts";
 import { WebServer } from "../web/web_server.ts";
@@ -97,6 +98,7 @@ export class MachineCore {
   readonly #operations: Operations;
   readonly #maintenance: MaintenanceGate;
   readonly #sessions: Sessions;
+  readonly #tunnels: Tunnels;
   #hashedKeys: ReadonlyMap<string, string> = new Map();
   #identity: MachineConfig = emptyMachineConfig();
   #announced = false;
@@ -113,6 +115,7 @@ export class MachineCore {
       log: log.child("sessions"),
       stop: (resource, signal) => this.resources.index.peek(resource)?.instance?.stop?.({ signal }),
     });
+    this.#tunnels = new Tunnels({ clock });
     this.resources = new ResourceManager({
       registry: options.registry,
       clock,
@@ -152,7 +155,10 @@ export class MachineCore {
         this.#apis.mount(router.service(RobotService, robot));
         return () => this.#apis.unmount(router);
       },
-      interceptors: [this.#operations.interceptor],
+      interceptors: [
+        ...(options.diagnostics ? [options.diagnostics.tracing] : []),
+        this.#operations.interceptor,
+      ],
       writeLog: (line) => options.logSettings.forward(line),
       facts: () => machineFacts(this.#identity, options.credentials?.partId),
       onSpecs: (specs) => options.seat?.setSpecs(specs),
@@ -178,7 +184,7 @@ export class MachineCore {
     this.web = this.#createWeb(robot);
   }
 
-  /** Who the machine is, who may call it, and how long sessions live. */
+  /** Who the machine is, who may call it, how long sessions live, and where tunnels may go. */
   setIdentity(config: MachineConfig): void {
     const { credentials } = this.options;
     this.#identity = config;
@@ -189,6 +195,7 @@ export class MachineCore {
       machineId: config.cloud?.machine_id ?? "",
       machinePartId: credentials?.partId ?? config.cloud?.id ?? "",
     });
+    this.#tunnels.setEndpoints(config.network?.traffic_tunnel_endpoints);
     const window = config.network?.sessions?.heartbeat_window;
     this.#sessions.heartbeatWindowMs = window
       ? parseGoDuration(window)
@@ -254,12 +261,14 @@ export class MachineCore {
       state: this.state,
       operations: this.#operations,
       sessions: this.#sessions,
+      tunnels: this.#tunnels,
       version: this.options.version,
       uploadFromPath: async (...asked) => {
         const { pathUploads } = await import("../data_manager/asked_uploads.ts");
         const { dataCloud: cloud, environment: { home }, untrusted, log } = this.options;
         return await pathUploads({ cloud, home, untrusted, log })(...asked);
       },
+      takeSpans: (spans, module) => this.options.diagnostics?.takeSpans(spans, module),
       shutdown: this.options.onShutdown,
     });
   }

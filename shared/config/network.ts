@@ -13,12 +13,14 @@ export const networkSchema = once(() =>
     no_tls: z.boolean().optional().describe("Serve without TLS."),
     sessions: openObject({
       heartbeat_window: z.string().optional().describe(
-        "A session ends when no heartbeat arrives for this long: 30ms to 1m, default 2s.",
+        "A session ends when no heartbeat arrives for this long, 30ms to 1m. Default 2s.",
       ),
     }).optional().describe("Client sessions."),
     traffic_tunnel_endpoints: z.array(openObject({
       port: integer().describe("Local port that may be reached."),
-      connection_timeout: z.string().optional().describe("Default 10s."),
+      connection_timeout: z.string().optional().describe(
+        "How long the port may take to answer. Default 10s.",
+      ),
     })).optional().describe("Local ports that clients may reach through a tunnel."),
   })
 );
