@@ -1,12 +1,12 @@
 /** One request and its answer. */
+import type { SendingStream } from "./data_sender.ts";
 import { DEFAULT_WINDOW, ReceiveWindow, SendWindow } from "./flow.ts";
 import { ErrorCode } from "./frames.ts";
 import type { HeaderList } from "./hpack.ts";
+import { SendQueue } from "./send_queue.ts";
 
 /** Bytes of an answer that may be on the way, or wait here while the stream is paused. */
 export const STREAM_WINDOW = 1024 * 1024;
-/** Bytes waiting to be sent from which on a sender should wait for {@link H2Stream.drained}. */
-const SEND_BUFFER_BYTES = 65_536;
 
 /** Takes the answer. What it throws ends the connection; it isn't meant to. */
 export interface StreamReceiver {
@@ -40,22 +40,20 @@ export interface StreamHost {
 
 const CANCELLED: StreamFailure = { reason: "it was cancelled", code: ErrorCode.cancel };
 
-export class H2Stream {
+export class H2Stream implements SendingStream {
   /** 0 until the request has been sent. */
   id = 0;
   readonly sendWindow = new SendWindow(DEFAULT_WINDOW);
   /** No more is going to be sent after what waits. */
   ended = false;
   readonly #receiveWindow = new ReceiveWindow(STREAM_WINDOW);
-  readonly #waiting: Uint8Array[] = [];
-  /** What of the first of them is sent already. */
-  #sentOfFirst = 0;
-  #waitingBytes = 0;
+  /** A request ends with its data. */
+  readonly trailers = undefined;
+  readonly #queue = new SendQueue();
   #closed = false;
   #answered = false;
   #paused = false;
   #unreleased = 0;
-  #onDrained: (() => void) | undefined;
 
   /** @param block headers of the request, encoded. */
   constructor(
@@ -67,46 +65,29 @@ export class H2Stream {
   get closed(): boolean {
     return this.#closed;
   }
-  /** Bytes that wait to be sent. */
   get waitingBytes(): number {
-    return this.#waitingBytes;
+    return this.#queue.bytes;
   }
 
   /** Sends a piece of the request; it must not change any more. */
   send(bytes: Uint8Array, options: { end: boolean }): void {
     if (this.#closed || this.ended) return;
-    if (bytes.length > 0) this.#waiting.push(bytes);
-    this.#waitingBytes += bytes.length;
+    this.#queue.push(bytes);
     this.ended = options.end;
     this.host.wantsToSend(this);
   }
 
   /** Resolves when there is room for more, or the stream is over. */
-  async drained(): Promise<void> {
-    if (this.#closed || this.#waitingBytes < SEND_BUFFER_BYTES) return;
-    await new Promise<void>((resolve) => this.#onDrained = resolve);
+  drained(): Promise<void> {
+    return this.#queue.drained();
   }
 
-  /** Moves the next bytes to be sent to `out`; there are as many. */
   take(out: Uint8Array, from: number, size: number): void {
-    let at = from;
-    const end = from + size;
-    while (at < end) {
-      const first = this.#waiting[0]!;
-      const taken = Math.min(first.length - this.#sentOfFirst, end - at);
-      const whole = this.#sentOfFirst === 0 && taken === first.length;
-      out.set(whole ? first : first.subarray(this.#sentOfFirst, this.#sentOfFirst + taken), at);
-      at += taken;
-      this.#sentOfFirst += taken;
-      if (this.#sentOfFirst === first.length) {
-        this.#waiting.shift();
-        this.#sentOfFirst = 0;
-      }
-    }
-    this.#waitingBytes -= size;
     this.sendWindow.spend(size);
-    if (this.#onDrained && this.#waitingBytes < SEND_BUFFER_BYTES) this.#drain();
+    this.#queue.take(out, from, size);
   }
+
+  sent(): void {}
 
   /** Gives the call up and tells the peer. */
   reset(code: number): void {
@@ -170,17 +151,15 @@ export class H2Stream {
   fail(failure: StreamFailure | undefined): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#waiting.length = 0;
-    this.#waitingBytes = 0;
     this.host.forget(this);
-    this.#drain();
+    this.#queue.clear();
     this.receiver.closed(failure);
   }
 
   /** The peer has said everything. What it didn't wait for of the request isn't sent any more. */
   #finish(): void {
     if (this.#closed) return;
-    if (!this.ended || this.#waitingBytes > 0) this.host.sendReset(this, ErrorCode.noError);
+    if (!this.ended || this.waitingBytes > 0) this.host.sendReset(this, ErrorCode.noError);
     this.fail(undefined);
   }
 
@@ -192,11 +171,6 @@ export class H2Stream {
   #release(bytes: number): void {
     const increment = this.#receiveWindow.release(bytes);
     if (increment > 0 && !this.#closed) this.host.sendWindowUpdate(this, increment);
-  }
-
-  #drain(): void {
-    this.#onDrained?.();
-    this.#onDrained = undefined;
   }
 }
 
