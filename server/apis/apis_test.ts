@@ -55,6 +55,7 @@ async function setUp(specs: ResourceSpec[], scripted: Partial<Sensor> = {}) {
       modules: () => undefined,
       status: () => machineStatus(state, { resources: resources.snapshot() }),
       version: "1.2.3-4-gabcdef",
+      takeSpans: () => {},
       uploadFromPath: (path, { tags }) => Promise.resolve({ ids: [path, ...tags] }),
       shutdown: () => shutdowns++,
     }),

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import type { MachineConfig } from "../../shared/config/machine_config.ts";
+import type { ResourceSpans } from "../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Interceptor } from "../../shared/rpc/interceptor.ts";
 import type { Peer } from "../../shared/rpc/peer.ts";
@@ -64,6 +65,7 @@ export class Diagnostics {
       folder: () => join(options.home, "traces", this.#machine?.partId ?? LOCAL_PART),
       version: options.version,
       resourceStates: () => this.#resourceStates(),
+      clock: options.clock,
       log: options.log.child("telemetry"),
       write: options.write,
     });
@@ -72,6 +74,21 @@ export class Diagnostics {
   /** Run these around every call, before all others. */
   get interceptors(): readonly Interceptor[] {
     return [this.#counters.interceptor, this.#telemetry.interceptor];
+  }
+
+  /** Runs around calls that modules make: they are traced, and not counted as the machine's. */
+  get tracing(): Interceptor {
+    return this.#telemetry.interceptor;
+  }
+
+  /**
+   * Takes what a module sent by `RobotService/SendTraces`.
+   *
+   * @param module "" when the caller is not known.
+   * @throws {ConnectError} INVALID_ARGUMENT
+   */
+  takeSpans(sent: readonly ResourceSpans[], module: string): void {
+    this.#telemetry.take(sent, module);
   }
 
   /** Begins to capture. Call it once, before the first {@link follow}. */

@@ -15,9 +15,11 @@ import {
 /** How the server and a module speak: over unix sockets or over TCP on loopback. */
 export type ModuleTransport = "unix" | "tcp";
 
-/** Metadata by which the server knows the module behind a log line. */
+/** Metadata by which the server knows the module behind a log line or a span. */
 export const MODULE_NAME_KEY = "modname";
-const LOG_PATH = `/${RobotService.typeName}/Log`;
+const NAMED_PATHS: ReadonlySet<string> = new Set(
+  ["Log", "SendTraces"].map((method) => `/${RobotService.typeName}/${method}`),
+);
 
 export interface ParentServerOptions {
   /**
@@ -142,7 +144,7 @@ export class ParentServer {
 function nameModule(moduleName: string): Interceptor {
   return {
     before(call) {
-      if (call.path === LOG_PATH) call.requestHeader.set(MODULE_NAME_KEY, moduleName);
+      if (NAMED_PATHS.has(call.path)) call.requestHeader.set(MODULE_NAME_KEY, moduleName);
     },
   };
 }

@@ -1,11 +1,22 @@
 /** Calls that are passed on to another server as the bytes they came in. */
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { ContextValues, Transport } from "@connectrpc/connect";
+import {
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  type Transport,
+} from "@connectrpc/connect";
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { CancelSignal } from "./call_channel.ts";
 import { transportOver } from "./grpc_transport.ts";
 import { LeanChannel } from "./lean_channel.ts";
 import type { LeanCall } from "./lean_wire.ts";
+
+/** Metadata that interceptors want to go along where a call is passed on, over that of the caller. */
+export const passedOnKey: ContextKey<Readonly<Record<string, string>> | undefined> =
+  createContextKey<Readonly<Record<string, string>> | undefined>(undefined, {
+    description: "metadata for where the call is passed on",
+  });
 
 /** The part of a call that matters when it is passed on. */
 export interface ForwardedCall {

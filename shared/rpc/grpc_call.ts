@@ -10,7 +10,7 @@ import type { ServerSurfaceCall } from "@grpc/grpc-js/build/src/server-call.d.ts
 import type { Metadata } from "@grpc/grpc-js";
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { CancelSignal } from "./call_channel.ts";
-import { type ForwardedCall, isForwardedKey } from "./forward.ts";
+import { type ForwardedCall, isForwardedKey, passedOnKey } from "./forward.ts";
 import type { Call } from "./interceptor.ts";
 import { headersFromMetadata, metadataFromHeaders } from "./metadata.ts";
 import { type Peer, peerKey } from "./peer.ts";
@@ -62,7 +62,7 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
     const headers = this.surface.metadata.toHttp2Headers();
     const forwarded: OutgoingHttpHeaders = {};
     for (const key in headers) if (isForwardedKey(key)) forwarded[key] = headers[key];
-    return forwarded;
+    return Object.assign(forwarded, this.#values?.get(passedOnKey));
   }
 
   get cancelSignal(): CancelSignal {

@@ -13,11 +13,19 @@ import {
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
-import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
+import {
+  BatchSpanProcessor,
+  type SpanExporter,
+  type SpanProcessor,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
 import { Code } from "@connectrpc/connect";
+import type { ResourceSpans } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import type { Call, CallOutcome } from "../../../shared/rpc/interceptor.ts";
+import { Allowance } from "../../../shared/time/allowance.ts";
 import { collectorExporter } from "./collector.ts";
 import { DiskExporter } from "./disk_exporter.ts";
+import { moduleSpans } from "./module_spans.ts";
 import { PrintedMetrics, PrintedSpans } from "./printed.ts";
 import { ReportingExporter } from "./reporting_exporter.ts";
 import type { TelemetryOptions, TraceHeaders } from "./telemetry.ts";
@@ -39,6 +47,9 @@ const METRICS_INTERVAL_MS = 10_000;
 const BATCH_MS = 1_000;
 /** At the end a collector that does not answer is left. Milliseconds. */
 const CLOSE_MS = 3_000;
+/** Spans a second that all modules together may send for long; a burst may be twice as many. The
+ * rest of what an exporter takes, some 2,000, is for our own. */
+const MODULE_SPANS_PER_SECOND = 500;
 
 const headers: TextMapGetter<Call> = {
   keys: () => [],
@@ -51,12 +62,17 @@ export class Pipeline {
   readonly #spans = new WeakMap<Call, Span>();
   readonly #calls: Counter;
   readonly #durations: Histogram;
+  readonly #moduleSpans: Allowance;
+  #leftOut = 0;
 
   private constructor(
     private readonly tracers: TracerProvider,
+    private readonly processors: readonly SpanProcessor[],
     private readonly meters: MeterProvider,
-    options: TelemetryOptions,
+    private readonly options: TelemetryOptions,
   ) {
+    const { clock } = options;
+    this.#moduleSpans = new Allowance(MODULE_SPANS_PER_SECOND, 2 * MODULE_SPANS_PER_SECOND, clock);
     this.#tracer = tracers.getTracer("machine-server", options.version);
     const meter = meters.getMeter("machine-server", options.version);
     this.#calls = meter.createCounter("rpc.server.calls", { description: "Calls answered" });
@@ -93,13 +109,11 @@ export class Pipeline {
       const exporter = await collectorExporter(settings.collector);
       exporters.push(reported(`the collector ${settings.collector}`, exporter));
     }
-    const tracers = new TracerProvider({
-      resource,
-      spanProcessors: exporters.map((exporter) =>
-        new BatchSpanProcessor({ exporter, scheduledDelayMillis: BATCH_MS })
-      ),
-    });
-    return new Pipeline(tracers, metersOf(settings, options, resource), options);
+    const processors = exporters.map((exporter) =>
+      new BatchSpanProcessor({ exporter, scheduledDelayMillis: BATCH_MS })
+    );
+    const tracers = new TracerProvider({ resource, spanProcessors: processors });
+    return new Pipeline(tracers, processors, metersOf(settings, options, resource), options);
 
     function reported(what: string, exporter: SpanExporter): SpanExporter {
       return new ReportingExporter(what, exporter, options.log);
@@ -142,13 +156,42 @@ export class Pipeline {
     span.end();
   }
 
+  /**
+   * Takes the spans of a module to where ours go. What is more than the exporters take for long is
+   * left out, and told.
+   *
+   * @throws {ConnectError} INVALID_ARGUMENT; then none of them is taken.
+   */
+  take(sent: readonly ResourceSpans[], module: string): void {
+    if (this.processors.length === 0) return;
+    for (const span of moduleSpans(sent, module)) {
+      if (this.#moduleSpans.shortMs() > 0) {
+        this.#leftOut++;
+        continue;
+      }
+      this.#tellLeftOut();
+      this.#moduleSpans.spend(1);
+      for (const processor of this.processors) processor.onEnd(span);
+    }
+  }
+
   /** Exports what is left, for a few seconds at most. */
   async close(): Promise<void> {
+    this.#tellLeftOut();
     const ended = Promise.allSettled([this.tracers.shutdown(), this.meters.shutdown()]);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise((resolve) => timer = setTimeout(resolve, CLOSE_MS));
     await Promise.race([ended, late]);
     clearTimeout(timer);
+  }
+
+  #tellLeftOut(): void {
+    if (this.#leftOut === 0) return;
+    this.options.log.warn(
+      `${this.#leftOut} spans of modules were left out: more than ` +
+        `${MODULE_SPANS_PER_SECOND} a second are too many`,
+    );
+    this.#leftOut = 0;
   }
 }
 

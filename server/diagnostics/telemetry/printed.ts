@@ -10,10 +10,14 @@ import {
   type ResourceMetrics,
 } from "@opentelemetry/sdk-metrics";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
+import { MODULE_ATTRIBUTE } from "./module_spans.ts";
 
 type Done = (result: ExportResult) => void;
 
-/** `span viam.robot.v1.RobotService/GetVersion 0.42 ms OK trace=… span=… parent=…`, one a line. */
+/**
+ * `span viam.robot.v1.RobotService/GetVersion 0.42 ms OK trace=… span=… parent=…`, one a line; with
+ * ` module=…` behind it for a span that a module sent.
+ */
 export class PrintedSpans implements SpanExporter {
   constructor(private readonly write: (text: string) => void) {}
 
@@ -33,8 +37,9 @@ function spanLine(span: ReadableSpan): string {
   const outcome = span.status.code === SpanStatusCode.ERROR
     ? `failed (${oneLine(span.status.message ?? "")})`
     : "OK";
-  return `span ${span.name} ${milliseconds(span.duration)} ms ${outcome} ` +
-    `trace=${traceId} span=${spanId}${parent}\n`;
+  const module = span.resource.attributes[MODULE_ATTRIBUTE];
+  return `span ${oneLine(span.name)} ${milliseconds(span.duration)} ms ${outcome} ` +
+    `trace=${traceId} span=${spanId}${parent}${module === undefined ? "" : ` module=${module}`}\n`;
 }
 
 /** `metric NAME{attribute=value} VALUE`, one a line; histograms as count, mean and extremes. */

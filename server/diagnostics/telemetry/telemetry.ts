@@ -1,8 +1,11 @@
 /** Traces and metrics of calls, following `-output-telemetry` and the block `tracing`. */
-import { type ContextKey, type ContextValues, createContextKey } from "@connectrpc/connect";
 import type { TracingConfig } from "../../../shared/config/operation.ts";
+import type { ResourceSpans } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
+import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { passedOnKey } from "../../../shared/rpc/forward.ts";
 import type { Interceptor } from "../../../shared/rpc/interceptor.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import type { Pipeline, PipelineSettings } from "./pipeline.ts";
 
 export interface TelemetryOptions {
@@ -14,6 +17,7 @@ export interface TelemetryOptions {
   version: string;
   /** Resources by state. */
   resourceStates: () => Readonly<Record<string, number>>;
+  clock: Clock;
   /** `rdk.telemetry` */
   log: Logger;
   /** Takes lines, each with its newline. */
@@ -22,23 +26,15 @@ export interface TelemetryOptions {
   metricsIntervalMs?: number;
 }
 
-const traceKey: ContextKey<TraceHeaders | undefined> = createContextKey<TraceHeaders | undefined>(
-  undefined,
-  { description: "trace of the call" },
+/** What modules say of their own work; a span of each would be one more to say. */
+const UNTRACED: ReadonlySet<string> = new Set(
+  ["Log", "SendTraces"].map((method) => `/${RobotService.typeName}/${method}`),
 );
 
-/** W3C trace context of a call that is being traced. */
+/** W3C trace context of a call that is being traced; goes along where the call is passed on. */
 export interface TraceHeaders {
   readonly traceparent: string;
   readonly tracestate?: string;
-}
-
-/**
- * The headers that tie calls made on behalf of this call to its trace; undefined when it is not
- * traced. Send them along with what is forwarded.
- */
-export function traceHeaders(values: ContextValues): TraceHeaders | undefined {
-  return values.get(traceKey);
 }
 
 /**
@@ -52,8 +48,9 @@ export class Telemetry {
 
   readonly interceptor: Interceptor = {
     before: (call) => {
+      if (UNTRACED.has(call.path)) return;
       const headers = this.#pipeline?.begin(call);
-      if (headers) call.values.set(traceKey, headers);
+      if (headers) call.values.set(passedOnKey, { ...headers });
     },
     after: (call, outcome) => this.#pipeline?.end(call, outcome),
   };
@@ -70,6 +67,16 @@ export class Telemetry {
       this.#pipeline = settings && await this.#start(settings);
       await before?.close();
     });
+  }
+
+  /**
+   * Takes the spans of a module to where ours go; nowhere when calls are not traced.
+   *
+   * @param module "" when the caller is not known.
+   * @throws {ConnectError} INVALID_ARGUMENT; then none of them is taken.
+   */
+  take(sent: readonly ResourceSpans[], module: string): void {
+    this.#pipeline?.take(sent, module);
   }
 
   /** Sends and writes what is left; takes a few seconds at most. */

@@ -12,12 +12,14 @@ import {
 } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { passedOnKey } from "../../../shared/rpc/forward.ts";
 import { createInProcessTransport } from "../../../shared/rpc/in_process.ts";
 import { RpcRouter } from "../../../shared/rpc/router.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
 import { waitFor } from "../../../shared/time/wait_for.ts";
 import { parseCollectorAddress } from "./collector.ts";
 import { DiskExporter } from "./disk_exporter.ts";
-import { Telemetry, type TelemetryOptions, traceHeaders } from "./telemetry.ts";
+import { Telemetry, type TelemetryOptions } from "./telemetry.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";
@@ -32,6 +34,7 @@ function rig(options: Partial<TelemetryOptions> = {}) {
       folder: () => "/no/such/folder",
       version: "1.2.3",
       metricsIntervalMs: 50,
+      clock: systemClock,
       log,
     },
     resourceStates: () => ({ ready: 2, unhealthy: 1 }),
@@ -41,7 +44,7 @@ function rig(options: Partial<TelemetryOptions> = {}) {
   const seen: (string | undefined)[] = [];
   const router = new RpcRouter().service(SensorService, {
     getReadings(request, context) {
-      seen.push(traceHeaders(context.values)?.traceparent);
+      seen.push(context.values.get(passedOnKey)?.["traceparent"]);
       if (request.name === "bad") throw new Error("no such sensor");
       return {};
     },
