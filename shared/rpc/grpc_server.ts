@@ -1,4 +1,3 @@
-import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Metadata, Server } from "@grpc/grpc-js";
 import type {
@@ -15,6 +14,7 @@ import { toCallerError, type UnexpectedErrorReporter } from "./errors.ts";
 import { GrpcCall } from "./grpc_call.ts";
 import { grpcStatus } from "./grpc_status.ts";
 import { type Interceptor, runAfter, runBefore } from "./interceptor.ts";
+import { type EncodedRequest, invokeMany, invokeOne } from "./invocation.ts";
 import { DEFAULT_CALL_DEADLINE_MS, MAX_MESSAGE_BYTES } from "./limits.ts";
 import type { Peer } from "./peer.ts";
 import type { MethodBinding, RpcRouter } from "./router.ts";
@@ -114,67 +114,12 @@ class Turn {
     options.running.begin();
   }
 
-  /** The encoded answer of the handler, or of who answers the call as bytes. */
-  async one(request: Buffer | ReadableCall): Promise<Uint8Array> {
-    const { binding, call } = this;
-    if (Buffer.isBuffer(request)) {
-      const elsewhere = binding.route?.(request);
-      if (elsewhere) return await elsewhere.unary(call, request);
-      return this.#encode(await binding.handler(decode(binding, request), call));
-    }
-    const requests = bytesOf(request);
-    const { elsewhere, all } = await this.#routeStream(requests);
-    if (!elsewhere) return this.#encode(await binding.handler(decodeAll(binding, all), call));
-    for await (const response of elsewhere.stream(call, all)) return response;
-    throw new ConnectError("the call ended without an answer", Code.Internal);
+  one(request: Buffer | ReadableCall): Promise<Uint8Array> {
+    return invokeOne(this.binding, this.call, encoded(request));
   }
 
-  /** The encoded answers of the handler, or of who answers the call as bytes. */
   many(request: Buffer | DuplexCall): AsyncIterator<Uint8Array> {
-    const { binding, call } = this;
-    if (!Buffer.isBuffer(request)) {
-      if (binding.route) return this.#manyRouted(bytesOf(request));
-      return this.#encodeAll(binding.handler(decodeAll(binding, bytesOf(request)), call));
-    }
-    const elsewhere = binding.route?.(request);
-    if (elsewhere) return elsewhere.stream(call, once(request))[Symbol.asyncIterator]();
-    return this.#encodeAll(binding.handler(decode(binding, request), call));
-  }
-
-  async *#manyRouted(requests: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-    const { binding, call } = this;
-    const { elsewhere, all } = await this.#routeStream(requests);
-    if (elsewhere) yield* elsewhere.stream(call, all);
-    else yield* fromIterator(this.#encodeAll(binding.handler(decodeAll(binding, all), call)));
-  }
-
-  /** Where a route has to see the first request, the stream is read that far and put together again. */
-  async #routeStream(requests: AsyncGenerator<Uint8Array>) {
-    const { route } = this.binding;
-    if (!route) return { elsewhere: undefined, all: requests };
-    const first = await requests.next();
-    const all = first.done ? none() : resumed(first.value, requests);
-    return { elsewhere: first.done ? undefined : route(first.value), all };
-  }
-
-  #encode(response: unknown): Uint8Array {
-    const schema = this.binding.method.output;
-    return toBinary(schema, create(schema, response as Message));
-  }
-
-  /** A plain iterator: its `return` reaches the handler also while a message is awaited. */
-  #encodeAll(responses: unknown): AsyncIterator<Uint8Array> {
-    const inner = (responses as AsyncIterable<unknown>)[Symbol.asyncIterator]();
-    return {
-      next: async () => {
-        const { done, value } = await inner.next();
-        return done ? { done, value: undefined } : { value: this.#encode(value) };
-      },
-      return: async () => {
-        await inner.return?.();
-        return { done: true, value: undefined };
-      },
-    };
+    return invokeMany(this.binding, this.call, encoded(request));
   }
 
   /** True for the first caller only: a call is answered once. */
@@ -201,42 +146,13 @@ class Turn {
   }
 }
 
-function decode(binding: MethodBinding, bytes: Uint8Array): Message {
-  try {
-    return fromBinary(binding.method.input, bytes);
-  } catch (error) {
-    throw new ConnectError(
-      `the request is not a valid ${binding.method.input.typeName}: ${(error as Error).message}`,
-      Code.InvalidArgument,
-    );
-  }
+function encoded(request: Buffer | ReadableCall | DuplexCall): EncodedRequest {
+  return Buffer.isBuffer(request) ? request : bytesOf(request);
 }
 
 async function* bytesOf(requests: ReadableCall | DuplexCall): AsyncGenerator<Uint8Array> {
   // The plain iterator of a duplex stream destroys it at its end, with answers still to be written.
   for await (const chunk of requests.iterator({ destroyOnReturn: false })) yield chunk as Buffer;
-}
-
-async function* decodeAll(binding: MethodBinding, requests: AsyncIterable<Uint8Array>) {
-  for await (const bytes of requests) yield decode(binding, bytes);
-}
-
-async function* once(request: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield request;
-}
-
-async function* none(): AsyncGenerator<Uint8Array> {}
-
-async function* fromIterator(messages: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* { [Symbol.asyncIterator]: () => messages };
-}
-
-async function* resumed(
-  first: Uint8Array,
-  rest: AsyncGenerator<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  yield first;
-  yield* rest;
 }
 
 async function answerOne(
