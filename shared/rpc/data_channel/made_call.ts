@@ -1,0 +1,150 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Response, ResponseTrailers } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
+import type { CancelSignal } from "../call_channel.ts";
+import { addDetails } from "../grpc_status.ts";
+import { MAX_MESSAGE_BYTES } from "../limits.ts";
+import { appendAnswerMetadata } from "./call_metadata.ts";
+import type { FrameWriter } from "./frame_writer.ts";
+import {
+  endOfStreamFrame,
+  MessageAssembler,
+  requestFrame,
+  requestMessageFrames,
+} from "./frames.ts";
+import type { HeldBytes } from "./held_bytes.ts";
+import { MessageQueue } from "./message_queue.ts";
+
+export interface MadeCallOptions {
+  readonly id: bigint;
+  /** Cancels the call. */
+  readonly signal: CancelSignal;
+  readonly writer: FrameWriter;
+  readonly held: HeldBytes;
+  /** Called once, when nothing more comes. */
+  readonly onEnd: () => void;
+}
+
+/** One call that has been made over a data channel, from its headers to its end. */
+export class MadeCall {
+  readonly header = new Headers();
+  /** Complete when the call has ended. */
+  readonly trailer = new Headers();
+  /** The answers, then the error if the call ended with one. */
+  readonly answers: MessageQueue;
+  /** Resolves when the answer begins, or never will. */
+  readonly begun: Promise<void>;
+  /** Resolves with the call's error, or with nothing when it succeeded. */
+  readonly ended: Promise<ConnectError | undefined>;
+  readonly #begin: () => void;
+  readonly #end: (error: ConnectError | undefined) => void;
+  readonly #assembler: MessageAssembler;
+  /** Aborts at the end of the call, so that nothing of it is sent from then on. */
+  readonly #over = new AbortController();
+  readonly #onAbort = () => this.cancel(abortReason(this.options.signal));
+
+  constructor(private readonly options: MadeCallOptions) {
+    this.answers = new MessageQueue(options.held);
+    this.#assembler = new MessageAssembler(options.held);
+    const begun = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<ConnectError | undefined>();
+    this.begun = begun.promise;
+    this.ended = ended.promise;
+    this.#begin = begun.resolve;
+    this.#end = ended.resolve;
+    options.signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** Takes a frame of the answer. */
+  take(type: Response["type"]): void {
+    switch (type.case) {
+      case "headers":
+        appendAnswerMetadata(this.header, type.value.metadata);
+        return this.#begin();
+      case "message":
+        return this.#message(type.value.packetMessage ?? { data: new Uint8Array(0), eom: false });
+      case "trailers":
+        appendAnswerMetadata(this.trailer, type.value.metadata);
+        return this.finish(errorOf(type.value, this.trailer));
+    }
+  }
+
+  #message(piece: { data: Uint8Array; eom: boolean }): void {
+    try {
+      const message = this.#assembler.push(piece);
+      if (message) this.answers.push(message);
+    } catch (error) {
+      this.cancel(ConnectError.from(error));
+    }
+  }
+
+  /** Sends one request. `last`: no further one comes. */
+  async send(request: Uint8Array, { last }: { last: boolean }): Promise<void> {
+    const { id, writer } = this.options;
+    if (request.length > MAX_MESSAGE_BYTES) {
+      const text = `the request is larger than ${MAX_MESSAGE_BYTES} bytes`;
+      return this.cancel(new ConnectError(text, Code.ResourceExhausted));
+    }
+    await writer.sendAll(requestMessageFrames(id, request, { last }), () => this.#over.signal);
+  }
+
+  /** Sends requests until they or the call end. */
+  async sendAll(requests: AsyncIterable<Uint8Array>): Promise<void> {
+    const over = this.#over.signal;
+    try {
+      for await (const request of requests) {
+        if (over.aborted) return;
+        await this.send(request, { last: false });
+        if (over.aborted) return;
+      }
+      if (!over.aborted) this.options.writer.send(endOfStreamFrame(this.options.id));
+    } catch (error) {
+      // The call can't be completed, and its reader learns it so.
+      this.cancel(new ConnectError("its requests failed", Code.Canceled, undefined, [], error));
+    }
+  }
+
+  /** The answers, in the pace of their reader; who stops reading cancels the call. */
+  async *messages(): AsyncIterable<Uint8Array> {
+    try {
+      yield* this.answers.read();
+    } finally {
+      this.cancel(new ConnectError("the call was cancelled", Code.Canceled));
+    }
+  }
+
+  /** Gives the call up, and tells the other side. Does nothing when it has ended. */
+  cancel(reason: ConnectError): void {
+    if (this.#over.signal.aborted) return;
+    this.options.writer.send(requestFrame(this.options.id, { case: "rstStream", value: true }));
+    this.answers.drop(reason);
+    this.finish(reason);
+  }
+
+  /** Ends the call; what came before can still be read. */
+  finish(error: ConnectError | undefined): void {
+    if (this.#over.signal.aborted) return;
+    this.#over.abort();
+    this.options.signal.removeEventListener("abort", this.#onAbort);
+    this.#assembler.clear();
+    this.answers.end(error);
+    this.#begin();
+    this.#end(error);
+    this.options.onEnd();
+  }
+}
+
+/** What an aborted call is answered with. */
+export function abortReason({ reason }: CancelSignal): ConnectError {
+  return reason instanceof ConnectError
+    ? reason
+    : new ConnectError("the call was cancelled", Code.Canceled);
+}
+
+/** The error that trailers tell; undefined when the call succeeded. */
+function errorOf({ status }: ResponseTrailers, trailer: Headers): ConnectError | undefined {
+  if (!status || status.code === 0) return undefined;
+  const code = Code[status.code] === undefined ? Code.Unknown : status.code as Code;
+  const error = new ConnectError(status.message, code, trailer);
+  addDetails(error, status);
+  return error;
+}

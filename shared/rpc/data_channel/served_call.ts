@@ -1,0 +1,132 @@
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createContextValues,
+  type HandlerContext,
+} from "@connectrpc/connect";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { OutgoingHttpHeaders } from "node:http2";
+import type { CancelSignal } from "../call_channel.ts";
+import { type ForwardedCall, isForwardedKey, passedOnKey } from "../forward.ts";
+import type { Call } from "../interceptor.ts";
+import { type Peer, peerKey } from "../peer.ts";
+import type { MethodBinding } from "../router.ts";
+import { type CallMetadata, headersFrom } from "./call_metadata.ts";
+
+export interface ServedCallOptions {
+  readonly binding: MethodBinding;
+  readonly metadata: CallMetadata;
+  readonly peer: Peer;
+  /** What the caller allows, in milliseconds; undefined without a limit. */
+  readonly timeoutMs: number | undefined;
+  /** Leaves what is known of the caller, before interceptors run. */
+  readonly values?: ((values: ContextValues) => void) | undefined;
+}
+
+/** A call that came in over a data channel: what interceptors see and the context of its handler. */
+export class ServedCall implements Call, HandlerContext, ForwardedCall {
+  readonly protocolName = "grpc";
+  readonly requestMethod = "POST";
+  readonly startedAt = performance.now();
+  readonly path: string;
+  readonly service: DescService;
+  readonly method: DescMethod;
+  readonly peer: Peer;
+  readonly #metadata: CallMetadata;
+  readonly #controller = new AbortController();
+  #requestHeader: Headers | undefined;
+  #responseHeader: Headers | undefined;
+  #responseTrailer: Headers | undefined;
+  #values: ContextValues | undefined;
+  #onAbort: ((error: ConnectError) => void) | undefined;
+
+  constructor(private readonly options: ServedCallOptions) {
+    const { binding } = options;
+    this.path = binding.path;
+    this.service = binding.service;
+    this.method = binding.method;
+    this.peer = options.peer;
+    this.#metadata = options.metadata;
+  }
+
+  get url(): string {
+    return `http://webrtc${this.path}`;
+  }
+
+  header(key: string): string | undefined {
+    return this.#metadata.get(key)?.[0];
+  }
+
+  forwardedHeaders(): OutgoingHttpHeaders {
+    const forwarded: OutgoingHttpHeaders = {};
+    for (const [key, values] of this.#metadata) {
+      if (isForwardedKey(key)) forwarded[key] = [...values];
+    }
+    return Object.assign(forwarded, this.#values?.get(passedOnKey));
+  }
+
+  get requestHeader(): Headers {
+    return this.#requestHeader ??= headersFrom(this.#metadata);
+  }
+  get responseHeader(): Headers {
+    return this.#responseHeader ??= new Headers();
+  }
+  get responseTrailer(): Headers {
+    return this.#responseTrailer ??= new Headers();
+  }
+  /** Undefined when nobody has set any. */
+  get headersSet(): Headers | undefined {
+    return this.#responseHeader;
+  }
+  /** Undefined when nobody has set any. */
+  get trailersSet(): Headers | undefined {
+    return this.#responseTrailer;
+  }
+
+  get values(): ContextValues {
+    if (!this.#values) {
+      this.#values = createContextValues().set(peerKey, this.peer);
+      this.options.values?.(this.#values);
+    }
+    return this.#values;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+  get cancelSignal(): CancelSignal {
+    return this.signal;
+  }
+
+  timeoutMs(): number | undefined {
+    const { timeoutMs } = this.options;
+    return timeoutMs === undefined
+      ? undefined
+      : Math.max(0, timeoutMs - (performance.now() - this.startedAt));
+  }
+
+  abort(reason: unknown): void {
+    if (this.signal.aborted) return;
+    this.#controller.abort(reason);
+    this.#onAbort?.(
+      reason instanceof ConnectError
+        ? reason
+        : new ConnectError("the call was ended by the server", Code.Aborted),
+    );
+  }
+
+  /** Runs when the call is aborted before its handler has answered. */
+  onAbort(answer: (error: ConnectError) => void): void {
+    this.#onAbort = answer;
+  }
+
+  /** Ends the signal when the call is over, so that work tied to it stops. */
+  finish(): void {
+    this.#onAbort = undefined;
+    this.#controller.abort(ENDED);
+  }
+}
+
+/** Made once: an error for each call would cost as much as the rest of its end. */
+const ENDED = new ConnectError("the call has ended", Code.Canceled);

@@ -1,0 +1,120 @@
+/** gRPC over one WebRTC data channel: the side that calls. */
+import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
+import { MAX_FRAME_BYTES, type MessageChannel } from "../../webrtc/channel.ts";
+import type { AnswerMetadata, CallChannel, OutgoingCall } from "../call_channel.ts";
+import { transportOver } from "../grpc_transport.ts";
+import { metadataOfHttp2 } from "./call_metadata.ts";
+import { durationOf } from "./call_timeout.ts";
+import { FrameWriter } from "./frame_writer.ts";
+import { type Frame, readResponse, requestFrame } from "./frames.ts";
+import { HeldBytes } from "./held_bytes.ts";
+import { abortReason, MadeCall } from "./made_call.ts";
+
+/**
+ * A Connect transport over a data channel. Takes over all that can be set on the channel; when it
+ * closes, running calls and later ones end with UNAVAILABLE.
+ */
+export function createDataChannelTransport(
+  channel: MessageChannel,
+  options: { readonly interceptors?: Interceptor[] } = {},
+): Transport {
+  return transportOver(new DataChannelCalls(channel), options.interceptors);
+}
+
+/** Calls over one data channel, as bytes. */
+export class DataChannelCalls implements CallChannel {
+  readonly #writer: FrameWriter;
+  readonly #calls = new Map<bigint, MadeCall>();
+  readonly #held = new HeldBytes();
+  #lastId = 0n;
+  #closed: string | undefined;
+
+  constructor(private readonly channel: MessageChannel) {
+    this.#writer = new FrameWriter(channel);
+    channel.onClosed = (reason) => this.#end(reason);
+    channel.onMessage = (bytes) => {
+      const frame = readResponse(bytes);
+      if (frame) this.#calls.get(frame.id)?.take(frame.type);
+    };
+  }
+
+  async call(outgoing: OutgoingCall, request: Uint8Array): Promise<Uint8Array> {
+    return (await this.unaryWithMetadata(outgoing, request)).bytes;
+  }
+
+  async unaryWithMetadata(
+    outgoing: OutgoingCall,
+    request: Uint8Array,
+  ): Promise<AnswerMetadata & { bytes: Uint8Array }> {
+    const call = this.#begin(outgoing);
+    void call.send(request, { last: true });
+    const error = await call.ended;
+    if (error) throw error;
+    const bytes = await call.answers.next();
+    call.answers.drop();
+    if (!bytes) throw new ConnectError("the call ended without an answer", Code.Internal);
+    return { bytes, header: call.header, trailer: call.trailer };
+  }
+
+  async stream(
+    outgoing: OutgoingCall,
+    requests: AsyncIterable<Uint8Array>,
+  ): Promise<AnswerMetadata & { messages: AsyncIterable<Uint8Array> }> {
+    const call = this.#begin(outgoing);
+    void call.sendAll(requests);
+    await call.begun;
+    return { header: call.header, trailer: call.trailer, messages: call.messages() };
+  }
+
+  /** Closes the channel; running calls end with UNAVAILABLE. */
+  close(): void {
+    this.#end("closed");
+    this.channel.close();
+  }
+
+  /** @throws {ConnectError} when the call can't be made. */
+  #begin(outgoing: OutgoingCall): MadeCall {
+    if (this.#closed !== undefined) throw gone(this.#closed);
+    if (outgoing.signal.aborted) throw abortReason(outgoing.signal);
+    const id = ++this.#lastId;
+    const headers = headersFrame(id, outgoing);
+    const call = new MadeCall({
+      id,
+      signal: outgoing.signal,
+      writer: this.#writer,
+      held: this.#held,
+      onEnd: () => this.#calls.delete(id),
+    });
+    this.#calls.set(id, call);
+    this.#writer.send(headers);
+    return call;
+  }
+
+  #end(reason: string): void {
+    if (this.#closed !== undefined) return;
+    this.#closed = reason;
+    this.#writer.end();
+    for (const call of [...this.#calls.values()]) call.finish(gone(reason));
+  }
+}
+
+/** @throws {ConnectError} RESOURCE_EXHAUSTED when the metadata doesn't fit in a frame. */
+function headersFrame(id: bigint, { path, metadata, timeoutMs }: OutgoingCall): Frame {
+  const fields = metadataOfHttp2(metadata.toHttp2Headers());
+  const frame = requestFrame(id, {
+    case: "headers",
+    value: {
+      method: path,
+      ...(fields && { metadata: fields }),
+      ...(timeoutMs !== undefined && { timeout: durationOf(timeoutMs) }),
+    },
+  });
+  if (frame.length > MAX_FRAME_BYTES) {
+    throw new ConnectError("the metadata of the call is too long", Code.ResourceExhausted);
+  }
+  return frame;
+}
+
+function gone(reason: string): ConnectError {
+  return new ConnectError(`the data channel ended: ${reason}`, Code.Unavailable);
+}
