@@ -12,6 +12,7 @@ import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
+import { FrameSystem } from "../frames/frame_system.ts";
 import { builtinModels } from "../models/builtin.ts";
 import { testEnvironment } from "../models/testing.ts";
 import { Operations } from "../operations/operations.ts";
@@ -51,6 +52,7 @@ async function setUp(specs: ResourceSpec[], scripted: Partial<Sensor> = {}) {
     createRobotService({
       ...{ resources, state, operations, sessions },
       tunnels: new Tunnels({ clock }),
+      frames: new FrameSystem({ resources: resources.index, clock, log: memoryLogger() }),
       apis: () => servedApis,
       modules: () => undefined,
       status: () => machineStatus(state, { resources: resources.snapshot() }),

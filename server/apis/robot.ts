@@ -11,6 +11,7 @@ import {
   type RobotService,
   type UploadDataFromPathResponseSchema,
 } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import type { FrameSystem } from "../frames/frame_system.ts";
 import type { Operation, Operations } from "../operations/operations.ts";
 import { aborted } from "../resources/aborted.ts";
 import { toError } from "../resources/errors.ts";
@@ -46,6 +47,7 @@ export interface RobotServiceOptions {
   operations: Operations;
   sessions: Sessions;
   tunnels: Tunnels;
+  frames: FrameSystem;
   /** Semantic version of this server, without `v`. */
   version: string;
   /** Uploads a file, or all files of a folder. */
@@ -63,7 +65,7 @@ export interface RobotServiceOptions {
 export function createRobotService(
   options: RobotServiceOptions,
 ): Partial<ServiceImpl<typeof RobotService>> {
-  const { resources, state, operations, sessions, tunnels } = options;
+  const { resources, state, operations, sessions, tunnels, frames } = options;
   return {
     getMachineStatus: () => options.status(),
 
@@ -177,6 +179,15 @@ export function createRobotService(
     tunnel: (requests, { signal }) => tunnels.open(requests, signal),
 
     listTunnels: () => tunnels.list(),
+
+    frameSystemConfig: ({ supplementalTransforms }, { signal }) =>
+      frames.config(supplementalTransforms, signal),
+
+    getPose: (request, { signal }) => frames.pose(request, signal),
+
+    transformPose: (request, { signal }) => frames.transformPose(request, signal),
+
+    transformPCD: (request, { signal }) => frames.transformPcd(request, signal),
 
     getSessions: () => ({ sessions: sessions.list().map((id) => ({ id })) }),
   };

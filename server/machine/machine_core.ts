@@ -25,6 +25,7 @@ import type { RevisionStore } from "../configuration/revision_store.ts";
 import { MaintenanceGate } from "../maintenance/maintenance.ts";
 import { Operations } from "../operations/operations.ts";
 import type { DataCloud, MachineSeat } from "../data_manager/machine_seat.ts";
+import { FrameSystem } from "../frames/frame_system.ts";
 import type { Diagnostics } from "../diagnostics/diagnostics.ts";
 import type { ServerEnvironment } from "../options/environment.ts";
 import type { PackageManagerOptions } from "../packages/package_manager.ts";
@@ -99,6 +100,7 @@ export class MachineCore {
   readonly #maintenance: MaintenanceGate;
   readonly #sessions: Sessions;
   readonly #tunnels: Tunnels;
+  readonly #frames: FrameSystem;
   #hashedKeys: ReadonlyMap<string, string> = new Map();
   #identity: MachineConfig = emptyMachineConfig();
   #announced = false;
@@ -128,6 +130,8 @@ export class MachineCore {
       },
       onChange: changed,
     });
+    const { index } = this.resources;
+    this.#frames = new FrameSystem({ resources: index, clock, log: log.child("frame_system") });
     this.#maintenance = new MaintenanceGate({ resources: this.resources, clock, log });
     this.#apis = new LearnedApis(servedApis, this.resources.index, this.#sessions);
     this.#operations = new Operations(clock);
@@ -176,7 +180,10 @@ export class MachineCore {
         },
         setIdentity: (config) => this.setIdentity(config),
         setNetwork: (config) => this.listen(config),
-        setMachine: (config) => this.parts.apply(config),
+        setMachine: (config) => {
+          this.#frames.setComponents(config.components);
+          return this.parts.apply(config);
+        },
         maintenanceAllows: (config) => this.#maintenance.allows(config.maintenance),
         keep: (config) => options.revisions.add(config, clock.now()),
       },
@@ -262,6 +269,7 @@ export class MachineCore {
       operations: this.#operations,
       sessions: this.#sessions,
       tunnels: this.#tunnels,
+      frames: this.#frames,
       version: this.options.version,
       uploadFromPath: async (...asked) => {
         const { pathUploads } = await import("../data_manager/asked_uploads.ts");

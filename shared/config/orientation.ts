@@ -12,7 +12,8 @@ export interface OrientationVector {
   theta: number;
 }
 
-interface Quaternion {
+/** A rotation; of any length but 0 where it is read. */
+export interface Quaternion {
   w: number;
   x: number;
   y: number;
@@ -20,8 +21,8 @@ interface Quaternion {
 }
 
 const DEGREE = Math.PI / 180;
-/** Closer than this to the z axis a direction counts as the pole. */
-const POLE = 1e-4;
+/** Closer than this to the z axis a direction counts as the pole, where longitude is 0. */
+export const POLE = 1e-4;
 
 /** Numbers of an orientation by lower-case name; missing ones are 0. */
 export function orientationNumbers(orientation: Orientation): (name: string) => number {
@@ -53,22 +54,24 @@ export function toOrientationVector(
   }
 }
 
-function ofAxisAngle(angle: number, x: number, y: number, z: number): Quaternion {
+/** The rotation about an axis by an angle in radians. */
+export function ofAxisAngle(angle: number, x: number, y: number, z: number): Quaternion {
   const length = Math.hypot(x, y, z);
   if (length === 0) return { w: 1, x: 0, y: 0, z: 0 };
   const sine = Math.sin(angle / 2) / length;
   return { w: Math.cos(angle / 2), x: x * sine, y: y * sine, z: z * sine };
 }
 
-/** Rotation about z by yaw, then the new y by pitch, then the new x by roll. */
-function ofEulerAngles(roll: number, pitch: number, yaw: number): Quaternion {
+/** Rotation about z by yaw, then the new y by pitch, then the new x by roll. Radians. */
+export function ofEulerAngles(roll: number, pitch: number, yaw: number): Quaternion {
   const about = (axis: "x" | "y" | "z", angle: number) => {
     return { w: Math.cos(angle / 2), x: 0, y: 0, z: 0, [axis]: Math.sin(angle / 2) };
   };
   return multiply(multiply(about("z", yaw), about("y", pitch)), about("x", roll));
 }
 
-function multiply(a: Quaternion, b: Quaternion): Quaternion {
+/** The rotation `b`, seen from where `a` has turned to. */
+export function multiply(a: Quaternion, b: Quaternion): Quaternion {
   return {
     w: a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
     x: a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
@@ -80,8 +83,9 @@ function multiply(a: Quaternion, b: Quaternion): Quaternion {
 /**
  * An orientation vector is the direction (longitude, latitude) of the local z axis after the
  * rotation Rz(longitude) · Ry(latitude) · Rz(theta), so theta follows from the turned x axis.
+ * Undefined for numbers that are no rotation.
  */
-function vectorOf(rotation: Quaternion): OrientationVector | undefined {
+export function vectorOf(rotation: Quaternion): OrientationVector | undefined {
   const length = Math.hypot(rotation.w, rotation.x, rotation.y, rotation.z);
   if (length === 0) return undefined;
   const w = rotation.w / length;
