@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { formatProblem } from "../../shared/config/problem.ts";
-import { validateForSave } from "../../shared/config/validate.ts";
+import { validateForSave, warningsForSave } from "../../shared/config/validate.ts";
 import {
   type ConfigDocument,
   documentOf,
@@ -36,6 +36,16 @@ export function readConfig(input: string | JsonObject): ConfigDocument {
   throw new ConfigRefusedError(
     `the configuration was not saved: ${[...told, ...more].join("; ")}`,
   );
+}
+
+/** What is odd about a configuration that may be saved, one sentence each: keys nobody reads. */
+export function configWarnings(config: JsonObject): string[] {
+  const warnings = warningsForSave(config);
+  const told = warnings.slice(0, TOLD_PROBLEMS).map((one) =>
+    `configuration: ${formatProblem(one)}`
+  );
+  const left = warnings.length - told.length;
+  return left > 0 ? [...told, `configuration: ${left} more keys are not known`] : told;
 }
 
 /** {@link readConfig} for calls: INVALID_ARGUMENT when it is refused, undefined when none was sent. */

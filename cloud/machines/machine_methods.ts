@@ -1,15 +1,18 @@
-import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { timestampFromDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { AppService, UpdateRobotPartRequest } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { LogEntrySchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { Callers } from "../access/callers.ts";
 import { type MachineRow, partPlace, type PartRow, type Scope } from "../access/scope.ts";
 import type { SharedSecrets } from "../access/secrets.ts";
 import type { Queries } from "../database/cloud_database.ts";
+import type { LogIntake } from "../logs/log_intake.ts";
 import { machineNameProblem } from "../organizations/names.ts";
 import { pageSize, pageToken, parsePageToken } from "../paging/paging.ts";
 import type { Presence } from "../presence/presence.ts";
-import { checkedConfig } from "./config_check.ts";
+import { checkedConfig, configWarnings } from "./config_check.ts";
 import { toHistoryEntry, toRobot, toRobotPart } from "./messages.ts";
 import type { Restarts } from "./restarts.ts";
 import type { Revisions } from "./revisions.ts";
@@ -23,8 +26,12 @@ export interface MachineMethodsOptions {
   readonly presence: Presence;
   readonly clock: Clock;
   readonly domain: string;
+  /** Where what is odd about a saved configuration is told; default: nowhere. */
+  readonly logs?: Pick<LogIntake, "take">;
 }
 
+/** Logger of the cloud's words on a configuration, in the logs of its machine. */
+const CONFIG_LOGGER = "app.config";
 const HISTORY_PAGE = 10;
 const LARGEST_HISTORY_PAGE = 100;
 
@@ -68,6 +75,7 @@ export function machineMethods(
       const part = await scope.part(request.id, "manage");
       const edit = partEdit(request);
       const saved = await revisions.save(part.id, edit, scope.caller.actor);
+      if (edit.config) await tellWarnings(options, part.id, edit.config.value);
       return { part: await robotPart(options, scope, saved) };
     },
 
@@ -114,6 +122,22 @@ function partEdit(request: UpdateRobotPartRequest) {
     keepText: robotConfigJson !== undefined,
     lastKnownUpdateMs: lastKnownUpdate && timestampMs(lastKnownUpdate),
   };
+}
+
+/** The machine never sees most keys that are not known, so the cloud tells, in the machine's log. */
+async function tellWarnings(
+  { logs, clock }: MachineMethodsOptions,
+  partId: string,
+  config: JsonObject,
+): Promise<void> {
+  const time = timestampFromDate(clock.now());
+  const messages = configWarnings(config);
+  await logs?.take(
+    partId,
+    messages.map((message) =>
+      create(LogEntrySchema, { time, level: "warn", loggerName: CONFIG_LOGGER, message })
+    ),
+  );
 }
 
 async function robotPart(options: MachineMethodsOptions, scope: Scope, part: PartRow) {

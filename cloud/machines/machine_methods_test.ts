@@ -62,6 +62,24 @@ Deno.test("UpdateRobotPart() tells path, found and allowed when the configuratio
   assert.deepEqual(part?.robotConfig, HOST);
 });
 
+Deno.test("UpdateRobotPart() tells keys that nobody knows in the machine's log", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const app = cloud.app(made);
+  const robotConfig = { ...HOST, agent: { version_control: { "machine-agent": "stable" } } };
+
+  const { part } = await app.updateRobotPart({ id: made.part_id, robotConfig });
+  const { logs } = await app.getRobotPartLogs({ id: made.part_id });
+
+  assert.deepEqual(part?.robotConfig, robotConfig);
+  assert.deepEqual(logs.map(({ level, loggerName, message }) => [level, loggerName, message]), [[
+    "warn",
+    "app.config",
+    "configuration: agent.version_control.machine-agent: this key is not known; " +
+    'did you mean agent? (found: "stable")',
+  ]]);
+});
+
 Deno.test("UpdateRobotPart() refuses text that is no JSON object", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap();

@@ -202,6 +202,7 @@ export async function createServices(options: ServicesOptions) {
       presence,
       clock,
       domain,
+      logs: intake,
     }),
     ...keyMethods({ callers, keys: apiKeys }),
     ...registryMethods({ callers, queries, changes, clock, random, store, urls }),

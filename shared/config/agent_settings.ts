@@ -11,6 +11,7 @@ import {
 } from "./agent_fields.ts";
 import { readAgentField } from "./agent_values.ts";
 import { type ConfigProblem, type Path, problemAt, type Report } from "./problem.ts";
+import { unknownKey } from "./unknown_key.ts";
 
 type Section = Record<string, unknown>;
 
@@ -97,7 +98,7 @@ export function readAgentConfig(
     if (section) return [[key, readSection(SECTIONS[section], item, at, report, warn)]];
     if (key === "additional_networks") return [[key, readNetworks(item, at, report, warn)]];
     if (key === "tags") return isTagList(item) ? [[key, item]] : reportTags(item, at, report);
-    warn(problemAt(at, item, "this key is not known"));
+    warn(unknownKey(at, item, [...SECTION_NAMES, "additional_networks", "tags"]));
     return [[key, item]];
   });
   return Object.fromEntries(entries) as AgentConfig;
@@ -126,7 +127,7 @@ function readSection(
   const entries = Object.entries(source ?? {}).flatMap(([key, item]): [string, unknown][] => {
     const known = findField(table, key);
     if (known === undefined) {
-      warn(problemAt([...path, key], item, "this key is not known"));
+      warn(unknownKey([...path, key], item, Object.keys(table)));
       return [[key, item]];
     }
     if (item === undefined || (item === null && known.field.kind !== "tristate")) return [];

@@ -84,24 +84,21 @@ export function checkMachineConfig(
   ])) as unknown as LocatedLists;
   const problems: ConfigProblem[] = [];
   const source = options.source ?? "cloud";
-  const checked = checkLocated(config, lists, (problem) => problems.push(problem), {
-    source,
-    heedStatus: true,
-  });
+  const checked = checkLocated(config, lists, (problem) => problems.push(problem), { source });
   return { config: checked, problems, warnings: [] };
 }
 
 /**
- * Checks entries that know where they stand.
+ * Checks entries that know where they stand. A package or module that the cloud marked as bad
+ * (`status.error`) is kept: the machine's status tells of it.
  *
  * @param options.source undefined leaves the `cloud` block unchecked
- * @param options.heedStatus an entry the cloud marked as bad is left out, unless it is a package
  */
 export function checkLocated(
   config: MachineConfig,
   lists: LocatedLists,
   report: Report,
-  options: { source?: ConfigSource; heedStatus: boolean },
+  options: { source?: ConfigSource } = {},
 ): MachineConfig {
   const checked: MachineConfig = { ...config };
   const fatal: Report = (problem) => report({ ...problem, fatal: true });
@@ -117,7 +114,7 @@ export function checkLocated(
   const reboot = rebootTimeProblem(network, ["agent", "network_configuration"]);
   if (reboot) report(reboot);
   for (const key of LIST_KEYS) {
-    Object.assign(checked, { [key]: goodEntries(key, lists, report, options.heedStatus) });
+    Object.assign(checked, { [key]: goodEntries(key, lists, report) });
   }
   return checked;
 }
@@ -126,15 +123,12 @@ function goodEntries<K extends ListKey>(
   key: K,
   lists: LocatedLists,
   report: Report,
-  heedStatus: boolean,
 ): MachineConfig[K][number][] {
   const entries: Located<MachineConfig[K][number]>[] = lists[key];
   const { check, key: keyOf }: ListCheck<MachineConfig[K][number]> = LIST_CHECKS[key];
   const bad = new Set<number>();
   entries.forEach(({ value, path }, at) => {
     if (!isGood(check, value, path, report)) bad.add(at);
-    // A package that the cloud does not have is kept: the status of the machine's packages tells.
-    if (heedStatus && key !== "packages" && !heedsStatus(value, path, report)) bad.add(at);
   });
   if (keyOf) {
     findDuplicates(entries.map(({ value }) => keyOf(value)), (at, first) => {
@@ -162,13 +156,4 @@ function isGood<T>(
     report(problem);
   });
   return good;
-}
-
-/** False, with a problem, for an entry the cloud marked as bad. */
-function heedsStatus(value: object, path: Path, report: Report): boolean {
-  const status = "status" in value ? value.status : undefined;
-  if (typeof status !== "object" || status === null || !("error" in status)) return true;
-  if (!status.error) return true;
-  report(problemAt([...path, "status", "error"], undefined, `the cloud says: ${status.error}`));
-  return false;
 }

@@ -22,6 +22,6 @@ export function parseMachineConfig(
   const report = (problem: ConfigProblem) => problems.push(problem);
   const { config, lists } = readMachineConfigJson(json, report, (one) => warnings.push(one));
   const source = options.source ?? "file";
-  const checked = checkLocated(config, lists, report, { source, heedStatus: true });
+  const checked = checkLocated(config, lists, report, { source });
   return { config: checked, problems, warnings };
 }

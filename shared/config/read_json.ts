@@ -8,6 +8,7 @@ import type { ResourceEntry } from "./resources.ts";
 import type { z } from "./schema_kit.ts";
 import { machineConfigSchema } from "./schema.ts";
 import { readShape, warnUnknownKeys } from "./shape.ts";
+import { unknownKey } from "./unknown_key.ts";
 
 /** A configuration read from JSON, before its checks. */
 export interface ReadConfig {
@@ -37,7 +38,7 @@ export function readMachineConfigJson(json: unknown, report: Report, warn: Repor
     if (value === null || value === undefined) return [];
     const schema = Object.hasOwn(shape, key) ? shape[key] : undefined;
     if (schema === undefined) {
-      warn(problemAt([key], value, "this key is not known"));
+      warn(unknownKey([key], value, Object.keys(shape)));
       return [[key, value]];
     }
     if (key === "agent") return [[key, readAgentConfig(value, [key], report, warn)]];

@@ -1,6 +1,7 @@
 /** The form of JSON values against a zod schema, with problems in our own words. */
 import { type ConfigProblem, type Path, problemAt, type Report } from "./problem.ts";
 import { z } from "./schema_kit.ts";
+import { unknownKey } from "./unknown_key.ts";
 
 const KIND_WORDS: Readonly<Record<string, string>> = {
   string: "text",
@@ -39,7 +40,7 @@ export function warnUnknownKeys(
 ): void {
   visit(schema, value, path, (shape, object, at) => {
     for (const [key, item] of Object.entries(object)) {
-      if (!Object.hasOwn(shape, key)) warn(problemAt([...at, key], item, "this key is not known"));
+      if (!Object.hasOwn(shape, key)) warn(unknownKey([...at, key], item, Object.keys(shape)));
     }
   });
 }

@@ -21,10 +21,20 @@ export function validateForSave(json: unknown): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const report = (problem: ConfigProblem) => problems.push(problem);
   const { config, lists } = readMachineConfigJson(json, report, () => {});
-  checkLocated(config, lists, report, { heedStatus: false });
+  checkLocated(config, lists, report);
   for (const { value, path } of lists.triggers) checkTriggerPatterns(value, path, report);
   checkDependencies(config, lists, namesInJson(json), report);
   return problems;
+}
+
+/**
+ * What is odd about a configuration and does not keep it from being saved: keys that nobody reads,
+ * each with the one that was probably meant.
+ */
+export function warningsForSave(json: unknown): ConfigProblem[] {
+  const warnings: ConfigProblem[] = [];
+  readMachineConfigJson(json, () => {}, (warning) => warnings.push(warning));
+  return warnings;
 }
 
 function checkDependencies(

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { formatProblem } from "./problem.ts";
+import { unknownKey } from "./unknown_key.ts";
+import { warningsForSave } from "./validate.ts";
+
+Deno.test("unknownKey() names the key that was probably meant", () => {
+  const meant = (key: string, known: string[]) =>
+    /did you mean (.*)\?$/.exec(unknownKey(["agent", key], 1, known).message)?.[1];
+  assert.equal(meant("machine-agent", ["agent", "machine-server"]), "agent");
+  assert.equal(meant("machine-servr", ["agent", "machine-server"]), "machine-server");
+  assert.equal(meant("zebra", ["agent", "machine-server"]), undefined);
+});
+
+Deno.test("warningsForSave() tells every unknown key, wherever it stands", () => {
+  const warnings = warningsForSave({
+    componets: [],
+    components: [{
+      name: "s",
+      api: "rdk:component:sensor",
+      model: "rdk:builtin:fake",
+      atributes: {},
+      attributes: { anything: 1 },
+    }],
+    agent: {
+      version_control: { "agent": "stable", "machine-agent": "1.0.0" },
+      advancd_settings: { debug: true },
+    },
+  });
+  assert.deepEqual(warnings.map(formatProblem), [
+    "componets: this key is not known; did you mean components? (found: an empty list)",
+    "components[0].atributes: this key is not known; did you mean attributes? (found: an object)",
+    'agent.version_control.machine-agent: this key is not known; did you mean agent? (found: "1.0.0")',
+    "agent.advancd_settings: this key is not known; did you mean advanced_settings? " +
+    "(found: an object)",
+  ]);
+});
