@@ -21,6 +21,8 @@ export interface CallableHost {
 export interface AnsweringHosts {
   /** The keys of all its hosts, as in {@link CallableHost.key}. */
   readonly keys: readonly string[];
+  /** Who it is, for credentials of ICE servers. */
+  readonly entity?: string;
   /** Its stream is open; call what is returned when it has ended. */
   opened(): () => void;
   /** Asked with each heartbeat, every 15 s. @throws {ConnectError} it may not answer any more. */
