@@ -1,4 +1,5 @@
 /** What a module prints, as log lines, without letting it eat the server. */
+import { LeftOut } from "../../shared/log/left_out.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { OutputStream } from "../../shared/process/child_process.ts";
 import { Allowance } from "../../shared/time/allowance.ts";
@@ -23,17 +24,20 @@ const TERMINAL_CODES = /\u001b\[[0-9;?]*[A-Za-z]/g;
  */
 export class ModuleOutput {
   readonly #write: Readonly<Record<OutputStream, (line: string) => void>>;
-  readonly #log: Logger;
   readonly #clock: Clock;
   readonly #lines: Allowance;
   readonly #work: Allowance;
-  #leftOut = 0;
+  readonly #leftOut: LeftOut;
 
   constructor(log: Logger, clock: Clock) {
     const out = log.child("StdOut");
     const error = log.child("StdErr");
     this.#write = { stdout: (line) => out.info(line), stderr: (line) => error.error(line) };
-    this.#log = log;
+    this.#leftOut = new LeftOut(clock, (count) =>
+      log.warn(
+        `left out ${count} lines that the module printed; more than ${LINES_PER_SECOND} a second ` +
+          "are too many for the log",
+      ));
     this.#clock = clock;
     this.#lines = new Allowance(LINES_PER_SECOND, 10 * LINES_PER_SECOND, clock);
     this.#work = new Allowance(BYTES_PER_SECOND, 4 * BYTES_PER_SECOND, clock);
@@ -43,10 +47,10 @@ export class ModuleOutput {
   onLine(stream: OutputStream, line: string): void {
     this.#work.spend(LINE_COST_BYTES);
     if (this.#lines.shortMs() > 0) {
-      this.#leftOut++;
+      this.#leftOut.add();
       return;
     }
-    this.#tellLeftOut();
+    this.#leftOut.room();
     this.#lines.spend(1);
     const text = line.replace(TERMINAL_CODES, "");
     if (text.trim() !== "") this.#write[stream](cut(text));
@@ -61,15 +65,7 @@ export class ModuleOutput {
 
   /** Says how many lines were left out since it was last said. To be called at the end. */
   end(): void {
-    this.#tellLeftOut();
-  }
-
-  #tellLeftOut(): void {
-    if (this.#leftOut === 0) return;
-    const text = `left out ${this.#leftOut} lines that the module printed; ` +
-      `more than ${LINES_PER_SECOND} a second are too many for the log`;
-    this.#leftOut = 0;
-    this.#log.warn(text);
+    this.#leftOut.end();
   }
 }
 

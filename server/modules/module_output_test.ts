@@ -37,6 +37,19 @@ Deno.test("ModuleOutput leaves lines out and counts them when there are too many
   assert.equal(log.messages("info").at(-1), "later");
 });
 
+Deno.test("ModuleOutput tells of a flood every ten seconds, and loses no count", async () => {
+  const { log, clock, output } = setUp();
+  for (let second = 0; second < 30; second++) {
+    for (let i = 0; i < 20 * LINES_PER_SECOND; i++) output.onLine("stdout", "x");
+    await clock.advance(1_000);
+  }
+  output.end();
+  const counts = log.messages("warn").map((text) => Number(/left out (\d+)/.exec(text)?.[1]));
+  assert(counts.length <= 4, `${counts.length} notices`);
+  const left = counts.reduce((sum, count) => sum + count, 0);
+  assert.equal(left + log.messages("info").length, 30 * 20 * LINES_PER_SECOND);
+});
+
 Deno.test("ModuleOutput tells of lines left out at the end", () => {
   const { log, output } = setUp();
   for (let i = 0; i <= 10 * LINES_PER_SECOND; i++) output.onLine("stderr", "x");

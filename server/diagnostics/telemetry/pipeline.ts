@@ -22,6 +22,7 @@ import {
 import { Code } from "@connectrpc/connect";
 import type { ResourceSpans } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import type { Call, CallOutcome } from "../../../shared/rpc/interceptor.ts";
+import { LeftOut } from "../../../shared/log/left_out.ts";
 import { Allowance } from "../../../shared/time/allowance.ts";
 import { collectorExporter } from "./collector.ts";
 import { DiskExporter } from "./disk_exporter.ts";
@@ -63,15 +64,20 @@ export class Pipeline {
   readonly #calls: Counter;
   readonly #durations: Histogram;
   readonly #moduleSpans: Allowance;
-  #leftOut = 0;
+  readonly #leftOut: LeftOut;
 
   private constructor(
     private readonly tracers: TracerProvider,
     private readonly processors: readonly SpanProcessor[],
     private readonly meters: MeterProvider,
-    private readonly options: TelemetryOptions,
+    options: TelemetryOptions,
   ) {
-    const { clock } = options;
+    const { clock, log } = options;
+    this.#leftOut = new LeftOut(clock, (count) =>
+      log.warn(
+        `${count} spans of modules were left out: more than ${MODULE_SPANS_PER_SECOND} a second ` +
+          "are too many",
+      ));
     this.#moduleSpans = new Allowance(MODULE_SPANS_PER_SECOND, 2 * MODULE_SPANS_PER_SECOND, clock);
     this.#tracer = tracers.getTracer("machine-server", options.version);
     const meter = meters.getMeter("machine-server", options.version);
@@ -166,10 +172,10 @@ export class Pipeline {
     if (this.processors.length === 0) return;
     for (const span of moduleSpans(sent, module)) {
       if (this.#moduleSpans.shortMs() > 0) {
-        this.#leftOut++;
+        this.#leftOut.add();
         continue;
       }
-      this.#tellLeftOut();
+      this.#leftOut.room();
       this.#moduleSpans.spend(1);
       for (const processor of this.processors) processor.onEnd(span);
     }
@@ -177,21 +183,12 @@ export class Pipeline {
 
   /** Exports what is left, for a few seconds at most. */
   async close(): Promise<void> {
-    this.#tellLeftOut();
+    this.#leftOut.end();
     const ended = Promise.allSettled([this.tracers.shutdown(), this.meters.shutdown()]);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise((resolve) => timer = setTimeout(resolve, CLOSE_MS));
     await Promise.race([ended, late]);
     clearTimeout(timer);
-  }
-
-  #tellLeftOut(): void {
-    if (this.#leftOut === 0) return;
-    this.options.log.warn(
-      `${this.#leftOut} spans of modules were left out: more than ` +
-        `${MODULE_SPANS_PER_SECOND} a second are too many`,
-    );
-    this.#leftOut = 0;
   }
 }
 
