@@ -162,9 +162,12 @@ Deno.test("offer() counts a configuration as applied when its resources were tri
 
 Deno.test("offer() says which parts of the configuration this release ignores", async () => {
   const { applier, log } = setUp();
-  const remotes = [{ name: "r", address: "elsewhere:8080" }];
+  const remotes = ["left", "right"].map((name) => ({ name, address: "elsewhere:8080" }));
   await applier.offer(candidate(config("r1", { remotes })));
-  assert.ok(log.messages("warn").some((message) => message.startsWith("remotes of")));
+  assert.deepEqual(log.messages("warn"), [
+    "this release connects to no remotes; left, right of the configuration are left alone, and " +
+    "no resource left:NAME is there",
+  ]);
 });
 
 Deno.test("offer() logs the diff only when that was asked for", async () => {

@@ -32,11 +32,16 @@ export function problemText({ path, message, found, allowed }: ConfigProblem): s
 
 /** One sentence for each part of a configuration that this release does not act on. */
 export function ignoredParts({ config }: Candidate): string[] {
-  const notes = config.remotes.length > 0
-    ? ["remotes of the configuration are not run by this release"]
-    : [];
+  const notes = config.remotes.length > 0 ? [remotesNote(config.remotes)] : [];
   const { tls_auth_entities: entities, external_auth_config: external } = config.auth ?? {};
   if (entities?.length) notes.push("auth.tls_auth_entities are not accepted by this release");
   if (external) notes.push("auth.external_auth_config is not accepted by this release");
   return notes;
+}
+
+function remotesNote(remotes: readonly { name: string }[]): string {
+  const [first, ...others] = remotes.map(({ name }) => name);
+  const names = [first, ...others].join(", ");
+  return `this release connects to no remotes; ${names} of the configuration ` +
+    `${others.length > 0 ? "are" : "is"} left alone, and no resource ${first}:NAME is there`;
 }

@@ -5,7 +5,9 @@ import {
   findDependencyCycles,
   indexNames,
   isBuiltInDependency,
+  remoteOf,
   resolveDependency,
+  resolveOthers,
 } from "../../shared/config/dependencies.ts";
 import { fullName } from "./name.ts";
 
@@ -83,7 +85,7 @@ export function buildTarget(
 
   const nodes = new Map<string, TargetNode>();
   for (const [key, { spec, facts }] of first) {
-    const { dependencies, problem } = resolve(spec, facts, names);
+    const { dependencies, problem } = resolve(key, spec, facts, names);
     const double = doubles.has(key) ? `the configuration has ${key} more than once` : undefined;
     const optional = new Set<string>();
     for (const written of facts.optional ?? []) {
@@ -106,6 +108,7 @@ export function buildTarget(
 }
 
 function resolve(
+  self: string,
   spec: ResourceSpec,
   facts: ModelFacts,
   names: DependencyIndex,
@@ -113,15 +116,22 @@ function resolve(
   const dependencies = new Set<string>();
   let problem: string | undefined;
   const add = (written: string, where: string) => {
-    const matches = resolveDependency(written, names);
+    const matches = resolveOthers(written, names, self);
     for (const key of matches) dependencies.add(key);
     if (matches.length === 0 && !isBuiltInDependency(written)) {
-      problem ??= `${where}: there is no resource "${written}" in the configuration`;
+      problem ??= `${where}: ${unknownText(written)}`;
     }
   };
   spec.dependsOn.forEach((written, index) => add(written, `depends_on[${index}]`));
   for (const written of facts.required ?? []) add(written, "a dependency of its attributes");
   return { dependencies: [...dependencies], problem };
+}
+
+function unknownText(written: string): string {
+  const remote = remoteOf(written);
+  return remote === undefined
+    ? `there is no resource "${written}" in the configuration`
+    : `"${written}" would be a resource of the remote ${remote}; this release connects to no remotes`;
 }
 
 function groupByApi(keys: Iterable<string>): Map<string, string[]> {

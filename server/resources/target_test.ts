@@ -36,6 +36,23 @@ Deno.test("buildTarget() takes every resource of that name when a short name fit
   assert.deepEqual(target.get("t:component:x/c")!.dependencies, ["t:service:y/a"]);
 });
 
+Deno.test("buildTarget() takes the others when a resource names its own short name", () => {
+  const target = buildTarget([spec("a"), { ...spec("a", ["a"]), api: "t:service:y" }]);
+  const { dependencies, problem } = target.get("t:service:y/a")!;
+  assert.deepEqual(dependencies, ["t:component:x/a"]);
+  assert.equal(problem, undefined);
+});
+
+Deno.test("buildTarget() tells a remote's resource from one that is forgotten", () => {
+  for (const written of ["r:ghost", "t:component:x/r:ghost"]) {
+    assert.equal(
+      buildTarget([spec("a", [written])]).get("t:component:x/a")!.problem,
+      `depends_on[0]: "${written}" would be a resource of the remote r; this release connects to ` +
+        "no remotes",
+    );
+  }
+});
+
 Deno.test("buildTarget() refuses the resource when it stands twice", () => {
   const target = buildTarget([spec("a"), spec("a")]);
   assert.equal(target.size, 1);

@@ -25,6 +25,19 @@ export function resolveDependency(text: string, index: DependencyIndex): readonl
   return index.byShortName.get(text) ?? [];
 }
 
+/**
+ * What the dependency text of a resource means. Others than {@linkcode resolveDependency} says, a
+ * short name that it shares with other resources means those and not itself.
+ */
+export function resolveOthers(
+  text: string,
+  index: DependencyIndex,
+  self: string,
+): readonly string[] {
+  const targets = resolveDependency(text, index);
+  return targets.length > 1 ? targets.filter((target) => target !== self) : targets;
+}
+
 /** Full names and the short names they are found by. */
 export interface DependencyIndex {
   readonly fullNames: ReadonlySet<string>;
@@ -56,6 +69,13 @@ export function isBuiltInDependency(text: string): boolean {
   }
 }
 
+/** The remote that a name with a prefix belongs to, `r` of `rdk:component:arm/r:left`. */
+export function remoteOf(text: string): string | undefined {
+  const name = text.slice(text.indexOf("/") + 1);
+  const colon = name.indexOf(":");
+  return colon > 0 ? name.slice(0, colon) : undefined;
+}
+
 /** A dependency that names nothing. */
 export interface UnknownDependency {
   node: string;
@@ -85,11 +105,7 @@ export function findDependencyCycles(nodes: readonly DependencyNode[]): string[]
   const edges = new Map(
     nodes.map((node) => [
       node.name,
-      node.dependsOn.flatMap((text) => {
-        const targets = resolveDependency(text, index);
-        // A short name that others share does not mean the node itself.
-        return targets.length > 1 ? targets.filter((target) => target !== node.name) : targets;
-      }),
+      node.dependsOn.flatMap((text) => resolveOthers(text, index, node.name)),
     ]),
   );
   const cycles: string[][] = [];

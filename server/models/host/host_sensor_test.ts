@@ -190,7 +190,14 @@ Deno.test("hostSensorModel() names path, found and allowed when an attribute doe
 });
 
 Deno.test("hostSensorModel() fails at once when the disk path does not exist", async () => {
-  await assert.rejects(() => construct({ disk_path: "/does/not/exist" }), /ENOENT/);
+  await assert.rejects(() => construct({ disk_path: "/does/not/exist" }), (error) => {
+    assert.equal(
+      (error as Error).message,
+      "cannot look at the disk of attributes.disk_path /does/not/exist: " +
+        "it or its folder does not exist (ENOENT)",
+    );
+    return true;
+  });
 });
 
 Deno.test("portableHostSource() asks Windows' own tools for network and processes", async () => {

@@ -1,5 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { availableParallelism } from "node:os";
+import { toFileError } from "../../../shared/files/fs_error.ts";
 import type { HostFacts, HostSource, HostSourceOptions } from "./host_source.ts";
 import {
   parseLoadavg,
@@ -36,9 +37,11 @@ export function linuxHostSource(
   };
 }
 
-/** Space of the file system that holds `path`. */
+/** Space of the file system that holds `path`, which is the attribute `disk_path`. */
 export async function diskUsage(path: string) {
-  const { bsize, blocks, bfree, bavail } = await statfs(path);
+  const { bsize, blocks, bfree, bavail } = await statfs(path).catch((error) => {
+    throw toFileError(error, "look at the disk of attributes.disk_path", path);
+  });
   return {
     totalBytes: blocks * bsize,
     usedBytes: (blocks - bfree) * bsize,
