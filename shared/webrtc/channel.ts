@@ -10,7 +10,8 @@ export const LOW_WATER_BYTES = 64 * 1024;
 /** One data channel. What is set on it is set by the one who uses it. */
 export interface MessageChannel {
   /**
-   * Hands a message over; never blocks. Before the channel is open it is kept and sent then.
+   * Hands a message over, which must not be changed afterwards; never blocks. Before the channel
+   * is open messages are kept.
    *
    * @throws {ConnectError} UNAVAILABLE when the channel is closed; INVALID_ARGUMENT when the
    * message is longer than {@link MAX_FRAME_BYTES}.

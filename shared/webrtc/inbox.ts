@@ -5,9 +5,9 @@ export class Inbox<T> {
   #waiting: T[] | undefined = [];
   #receive: (item: T) => void = () => {};
 
-  /** How many wait for a receiver. */
-  get waiting(): number {
-    return this.#waiting?.length ?? 0;
+  /** Whether there is a receiver. */
+  get isRead(): boolean {
+    return this.#waiting === undefined;
   }
 
   get receiver(): (item: T) => void {
@@ -25,10 +25,5 @@ export class Inbox<T> {
   put(item: T): void {
     if (this.#waiting) this.#waiting.push(item);
     else this.#receive(item);
-  }
-
-  /** Forgets what waits. */
-  clear(): void {
-    if (this.#waiting) this.#waiting = [];
   }
 }

@@ -1,0 +1,283 @@
+/** Encrypts what goes between two ends of ICE (DTLS 1.2, RFC 6347), with the DTLS of werift. */
+import { Buffer } from "node:buffer";
+import { DtlsClient, DtlsServer, type Transport } from "werift";
+import type { OwnCertificate } from "./own_certificate.ts";
+import type { Fingerprint } from "./data_channel_sdp.ts";
+import { HandshakeType, hasFingerprint, isFinished, isServersKey, isSigned } from "./dtls_proof.ts";
+import type { Dtls, DtlsRecord, Handshake } from "./werift_internals.ts";
+
+const HEADER_BYTES = 13;
+const ContentType = {
+  changeCipherSpec: 20,
+  alert: 21,
+  handshake: 22,
+  applicationData: 23,
+} as const;
+const HANDLED: readonly number[] = [20, 21, 22, 23];
+const CLOSE_NOTIFY = Buffer.from([1, 0]);
+const FATAL = 2;
+/** Pieces of handshake messages that may wait for the others; a certificate has a few. */
+const MOST_FRAGMENTS = 64;
+/** A number behind all flights, with which werift stops to repeat one. */
+const NO_FLIGHT = 99;
+/** The other side may need a moment until it listens; werift itself repeats after 500 ms. */
+const REPEAT_MS = [50, 150];
+
+/** What a session tells. */
+export interface DtlsEvents {
+  /** A datagram for the other side. */
+  send(datagram: Buffer): void;
+  /** The other side is who it should be. */
+  open(): void;
+  data(data: Buffer): void;
+  /** It ended, in words. */
+  ended(reason: string): void;
+}
+
+/** One session. */
+export class DtlsSession {
+  readonly #isClient: boolean;
+  readonly #fingerprints: readonly Fingerprint[];
+  readonly #events: DtlsEvents;
+  readonly #dtls: Dtls;
+  readonly #transport: Transport;
+  /** Messages of the other side that are proofs, by type. */
+  readonly #proofs = new Map<number, Handshake>();
+  /** Handshake work under way; it has timers. */
+  readonly #work = new Set<Promise<void>>();
+  /** What was sent while the other side had not said anything. */
+  #unheard: Buffer | undefined;
+  #heard = false;
+  #repeats: ReturnType<typeof setTimeout>[] = [];
+  #open = false;
+  #ended = false;
+
+  /** A client begins at once. */
+  constructor(
+    { isClient, certificate, fingerprints, events }: {
+      isClient: boolean;
+      certificate: OwnCertificate;
+      fingerprints: readonly Fingerprint[];
+      events: DtlsEvents;
+    },
+  ) {
+    this.#isClient = isClient;
+    this.#fingerprints = fingerprints;
+    this.#events = events;
+    this.#transport = this.#makeTransport();
+    const options = {
+      ...certificate.keys,
+      transport: this.#transport,
+      extendedMasterSecret: true,
+      certificateRequest: true,
+    };
+    const dtls = isClient ? new DtlsClient(options) : new DtlsServer(options);
+    this.#dtls = dtls as unknown as Dtls;
+    this.#dtls.onData.subscribe((data) => {
+      if (this.#open && !this.#ended) events.data(data);
+    });
+    this.#dtls.onConnect.subscribe(() => this.#connected());
+    this.#dtls.onError.subscribe((error) => this.#end(`the handshake failed: ${String(error)}`));
+    this.#keepProofs();
+    if (dtls instanceof DtlsClient) this.#begin(dtls);
+  }
+
+  /** Takes a datagram of the other side. */
+  receive(datagram: Buffer): void {
+    for (const { boxed, contentType, epoch } of records(datagram)) {
+      this.#heard = true;
+      // In the clear anybody can write; once there are keys, nothing in the clear counts.
+      if (this.#ended || !HANDLED.includes(contentType) || (this.#open && epoch === 0)) continue;
+      if (contentType === ContentType.alert) this.#alert(boxed, epoch);
+      else if (this.#dtls.bufferFragmentedHandshakes.length <= MOST_FRAGMENTS) {
+        this.#transport.onData(boxed, ["", 0]);
+      } else this.#end("the handshake failed: too many fragments");
+    }
+  }
+
+  /** Sends application data; lost when the session is not open. */
+  send(data: Buffer): void {
+    if (this.#open && !this.#ended) this.#dtls.send(data).catch(() => {});
+  }
+
+  /** Says goodbye and ends all timers, those of the handshake within half a second. */
+  async close(): Promise<void> {
+    if (this.#open && !this.#ended) this.#events.send(this.#seal(ContentType.alert, CLOSE_NOTIFY));
+    this.#ended = true;
+    for (const timer of this.#repeats) clearTimeout(timer);
+    this.#dtls.dtls.flight = NO_FLIGHT;
+    await Promise.all(this.#work);
+  }
+
+  #makeTransport(): Transport {
+    return {
+      type: "ice",
+      address: { address: "", family: "IPv4", port: 0 },
+      closed: false,
+      onData: () => {},
+      send: (data) => {
+        if (!this.#heard) this.#unheard = data;
+        if (!this.#ended) this.#events.send(data);
+        return Promise.resolve();
+      },
+      close: () => Promise.resolve(),
+    };
+  }
+
+  #begin(dtls: DtlsClient): void {
+    this.#track(dtls.connect());
+    this.#repeats = REPEAT_MS.map((ms) =>
+      setTimeout(() => {
+        if (!this.#heard && this.#unheard) this.#events.send(this.#unheard);
+      }, ms)
+    );
+  }
+
+  #keepProofs(): void {
+    const handle = this.#dtls.onHandleHandshakes;
+    this.#dtls.onHandleHandshakes = (messages) => {
+      for (const message of messages) {
+        if (!this.#proofs.has(message.msg_type)) this.#proofs.set(message.msg_type, message);
+      }
+      const work = handle(messages);
+      this.#track(work);
+      return work;
+    };
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work.catch((error) => this.#end(`the handshake failed: ${String(error)}`))
+      .finally(() => this.#work.delete(tracked));
+    this.#work.add(tracked);
+  }
+
+  #connected(): void {
+    if (this.#open || this.#ended) return;
+    const problem = this.#findProblem();
+    if (problem !== undefined) {
+      this.#events.send(this.#seal(ContentType.alert, Buffer.from([FATAL, BAD_CERTIFICATE])));
+      return this.#end(problem);
+    }
+    this.#open = true;
+    this.#events.open();
+  }
+
+  /** Why the other side is not who it should be; undefined when it is. */
+  #findProblem(): string | undefined {
+    const { remoteCertificate: certificate, masterSecret } = this.#dtls.cipher;
+    if (!certificate || !masterSecret) return "the other side showed no certificate";
+    if (!hasFingerprint(certificate, this.#fingerprints)) {
+      return "the other side's certificate has another fingerprint than its description says " +
+        "(SHA-256, SHA-384 or SHA-512 is wanted)";
+    }
+    const holdsKey = this.#isClient
+      ? this.#provesServer(certificate)
+      : this.#provesClient(certificate);
+    if (!holdsKey) return "the other side does not prove that it has its certificate's key";
+    if (!this.#provesFinished(masterSecret)) return "somebody changed the handshake on its way";
+    return undefined;
+  }
+
+  #provesServer(certificate: Buffer): boolean {
+    const { localRandom, remoteRandom, remoteKeyPair } = this.#dtls.cipher;
+    const body = this.#proofs.get(HandshakeType.keyExchange)?.fragment;
+    const publicKey = remoteKeyPair?.publicKey;
+    if (!body || !publicKey || !localRandom || !remoteRandom) return false;
+    const clientRandom = localRandom.serialize();
+    const serverRandom = remoteRandom.serialize();
+    return isServersKey({ certificate, body, publicKey, clientRandom, serverRandom });
+  }
+
+  #provesClient(certificate: Buffer): boolean {
+    const signature = this.#proofs.get(HandshakeType.certificateVerify)?.fragment;
+    return signature !== undefined &&
+      isSigned(certificate, this.#transcriptBefore(HandshakeType.certificateVerify), signature);
+  }
+
+  #provesFinished(masterSecret: Buffer): boolean {
+    const found = this.#proofs.get(HandshakeType.finished)?.fragment;
+    // The server's own comes after the client's, and is not kept by werift when it is the other's.
+    const transcript = this.#isClient
+      ? serialize(this.#dtls.dtls.sortedHandshakeCache)
+      : this.#transcriptBefore(HandshakeType.finished);
+    const byClient = !this.#isClient;
+    return found !== undefined && isFinished({ masterSecret, transcript, byClient, found });
+  }
+
+  #transcriptBefore(type: number): Buffer {
+    const messages = this.#dtls.dtls.sortedHandshakeCache;
+    return serialize(messages.slice(0, messages.findIndex(({ msg_type }) => msg_type === type)));
+  }
+
+  #alert(boxed: Buffer, epoch: number): void {
+    try {
+      const content = boxed.subarray(HEADER_BYTES);
+      const alert = epoch === 0 ? content : this.#dtls.cipher.decryptPacket(unseal(boxed));
+      const [level, description] = alert;
+      if (description === 0) this.#end("closed by the other side");
+      else if (level === FATAL) this.#end(`the other side ended DTLS with alert ${description}`);
+    } catch {
+      // Not from the other side.
+    }
+  }
+
+  #end(reason: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#events.ended(reason);
+  }
+
+  #seal(contentType: number, content: Buffer): Buffer {
+    const { dtls, cipher } = this.#dtls;
+    const protocolVersion = { major: 254, minor: 253 };
+    const { epoch } = dtls;
+    const sequenceNumber = ++dtls.recordSequenceNumber;
+    const recordLayerHeader = {
+      contentType,
+      protocolVersion,
+      epoch,
+      sequenceNumber,
+      contentLen: 0,
+    };
+    const { fragment } = cipher.encryptPacket({ recordLayerHeader, fragment: content });
+    const header = Buffer.from([contentType, 254, 253, 0, epoch, 0, 0, 0, 0, 0, 0, 0, 0]);
+    header.writeUIntBE(sequenceNumber, 5, 6);
+    header.writeUInt16BE(fragment.length, 11);
+    return Buffer.concat([header, fragment]);
+  }
+}
+
+const BAD_CERTIFICATE = 42;
+
+function serialize(messages: readonly Handshake[]): Buffer {
+  return Buffer.concat(messages.map((message) => message.serialize()));
+}
+
+/** The records of a datagram; what is cut off is left out. */
+function* records(
+  datagram: Buffer,
+): Generator<{ boxed: Buffer; contentType: number; epoch: number }> {
+  for (let at = 0; at + HEADER_BYTES <= datagram.length;) {
+    const end = at + HEADER_BYTES + datagram.readUInt16BE(at + 11);
+    if (end > datagram.length) return;
+    yield {
+      boxed: datagram.subarray(at, end),
+      contentType: datagram[at] ?? 0,
+      epoch: datagram.readUInt16BE(at + 3),
+    };
+    at = end;
+  }
+}
+
+function unseal(boxed: Buffer): DtlsRecord {
+  return {
+    recordLayerHeader: {
+      contentType: boxed[0] ?? 0,
+      protocolVersion: { major: boxed[1] ?? 0, minor: boxed[2] ?? 0 },
+      epoch: boxed.readUInt16BE(3),
+      sequenceNumber: boxed.readUIntBE(5, 6),
+      contentLen: boxed.readUInt16BE(11),
+    },
+    fragment: boxed.subarray(HEADER_BYTES),
+  };
+}

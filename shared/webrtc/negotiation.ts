@@ -1,0 +1,41 @@
+/** The second data channel, by which the other side may ask to change the connection. */
+import type { Logger } from "../log/logger.ts";
+import { decodeSdp, encodeSdp } from "../signaling/sdp.ts";
+import {
+  type LocalDescription,
+  parseDescription,
+  type RemoteDescription,
+  writeAnswer,
+} from "./data_channel_sdp.ts";
+import type { SctpChannel } from "./sctp_channel.ts";
+
+/** What is needed of a connection. */
+export interface Negotiable {
+  readonly negotiation: SctpChannel;
+  readonly remote: RemoteDescription | undefined;
+}
+
+/**
+ * Answers offers that come over the connection itself: their data channels stay, and what they add
+ * (audio, video) is refused. Offers that would begin anew, and all else, are ignored.
+ */
+export function answerNegotiation(
+  { negotiation, remote }: Negotiable,
+  local: () => LocalDescription,
+  log: Logger,
+): void {
+  negotiation.onMessage = (bytes) => {
+    try {
+      const { type, sdp } = decodeSdp(new TextDecoder().decode(bytes));
+      if (type !== "offer") throw new Error("it is no offer");
+      const offer = parseDescription(sdp);
+      if (offer.ufrag !== remote?.ufrag) throw new Error("it wants to restart ICE");
+      const answer = writeAnswer(local(), offer);
+      negotiation.sendText(encodeSdp({ type: "answer", sdp: answer }));
+    } catch (error) {
+      log.debug("what came over the negotiation channel is ignored", {
+        reason: error instanceof Error ? error.message : String(error),
+      });
+    }
+  };
+}

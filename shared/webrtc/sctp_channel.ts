@@ -1,0 +1,124 @@
+/** One data channel over SCTP. */
+import { Buffer } from "node:buffer";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { LOW_WATER_BYTES, MAX_FRAME_BYTES, type MessageChannel } from "./channel.ts";
+import { Inbox } from "./inbox.ts";
+
+/** Kinds of payload (RFC 8831, 8). */
+export const PayloadProtocol = {
+  control: 50,
+  text: 51,
+  binary: 53,
+  emptyText: 56,
+  emptyBinary: 57,
+} as const;
+
+/** Bytes that SCTP has at once; all of it is looked at again with each packet. */
+const IN_SCTP_BYTES = 64 * 1024;
+/** Of messages that came before somebody wanted them. */
+const MOST_UNREAD_BYTES = 1024 * 1024;
+
+type SendNow = (protocol: number, data: Buffer) => Promise<void>;
+
+/** The side of {@link MessageChannel} that SCTP sees. */
+export class SctpChannel implements MessageChannel {
+  onDrained: () => void = () => {};
+  onClosed: (reason: string) => void = () => {};
+  bufferedBytes = 0;
+  readonly #onClose: (reason: string) => void;
+  readonly #inbox = new Inbox<Uint8Array>();
+  readonly #queue: { protocol: number; data: Buffer }[] = [];
+  #unreadBytes = 0;
+  #inSctpBytes = 0;
+  #limit = MAX_FRAME_BYTES;
+  #sendNow: SendNow | undefined;
+  #closed = false;
+
+  /** @param onClose the user closed it, or it has to be closed, in words. */
+  constructor(onClose: (reason: string) => void) {
+    this.#onClose = onClose;
+  }
+
+  get onMessage(): (bytes: Uint8Array) => void {
+    return this.#inbox.receiver;
+  }
+
+  set onMessage(receive: (bytes: Uint8Array) => void) {
+    this.#inbox.receiver = receive;
+    this.#unreadBytes = 0;
+  }
+
+  send(bytes: Uint8Array<ArrayBuffer>): void {
+    const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (data.length > 0) this.#put(PayloadProtocol.binary, data);
+    else this.#put(PayloadProtocol.emptyBinary, Buffer.alloc(1));
+  }
+
+  /** Sends a message as text, which is what the negotiation channel carries. */
+  sendText(text: string): void {
+    this.#put(PayloadProtocol.text, Buffer.from(text));
+  }
+
+  close(): void {
+    if (!this.#closed) this.#onClose("closed");
+  }
+
+  /** The association is there. */
+  open(limit: number, sendNow: SendNow): void {
+    this.#limit = limit;
+    this.#sendNow = sendNow;
+    this.#pump();
+  }
+
+  /** A message of the other side. */
+  arrive(bytes: Uint8Array): void {
+    if (this.#closed) return;
+    if (this.#inbox.isRead) return this.#inbox.put(bytes);
+    this.#unreadBytes += bytes.length;
+    if (this.#unreadBytes <= MOST_UNREAD_BYTES) this.#inbox.put(bytes);
+    else this.#onClose(`more than ${MOST_UNREAD_BYTES} bytes came that nobody read`);
+  }
+
+  /** It is over, whoever ended it. */
+  ended(reason: string): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#queue.length = 0;
+    this.bufferedBytes = 0;
+    this.onClosed(reason);
+  }
+
+  #put(protocol: number, data: Buffer): void {
+    if (this.#closed) throw new ConnectError("the data channel is closed", Code.Unavailable);
+    if (data.length > this.#limit) {
+      throw new ConnectError(
+        `a message of ${data.length} bytes is too long for the data channel; it takes ${this.#limit}`,
+        Code.InvalidArgument,
+      );
+    }
+    this.#queue.push({ protocol, data });
+    this.bufferedBytes += data.length;
+    this.#pump();
+  }
+
+  #pump(): void {
+    const sendNow = this.#sendNow;
+    if (!sendNow) return;
+    while (this.#inSctpBytes < IN_SCTP_BYTES) {
+      const next = this.#queue.shift();
+      if (!next) return;
+      this.#inSctpBytes += next.data.length;
+      const sent = () => this.#sent(next.data.length);
+      sendNow(next.protocol, next.data).then(sent, sent);
+    }
+  }
+
+  #sent(bytes: number): void {
+    if (this.#closed) return;
+    this.#inSctpBytes -= bytes;
+    const before = this.bufferedBytes;
+    this.bufferedBytes -= bytes;
+    this.#pump();
+    if (before > LOW_WATER_BYTES && this.bufferedBytes <= LOW_WATER_BYTES) this.onDrained();
+  }
+}

@@ -1,0 +1,135 @@
+/** The data channels between two peers (SCTP, RFC 8831), with the SCTP of werift. */
+import { Buffer } from "node:buffer";
+import { RTCSctpTransport } from "werift";
+import { MAX_FRAME_BYTES } from "./channel.ts";
+import { MAX_MESSAGE_BYTES } from "./data_channel_sdp.ts";
+import { guardAssociation } from "./sctp_guard.ts";
+import { PayloadProtocol, SctpChannel } from "./sctp_channel.ts";
+import type { Association } from "./werift_internals.ts";
+
+/** Streams of the two channels that both sides open without asking. */
+export const StreamId = { data: 0, negotiation: 1 } as const;
+
+// Inside a computer nothing cuts packets up. Elsewhere werift's own size fits every usual path.
+const SAME_HOST_MTU = 1400;
+
+/** What a link tells. */
+export interface SctpEvents {
+  /** A packet for the other side. */
+  send(packet: Buffer): void;
+  open(): void;
+  /** It ended, in words. */
+  ended(reason: string): void;
+}
+
+/** How a link is made. */
+export interface SctpOptions {
+  /** Begins the association; the other side answers. */
+  isClient: boolean;
+  /** Both ends are on this computer. */
+  sameHost: boolean;
+  remotePort: number;
+  /** Longest message the other side takes. */
+  remoteMaxMessageBytes: number;
+}
+
+/** One association with its two channels. */
+export class SctpLink {
+  readonly #association: Association;
+  readonly #events: SctpEvents;
+  readonly #receive: (packet: Buffer) => void;
+  readonly #channels: ReadonlyMap<number, SctpChannel>;
+  readonly #remotePort: number;
+  #ended = false;
+
+  constructor(
+    channels: ReadonlyMap<number, SctpChannel>,
+    options: SctpOptions,
+    events: SctpEvents,
+  ) {
+    this.#channels = channels;
+    this.#events = events;
+    this.#remotePort = options.remotePort;
+    this.#association = makeAssociation(options, events);
+    const end = (reason: string) => this.#end(reason);
+    this.#receive = guardAssociation(this.#association, end);
+    this.#association.onReceive.subscribe((streamId, protocol, data) => {
+      this.#deliver(streamId, protocol, data);
+    });
+    this.#association.onReconfigStreams.subscribe((streamIds) => {
+      if (streamIds.includes(StreamId.data)) end("the data channel was closed by the other side");
+    });
+    this.#association.stateChanged.closed.subscribe(() => end("closed by the other side"));
+    this.#association.stateChanged.connected.subscribe(() => {
+      const limit = Math.min(MAX_FRAME_BYTES, options.remoteMaxMessageBytes);
+      for (const [streamId, channel] of channels) {
+        channel.open(limit, (protocol, data) => this.#association.send(streamId, protocol, data));
+      }
+      events.open();
+    });
+    // One that waits for the other side answers from now on.
+    if (!options.isClient) this.start();
+  }
+
+  /** Lets the client begin. */
+  start(): void {
+    this.#association.start(this.#remotePort).catch((error) => this.#end(String(error)));
+  }
+
+  /** Takes a packet of the other side. */
+  receive(packet: Buffer): void {
+    if (!this.#ended) this.#receive(packet);
+  }
+
+  /** Ends the association; the other side is told. */
+  async close(): Promise<void> {
+    this.#ended = true;
+    await this.#association.stop().catch(() => {});
+  }
+
+  #deliver(streamId: number, protocol: number, data: Buffer): void {
+    if (this.#ended) return;
+    if (data.length > MAX_MESSAGE_BYTES) {
+      return this.#end(
+        `the other side sent a message of ${data.length} bytes; ${MAX_MESSAGE_BYTES} are allowed`,
+      );
+    }
+    const isEmpty = protocol === PayloadProtocol.emptyBinary ||
+      protocol === PayloadProtocol.emptyText;
+    if (protocol !== PayloadProtocol.control) {
+      this.#channels.get(streamId)?.arrive(isEmpty ? new Uint8Array() : data);
+    }
+  }
+
+  #end(reason: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#events.ended(reason);
+  }
+}
+
+function makeAssociation(
+  { isClient, sameHost }: SctpOptions,
+  { send }: SctpEvents,
+): Association {
+  const transport = new RTCSctpTransport(
+    undefined,
+    MAX_MESSAGE_BYTES,
+    sameHost ? { mtu: SAME_HOST_MTU } : {},
+  );
+  // All that it wants of its own DTLS.
+  const dtls = {
+    id: "",
+    sendData: (packet: Buffer) => {
+      send(packet);
+      return Promise.resolve();
+    },
+    dataReceiver: () => {},
+    onStateChange: { subscribe: () => ({ unSubscribe: () => {} }) },
+  };
+  transport.setDtlsTransport(dtls as unknown as Parameters<typeof transport.setDtlsTransport>[0]);
+  const association = transport.sctp as unknown as Association;
+  association.onReceive.allUnsubscribe();
+  association.isServer = !isClient;
+  return association;
+}

@@ -1,0 +1,88 @@
+/** Addresses at TURN servers (RFC 8656), with the TURN client of werift. */
+import {
+  type Protocol,
+  StunOverTurnProtocol,
+  TcpTransport,
+  TlsTransport,
+  type Transport,
+  TurnProtocol,
+} from "werift";
+import type { HostPort, TurnServer } from "./ice_servers.ts";
+import { UdpSocket } from "./udp_socket.ts";
+
+const LIFETIME_S = 600;
+const CONNECT_MS = 8_000;
+/** werift itself would repeat its request for a minute. */
+const ALLOCATE_MS = 10_000;
+
+/** An address at a TURN server under which we can be reached. */
+export interface Relay {
+  readonly protocol: Protocol;
+  readonly address: HostPort;
+  /** Where the server sees us. */
+  readonly base: HostPort;
+  /** Gives the address back, also while it is only asked for. */
+  close: () => void;
+}
+
+/**
+ * Asks for an address. The relay is in `relays` from the start, so that it can be closed at any
+ * time.
+ *
+ * @param isClosed whether nobody wants it any more.
+ * @throws Error when the server refuses or does not answer.
+ */
+export async function allocateRelay(
+  server: TurnServer,
+  relays: Set<Relay>,
+  isClosed: () => boolean,
+): Promise<Relay> {
+  const transport = await openTransport(server);
+  const { address, username, credential } = server;
+  const turn = new TurnProtocol(address, username, credential, LIFETIME_S, transport);
+  const relay: Relay = {
+    protocol: new StunOverTurnProtocol(turn),
+    get address() {
+      return turn.relayedAddress;
+    },
+    get base() {
+      return turn.mappedAddress;
+    },
+    close: () => {},
+  };
+  relays.add(relay);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tooLong = new Promise<never>((_, reject) => {
+    const giveUp = () => reject(new Error(`no answer within ${ALLOCATE_MS} ms`));
+    timer = setTimeout(giveUp, ALLOCATE_MS);
+    relay.close = () => {
+      for (const transaction of Object.values(turn.transactions)) transaction.cancel();
+      relay.protocol.close().catch(() => {});
+      reject(new Error("closed"));
+    };
+  });
+  tooLong.catch(() => {});
+  if (isClosed()) relay.close();
+  try {
+    await Promise.race([turn.connectionMade(), tooLong]);
+    return relay;
+  } catch (error) {
+    relay.close();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function openTransport({ address, transport }: TurnServer): Promise<Transport> {
+  const options = { connectTimeoutMs: CONNECT_MS };
+  const [host, port] = address;
+  switch (transport) {
+    case "udp":
+      return await UdpSocket.open();
+    case "tcp":
+      return await TcpTransport.init([host, port], options) as Transport;
+    case "tls":
+      return await TlsTransport.init([host, port], { servername: host }, options) as Transport;
+  }
+}

@@ -1,0 +1,67 @@
+/** A UDP socket in the form that werift wants. */
+import { Buffer } from "node:buffer";
+import { createSocket, type Socket } from "node:dgram";
+import type { AddressInfo } from "node:net";
+import type { Transport } from "werift";
+
+/** Deno takes this much memory for each datagram it reads; none of a peer is longer. */
+const DATAGRAM_BYTES = 2048;
+
+/**
+ * werift's own socket ends the process where a socket cannot be opened or read: it has no listener
+ * for errors.
+ */
+export class UdpSocket implements Transport {
+  readonly type = "udp";
+  readonly addressFamily = 4;
+  closed = false;
+  onData: (data: Buffer, from: readonly [string, number]) => void = () => {};
+  readonly #socket: Socket;
+  #sending = 0;
+  #allSent: () => void = () => {};
+  readonly address: AddressInfo;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    this.address = socket.address();
+    socket.setRecvBufferSize(DATAGRAM_BYTES);
+    socket.on("message", (data, { address, port }) => {
+      if (!this.closed) this.onData(data, [address, port]);
+    });
+  }
+
+  /**
+   * Opens a socket on a free port of all IPv4 addresses.
+   *
+   * @throws Error of the system.
+   */
+  static open(): Promise<UdpSocket> {
+    const socket = createSocket("udp4");
+    return new Promise((resolve, reject) => {
+      socket.on("error", reject);
+      socket.bind({ address: "0.0.0.0", port: 0 }, () => resolve(new UdpSocket(socket)));
+    });
+  }
+
+  /** Sends a datagram; what cannot be sent is lost, as it may be on its way. */
+  send = (data: Buffer, to?: readonly [string, number]): Promise<void> => {
+    if (this.closed || !to) return Promise.resolve();
+    this.#sending++;
+    this.#socket.send(data, to[1], to[0], this.#sent);
+    return Promise.resolve();
+  };
+
+  /** Closes when what was sent has left: the last datagrams say goodbye. */
+  close = (): Promise<void> => {
+    if (this.closed) return Promise.resolve();
+    this.closed = true;
+    return new Promise((resolve) => {
+      this.#allSent = () => this.#socket.close(() => resolve());
+      if (this.#sending === 0) this.#allSent();
+    });
+  };
+
+  readonly #sent = (): void => {
+    if (--this.#sending === 0) this.#allSent();
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * What of werift 0.25.2 we use beyond its public types. Its classes are put together here without
+ * its `RTCPeerConnection`, which gathers before it connects, asks Google's STUN server unasked, and
+ * brings all of audio and video.
+ */
+import type { Buffer } from "node:buffer";
+import type {
+  Candidate,
+  Connection,
+  DtlsClient,
+  DtlsServer,
+  Message,
+  Protocol,
+  Transport,
+} from "werift";
+
+/** Its ICE agent, with what it does while it gathers by itself. */
+export type IceConnection =
+  & Pick<
+    Connection,
+    | "addRemoteCandidate"
+    | "close"
+    | "connect"
+    | "localCandidates"
+    | "localPassword"
+    | "localUsername"
+    | "nominated"
+    | "onData"
+    | "remoteCandidates"
+    | "send"
+    | "setRemoteParams"
+    | "state"
+    | "stateChanged"
+    | "userHistory"
+  >
+  & {
+    protocols: Protocol[];
+    /** Set when gathering began; `connect` wants it. */
+    localCandidatesStart: boolean;
+    /** Listens to what comes in by it. */
+    ensureProtocol(protocol: Protocol): void;
+    pairLocalProtocol(protocol: Protocol): void;
+    appendLocalCandidate(candidate: Candidate): void;
+  };
+
+/** Its STUN over one of our sockets. */
+export type HostProtocol = Protocol & {
+  transport: Transport;
+  datagramReceived(data: Buffer, from: readonly [string, number]): void;
+};
+
+/** A handshake message, put together from its fragments. */
+export interface Handshake {
+  readonly msg_type: number;
+  readonly message_seq: number;
+  readonly fragment: Buffer;
+  serialize(): Buffer;
+}
+
+/** A record as its cipher takes it. */
+export interface DtlsRecord {
+  recordLayerHeader: {
+    contentType: number;
+    protocolVersion: { major: number; minor: number };
+    epoch: number;
+    sequenceNumber: number;
+    contentLen: number;
+  };
+  fragment: Buffer;
+}
+
+/** Its DTLS, with the state of the handshake. */
+export type Dtls =
+  & Pick<DtlsClient | DtlsServer, "connected" | "onConnect" | "onData" | "onError" | "send">
+  & {
+    onHandleHandshakes(messages: Handshake[]): Promise<void>;
+    bufferFragmentedHandshakes: unknown[];
+    dtls: {
+      /** Number of the last flight; a flight is sent again while the next one has not come. */
+      flight: number;
+      epoch: number;
+      recordSequenceNumber: number;
+      sortedHandshakeCache: readonly Handshake[];
+    };
+    cipher: {
+      remoteCertificate?: Buffer;
+      masterSecret?: Buffer;
+      localRandom?: { serialize(): Buffer };
+      remoteRandom?: { serialize(): Buffer };
+      remoteKeyPair?: { publicKey?: Buffer };
+      encryptPacket(record: DtlsRecord): DtlsRecord;
+      decryptPacket(record: DtlsRecord): Buffer;
+    };
+  };
+
+/** A chunk of DATA of SCTP. */
+export interface DataChunk {
+  readonly tsn: number;
+  readonly streamId: number;
+  readonly userData: Buffer;
+}
+
+/** Its SCTP association. */
+export interface Association {
+  isServer: boolean;
+  rto: number;
+  srtt?: number;
+  rttvar?: number;
+  lastReceivedTsn: number;
+  advertisedRwnd: number;
+  sackNeeded: boolean;
+  sackImmediate: boolean;
+  sackMisOrdered: Set<number>;
+  sackDuplicates: number[];
+  inboundStreams: Record<number, { reassembly: readonly DataChunk[] }>;
+  readonly stateChanged: Readonly<Record<"connected" | "closed", Listeners<[]>>>;
+  readonly onReceive: Listeners<[streamId: number, protocol: number, data: Buffer]> & {
+    allUnsubscribe(): void;
+  };
+  readonly onReconfigStreams: Listeners<[number[]]>;
+  start(remotePort: number): Promise<void>;
+  stop(): Promise<void>;
+  send(streamId: number, protocol: number, data: Buffer): Promise<void>;
+  handleData(packet: Buffer): Promise<void>;
+  receiveDataChunk(chunk: DataChunk): void;
+  markReceived(tsn: number): boolean;
+  scheduleSack(): Promise<void>;
+  updateRto(seconds: number): void;
+  transmit(): Promise<void>;
+}
+
+/** The part of its events that we use. */
+export interface Listeners<Args extends unknown[]> {
+  subscribe(listener: (...args: Args) => void): unknown;
+}
+
+export type { Candidate, Message, Protocol };
