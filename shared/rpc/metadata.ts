@@ -1,6 +1,9 @@
 import { Metadata } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
 
+/** Several values of it are sent one by one, as signallers expect them; `Headers` joins them. */
+const HOSTS = "rpc-host";
+
 /** gRPC metadata as `Headers`; binary values (`-bin`) in base64, as they stand on the wire. */
 export function headersFromMetadata(metadata: Metadata): Headers {
   const headers = new Headers();
@@ -18,7 +21,8 @@ export function metadataFromHeaders(headers: Headers): Metadata {
   const metadata = new Metadata();
   for (const [key, value] of headers) {
     if (key.startsWith(":") || key === "content-type" || key === "grpc-timeout") continue;
-    metadata.add(key, key.endsWith("-bin") ? Buffer.from(value, "base64") : value);
+    if (key === HOSTS) { for (const host of value.split(/, */)) metadata.add(key, host); }
+    else metadata.add(key, key.endsWith("-bin") ? Buffer.from(value, "base64") : value);
   }
   return metadata;
 }

@@ -41,7 +41,7 @@ export class WebHandlers {
 
   /**
    * The answer to an RPC or to its CORS preflight; undefined when the request is neither.
-   * `completed` settles when the answer is delivered, and rejects when the caller went away before.
+   * `completed` settles when the answer is delivered, and may reject when the caller went away before.
    */
   async handle(
     request: Request,
@@ -55,16 +55,20 @@ export class WebHandlers {
     if (request.method === "OPTIONS") {
       return new Response(null, { status: 204, headers: preflightHeaders(origin) });
     }
+    const gone = new AbortController();
+    const left = () => gone.abort(new ConnectError("the caller went away", Code.Canceled));
+    completed.catch(left);
+    const answer = await handler({
+      httpVersion: "1.1",
+      method: request.method,
+      url: request.url,
+      header: request.headers,
+      body: request.body ?? emptyBody(),
+      signal: gone.signal,
+      contextValues: createContextValues().set(peerKey, peer),
+    });
     const response = universalServerResponseToFetch(
-      await handler({
-        httpVersion: "1.1",
-        method: request.method,
-        url: request.url,
-        header: request.headers,
-        body: request.body ?? emptyBody(),
-        signal: goneSignal(completed),
-        contextValues: createContextValues().set(peerKey, peer),
-      }),
+      answer.body ? { ...answer, body: toldWhenCut(answer.body, left) } : answer,
     );
     for (const [name, value] of corsHeaders(origin)) response.headers.set(name, value);
     // Some runtimes compress on their own, past what the protocol negotiated with its client.
@@ -97,11 +101,22 @@ export class WebHandlers {
   }
 }
 
-/** Deno's `request.signal` aborts after successful answers too; `completed` tells the two apart. */
-function goneSignal(completed: Promise<void>): AbortSignal {
-  const controller = new AbortController();
-  completed.catch(() => controller.abort(new ConnectError("the caller went away", Code.Canceled)));
-  return controller.signal;
+/**
+ * A body that calls `cut` when nobody takes it any more, also while it waits for its next chunk.
+ * Deno's `completed` resolves then too, and its `request.signal` aborts after whole answers.
+ */
+function toldWhenCut(body: AsyncIterable<Uint8Array>, cut: () => void): AsyncIterable<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]();
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => chunks.next(),
+      async throw(reason) {
+        cut();
+        await chunks.return?.();
+        throw reason;
+      },
+    }),
+  };
 }
 
 async function* emptyBody(): AsyncIterable<Uint8Array> {}
