@@ -7,7 +7,7 @@ import { collectGarbage, releaseIdleMemory } from "../shared/memory/idle_memory.
 import { systemClock } from "../shared/time/clock.ts";
 import { MachineSeat } from "./data_manager/machine_seat.ts";
 import { commandLine, parseOptions, type ServerOptions } from "./options/options.ts";
-import { readEnvironment } from "./options/environment.ts";
+import { readEnvironment, type ServerEnvironment } from "./options/environment.ts";
 import { toError } from "./resources/errors.ts";
 import type { Diagnostics } from "./diagnostics/diagnostics.ts";
 import type { RunProfile } from "./diagnostics/profiles/cpu_profile.ts";
@@ -77,7 +77,7 @@ async function serve(
   let server;
   let diagnostics: Diagnostics | undefined;
   try {
-    diagnostics = await startDiagnostics(values, environment.home, log);
+    diagnostics = await startDiagnostics(values, environment, log);
     const processes = systemProcesses();
     const variables = () => Deno.env.toObject();
     const seat = new MachineSeat();
@@ -98,6 +98,7 @@ async function serve(
       processes,
       variables,
       untrusted: values["untrusted-env"],
+      mdns: !values["disable-mdns"],
       clock: systemClock,
       log,
       logSettings: logging,
@@ -177,13 +178,14 @@ async function networkCheck(configPath: string | undefined): Promise<number> {
 
 async function startDiagnostics(
   values: ServerOptions["values"],
-  home: string,
+  { home, ftdcUpload }: ServerEnvironment,
   log: Logger,
 ): Promise<Diagnostics> {
   const { Diagnostics } = await import("./diagnostics/diagnostics.ts");
   const { StaticAssets } = await import("./static_assets/static_assets.ts");
   return new Diagnostics({
     ftdc: values.ftdc,
+    ftdcUpload,
     printTelemetry: values["output-telemetry"],
     webProfile: values.webprofile,
     assets: values.shareddir ? await StaticAssets.open(values.shareddir) : undefined,

@@ -9,8 +9,10 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Interceptor } from "../../shared/rpc/interceptor.ts";
 import type { Peer } from "../../shared/rpc/peer.ts";
 import type { Clock } from "../../shared/time/clock.ts";
+import type { DataCloud } from "../data_manager/machine_seat.ts";
 import type { StaticAssets } from "../static_assets/static_assets.ts";
 import type { Capture } from "./ftdc/capture.ts";
+import type { FtdcUploads } from "./ftdc/uploads.ts";
 import type { ModuleProcess } from "./ftdc/statsers.ts";
 import type { GraphNode } from "./profiles/graph.ts";
 import type { ProfilePages } from "./profiles/pages.ts";
@@ -20,6 +22,8 @@ import { Telemetry } from "./telemetry/telemetry.ts";
 export interface DiagnosticsOptions {
   /** `-ftdc` */
   ftdc: boolean;
+  /** Upload what was captured to the machine's cloud. */
+  ftdcUpload: boolean;
   /** `-output-telemetry` */
   printTelemetry: boolean;
   /** `-webprofile` */
@@ -41,6 +45,8 @@ export interface DiagnosticsOptions {
 export interface WatchedMachine {
   /** Names the folders of capture and traces; undefined for a machine without a cloud. */
   readonly partId: string | undefined;
+  /** How files get to its cloud; undefined without one. */
+  readonly cloud: DataCloud | undefined;
   /** Resources with their states. */
   graph(): readonly GraphNode[];
   /** Processes of modules. */
@@ -55,6 +61,7 @@ export class Diagnostics {
   readonly #telemetry: Telemetry;
   #machine: WatchedMachine | undefined;
   #capture: Promise<Capture> | undefined;
+  #uploads: Promise<FtdcUploads> | undefined;
   #pages: ProfilePages | undefined;
   #webProfile: boolean;
 
@@ -94,7 +101,10 @@ export class Diagnostics {
   /** Begins to capture. Call it once, before the first {@link follow}. */
   watch(machine: WatchedMachine): void {
     this.#machine = machine;
-    if (this.options.ftdc) this.#capture = this.#startCapture(machine);
+    const { ftdc, ftdcUpload } = this.options;
+    if (!ftdc) return;
+    this.#capture = this.#startCapture(machine);
+    if (ftdcUpload && machine.cloud) this.#uploads = this.#startUploads(machine, machine.cloud);
   }
 
   /** Follows `tracing` and `enable_web_profile`. Never rejects. */
@@ -116,6 +126,7 @@ export class Diagnostics {
   /** Writes and sends what is left. */
   async close(): Promise<void> {
     await this.#telemetry.close();
+    await (await this.#uploads)?.close();
     await (await this.#capture)?.close();
   }
 
@@ -130,7 +141,7 @@ export class Diagnostics {
     const { Capture } = await import("./ftdc/capture.ts");
     const { statsersFor } = await import("./ftdc/statsers.ts");
     const capture = new Capture({
-      folder: join(home, "diagnostics.data", machine.partId ?? LOCAL_PART),
+      folder: captureFolder(home, machine),
       statsers: statsersFor(Deno.build.os, {
         clock,
         modules: () => machine.modules(),
@@ -144,9 +155,20 @@ export class Diagnostics {
     return capture;
   }
 
+  async #startUploads(machine: WatchedMachine, cloud: DataCloud): Promise<FtdcUploads> {
+    const { clock, log, home } = this.options;
+    const { FtdcUploads } = await import("./ftdc/uploads.ts");
+    const folder = captureFolder(home, machine);
+    return new FtdcUploads({ folder, cloud, clock, log: log.child("ftdc") });
+  }
+
   #resourceStates(): Record<string, number> {
     const states: Record<string, number> = {};
     for (const { state } of this.#machine?.graph() ?? []) states[state] = (states[state] ?? 0) + 1;
     return states;
   }
+}
+
+function captureFolder(home: string, { partId = LOCAL_PART }: WatchedMachine): string {
+  return join(home, "diagnostics.data", partId);
 }

@@ -14,6 +14,7 @@ import { RequestCounters } from "./request_counters.ts";
 const LOCAL: Peer = { address: "127.0.0.1", port: 1, transport: "tcp", local: true };
 const machine = (partId?: string) => ({
   partId,
+  cloud: undefined,
   graph: () => [{ key: "rdk:component:sensor/s", state: "ready", dependencies: [] }],
   modules: () => [],
 });
@@ -25,7 +26,15 @@ async function withDiagnostics(
   const home = await Deno.makeTempDir({ prefix: "machine-diagnostics-" });
   const clock = new FakeClock();
   const diagnostics = new Diagnostics({
-    ...{ ftdc: false, printTelemetry: false, webProfile: false, assets: undefined, home, clock },
+    ...{
+      ftdc: false,
+      ftdcUpload: false,
+      printTelemetry: false,
+      webProfile: false,
+      assets: undefined,
+      home,
+      clock,
+    },
     ...{ version: "1.2.3", log: memoryLogger(), write: () => {} },
     ...options,
   });

@@ -40,6 +40,8 @@ export interface MachineServerOptions {
   revealDiffs: boolean;
   /** `-untrusted-env` */
   untrusted: boolean;
+  /** Whether the machine is announced in its own network; false with `-disable-mdns`. */
+  mdns: boolean;
   /** What looks at the running server; undefined for nothing. The caller closes it. */
   diagnostics?: Diagnostics | undefined;
   /** All variables of this process, for what it starts. */
@@ -79,6 +81,10 @@ export class MachineServer {
       allowInsecure: options.allowInsecure,
       log: log.child("networking"),
     });
+    const dataCloud = credentials && connection && {
+      client: connection.client(DataSyncService),
+      partId: credentials.partId,
+    };
     let started: MachineServer | undefined;
     const core = new MachineCore({
       clock,
@@ -90,6 +96,7 @@ export class MachineServer {
       variables: options.variables,
       processes: options.processes,
       untrusted: options.untrusted,
+      mdns: options.mdns,
       diagnostics: options.diagnostics,
       db,
       packageCloud: credentials && connection && {
@@ -99,10 +106,7 @@ export class MachineServer {
         allowInsecure: options.allowInsecure,
         platform: agentInfo(options.build).platform ?? "",
       },
-      dataCloud: credentials && connection && {
-        client: connection.client(DataSyncService),
-        partId: credentials.partId,
-      },
+      dataCloud,
       seat: options.seat,
       revisions,
       credentials,
@@ -132,6 +136,7 @@ export class MachineServer {
     const server = started = new MachineServer(options, db, core, side);
     options.diagnostics?.watch({
       partId: credentials?.partId,
+      cloud: dataCloud,
       graph: () => core.resources.graph(),
       modules: () => core.parts.moduleProcesses(),
     });

@@ -26,6 +26,8 @@ export interface ServerEnvironment {
   readonly tcpSockets: boolean;
   /** What the network check asks: JSON, or a file with it; undefined for the default. */
   readonly networkCheck: string | undefined;
+  /** True when full-time data capture is uploaded to the machine's cloud. */
+  readonly ftdcUpload: boolean;
   /** True when machine-agent asks the cloud whether the server must restart. */
   readonly agentHandlesRestart: boolean;
 }
@@ -53,14 +55,19 @@ export function readEnvironment(read: ReadVariable): ServerEnvironment {
     configReadTimeoutMs: duration("CONFIG_READ_TIMEOUT", either("CONFIG_READ_TIMEOUT")),
     resourceRequestsLimit: count("RESOURCE_REQUESTS_LIMIT", either("RESOURCE_REQUESTS_LIMIT")),
     moduleStartupTimeoutMs: duration("MODULE_STARTUP_TIMEOUT", either("MODULE_STARTUP_TIMEOUT")),
-    tcpSockets: /^(true|yes|1)$/i.test(either("TCP_SOCKETS") ?? ""),
+    tcpSockets: isYes(either("TCP_SOCKETS")),
     networkCheck: read("MACHINE_NETWORK_CHECK") || undefined,
+    ftdcUpload: isYes(read("MACHINE_FTDC_UPLOAD")),
     agentHandlesRestart: Boolean(
       read("MACHINE_AGENT_HANDLES_NEEDS_RESTART") ||
         read("MACHINE_AGENT_HANDLES_NEEDS_RESTART_CHECKING") ||
         read("VIAM_AGENT_HANDLES_NEEDS_RESTART_CHECKING"),
     ),
   };
+}
+
+function isYes(text = ""): boolean {
+  return /^(true|yes|1)$/i.test(text);
 }
 
 function homeFolder(read: ReadVariable): string {

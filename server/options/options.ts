@@ -8,7 +8,6 @@ import {
 
 /** Options whose subject is not part of this release; given explicitly, the log says so. */
 const LATER = {
-  "disable-mdns": "this server does not announce itself by multicast DNS yet",
   webrtc: "WebRTC is not served yet; connections are direct",
 } as const;
 
@@ -28,7 +27,10 @@ const flags = {
     doc: "Write a CPU profile of the run to this file, for Chrome DevTools.",
   },
   debug: { type: "boolean", doc: "Log everything, whatever the configuration says." },
-  "disable-mdns": { type: "boolean", doc: "Disable discovery through multicast DNS." },
+  "disable-mdns": {
+    type: "boolean",
+    doc: "Disable discovery through multicast DNS: open no socket for it.",
+  },
   "dump-resources": {
     type: "string",
     placeholder: "FILE",

@@ -91,7 +91,7 @@ Deno.test("parseOptions() refuses what is no option", () => {
 
 Deno.test("parseOptions() says so when a given option has no effect yet", () => {
   const { notes } = parse("-ftdc=false", "-cpuprofile", "f", "-webrtc", "-disable-mdns");
-  assert.deepEqual(notes.map((note) => note.split(" ")[1]), ["-disable-mdns", "-webrtc"]);
+  assert.deepEqual(notes.map((note) => note.split(" ")[1]), ["-webrtc"]);
 });
 
 const environment = (variables: Record<string, string>) =>
@@ -111,7 +111,7 @@ Deno.test("readEnvironment() reads every variable, with the defaults where there
     ...{ home: "/home/u/.machine", logFile: undefined, networkCheck: undefined },
     ...{ resourceConfigurationTimeoutMs: undefined, configReadTimeoutMs: undefined },
     ...{ resourceRequestsLimit: undefined, moduleStartupTimeoutMs: undefined },
-    ...{ tcpSockets: false, agentHandlesRestart: false },
+    ...{ tcpSockets: false, ftdcUpload: false, agentHandlesRestart: false },
     logRotation: { maxBytes: undefined, maxFiles: undefined },
   });
   for (const prefix of ["MACHINE_", "VIAM_"]) {
@@ -124,6 +124,7 @@ Deno.test("readEnvironment() reads every variable, with the defaults where there
       [`${prefix}TCP_SOCKETS`]: "yes",
       [`${prefix}AGENT_HANDLES_NEEDS_RESTART_CHECKING`]: "1",
       MACHINE_NETWORK_CHECK: "{}",
+      MACHINE_FTDC_UPLOAD: "true",
       MACHINE_LOG_FILE_MAX_SIZE: "1M",
       MACHINE_LOG_FILE_MAX_FILES: "3",
     });
@@ -131,7 +132,7 @@ Deno.test("readEnvironment() reads every variable, with the defaults where there
       ...{ home: "/home/u/.machine", logFile: "/l", networkCheck: "{}" },
       ...{ resourceConfigurationTimeoutMs: 60_000, configReadTimeoutMs: 2_000 },
       ...{ resourceRequestsLimit: 7, moduleStartupTimeoutMs: 600_000 },
-      ...{ tcpSockets: true, agentHandlesRestart: true },
+      ...{ tcpSockets: true, ftdcUpload: true, agentHandlesRestart: true },
       logRotation: { maxBytes: 1024 * 1024, maxFiles: 3 },
     }, prefix);
   }

@@ -105,13 +105,26 @@ export class CaptureFiles {
   }
 
   async #removeOld(): Promise<void> {
-    const names = (await Array.fromAsync(Deno.readDir(this.folder)))
-      .filter(({ name, isFile }) => isFile && NAME.test(name))
-      .map(({ name }) => name)
-      .sort(byAge);
+    const names = await captureFilesIn(this.folder);
     for (const name of names.slice(0, Math.max(0, names.length - this.limits.maxFiles))) {
       await Deno.remove(join(this.folder, name));
     }
+  }
+}
+
+/**
+ * Names of the files of captures, oldest first; the last one may be being written. None when there
+ * is no such folder.
+ */
+export async function captureFilesIn(folder: string): Promise<string[]> {
+  try {
+    return (await Array.fromAsync(Deno.readDir(folder)))
+      .filter(({ name, isFile }) => isFile && NAME.test(name))
+      .map(({ name }) => name)
+      .sort(byAge);
+  } catch (error) {
+    if (fsErrorCode(error) === "ENOENT") return [];
+    throw error;
   }
 }
 
