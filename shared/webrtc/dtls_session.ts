@@ -20,6 +20,8 @@ const FATAL = 2;
 const MOST_FRAGMENTS = 64;
 /** A number behind all flights, with which werift stops to repeat one. */
 const NO_FLIGHT = 99;
+/** AES-128-CM with HMAC-SHA1-80, which all know (RFC 5764). */
+const SRTP_PROFILES = [1 as const];
 /** The other side may need a moment until it listens; werift itself repeats after 500 ms. */
 const REPEAT_MS = [50, 150];
 
@@ -70,6 +72,8 @@ export class DtlsSession {
       transport: this.#transport,
       extendedMasterSecret: true,
       certificateRequest: true,
+      // No media goes over it, but the SDKs' Rust library ends a session that chose no profile.
+      srtpProfiles: SRTP_PROFILES,
     };
     const dtls = isClient ? new DtlsClient(options) : new DtlsServer(options);
     this.#dtls = dtls as unknown as Dtls;
