@@ -98,9 +98,11 @@ function* pieces(message: Uint8Array): Generator<{ data: Uint8Array; eom: boolea
   } while (at < message.length);
 }
 
+const EMPTY = new Uint8Array(0);
+
 /** Puts the pieces of one call's messages together, one message after the other. */
 export class MessageAssembler {
-  #buffer = new Uint8Array(0);
+  #buffer = EMPTY;
   #length = 0;
 
   constructor(private readonly held: HeldBytes) {}
@@ -136,8 +138,8 @@ export class MessageAssembler {
 
   /** Forgets the message that has begun. */
   clear(): void {
-    this.held.give(this.#length);
-    this.#buffer = new Uint8Array(0);
+    if (this.#length > 0) this.held.give(this.#length);
+    this.#buffer = EMPTY;
     this.#length = 0;
   }
 

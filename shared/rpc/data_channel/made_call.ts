@@ -24,6 +24,9 @@ export interface MadeCallOptions {
   readonly onEnd: () => void;
 }
 
+/** Made once: a reason for each call would cost as much as the rest of its end. */
+const OVER = new ConnectError("the call has ended", Code.Canceled);
+
 /** One call that has been made over a data channel, from its headers to its end. */
 export class MadeCall {
   readonly header = new Headers();
@@ -123,7 +126,7 @@ export class MadeCall {
   /** Ends the call; what came before can still be read. */
   finish(error: ConnectError | undefined): void {
     if (this.#over.signal.aborted) return;
-    this.#over.abort();
+    this.#over.abort(OVER);
     this.options.signal.removeEventListener("abort", this.#onAbort);
     this.#assembler.clear();
     this.answers.end(error);

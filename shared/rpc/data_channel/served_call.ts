@@ -24,6 +24,9 @@ export interface ServedCallOptions {
   readonly values?: ((values: ContextValues) => void) | undefined;
 }
 
+/** Made once: an error for each call would cost as much as the rest of its end. */
+export const ENDED = new ConnectError("the call has ended", Code.Canceled);
+
 /** A call that came in over a data channel: what interceptors see and the context of its handler. */
 export class ServedCall implements Call, HandlerContext, ForwardedCall {
   readonly protocolName = "grpc";
@@ -127,6 +130,3 @@ export class ServedCall implements Call, HandlerContext, ForwardedCall {
     this.#controller.abort(ENDED);
   }
 }
-
-/** Made once: an error for each call would cost as much as the rest of its end. */
-const ENDED = new ConnectError("the call has ended", Code.Canceled);

@@ -1,11 +1,25 @@
 /** A router with all four kinds of methods, and a channel that serves it. */
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { create, fromBinary, type MessageInitShape } from "@bufbuild/protobuf";
+import { Buffer } from "node:buffer";
+import type { Status } from "../../gen/google/rpc/status_pb.ts";
+import {
+  type Metadata,
+  RequestHeadersSchema,
+  ResponseSchema,
+} from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
 import { DataSyncService } from "../../gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { TestEchoService } from "../../gen/viam/component/testecho/v1/testecho_pb.ts";
 import type { MessageChannel } from "../../webrtc/channel.ts";
 import { channelPair, type TestChannel } from "../../webrtc/channel_testing.ts";
+import { waitFor } from "../../time/wait_for.ts";
 import { RpcRouter } from "../router.ts";
-import { type DataChannelServerOptions, serveDataChannel } from "./server.ts";
+import { requestFrame } from "./frames.ts";
+import {
+  type DataChannelServerOptions,
+  serveDataChannel,
+  type ServedDataChannel,
+} from "./server.ts";
 
 /** What handlers noticed. */
 export interface Seen {
@@ -76,14 +90,14 @@ async function act(message: string, context: HandlerContext, seen: Seen): Promis
 export function serveEcho(options: Partial<DataChannelServerOptions> = {}): {
   readonly client: TestChannel;
   readonly server: TestChannel;
-  readonly served: ReturnType<typeof serveDataChannel>;
+  readonly served: ServedDataChannel;
   readonly seen: Seen;
   readonly reported: unknown[];
 } {
   const [client, server] = channelPair();
   const seen: Seen = { aborted: [], begun: [] };
   const reported: unknown[] = [];
-  const served = serveDataChannel(server as MessageChannel, {
+  const served = serveDataChannel(server, {
     router: echoRouter(seen),
     interceptors: [],
     peer: { address: "", port: 0, transport: "webrtc", local: false },
@@ -92,4 +106,105 @@ export function serveEcho(options: Partial<DataChannelServerOptions> = {}): {
     ...options,
   });
   return { client, server, served, seen, reported };
+}
+
+/** What a caller that speaks in frames was sent for one call, in order. */
+export interface RawAnswer {
+  /** `headers`, `message` for each complete one, `trailers`. */
+  readonly order: string[];
+  readonly messages: Uint8Array[];
+  header: Record<string, string[]>;
+  status: Status | undefined;
+  trailer: Record<string, string[]>;
+}
+
+/** A caller that sends frames as a test wants them, and keeps what comes back. */
+export class RawCaller {
+  readonly #answers = new Map<bigint, RawAnswer & { parts: Uint8Array[] }>();
+  closed: string | undefined;
+
+  constructor(private readonly channel: MessageChannel) {
+    channel.onMessage = (bytes) => this.#take(bytes);
+    channel.onClosed = (reason) => this.closed = reason;
+  }
+
+  headers(id: number, method: string, more: MessageInitShape<typeof RequestHeadersSchema> = {}) {
+    this.frame(id, { case: "headers", value: create(RequestHeadersSchema, { method, ...more }) });
+  }
+
+  /** A whole message in one frame unless `more` says otherwise. */
+  message(id: number, data: Uint8Array, { eom = true, eos = false } = {}) {
+    const value = { hasMessage: true, packetMessage: { data, eom }, eos };
+    this.frame(id, { case: "message", value });
+  }
+
+  frame(id: number, type: Parameters<typeof requestFrame>[1]) {
+    this.channel.send(requestFrame(BigInt(id), type));
+  }
+
+  answer(id: number): RawAnswer {
+    return this.#answer(BigInt(id));
+  }
+
+  /** The answer when it is complete. */
+  async ended(id: number): Promise<RawAnswer> {
+    const answer = this.answer(id);
+    const trailers = () => answer.order.includes("trailers");
+    await waitFor(trailers, { deadlineMs: 10_000, everyMs: 1, what: `the end of call ${id}` });
+    return answer;
+  }
+
+  /** Ids of calls that anything came for. */
+  get ids(): number[] {
+    return [...this.#answers].filter(([, { order }]) => order.length > 0).map(([id]) => Number(id));
+  }
+
+  #answer(id: bigint): RawAnswer & { parts: Uint8Array[] } {
+    const known = this.#answers.get(id);
+    if (known) return known;
+    const begun = {
+      order: [],
+      messages: [],
+      header: {},
+      status: undefined,
+      trailer: {},
+      parts: [],
+    };
+    this.#answers.set(id, begun);
+    return begun;
+  }
+
+  #take(bytes: Uint8Array): void {
+    const { stream, type } = fromBinary(ResponseSchema, bytes);
+    const answer = this.#answer(stream?.id ?? -1n);
+    switch (type.case) {
+      case "headers":
+        answer.order.push("headers");
+        answer.header = plain(type.value.metadata);
+        break;
+      case "message": {
+        const { data, eom } = type.value.packetMessage ?? { data: new Uint8Array(0), eom: false };
+        answer.parts.push(data);
+        if (!eom) return;
+        answer.order.push("message");
+        answer.messages.push(Buffer.concat(answer.parts));
+        answer.parts.length = 0;
+        break;
+      }
+      case "trailers":
+        answer.order.push("trailers");
+        answer.status = type.value.status;
+        answer.trailer = plain(type.value.metadata);
+    }
+  }
+}
+
+function plain(metadata: Metadata | undefined): Record<string, string[]> {
+  const entries = Object.entries(metadata?.md ?? {});
+  return Object.fromEntries(entries.map(([key, { values }]) => [key, values]));
+}
+
+/** Bytes that tell where they were cut: no two neighbours are alike. */
+export function patterned(length: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, at) => (at * 31 + (at >> 8)) & 0xff);
 }

@@ -10,7 +10,7 @@ import { after } from "./call_timeout.ts";
 import { MessageAssembler } from "./frames.ts";
 import type { HeldBytes } from "./held_bytes.ts";
 import { MessageQueue } from "./message_queue.ts";
-import type { ServedCall } from "./served_call.ts";
+import { ENDED, type ServedCall } from "./served_call.ts";
 
 export interface TurnOptions {
   readonly binding: MethodBinding;
@@ -147,7 +147,7 @@ export class Turn {
     answer.end(error);
     this.options.onEnd();
     this.#assembler.clear();
-    this.#requests.drop(error ?? new ConnectError("the call has ended", Code.Canceled));
+    this.#requests.drop(error ?? ENDED);
     void this.#stopAnswers();
     runAfter(interceptors, call, {
       code: error?.code,
