@@ -52,7 +52,7 @@ export class PeerFactory implements RtcPeers {
       await connection.ice.gatherHosts();
       connection.accept(offer, role);
       const local = await this.#gather(connection, role, options);
-      answerNegotiation(connection, () => local, this.#options.log);
+      answerNegotiation(connection, local, this.#options.log);
       return { peer: connection, sdp: writeAnswer(local, offer) };
     });
   }
@@ -73,8 +73,7 @@ export class PeerFactory implements RtcPeers {
         accepted = parseDescription(answerSdp);
         const role: DtlsRole = accepted.setup === "passive" ? "client" : "server";
         connection.accept(accepted, role);
-        const described: LocalDescription = { ...local, setup: setupOf(role) };
-        answerNegotiation(connection, () => described, this.#options.log);
+        answerNegotiation(connection, { ...local, setup: setupOf(role) }, this.#options.log);
       };
       return {
         peer: connection,
