@@ -23,6 +23,7 @@ import { createRobotService } from "../apis/robot.ts";
 import { ConfigurationApplier } from "../configuration/applier.ts";
 import type { RevisionStore } from "../configuration/revision_store.ts";
 import { MaintenanceGate } from "../maintenance/maintenance.ts";
+import { Mdns } from "../mdns/mdns.ts";
 import { Operations } from "../operations/operations.ts";
 import type { DataCloud, MachineSeat } from "../data_manager/machine_seat.ts";
 import { FrameSystem } from "../frames/frame_system.ts";
@@ -82,6 +83,8 @@ export interface MachineCoreOptions {
   noTls: boolean;
   revealDiffs: boolean;
   untrusted: boolean;
+  /** False with `-disable-mdns`. */
+  mdns: boolean;
   /** What looks at the running server; undefined for nothing. */
   diagnostics?: Diagnostics | undefined;
   /** RobotService/Shutdown was called. */
@@ -100,6 +103,7 @@ export class MachineCore {
   readonly #maintenance: MaintenanceGate;
   readonly #sessions: Sessions;
   readonly #tunnels: Tunnels;
+  readonly #mdns: Mdns;
   readonly #frames: FrameSystem;
   #hashedKeys: ReadonlyMap<string, string> = new Map();
   #identity: MachineConfig = emptyMachineConfig();
@@ -118,6 +122,7 @@ export class MachineCore {
       stop: (resource, signal) => this.resources.index.peek(resource)?.instance?.stop?.({ signal }),
     });
     this.#tunnels = new Tunnels({ clock });
+    this.#mdns = new Mdns({ enabled: options.mdns, clock, log: log.child("networking") });
     this.resources = new ResourceManager({
       registry: options.registry,
       clock,
@@ -207,6 +212,7 @@ export class MachineCore {
     this.#sessions.heartbeatWindowMs = window
       ? parseGoDuration(window)
       : DEFAULT_HEARTBEAT_WINDOW_MS;
+    this.#announceInNetwork();
   }
 
   /** The cloud's API keys for this machine: id → salted hash. */
@@ -232,13 +238,14 @@ export class MachineCore {
         log.warn("binding to all interfaces without TLS: tokens can be read on the way");
       }
     }
-    if (this.#announced) this.web.announce();
+    if (this.#announced) this.announce();
   }
 
-  /** Writes the ready line, now and whenever the address changes. */
+  /** Tells operator and network where the machine is, now and whenever that changes. */
   announce(): void {
     this.#announced = true;
     this.web.announce();
+    this.#announceInNetwork();
   }
 
   /** What status tells of the machine. */
@@ -254,9 +261,17 @@ export class MachineCore {
   /** Ends calls, then everything that runs. */
   async close(): Promise<void> {
     this.applier.close();
-    await this.web.close(2_000);
+    await Promise.all([this.#mdns.close(), this.web.close(2_000)]);
     this.#sessions.close();
     await this.parts.close();
+  }
+
+  #announceInNetwork(): void {
+    const { address } = this.web;
+    if (!this.#announced || !address) return;
+    const { cloud, network } = this.#identity;
+    const given = [cloud?.fqdn, cloud?.local_fqdn, network?.fqdn];
+    this.#mdns.announce({ given, ...address, webrtc: false });
   }
 
   #createRobotService() {

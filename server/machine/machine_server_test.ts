@@ -159,6 +159,7 @@ class Machine implements AsyncDisposable {
       allowInsecure: false,
       revealDiffs: false,
       untrusted: false,
+      mdns: false,
       processes: systemProcesses(),
       variables: () => Deno.env.toObject(),
     });
