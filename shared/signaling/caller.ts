@@ -1,10 +1,12 @@
 import { type CallOptions, type Client, Code, ConnectError } from "@connectrpc/connect";
 import type { CallResponse, SignalingService } from "../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
+import { type Clock, systemClock } from "../time/clock.ts";
 import { linkedController } from "../time/linked_controller.ts";
 import type { IceServer, RtcPeer, RtcPeers } from "../webrtc/peer.ts";
 import { candidateFromProto, candidateToProto, iceServerFromProto, statusOf } from "./messages.ts";
 import { RPC_HOST } from "./rpc_host.ts";
 import { decodeSdp, encodeSdp } from "./sdp.ts";
+import { tookTooLong } from "./signaling_errors.ts";
 
 export interface CallPeerOptions {
   readonly client: Client<typeof SignalingService>;
@@ -15,10 +17,14 @@ export interface CallPeerOptions {
   readonly iceServers?: readonly IceServer[];
   /** Candidates are sent as they are found; otherwise the offer holds all. Default true. */
   readonly trickle?: boolean;
+  /** How long the dial may take, milliseconds. Default 20 s, as in SDKs. */
+  readonly timeoutMs?: number;
+  readonly clock?: Clock;
   /** Ends the dial, and later the connection. */
   readonly signal: AbortSignal;
 }
 
+const DIAL_MS = 20_000;
 /** How long the signaller may take for one candidate. */
 const UPDATE_MS = 5_000;
 
@@ -28,13 +34,19 @@ const UPDATE_MS = 5_000;
  *
  * @returns the connection, open.
  * @throws {ConnectError} what the signaller answered; UNAVAILABLE when there was no way between
- * the two; the signal's reason.
+ * the two; DEADLINE_EXCEEDED; the signal's reason.
  */
 export async function callPeer(options: CallPeerOptions): Promise<RtcPeer> {
   const { client, host, peers, trickle = true, signal } = options;
+  const { clock = systemClock, timeoutMs = DIAL_MS } = options;
   const exchange = linkedController(signal);
   const to: CallOptions = { headers: { [RPC_HOST]: host }, signal: exchange.signal };
+  const late = Promise.withResolvers<never>();
+  late.promise.catch(() => undefined);
+  exchange.signal.addEventListener("abort", () => late.reject(exchange.signal.reason));
+  const timer = clock.setTimer(timeoutMs, () => exchange.abort(tookTooLong(timeoutMs)));
   let peer: RtcPeer | undefined;
+  let dial: Dial | undefined;
   try {
     const { config } = await client.optionalWebRTCConfig({}, to);
     const told = config?.additionalIceServers.map(iceServerFromProto) ?? [];
@@ -43,15 +55,20 @@ export async function callPeer(options: CallPeerOptions): Promise<RtcPeer> {
     peer = offer.peer;
     const sdp = encodeSdp({ type: "offer", sdp: offer.sdp });
     const answers = client.call({ sdp, disableTrickle: !trickle }, to);
-    const dial = new Dial(client, to, offer);
+    dial = new Dial(client, to, offer, trickle);
     // A signaller that ends well leaves it to the connection.
-    await Promise.race([peer.opened, dial.read(answers).then(() => offer.peer.opened)]);
+    const read = dial.read(answers).then(() => offer.peer.opened);
+    await Promise.race([peer.opened, read, late.promise]);
     await dial.done();
     return peer;
   } catch (error) {
     await peer?.close();
-    throw signal.aborted ? signal.reason : ConnectError.from(error);
+    const ended = exchange.signal;
+    if (ended.aborted) throw ended.reason;
+    await dial?.failed(ConnectError.from(error));
+    throw ConnectError.from(error);
   } finally {
+    timer.cancel();
     exchange.abort(new ConnectError("the dial is over", Code.Canceled));
   }
 }
@@ -66,6 +83,7 @@ class Dial {
     private readonly client: Client<typeof SignalingService>,
     private readonly to: CallOptions,
     private readonly offer: Awaited<ReturnType<RtcPeers["offer"]>>,
+    private readonly trickle: boolean,
   ) {}
 
   /** Until the machine has said all it has to say. @throws {ConnectError} */
@@ -86,14 +104,8 @@ class Dial {
 
   async #accept(uuid: string, sdp: string): Promise<void> {
     this.#uuid = uuid;
-    try {
-      await this.offer.accept(decodeSdp(sdp).sdp);
-    } catch (error) {
-      const value = statusOf(ConnectError.from(error));
-      this.#send({ case: "error", value });
-      await this.#sending;
-      throw error;
-    }
+    await this.offer.accept(decodeSdp(sdp).sdp);
+    if (!this.trickle) return void this.done();
     this.offer.peer.onCandidate = (candidate) => {
       if (!candidate) return void this.done();
       this.#send({ case: "candidate", value: candidateToProto(candidate) });
@@ -103,6 +115,13 @@ class Dial {
   /** Resolves when the signaller knows that no more candidates come. */
   async done(): Promise<void> {
     if (!this.#isDone) this.#send({ case: "done", value: true });
+    this.#isDone = true;
+    await this.#sending;
+  }
+
+  /** The same for a dial that has failed: the machine need not go on. */
+  async failed(error: ConnectError): Promise<void> {
+    if (this.#uuid !== undefined) this.#send({ case: "error", value: statusOf(error) });
     this.#isDone = true;
     await this.#sending;
   }

@@ -11,6 +11,8 @@ export interface FakePeersOptions {
   readonly refuse?: ConnectError;
   /** Candidates are not let through: no connection opens. */
   readonly blocked?: boolean;
+  /** They never say that there are no more candidates. */
+  readonly endless?: boolean;
 }
 
 /** Makes connections between offers and answers of the same object. */
@@ -81,11 +83,12 @@ export class FakePeer implements RtcPeer {
   }
 
   set onCandidate(tell: (candidate: IceCandidate | undefined) => void) {
+    if (!this.rtc.trickle) return;
     const { candidates = 3 } = this.fake;
     for (let at = 0; at < candidates; at++) {
       tell({ candidate: `candidate ${at}`, sdpMid: "0", sdpMLineIndex: 0, usernameFragment: "u" });
     }
-    tell(undefined);
+    if (!this.fake.endless) tell(undefined);
   }
 
   addCandidate({ candidate }: IceCandidate): Promise<void> {
