@@ -65,7 +65,8 @@ function fitsType(value: JsonValue, type: string | undefined): boolean {
   if (type === "object") {
     return typeof value === "object" && value !== null && !Array.isArray(value);
   }
-  return typeof value === type;
+  const found: string = typeof value;
+  return found === type;
 }
 
 /** The attributes without which others would not be looked at. */
