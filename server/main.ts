@@ -51,7 +51,7 @@ async function run(options: ServerOptions, profile?: RunProfile): Promise<number
 }
 
 async function serve(
-  { values, notes }: ServerOptions,
+  { values }: ServerOptions,
   configPath: string,
   profile: RunProfile | undefined,
 ): Promise<number> {
@@ -67,7 +67,6 @@ async function serve(
   });
   const log = getLogger("rdk");
   log.info(versionText("machine-server"));
-  for (const note of notes) log.info(note);
   profile?.describe(log);
   const { MachineServer } = await import("./machine/machine_server.ts");
   const { builtinModels } = await import("./models/builtin.ts");
@@ -99,6 +98,7 @@ async function serve(
       variables,
       untrusted: values["untrusted-env"],
       mdns: !values["disable-mdns"],
+      webrtc: values.webrtc,
       clock: systemClock,
       log,
       logSettings: logging,

@@ -4,6 +4,8 @@ import { ownLogLevels } from "../../shared/config/log_levels.ts";
 import { secretValues } from "../../shared/config/secrets.ts";
 import type { MachineCredentials } from "../../shared/credentials/credentials_file.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
+import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
+import { StreamService } from "../../shared/gen/proto/stream/v1/stream_pb.ts";
 import {
   type GetMachineStatusResponse,
   RobotService,
@@ -11,7 +13,9 @@ import {
 import type { Logging } from "../../shared/log/configure.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
+import type { Interceptor } from "../../shared/rpc/interceptor.ts";
 import { logRequests } from "../../shared/rpc/request_log.ts";
+import type { RpcRouter } from "../../shared/rpc/router.ts";
 import type { Database } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { parseGoDuration } from "../../shared/time/duration.ts";
@@ -39,8 +43,14 @@ import { Tunnels } from "../tunnels/tunnels.ts";
 import { bindsToAll, listenSettings } from "../web/listen_settings.ts";
 import { createRoutes } from "../web/routes.ts";
 import { WebServer } from "../web/web_server.ts";
+import type { SignalingCloud } from "../webrtc/cloud_answerer.ts";
+import { createStreamService } from "../webrtc/stream_service.ts";
+import { WebRtc } from "../webrtc/webrtc.ts";
 import { machineFacts } from "./machine_facts.ts";
 import { MachineParts } from "./machine_parts.ts";
+
+/** How long calls may go on when the server ends. Milliseconds. */
+const CALL_GRACE_MS = 2_000;
 
 /** The part of the process's logging that a configuration changes. */
 export type LogSettings = Pick<
@@ -85,6 +95,10 @@ export interface MachineCoreOptions {
   untrusted: boolean;
   /** False with `-disable-mdns`. */
   mdns: boolean;
+  /** `-webrtc` */
+  webrtc: boolean;
+  /** Whose signaller passes calls on; undefined without a cloud. */
+  signalingCloud?: SignalingCloud | undefined;
   /** What looks at the running server; undefined for nothing. */
   diagnostics?: Diagnostics | undefined;
   /** RobotService/Shutdown was called. */
@@ -96,6 +110,7 @@ export class MachineCore {
   readonly resources: ResourceManager;
   readonly applier: ConfigurationApplier;
   readonly web: WebServer;
+  readonly webrtc: WebRtc;
   readonly access = new AccessControl();
   readonly parts: MachineParts;
   readonly #apis: LearnedApis;
@@ -193,7 +208,19 @@ export class MachineCore {
         keep: (config) => options.revisions.add(config, clock.now()),
       },
     });
-    this.web = this.#createWeb(robot);
+    const mount = (router: RpcRouter) => this.#mount(router, robot);
+    const interceptors = this.#interceptors();
+    this.web = this.#createWeb(mount, interceptors);
+    this.webrtc = new WebRtc({
+      enabled: options.webrtc,
+      cloud: options.signalingCloud,
+      port: () => this.web.address?.port,
+      mount,
+      interceptors,
+      access: this.access,
+      clock,
+      log: log.child("networking"),
+    });
   }
 
   /** Who the machine is, who may call it, how long sessions live, and where tunnels may go. */
@@ -208,6 +235,8 @@ export class MachineCore {
       machinePartId: credentials?.partId ?? config.cloud?.id ?? "",
     });
     this.#tunnels.setEndpoints(config.network?.traffic_tunnel_endpoints);
+    this.webrtc.follow(config);
+    void this.webrtc.accessChanged();
     const window = config.network?.sessions?.heartbeat_window;
     this.#sessions.heartbeatWindowMs = window
       ? parseGoDuration(window)
@@ -261,7 +290,11 @@ export class MachineCore {
   /** Ends calls, then everything that runs. */
   async close(): Promise<void> {
     this.applier.close();
-    await Promise.all([this.#mdns.close(), this.web.close(2_000)]);
+    await Promise.all([
+      this.#mdns.close(),
+      this.web.close(CALL_GRACE_MS),
+      this.webrtc.close(CALL_GRACE_MS),
+    ]);
     this.#sessions.close();
     await this.parts.close();
   }
@@ -271,7 +304,7 @@ export class MachineCore {
     if (!this.#announced || !address) return;
     const { cloud, network } = this.#identity;
     const given = [cloud?.fqdn, cloud?.local_fqdn, network?.fqdn];
-    this.#mdns.announce({ given, ...address, webrtc: false });
+    this.#mdns.announce({ given, ...address, webrtc: this.options.webrtc });
   }
 
   #createRobotService() {
@@ -296,26 +329,39 @@ export class MachineCore {
     });
   }
 
-  #createWeb(robot: ReturnType<typeof createRobotService>): WebServer {
+  #interceptors(): readonly Interceptor[] {
+    const { log, diagnostics } = this.options;
+    return [
+      ...diagnostics?.interceptors ?? [],
+      logRequests(log.child("networking")),
+      this.access.interceptor,
+      this.#sessions.interceptor,
+      this.#operations.interceptor,
+    ];
+  }
+
+  /** What callers find at the port and over WebRTC. */
+  #mount(router: RpcRouter, robot: ReturnType<typeof createRobotService>): void {
+    router.service(AuthService, this.access.authService).service(RobotService, robot)
+      .service(SignalingService, this.webrtc.signaling)
+      .service(StreamService, createStreamService(this.resources));
+    this.#apis.mount(router);
+  }
+
+  #createWeb(
+    mount: (router: RpcRouter) => void,
+    interceptors: readonly Interceptor[],
+  ): WebServer {
     const { log, diagnostics } = this.options;
     return new WebServer({
       log,
-      interceptors: [
-        ...diagnostics?.interceptors ?? [],
-        logRequests(log.child("networking")),
-        this.access.interceptor,
-        this.#sessions.interceptor,
-        this.#operations.interceptor,
-      ],
+      interceptors,
       http: createRoutes({
         restartAllowed: () => this.#restartAllowed(),
         cloudReached: () => this.cloudReached(),
         others: (request, peer) => diagnostics?.http(request, peer),
       }),
-      mount: (router) => {
-        router.service(AuthService, this.access.authService).service(RobotService, robot);
-        this.#apis.mount(router);
-      },
+      mount,
     });
   }
 

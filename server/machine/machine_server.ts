@@ -40,6 +40,8 @@ export interface MachineServerOptions {
   revealDiffs: boolean;
   /** `-untrusted-env` */
   untrusted: boolean;
+  /** `-webrtc` */
+  webrtc: boolean;
   /** Whether the machine is announced in its own network; false with `-disable-mdns`. */
   mdns: boolean;
   /** What looks at the running server; undefined for nothing. The caller closes it. */
@@ -96,6 +98,12 @@ export class MachineServer {
       variables: options.variables,
       processes: options.processes,
       untrusted: options.untrusted,
+      webrtc: options.webrtc,
+      signalingCloud: credentials && connection && {
+        connection,
+        credentials,
+        allowInsecure: options.allowInsecure,
+      },
       mdns: options.mdns,
       diagnostics: options.diagnostics,
       db,

@@ -160,6 +160,7 @@ class Machine implements AsyncDisposable {
       revealDiffs: false,
       untrusted: false,
       mdns: false,
+      webrtc: true,
       processes: systemProcesses(),
       variables: () => Deno.env.toObject(),
     });

@@ -6,11 +6,6 @@ import {
   type ReadEnv,
 } from "../../shared/flags/flags.ts";
 
-/** Options whose subject is not part of this release; given explicitly, the log says so. */
-const LATER = {
-  webrtc: "WebRTC is not served yet; connections are direct",
-} as const;
-
 const flags = {
   "allow-insecure-creds": {
     type: "boolean",
@@ -66,7 +61,7 @@ const flags = {
   webrtc: {
     type: "boolean",
     default: true,
-    doc: "Force WebRTC connections instead of direct ones.",
+    doc: "Answer callers over WebRTC, which SDKs use instead of direct connections.",
   },
 } as const;
 
@@ -82,8 +77,6 @@ export const commandLine: FlagSpec<typeof flags> = {
 export interface ServerOptions {
   readonly values: FlagValues<typeof flags>;
   readonly help: boolean;
-  /** One sentence for each given option that has no effect in this release. */
-  readonly notes: readonly string[];
 }
 
 /**
@@ -92,11 +85,8 @@ export interface ServerOptions {
  * @throws {UsageError}
  */
 export function parseOptions(argv: readonly string[], env?: ReadEnv): ServerOptions {
-  const parsed = parseFlags(argv, commandLine, env);
-  const notes = Object.entries(LATER)
-    .filter(([name]) => parsed.given.has(name as keyof typeof LATER))
-    .map(([name, note]) => `option -${name} has no effect: ${note}`);
-  return { values: withoutEmpty(parsed.values), help: parsed.help, notes };
+  const { values, help } = parseFlags(argv, commandLine, env);
+  return { values: withoutEmpty(values), help };
 }
 
 /** `-log-file=` is the same as no `-log-file`, as everywhere in Go's flag package. */

@@ -6,12 +6,11 @@ import { parseOptions } from "./options.ts";
 const parse = (...argv: string[]) => parseOptions(argv, () => undefined);
 
 Deno.test("parseOptions() has the defaults of the specification when nothing is given", () => {
-  const { values, notes } = parse();
+  const { values } = parse();
   assert.equal(values.ftdc, true);
   assert.equal(values.webrtc, true);
   assert.equal(values.debug, false);
   assert.equal(values.config, undefined);
-  assert.deepEqual(notes, []);
 });
 
 Deno.test("parseOptions() reads every form Go's flag package knows", () => {
@@ -87,11 +86,6 @@ for (const name of TEXTS) {
 Deno.test("parseOptions() refuses what is no option", () => {
   assert.match(refusal("file.json"), /unexpected argument "file\.json"/);
   assert.match(refusal("-nothing-like-it"), /^unknown option -nothing-like-it; .*-help/);
-});
-
-Deno.test("parseOptions() says so when a given option has no effect yet", () => {
-  const { notes } = parse("-ftdc=false", "-cpuprofile", "f", "-webrtc", "-disable-mdns");
-  assert.deepEqual(notes.map((note) => note.split(" ")[1]), ["-webrtc"]);
 });
 
 const environment = (variables: Record<string, string>) =>

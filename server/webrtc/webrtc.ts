@@ -75,9 +75,9 @@ export class WebRtc {
     this.#answerer?.follow(cloud);
   }
 
-  /** To be called when other callers are let in than before. */
+  /** To be called when other callers are let in than before. Never rejects. */
   async accessChanged(): Promise<void> {
-    (await this.#serving)?.served.sweep();
+    (await this.#serving?.catch(() => undefined))?.served.sweep();
   }
 
   /** Answers nobody any more, lets running calls go on for `graceMs`, closes all connections. */
