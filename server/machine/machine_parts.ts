@@ -199,7 +199,7 @@ export class MachineParts {
   /** Older versions go when the modules that used them have changed over. */
   async #cleanUpPackages(): Promise<void> {
     try {
-      await this.#packages?.cleanUp(this.#roots);
+      await this.#packages?.cleanUp([...this.#roots, ...this.#modules?.roots() ?? []]);
     } catch (error) {
       this.options.log.warn(`packages cannot be cleaned up: ${toError(error).message}`);
     }
@@ -258,6 +258,7 @@ export class MachineParts {
       tcpSockets: environment.tcpSockets,
       untrusted: options.untrusted,
       onChange: options.onChange,
+      onChangedOver: () => void this.#cleanUpPackages(),
       onFirstRun: (name, running, error) => this.#packages?.setFirstRun(name, running, error),
     });
   }

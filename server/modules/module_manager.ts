@@ -55,6 +55,14 @@ export interface ModuleManagerOptions {
   readonly onChange?: () => void;
   /** Told when a first-run script starts and how it ended; without `error` when it succeeded. */
   readonly onFirstRun?: (moduleName: string, running: boolean, error?: string) => void;
+  /** Called when a module left a folder it ran from, later than {@link ModuleManager.apply} ended. */
+  readonly onChangedOver?: () => void;
+}
+
+interface ModulePlace {
+  readonly root: string;
+  /** The whole environment, by the address that the module is to serve on; "" for a script. */
+  readonly environment: (address: string) => Record<string, string>;
 }
 
 /**
@@ -116,6 +124,11 @@ export class ModuleManager {
     );
   }
 
+  /** Folders that modules run from, or will. */
+  roots(): string[] {
+    return [...this.#supervisors.values()].flatMap(({ roots }) => roots);
+  }
+
   /** Process ids of the modules that run, for measurements. */
   processes(): { module: string; pid: number }[] {
     return [...this.#supervisors].flatMap(([module, { run }]) =>
@@ -165,7 +178,7 @@ export class ModuleManager {
   }
 
   #supervise(name: string): ModuleSupervisor {
-    const { registry, resourcesChanged, clock, onChange = () => {} } = this.options;
+    const { registry, resourcesChanged, clock, onChange = () => {}, onChangedOver } = this.options;
     const log = this.options.log.child(name);
     let known: ReturnType<typeof modelsOf> = [];
     let isFirstStart = true;
@@ -174,6 +187,10 @@ export class ModuleManager {
       clock,
       log,
       onChange,
+      ...(onChangedOver && { onChangedOver }),
+      prepare: async (module, signal) => {
+        await this.#firstRun(module, await this.#place(module), log, signal);
+      },
       start: async (module, signal) => {
         if (isFirstStart) await this.#endStray(name, log);
         isFirstStart = false;
@@ -205,23 +222,11 @@ export class ModuleManager {
   }
 
   async #start(module: WantedModule, log: Logger, signal: AbortSignal): Promise<ModuleRun> {
-    const { facts, home, readVariables, startupTimeoutMs = MODULE_STARTUP_TIMEOUT_MS } =
-      this.options;
+    const { startupTimeoutMs = MODULE_STARTUP_TIMEOUT_MS } = this.options;
     const { processes, clock, parent, learned } = this.options;
-    const root = module.root || dirname(module.executable);
-    const dataFolder = join(this.#dataRoot(), module.name);
-    await Deno.mkdir(dataFolder, { recursive: true, mode: 0o750 });
-    const environment = (address: string) =>
-      moduleEnvironment({
-        inherited: readVariables(),
-        facts: facts(),
-        module,
-        home,
-        dataFolder,
-        root,
-        address,
-      });
-    await this.#firstRun(module, { root, env: environment(""), log }, signal);
+    const place = await this.#place(module);
+    const { root, environment } = place;
+    await this.#firstRun(module, place, log, signal);
     return await ModuleRun.start({
       module,
       root,
@@ -237,9 +242,29 @@ export class ModuleManager {
     }, signal);
   }
 
+  /** Where the module runs, with what variables; makes its folder for data. */
+  async #place(module: WantedModule): Promise<ModulePlace> {
+    const { facts, home, readVariables } = this.options;
+    const root = module.root || dirname(module.executable);
+    const dataFolder = join(this.#dataRoot(), module.name);
+    await Deno.mkdir(dataFolder, { recursive: true, mode: 0o750 });
+    const environment = (address: string) =>
+      moduleEnvironment({
+        inherited: readVariables(),
+        facts: facts(),
+        module,
+        home,
+        dataFolder,
+        root,
+        address,
+      });
+    return { root, environment };
+  }
+
   async #firstRun(
     module: WantedModule,
-    { root, env, log }: { root: string; env: Record<string, string>; log: Logger },
+    { root, environment }: ModulePlace,
+    log: Logger,
     signal: AbortSignal,
   ): Promise<void> {
     const { processes, clock, onFirstRun = () => {} } = this.options;
@@ -250,7 +275,7 @@ export class ModuleManager {
         root,
         version: module.version ?? module.executable,
         timeoutMs: module.firstRunTimeoutMs || FIRST_RUN_TIMEOUT_MS,
-        env,
+        env: environment(""),
         processes,
         clock,
         log,

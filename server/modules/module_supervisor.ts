@@ -6,6 +6,7 @@ import { Backoff } from "../../shared/time/backoff.ts";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
 import { withDeadline } from "../../shared/time/deadline.ts";
 import { toError } from "../resources/errors.ts";
+import { ChangeOver } from "./change_over.ts";
 import { executableIdentity, isReplaced } from "./executable.ts";
 import type { ModuleRun } from "./module_run.ts";
 import {
@@ -36,6 +37,13 @@ export interface SupervisorOptions {
   readonly name: string;
   /** Starts the program and waits until it is ready; cleans up after itself when that fails. */
   readonly start: (module: WantedModule, signal: AbortSignal) => Promise<ModuleRun>;
+  /**
+   * Does what `start` would do first, while another form of the module runs. Throws why it failed.
+   * Default: nothing.
+   */
+  readonly prepare?: (module: WantedModule, signal: AbortSignal) => Promise<void>;
+  /** Called when another form of the module has taken over and nothing of the old one runs. */
+  readonly onChangedOver?: () => void;
   /** Resolves when the resources that are concerned have been closed. */
   readonly publish: (news: PublishedModule) => Promise<void>;
   /** Takes the models back for good. */
@@ -73,6 +81,9 @@ export interface ModuleSnapshot {
 export class ModuleSupervisor {
   #state: ModuleState = { kind: "gone" };
   #wanted: WantedModule | undefined;
+  /** What runs or is started: not the wanted form while that is not prepared. */
+  #current: WantedModule | undefined;
+  readonly #changeOver: ChangeOver;
   #run: ModuleRun | undefined;
   #attempt: { controller: AbortController; done: Promise<void> } | undefined;
   #published: Promise<void> = Promise.resolve();
@@ -86,7 +97,18 @@ export class ModuleSupervisor {
 
   constructor(private readonly options: SupervisorOptions) {
     this.#lastUpdated = options.clock.now();
-    const random = options.random ?? Math.random;
+    const { clock, log, random = Math.random, prepare = () => Promise.resolve() } = options;
+    this.#changeOver = new ChangeOver({
+      prepare,
+      onPrepared: (module) => this.#takeOver(module),
+      onChange: () => {
+        this.#lastUpdated = clock.now();
+        options.onChange();
+      },
+      clock,
+      log,
+      random,
+    });
     this.#backoff = new Backoff({
       minMs: BACKOFF_MIN_MS,
       maxMs: BACKOFF_MAX_MS,
@@ -109,6 +131,11 @@ export class ModuleSupervisor {
     return this.#wanted?.moduleId;
   }
 
+  /** Folders that it runs from, or will. */
+  get roots(): string[] {
+    return [this.#current, this.#wanted].flatMap((module) => module?.root ? [module.root] : []);
+  }
+
   snapshot(): ModuleSnapshot {
     const state = this.#state;
     return {
@@ -126,15 +153,19 @@ export class ModuleSupervisor {
 
   /** The configuration has the module in this form. */
   want(wanted: WantedModule, hold: Hold | undefined): void {
-    const before = this.#wanted;
     const isUnderWay = ["starting", "ready", "unhealthy"].includes(this.#state.kind);
+    const isOther = this.#current !== undefined && needsRestart(this.#current, wanted);
+    const goesOn = !hold && this.#changeOver.isFor(wanted);
+    const isPrepared = !goesOn && (this.#state.kind !== "ready" || !isOther || hold);
     this.#wanted = wanted;
-    this.tell({ type: "want", hold });
-    if (isUnderWay && !hold && before && needsRestart(before, wanted)) {
-      this.options.log.info("the configuration of the module changed; it is started anew");
-      this.#backoff.reset();
-      this.tell({ type: "restart" });
+    if (isPrepared) {
+      this.#changeOver.cancel();
+      this.#current = wanted;
     }
+    this.tell({ type: "want", hold });
+    if (!isUnderWay || hold || !isOther || goesOn) return;
+    if (isPrepared) this.#startAnew();
+    else this.#changeOver.begin(wanted);
   }
 
   /**
@@ -153,13 +184,14 @@ export class ModuleSupervisor {
   }
 
   /** Resolves when no start or end is under way. */
-  settled(): Promise<void> {
-    if (isSettled(this.#state)) return Promise.resolve();
-    return new Promise((resolve) => this.#waiters.push(resolve));
+  async settled(): Promise<void> {
+    await this.#changeOver.firstAttempt;
+    if (!isSettled(this.#state)) await new Promise<void>((resolve) => this.#waiters.push(resolve));
   }
 
   /** Ends the module for good; resolves when nothing of it runs. */
   async remove(): Promise<void> {
+    this.#changeOver.cancel();
     this.tell({ type: "remove" });
     await this.settled();
     await this.#published;
@@ -178,13 +210,25 @@ export class ModuleSupervisor {
     if (state === before) return;
     this.#state = state;
     this.#lastUpdated = this.options.clock.now();
-    if (state.kind !== before.kind) this.#enter(state);
+    if (state.kind !== before.kind || reasonOf(state) !== reasonOf(before)) this.#enter(state);
     for (const effect of effects) this.#perform(effect);
     this.options.onChange();
     if (!isSettled(state)) return;
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const resolve of waiters) resolve();
+  }
+
+  #takeOver(module: WantedModule): void {
+    this.#current = module;
+    this.#startAnew();
+    void this.settled().then(() => this.options.onChangedOver?.());
+  }
+
+  #startAnew(): void {
+    this.options.log.info("the configuration of the module changed; it is started anew");
+    this.#backoff.reset();
+    this.tell({ type: "restart" });
   }
 
   #enter(state: ModuleState): void {
@@ -223,7 +267,7 @@ export class ModuleSupervisor {
 
   #start(): void {
     const controller = new AbortController();
-    const done = this.#attemptStart(this.#wanted!, controller.signal);
+    const done = this.#attemptStart(this.#current!, controller.signal);
     this.#attempt = { controller, done };
   }
 
@@ -304,7 +348,10 @@ export class ModuleSupervisor {
       case "pending":
         return off(`module ${name} waits: ${state.reason}`, true);
       case "starting":
-        return off(this.#errorText() || `module ${name} is starting`, state.error === "");
+        // The same words as while it waits for this start: resources log each change of them.
+        return state.error === ""
+          ? off(`module ${name} is starting`, true)
+          : off(notRunning(name, state.error), false);
       case "closing":
         return off(
           `module ${name} is ${state.then === "start" ? "restarted" : "ended"}`,
@@ -325,12 +372,15 @@ export class ModuleSupervisor {
       case "refused":
         return state.reason;
       case "unhealthy":
-        return `module ${name} is not running: ${state.error}`;
+        return notRunning(name, state.error);
       case "starting":
         return state.error === ""
           ? ""
           : `module ${name} is started again after a failure: ${state.error}`;
       case "ready":
+        if (this.#changeOver.error !== "") {
+          return `its new version is not used, it goes on as it was: ${this.#changeOver.error}`;
+        }
         return this.#isReplaced
           ? "its executable was replaced on disk; restart the module to use the new one"
           : "";
@@ -339,4 +389,13 @@ export class ModuleSupervisor {
         return "";
     }
   }
+}
+
+function notRunning(name: string, error: string): string {
+  return `module ${name} is not running: ${error}`;
+}
+
+/** Why a state that waits waits; "" for others. */
+function reasonOf(state: ModuleState): string {
+  return state.kind === "pending" || state.kind === "refused" ? state.reason : "";
 }

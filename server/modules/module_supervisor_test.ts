@@ -33,10 +33,19 @@ function setUp(options: { closed?: () => Promise<void> } = {}) {
   const clock = new FakeClock();
   const runs: FakeRun[] = [];
   const published: PublishedModule[] = [];
-  const state = { failWith: undefined as string | undefined };
+  const state = {
+    failWith: undefined as string | undefined,
+    unprepared: undefined as string | undefined,
+  };
+  const started: string[] = [];
   const supervisor = new ModuleSupervisor({
     name: "m",
-    start: () => {
+    prepare: () =>
+      state.unprepared === undefined
+        ? Promise.resolve()
+        : Promise.reject(new Error(state.unprepared)),
+    start: ({ version = "" }) => {
+      started.push(version);
       if (state.failWith !== undefined) return Promise.reject(new Error(state.failWith));
       const run = new FakeRun();
       runs.push(run);
@@ -61,7 +70,7 @@ function setUp(options: { closed?: () => Promise<void> } = {}) {
   };
   const is = (kind: string) =>
     waitFor(() => supervisor.snapshot().state === kind, { deadlineMs: 5_000, what: kind });
-  return { clock, runs, published, state, supervisor, wanted, is };
+  return { clock, runs, published, state, started, supervisor, wanted, is };
 }
 
 Deno.test("ModuleSupervisor waits longer after each failure, and starts short again after health", async () => {
@@ -139,4 +148,61 @@ Deno.test("ModuleSupervisor ends the process when its resources are gone, or do 
   await second.clock.advance(REMOVE_ALL_MS);
   assert.equal(second.runs[0]!.stops, 1);
   assert.equal(second.supervisor.state.kind, "gone");
+});
+
+Deno.test("ModuleSupervisor lets a module go on while its next version cannot be prepared", async () => {
+  const { clock, runs, state, started, supervisor, wanted, is } = setUp();
+  supervisor.want({ ...wanted, version: "1" }, undefined);
+  await is("ready");
+  state.unprepared = "no room";
+  const next = { ...wanted, version: "2" };
+  supervisor.want(next, undefined);
+  await supervisor.settled();
+  assert.equal(supervisor.snapshot().state, "ready");
+  assert.match(
+    supervisor.snapshot().error,
+    /new version is not used, it goes on as it was: no room/,
+  );
+  assert.equal(runs[0]?.stops, 0);
+
+  runs[0]!.end(1);
+  await is("unhealthy");
+  supervisor.want(next, undefined);
+  await clock.advance(1_000);
+  await is("ready");
+  assert.deepEqual(started, ["1", "1"]);
+
+  state.unprepared = undefined;
+  await clock.advance(10_000);
+  await waitFor(() => started.length === 3, { deadlineMs: 5_000 });
+  await is("ready");
+  assert.deepEqual(started, ["1", "1", "2"]);
+  assert.equal(supervisor.snapshot().error, "");
+});
+
+Deno.test("ModuleSupervisor forgets a version that could not be prepared when the old one is wanted", async () => {
+  const { clock, state, started, supervisor, wanted, is } = setUp();
+  const first = { ...wanted, version: "1" };
+  supervisor.want(first, undefined);
+  await is("ready");
+  state.unprepared = "no room";
+  supervisor.want({ ...wanted, version: "2" }, undefined);
+  await supervisor.settled();
+  supervisor.want(first, undefined);
+  assert.equal(supervisor.snapshot().error, "");
+  state.unprepared = undefined;
+  await clock.advance(60_000);
+  assert.deepEqual(started, ["1"]);
+});
+
+Deno.test("ModuleSupervisor publishes a new reason of a module that stays refused", async () => {
+  const { published, supervisor, wanted, is } = setUp();
+  supervisor.want(wanted, { kind: "refused", reason: "no such module" });
+  await is("unhealthy");
+  supervisor.want(wanted, { kind: "refused", reason: "no such version" });
+  supervisor.want(wanted, { kind: "refused", reason: "no such version" });
+  assert.deepEqual(published.map(({ unavailable }) => unavailable), [
+    "no such module",
+    "no such version",
+  ]);
 });

@@ -193,6 +193,33 @@ Deno.test("ModuleManager runs the first-run script once a version and says why i
   });
 });
 
+Deno.test("ModuleManager keeps a module serving when the first-run script of its next version fails", async () => {
+  await withMachine(async (machine) => {
+    const version = async (name: string, script: string) => {
+      const root = join(machine.folder, name);
+      await Deno.mkdir(root);
+      await Deno.writeTextFile(join(root, "meta.json"), `{"first_run": "setup.sh"}`);
+      await Deno.writeTextFile(join(root, "setup.sh"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+      return { ...await plainModule(root, "m", { version: name }), root };
+    };
+    await machine.modules.apply([await version("1.0.0", "exit 0")]);
+    await machine.resources.apply([sourceSpec, readerSpec("r")], "1");
+    await readings(machine, "r");
+    const bad = await version("1.1.0", "exit 9");
+    await machine.modules.apply([bad]);
+    const { state, error } = statusOf(machine, "m");
+    assert.equal(state, "ready");
+    assert.match(error, /its new version is not used, .* first-run script .* ended with code 9/);
+    assert.equal((await readings(machine, "r"))["a"], 1);
+    assert(machine.modules.roots().includes(join(machine.folder, "1.0.0")));
+    const good = await version("1.2.0", "exit 0");
+    await machine.modules.apply([good]);
+    assert.equal(statusOf(machine, "m").error, "");
+    assert.deepEqual([...new Set(machine.modules.roots())], [good.root]);
+    await until("it serves", async () => (await readings(machine, "r"))["a"] === 1);
+  });
+});
+
 Deno.test("close() ends all modules side by side when they are busy, and leaves no file", async () => {
   await withMachine(async (machine) => {
     const env = { PLAIN_ADD_DELAY_MS: "600000" };
