@@ -137,11 +137,14 @@ export class MachineAnnouncer {
   #announcedOn(link: Link, names: readonly string[]): void {
     const { log } = this.options;
     this.#hasFailed = false;
-    log.debug("announced on a link", { link: link.name, addresses: [...link.ipv4, ...link.ipv6] });
     const told = names.join(" ");
-    if (told === this.#told) return;
+    // Once for all links: a computer with containers has many.
+    log[told === this.#told ? "debug" : "info"]("announced by multicast DNS", {
+      names,
+      link: link.name,
+      addresses: [...link.ipv4, ...link.ipv6],
+    });
     this.#told = told;
-    log.info("announced by multicast DNS", { names });
   }
 
   #failed(error: Error): void {
