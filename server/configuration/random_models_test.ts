@@ -15,7 +15,7 @@ import { ConfigurationApplier } from "./applier.ts";
 import { candidateOf } from "./candidate.ts";
 import { resourceSpecs } from "./wanted.ts";
 
-const CONFIGURATIONS = 2_000;
+const CONFIGURATIONS = 5_000;
 const NAMES = ["a", "b", "c", "d", "e", "f", "g", "h"] as const;
 
 /** Counts what is open, by full name; a second resource of the name would be a fault. */
@@ -105,7 +105,7 @@ function randomConfig(
 }
 
 Deno.test(`offer() closes all that is built in after ${CONFIGURATIONS} random configurations`, async () => {
-  const seed = 20_261_122;
+  const seed = 777;
   const random = randomSource(seed);
   const clock = new FakeClock();
   const log = memoryLogger();

@@ -108,6 +108,17 @@ Deno.test("apply() comes to an end when two resources are optional to each other
   assert.deepEqual(status(), { a: "ready", b: "ready" });
 });
 
+Deno.test("apply() comes to an end when an optional dependency needs the resource itself", async () => {
+  const { manager, take, status } = setUp();
+  const specs = [spec("a", [], { likes: ["b"] }), spec("b", ["c"]), spec("c", ["a"])];
+  await manager.apply(specs, "r1");
+  assert.equal(take(), "+a +c(a) +b(c)");
+  const all = { ...spec("all"), api: "t:service:all" };
+  await manager.apply([...specs, all, spec("d", ["all"])], "r2");
+  assert.equal(take(), "+all(a,b,c) +d(all)");
+  assert.deepEqual([...new Set(Object.values(status()))], ["ready"]);
+});
+
 Deno.test("apply() builds a weak dependent again when a resource of the API comes or goes", async () => {
   const { manager, take } = setUp();
   const all = { ...spec("all"), api: "t:service:all" };

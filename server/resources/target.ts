@@ -104,7 +104,39 @@ export function buildTarget(
       pending: spec.pending ?? facts.pending,
     });
   }
+  return withoutLoops(nodes);
+}
+
+/**
+ * An optional dependency that needs the resource itself is left out: whenever it got ready, the
+ * resource would be built again with it, and it again after the resource, without end.
+ */
+function withoutLoops(nodes: Map<string, TargetNode>): Target {
+  let dependents: ReadonlyMap<string, readonly string[]> | undefined;
+  for (const [key, node] of nodes) {
+    if (node.optional.length === 0) continue;
+    const needing = new Set([key]);
+    dependents ??= requiredBy(nodes);
+    for (const reached of needing) {
+      for (const dependent of dependents.get(reached) ?? []) needing.add(dependent);
+    }
+    if (needing.size === 1) continue;
+    const optional = node.optional.filter((name) => !needing.has(name));
+    nodes.set(key, { ...node, optional });
+  }
   return nodes;
+}
+
+function requiredBy(nodes: Target): Map<string, string[]> {
+  const dependents = new Map<string, string[]>();
+  for (const { key, dependencies } of nodes.values()) {
+    for (const dependency of dependencies) {
+      const known = dependents.get(dependency);
+      if (known) known.push(key);
+      else dependents.set(dependency, [key]);
+    }
+  }
+  return dependents;
 }
 
 function resolve(
