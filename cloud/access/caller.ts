@@ -22,10 +22,11 @@ export interface Caller {
 /**
  * What is asked for:
  * - `see`: names, whether it is online, live readings;
+ * - `operate`: connect to it and use its resources;
  * - `manage`: configuration, its history, logs, secrets, keys, restart;
  * - `report`: what a machine's own programs do: fetch the configuration, send logs and status.
  */
-export type Action = "see" | "manage" | "report";
+export type Action = "see" | "operate" | "manage" | "report";
 
 /** Where a thing stands in the tree; the levels below it are left out. */
 export interface Place {
@@ -37,6 +38,7 @@ export interface Place {
 
 const ROLES: Readonly<Record<Action, readonly Grant["role"][]>> = {
   see: ["owner", "operator", "self"],
+  operate: ["owner", "operator", "self"],
   manage: ["owner"],
   report: ["owner", "self"],
 };

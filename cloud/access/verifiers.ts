@@ -3,6 +3,7 @@ import { hashKey, verifyKey } from "../../shared/auth/key_hash.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { Random } from "../keys/random.ts";
+import { partName } from "../addresses/host_names.ts";
 import { ISSUED_CLAIM, SECRET_CLAIM } from "./callers.ts";
 import { matchingSecret, type SharedSecrets } from "./secrets.ts";
 
@@ -29,7 +30,7 @@ export class CredentialVerifiers {
   get byType(): Record<CredentialType, Verifier> {
     return {
       "api-key": this.#dated((id, key) => this.apiKey(id, key)),
-      "robot-secret": this.#dated((partId, secret) => this.partSecret(partId, secret)),
+      "robot-secret": this.#dated((part, secret) => this.partSecret(part, secret)),
       "robot-location-secret": this.#dated((host, secret) => this.locationSecret(host, secret)),
     };
   }
@@ -53,7 +54,9 @@ export class CredentialVerifiers {
     return { credentialType: "api-key", entity: id, claims: { org: row.org_id } };
   }
 
-  async partSecret(partId: string, payload: string): Promise<Identity | undefined> {
+  /** `part` is its id, or one of its host names, which is what SDKs know of a machine. */
+  async partSecret(part: string, payload: string): Promise<Identity | undefined> {
+    const partId = part.includes(".") ? await this.#partOfHost(part) : part;
     const secret = matchingSecret(await this.secrets.ofPart(partId), payload);
     if (!secret) return undefined;
     return {
@@ -71,10 +74,19 @@ export class CredentialVerifiers {
     const claims = { [SECRET_CLAIM]: secret.id };
     return { credentialType: "robot-location-secret", entity: host, claims };
   }
+
+  async #partOfHost(host: string): Promise<string> {
+    const name = partName(host, this.domain);
+    const row = name && await this.queries.selectFrom("parts").select("id")
+      .where("location_id", "=", name.locationId)
+      .where("dns_label", "=", name.dnsLabel).executeTakeFirst();
+    return row?.id ?? "";
+  }
 }
 
 function locationOfHost(host: string, domain: string): string {
-  const suffix = `.${domain}`;
-  const labels = (host.endsWith(suffix) ? host.slice(0, -suffix.length) : host).split(".");
+  const known = partName(host, domain);
+  if (known) return known.locationId;
+  const labels = host.split(".");
   return labels[1] ?? "";
 }

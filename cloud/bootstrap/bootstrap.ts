@@ -11,7 +11,7 @@ import type { DerivedSecrets } from "../keys/derived_secrets.ts";
 import type { Random } from "../keys/random.ts";
 import { type ConfigDocument, EMPTY_CONFIG } from "../machines/config_document.ts";
 import { createMachine } from "../machines/creation.ts";
-import { hostNames } from "../machines/host_names.ts";
+import { hostNames } from "../addresses/host_names.ts";
 import { savePart } from "../machines/revisions.ts";
 import { createLocation, createOrganization, type Creation } from "../organizations/creation.ts";
 

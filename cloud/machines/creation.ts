@@ -1,7 +1,7 @@
 import type { Actor } from "../access/caller.ts";
 import type { Creation } from "../organizations/creation.ts";
 import type { ConfigDocument } from "./config_document.ts";
-import { dnsLabel } from "./host_names.ts";
+import { dnsLabel } from "../addresses/host_names.ts";
 import { insertFirstRevision } from "./revisions.ts";
 
 /** Makes a machine with its main part, that part's first secret and its first revision. */

@@ -5,7 +5,7 @@ import type { RobotConfig } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { PartRow } from "../access/scope.ts";
 import type { SharedSecrets } from "../access/secrets.ts";
 import { hostPort } from "../addresses/addresses.ts";
-import { hostNames } from "./host_names.ts";
+import { hostNames } from "../addresses/host_names.ts";
 import type { Revisions } from "./revisions.ts";
 
 export interface MachineConfigsOptions {

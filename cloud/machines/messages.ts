@@ -18,7 +18,7 @@ import type { SharedSecretValue } from "../access/secrets.ts";
 import type { ActorType } from "../database/schema.ts";
 import type { PartPresence } from "../presence/presence.ts";
 import { parseDocument } from "./config_document.ts";
-import { hostNames } from "./host_names.ts";
+import { hostNames } from "../addresses/host_names.ts";
 import type { RevisionRow } from "./revisions.ts";
 
 /** The part of a `RobotPart` that only those who manage the machine see. */

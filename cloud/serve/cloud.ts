@@ -17,6 +17,7 @@ import { keepLogsForRetention } from "../logs/log_retention.ts";
 import { LogStore } from "../logs/log_store.ts";
 import type { NotificationSettings } from "./notifications.ts";
 import type { S3Settings } from "../object_storage/s3_settings.ts";
+import type { IceServerSetting } from "../signaling/ice_servers.ts";
 import { createServices, type Services } from "./services.ts";
 import type { TrainingSettings } from "./training_settings.ts";
 
@@ -41,6 +42,8 @@ export interface CloudOptions {
   readonly notifications?: NotificationSettings | undefined;
   /** Left out: one job at once, with what this computer has. */
   readonly training?: TrainingSettings | undefined;
+  /** What both sides of calls over WebRTC may use; left out: none. */
+  readonly iceServers?: readonly IceServerSetting[] | undefined;
   /** A part that keeps no stream open is offline after this time without a call; default 60 s. */
   readonly offlineAfterMs?: number | undefined;
   /** Name of this host, for the URL of a cloud that listens everywhere. */
@@ -102,6 +105,7 @@ async function serve(
     fileLimitBytes: options.fileLimitBytes,
     notifications: options.notifications,
     training: options.training,
+    iceServers: options.iceServers,
     offlineAfterMs: options.offlineAfterMs,
     logs,
     clock,
@@ -152,6 +156,7 @@ async function serve(
     // Before the port is closed: a script whose calls fail would count as failed itself.
     await services.training.close();
     services.watchers.close();
+    services.signaling.close();
     await server.close({ graceMs });
     await services.closeQueries();
     stopping.abort();

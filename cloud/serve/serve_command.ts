@@ -8,6 +8,7 @@ import { readS3Settings } from "../object_storage/s3_settings.ts";
 import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
 import { MOST_UNFINISHED } from "../training/jobs.ts";
 import { RUN_LIMITS } from "../training_runs/limits.ts";
+import type { IceServerSetting } from "../signaling/ice_servers.ts";
 import { bearRuntimeFaults } from "./runtime_faults.ts";
 import { TRAINING_JOBS } from "./training_settings.ts";
 
@@ -179,6 +180,12 @@ export const serveFlags = {
     placeholder: "MINUTES",
     doc: "Most time of all processors together that one training run may take.",
   },
+  "ice-servers": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "JSON list of STUN and TURN servers for connections over WebRTC: [{urls, username, " +
+      "credential}] or [{urls, secret}]. Default: none, which is enough within one network.",
+  },
   "offline-after": {
     type: "integer",
     default: 60,
@@ -249,6 +256,7 @@ export async function readServeOptions(
         cpuMs: flags["training-cpu-time"] * MINUTE_MS,
       },
     },
+    iceServers: await iceServersOf(flags["ice-servers"]),
     offlineAfterMs: flags["offline-after"] * 1_000,
     hostname: hostname(),
   };
@@ -265,6 +273,17 @@ async function readableImages(path: string | undefined): Promise<string | undefi
     throw new UsageError(`--training-images: ${error.message}`);
   }
   return path;
+}
+
+async function iceServersOf(path: string | undefined): Promise<IceServerSetting[] | undefined> {
+  if (path === undefined) return undefined;
+  const { IceServersError, readIceServers } = await import("../signaling/ice_server_list.ts");
+  try {
+    return await readIceServers(path);
+  } catch (error) {
+    if (!(error instanceof IceServersError)) throw error;
+    throw new UsageError(`--ice-servers: ${error.message}`);
+  }
 }
 
 function smtpUrlOf(text: string | undefined): string | undefined {

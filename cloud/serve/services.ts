@@ -9,6 +9,7 @@ import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { ConsoleService, MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { AgentService, ReleaseService } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
+import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
 import type { Clock } from "../../shared/time/clock.ts";
@@ -57,6 +58,8 @@ import { releaseFiles } from "../releases/release_files.ts";
 import { releaseService } from "../releases/release_service.ts";
 import { ConfigPackages } from "../registry/config_packages.ts";
 import { registryMethods } from "../registry/registry_methods.ts";
+import type { IceServerSetting } from "../signaling/ice_servers.ts";
+import { openSignaling } from "../signaling/signaling.ts";
 import { openBlobStores } from "./blob_stores.ts";
 import { openDataServices } from "./data_services.ts";
 import { type NotificationSettings, openNotifications } from "./notifications.ts";
@@ -78,6 +81,8 @@ export interface ServicesOptions {
   readonly notifications?: NotificationSettings | undefined;
   /** Left out: one job at once, with what this computer has. */
   readonly training?: TrainingSettings | undefined;
+  /** What both sides of calls over WebRTC may use; left out: none. */
+  readonly iceServers?: readonly IceServerSetting[] | undefined;
   /** A part that keeps no stream open is offline after this time without a call; default 60 s. */
   readonly offlineAfterMs?: number | undefined;
   readonly logs: LogStore;
@@ -218,6 +223,15 @@ export async function createServices(options: ServicesOptions) {
     live,
     clock,
   });
+  const signaling = openSignaling({
+    callers,
+    presence,
+    domain,
+    iceServers: options.iceServers,
+    clock,
+    random,
+    log: log.child("signaling"),
+  });
   const router = new RpcRouter()
     .service(AuthService, createAuthService({ issuer, verifiers: verifiers.byType, limiter }))
     .service(AppService, withCallFailures(app))
@@ -266,6 +280,7 @@ export async function createServices(options: ServicesOptions) {
       })),
     )
     .service(MachineService, withCallFailures(machine))
+    .service(SignalingService, withCallFailures(signaling.service))
     .service(
       ConsoleService,
       withCallFailures(
@@ -290,6 +305,7 @@ export async function createServices(options: ServicesOptions) {
     callers,
     presence,
     watchers,
+    signaling,
     store,
     releases: releases.store,
     statuses,

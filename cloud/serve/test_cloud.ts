@@ -153,6 +153,7 @@ export class TestCloud implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.services.watchers.close();
+    this.services.signaling.close();
     await this.services.closeQueries();
     await this.services.training.close();
     await this.services.notifications.close();

@@ -6,6 +6,12 @@ export interface HostNames {
   readonly localFqdn: string;
 }
 
+/** What tells one part from all others, as it stands in both of its names. */
+export interface PartName {
+  readonly dnsLabel: string;
+  readonly locationId: string;
+}
+
 const LONGEST_LABEL = 63;
 
 export function hostNames(dnsLabel: string, locationId: string, domain: string): HostNames {
@@ -13,6 +19,19 @@ export function hostNames(dnsLabel: string, locationId: string, domain: string):
     fqdn: `${dnsLabel}.${locationId}.${domain}`,
     localFqdn: `${dnsLabel}.${locationId}.local.${domain}`,
   };
+}
+
+/**
+ * The part that a name means, of {@link hostNames}; a port behind it counts for nothing. Undefined
+ * for names that no part has.
+ */
+export function partName(host: string, domain: string): PartName | undefined {
+  const name = host.toLowerCase().replace(/:\d{1,5}$/, "");
+  if (!name.endsWith(`.${domain}`)) return undefined;
+  const [dnsLabel, locationId, local, ...rest] = name.slice(0, -domain.length - 1).split(".");
+  if (!dnsLabel || !locationId || rest.length > 0) return undefined;
+  if (local !== undefined && local !== "local") return undefined;
+  return { dnsLabel, locationId };
 }
 
 /**

@@ -1,0 +1,74 @@
+import { identityKey } from "../../shared/auth/identity.ts";
+import type { SignalingAccess } from "../../shared/signaling/signaling_access.ts";
+import type { Callers } from "../access/callers.ts";
+import { partPlace, type PartRow, type Scope } from "../access/scope.ts";
+import { partName } from "../addresses/host_names.ts";
+import type { Presence } from "../presence/presence.ts";
+
+export interface CloudAccessOptions {
+  readonly callers: Callers;
+  readonly presence: Presence;
+  /** Domain of the machines' host names. */
+  readonly domain: string;
+}
+
+/**
+ * Who may call and answer through the cloud, by a part's fqdn or local fqdn.
+ *
+ * - Calling: whoever may operate the part, which are keys of an owner or an operator of it, its
+ *   location's secret, and the part itself.
+ * - Answering: the part itself, and an owner's key.
+ *
+ * A part that the caller doesn't see is no host, whether it exists or not.
+ */
+export function cloudAccess({ callers, presence, domain }: CloudAccessOptions): SignalingAccess {
+  const partOf = async (scope: Scope, host: string): Promise<PartRow | undefined> => {
+    const name = partName(host, domain);
+    return name && await scope.parts().selectAll("parts")
+      .where("parts.location_id", "=", name.locationId)
+      .where("parts.dns_label", "=", name.dnsLabel).executeTakeFirst();
+  };
+  return {
+    async callable(host, context) {
+      const scope = await callers.scope(context);
+      const part = await partOf(scope, host);
+      if (!part) return undefined;
+      if (!scope.allows("operate", partPlace(part))) scope.refuse("machine");
+      const identity = context.values.get(identityKey);
+      const { entity = "", credentialType = "" } = identity ?? {};
+      return {
+        key: part.id,
+        caller: {
+          owner: `${credentialType} ${entity}`,
+          entity,
+          metadata: { credential_type: credentialType },
+        },
+      };
+    },
+
+    async answering(hosts, context) {
+      const scope = await callers.scope(context);
+      const parts = new Set<string>();
+      for (const host of hosts) {
+        const part = await partOf(scope, host);
+        if (!part) return undefined;
+        if (!scope.allows("report", partPlace(part))) scope.refuse("machine");
+        parts.add(part.id);
+      }
+      return {
+        keys: [...parts],
+        entity: context.values.get(identityKey)?.entity ?? "",
+        opened() {
+          const closings = [...parts].map((id) => presence.opened(id));
+          return () => {
+            for (const close of closings) close();
+          };
+        },
+        async check() {
+          const now = await callers.scope(context);
+          for (const id of parts) await now.part(id, "report");
+        },
+      };
+    },
+  };
+}
