@@ -45,6 +45,8 @@ export class DtlsSession {
   readonly #transport: Transport;
   /** Messages of the other side that are proofs, by type. */
   readonly #proofs = new Map<number, Handshake>();
+  /** Numbers of the other side's messages. */
+  readonly #seen = new Set<number>();
   /** Handshake work under way; it has timers. */
   readonly #work = new Set<Promise<void>>();
   /** What was sent while the other side had not said anything. */
@@ -82,7 +84,7 @@ export class DtlsSession {
     });
     this.#dtls.onConnect.subscribe(() => this.#connected());
     this.#dtls.onError.subscribe((error) => this.#end(`the handshake failed: ${String(error)}`));
-    this.#keepProofs();
+    this.#watchHandshake();
     if (dtls instanceof DtlsClient) this.#begin(dtls);
   }
 
@@ -137,16 +139,32 @@ export class DtlsSession {
     );
   }
 
-  #keepProofs(): void {
+  /**
+   * Lets werift see each message of the handshake once, and keeps those that are proofs. werift would
+   * make new keys for a server's messages that come again, which those of libwebrtc do after 50 ms.
+   */
+  #watchHandshake(): void {
     const handle = this.#dtls.onHandleHandshakes;
     this.#dtls.onHandleHandshakes = (messages) => {
-      for (const message of messages) {
-        if (!this.#proofs.has(message.msg_type)) this.#proofs.set(message.msg_type, message);
-      }
-      const work = handle(messages);
+      const work = handle(messages.filter((message) => this.#isNew(message)));
       this.#track(work);
       return work;
     };
+  }
+
+  #isNew(message: Handshake): boolean {
+    const { msg_type: type, message_seq: number } = message;
+    if (type === HandshakeType.clientHello) return true;
+    if (this.#seen.has(number)) {
+      // The client has not got our last messages, which werift's server does not repeat by itself.
+      if (type === HandshakeType.finished && !this.#isClient) {
+        for (const message of this.#dtls.dtls.lastMessage) this.#events.send(message);
+      }
+      return false;
+    }
+    this.#seen.add(number);
+    this.#proofs.set(type, message);
+    return true;
   }
 
   #track(work: Promise<void>): void {

@@ -6,6 +6,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import {
   Candidate,
   candidateFoundation,
+  CandidatePairState,
   candidatePriority,
   Connection,
   getHostAddresses,
@@ -47,7 +48,10 @@ export class IceAgent {
   readonly #events: IceEvents;
   readonly #log: Logger;
   readonly #relays = new Set<Relay>();
+  /** Candidates of the other side that came before its credentials, without which a check fails. */
+  #early: Candidate[] | undefined = [];
   #connecting: Promise<void> = Promise.resolve();
+  #again: ReturnType<typeof setInterval> | undefined;
   #closed = false;
 
   constructor(controlling: boolean, events: IceEvents, log: Logger) {
@@ -112,7 +116,12 @@ export class IceAgent {
     });
     // werift goes on looking until there is a way: it is never told that there are no more
     // candidates, because addresses that it cannot know yet may still call.
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const candidate of early) this.#try(candidate);
+    this.#again = setInterval(() => this.#checkAgain(), CHECK_AGAIN_MS);
     this.#connecting = this.#ice.connect().then(() => {
+      clearInterval(this.#again);
       const pair = this.#ice.nominated;
       if (this.#closed || !pair) return;
       const own = this.#ice.localCandidates.map(({ host }) => host);
@@ -131,10 +140,8 @@ export class IceAgent {
   addCandidate(line: string): void {
     const candidate = readCandidate(line);
     if (candidate.transport.toLowerCase() !== "udp" || isIP(candidate.host) !== 4) return;
-    const known = this.#ice.remoteCandidates;
-    if (known.length >= MOST_REMOTE_CANDIDATES) return;
-    if (known.some(({ host, port }) => host === candidate.host && port === candidate.port)) return;
-    this.#ice.addRemoteCandidate(candidate).catch(() => {});
+    if (!this.#early) this.#try(candidate);
+    else if (this.#early.length < MOST_REMOTE_CANDIDATES) this.#early.push(candidate);
   }
 
   /** Sends a datagram; lost when there is no way. */
@@ -145,10 +152,27 @@ export class IceAgent {
   /** Closes all sockets and ends all timers. */
   async close(): Promise<void> {
     this.#closed = true;
+    clearInterval(this.#again);
     const closed = this.#ice.close();
     for (const relay of this.#relays) relay.close();
-    // Its loop looks for the state every 20 ms, and where nothing is to be waited for it ends.
     await Promise.all([closed, Promise.race([this.#connecting, pause(LOOP_MS)])]);
+  }
+
+  #try(candidate: Candidate): void {
+    const known = this.#ice.remoteCandidates;
+    if (known.length >= MOST_REMOTE_CANDIDATES || this.#knows([candidate.host, candidate.port])) {
+      return;
+    }
+    this.#ice.addRemoteCandidate(candidate).catch(() => {});
+  }
+
+  /** werift gives a pair up after 1.5 s; the other side may only hear of us later. */
+  #checkAgain(): void {
+    for (const pair of this.#ice.candidatePairs) {
+      if (pair.state === CandidatePairState.FAILED) {
+        pair.updateState(CandidatePairState.WAITING);
+      }
+    }
   }
 
   async #openHost(address: string, preference: number): Promise<void> {
@@ -239,7 +263,9 @@ export class IceAgent {
   }
 }
 
+/** werift's loop looks at its state every 20 ms. */
 const LOOP_MS = 30;
+const CHECK_AGAIN_MS = 2_000;
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

@@ -19,6 +19,7 @@ export type IceConnection =
   & Pick<
     Connection,
     | "addRemoteCandidate"
+    | "candidatePairs"
     | "close"
     | "connect"
     | "localCandidates"
@@ -80,6 +81,8 @@ export type Dtls =
       flight: number;
       epoch: number;
       recordSequenceNumber: number;
+      /** What was sent last, for when it is lost. */
+      lastMessage: readonly Buffer[];
       sortedHandshakeCache: readonly Handshake[];
     };
     cipher: {
