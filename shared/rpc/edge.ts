@@ -19,7 +19,7 @@ export interface EdgeOptions {
   /** Expect a PROXY header, version 1 or 2, in front of every connection. Not with `tls`. */
   readonly proxyProtocol: boolean;
   /** Takes an HTTP/2 connection, with nothing read from it. */
-  readonly onHttp2: (socket: Socket) => void;
+  readonly onHttp2: (socket: Socket, peer: Peer) => void;
   /** The private loopback port that serves HTTP/1.1. */
   readonly httpPort: number;
   readonly onRefused: (address: string, reason: string) => void;
@@ -31,7 +31,6 @@ export interface EdgeOptions {
  * loopback. It knows who is behind each connection of either kind.
  */
 export class Edge {
-  readonly #peers = new Map<string, Peer>();
   readonly #privatePeers = new Map<number, Peer>();
   readonly #sockets = new Set<Socket>();
   readonly #httpSockets = new Set<Socket>();
@@ -71,16 +70,6 @@ export class Edge {
       : { hostname: address ?? "", port: 0 };
   }
 
-  /** The peer of an HTTP/2 connection by `address:port`, as grpc-js names it. */
-  peerOf(grpcPeer: string): Peer {
-    return this.#peers.get(grpcPeer) ?? {
-      address: "path" in this.options.listen ? this.options.listen.path : "",
-      port: 0,
-      transport: "path" in this.options.listen ? "unix" : "tcp",
-      local: "path" in this.options.listen,
-    };
-  }
-
   /**
    * The peer behind a connection to the private HTTP port, by that connection's own port.
    * Undefined for a connection that did not come through the edge.
@@ -116,11 +105,9 @@ export class Edge {
       socket.destroy();
       return;
     }
-    const key = `${socket.remoteAddress}:${socket.remotePort}`;
     this.#sockets.add(socket);
     socket.once("close", () => {
       place.leave();
-      this.#peers.delete(key);
       this.#sockets.delete(socket);
     });
     socket.setNoDelay(true);
@@ -131,10 +118,8 @@ export class Edge {
       local,
     };
     const forward = (peer: Peer, http2: boolean) => {
-      if (http2) {
-        this.#peers.set(key, peer);
-        this.options.onHttp2(socket);
-      } else this.#splice(socket, peer);
+      if (http2) this.options.onHttp2(socket, peer);
+      else this.#splice(socket, peer);
     };
     const alpn = (socket as TLSSocket).alpnProtocol;
     if (typeof alpn === "string") forward(peer, alpn === "h2");

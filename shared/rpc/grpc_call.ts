@@ -6,13 +6,11 @@ import {
   type HandlerContext,
 } from "@connectrpc/connect";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import type { ServerSurfaceCall } from "@grpc/grpc-js/build/src/server-call.d.ts";
-import type { Metadata } from "@grpc/grpc-js";
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { CancelSignal } from "./call_channel.ts";
-import { type ForwardedCall, isForwardedKey, passedOnKey } from "./forward.ts";
+import { type ForwardedCall, passedOnKey } from "./forward.ts";
+import type { GrpcRequest } from "./grpc_request.ts";
 import type { Call } from "./interceptor.ts";
-import { headersFromMetadata, metadataFromHeaders } from "./metadata.ts";
 import { type Peer, peerKey } from "./peer.ts";
 import type { MethodBinding } from "./router.ts";
 
@@ -36,7 +34,7 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
 
   constructor(
     private readonly binding: MethodBinding,
-    private readonly surface: ServerSurfaceCall,
+    private readonly request: GrpcRequest,
     readonly peer: Peer,
   ) {}
 
@@ -50,27 +48,23 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
     return this.binding.method;
   }
   get url(): string {
-    return `http://${this.surface.getHost()}${this.binding.path}`;
+    return `http://${this.request.host}${this.binding.path}`;
   }
 
   header(key: string): string | undefined {
-    const value = this.surface.metadata.get(key)[0];
-    return value === undefined || typeof value === "string" ? value : value.toString("base64");
+    return this.request.header(key);
   }
 
   forwardedHeaders(): OutgoingHttpHeaders {
-    const headers = this.surface.metadata.toHttp2Headers();
-    const forwarded: OutgoingHttpHeaders = {};
-    for (const key in headers) if (isForwardedKey(key)) forwarded[key] = headers[key];
-    return Object.assign(forwarded, this.#values?.get(passedOnKey));
+    return Object.assign(this.request.forwardedHeaders(), this.#values?.get(passedOnKey));
   }
 
   get cancelSignal(): CancelSignal {
-    return this.#cancelSignal ??= this.#controller?.signal ?? new CallCancelSignal(this.surface);
+    return this.#cancelSignal ??= this.#controller?.signal ?? new CallCancelSignal(this.request);
   }
 
   get requestHeader(): Headers {
-    return this.#requestHeader ??= headersFromMetadata(this.surface.metadata);
+    return this.#requestHeader ??= this.request.allHeaders();
   }
   get responseHeader(): Headers {
     return this.#responseHeader ??= new Headers();
@@ -85,22 +79,16 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
-      if (this.surface.cancelled) this.abort(cancelled());
-      else this.surface.once("cancelled", () => this.abort(cancelled()));
+      if (this.request.cancelled) this.abort(cancelled());
+      else this.request.onCancelled(() => this.abort(cancelled()));
       if (this.#aborted) this.#controller.abort(this.#aborted.reason);
     }
     return this.#controller.signal;
   }
 
   timeoutMs(): number | undefined {
-    const deadline = this.surface.getDeadline();
-    const at = typeof deadline === "number" ? deadline : deadline.getTime();
-    return Number.isFinite(at) ? Math.max(0, at - Date.now()) : undefined;
-  }
-
-  /** True when the caller set a deadline; gRPC itself ends such a call in time. */
-  get hasDeadline(): boolean {
-    return this.surface.getDeadline() !== Infinity;
+    const at = this.request.deadlineAt;
+    return at === undefined ? undefined : Math.max(0, at - performance.now());
   }
 
   abort(reason: unknown): void {
@@ -126,16 +114,13 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
     this.#onAbort = answer;
   }
 
-  /** Sends the response headers that the handler set, if any. */
-  sendHeaders(): void {
-    if (this.#responseHeader) {
-      this.surface.sendMetadata(metadataFromHeaders(this.#responseHeader));
-      this.#responseHeader = undefined;
-    }
+  /** Headers of the answer; undefined when the handler has set none. */
+  get headersSet(): Headers | undefined {
+    return this.#responseHeader;
   }
-
-  trailers(): Metadata | undefined {
-    return this.#responseTrailer && metadataFromHeaders(this.#responseTrailer);
+  /** Trailers of the answer; undefined when the handler has set none. */
+  get trailersSet(): Headers | undefined {
+    return this.#responseTrailer;
   }
 }
 
@@ -148,10 +133,9 @@ class CallCancelSignal implements CancelSignal {
   #reason: unknown;
   readonly #listeners = new Set<() => void>();
 
-  constructor(surface: ServerSurfaceCall) {
-    if (surface.cancelled) this.abort();
-    // It also comes at the end of every call that went well.
-    else surface.once("cancelled", () => this.abort());
+  constructor(request: GrpcRequest) {
+    if (request.cancelled) this.abort();
+    else request.onCancelled(() => this.abort());
   }
 
   get reason(): unknown {

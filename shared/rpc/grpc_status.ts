@@ -1,20 +1,10 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { Metadata, type ServiceError, type StatusObject } from "@grpc/grpc-js";
-import { Buffer } from "node:buffer";
+import type { ServiceError } from "@grpc/grpc-js";
 import { type Status, StatusSchema } from "../gen/google/rpc/status_pb.ts";
 import { headersFromMetadata } from "./metadata.ts";
 
 const DETAILS = "grpc-status-details-bin";
-
-/** A caller's error as grpc-js wants it; error details travel in `grpc-status-details-bin`. */
-export function grpcStatus(error: ConnectError, trailers?: Metadata): StatusObject {
-  const metadata = trailers ?? new Metadata();
-  if (error.details.length > 0) {
-    metadata.set(DETAILS, Buffer.from(toBinary(StatusSchema, statusMessage(error))));
-  }
-  return { code: error.code as number, details: error.rawMessage, metadata };
-}
 
 /** A caller's error as the message that carries its details. */
 export function statusMessage(error: ConnectError): Status {
@@ -36,7 +26,7 @@ export function addDetails(error: ConnectError, status: Status): void {
   }
 }
 
-/** The reverse of {@link grpcStatus}: what a grpc-js client reports, as a `ConnectError` with its details. */
+/** What a grpc-js client reports, as a `ConnectError` with its details. */
 export function connectErrorFromGrpc(error: ServiceError): ConnectError {
   const result = new ConnectError(
     error.details || error.message,

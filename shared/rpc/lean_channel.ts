@@ -57,7 +57,7 @@ export class LeanChannel implements CallChannel {
     return new Promise<T>((resolve, reject) => {
       const { signal } = outgoing;
       if (signal.aborted) return reject(abortReason(signal));
-      const headers = this.#headers.encode(outgoing);
+      const headers = this.#headers.of(outgoing);
       const body = framed(request);
       this.#inFlight++;
       let current: LeanAnswer;
@@ -91,7 +91,7 @@ export class LeanChannel implements CallChannel {
     if (signal.aborted) throw abortReason(signal);
     const reader = new StreamReader(signal);
     const { answer } = reader;
-    const stream = this.#connection().request(this.#headers.encode(outgoing), answer);
+    const stream = this.#connection().request(this.#headers.of(outgoing), answer);
     answer.stream = stream;
     void send(stream, requests, () => answer.cancel());
     await reader.begun;

@@ -6,14 +6,15 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import type { OutgoingCall } from "./call_channel.ts";
 import { connectErrorFromGrpc } from "./grpc_status.ts";
 import { ErrorCode } from "./h2/frames.ts";
-import { encodeHeaders, type HeaderList } from "./h2/hpack.ts";
+import type { HeaderList } from "./h2/hpack.ts";
+import { type HeaderBlock, HeaderField } from "./h2/hpack_encoder.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
 
 /** Flag and length in front of a message. */
 const PREFIX_BYTES = 5;
 /** Largest timeout in milliseconds that the header can hold: 8 digits. */
 const LONGEST_TIMEOUT_MS = 99_999_999;
-/** Paths whose encoded headers are kept; no server here has as many methods. */
+/** Paths whose headers are kept; no server here has as many methods. */
 const KEPT_PATHS = 1_000;
 
 /** A call to be made, whose metadata may be headers already. */
@@ -21,43 +22,43 @@ export interface LeanCall extends Omit<OutgoingCall, "metadata"> {
   readonly metadata: { toHttp2Headers(): OutgoingHttpHeaders };
 }
 
-/** The headers that begin calls to one address, encoded. */
+const METHOD = new HeaderField(":method", "POST", 3);
+const SCHEME = new HeaderField(":scheme", "http", 6);
+const CONTENT_TYPE = new HeaderField("content-type", "application/grpc");
+const TE = new HeaderField("te", "trailers");
+
+/** The headers that begin calls to one address. */
 export class RequestHeaders {
-  readonly #ofPath = new Map<string, Uint8Array>();
+  readonly #ofPath = new Map<string, readonly HeaderField[]>();
+  readonly #authority: HeaderField;
 
   /** @param authority `host:port`. */
-  constructor(private readonly authority: string) {}
+  constructor(authority: string) {
+    this.#authority = new HeaderField(":authority", authority);
+  }
 
-  encode({ path, metadata, timeoutMs }: LeanCall): Uint8Array {
-    const own: string[] = [];
+  of({ path, metadata, timeoutMs }: LeanCall): HeaderBlock {
+    const others: string[] = [];
     if (timeoutMs !== undefined) {
-      own.push("grpc-timeout", `${Math.min(LONGEST_TIMEOUT_MS, Math.ceil(timeoutMs))}m`);
+      others.push("grpc-timeout", `${Math.min(LONGEST_TIMEOUT_MS, Math.ceil(timeoutMs))}m`);
     }
     const headers = metadata.toHttp2Headers();
     for (const key in headers) {
       const value = headers[key];
-      if (Array.isArray(value)) { for (const one of value) own.push(key, one); }
-      else if (value !== undefined) own.push(key, String(value));
+      if (Array.isArray(value)) { for (const one of value) others.push(key, one); }
+      else if (value !== undefined) others.push(key, String(value));
     }
-    const common = this.#common(path);
-    if (own.length === 0) return common;
-    const rest = encodeHeaders(own);
-    const block = Buffer.allocUnsafe(common.length + rest.length);
-    block.set(common);
-    block.set(rest, common.length);
-    return block;
+    return { repeated: this.#repeated(path), others };
   }
 
-  #common(path: string): Uint8Array {
+  #repeated(path: string): readonly HeaderField[] {
     const known = this.#ofPath.get(path);
     if (known) return known;
-    const encoded = encodeHeaders([
-      ...[":method", "POST", ":scheme", "http", ":path", path, ":authority", this.authority],
-      ...["content-type", "application/grpc", "te", "trailers"],
-    ]);
+    const fields = [METHOD, SCHEME, new HeaderField(":path", path), this.#authority];
+    fields.push(CONTENT_TYPE, TE);
     if (this.#ofPath.size >= KEPT_PATHS) this.#ofPath.clear();
-    this.#ofPath.set(path, encoded);
-    return encoded;
+    this.#ofPath.set(path, fields);
+    return fields;
   }
 }
 
@@ -70,6 +71,9 @@ export function framed(message: Uint8Array): Buffer {
   return frame;
 }
 
+/** Undoes the compression of a message. @throws {ConnectError} */
+export type Decompress = (message: Uint8Array) => Uint8Array;
+
 /** Cuts what arrives into messages. */
 export class MessageCutter {
   readonly #prefix = Buffer.alloc(PREFIX_BYTES);
@@ -78,6 +82,20 @@ export class MessageCutter {
   #length = 0;
   #parts: Uint8Array[] = [];
   #partBytes = 0;
+
+  /**
+   * @param what it is cut from, for errors.
+   * @param decompress default: compressed messages are refused.
+   */
+  constructor(
+    private readonly what: "answer" | "request" = "answer",
+    private readonly decompress?: Decompress,
+  ) {}
+
+  /** True while a message is only partly here. */
+  get isInside(): boolean {
+    return this.#prefixBytes > 0;
+  }
 
   /**
    * Adds the messages that are complete with this chunk to `messages`. The chunk is copied.
@@ -107,11 +125,12 @@ export class MessageCutter {
     this.#length = this.#prefix.readUInt32BE(1);
     if (this.#length > MAX_MESSAGE_BYTES) {
       throw new ConnectError(
-        `the answer is larger than ${MAX_MESSAGE_BYTES} bytes`,
+        `the ${this.what} is larger than ${MAX_MESSAGE_BYTES} bytes`,
         Code.ResourceExhausted,
       );
     }
-    if (this.#prefix[0] !== 0) throw new ConnectError("the answer is compressed", Code.Internal);
+    if (this.#prefix[0] === 0 || (this.#prefix[0] === 1 && this.decompress)) return;
+    throw new ConnectError(`the ${this.what} is compressed`, Code.Internal);
   }
 
   #complete(): Uint8Array {
@@ -120,8 +139,26 @@ export class MessageCutter {
     this.#parts = [];
     this.#partBytes = 0;
     this.#prefixBytes = 0;
-    return message;
+    return this.#prefix[0] === 0 ? message : this.decompress!(message);
   }
+}
+
+/** Milliseconds of a letter in `grpc-timeout`. */
+const UNIT_MS: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1_000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6,
+};
+
+/** Milliseconds that the header `grpc-timeout` allows; undefined without a limit. */
+export function parseTimeout(text: string | undefined): number | undefined {
+  if (text === undefined || text.length < 2 || text.length > 9) return undefined;
+  const unitMs = UNIT_MS[text[text.length - 1]!];
+  const digits = text.slice(0, -1);
+  return unitMs === undefined || !/^\d+$/.test(digits) ? undefined : Number(digits) * unitMs;
 }
 
 /** The value of a header; undefined where it isn't there. */

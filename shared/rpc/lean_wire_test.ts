@@ -4,11 +4,13 @@ import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
 import { ErrorCode } from "./h2/frames.ts";
 import { HpackDecoder } from "./h2/hpack.ts";
+import { HpackEncoder } from "./h2/hpack_encoder.ts";
 import {
   answerHeaders,
   codeOfReset,
   framed,
   MessageCutter,
+  parseTimeout,
   RequestHeaders,
   statusError,
 } from "./lean_wire.ts";
@@ -16,7 +18,7 @@ import { MAX_MESSAGE_BYTES } from "./limits.ts";
 
 const { signal } = new AbortController();
 
-Deno.test("RequestHeaders.encode() gives what every call has, then its deadline and metadata", () => {
+Deno.test("RequestHeaders.of() gives what every call has, then its deadline and metadata", () => {
   const headers = new RequestHeaders("localhost:80");
   const common = [
     ...[":method", "POST", ":scheme", "http", ":path", "/s/M", ":authority", "localhost:80"],
@@ -24,7 +26,9 @@ Deno.test("RequestHeaders.encode() gives what every call has, then its deadline 
   ];
   const metadata = new Metadata();
   const decoded = (timeoutMs?: number) =>
-    new HpackDecoder().decode(headers.encode({ path: "/s/M", metadata, signal, timeoutMs }));
+    new HpackDecoder().decode(
+      new HpackEncoder().encode(headers.of({ path: "/s/M", metadata, signal, timeoutMs })),
+    );
   assert.deepEqual(decoded(), common);
   metadata.add("a", "1");
   metadata.add("a", "2");
@@ -107,4 +111,24 @@ Deno.test("codeOfReset() follows the protocol's table", () => {
       Code.Internal,
     ],
   );
+});
+
+Deno.test("parseTimeout() gives milliseconds, and no limit for what is none", () => {
+  const cases: [string | undefined, number | undefined][] = [
+    ["2H", 7_200_000],
+    ["3M", 180_000],
+    ["5S", 5_000],
+    ["99999999m", 99_999_999],
+    ["1500u", 1.5],
+    ["0n", 0],
+    [undefined, undefined],
+    ["", undefined],
+    ["m", undefined],
+    ["5", undefined],
+    ["5s", undefined],
+    ["-5S", undefined],
+    ["1e3S", undefined],
+    ["123456789S", undefined],
+  ];
+  for (const [text, ms] of cases) assert.equal(parseTimeout(text), ms, String(text));
 });

@@ -1,12 +1,9 @@
-import { ServerCredentials } from "@grpc/grpc-js";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
 import { CallDeadlines } from "./deadlines.ts";
 import { Edge, type ListenAddress } from "./edge.ts";
 import type { UnexpectedErrorReporter } from "./errors.ts";
-import { createGrpcServer } from "./grpc_server.ts";
-import { coalesceWrites } from "./h2/coalesced_writes.ts";
+import { GrpcServer } from "./grpc_server.ts";
 import { HealthService } from "./health.ts";
-import { closeHttp2SessionsOutsideParser } from "./http2_reentrancy.ts";
 import type { Interceptor } from "./interceptor.ts";
 import type { Peer } from "./peer.ts";
 import { mountReflection } from "./reflection.ts";
@@ -48,7 +45,6 @@ export class RpcServer {
 
   /** Starts to serve. Throws `PortInUseError` when the address is taken. */
   static async start(options: RpcServerOptions): Promise<RpcServer> {
-    closeHttp2SessionsOutsideParser();
     const { router, interceptors = [], report = () => undefined } = options;
     const http = options.http ?? (() => new Response("not found\n", { status: 404 }));
     const stopped = new AbortController();
@@ -71,16 +67,7 @@ export class RpcServer {
         return await web.handle(request, peer, info.completed) ?? await http(request, peer);
       },
     );
-    const grpc = createGrpcServer({
-      router,
-      interceptors,
-      peerOf: (name) => edgeOf().peerOf(name),
-      deadlines,
-      running,
-      report,
-      signal,
-    });
-    const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+    const grpc = new GrpcServer({ router, interceptors, deadlines, running, report, signal });
     const close = async (graceMs: number) => {
       const startedAt = performance.now();
       edge.stopAccepting();
@@ -91,13 +78,11 @@ export class RpcServer {
       // An answer is on its way out only with the next turns; a session that closes loses it.
       await flush();
       edge.endHttp();
-      injector.drain(graceMs);
-      const grpcEnded = new Promise<void>((resolve) => grpc.tryShutdown(() => resolve()));
       const force = setTimeout(() => {
-        grpc.forceShutdown();
+        grpc.destroy();
         edge.destroy();
       }, Math.max(0, graceMs - (performance.now() - startedAt)));
-      await Promise.all([grpcEnded, httpServer.shutdown()]);
+      await Promise.all([grpc.drain(), httpServer.shutdown()]);
       clearTimeout(force);
       edge.destroy();
       deadlines.close();
@@ -110,14 +95,13 @@ export class RpcServer {
         limits: { ...DEFAULT_CONNECTION_LIMITS, ...options.limits },
         proxyProtocol: options.proxyProtocol ?? false,
         httpPort: (httpServer.addr as Deno.NetAddr).port,
-        onHttp2: (socket) => injector.injectConnection(coalesceWrites(socket)),
+        onHttp2: (socket, peer) => grpc.accept(socket, peer),
         onRefused: options.onRefused ?? (() => undefined),
       });
     } catch (error) {
       deadlines.close();
       stopped.abort();
-      injector.destroy();
-      grpc.forceShutdown();
+      grpc.destroy();
       await httpServer.shutdown();
       throw error;
     }

@@ -14,6 +14,7 @@ import {
   Setting,
 } from "./frames.ts";
 import { type HeaderList, MAX_HEADER_BYTES } from "./hpack.ts";
+import type { HeaderBlock } from "./hpack_encoder.ts";
 import { Incoming, type IncomingEvents } from "./incoming.ts";
 import { Outbox, OUTBOX_BYTES } from "./outbox.ts";
 import { Sender } from "./sender.ts";
@@ -80,9 +81,9 @@ export class H2Connection implements StreamHost, IncomingEvents {
     return this.#ended !== undefined;
   }
 
-  /** Makes a request; its receiver is told of everything, failures too. @param block its headers. */
-  request(block: Uint8Array, receiver: StreamReceiver): H2Stream {
-    const stream = new H2Stream(block, receiver, this);
+  /** Makes a request; its receiver is told of everything, failures too. */
+  request(headers: HeaderBlock, receiver: StreamReceiver): H2Stream {
+    const stream = new H2Stream(headers, receiver, this);
     if (this.#ended) stream.fail(this.#ended);
     else if (this.#leaving !== undefined) {
       stream.fail({ reason: this.#leaving, unprocessed: true });

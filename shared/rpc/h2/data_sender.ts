@@ -10,7 +10,7 @@ import {
   Setting,
   writeFrameHeader,
 } from "./frames.ts";
-import { NO_TABLE } from "./hpack.ts";
+import { type HeaderBlock, HpackEncoder } from "./hpack_encoder.ts";
 import type { Outbox } from "./outbox.ts";
 
 /** A stream as far as it sends. */
@@ -21,8 +21,8 @@ export interface SendingStream {
   readonly waitingBytes: number;
   /** No more is going to be sent after what waits. */
   readonly ended: boolean;
-  /** Headers that come last, encoded; undefined where the data is the end. */
-  readonly trailers: Uint8Array | undefined;
+  /** Headers that come last; undefined where the data is the end. */
+  readonly trailers: HeaderBlock | undefined;
   /** Moves the next bytes to be sent to `out`; there are as many. */
   take(out: Uint8Array, from: number, size: number): void;
   /** Everything has been handed to the socket's outbox. */
@@ -38,7 +38,7 @@ export class DataSender<S extends SendingStream> {
   readonly #window = new SendWindow();
   #frameSize = DEFAULT_FRAME_SIZE;
   #streamWindow = DEFAULT_WINDOW;
-  #tableUpdate = false;
+  readonly #hpack = new HpackEncoder();
 
   constructor(private readonly outbox: Outbox) {}
 
@@ -78,7 +78,7 @@ export class DataSender<S extends SendingStream> {
   /** @throws {ProtocolError} for settings that make a window too large. */
   apply(key: number, value: number): void {
     if (key === Setting.maxFrameSize) this.#frameSize = value;
-    else if (key === Setting.headerTableSize) this.#tableUpdate = true;
+    else if (key === Setting.headerTableSize) this.#hpack.limit(value);
     else if (key === Setting.initialWindowSize) this.#resizeWindows(value);
   }
 
@@ -96,10 +96,9 @@ export class DataSender<S extends SendingStream> {
     this.pump();
   }
 
-  /** Sends a block of headers at once: flow control doesn't count them. */
-  sendHeaders(streamId: number, encoded: Uint8Array, options: { end: boolean }): void {
-    const block = this.#tableUpdate ? Uint8Array.of(...NO_TABLE, ...encoded) : encoded;
-    this.#tableUpdate = false;
+  /** Sends headers at once: flow control doesn't count them. */
+  sendHeaders(streamId: number, headers: HeaderBlock, options: { end: boolean }): void {
+    const block = this.#hpack.encode(headers);
     const end = options.end ? Flag.endStream : 0;
     if (block.length <= this.#frameSize) {
       const to = this.#frame(FrameType.headers, end | Flag.endHeaders, streamId, block.length);

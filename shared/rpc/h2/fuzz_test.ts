@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { H2Connection } from "./connection.ts";
 import { FakePeer, SeenAnswer } from "./test_peer.ts";
-import { encodeFrame, encodeSettings, ErrorCode, Flag, FrameType } from "./frames.ts";
+import { encodeFrame, encodeSettings, ErrorCode, Flag, FrameType, PREFACE } from "./frames.ts";
 import { encodeHeaders } from "./hpack.ts";
+import { BLOCK } from "./test_connection.ts";
+import { FakeClient } from "./test_client.ts";
 
-const BLOCK = encodeHeaders([":method", "POST", ":path", "/a"]);
 const ROUNDS = 300;
 
 /** Numbers that look random and are the same at every run (mulberry32). */
@@ -78,6 +79,51 @@ Deno.test("H2Connection survives any bytes", async () => {
 Deno.test("H2Connection survives any frames in any order", async () => {
   for (let seed = 0; seed < 3 * ROUNDS; seed++) {
     await survives(seed, (below) => [
+      encodeSettings([]),
+      ...Array.from({ length: below(40) }, () => anyFrame(below)),
+    ]);
+  }
+});
+
+/** Every request has to end exactly once, and what is held for it goes back, whatever the client said. */
+function servesThrough(seed: number, speech: (below: (n: number) => number) => Uint8Array[]) {
+  const below = random(seed);
+  const client = new FakeClient({
+    onStream: (stream) => {
+      if (below(2)) stream.sendHeaders({ repeated: [], others: [":status", "200"] });
+      if (below(2)) stream.pause();
+      if (below(2)) stream.send(new Uint8Array(below(100_000)));
+      if (below(2)) stream.end({ repeated: [], others: ["grpc-status", "0"] });
+    },
+  });
+  for (const bytes of speech(below)) {
+    const cut = below(bytes.length + 1);
+    client.send(bytes.slice(0, cut), bytes.slice(cut));
+  }
+  client.connection.lost();
+  for (const request of client.requests) {
+    const ends = request.failures.length + (request.stream.ended ? 1 : 0);
+    assert.ok(request.stream.closed && ends > 0, `seed ${seed}: stream ${request.stream.id}`);
+    assert.ok(request.failures.length <= 1, `seed ${seed}: stream ${request.stream.id}`);
+  }
+  assert.equal(client.connection.streams, 0, `seed ${seed}`);
+  assert.equal(client.ends, 1, `seed ${seed}`);
+}
+
+Deno.test("ServedConnection survives any bytes", () => {
+  for (let seed = 0; seed < ROUNDS; seed++) {
+    servesThrough(seed, (below) => [
+      ...(seed % 2 ? [PREFACE, encodeSettings([])] : []),
+      noise(below, 1 + below(500)),
+      noise(below, below(30_000)),
+    ]);
+  }
+});
+
+Deno.test("ServedConnection survives any frames in any order", () => {
+  for (let seed = 0; seed < 3 * ROUNDS; seed++) {
+    servesThrough(seed, (below) => [
+      PREFACE,
       encodeSettings([]),
       ...Array.from({ length: below(40) }, () => anyFrame(below)),
     ]);

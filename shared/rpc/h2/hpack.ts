@@ -1,12 +1,12 @@
-/** Compressed headers (RFC 7541): decodes all there is, encodes without compression. Pure. */
+/** Compressed headers (RFC 7541) to texts, and texts to headers that aren't compressed. Pure. */
 import { ErrorCode, ProtocolError } from "./frames.ts";
 import { HuffmanDecoder } from "./huffman.ts";
 
 /** Names and values in turns: `[":status", "200", "content-type", "application/grpc"]`. */
 export type HeaderList = readonly string[];
 
-/** Bytes that the entries of the decoder's table may take: what the protocol begins with. */
-const TABLE_BYTES = 4096;
+/** Bytes that the entries of a table may take: what the protocol begins with. */
+export const TABLE_BYTES = 4096;
 /** What the RFC adds to name and value for each entry. */
 const ENTRY_OVERHEAD = 32;
 /** Bytes of a decoded list, counted as the table counts; also the bound of an encoded block. */
@@ -160,38 +160,62 @@ function latin1(bytes: Uint8Array): string {
   return text;
 }
 
-/** Sets the table of the peer's decoder to nothing, which is all that plain headers need. */
-export const NO_TABLE: Uint8Array = Uint8Array.of(0x20);
-
-/**
- * A block that the peer's decoder needs no table for. Characters beyond Latin-1 become `?`; names
- * have to be in lower case.
- */
+/** A block that the peer's decoder needs no table for. Names have to be in lower case. */
 export function encodeHeaders(headers: HeaderList): Uint8Array {
   let size = 0;
   for (const text of headers) size += text.length + 6;
   const out = new Uint8Array(size);
   let at = 0;
-  headers.forEach((text, n) => {
-    // A literal that isn't put into the table, whose name is a text as well.
-    if (n % 2 === 0) out[at++] = 0;
-    at = writeLength(out, at, text.length);
-    for (let i = 0; i < text.length; i++) {
-      const code = text.charCodeAt(i);
-      out[at++] = code < 0x100 ? code : 0x3f;
-    }
-  });
+  for (let n = 0; n < headers.length; n += 2) at = writeHeader(out, at, 0, headers, n);
   return out.subarray(0, at);
 }
 
-function writeLength(out: Uint8Array, from: number, length: number): number {
+/**
+ * Writes the header at `n` of a list as two texts. Characters beyond Latin-1 become `?`.
+ *
+ * @param kind first byte (section 6.2): 0x40 puts it into the tables, 0 does not.
+ * @returns where it ends.
+ */
+export function writeHeader(
+  out: Uint8Array,
+  from: number,
+  kind: number,
+  headers: HeaderList,
+  n: number,
+): number {
+  out[from] = kind;
+  return writeText(out, writeText(out, from + 1, headers[n]!), headers[n + 1]!);
+}
+
+function writeText(out: Uint8Array, from: number, text: string): number {
+  let at = writeLength(out, from, text.length, 7, 0);
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    out[at++] = code < 0x100 ? code : 0x3f;
+  }
+  return at;
+}
+
+/**
+ * Writes an integer whose first `bits` stand in a byte with `kind` (section 5.1).
+ *
+ * @returns where it ends.
+ */
+export function writeLength(
+  out: Uint8Array,
+  from: number,
+  length: number,
+  bits: number,
+  kind: number,
+): number {
   let at = from;
-  if (length < 0x7f) {
-    out[at++] = length;
+  const mask = 2 ** bits - 1;
+  if (length < mask) {
+    out[at++] = kind | length;
     return at;
   }
-  out[at++] = 0x7f;
-  let rest = length - 0x7f;
+  out[at++] = kind | mask;
+  let rest = length - mask;
   while (rest >= 0x80) {
     out[at++] = rest & 0x7f | 0x80;
     rest >>>= 7;

@@ -1,6 +1,6 @@
 /** Collects what is to be sent and writes it in one go per turn of the event loop. */
 import { setImmediate } from "node:timers";
-import { type ByteSocket, errorText } from "./socket.ts";
+import { errorText, type WritableSocket } from "./socket.ts";
 
 /** Collected bytes from which on no more messages should be added until they are written. */
 const ROOMY_BYTES = 131_072;
@@ -26,7 +26,7 @@ export class Outbox {
   #scheduled = false;
   #writing = false;
   #ended = false;
-  #socket: ByteSocket | undefined;
+  #socket: WritableSocket | undefined;
 
   constructor(private readonly events: OutboxEvents) {}
 
@@ -44,7 +44,7 @@ export class Outbox {
   }
 
   /** Takes the socket and writes what has been collected. */
-  start(socket: ByteSocket): void {
+  start(socket: WritableSocket): void {
     this.#socket = socket;
     this.#schedule();
   }
@@ -94,7 +94,7 @@ export class Outbox {
     });
   }
 
-  async #write(socket: ByteSocket): Promise<void> {
+  async #write(socket: WritableSocket): Promise<void> {
     this.#writing = true;
     try {
       while (this.#used > 0) {

@@ -80,7 +80,7 @@ export class Sender {
     stream.id = this.nextId;
     this.nextId += 2;
     this.#data.begin(stream);
-    this.#data.sendHeaders(stream.id, stream.block, { end: false });
+    this.#data.sendHeaders(stream.id, stream.headers, { end: false });
     if (stream.waitingBytes > 0 || stream.ended) this.#data.add(stream);
   }
 }

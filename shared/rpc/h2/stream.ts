@@ -3,6 +3,7 @@ import type { SendingStream } from "./data_sender.ts";
 import { DEFAULT_WINDOW, ReceiveWindow, SendWindow } from "./flow.ts";
 import { ErrorCode } from "./frames.ts";
 import type { HeaderList } from "./hpack.ts";
+import type { HeaderBlock } from "./hpack_encoder.ts";
 import { SendQueue } from "./send_queue.ts";
 
 /** Bytes of an answer that may be on the way, or wait here while the stream is paused. */
@@ -55,9 +56,9 @@ export class H2Stream implements SendingStream {
   #paused = false;
   #unreleased = 0;
 
-  /** @param block headers of the request, encoded. */
+  /** @param headers of the request. */
   constructor(
-    readonly block: Uint8Array,
+    readonly headers: HeaderBlock,
     private readonly receiver: StreamReceiver,
     private readonly host: StreamHost,
   ) {}

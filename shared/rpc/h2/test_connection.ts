@@ -1,12 +1,12 @@
 import { H2Connection } from "./connection.ts";
 import { FakePeer, SeenAnswer } from "./test_peer.ts";
 import { Flag, FrameType } from "./frames.ts";
-import { encodeHeaders } from "./hpack.ts";
+import type { HeaderBlock } from "./hpack_encoder.ts";
 import type { H2Stream } from "./stream.ts";
 
 const { settings, goaway } = FrameType;
 /** Headers of a request. */
-export const BLOCK: Uint8Array = encodeHeaders([":method", "POST", ":path", "/a"]);
+export const BLOCK: HeaderBlock = { repeated: [], others: [":method", "POST", ":path", "/a"] };
 
 /** A connection to a peer that has said its settings, and a way to make requests. */
 export class Connected implements Disposable {

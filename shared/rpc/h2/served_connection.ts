@@ -1,0 +1,269 @@
+/** The server's side of one HTTP/2 connection (RFC 9113), with all its streams. */
+import { DataSender } from "./data_sender.ts";
+import { DEFAULT_WINDOW, ReceiveWindow } from "./flow.ts";
+import {
+  encodeFrame,
+  encodeGoaway,
+  encodeNumberFrame,
+  encodeSettings,
+  ErrorCode,
+  Flag,
+  FrameType,
+  PREFACE,
+  ProtocolError,
+  Setting,
+} from "./frames.ts";
+import { type HeaderList, MAX_HEADER_BYTES } from "./hpack.ts";
+import type { HeaderBlock } from "./hpack_encoder.ts";
+import { Incoming, type IncomingEvents } from "./incoming.ts";
+import { Outbox, OUTBOX_BYTES } from "./outbox.ts";
+import { ResetBudget } from "./reset_budget.ts";
+import { REQUEST_WINDOW, ServedStream, type ServedStreamHost } from "./served_stream.ts";
+import { errorText, type WritableSocket } from "./socket.ts";
+import type { StreamFailure } from "./stream.ts";
+
+/** Bytes of all requests together that may be on the way, or wait for readers. */
+const CONNECTION_WINDOW = 16 * 1024 * 1024;
+/** Requests under way at a time; one more is refused, and the peer knows that it may come again. */
+export const MOST_STREAMS = 1_000;
+const PING_PAYLOAD = new Uint8Array(8);
+
+export interface ServedConnectionOptions {
+  readonly socket: WritableSocket;
+  /** Takes a request and sets the stream's receiver. Must not throw. */
+  readonly onRequest: (stream: ServedStream, headers: HeaderList) => void;
+  /** Comes once and last. */
+  readonly onEnd: () => void;
+  /** Milliseconds that never go back. */
+  readonly monotonicMs: () => number;
+}
+
+/**
+ * Takes the bytes of a connection and answers on its socket. Never throws: a peer that breaks the
+ * protocol is told so, and the connection ends.
+ */
+export class ServedConnection implements IncomingEvents, ServedStreamHost {
+  readonly #outbox: Outbox;
+  readonly #incoming: Incoming = new Incoming(this);
+  readonly #sender: DataSender<ServedStream>;
+  readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW);
+  readonly #resets: ResetBudget;
+  #prefaceSeen = 0;
+  /** Number of the newest stream. */
+  #lastStreamId = 0;
+  #leaving = false;
+  #ended = false;
+  #heardAt: number;
+  #pingedAt: number | undefined;
+
+  constructor(private readonly options: ServedConnectionOptions) {
+    this.#outbox = new Outbox({
+      room: () => this.#sender.pump(),
+      broken: (reason) => this.#end({ reason }),
+    });
+    this.#sender = new DataSender(this.#outbox);
+    this.#resets = new ResetBudget(options.monotonicMs);
+    this.#heardAt = options.monotonicMs();
+    this.#outbox.add(encodeSettings([
+      [Setting.maxConcurrentStreams, MOST_STREAMS],
+      [Setting.initialWindowSize, REQUEST_WINDOW],
+      [Setting.maxHeaderListSize, MAX_HEADER_BYTES],
+    ]));
+    this.#outbox.add(
+      encodeNumberFrame(FrameType.windowUpdate, 0, CONNECTION_WINDOW - DEFAULT_WINDOW),
+    );
+    this.#outbox.start(options.socket);
+  }
+
+  /** Requests under way. */
+  get streams(): number {
+    return this.#sender.streams.size;
+  }
+
+  /** Takes what arrived. */
+  push(bytes: Uint8Array): void {
+    if (this.#ended) return;
+    this.#heardAt = this.options.monotonicMs();
+    try {
+      const begun = this.#prefaceSeen < PREFACE.length ? this.#preface(bytes) : 0;
+      if (begun < bytes.length) this.#incoming.push(begun ? bytes.subarray(begun) : bytes);
+    } catch (error) {
+      if (error instanceof ProtocolError) {
+        this.#end({ reason: `the other side broke HTTP/2: ${error.message}` }, error.code);
+      } else this.#end({ reason: errorText(error) }, ErrorCode.internalError);
+    }
+  }
+
+  /** Takes no more requests; ends when those under way have been answered. */
+  leave(): void {
+    if (this.#ended || this.#leaving) return;
+    this.#leaving = true;
+    this.#goaway(ErrorCode.noError);
+    if (this.streams === 0) this.#end({ reason: "the server is leaving" });
+  }
+
+  /** Ends everything at once. */
+  close(reason: string): void {
+    this.#end({ reason }, ErrorCode.noError);
+  }
+
+  /** The socket is gone. */
+  lost(): void {
+    this.#end({ reason: "the other side closed the connection" });
+  }
+
+  /**
+   * To be called every few seconds: asks a peer that says nothing, and ends the connection of one
+   * that doesn't answer.
+   */
+  keepAlive({ askAfterMs, waitMs }: { askAfterMs: number; waitMs: number }): void {
+    if (this.#ended) return;
+    const now = this.options.monotonicMs();
+    if (this.#pingedAt !== undefined && this.#heardAt <= this.#pingedAt) {
+      if (now - this.#pingedAt >= waitMs) this.#end({ reason: "the other side doesn't answer" });
+    } else if (now - this.#heardAt >= askAfterMs) {
+      this.#pingedAt = now;
+      this.#outbox.add(encodeFrame(FrameType.ping, 0, 0, PING_PAYLOAD));
+    }
+  }
+
+  /** @returns how many of the bytes belong to the preface. */
+  #preface(bytes: Uint8Array): number {
+    let at = 0;
+    while (at < bytes.length && this.#prefaceSeen < PREFACE.length) {
+      if (bytes[at++] !== PREFACE[this.#prefaceSeen++]) {
+        throw new ProtocolError(ErrorCode.protocolError, "it does not begin as a client does");
+      }
+    }
+    return at;
+  }
+
+  #goaway(code: number): void {
+    this.#outbox.add(encodeGoaway({ lastStreamId: this.#lastStreamId, code, text: "" }));
+  }
+
+  /** @param code tells the peer why; without it the peer knows, or is gone. */
+  #end(failure: StreamFailure, code?: number): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (code !== undefined) this.#goaway(code);
+    this.#outbox.end();
+    for (const stream of [...this.#sender.streams.values()]) stream.fail(failure);
+    this.options.onEnd();
+  }
+
+  // What streams ask for.
+
+  sendHeaders(stream: ServedStream, headers: HeaderBlock, options: { end: boolean }): void {
+    this.#sender.sendHeaders(stream.id, headers, options);
+  }
+
+  wantsToSend(stream: ServedStream): void {
+    this.#sender.add(stream);
+    this.#sender.pump();
+  }
+
+  sendReset(stream: ServedStream, code: number): void {
+    this.#outbox.add(encodeNumberFrame(FrameType.rstStream, stream.id, code));
+  }
+
+  release(stream: ServedStream, bytes: number, increment: number): void {
+    const more = this.#receiveWindow.release(bytes);
+    if (more > 0) this.#outbox.add(encodeNumberFrame(FrameType.windowUpdate, 0, more));
+    if (increment > 0) {
+      this.#outbox.add(encodeNumberFrame(FrameType.windowUpdate, stream.id, increment));
+    }
+  }
+
+  forget(stream: ServedStream): void {
+    if (!this.#sender.forget(stream) || !this.#leaving || this.streams > 0) return;
+    this.#end({ reason: "the server is leaving" });
+  }
+
+  // What the peer sends.
+
+  headers(streamId: number, headers: HeaderList | undefined, end: boolean): void {
+    const known = this.#sender.streams.get(streamId);
+    if (known) return known.receiveTrailers(end);
+    if (streamId % 2 === 0) {
+      throw new ProtocolError(ErrorCode.protocolError, `${streamId} is no number for a request`);
+    }
+    if (streamId <= this.#lastStreamId) {
+      // Trailers of a request that was answered before it was complete.
+      if (end) return;
+      throw new ProtocolError(ErrorCode.streamClosed, `stream ${streamId} is over`);
+    }
+    // The peer has been told which requests are answered here: none after them.
+    if (this.#leaving) return;
+    this.#lastStreamId = streamId;
+    const stream = new ServedStream(streamId, this);
+    if (this.streams >= MOST_STREAMS) {
+      this.#spendReset();
+      return this.sendReset(stream, ErrorCode.refusedStream);
+    }
+    if (!headers) return this.sendReset(stream, ErrorCode.enhanceYourCalm);
+    this.#sender.begin(stream);
+    this.options.onRequest(stream, headers);
+    if (end) stream.receiveEnd();
+  }
+
+  data(streamId: number, bytes: Uint8Array, size: number, end: boolean): void {
+    if (!this.#receiveWindow.receive(size)) {
+      throw new ProtocolError(ErrorCode.flowControlError, "it sends more than it may");
+    }
+    const stream = this.#stream(streamId);
+    if (stream) return stream.receiveData(bytes, size, end);
+    const more = this.#receiveWindow.release(size);
+    if (more > 0) this.#answer(encodeNumberFrame(FrameType.windowUpdate, 0, more));
+  }
+
+  reset(streamId: number, code: number): void {
+    const stream = this.#stream(streamId);
+    if (!stream) return;
+    this.#spendReset();
+    stream.receiveReset(code);
+  }
+
+  settings(settings: readonly (readonly [key: number, value: number])[]): void {
+    for (const [key, value] of settings) this.#sender.apply(key, value);
+    this.#answer(encodeFrame(FrameType.settings, Flag.ack, 0));
+    this.#sender.pump();
+  }
+
+  ping(payload: Uint8Array): void {
+    this.#answer(encodeFrame(FrameType.ping, Flag.ack, 0, payload));
+  }
+
+  /** A client that leaves makes no more requests; those under way are answered. */
+  goaway(): void {
+    this.leave();
+  }
+
+  windowUpdate(streamId: number, increment: number): void {
+    if (streamId === 0) return this.#sender.growConnection(increment);
+    const stream = this.#stream(streamId);
+    if (stream) this.#sender.growStream(stream, increment);
+  }
+
+  #spendReset(): void {
+    if (this.#resets.spend()) return;
+    throw new ProtocolError(ErrorCode.enhanceYourCalm, "it gives up too many requests");
+  }
+
+  /** A peer that doesn't read, but makes us answer, must not fill our memory. */
+  #answer(frame: Uint8Array): void {
+    if (this.#outbox.size > OUTBOX_BYTES) {
+      throw new ProtocolError(ErrorCode.enhanceYourCalm, "it asks for answers, but reads none");
+    }
+    this.#outbox.add(frame);
+  }
+
+  /** Undefined for a stream that has ended: what comes late is of no interest. */
+  #stream(id: number): ServedStream | undefined {
+    const stream = this.#sender.streams.get(id);
+    if (!stream && (id % 2 === 0 || id > this.#lastStreamId) && !this.#leaving) {
+      throw new ProtocolError(ErrorCode.protocolError, `there was no stream ${id}`);
+    }
+    return stream;
+  }
+}
