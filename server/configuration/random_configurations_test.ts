@@ -13,9 +13,8 @@ import { anyAttributes } from "../resources/attributes.ts";
 import { ResourceManager } from "../resources/manager.ts";
 import { ModelRegistry } from "../resources/registry.ts";
 import type { Resource } from "../resources/resource.ts";
-import { MachineState } from "../status/machine_state.ts";
-import { ConfigurationApplier } from "./applier.ts";
 import { candidateOf } from "./candidate.ts";
+import { resourceApplier } from "./testing.ts";
 import { resourceSpecs } from "./wanted.ts";
 
 const CONFIGURATIONS = 10_000;
@@ -117,20 +116,11 @@ Deno.test(`offer() leaves nothing open after ${CONFIGURATIONS} random configurat
   const probe = new Probe(random, clock);
   const resources = new ResourceManager({ registry: probe.registry(), clock, log });
   const sources = { read: () => undefined, findPackage: () => undefined };
-  const applier = new ConfigurationApplier({
-    state: new MachineState(clock),
-    clock,
-    log,
-    revealDiffs: false,
-    effects: {
-      setLogging: () => {},
-      setIdentity: () => {},
-      setNetwork: () => Promise.resolve(),
-      setMachine: (config) =>
-        resources.apply(resourceSpecs(config, sources, () => {}), config.revision),
-      maintenanceAllows: () => Promise.resolve(random.chance(0.9)),
-      keep: () => {},
-    },
+  const applier = resourceApplier({
+    ...{ clock, log },
+    setMachine: (config) =>
+      resources.apply(resourceSpecs(config, sources, () => {}), config.revision),
+    maintenanceAllows: () => Promise.resolve(random.chance(0.9)),
   });
 
   for (let n = 0; n < CONFIGURATIONS; n++) {

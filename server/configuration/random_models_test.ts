@@ -10,9 +10,8 @@ import { builtinModels } from "../models/builtin.ts";
 import { testEnvironment } from "../models/testing.ts";
 import { ResourceManager } from "../resources/manager.ts";
 import type { ModelRegistry, RegisteredModel } from "../resources/registry.ts";
-import { MachineState } from "../status/machine_state.ts";
-import { ConfigurationApplier } from "./applier.ts";
 import { candidateOf } from "./candidate.ts";
+import { resourceApplier } from "./testing.ts";
 import { resourceSpecs } from "./wanted.ts";
 
 const CONFIGURATIONS = 5_000;
@@ -118,22 +117,13 @@ Deno.test(`offer() closes all that is built in after ${CONFIGURATIONS} random co
   const resources = new ResourceManager({ registry, clock, log });
   const frames = new FrameSystem({ resources: resources.index, clock, log });
   const sources = { read: () => undefined, findPackage: () => undefined };
-  const applier = new ConfigurationApplier({
-    state: new MachineState(clock),
-    clock,
-    log,
-    revealDiffs: false,
-    effects: {
-      setLogging: () => {},
-      setIdentity: () => {},
-      setNetwork: () => Promise.resolve(),
-      setMachine: (config) => {
-        frames.setComponents(config.components);
-        return resources.apply(resourceSpecs(config, sources, () => {}), config.revision);
-      },
-      maintenanceAllows: () => Promise.resolve(true),
-      keep: () => {},
+  const applier = resourceApplier({
+    ...{ clock, log },
+    setMachine: (config) => {
+      frames.setComponents(config.components);
+      return resources.apply(resourceSpecs(config, sources, () => {}), config.revision);
     },
+    maintenanceAllows: () => Promise.resolve(true),
   });
   const { signal } = new AbortController();
 

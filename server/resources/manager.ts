@@ -2,44 +2,17 @@
 import type { Clock, Timer } from "../../shared/time/clock.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import { aborted } from "./aborted.ts";
-import { toError } from "./errors.ts";
 import { Limiter } from "./limiter.ts";
-import { type Build, buildErrorText, ResourceNode, type ResourceState } from "./node.ts";
+import { DEFAULT_LIMITS, type ResourceLimits } from "./limits.ts";
+import { ResourceNode, type ResourceState } from "./node.ts";
 import { ModelFactsSource } from "./model_facts.ts";
-import { hasStaleOptional, optionalInstances } from "./optional.ts";
-import { type Current, type CurrentNode, type Plan, planChanges, waitingFor } from "./plan.ts";
+import { NodeLifecycle } from "./node_lifecycle.ts";
+import { hasStaleOptional } from "./optional.ts";
+import { type Current, type CurrentNode, type Plan, planChanges } from "./plan.ts";
 import type { ModelRegistry } from "./registry.ts";
 import type { Resource } from "./resource.ts";
 import { ResourceIndex } from "./resource_index.ts";
-import { startBuild } from "./start_build.ts";
 import { buildTarget, type ResourceSpec, type Target } from "./target.ts";
-
-/** Times and bounds of the graph. */
-export interface ResourceLimits {
-  /** A constructor that takes longer has failed. Milliseconds. */
-  readonly buildTimeoutMs: number;
-  /** A close that takes longer is left alone. Milliseconds. */
-  readonly closeTimeoutMs: number;
-  /** From a failure to the next attempt. Milliseconds. */
-  readonly retryMs: number;
-  /** Constructors at work at the same time. */
-  readonly concurrentBuilds: number;
-  /** Calls that one resource answers at the same time. */
-  readonly concurrentCalls: number;
-  /** How long resources that wait for a module hold up {@link ResourceManager.apply}. Milliseconds. */
-  readonly pendingMs: number;
-}
-
-/** The reference server's figures; see machine-server.md §3 and §5.3. */
-export const DEFAULT_LIMITS: ResourceLimits = {
-  buildTimeoutMs: 120_000,
-  closeTimeoutMs: 30_000,
-  retryMs: 5_000,
-  concurrentBuilds: 10,
-  concurrentCalls: 100,
-  // Ours: as long as a module usually takes to start on a slow board.
-  pendingMs: 30_000,
-};
 
 export interface ResourceManagerOptions {
   registry: ModelRegistry;
@@ -90,6 +63,7 @@ export class ResourceManager {
   readonly #limits: ResourceLimits;
   readonly #limiter: Limiter;
   readonly #facts: ModelFactsSource;
+  readonly #lifecycle: NodeLifecycle;
   #specs: readonly ResourceSpec[] = [];
   #revision = "";
   #run: Run | undefined;
@@ -107,6 +81,13 @@ export class ResourceManager {
       options.log,
       () => void this.#startRun(),
     );
+    this.#lifecycle = new NodeLifecycle({
+      ...{ registry: options.registry, clock: options.clock, log: options.log },
+      limits: this.#limits,
+      nodes: this.#nodes,
+      onChange: () => options.onChange?.(),
+      onEnded: () => this.#retryLater(),
+    });
   }
 
   /**
@@ -253,7 +234,7 @@ export class ResourceManager {
 
   /** Brings the nodes' targets, revisions and states in line with the plan; builds nothing yet. */
   #prepare(plan: Plan, target: Target): void {
-    for (const key of plan.remove) this.#setState(this.#nodes.get(key)!, "removing", "");
+    for (const key of plan.remove) this.#lifecycle.setState(this.#nodes.get(key)!, "removing", "");
     const closing = new Set(plan.close.flat());
     for (const wanted of target.values()) {
       let node = this.#nodes.get(wanted.key);
@@ -266,31 +247,15 @@ export class ResourceManager {
       node.revision = this.#revision;
       const reason = plan.blocked.get(wanted.key);
       const pending = plan.pending.get(wanted.key);
-      if (reason !== undefined) this.#fail(node, reason);
-      else if (pending !== undefined) this.#setState(node, "configuring", pending);
-      else if (closing.has(wanted.key)) this.#setState(node, "configuring", "");
+      if (reason !== undefined) this.#lifecycle.fail(node, reason);
+      else if (pending !== undefined) this.#lifecycle.setState(node, "configuring", pending);
+      else if (closing.has(wanted.key)) this.#lifecycle.setState(node, "configuring", "");
     }
   }
 
   async #closeLevels(plan: Plan): Promise<void> {
     for (const level of plan.close) {
-      await Promise.all(level.map((key) => this.#closeNode(this.#nodes.get(key)!)));
-    }
-  }
-
-  async #closeNode(node: ResourceNode): Promise<void> {
-    const { instance, build } = node;
-    node.instance = undefined;
-    node.build = undefined;
-    build?.abandon("the configuration changed");
-    const closing = instance ? closeResource(instance) : build?.ended;
-    try {
-      if (await this.#isLate(closing, this.#limits.closeTimeoutMs)) {
-        const seconds = this.#limits.closeTimeoutMs / 1000;
-        this.options.log.error(`closing ${node.key} takes longer than ${seconds} s; going on`);
-      }
-    } catch (error) {
-      this.options.log.warn(`closing ${node.key} failed: ${toError(error).message}`);
+      await Promise.all(level.map((key) => this.#lifecycle.close(this.#nodes.get(key)!)));
     }
   }
 
@@ -303,70 +268,11 @@ export class ResourceManager {
       const { dependencies, optional } = node.target;
       const before = [...dependencies, ...optional].map((dependency) => builds.get(dependency));
       const build = Promise.all(before).then(() =>
-        this.#limiter.run(() => this.#buildNode(node, superseded))
+        this.#limiter.run(() => this.#lifecycle.build(node, superseded))
       );
       builds.set(key, build);
     }
     await Promise.race([Promise.all(builds.values()), aborted(superseded)]);
-  }
-
-  /** Resolves when the build's outcome counts. */
-  #buildNode(node: ResourceNode, superseded: AbortSignal): Promise<void> {
-    if (superseded.aborted || node.build || node.instance) return Promise.resolve();
-    const missing = node.target.dependencies.find((key) => !this.#nodes.get(key)?.instance);
-    if (missing !== undefined) {
-      const reason = this.#nodes.get(missing)?.error || "it is not ready yet";
-      this.#fail(node, waitingFor(missing, reason));
-      return Promise.resolve();
-    }
-    // A resource that is retried keeps its error in the status until the outcome is known.
-    if (node.state !== "unhealthy") this.#setState(node, "configuring", "");
-    const settled = Promise.withResolvers<void>();
-    const optional = optionalInstances(node, this.#nodes);
-    const started = startBuild({
-      target: node.target,
-      registry: this.options.registry,
-      dependencies: new Map([
-        ...node.target.dependencies.map((key) => [key, this.#nodes.get(key)!.instance!] as const),
-        ...optional,
-      ]),
-      log: this.options.log.child(node.key),
-      clock: this.options.clock,
-      timeoutMs: this.#limits.buildTimeoutMs,
-      onSuccess: (resource) => {
-        node.build = undefined;
-        node.instance = resource;
-        node.usedOptional = optional;
-        this.#setState(node, "ready", "");
-        settled.resolve();
-      },
-      onFailure: (error) => {
-        this.#fail(node, buildErrorText(error));
-        settled.resolve();
-      },
-    });
-    const build: Build = {
-      ended: started.ended,
-      settled: settled.promise,
-      abandon: (reason) => {
-        started.abandon(reason);
-        settled.resolve();
-      },
-    };
-    node.build = build;
-    // A constructor past its time still runs; the next attempt waits until it has ended.
-    void started.ended.then(() => {
-      if (node.build !== build) return;
-      node.build = undefined;
-      this.#retryLater();
-    });
-    return settled.promise;
-  }
-
-  #fail(node: ResourceNode, reason: string): void {
-    if (this.#setState(node, "unhealthy", reason)) {
-      this.options.log.error(`${node.key} is not available: ${reason}`);
-    }
   }
 
   #retryLater(): void {
@@ -376,28 +282,4 @@ export class ResourceManager {
       this.#startRun();
     });
   }
-
-  #setState(node: ResourceNode, state: ResourceState, error: string): boolean {
-    const changed = node.setState(state, error, this.options.clock.now());
-    if (changed) this.options.onChange?.();
-    return changed;
-  }
-
-  /** Resolves with true when `work` did not end in time. */
-  async #isLate(work: Promise<unknown> | undefined, ms: number): Promise<boolean> {
-    if (!work) return false;
-    let timer: Timer | undefined;
-    const late = new Promise<true>((resolve) => {
-      timer = this.options.clock.setTimer(ms, () => resolve(true));
-    });
-    try {
-      return await Promise.race([work.then(() => false), late]);
-    } finally {
-      timer?.cancel();
-    }
-  }
-}
-
-async function closeResource(resource: Resource): Promise<void> {
-  await resource.close?.();
 }

@@ -13,7 +13,7 @@ export interface Build extends StartedBuild {
   readonly settled: Promise<void>;
 }
 
-/** A resource of the graph. Only the resource manager changes it. */
+/** A resource of the graph. Only `NodeLifecycle` and the resource manager change it. */
 export class ResourceNode {
   /** Present exactly while the resource can be called. */
   instance: Resource | undefined;
