@@ -13,6 +13,7 @@ import { AuthService } from "../gen/proto/rpc/v1/auth_pb.ts";
 import type { Logger } from "../log/logger.ts";
 import { createGrpcTransport } from "../rpc/grpc_transport.ts";
 import { createWebTransport, hasReliableHttp2 } from "../rpc/web_transport.ts";
+import { withBothWays } from "./both_ways.ts";
 
 export interface CloudConnectionOptions {
   /** `https://host:port`, or `http://host:port` for plaintext. */
@@ -22,7 +23,10 @@ export interface CloudConnectionOptions {
   readonly allowInsecure?: boolean;
   /** PEM text of the authority to trust. Default: the system's. */
   readonly ca?: string | undefined;
-  /** Speak native gRPC; otherwise gRPC-web. Default: as far as the runtime is good for it. */
+  /**
+   * Speak native gRPC; otherwise gRPC-web, and HTTP/2 of our own for streams both ways. Default: as
+   * far as the runtime is good for it.
+   */
   readonly http2?: boolean;
   readonly log: Logger;
 }
@@ -42,9 +46,11 @@ export class CloudConnection {
 
   private constructor(options: CloudConnectionOptions) {
     this.#options = options;
-    const shared = { baseUrl: options.appAddress, ca: options.ca };
-    const create = options.http2 ?? hasReliableHttp2() ? createGrpcTransport : createWebTransport;
-    this.#plain = create({ ...shared, interceptors: [this.#authenticated()] });
+    const { appAddress: baseUrl, ca } = options;
+    const wired = { baseUrl, ca, interceptors: [this.#authenticated()] };
+    this.#plain = options.http2 ?? hasReliableHttp2()
+      ? createGrpcTransport(wired)
+      : withBothWays(createWebTransport(wired), wired);
     this.transport = this.#plain;
   }
 

@@ -14,7 +14,7 @@ const QUEUED_MESSAGES = 16;
  * What the general client of grpc-js does, without its layers for balancing, retries and
  * interception and on an HTTP/2 client of our own: a third of the work, and it works on runtimes on
  * which that client loses calls. One connection, opened when first used and again after it broke.
- * Plaintext only. Messages are not compressed.
+ * Plaintext unless others open its connections. Messages are not compressed.
  */
 export class LeanChannel implements CallChannel {
   readonly #headers: RequestHeaders;
@@ -23,8 +23,11 @@ export class LeanChannel implements CallChannel {
   readonly #connections = new Set<H2Connection>();
   #inFlight = 0;
 
-  /** @param address `unix:/path` or `http://host:port`. */
-  constructor(private readonly address: string) {
+  /**
+   * @param address `unix:/path` or `http://host:port`.
+   * @param open opens the connections. Default: plaintext to `address`.
+   */
+  constructor(address: string, private readonly open = () => openSocket(address)) {
     const authority = address.startsWith("unix:") ? "localhost" : new URL(address).host;
     this.#headers = new RequestHeaders(authority);
   }
@@ -110,7 +113,7 @@ export class LeanChannel implements CallChannel {
     for (const connection of this.#connections) {
       if (connection.ended) this.#connections.delete(connection);
     }
-    const opened = new H2Connection({ connect: () => openSocket(this.address) });
+    const opened = new H2Connection({ connect: this.open });
     this.#connections.add(opened);
     return this.#current = opened;
   }

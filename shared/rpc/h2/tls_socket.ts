@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type ByteSocket, closing } from "./socket.ts";
+import type { ByteSocket } from "./socket.ts";
 
 export interface TlsSocketOptions {
   /** PEM text of the authority to trust. Default: the system's. */
@@ -45,14 +45,26 @@ export async function openTlsSocket(
   }, timeoutMs);
   try {
     const connection = await Promise.race([connected, timeout.promise]);
-    connection.setNoDelay?.();
-    return closing(connection);
+    return {
+      read: (into) => connection.read(into),
+      write: (bytes) => connection.write(bytes),
+      close: once(() => connection.close()),
+    };
   } catch (error) {
     connected.catch(() => undefined);
     throw error;
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A `Deno.Conn` throws when it is closed again. */
+function once(run: () => void): () => void {
+  let done = false;
+  return () => {
+    if (!done) run();
+    done = true;
+  };
 }
 
 function unavailable(message: string): ConnectError {
