@@ -108,7 +108,8 @@ export class SctpLink {
   }
 }
 
-function makeAssociation(
+/** An association without guards, and without a user. */
+export function makeAssociation(
   { isClient, sameHost }: SctpOptions,
   { send }: SctpEvents,
 ): Association {
