@@ -44,17 +44,20 @@ export class StaticAssets {
   }
 
   /**
-   * Answers a request below {@link STATIC_PREFIX}: a file, or `index.html` of a folder. Folders are
-   * not listed; names that begin with a dot, and links that lead out of the folder, are not there.
+   * Answers a request below {@link STATIC_PREFIX}: a file, or `index.html` of a folder; a folder
+   * without a slash behind it is sent there, where links of its page count from. Folders are not
+   * listed; names that begin with a dot, and links that lead out of the folder, are not there.
    */
   async answer(request: Request): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return text("only GET is allowed here\n", 405);
     }
-    const path = this.#pathOf(new URL(request.url).pathname);
+    const { pathname, search } = new URL(request.url);
+    const path = this.#pathOf(pathname);
     if (path === undefined) return text("not found\n", 404);
     try {
       const found = await this.#find(path);
+      if (found?.isFolder && !pathname.endsWith("/")) return moved(`${pathname}/${search}`);
       if (found) return await respond(request, found);
     } catch (error) {
       if (!["ENOENT", "ENOTDIR", "EACCES", "ELOOP"].includes(fsErrorCode(error) ?? "")) throw error;
@@ -80,14 +83,19 @@ export class StaticAssets {
     const real = await Deno.realPath(path);
     if (real !== this.root && !real.startsWith(this.root + sep)) return undefined;
     const info = await Deno.stat(real);
-    if (info.isDirectory) return await this.#find(join(path, "index.html"));
-    return info.isFile ? { path: real, info } : undefined;
+    if (info.isDirectory) {
+      const index = await this.#find(join(path, "index.html"));
+      return index && { ...index, isFolder: true };
+    }
+    return info.isFile ? { path: real, info, isFolder: false } : undefined;
   }
 }
 
 interface Found {
   readonly path: string;
   readonly info: Deno.FileInfo;
+  /** True when the folder was asked for, and this is its page. */
+  readonly isFolder: boolean;
 }
 
 async function respond(request: Request, { path, info }: Found): Promise<Response> {
@@ -104,6 +112,10 @@ async function respond(request: Request, { path, info }: Found): Promise<Respons
   headers.set("content-length", String(info.size));
   if (request.method === "HEAD") return new Response(null, { headers });
   return new Response((await Deno.open(path)).readable, { headers });
+}
+
+function moved(location: string): Response {
+  return new Response(null, { status: 301, headers: { location, "cache-control": "no-cache" } });
 }
 
 function text(body: string, status: number): Response {

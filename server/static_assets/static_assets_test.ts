@@ -16,6 +16,8 @@ async function withAssets(
     await Deno.writeTextFile(join(shared, "index.html"), "<p>home");
     await Deno.writeTextFile(join(shared, "a b.JS"), "1");
     await Deno.writeTextFile(join(shared, "sub", "data"), "\x00\x01");
+    await Deno.mkdir(join(shared, "page"));
+    await Deno.writeTextFile(join(shared, "page", "index.html"), "<p>page");
     await Deno.writeTextFile(join(shared, ".env"), "secret");
     await Deno.symlink(join(folder, "secret.txt"), join(shared, "link.txt"));
     await Deno.symlink(join(folder, "shared-too"), join(shared, "out"));
@@ -43,6 +45,16 @@ Deno.test("StaticAssets serve files with their type, and index.html for folders"
       assert.equal(response.headers.get("x-content-type-options"), "nosniff");
       assert.equal(await response.text(), text, path);
     }
+  });
+});
+
+Deno.test("StaticAssets send the name of a folder to where links of its page count from", async () => {
+  await withAssets(async (get) => {
+    const moved = await get("/static/page?a=1");
+    assert.equal(moved.status, 301);
+    assert.equal(moved.headers.get("location"), "/static/page/?a=1");
+    const page = await get("/static/page/");
+    assert.equal(await page.text(), "<p>page");
   });
 });
 
