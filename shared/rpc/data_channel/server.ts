@@ -110,7 +110,6 @@ class DataChannelServer implements ServedDataChannel {
   #headers(id: bigint, headers: RequestHeaders): void {
     const turn = this.#turns.get(id);
     if (turn) return turn.abort(invalid("headers already received"));
-    this.#endedIds.delete(id);
     try {
       this.#begin(id, headers);
     } catch (error) {
@@ -163,6 +162,8 @@ class DataChannelServer implements ServedDataChannel {
   }
 
   #remember(id: bigint): void {
+    // An id may have been used before; it counts from its last call on.
+    this.#endedIds.delete(id);
     this.#endedIds.add(id);
     if (this.#endedIds.size <= ENDED_CALLS) return;
     for (const oldest of this.#endedIds) {

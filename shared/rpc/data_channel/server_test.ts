@@ -66,6 +66,22 @@ Deno.test("serveDataChannel() bounds what callers send ahead of their handlers",
   }
 });
 
+Deno.test("serveDataChannel() takes no notice of what follows the request of a unary call", async () => {
+  const { client, served } = serveEcho();
+  const caller = new RawCaller(client);
+  caller.headers(1, ECHO);
+  caller.message(1, echo("wait"));
+  for (const eom of [true, false]) {
+    for (let sent = 0; sent <= MAX_MESSAGE_BYTES; sent += 65_000) {
+      caller.message(1, new Uint8Array(65_000), { eom });
+    }
+  }
+  caller.headers(2, ECHO);
+  caller.message(2, echo("after"));
+  await caller.ended(2);
+  assert.equal(served.activeCalls, 1);
+});
+
 Deno.test("serveDataChannel() refuses calls beyond its limit until one ends", async () => {
   const { client, served, seen } = serveEcho();
   const caller = new RawCaller(client);
@@ -220,6 +236,87 @@ Deno.test("serveDataChannel() answers a reset though the handler hangs and heeds
   caller.frame(1, { case: "rstStream", value: true });
   assert.equal((await caller.ended(1)).status?.code, Code.Canceled);
   assert.equal(served.activeCalls, 0);
+});
+
+Deno.test("serveDataChannel() ends the messages of a handler that heeds no signal", async () => {
+  let returned = 0;
+  const router = new RpcRouter().service(TestEchoService, {
+    echoMultiple: () => ({
+      [Symbol.asyncIterator]: () => ({
+        next: () => new Promise(() => {}),
+        return: () => {
+          returned++;
+          return Promise.resolve({ done: true as const, value: undefined });
+        },
+      }),
+    }),
+  });
+  const { client } = serveEcho({ router });
+  const caller = new RawCaller(client);
+  caller.headers(1, MULTIPLE);
+  caller.message(1, multiple("a"));
+  // The handler is asked for a message before the call is reset.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  caller.frame(1, { case: "rstStream", value: true });
+  await caller.ended(1);
+  assert.equal(returned, 1);
+});
+
+Deno.test("serveDataChannel() sends nothing of a call after its end", async () => {
+  const go = Promise.withResolvers<void>();
+  const router = new RpcRouter().service(TestEchoService, {
+    async echo({ message }) {
+      await go.promise;
+      return { message };
+    },
+  });
+  const { client } = serveEcho({ router });
+  const caller = new RawCaller(client);
+  caller.headers(1, ECHO);
+  caller.message(1, echo("too late"));
+  caller.frame(1, { case: "rstStream", value: true });
+  await caller.ended(1);
+  go.resolve();
+  caller.headers(2, ECHO);
+  caller.message(2, echo("after"));
+  await caller.ended(2);
+  assert.deepEqual(caller.answer(1).order, ["headers", "trailers"]);
+});
+
+Deno.test("serveDataChannel() ends the requests of a handler whose call is over", async () => {
+  const ended = Promise.withResolvers<unknown>();
+  const router = new RpcRouter().service(TestEchoService, {
+    async *echoBiDi(requests) {
+      try {
+        for await (const { message } of requests) yield { message };
+      } catch (error) {
+        ended.resolve(error);
+      }
+    },
+  });
+  const { client } = serveEcho({ router });
+  const caller = new RawCaller(client);
+  caller.headers(1, BIDI);
+  caller.message(1, bidi("a"));
+  const begun = () => caller.answer(1).messages.length === 1;
+  await waitFor(begun, { deadlineMs: 10_000, everyMs: 1, what: "an answer" });
+  caller.frame(1, { case: "rstStream", value: true });
+  assert.equal(ConnectError.from(await ended.promise).code, Code.Canceled);
+});
+
+Deno.test("serveDataChannel() runs no handler for a call that ended before it was let in", async () => {
+  const letIn = Promise.withResolvers<void>();
+  const { client, seen } = serveEcho({ interceptors: [{ before: () => letIn.promise }] });
+  const caller = new RawCaller(client);
+  for (const id of [1, 2]) {
+    caller.headers(id, ECHO);
+    caller.message(id, echo(String(-id)));
+  }
+  caller.frame(1, { case: "rstStream", value: true });
+  await caller.ended(1);
+  letIn.resolve();
+  await caller.ended(2);
+  assert.deepEqual(seen.begun, ["-2"]);
 });
 
 Deno.test("serveDataChannel() passes calls on as bytes where a route says so", async () => {
