@@ -113,12 +113,16 @@ async function readStill(path: string, signal: AbortSignal): Promise<Still> {
   }
 }
 
+/** A device or a pipe may have no end, and is no picture. */
 async function stat(path: string): Promise<Deno.FileInfo> {
+  let info: Deno.FileInfo;
   try {
-    return await Deno.stat(path);
+    info = await Deno.stat(path);
   } catch (error) {
     throw toFileError(error, "read", path);
   }
+  if (info.isFile || info.isDirectory) return info;
+  throw new ImageError(`${path} is neither a file nor a folder; devices and pipes are not read`);
 }
 
 /** Comments, then the VERSION line (PCD file format, version 0.7). */

@@ -137,6 +137,12 @@ test("imageFileModel() says which file or folder cannot be used", async (folder)
     build({ color_image_file_path: folder, folder_order: "oldest" }),
     /attributes\.folder_order: found "oldest", allowed: one of "cycle", "newest"/,
   );
+  if (Deno.build.os !== "windows") {
+    await assert.rejects(
+      build({ color_image_file_path: "/dev/zero" }),
+      /^ImageError: \/dev\/zero is neither a file nor a folder; devices and pipes are not read$/,
+    );
+  }
   const camera = await build({ color_image_file_path: folder });
   await assert.rejects(images(camera), /has no image: no file that ends in/);
   await Deno.writeTextFile(join(folder, "a.jpg"), "text");
