@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@connectrpc/connect";
+import { EchoService } from "../shared/gen/proto/rpc/examples/echo/v1/echo_pb.ts";
 import { RobotService } from "../shared/gen/viam/robot/v1/robot_pb.ts";
 import { createGrpcTransport } from "../shared/rpc/grpc_transport.ts";
 import { waitFor } from "../shared/time/wait_for.ts";
@@ -31,6 +32,7 @@ Deno.test("machine-server captures, traces, prints and serves diagnostics", asyn
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "-A", "--no-check", MAIN, "-config", config, "-webprofile", "-output-telemetry"],
+      "-debug",
       ...["-shareddir", join(folder, "assets"), "-log-file", join(folder, "log")],
     ],
     env: { MACHINE_HOME: join(folder, "home") },
@@ -56,6 +58,8 @@ Deno.test("machine-server captures, traces, prints and serves diagnostics", asyn
     assert.equal(await get("/static/a.txt"), "an asset");
     assert.equal(await get("/static/b.txt"), "not found\n");
     await createClient(RobotService, transport).getVersion({});
+    const { message } = await createClient(EchoService, transport).echo({ message: "hello" });
+    assert.equal(message, "hello");
   } finally {
     transport?.close();
     child.kill("SIGTERM");

@@ -346,6 +346,8 @@ export class MachineCore {
       .service(SignalingService, this.webrtc.signaling)
       .service(StreamService, createStreamService(this.resources));
     this.#apis.mount(router);
+    if (!this.options.debug) return;
+    void import("../diagnostics/echo_service.ts").then(({ serveEcho }) => serveEcho(router));
   }
 
   #createWeb(
