@@ -25,13 +25,20 @@ export interface EdgeOptions {
   readonly onRefused: (address: string, reason: string) => void;
 }
 
+/** The caller's side of a connection that is copied to the private HTTP port. */
+export interface PrivateConnection {
+  readonly peer: Peer;
+  /** Called when the caller has closed it; take out what is not of interest any more. */
+  readonly whenClosed: Set<() => void>;
+}
+
 /**
  * The one public port of a process. It accepts, with TLS or without, tells HTTP/2 from HTTP/1.1 by
  * ALPN or by the first bytes, hands HTTP/2 over as it is and copies HTTP/1.1 to a private port on
  * loopback. It knows who is behind each connection of either kind.
  */
 export class Edge {
-  readonly #privatePeers = new Map<number, Peer>();
+  readonly #private = new Map<number, PrivateConnection>();
   readonly #sockets = new Set<Socket>();
   readonly #httpSockets = new Set<Socket>();
   readonly #local = new LocalAddresses();
@@ -71,11 +78,11 @@ export class Edge {
   }
 
   /**
-   * The peer behind a connection to the private HTTP port, by that connection's own port.
+   * What is behind a connection to the private HTTP port, by that connection's own port.
    * Undefined for a connection that did not come through the edge.
    */
-  peerOfPrivate(port: number): Peer | undefined {
-    return this.#privatePeers.get(port);
+  behindPrivate(port: number): PrivateConnection | undefined {
+    return this.#private.get(port);
   }
 
   /** Stops to accept; open connections go on. */
@@ -163,21 +170,23 @@ export class Edge {
   #splice(socket: Socket, peer: Peer): void {
     this.#httpSockets.add(socket);
     const inner = connect({ host: "127.0.0.1", port: this.options.httpPort, noDelay: true });
+    const connection = { peer, whenClosed: new Set<() => void>() };
     let privatePort: number | undefined;
     inner.once("connect", () => {
       privatePort = inner.localPort;
-      if (privatePort !== undefined) this.#privatePeers.set(privatePort, peer);
+      if (privatePort !== undefined) this.#private.set(privatePort, connection);
       socket.pipe(inner);
       inner.pipe(socket);
     });
     inner.once("close", () => {
-      if (privatePort !== undefined) this.#privatePeers.delete(privatePort);
+      if (privatePort !== undefined) this.#private.delete(privatePort);
       socket.destroy();
     });
     inner.on("error", () => socket.destroy());
     socket.once("close", () => {
       this.#httpSockets.delete(socket);
       inner.destroy();
+      for (const run of connection.whenClosed) run();
     });
   }
 }

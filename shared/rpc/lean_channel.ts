@@ -24,12 +24,12 @@ export class LeanChannel implements CallChannel {
   #inFlight = 0;
 
   /**
-   * @param address `unix:/path` or `http://host:port`.
+   * @param address `unix:/path`, or `http://host:port`; with `open` also `https://host:port`.
    * @param open opens the connections. Default: plaintext to `address`.
    */
   constructor(address: string, private readonly open = () => openSocket(address)) {
     const authority = address.startsWith("unix:") ? "localhost" : new URL(address).host;
-    this.#headers = new RequestHeaders(authority);
+    this.#headers = new RequestHeaders(authority, address.startsWith("https:"));
   }
 
   /** Calls with one answer that are under way. */

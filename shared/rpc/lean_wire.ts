@@ -23,7 +23,8 @@ export interface LeanCall extends Omit<OutgoingCall, "metadata"> {
 }
 
 const METHOD = new HeaderField(":method", "POST", 3);
-const SCHEME = new HeaderField(":scheme", "http", 6);
+const HTTP = new HeaderField(":scheme", "http", 6);
+const HTTPS = new HeaderField(":scheme", "https", 7);
 const CONTENT_TYPE = new HeaderField("content-type", "application/grpc");
 const TE = new HeaderField("te", "trailers");
 
@@ -32,8 +33,11 @@ export class RequestHeaders {
   readonly #ofPath = new Map<string, readonly HeaderField[]>();
   readonly #authority: HeaderField;
 
-  /** @param authority `host:port`. */
-  constructor(authority: string) {
+  /**
+   * @param authority `host:port`.
+   * @param isTls whether the connections are encrypted.
+   */
+  constructor(authority: string, private readonly isTls = false) {
     this.#authority = new HeaderField(":authority", authority);
   }
 
@@ -54,7 +58,8 @@ export class RequestHeaders {
   #repeated(path: string): readonly HeaderField[] {
     const known = this.#ofPath.get(path);
     if (known) return known;
-    const fields = [METHOD, SCHEME, new HeaderField(":path", path), this.#authority];
+    const scheme = this.isTls ? HTTPS : HTTP;
+    const fields = [METHOD, scheme, new HeaderField(":path", path), this.#authority];
     fields.push(CONTENT_TYPE, TE);
     if (this.#ofPath.size >= KEPT_PATHS) this.#ofPath.clear();
     this.#ofPath.set(path, fields);

@@ -30,6 +30,9 @@ Deno.test("RequestHeaders.of() gives what every call has, then its deadline and 
       new HpackEncoder().encode(headers.of({ path: "/s/M", metadata, signal, timeoutMs })),
     );
   assert.deepEqual(decoded(), common);
+  const secure = new RequestHeaders("a", true).of({ path: "/s/M", metadata, signal });
+  const [, , ...scheme] = new HpackDecoder().decode(new HpackEncoder().encode(secure)) ?? [];
+  assert.deepEqual(scheme.slice(0, 2), [":scheme", "https"]);
   metadata.add("a", "1");
   metadata.add("a", "2");
   metadata.set("b-bin", Buffer.from([255]));

@@ -60,11 +60,12 @@ export class RpcServer {
     const httpServer = Deno.serve(
       { hostname: "127.0.0.1", port: 0, onListen: () => undefined },
       async (request, info) => {
-        const peer = edgeOf().peerOfPrivate((info.remoteAddr as Deno.NetAddr).port);
-        if (!peer) return new Response("forbidden\n", { status: 403 });
+        const caller = edgeOf().behindPrivate((info.remoteAddr as Deno.NetAddr).port);
+        if (!caller) return new Response("forbidden\n", { status: 403 });
         running.begin();
         info.completed.then(() => running.end(), () => running.end());
-        return await web.handle(request, peer, info.completed) ?? await http(request, peer);
+        return await web.handle(request, caller, info.completed) ??
+          await http(request, caller.peer);
       },
     );
     const grpc = new GrpcServer({ router, interceptors, deadlines, running, report, signal });

@@ -11,10 +11,11 @@ import {
   type UniversalHandler,
   universalServerResponseToFetch,
 } from "@connectrpc/connect/protocol";
+import type { PrivateConnection } from "./edge.ts";
 import { toCallerError, type UnexpectedErrorReporter } from "./errors.ts";
 import { type Call, type Interceptor, runAfter, runBefore } from "./interceptor.ts";
 import { DEFAULT_CALL_DEADLINE_MS, MAX_MESSAGE_BYTES } from "./limits.ts";
-import { type Peer, peerKey } from "./peer.ts";
+import { peerKey } from "./peer.ts";
 import type { RpcRouter, ServiceBinding, UntypedHandler } from "./router.ts";
 
 export interface WebHandlersOptions {
@@ -41,11 +42,11 @@ export class WebHandlers {
 
   /**
    * The answer to an RPC or to its CORS preflight; undefined when the request is neither.
-   * `completed` settles when the answer is delivered, and may reject when the caller went away before.
+   * `completed` settles when the answer is delivered.
    */
   async handle(
     request: Request,
-    peer: Peer,
+    caller: PrivateConnection,
     completed: Promise<void>,
   ): Promise<Response | undefined> {
     const { pathname } = new URL(request.url);
@@ -57,7 +58,9 @@ export class WebHandlers {
     }
     const gone = new AbortController();
     const left = () => gone.abort(new ConnectError("the caller went away", Code.Canceled));
-    completed.catch(left);
+    const { peer, whenClosed } = caller;
+    whenClosed.add(left);
+    completed.catch(left).finally(() => whenClosed.delete(left));
     const answer = await handler({
       httpVersion: "1.1",
       method: request.method,

@@ -297,14 +297,22 @@ Deno.test("SignalingService.CallUpdate() takes only the caller's own calls", asy
   assert.equal(nothing.code, Code.InvalidArgument);
 });
 
-for (const kind of ["grpc", "web"] as const) {
-  Deno.test(`SignalingService tells the machine when its caller over ${kind} goes away`, async () => {
+for (
+  const [kind, isAnswered] of [["grpc", false], ["grpc", true], ["web", false], [
+    "web",
+    true,
+  ]] as const
+) {
+  const when = `${isAnswered ? "after" : "before"} the answer`;
+  Deno.test(`SignalingService tells the machine when its caller over ${kind} goes away ${when}`, async () => {
     await using signaller = await Signaller.start();
     await using machine = new Machine(signaller.grpc(), AS_M);
     await using caller = call(signaller[kind]());
     await machine.has(1);
-    machine.say({ case: "init", value: { sdp: ANSWER } });
-    await caller.has(1);
+    if (isAnswered) {
+      machine.say({ case: "init", value: { sdp: ANSWER } });
+      await caller.has(1);
+    }
     caller.stop.abort();
     const [, last] = await machine.has(2);
     assert.ok(last?.stage.case === "error");
