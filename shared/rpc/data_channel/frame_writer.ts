@@ -1,4 +1,5 @@
 import { HIGH_WATER_BYTES, type MessageChannel } from "../../webrtc/channel.ts";
+import { waitFor } from "../../time/wait_for.ts";
 import type { CancelSignal } from "../call_channel.ts";
 import type { Frame } from "./frames.ts";
 
@@ -7,6 +8,9 @@ import type { Frame } from "./frames.ts";
  * ends of all calls that one channel may have take far less.
  */
 const MOST_BUFFERED_BYTES = 8 * 1024 * 1024;
+
+/** How often it is looked whether everything has left. */
+const LOOK_EVERY_MS = 5;
 
 /** A message whose next frame waits for room. */
 interface Waiting {
@@ -56,6 +60,12 @@ export class FrameWriter {
       this.send(value);
     }
     return this.#closed ? undefined : this.#wait(rest, signal());
+  }
+
+  /** Resolves when everything has left or the channel is closed, after `ms` at the latest. */
+  async left(ms: number): Promise<void> {
+    const nothing = () => this.#closed || this.channel.bufferedBytes === 0;
+    await waitFor(nothing, { deadlineMs: ms, everyMs: LOOK_EVERY_MS }).catch(() => undefined);
   }
 
   #wait(rest: Iterator<Frame>, signal: CancelSignal): Promise<void> | undefined {

@@ -34,13 +34,17 @@ export interface DataChannelServerOptions {
   readonly signal: AbortSignal;
 }
 
+/** What the last answers may take to leave, when the server closes. */
+const LAST_ANSWERS_MS = 1_000;
+
 /** A channel that is served. */
 export interface ServedDataChannel {
   /** Calls that have no end yet. */
   readonly activeCalls: number;
   /**
    * Takes no further calls, ends streams with UNAVAILABLE, lets running calls finish for `graceMs`,
-   * then ends what is left. The channel stays open: who owns it closes it.
+   * then ends what is left. Resolves when the answers have left, a second later at the latest; the
+   * channel stays open, and who owns it closes it.
    */
   close(graceMs: number): Promise<void>;
 }
@@ -88,6 +92,7 @@ class DataChannelServer implements ServedDataChannel {
     this.#endStreams();
     if (graceMs > 0) await this.#running.none(graceMs);
     this.#endAll(unavailable());
+    await this.#writer.left(LAST_ANSWERS_MS);
   }
 
   #read(bytes: Uint8Array): void {

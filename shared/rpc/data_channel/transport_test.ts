@@ -291,6 +291,21 @@ Deno.test("ServedDataChannel.close() waits no longer than for the last call", as
   await closed;
 });
 
+Deno.test("ServedDataChannel.close() waits until the last answers have left", async () => {
+  const { echo, served, seen, server } = connect();
+  const call = rejection(echo.echo({ message: "wait" }));
+  await until(() => seen.begun.length === 1, "the call");
+  server.held = true;
+  let closed = false;
+  const closing = served.close(0).then(() => closed = true);
+  await until(() => server.bufferedBytes > 0, "the answer");
+  assert.equal(closed, false);
+  server.held = false;
+  await closing;
+  assert.equal(server.bufferedBytes, 0);
+  assert.match((await call).rawMessage, /shutting down/);
+});
+
 Deno.test("serveDataChannel() ends streams when its signal aborts, and not calls with one answer", async () => {
   const stop = new AbortController();
   const { echo, seen, served } = connect({ signal: stop.signal });
