@@ -19,6 +19,7 @@ import { Incoming, type IncomingEvents } from "./incoming.ts";
 import { Outbox, OUTBOX_BYTES } from "./outbox.ts";
 import { ResetBudget } from "./reset_budget.ts";
 import { REQUEST_WINDOW, ServedStream, type ServedStreamHost } from "./served_stream.ts";
+import { SkippedStreams } from "./skipped_streams.ts";
 import { errorText, type WritableSocket } from "./socket.ts";
 import type { StreamFailure } from "./stream.ts";
 
@@ -51,6 +52,7 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
   #prefaceSeen = 0;
   /** Number of the newest stream. */
   #lastStreamId = 0;
+  readonly #skipped = new SkippedStreams();
   #leaving = false;
   #ended = false;
   #heardAt: number;
@@ -188,14 +190,18 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
     if (streamId % 2 === 0) {
       throw new ProtocolError(ErrorCode.protocolError, `${streamId} is no number for a request`);
     }
-    if (streamId <= this.#lastStreamId) {
+    const isLate = streamId < this.#lastStreamId && this.#skipped.take(streamId);
+    if (streamId <= this.#lastStreamId && !isLate) {
       // Trailers of a request that was answered before it was complete.
       if (end) return;
       throw new ProtocolError(ErrorCode.streamClosed, `stream ${streamId} is over`);
     }
     // The peer has been told which requests are answered here: none after them.
     if (this.#leaving) return;
-    this.#lastStreamId = streamId;
+    if (!isLate) {
+      this.#skipped.began(streamId, this.#lastStreamId);
+      this.#lastStreamId = streamId;
+    }
     const stream = new ServedStream(streamId, this);
     if (this.streams >= MOST_STREAMS) {
       this.#spendReset();

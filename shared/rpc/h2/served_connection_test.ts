@@ -47,6 +47,21 @@ Deno.test("ServedConnection takes requests and answers them", async () => {
   assert.equal(client.connection.streams, 0);
 });
 
+Deno.test("ServedConnection takes a request whose number was left out before, once and not for long", async () => {
+  const client = new FakeClient().hello().request(3).request(7).request(5).request(1);
+  assert.deepEqual(client.requests.map(({ stream }) => stream.id), [3, 7, 5, 1]);
+  for (const { stream } of client.requests) answer(stream);
+  await client.until(() => [1, 3, 5, 7].every((id) => client.received(id) === 1), "all answers");
+  assert.equal(client.ends, 0);
+  client.request(5, { end: false });
+  const [told] = await client.untilFrames(goaway, 1);
+  assert.deepEqual(told!.payload.subarray(4), new Uint8Array([0, 0, 0, ErrorCode.streamClosed]));
+
+  const late = new FakeClient().hello().request(201).request(73).request(71, { end: false });
+  assert.deepEqual(late.requests.map(({ stream }) => stream.id), [201, 73]);
+  assert.equal(late.ends, 1);
+});
+
 Deno.test("ServedStream waits for the client's windows, then sends the rest and the trailers", async () => {
   const client = new FakeClient({ onStream: (stream) => answer(stream, 100_000) });
   client.hello([Setting.initialWindowSize, 30_000]).request(1);
