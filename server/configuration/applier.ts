@@ -6,7 +6,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
 import { toError } from "../resources/errors.ts";
 import type { MachineState } from "../status/machine_state.ts";
-import { type Candidate, ignoredParts, problemText, refusing } from "./candidate.ts";
+import { bringsNew, type Candidate, ignoredParts, problemText, refusing } from "./candidate.ts";
 
 /** From a "not now" of the maintenance sensor to the next question. Milliseconds. */
 const MAINTENANCE_RETRY_MS = 10_000;
@@ -38,7 +38,7 @@ export interface ApplierOptions {
 
 /**
  * Takes configurations one at a time; of several that wait only the newest counts. One that is
- * wrong changes nothing when something runs already.
+ * wrong changes nothing when something runs already that does not have the same mistakes.
  */
 export class ConfigurationApplier {
   #offered: Candidate | undefined;
@@ -47,6 +47,8 @@ export class ConfigurationApplier {
   #current: Candidate | undefined;
   #settling = false;
   #recheck: Timer | undefined;
+  /** What was refused last, and why. */
+  #refused = "";
   /** A newer configuration waits for the maintenance sensor. */
   #isPostponed = false;
   /** What was told of the network settings of the one that waits. */
@@ -72,9 +74,15 @@ export class ConfigurationApplier {
     return this.#working ??= this.#work().finally(() => this.#working = undefined);
   }
 
-  /** There is a newer configuration that cannot even be read. */
-  refuse(reason: string): void {
-    if (this.options.state.configError === reason) return;
+  /**
+   * There is a newer configuration that is not used.
+   *
+   * @param fingerprint of it; left out where it cannot even be read.
+   */
+  refuse(reason: string, fingerprint = ""): void {
+    const refused = `${reason} ${fingerprint}`;
+    if (this.options.state.configError === reason && this.#refused === refused) return;
+    this.#refused = refused;
     this.options.log.error(`the new configuration is not applied: ${reason}`);
     this.options.state.refused(reason);
   }
@@ -92,7 +100,8 @@ export class ConfigurationApplier {
       try {
         await this.#consider(candidate);
       } catch (error) {
-        this.refuse(`it could not be applied: ${toError(error).message}`);
+        const reason = `it could not be applied: ${toError(error).message}`;
+        this.refuse(reason, candidate.fingerprint);
       }
     }
   }
@@ -103,6 +112,7 @@ export class ConfigurationApplier {
       // The one that waited is withdrawn, and with it who may call and where to listen.
       if (this.#isPostponed) await this.#follow(candidate.config);
       this.#isPostponed = false;
+      this.#refused = "";
       if (!this.#settling && refusing(candidate.problems).length === 0) {
         this.options.state.recovered();
       }
@@ -110,8 +120,9 @@ export class ConfigurationApplier {
     }
     const serious = refusing(candidate.problems);
     const reason = serious.map(problemText).join("; ");
-    if (serious.length > 0 && (this.#current || serious.some(({ fatal }) => fatal))) {
-      return this.refuse(reason);
+    const running = this.#current && refusing(this.#current.problems);
+    if (serious.some(({ fatal }) => fatal) || (running && bringsNew(serious, running))) {
+      return this.refuse(reason, candidate.fingerprint);
     }
     if (!await this.#mayChange(candidate.config)) return await this.#postpone(candidate);
     await this.#apply(candidate, reason);
@@ -158,6 +169,7 @@ export class ConfigurationApplier {
     this.#report(candidate);
     this.#current = candidate;
     this.#isPostponed = false;
+    this.#refused = "";
     effects.setLogging(config);
     effects.setIdentity(config);
     let trouble = problem;

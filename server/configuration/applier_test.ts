@@ -110,6 +110,28 @@ Deno.test("offer() runs what is right of the first configuration when an entry i
   assert.deepEqual(kept, [], "it is not what the next start shall rely on");
 });
 
+Deno.test("offer() goes on from a wrong first configuration unless a new mistake is made", async () => {
+  const { applier, state, clock, log, kept, take } = setUp();
+  const offer = async (revision: string, ...names: string[]) => {
+    const wanted = candidate(config(revision, { components: names.map(sensor) }));
+    await applier.offer(wanted);
+    await applier.offer(wanted);
+    await settle(clock);
+    return take();
+  };
+  assert.match(await offer("r1", "good", "no/good", "bad!"), /res r1 good$/);
+  assert.match(await offer("r2", "no/good", "other"), /res r2 other$/, "one mistake is mended");
+  assert.match(state.configError, /components\[0\]\.name/);
+  const refusals = () => log.messages("error").filter((text) => text.includes("is not applied"));
+  assert.deepEqual(refusals(), []);
+  assert.equal(await offer("r3", "no/good", "ot!her"), "", "it would close what runs");
+  assert.equal(refusals().length, 1);
+  assert.equal(await offer("r4", "ot!her", "no/good", "more"), "");
+  assert.equal(refusals().length, 2, "each is told, though the reason is the same");
+  assert.match(await offer("r5", "other"), /res r5 other$/);
+  assert.deepEqual([state.configError, kept], ["", ["r5"]]);
+});
+
 Deno.test("offer() applies nothing of the first configuration when it is wrong as a whole", async () => {
   const { applier, state, take } = setUp();
   await applier.offer(candidate(config("r1", { network: { bind_address: "nowhere" } })));

@@ -23,6 +23,24 @@ export function refusing(problems: readonly ConfigProblem[]): ConfigProblem[] {
   );
 }
 
+/** True when one of these problems is not among those of what runs already. */
+export function bringsNew(
+  problems: readonly ConfigProblem[],
+  running: readonly ConfigProblem[],
+): boolean {
+  const known = running.map(wherever);
+  return problems.some((problem) => {
+    const at = known.indexOf(wherever(problem));
+    if (at >= 0) known.splice(at, 1);
+    return at < 0;
+  });
+}
+
+/** The problem without its place in the list: entries move. */
+function wherever(problem: ConfigProblem): string {
+  return problemText({ ...problem, path: problem.path.replace(/\[\d+\]/g, "[]") });
+}
+
 /** `components[0].name: the name is missing; found nothing, allowed: …` */
 export function problemText({ path, message, found, allowed }: ConfigProblem): string {
   const where = path === "" ? "" : `${path}: `;
