@@ -15,12 +15,18 @@ globalThis.RTCSessionDescription = class {
   }
 };
 // What the SDK tells goes beside the answer.
+// deno-lint-ignore no-console
 for (const name of ["log", "debug", "info"]) console[name] = console.error;
 
 // Not a literal: the SDK is no dependency of the project, only this folder's deno.json knows it.
 const SDK = "@viamrobotics/sdk";
-const { CameraClient, createRobotClient, GenericComponentClient, MotorClient, SensorClient } =
-  await import(SDK);
+const {
+  CameraClient,
+  createRobotClient,
+  GenericComponentClient,
+  MotorClient,
+  SensorClient,
+} = await import(SDK);
 
 const [host, signalingAddress, authEntity, payload] = Deno.args;
 const began = performance.now();
@@ -44,8 +50,13 @@ const motor = new MotorClient(robot, "motor");
 await motor.setPower(0.5);
 const powered = await motor.isPowered();
 await motor.stop();
-const many = await Promise.all(Array.from({ length: 200 }, () => sensor.getReadings()));
-const refusal = await motor.goFor(0, 1).then(() => "done", (error) => `${error}`);
+const many = await Promise.all(
+  Array.from({ length: 200 }, () => sensor.getReadings()),
+);
+const refusal = await motor.goFor(0, 1).then(
+  () => "done",
+  (error) => `${error}`,
+);
 
 process.stdout.write(JSON.stringify({
   connectedMs,
