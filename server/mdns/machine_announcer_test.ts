@@ -246,6 +246,40 @@ Deno.test("MachineAnnouncer claims its name again when it hears that it is anoth
   assert.deepEqual(rig.warnings(), [], "nobody defended it");
 });
 
+Deno.test("MachineAnnouncer yields a name that another defends, and does not take back what is the other's", async () => {
+  const rig = new Rig();
+  await rig.announced();
+  const answers = [{ name: "robot.local", type: "A" as const, ttl: 120, data: STRANGER }];
+  const defend = () => rig.group.say(STRANGER, { type: "response", answers });
+  defend();
+  await rig.clock.advance(1_500);
+  assert.match(rig.group.lines().at(-1) ?? "", /\? robot/);
+  defend();
+  await rig.clock.advance(0);
+  assert.equal(rig.warnings().length, 1);
+  rig.group.lines();
+  rig.group.say(STRANGER, { type: "query", questions: [{ name: SERVICE, type: "PTR" }] });
+  await rig.clock.advance(5_000);
+  await rig[Symbol.asyncDispose]();
+  assert.deepEqual(rig.group.lines().slice(1), [], "neither an answer nor a farewell");
+});
+
+Deno.test("MachineAnnouncer defends its name against all, also when it has just told it", async () => {
+  await using rig = new Rig();
+  await rig.announced();
+  const data = STRANGER;
+  const authorities = [{ name: "robot.local", type: "A" as const, ttl: 120, data }];
+  for (let times = 0; times < 2; times++) {
+    rig.group.say(STRANGER, {
+      type: "query",
+      questions: [{ name: "robot.local", type: "A" }],
+      authorities,
+    });
+    await rig.clock.advance(0);
+    assert.deepEqual(rig.group.lines().slice(1), [`${OWN} A robot.local ${OWN}`]);
+  }
+});
+
 Deno.test("MachineAnnouncer follows links that come and go, within ten seconds", async () => {
   await using rig = new Rig();
   await rig.announced();
