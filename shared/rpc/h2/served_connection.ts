@@ -194,7 +194,9 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
     if (streamId <= this.#lastStreamId && !isLate) {
       // Trailers of a request that was answered before it was complete.
       if (end) return;
-      throw new ProtocolError(ErrorCode.streamClosed, `stream ${streamId} is over`);
+      // The same threads sometimes take one number for two requests; the others are not at fault.
+      this.#spendReset();
+      return this.#answer(encodeNumberFrame(FrameType.rstStream, streamId, ErrorCode.streamClosed));
     }
     // The peer has been told which requests are answered here: none after them.
     if (this.#leaving) return;
