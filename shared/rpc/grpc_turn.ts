@@ -43,6 +43,11 @@ export class GrpcTurn {
     }
   }
 
+  /** True when the call has been answered, or given up. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
   /** True when the caller set a limit, which is watched here. */
   get hasDeadline(): boolean {
     return this.#timer !== undefined;
@@ -95,7 +100,7 @@ export async function answerOne(turn: GrpcTurn, requests: () => EncodedRequest):
     ? undefined
     : options.deadlines.watch(call, DEFAULT_CALL_DEADLINE_MS);
   try {
-    const pending = runBefore(options.interceptors, call);
+    const pending = runBefore(options.interceptors, call, turn);
     if (pending !== undefined) await pending;
     const bytes = await invokeOne(turn.binding, call, requests());
     if (call.headersSet) request.begin(call.headersSet);
@@ -117,7 +122,7 @@ export async function answerMany(turn: GrpcTurn, requests: () => EncodedRequest)
   const { signal } = call;
   let messages: AsyncIterator<Uint8Array> | undefined;
   try {
-    await runBefore(options.interceptors, call);
+    await runBefore(options.interceptors, call, turn);
     messages = invokeMany(turn.binding, call, requests());
     if (call.headersSet) request.begin(call.headersSet);
     for (;;) {

@@ -1,4 +1,4 @@
-import type { Code, ContextValues } from "@connectrpc/connect";
+import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Peer } from "./peer.ts";
 
@@ -39,22 +39,36 @@ export interface Interceptor {
   after?(call: Call, outcome: CallOutcome): void;
 }
 
-/** Runs every `before`; stays synchronous as long as none returns a promise (the hot path). */
-export function runBefore(interceptors: readonly Interceptor[], call: Call): void | Promise<void> {
+/**
+ * Runs every `before`; stays synchronous as long as none returns a promise (the hot path).
+ *
+ * @param turn tells whether the call has ended meanwhile; then no further `before` is entered, as
+ * the `after` that belongs to it has run.
+ * @throws what a `before` throws, and CANCELED when the call has ended.
+ */
+export function runBefore(
+  interceptors: readonly Interceptor[],
+  call: Call,
+  turn?: { readonly ended: boolean },
+): void | Promise<void> {
   for (let i = 0; i < interceptors.length; i++) {
     const pending = interceptors[i]!.before?.(call);
-    if (pending !== undefined) return continueBefore(interceptors, call, pending, i + 1);
+    if (pending !== undefined) return continueBefore(interceptors, call, turn, pending, i + 1);
   }
 }
 
 async function continueBefore(
   interceptors: readonly Interceptor[],
   call: Call,
+  turn: { readonly ended: boolean } | undefined,
   pending: Promise<void>,
   next: number,
 ): Promise<void> {
   await pending;
-  for (let i = next; i < interceptors.length; i++) await interceptors[i]!.before?.(call);
+  for (let i = next; i < interceptors.length; i++) {
+    if (turn?.ended) throw new ConnectError("the call has ended", Code.Canceled);
+    await interceptors[i]!.before?.(call);
+  }
 }
 
 export function runAfter(interceptors: readonly Interceptor[], call: Call, outcome: CallOutcome) {

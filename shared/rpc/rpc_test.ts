@@ -130,6 +130,27 @@ Deno.test("RpcServer carries a bidirectional stream, its order and its error", a
   });
 });
 
+Deno.test("RpcServer goes no further with a call whose time was over before it was let in", async () => {
+  const letIn = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const ended: string[] = [];
+  const options: Partial<RpcServerOptions> = {
+    interceptors: [
+      { before: ({ path }) => (begun.push(path), letIn.promise) },
+      { before: () => void begun.push("second"), after: ({ path }) => void ended.push(path) },
+    ],
+  };
+  await withGrpc(options, async (transport) => {
+    const sensor = createClient(SensorService, transport);
+    const late = await rejection(sensor.getReadings({ name: "a" }, { timeoutMs: 500 }));
+    assert.equal(late.code, Code.DeadlineExceeded);
+    await waitFor(() => ended.length > 0, { deadlineMs: 10_000, what: "the end of the call" });
+    letIn.resolve();
+    await sensor.getReadings({ name: "b" });
+    assert.deepEqual(begun, [`/${GET_READINGS}`, `/${GET_READINGS}`, "second"]);
+  });
+});
+
 Deno.test("RpcServer reports nothing when the caller of a stream goes away", async () => {
   const reported: unknown[] = [];
   const ended: (Code | undefined)[] = [];

@@ -7,7 +7,7 @@ import {
   TestEchoService,
 } from "../../gen/viam/component/testecho/v1/testecho_pb.ts";
 import { waitFor } from "../../time/wait_for.ts";
-import type { CallOutcome, Interceptor } from "../interceptor.ts";
+import type { Call, CallOutcome, Interceptor } from "../interceptor.ts";
 import { MAX_MESSAGE_BYTES } from "../limits.ts";
 import { peerKey } from "../peer.ts";
 import { RpcRouter } from "../router.ts";
@@ -304,19 +304,26 @@ Deno.test("serveDataChannel() ends the requests of a handler whose call is over"
   assert.equal(ConnectError.from(await ended.promise).code, Code.Canceled);
 });
 
-Deno.test("serveDataChannel() runs no handler for a call that ended before it was let in", async () => {
+Deno.test("serveDataChannel() goes no further with a call that ended before it was let in", async () => {
   const letIn = Promise.withResolvers<void>();
-  const { client, seen } = serveEcho({ interceptors: [{ before: () => letIn.promise }] });
+  const inside = new Set<Call>();
+  const { client, seen } = serveEcho({
+    interceptors: [
+      { before: () => letIn.promise },
+      { before: (call) => void inside.add(call), after: (call) => void inside.delete(call) },
+    ],
+  });
   const caller = new RawCaller(client);
   for (const id of [1, 2]) {
     caller.headers(id, ECHO);
-    caller.message(id, echo(String(-id)));
+    caller.message(id, echo(`call ${id}`));
   }
   caller.frame(1, { case: "rstStream", value: true });
   await caller.ended(1);
   letIn.resolve();
   await caller.ended(2);
-  assert.deepEqual(seen.begun, ["-2"]);
+  assert.deepEqual(seen.begun, ["call 2"]);
+  assert.equal(inside.size, 0);
 });
 
 Deno.test("serveDataChannel() passes calls on as bytes where a route says so", async () => {

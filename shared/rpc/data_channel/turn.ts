@@ -35,6 +35,11 @@ export class Turn {
     this.#requests = new MessageQueue(options.held);
   }
 
+  /** True when the caller has been told how the call ended. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
   /** True for methods with a stream of answers. */
   get answersMany(): boolean {
     const { methodKind } = this.options.binding.method;
@@ -77,7 +82,7 @@ export class Turn {
     call.onAbort((error) => this.#end(error));
     const stop = this.#startTimer();
     try {
-      const pending = runBefore(interceptors, call);
+      const pending = runBefore(interceptors, call, this);
       if (pending !== undefined) await pending;
       if (this.#ended) return;
       if (this.answersMany) await this.#answerMany();
