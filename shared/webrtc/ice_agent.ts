@@ -28,12 +28,19 @@ const LOOPBACK = "127.0.0.1";
 /** Of `candidatePriority`: what werift gives each address. */
 const PREFERENCE = 8191;
 
+/** The way to the other side. */
+export interface Way {
+  /** Both ends are on this computer. */
+  readonly sameHost: boolean;
+  /** Seconds to the other side and back. */
+  readonly roundTripS: number;
+}
+
 /** What the agent tells. */
 export interface IceEvents {
   /** A candidate was found: its line, from `candidate:` on. */
   candidate(line: string): void;
-  /** There is a way. `sameHost`: both ends are on this computer. */
-  connected(sameHost: boolean): void;
+  connected(way: Way): void;
   /** A datagram of the other side that is not ICE's own. */
   datagram(data: Buffer): void;
   /** There is no way any more, in words. */
@@ -125,7 +132,10 @@ export class IceAgent {
       const pair = this.#ice.nominated;
       if (this.#closed || !pair) return;
       const own = this.#ice.localCandidates.map(({ host }) => host);
-      this.#events.connected(own.includes(pair.remoteCandidate.host));
+      this.#events.connected({
+        sameHost: own.includes(pair.remoteCandidate.host),
+        roundTripS: pair.rtt ?? 0,
+      });
     }, (error) => {
       if (!this.#closed) this.#events.lost(`no way to the other side: ${error.message}`);
     });

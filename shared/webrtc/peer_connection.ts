@@ -7,7 +7,7 @@ import { linkedController } from "../time/linked_controller.ts";
 import type { MessageChannel } from "./channel.ts";
 import type { RemoteDescription } from "./data_channel_sdp.ts";
 import { DtlsSession } from "./dtls_session.ts";
-import { IceAgent } from "./ice_agent.ts";
+import { IceAgent, type Way } from "./ice_agent.ts";
 import { Inbox } from "./inbox.ts";
 import type { OwnCertificate } from "./own_certificate.ts";
 import type { IceCandidate, RtcPeer } from "./peer.ts";
@@ -66,7 +66,7 @@ export class PeerConnection implements RtcPeer {
     this.negotiation = new SctpChannel((reason) => this.#end(reason));
     this.ice = new IceAgent(isOfferer, {
       candidate: (line) => this.#found(line),
-      connected: (sameHost) => this.#reached(sameHost),
+      connected: (way) => this.#reached(way),
       datagram: (data) => this.#arrived(data),
       lost: (reason) => this.#end(reason),
     }, log);
@@ -142,7 +142,7 @@ export class PeerConnection implements RtcPeer {
     });
   }
 
-  #reached(sameHost: boolean): void {
+  #reached(way: Way): void {
     const remote = this.#remote;
     if (!remote || this.#releasing) return;
     const { isOfferer, certificate } = this.#options;
@@ -152,7 +152,7 @@ export class PeerConnection implements RtcPeer {
     ]);
     const sctp = this.#sctp = new SctpLink(channels, {
       isClient: isOfferer,
-      sameHost,
+      ...way,
       remotePort: remote.sctpPort,
       remoteMaxMessageBytes: remote.maxMessageBytes,
     }, {

@@ -2,8 +2,8 @@
 import type { Buffer } from "node:buffer";
 import type { Association } from "./werift_internals.ts";
 
-/** What werift allows the other side to have on the way, in bytes. */
-const RECEIVE_WINDOW = 1024 * 1024;
+/** What the other side may have on the way, in bytes: at least, at most, and a second of it. */
+const RECEIVE_WINDOW = { least: 128 * 1024, most: 1024 * 1024, second: 16_000_000 } as const;
 /** Over what it is allowed, to be lenient with who counts a little differently. */
 const WINDOW_SLACK = 64 * 1024;
 /** Streams that are heard: those of the two channels. The others could be 65,536. */
@@ -13,8 +13,14 @@ const MOST_PIECES = 32_768;
 /** Packets that wait while one is handled; what is more is lost, as it may be on its way. */
 const MOST_WAITING = 2_048;
 const MOST_DUPLICATES = 64;
-/** Packets that one acknowledgement may be late for, while others already wait. */
-const PACKETS_A_SACK = 4;
+/**
+ * RFC 9260, 6.2, recommends every second packet. In a stream, where each acknowledgement takes as
+ * long as reading a packet, we acknowledge every fourth, once the sender has got going.
+ */
+const PACKETS_A_SACK = { first: 2, later: 4 } as const;
+const FIRST_PACKETS = 100;
+/** The RFC allows 200 ms; nobody is held up by 5. */
+const SACK_DELAY_MS = 5;
 // RFC 9260 begins with 1 s; werift with 3 s. A SACK may take 200 ms, so the least is above that.
 const FIRST_RTO_S = 1;
 const LEAST_RTO_S = 0.4;
@@ -24,18 +30,31 @@ const MOST_RTO_S = 60;
  * Changes an association so that packets are handled one after the other, errors end the connection
  * and not the process, and what the other side may make us keep is bounded.
  *
+ * @param roundTripS seconds to the other side and back.
  * @returns what takes the packets of the other side.
  */
 export function guardAssociation(
   association: Association,
+  roundTripS: number,
   end: (reason: string) => void,
 ): (packet: Buffer) => void {
+  association.advertisedRwnd = receiveWindow(roundTripS);
   const fail = (error: unknown) => end(`SCTP failed: ${String(error)}`);
   const transmit = association.transmit.bind(association);
   association.transmit = () => transmit().catch(fail);
   boundMemory(association, end);
   countTimeouts(association);
+  acknowledgeLess(association);
   return handleInTurn(association, fail);
+}
+
+/**
+ * A socket of Linux holds about 130 packets until it drops them, so a peer that is near gets no more;
+ * one that is far away would be slowed down by that.
+ */
+function receiveWindow(roundTripS: number): number {
+  const { least, most, second } = RECEIVE_WINDOW;
+  return Math.min(Math.max(Math.round(roundTripS * second), least), most);
 }
 
 /**
@@ -48,13 +67,6 @@ function handleInTurn(
 ): (packet: Buffer) => void {
   const waiting: Buffer[] = [];
   let busy = false;
-  let late = 0;
-  const scheduleSack = association.scheduleSack.bind(association);
-  association.scheduleSack = () => {
-    if (waiting.length > 0 && ++late < PACKETS_A_SACK) return Promise.resolve();
-    late = 0;
-    return scheduleSack();
-  };
   const run = async () => {
     busy = true;
     for (let packet; (packet = waiting.shift());) {
@@ -65,6 +77,27 @@ function handleInTurn(
   return (packet) => {
     if (waiting.length < MOST_WAITING) waiting.push(packet);
     if (!busy) void run();
+  };
+}
+
+/** werift acknowledges each packet, which takes as long as reading it. */
+function acknowledgeLess(association: Association): void {
+  const scheduleSack = association.scheduleSack.bind(association);
+  let packets = 0;
+  let unacknowledged = 0;
+  const now = () => {
+    unacknowledged = 0;
+    clearTimeout(association.sackTimeout);
+    delete association.sackTimeout;
+    return scheduleSack();
+  };
+  association.scheduleSack = () => {
+    const isLoss = association.sackMisOrdered.size > 0 || association.sackDuplicates.length > 0;
+    const { first, later } = PACKETS_A_SACK;
+    const most = ++packets < FIRST_PACKETS ? first : later;
+    if (++unacknowledged >= most || isLoss) return now();
+    association.sackTimeout ??= setTimeout(() => void now(), SACK_DELAY_MS);
+    return Promise.resolve();
   };
 }
 
@@ -79,7 +112,7 @@ function boundMemory(association: Association, end: (reason: string) => void): v
     const pieces = association.inboundStreams[chunk.streamId]?.reassembly.length ?? 0;
     if (association.advertisedRwnd < -WINDOW_SLACK || pieces > MOST_PIECES) {
       return end(
-        `the other side sent more than it may: over ${RECEIVE_WINDOW} bytes of unfinished messages`,
+        `the other side sent more than it may have on the way`,
       );
     }
     receiveDataChunk(chunk);

@@ -28,6 +28,8 @@ export interface SctpOptions {
   isClient: boolean;
   /** Both ends are on this computer. */
   sameHost: boolean;
+  /** Seconds to the other side and back. */
+  roundTripS: number;
   remotePort: number;
   /** Longest message the other side takes. */
   remoteMaxMessageBytes: number;
@@ -52,7 +54,7 @@ export class SctpLink {
     this.#remotePort = options.remotePort;
     this.#association = makeAssociation(options, events);
     const end = (reason: string) => this.#end(reason);
-    this.#receive = guardAssociation(this.#association, end);
+    this.#receive = guardAssociation(this.#association, options.roundTripS, end);
     this.#association.onReceive.subscribe((streamId, protocol, data) => {
       this.#deliver(streamId, protocol, data);
     });

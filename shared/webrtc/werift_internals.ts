@@ -115,6 +115,7 @@ export interface Association {
   sackImmediate: boolean;
   sackMisOrdered: Set<number>;
   sackDuplicates: number[];
+  sackTimeout?: ReturnType<typeof setTimeout>;
   inboundStreams: Record<number, { reassembly: readonly DataChunk[] }>;
   readonly stateChanged: Readonly<Record<"connected" | "closed", Listeners<[]>>>;
   readonly onReceive: Listeners<[streamId: number, protocol: number, data: Buffer]> & {
