@@ -21,8 +21,8 @@ const MAIN = fileURLToPath(new URL("python_sdk/main.py", import.meta.url));
 async function pythonModule(folder: string, fields: Partial<WantedModule>): Promise<WantedModule> {
   const python = await ensurePythonSdk();
   const env = { PYTHONDONTWRITEBYTECODE: "1", ...fields.env };
-  // On debug the SDK writes a line for each call from a second thread, over the connection that its
-  // first one uses, and loses it at times.
+  // On debug the SDK logs each call from a second thread, over the connection that its first one
+  // uses. The server bears what comes of that, but the SDK itself may lose a call.
   const all = { logLevel: "info", ...fields, env };
   return await scriptModule(folder, "py", `exec '${python}' '${MAIN}' "$@"`, all);
 }
