@@ -55,7 +55,7 @@ class Rig implements AsyncDisposable {
   ): Promise<Program> {
     const config = await this.configure(on, network);
     const server = this.start(on, "machine-server", [
-      programPath("machine-server", { binaries: undefined }, ROOT),
+      programPath("machine-server", { binaries: Deno.env.get("MACHINE_TEST_BINARIES") }, ROOT),
       ...["-config", config, ...options],
     ]);
     await server.waitForLine(READY_LINE, DEADLINE_MS);
