@@ -20,6 +20,10 @@ Deno.test("readServeOptions() refuses options that do not go together, and says 
   assert.doesNotMatch(secret, /pw/);
   await assert.rejects(() => read("--mail-from", "nobody"), /--mail-from: "nobody" is no e-mail/);
   await assert.rejects(() => read("--mail-from", "a@b\nBcc: c@d"), /is no e-mail address/);
+  await assert.rejects(
+    () => read("--ice-servers", "/nowhere/ice.json"),
+    /^UsageError: --ice-servers: .*\/nowhere\/ice\.json/,
+  );
   const options = await read("--mail-from", "Machines <a@b.example>", "--offline-after", "90");
   assert.equal(options.notifications?.mailFrom, "Machines <a@b.example>");
   assert.equal(options.notifications.allowPrivateWebhooks, false);

@@ -15,6 +15,7 @@ import { LogStore } from "../logs/log_store.ts";
 import { readConfig } from "../machines/config_check.ts";
 import type { S3Settings } from "../object_storage/s3_settings.ts";
 import type { NotificationSettings } from "./notifications.ts";
+import type { IceServerSetting } from "../signaling/ice_servers.ts";
 import { createServices, type Services } from "./services.ts";
 import type { TrainingSettings } from "./training_settings.ts";
 
@@ -54,6 +55,7 @@ export class TestCloud implements AsyncDisposable {
       objectStorage?: S3Settings;
       notifications?: NotificationSettings;
       training?: TrainingSettings;
+      iceServers?: readonly IceServerSetting[];
     } = {},
   ): Promise<TestCloud> {
     const { clock = systemClock, packageLimitBytes = 1_000_000 } = options;
@@ -70,6 +72,7 @@ export class TestCloud implements AsyncDisposable {
       queryLimitMs,
       notifications: options.notifications,
       training: options.training,
+      iceServers: options.iceServers,
       logs,
       clock,
       random: systemRandom,

@@ -150,6 +150,33 @@ Deno.test("SignalingService.Answer() of the cloud is for the machine itself and 
   assert.equal(presence.of(other.part_id).state, "awaiting-setup");
 });
 
+Deno.test("SignalingService of the cloud tells both sides of a call its ICE servers", async () => {
+  const urls = ["turn:turn.example.com"];
+  await using cloud = await TestCloud.open({
+    iceServers: [{ urls, secret: "north", lifetimeSeconds: 600 }],
+  });
+  const made = await cloud.bootstrap();
+  const client = cloud.client(SignalingService, apiKey(made));
+  const { config } = await client.optionalWebRTCConfig({}, to(made.fqdn));
+  const [forCaller] = config?.additionalIceServers ?? [];
+  assert.deepEqual(forCaller?.urls, urls);
+  assert.match(forCaller.username, new RegExp(`^\\d+:${made.api_key_id}$`));
+
+  await using waiting = new Waiting(cloud, partSecret(made), [made.fqdn]);
+  const stop = new AbortController();
+  const calling = failure(
+    first(client.call({ sdp: SDP }, { ...to(made.fqdn), signal: stop.signal })),
+  );
+  await waitFor(() => waiting.got.length > 0, { deadlineMs: 5_000 });
+  const [request] = waiting.got;
+  assert.ok(request?.stage.case === "init");
+  const [forMachine] = request.stage.value.optionalConfig?.additionalIceServers ?? [];
+  assert.match(forMachine?.username ?? "", new RegExp(`^\\d+:${made.part_id}$`));
+  assert.notEqual(forMachine?.credential, forCaller.credential);
+  stop.abort();
+  await calling;
+});
+
 Deno.test("a machine that only waits for calls is online until its stream ends", async () => {
   const clock = new FakeClock();
   await using cloud = await TestCloud.open({ clock });

@@ -38,6 +38,8 @@ export class CallQueue {
   readonly #limits: CallQueueLimits;
   readonly #hosts = new Map<string, Host>();
   readonly #calls = new Map<string, QueuedCall>();
+  /** Calls of each caller that have not ended. */
+  readonly #ofCaller = new Map<string, number>();
   #closed = false;
 
   constructor({ clock, uuid, limits }: CallQueueOptions) {
@@ -60,7 +62,10 @@ export class CallQueue {
   call(name: string, offer: Offer, side: CallerSide): PlacedCall {
     if (this.#closed) throw signalerCloses();
     const waiting = this.#hosts.get(name)?.waitingCalls.size ?? 0;
-    if (waiting >= this.#limits.waitingCalls || this.#calls.size >= this.#limits.calls) {
+    const { owner } = offer.caller;
+    const own = this.#ofCaller.get(owner) ?? 0;
+    const { waitingCalls, callerCalls, calls } = this.#limits;
+    if (waiting >= waitingCalls || own >= callerCalls || this.#calls.size >= calls) {
       throw tooManyCalls();
     }
     const call = new QueuedCall({
@@ -74,6 +79,7 @@ export class CallQueue {
       hasAnswerers: () => (this.#hosts.get(name)?.answerers.size ?? 0) > 0,
     });
     this.#calls.set(call.uuid, call);
+    this.#ofCaller.set(owner, own + 1);
     this.#host(name).waitingCalls.add(call);
     this.#match(name);
     return call;
@@ -157,6 +163,10 @@ export class CallQueue {
 
   #forget(call: QueuedCall): void {
     this.#calls.delete(call.uuid);
+    const { owner } = call.offer.caller;
+    const left = (this.#ofCaller.get(owner) ?? 0) - 1;
+    if (left > 0) this.#ofCaller.set(owner, left);
+    else this.#ofCaller.delete(owner);
     this.#hosts.get(call.host)?.waitingCalls.delete(call);
     this.#tidy(call.host);
   }

@@ -142,6 +142,17 @@ Deno.test("CallQueue.call() is UNAVAILABLE when too many wait for a host", () =>
   rig.assertEmpty();
 });
 
+Deno.test("CallQueue.call() is UNAVAILABLE when one caller has too many, and others may call", () => {
+  const rig = new Rig({ callerCalls: 2 });
+  const calls = [rig.call("a"), rig.call("b")];
+  assert.equal(code(() => rig.call("c")), Code.Unavailable);
+  calls.push(rig.call("c", "offer", "bob"));
+  calls[0]?.call.leave();
+  calls.push(rig.call("c"));
+  for (const { call } of calls) call.leave();
+  rig.assertEmpty();
+});
+
 Deno.test("CallQueue ends a call at its deadline", async () => {
   const tooLong = "ended DeadlineExceeded: the two did not come to a connection within 10 s";
   const offered = new Rig();

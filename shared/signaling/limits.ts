@@ -6,6 +6,8 @@ export interface CallQueueLimits {
   readonly answererMs: number;
   /** Calls of one host that wait to be answered. Default 32. */
   readonly waitingCalls: number;
+  /** Calls of one caller that have not ended. Default 512. */
+  readonly callerCalls: number;
   /** All calls together. Default 4096. */
   readonly calls: number;
   /** Answerers of one host; the oldest that waits has to go for a new one. Default 32. */
@@ -20,6 +22,7 @@ export const DEFAULT_LIMITS: CallQueueLimits = {
   offerMs: 10_000,
   answererMs: 5_000,
   waitingCalls: 32,
+  callerCalls: 512,
   calls: 4096,
   answerers: 32,
   candidates: 128,
