@@ -37,7 +37,12 @@ export function openMulticastSocket(address: string, handlers: GroupHandlers): G
   // A message that is none, or an interface without the group: neither harms.
   mdns.on("warning", () => {});
   mdns.on("packet", (message: Packet, { address, port }: Sender) => {
-    if (!closed) handlers.heard(message, { address, port });
+    if (closed) return;
+    try {
+      handlers.heard(message, { address, port });
+    } catch {
+      // Whatever a stranger sends: the library throws it at the process otherwise.
+    }
   });
   return {
     send: (message, to) =>
