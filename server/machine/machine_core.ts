@@ -311,7 +311,14 @@ export class MachineCore {
     return createRobotService({
       resources: this.resources,
       apis: () => this.#apis.list(),
-      modules: () => this.parts.modules,
+      modules: () => {
+        const { modules } = this.parts;
+        return modules && {
+          models: () => modules.models(),
+          restart: (which) => this.parts.restartModule(which),
+          writeLog: (...said) => modules.writeLog(...said),
+        };
+      },
       status: () => this.status(),
       state: this.state,
       operations: this.#operations,

@@ -24,6 +24,7 @@ import type { JobManager, JobSnapshot } from "../jobs/job_manager.ts";
 import type { MachineFacts } from "../modules/module_environment.ts";
 import type { ModuleManager } from "../modules/module_manager.ts";
 import type { ModuleSnapshot } from "../modules/module_supervisor.ts";
+import type { WantedModule } from "../modules/wanted_module.ts";
 import type { ServerEnvironment } from "../options/environment.ts";
 import type { PackageManager, PackageManagerOptions } from "../packages/package_manager.ts";
 import type { PackageSnapshot, PackageType } from "../packages/package_types.ts";
@@ -83,6 +84,21 @@ export class MachineParts {
     return this.#modules;
   }
 
+  /**
+   * Ends a module and starts it again, from the newest content of its archive.
+   *
+   * @throws {ConnectError} as {@link ModuleManager.restart}
+   */
+  async restartModule(which: { id?: string; name?: string }): Promise<void> {
+    await this.#modules?.restart(which, async () => {
+      const config = this.#config;
+      if (!config || !this.#packages) return;
+      await this.#packages.apply(wantedPackages(config));
+      this.#manifests.clear();
+      if (this.#config === config) await this.#modules?.apply(this.#wantedModules(config));
+    });
+  }
+
   packageSnapshot(): PackageSnapshot[] {
     return this.#packages?.snapshot() ?? [];
   }
@@ -138,27 +154,31 @@ export class MachineParts {
   /** Modules and resources, by what packages there are. */
   #follow(config: MachineConfig): Promise<void> {
     const { log, resources } = this.options;
-    const warn = (text: string) => log.warn(text);
-    const sources: PlaceholderSources = {
-      read: this.options.readVariable,
-      findPackage: (type, name) => this.#findPackage(type, name),
-    };
     let modulesSettled: Promise<void> | undefined;
     if (this.#modules) {
-      const wanted = wantedModules(config, {
-        ...sources,
-        manifest: (folder) => this.#manifest(folder),
-      }, warn);
+      const wanted = this.#wantedModules(config);
       this.#roots = wanted.map(({ root }) => root).filter((root) => root !== "");
       modulesSettled = this.#modules.apply(wanted);
     }
-    const specs = resourceSpecs(config, sources, warn);
+    const specs = resourceSpecs(config, this.#sources, (text) => log.warn(text));
     this.options.onSpecs(specs);
     const settled = resources.apply(specs, config.revision);
     if (this.#packages) {
       void Promise.all([modulesSettled, settled]).then(() => this.#cleanUpPackages());
     }
     return settled;
+  }
+
+  #wantedModules(config: MachineConfig): WantedModule[] {
+    const sources = { ...this.#sources, manifest: (folder: string) => this.#manifest(folder) };
+    return wantedModules(config, sources, (text) => this.options.log.warn(text));
+  }
+
+  get #sources(): PlaceholderSources {
+    return {
+      read: this.options.readVariable,
+      findPackage: (type, name) => this.#findPackage(type, name),
+    };
   }
 
   #findPackage: FindPackage = (type, name) => {

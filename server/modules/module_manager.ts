@@ -139,12 +139,22 @@ export class ModuleManager {
   /**
    * Ends a module and starts it again; resolves when it is ready.
    *
+   * @param refresh looks for newer files of it first; where it is started anew for them, that is
+   * the restart.
    * @throws {ConnectError} NOT_FOUND when there is none of that id or name; other codes say why it
    * is not ready.
    */
-  async restart(which: { id?: string; name?: string }): Promise<void> {
+  async restart(
+    which: { id?: string; name?: string },
+    refresh: () => Promise<void> = () => Promise.resolve(),
+  ): Promise<void> {
     const supervisor = this.#find(which);
-    if (supervisor) return await supervisor.restart();
+    if (supervisor) {
+      const before = supervisor.run;
+      await refresh();
+      if (supervisor.run && supervisor.run !== before) return;
+      return await supervisor.restart();
+    }
     const asked = which.id ? `id ${which.id}` : `name ${which.name ?? ""}`;
     const known = [...this.#supervisors.keys()].sort().join(", ");
     throw new ConnectError(

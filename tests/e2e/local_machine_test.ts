@@ -143,7 +143,7 @@ Deno.test("a local module serves a sensor, comes back after a crash and goes wit
   }
 });
 
-Deno.test("a module in an archive is unpacked, set up once and started", async () => {
+Deno.test("a module in an archive is unpacked, set up once and started, and anew from a newer one", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await Deno.mkdir(join(folder, "bin"));
@@ -152,10 +152,13 @@ Deno.test("a module in an archive is unpacked, set up once and started", async (
     const manifest = { entrypoint: "bin/run", first_run: "setup.sh" };
     await Deno.writeTextFile(join(folder, "meta.json"), JSON.stringify(manifest));
     const archive = join(folder, "plain.tar.gz");
-    const packed = await new Deno.Command("tar", {
-      args: ["-czf", archive, "-C", folder, "bin", "setup.sh", "meta.json"],
-    }).output();
-    assert.ok(packed.success);
+    const pack = async () => {
+      const packed = await new Deno.Command("tar", {
+        args: ["-czf", archive, "-C", folder, "bin", "setup.sh", "meta.json"],
+      }).output();
+      assert.ok(packed.success);
+    };
+    await pack();
     const modules = [{ name: "packed", executable_path: archive }];
     await using machine = await LocalMachine.start({ modules, components: [SOURCE, FAR] });
     await eventually("the module's sensor answers", () => machine.readings("far"));
@@ -166,6 +169,15 @@ Deno.test("a module in an archive is unpacked, set up once and started", async (
     assert.equal(module?.state, ModuleStatus_State.READY);
     const setups = join(machine.rig.serverHome, "module-data", "local", "packed", "setups");
     assert.equal(await Deno.readTextFile(setups), "once\n");
+
+    await writeProgram(join(folder, "setup.sh"), 'echo new >> "$MACHINE_MODULE_DATA/setups"');
+    await pack();
+    const idOrName = { case: "moduleName", value: "packed" } as const;
+    await machine.connect().client(RobotService).restartModule({ idOrName });
+    assert.equal(await Deno.readTextFile(setups), "once\nnew\n");
+    const [after] = (await machine.status()).packages;
+    assert.notEqual(after?.version, packages[0]?.version);
+    await eventually("the module's sensor answers again", () => machine.readings("far"));
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
