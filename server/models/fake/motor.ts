@@ -1,4 +1,5 @@
 /** A motor that is not there; where it would have turned to is worked out from the time. */
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { MotorService } from "../../../shared/gen/viam/component/motor/v1/motor_pb.ts";
 import type { Clock } from "../../../shared/time/clock.ts";
 import { linkedController } from "../../../shared/time/linked_controller.ts";
@@ -68,7 +69,7 @@ export class FakeMotor implements Driver<typeof MotorService> {
   }
 
   setPower({ powerPct }: { powerPct: number }) {
-    this.#begin(powerPct);
+    this.#begin(finite(powerPct, "power_pct"));
     return {};
   }
 
@@ -79,6 +80,7 @@ export class FakeMotor implements Driver<typeof MotorService> {
 
   async goFor({ rpm, revolutions }: { rpm: number; revolutions: number }, call: CallContext) {
     const speed = this.#speedOf(rpm);
+    finite(revolutions, "revolutions");
     // Without an end when there are no revolutions to count.
     if (revolutions === 0) this.#begin(speed / this.options.maxRpm);
     else await this.#turn(speed * revolutions < 0 ? -1 : 1, Math.abs(speed), revolutions, call);
@@ -90,14 +92,15 @@ export class FakeMotor implements Driver<typeof MotorService> {
     call: CallContext,
   ) {
     const speed = Math.abs(this.#speedOf(rpm));
-    const way = positionRevolutions - this.#position();
+    const way = finite(positionRevolutions, "position_revolutions") - this.#position();
     if (way !== 0) await this.#turn(Math.sign(way), speed, way, call);
     return {};
   }
 
   resetZeroPosition({ offset }: { offset: number }) {
+    const turns = -finite(offset, "offset");
     this.#setPower(this.#power);
-    this.#turns = -offset;
+    this.#turns = turns;
     return {};
   }
 
@@ -134,7 +137,10 @@ export class FakeMotor implements Driver<typeof MotorService> {
   /** The speed the motor can do of the one that is asked for. @throws for none. */
   #speedOf(rpm: number): number {
     if (!(Math.abs(rpm) >= SLOWEST_RPM)) {
-      throw new Error(`cannot move at ${rpm} RPM; name a speed of at least ${SLOWEST_RPM} RPM`);
+      throw new ConnectError(
+        `cannot move at ${rpm} RPM; name a speed of at least ${SLOWEST_RPM} RPM`,
+        Code.InvalidArgument,
+      );
     }
     return Math.sign(rpm) * Math.min(Math.abs(rpm), this.options.maxRpm);
   }
@@ -179,6 +185,12 @@ export class FakeMotor implements Driver<typeof MotorService> {
     const ms = this.clock.monotonicMs() - this.#sinceMs;
     return this.#turns + this.#power * this.options.maxRpm * ms / MINUTE_MS;
   }
+}
+
+/** What is no number would stay in the position for ever. */
+function finite(value: number, field: string): number {
+  if (Number.isFinite(value)) return value;
+  throw new ConnectError(`${field} is ${value}; it must be a finite number`, Code.InvalidArgument);
 }
 
 function isTurned(resource: Resource): resource is TurnedEncoder {

@@ -1,3 +1,4 @@
+import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { FakeClock } from "../../../shared/time/fake_clock.ts";
 import { construct, testCall } from "../testing.ts";
@@ -32,6 +33,21 @@ Deno.test("goFor() is no faster than max_rpm and refuses to stand still", async 
   await clock.advance(1_000);
   await call;
   await assert.rejects(motor.goFor({ rpm: 0, revolutions: 1 }, testCall()), /cannot move at 0 RPM/);
+});
+
+Deno.test("the motor refuses what is no number and stays where it is", async () => {
+  const { motor } = setUp();
+  const refused = (field: string) => (error: unknown) =>
+    error instanceof ConnectError && error.code === Code.InvalidArgument &&
+    error.rawMessage.startsWith(`${field} is `);
+  for (const bad of [NaN, Infinity, -Infinity]) {
+    assert.throws(() => motor.setPower({ powerPct: bad }), refused("power_pct"));
+    assert.throws(() => motor.resetZeroPosition({ offset: bad }), refused("offset"));
+    const far = { rpm: 30, revolutions: bad, positionRevolutions: bad };
+    await assert.rejects(motor.goFor(far, testCall()), refused("revolutions"));
+    await assert.rejects(motor.goTo(far, testCall()), refused("position_revolutions"));
+  }
+  assert.deepEqual([motor.isMoving().isMoving, motor.getPosition().position], [false, 0]);
 });
 
 Deno.test("goFor() turns without end when there are no revolutions to count", async () => {
