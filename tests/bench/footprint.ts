@@ -40,7 +40,8 @@ export async function benchColdStart(reporter: Reporter): Promise<void> {
   reporter.report("cold_start_server_max", percentile(samples, 1), "ms");
 }
 
-async function residentMiB(pid: number): Promise<number> {
+/** Resident memory of a process. */
+export async function residentMiB(pid: number): Promise<number> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
   const kib = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
   if (kib === undefined) throw new Error(`/proc/${pid}/status names no VmRSS`);

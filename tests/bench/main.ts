@@ -14,6 +14,7 @@ import { benchResources } from "./resources.ts";
 import { benchPolledSave, benchSaveToVisible } from "./save_to_visible.ts";
 import { benchThroughput } from "./throughput.ts";
 import { benchTraining } from "./training.ts";
+import { benchWebRtc } from "./webrtc.ts";
 
 const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> = {
   save: benchSaveToVisible,
@@ -33,6 +34,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   capture: benchCapture,
   training: benchTraining,
   managed: benchManaged,
+  webrtc: benchWebRtc,
 };
 
 const HELP = `make bench [ARGS="NAME…"]
