@@ -3,14 +3,14 @@ import { hostname, networkInterfaces } from "node:os";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { MachineAnnouncer } from "./machine_announcer.ts";
-import { openMulticastSocket } from "./multicast_socket.ts";
+import { multicastSockets } from "./multicast_socket.ts";
 
 /** Announces nothing before it is told what. */
 export function openAnnouncer({ clock, log }: { clock: Clock; log: Logger }): MachineAnnouncer {
   return new MachineAnnouncer({
     interfaces: networkInterfaces,
     hostname: hostname(),
-    open: openMulticastSocket,
+    open: multicastSockets(),
     clock,
     random: Math.random,
     log,
