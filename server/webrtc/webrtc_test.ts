@@ -179,7 +179,11 @@ Deno.test("WebRtc tells callers when there are too many connections", async () =
 });
 
 Deno.test("WebRtc answers callers that the cloud passes on, and drops them with a key", async () => {
-  const queue = new CallQueue({ clock: systemClock, uuid: () => crypto.randomUUID() });
+  const queue = new CallQueue({
+    clock: systemClock,
+    uuid: () => crypto.randomUUID(),
+    limits: { answererMs: 1_000 },
+  });
   let entity = "k1";
   let answerers = 0;
   const router = new RpcRouter();
@@ -193,7 +197,7 @@ Deno.test("WebRtc answers callers that the cloud passes on, and drops them with 
       access: {
         callable: (host) =>
           Promise.resolve(
-            host === NAME
+            host.endsWith(".internal")
               ? { key: host, caller: { owner: entity, entity, metadata: {} } }
               : undefined,
           ),
@@ -230,7 +234,8 @@ Deno.test("WebRtc answers callers that the cloud passes on, and drops them with 
     await Promise.all([one, nobody].map(ended));
     await two.sensor.getReadings({});
     machine.webrtc.follow({ cloud: { fqdn: "renamed.internal" } });
-    await assert.rejects(() => machine.dialThrough(caller, "renamed.internal"), /preconfigured/);
+    await (await machine.dialThrough(caller, "renamed.internal")).sensor.getReadings({});
+    await assert.rejects(() => machine.dialThrough(caller, NAME), hasCode(Code.NotFound));
     await two.sensor.getReadings({});
   } finally {
     connection.close();

@@ -6,7 +6,7 @@ two empty ones. Connections are plaintext until WebRTC stands. Writes one JSON o
 tour   goes through kinds of calls once and ends.
 watch  asks for the version ten times a second until it is ended, and says what came of it.
 move   starts a motor in a session and stays until it is ended.
-rate   counts readings per second, one after the other and 64 at a time.
+rate   counts readings per second, one after the other and 64 at a time, and megabytes of pictures.
 """
 
 import asyncio
@@ -113,7 +113,12 @@ async def rate(robot):
         await asyncio.gather(*[one() for _ in range(width)])
         return round(done / (time.monotonic() - began))
 
-    say(one=await count(1), many=await count(64))
+    camera = Camera.from_robot(robot, "camera")
+    began = time.monotonic()
+    pictures = [(await camera.get_images())[0][0] for _ in range(5)]
+    megabytes = sum(len(picture.data) for picture in pictures) / 1e6
+    per_second = round(megabytes / (time.monotonic() - began), 1)
+    say(one=await count(1), many=await count(64), megabytes_per_second=per_second)
 
 
 async def main():
