@@ -1,5 +1,6 @@
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
+import type { Geometry } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { GenericService as GenericComponent } from "../../shared/gen/viam/component/generic/v1/generic_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import {
@@ -100,6 +101,25 @@ Deno.test("GetReadings answers what the fake sensor is told to read", async () =
     );
   assert.deepEqual(await plain("f"), { a: 1, b: 2, c: 3 });
   assert.deepEqual(await plain("g"), { n: 7, t: "x" });
+});
+
+Deno.test("GetGeometries answers the shape of the configuration when the driver has none", async () => {
+  const own: Geometry[] = [];
+  const geometry = { type: "box", x: 1, y: 2, z: 3, translation: { z: 4 } };
+  const { generic, sensor } = await setUp([
+    { ...spec("arm", "rdk:component:generic", "rdk:builtin:fake"), extra: { frame: { geometry } } },
+    { ...spec("own", SENSOR, "t:test:s"), extra: { frame: { geometry } } },
+    spec("none", SENSOR, "rdk:builtin:fake"),
+  ], { getGeometries: () => own });
+  const { geometries: [shape, ...others] } = await generic.getGeometries({ name: "arm" });
+  assert.deepEqual(others, []);
+  assert.equal(shape?.label, "arm");
+  assert.equal(shape.center?.z, 4);
+  const { case: kind, value } = shape.geometryType;
+  assert(kind === "box");
+  assert.deepEqual([value.dimsMm?.x, value.dimsMm?.y, value.dimsMm?.z], [1, 2, 3]);
+  assert.deepEqual((await sensor.getGeometries({ name: "own" })).geometries, []);
+  assert.deepEqual((await sensor.getGeometries({ name: "none" })).geometries, []);
 });
 
 Deno.test("GetReadings hands extra to the driver and its errors to the caller", async () => {

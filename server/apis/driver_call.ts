@@ -1,8 +1,11 @@
 /** What all resource APIs share: find the resource, count the call, tell drivers' errors apart. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { toGeometry } from "../../shared/config/proto/geometry.ts";
+import type { Frame } from "../../shared/config/resources.ts";
 import type {
   DoCommandResponse,
+  Geometry,
   GetGeometriesResponse,
   GetStatusResponse,
 } from "../../shared/gen/viam/common/v1/common_pb.ts";
@@ -82,9 +85,18 @@ export function commonMethods(api: string, resources: ResourceIndex) {
         resources,
         api,
         name,
-        (resource) => resource.getGeometries?.(call) ?? [],
+        (resource) => resource.getGeometries?.(call) ?? configuredShape(resources, api, name),
       );
       return { $typeName: "viam.common.v1.GetGeometriesResponse", geometries };
     },
   };
+}
+
+/** The shape that the frame of the resource's configuration describes. */
+function configuredShape(resources: ResourceIndex, api: string, name: string): Geometry[] {
+  const frame = resources.find(api, name)?.target.spec.extra?.["frame"] as Frame | undefined;
+  const geometry = toGeometry(frame?.geometry);
+  if (!geometry) return [];
+  geometry.label ||= name;
+  return [geometry];
 }

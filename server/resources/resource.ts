@@ -16,7 +16,7 @@ export interface Resource {
   doCommand?(command: JsonObject, call: CallContext): JsonObject | Promise<JsonObject>;
   /** Describes the state of the device; `{}` when left out. */
   getStatus?(call: CallContext): JsonObject | Promise<JsonObject>;
-  /** Shapes the resource occupies; none when left out. */
+  /** Shapes the resource occupies; that of its configuration's frame when left out. */
   getGeometries?(call: CallContext): Geometry[] | Promise<Geometry[]>;
   /** Stops what moves; called on StopAll. */
   stop?(call: CallContext): void | Promise<void>;
