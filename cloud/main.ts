@@ -50,7 +50,7 @@ async function main(argv: readonly string[]): Promise<void> {
     case "version":
       return print(`${versionText(PROGRAM)}\n`);
     case "bootstrap":
-      return print(`${JSON.stringify(await runBootstrap(parsed.values, deps))}\n`);
+      return print(`${JSON.stringify(await runBootstrap(parsed.values, { ...deps, warn }))}\n`);
     case "module upload":
     case "module list":
     case "module remove":
@@ -122,10 +122,14 @@ async function writeAll(bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await Deno.stdout.write(bytes.subarray(at));
 }
 
+function warn(text: string): void {
+  Deno.stderr.writeSync(new TextEncoder().encode(`${PROGRAM}: ${text}\n`));
+}
+
 function fail(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
   const hint = error instanceof UsageError ? `\n${PROGRAM} --help tells what is allowed` : "";
-  Deno.stderr.writeSync(new TextEncoder().encode(`${PROGRAM}: ${message}${hint}\n`));
+  warn(`${message}${hint}`);
   return error instanceof UsageError ? 2 : 1;
 }
 

@@ -102,6 +102,19 @@ Deno.test("machine-cloud says what is wrong and what to do", () =>
     }
   }));
 
+Deno.test("machine-cloud bootstrap tells of keys that nobody knows, and saves the configuration", () =>
+  inFolder(async (folder) => {
+    const config = join(folder, "config.json");
+    await Deno.writeTextFile(config, '{"componets": []}');
+    const made = await run("bootstrap", "--data", folder, ...names, "--config", config);
+    assert.equal(made.code, 0, made.stderr);
+    assert.match(
+      made.stderr,
+      /^machine-cloud: configuration: componets: .*did you mean components\?/,
+    );
+    assert.match(JSON.parse(made.stdout).part_id, /./);
+  }));
+
 Deno.test("machine-cloud serve starts clean after kill -9 and ends with 0 when told to", {
   ignore: Deno.build.os === "windows",
 }, () =>

@@ -6,7 +6,7 @@ import type { Clock } from "../../shared/time/clock.ts";
 import { parsePublicUrl } from "../addresses/addresses.ts";
 import { openDataFolder } from "../data_folder/data_folder.ts";
 import type { Random } from "../keys/random.ts";
-import { ConfigRefusedError, readConfig } from "../machines/config_check.ts";
+import { ConfigRefusedError, configWarnings, readConfig } from "../machines/config_check.ts";
 import type { ConfigDocument } from "../machines/config_document.ts";
 import { credentialsFile } from "../machines/part_credentials.ts";
 import { machineNameProblem, titleProblem } from "../organizations/names.ts";
@@ -57,7 +57,12 @@ export const bootstrapFlags = {
 /** Does what the command line asks for and gives back what to print. */
 export async function runBootstrap(
   flags: FlagValues<typeof bootstrapFlags>,
-  deps: { readonly clock: Clock; readonly random: Random },
+  deps: {
+    readonly clock: Clock;
+    readonly random: Random;
+    /** Told what is odd about the configuration and does not keep it from being saved. */
+    readonly warn: (text: string) => void;
+  },
 ): Promise<BootstrapResult> {
   requireName("org", flags.org, titleProblem(flags.org));
   requireName("location", flags.location, titleProblem(flags.location));
@@ -66,6 +71,7 @@ export async function runBootstrap(
     ? undefined
     : parsePublicUrl(flags["public-url"]);
   const config = flags.config === undefined ? undefined : await readConfigFile(flags.config);
+  if (config) configWarnings(config.value).forEach(deps.warn);
   const folder = await openDataFolder(flags.data, deps.random);
   try {
     const result = await bootstrap(folder, deps, {
