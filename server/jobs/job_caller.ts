@@ -12,6 +12,7 @@ import {
 import type { Transport } from "@connectrpc/connect";
 import type { Interceptor } from "../../shared/rpc/interceptor.ts";
 import type { RpcRouter } from "../../shared/rpc/router.ts";
+import { addresseeOf } from "../apis/addressee.ts";
 
 /**
  * Calls a method of a resource; resolves with the response as something that JSON can hold.
@@ -120,8 +121,10 @@ function noSuchMethod(
 
 function requestOf(method: DescMethodUnary, name: string, command: JsonObject): Message {
   const fields = method.name === "DoCommand" ? { command } : command;
+  const addressee = addresseeOf(method.input);
+  if (!addressee) throw new Error(`a job cannot call ${method.name}: it names no resource`);
   try {
-    return fromJson(method.input, { ...fields, name });
+    return addressee.put(fromJson(method.input, fields), name) as Message;
   } catch (error) {
     throw new Error(
       `the command does not fit ${method.name}: ${(error as Error).message}`,

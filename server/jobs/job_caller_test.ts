@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
+import { BoardService } from "../../shared/gen/viam/component/board/v1/board_pb.ts";
 import { GenericService } from "../../shared/gen/viam/component/generic/v1/generic_pb.ts";
 import { MotorService } from "../../shared/gen/viam/component/motor/v1/motor_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
@@ -11,15 +12,18 @@ import { createJobCaller, type JobCaller } from "./job_caller.ts";
 const SENSOR = "rdk:component:sensor";
 const GENERIC = "rdk:component:generic";
 const MOTOR = "rdk:component:motor";
+const BOARD = "rdk:component:board";
 const services: Record<string, DescService> = {
   [SENSOR]: SensorService,
   [GENERIC]: GenericService,
   [MOTOR]: MotorService,
+  [BOARD]: BoardService,
 };
 const resources = [
   { api: SENSOR, name: "s" },
   { api: GENERIC, name: "g" },
   { api: MOTOR, name: "m" },
+  { api: BOARD, name: "b" },
   { api: SENSOR, name: "twice" },
   { api: GENERIC, name: "twice" },
 ];
@@ -44,6 +48,12 @@ function setUp(): { call: JobCaller; asked: unknown[]; signals: AbortSignal[]; p
       getStatus: (_request, { signal }) => {
         signals.push(signal);
         return new Promise((_, reject) => signal.addEventListener("abort", () => reject("gone")));
+      },
+    })
+    .service(BoardService, {
+      readAnalogReader: ({ boardName, analogReaderName }) => {
+        asked.push({ boardName, analogReaderName });
+        return { value: 7 };
       },
     })
     .service(MotorService, {
@@ -72,6 +82,14 @@ Deno.test("JobCaller hands DoCommand its command and gives the result back as JS
   assert.deepEqual(plain(result), { result: { heard: command } });
   assert.deepEqual(asked, [{ name: "g", command }]);
   assert.deepEqual(paths, ["/viam.component.generic.v1.GenericService/DoCommand"]);
+});
+
+Deno.test("JobCaller names the resource where the method's request has its name", async () => {
+  const { call, asked } = setUp();
+  const command = { analog_reader_name: "pot" };
+  const result = await call({ resource: "b", method: "ReadAnalogReader", command, signal });
+  assert.deepEqual(plain(result), { value: 7 });
+  assert.deepEqual(asked, [{ boardName: "b", analogReaderName: "pot" }]);
 });
 
 Deno.test("JobCaller finds a resource by its full name and takes the command as fields", async () => {

@@ -31,7 +31,9 @@ export const jobSchema = once(() =>
     ),
     resource: z.string().describe("Name of the resource to call."),
     method: z.string().describe("Method to call, for example DoCommand or GetReadings."),
-    command: freeObject().optional().describe("Argument of DoCommand."),
+    command: freeObject().optional().describe(
+      "Argument of DoCommand; of other methods the fields of the request but the name.",
+    ),
     log_configuration: logConfigurationSchema().optional().describe("Log level of the job."),
   })
 );
