@@ -64,8 +64,6 @@ export async function answerCall(
     await peer.opened;
     exchange.done();
     log.debug("connected over WebRTC", { call: uuid });
-    signal.removeEventListener("abort", stop);
-    for (const timer of timers) timer.cancel();
     accepted = true;
     options.accept(peer, call);
   } catch (error) {

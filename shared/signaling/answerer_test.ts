@@ -1,6 +1,10 @@
+import { create } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { SignalingService } from "../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
+import {
+  AnswerRequestInitStageSchema,
+  SignalingService,
+} from "../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import { memoryLogger } from "../log/memory_logger.ts";
 import { createGrpcTransport } from "../rpc/grpc_transport.ts";
 import { RpcRouter } from "../rpc/router.ts";
@@ -13,6 +17,7 @@ import type { RtcPeer } from "../webrtc/peer.ts";
 import { type AnsweredCall, Answerer, type AnswererOptions } from "./answerer.ts";
 import { CallQueue } from "./call_queue.ts";
 import { callPeer } from "./caller.ts";
+import { encodeSdp } from "./sdp.ts";
 import { signalingService } from "./signaling_service.ts";
 import { FakePeers } from "./signaling_testing.ts";
 
@@ -38,7 +43,7 @@ class Rig implements AsyncDisposable {
 
   static async start(
     { peers = new FakePeers(), clock = systemClock, ...options }:
-      & Partial<Pick<AnswererOptions, "admit" | "clock">>
+      & Partial<Pick<AnswererOptions, "accept" | "admit" | "clock">>
       & { peers?: FakePeers } = {},
   ): Promise<Rig> {
     const rig = new Rig(peers, clock);
@@ -94,7 +99,10 @@ class Rig implements AsyncDisposable {
     await waitFor(() => this.queue.hostCount === 2, { ...SOON, what: "a stream that waits" });
   }
 
-  call(kind: "grpc" | "web" = "grpc", options: { host?: string; trickle?: boolean } = {}) {
+  call(
+    kind: "grpc" | "web" = "grpc",
+    options: { host?: string; trickle?: boolean; signal?: AbortSignal } = {},
+  ) {
     return callPeer({
       client: createClient(SignalingService, this.#transport(kind)),
       host: "m",
@@ -216,6 +224,8 @@ Deno.test("Answerer closes what its caller gave up", async () => {
   assert.equal((await call).code, Code.Unavailable);
   await waitFor(() => rig.peers.made.every(({ isClosed }) => isClosed), SOON);
   await waitFor(() => rig.queue.callCount === 0, SOON);
+  // It was told why, and did not have to wait whether the caller is connected after all.
+  await waitFor(() => /\[unavailable\] closed/.test(JSON.stringify(rig.log.entries)), SOON);
 });
 
 Deno.test("Answerer comes back after its signaller was killed, and says so once", async () => {
@@ -233,19 +243,75 @@ Deno.test("Answerer comes back after its signaller was killed, and says so once"
   assert.deepEqual(rig.log.messages("info"), ["calls over WebRTC can arrive again"]);
 });
 
-Deno.test("Answerer leaves accepted connections open when it ends, and ends the others", async () => {
-  const peers = new FakePeers();
-  await using rig = await Rig.start({ peers });
+Deno.test("Answerer leaves accepted connections open, past the deadline and its own end", async () => {
+  const clock = new FakeClock();
+  await using rig = await Rig.start({ clock });
   await rig.waiting();
-  await rig.call();
+  const calling = new AbortController();
+  await rig.call("grpc", { signal: calling.signal });
   const { peer } = await waitFor(() => rig.accepted[0], SOON);
-  rig.stop.abort();
   let closed = false;
   void peer.closed.then(() => closed = true);
+  await clock.advance(60_000);
+  rig.stop.abort();
   await waitFor(() => rig.queue.hostCount === 0, SOON);
-  // The caller's own signal is the same here: only its end is closed.
-  assert.equal(peers.made[1]?.isClosed, closed);
+  assert.equal(closed, false);
+  calling.abort();
   await peer.close();
+});
+
+Deno.test("Answerer keeps a connection whose caller complains to the signaller afterwards", async () => {
+  const peers = new FakePeers();
+  const { signal } = new AbortController();
+  const offer = await peers.offer({ iceServers: [], trickle: true, signal });
+  const accepted = Promise.withResolvers<RtcPeer>();
+  const told = Promise.withResolvers<void>();
+  const stop = new AbortController();
+  const ended = new Promise<void>((resolve) => stop.signal.onabort = () => resolve());
+  let streams = 0;
+  const client = {
+    async *answer() {
+      if (streams++ > 0) return await ended;
+      const sdp = encodeSdp({ type: "offer", sdp: offer.sdp });
+      const init = create(AnswerRequestInitStageSchema, { sdp });
+      yield { uuid: "u", stage: { case: "init", value: init } };
+      yield { uuid: "u", stage: { case: "update", value: { candidate: { candidate: "c" } } } };
+      await accepted.promise;
+      yield { uuid: "u", stage: { case: "error", value: { status: { code: 13, message: "?" } } } };
+      told.resolve();
+    },
+  } as unknown as AnswererOptions["client"];
+  const clock = new FakeClock();
+  const running = new Answerer({
+    client,
+    hosts: ["m"],
+    peers,
+    accept: accepted.resolve,
+    clock,
+    log: memoryLogger(),
+    random: () => 0.5,
+  }).run(stop.signal);
+  await accepted.promise;
+  await told.promise;
+  await clock.advance(20_000);
+  assert.equal(peers.made[1]?.isOpen, true);
+  stop.abort();
+  await running;
+});
+
+Deno.test("Answerer closes a connection that nobody takes, and goes on", async () => {
+  let taken = 0;
+  await using rig = await Rig.start({
+    accept: () => {
+      if (taken++ === 0) throw new Error("no place");
+    },
+  });
+  await rig.waiting();
+  await rig.call();
+  await waitFor(() => rig.peers.made[1]?.isClosed, SOON);
+  await rig.waiting();
+  await rig.call();
+  await waitFor(() => taken === 2, SOON);
 });
 
 Deno.test("Answerer takes a stream for dead that brings no heartbeats any more", async () => {
@@ -319,6 +385,34 @@ Deno.test("Answerer waits longer from failure to failure, 30 s at most", async (
   const waits = own.slice(1).map((ms, index) => Math.round((ms - (own[index] ?? 0)) / 1_000));
   assert.deepEqual(waits.slice(0, 7), [1, 2, 4, 8, 16, 30, 30]);
   assert.equal(log.messages("warn").length, 1);
+});
+
+Deno.test("Answerer waits only a second again after something came", async () => {
+  const clock = new FakeClock();
+  const at: number[] = [];
+  const client = {
+    async *answer() {
+      at.push(clock.monotonicMs());
+      if (at.length === 9) yield { uuid: "", stage: { case: "init", value: { sdp: "" } } };
+      throw new ConnectError("refused", Code.Unavailable);
+    },
+  } as unknown as AnswererOptions["client"];
+  const stop = new AbortController();
+  const running = new Answerer({
+    client,
+    hosts: ["m"],
+    peers: new FakePeers(),
+    accept: () => {},
+    clock,
+    log: memoryLogger(),
+    random: () => 0.999,
+  }).run(stop.signal);
+  await clock.advance(60_000);
+  stop.abort();
+  await running;
+  // The ninth stream brings a call at 15 s; the next one is opened at once, and one a second later.
+  const seconds = at.map((ms) => Math.round(ms / 1_000));
+  assert.deepEqual(seconds.slice(0, 13), [0, 0, 1, 1, 3, 3, 7, 7, 15, 15, 15, 16, 18]);
 });
 
 Deno.test("callPeer() gives on what the signaller answers", async () => {

@@ -130,6 +130,19 @@ Deno.test("CallQueue tells a caller to come back when all answerers stayed busy"
   rig.assertEmpty();
 });
 
+Deno.test("CallQueue does not call a machine offline that came while the call waited", async () => {
+  const rig = new Rig();
+  rig.call();
+  const { told } = rig.call();
+  await rig.clock.advance(1_000);
+  rig.answer();
+  await rig.clock.advance(8_999);
+  assert.deepEqual(told.heard, []);
+  await rig.clock.advance(1);
+  assert.match(told.heard[0] ?? "", /^ended Unavailable: too many connection attempts/);
+  rig.assertEmpty();
+});
+
 Deno.test("CallQueue.call() is UNAVAILABLE when too many wait for a host", () => {
   const rig = new Rig({ waitingCalls: 2, calls: 3 });
   const calls = [rig.call(), rig.call()];
@@ -150,6 +163,7 @@ Deno.test("CallQueue.call() is UNAVAILABLE when one caller has too many, and oth
   calls[0]?.call.leave();
   calls.push(rig.call("c"));
   for (const { call } of calls) call.leave();
+  for (const { call } of [rig.call("a"), rig.call("b")]) call.leave();
   rig.assertEmpty();
 });
 
@@ -205,21 +219,22 @@ Deno.test("CallQueue lets a caller leave that has said all it had to say", () =>
 
 Deno.test("CallQueue gives a call on when who took it goes away without an answer", () => {
   const rig = new Rig();
-  const { told: waiting } = rig.answer();
+  const { told: waiting, answerer: other } = rig.answer();
   const first = rig.answer();
   const { told: caller, call } = rig.call();
   rig.send(call.uuid, "c1");
   first.answerer.candidate({ candidate: "of the first" });
   assert.deepEqual(first.told.heard, ["offered offer", "c1"]);
+  rig.done(call.uuid);
   first.answerer.leave();
-  rig.send(call.uuid, "c2");
-  assert.deepEqual(waiting.heard, ["offered offer", "c1", "c2"]);
+  assert.deepEqual(waiting.heard, ["offered offer", "c1", "done"]);
   assert.deepEqual(caller.heard, []);
   // What the first still says goes nowhere.
   first.answerer.answer("late");
   first.answerer.fail(new ConnectError("late"));
-  assert.deepEqual(caller.heard, []);
-  call.leave();
+  other.answer("a");
+  other.done();
+  assert.deepEqual(caller.heard, ["answered a", "ended"]);
   rig.assertEmpty();
 });
 
