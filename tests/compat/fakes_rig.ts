@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { READY_LINE, type Rig } from "../e2e/rig.ts";
 
 const COMPONENTS = [
-  ...["arm", "audio_in", "audio_out", "base", "button", "camera", "gantry", "generic", "gripper"],
+  ...["audio_in", "audio_out", "button", "camera", "gantry", "generic", "gripper"],
   ...["movement_sensor", "pose_tracker", "power_sensor", "sensor", "servo", "switch"],
 ];
 
@@ -22,6 +22,8 @@ export function fakesConfig(address: string) {
     network: { bind_address: address },
     components: [
       ...COMPONENTS.map((type) => fake(`rdk:component:${type}`)),
+      { ...fake("rdk:component:base"), frame: { parent: "world", translation: { y: 1_000 } } },
+      { ...fake("rdk:component:arm"), frame: { parent: "base", translation: { x: 200 } } },
       fake("rdk:component:board", {
         analogs: [{ name: "battery", pin: "1" }],
         digital_interrupts: [{ name: "wheel", pin: "2" }],

@@ -31,7 +31,7 @@ from viam.components.power_sensor import PowerSensor
 from viam.components.sensor import Sensor
 from viam.components.servo import Servo
 from viam.components.switch import Switch
-from viam.proto.common import AudioInfo, Pose, Vector3
+from viam.proto.common import AudioInfo, Pose, PoseInFrame, Transform, Vector3
 from viam.proto.component.arm import JointPositions
 from viam.proto.component.board import PowerMode
 from viam.robot.client import RobotClient
@@ -93,6 +93,24 @@ async def arm(robot):
         "kinematics": json.loads(kinematics[1]),
         "too_many": await error_of(arm.move_to_joint_positions(JointPositions(values=[1, 2]))),
         "stopped": await arm.stop(),
+    }
+
+
+@section
+async def frames(robot):
+    table = Transform(
+        reference_frame="table",
+        pose_in_observer_frame=PoseInFrame(reference_frame="base", pose=Pose(z=7, o_z=1)),
+    )
+    cup = PoseInFrame(reference_frame="table", pose=Pose(x=1, o_z=1))
+    config = await robot.get_frame_system_config([table])
+    return {
+        "frames": [each.frame.reference_frame for each in config],
+        "joints": [len(each.model.joints) for each in config],
+        "arm": await robot.get_pose("arm", "world"),
+        "origin": await robot.get_pose("arm_origin", "world"),
+        "cup": await robot.transform_pose(cup, "arm_origin", [table]),
+        "unknown": await error_of(robot.get_pose("nobody", "world")),
     }
 
 

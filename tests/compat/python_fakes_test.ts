@@ -14,6 +14,7 @@ rigTest("the published Python SDK finds every fake to be what it is meant to be"
   assert.deepEqual(errors, [], errors.join("\n"));
 
   assertArm(found);
+  assertFrames(found["frames"]!);
   assertCamera(found["camera"]!);
   assertMoving(found);
   assertMeasuring(found);
@@ -41,6 +42,29 @@ function assertArm({ arm }: Found): void {
   assert.ok(Math.abs(x) < 0.01 && Math.abs(y - 100) < 0.01 && Math.abs(theta - 90) < 0.01);
   assert.equal((kinematics as { joints: unknown[] }).joints.length, 1);
   assert.match(String(too_many), /INVALID_ARGUMENT.*2 joint positions/);
+}
+
+/** The arm has been moved to x 0, y 100 of its origin. */
+function assertFrames(
+  { frames, joints, arm, origin, cup, unknown }: Record<string, unknown>,
+): void {
+  assert.deepEqual(frames, ["base", "arm", "table"]);
+  assert.deepEqual(joints, [0, 1, 0]);
+  assertPlace(arm, { reference_frame: "world", x: 200, y: 1_100, z: 0 });
+  assertPlace(origin, { reference_frame: "world", x: 200, y: 1_000, z: 0 });
+  assertPlace(cup, { reference_frame: "arm_origin", x: -199, y: 0, z: 7 });
+  assert.match(String(unknown), /NOT_FOUND.*there is no frame nobody/);
+}
+
+function assertPlace(
+  found: unknown,
+  { reference_frame, ...wanted }: { reference_frame: string; x: number; y: number; z: number },
+): void {
+  const { pose, ...frame } = found as { pose: Partial<Record<"x" | "y" | "z", number>> };
+  assert.deepEqual(frame, { reference_frame });
+  const { x = 0, y = 0, z = 0 } = pose;
+  const distance = Math.hypot(x - wanted.x, y - wanted.y, z - wanted.z);
+  assert.ok(distance < 0.02, JSON.stringify(found));
 }
 
 function assertCamera(camera: Record<string, unknown>): void {
