@@ -6,6 +6,7 @@ import type { TunnelRequest } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { withDeadline } from "../../shared/time/deadline.ts";
 import { parseGoDuration } from "../../shared/time/duration.ts";
+import { linkedController } from "../../shared/time/linked_controller.ts";
 import { toError } from "../resources/errors.ts";
 
 /** How long a port may take to answer when the configuration says nothing. Milliseconds. */
@@ -35,7 +36,8 @@ interface Endpoint {
  */
 export class Tunnels {
   #endpoints: readonly Endpoint[] = [];
-  #open = 0;
+  /** Open tunnels, each with what ends it, by the port they go to. */
+  readonly #open = new Map<AbortController, number>();
   readonly #clock: Clock;
   readonly #connect: (port: number) => Promise<Deno.Conn>;
 
@@ -44,12 +46,19 @@ export class Tunnels {
     this.#connect = connect ?? ((port) => Deno.connect({ hostname: "127.0.0.1", port }));
   }
 
-  /** Which ports may be reached from now on; tunnels that are open stay. */
+  /** Which ports may be reached from now on; tunnels to others are closed. */
   setEndpoints(endpoints: NetworkConfig["traffic_tunnel_endpoints"] = []): void {
     this.#endpoints = endpoints.map(({ port, connection_timeout: timeout }) => ({
       port,
       timeoutMs: timeout ? parseGoDuration(timeout) : CONNECTION_TIMEOUT_MS,
     }));
+    for (const [tunnel, port] of this.#open) {
+      if (!this.#find(port)) tunnel.abort(notAvailable(port));
+    }
+  }
+
+  #find(port: number): Endpoint | undefined {
+    return this.#endpoints.find((known) => known.port === port);
   }
 
   /** The answer to ListTunnels. */
@@ -78,26 +87,22 @@ export class Tunnels {
       );
     }
     const { destinationPort: port } = first.value;
-    const endpoint = this.#endpoints.find((known) => known.port === port);
-    if (!endpoint) {
-      throw new ConnectError(
-        `tunnel not available at port ${port}; network.traffic_tunnel_endpoints of the ` +
-          "configuration names the ports that may be reached",
-        Code.FailedPrecondition,
-      );
-    }
-    if (this.#open >= MOST_TUNNELS) {
+    const endpoint = this.#find(port);
+    if (!endpoint) throw notAvailable(port);
+    if (this.#open.size >= MOST_TUNNELS) {
       throw new ConnectError(
         `${MOST_TUNNELS} tunnels are open; close one first`,
         Code.ResourceExhausted,
       );
     }
-    this.#open++;
+    const tunnel = linkedController(signal);
+    this.#open.set(tunnel, port);
     try {
-      const connection = await this.#dial(endpoint, signal);
-      yield* pump(connection, first.value, stream, signal);
+      const connection = await this.#dial(endpoint, tunnel.signal);
+      yield* pump(connection, first.value, stream, tunnel.signal);
     } finally {
-      this.#open--;
+      this.#open.delete(tunnel);
+      tunnel.abort(); // unties it from the caller's signal
     }
   }
 
@@ -118,6 +123,14 @@ export class Tunnels {
       );
     }
   }
+}
+
+function notAvailable(port: number): ConnectError {
+  return new ConnectError(
+    `tunnel not available at port ${port}; network.traffic_tunnel_endpoints of the ` +
+      "configuration names the ports that may be reached",
+    Code.FailedPrecondition,
+  );
 }
 
 /** Passes bytes on in both directions until the port or the caller is done for good. */

@@ -145,6 +145,23 @@ Deno.test("open() goes only to ports of the configuration", async () => {
   assert.equal(machine.connections(), 0);
 });
 
+Deno.test("open() ends when its port is no longer one of the configuration's", async () => {
+  await using machine = await setUp(echo);
+  const { port, robot, tunnels } = machine;
+  const held = async function* () {
+    yield { destinationPort: port, data: new TextEncoder().encode("x") };
+    await new Promise(() => {});
+  };
+  const answers = robot.tunnel(held())[Symbol.asyncIterator]();
+  assert.equal((await answers.next()).done, false);
+  tunnels.setEndpoints([{ port }, { port: port + 1 }]);
+  assert.equal(machine.ended(), 0);
+  const next = answers.next().then(String, (error) => ConnectError.from(error).message);
+  tunnels.setEndpoints([{ port: port + 1 }]);
+  assert.match(await next, /^\[failed_precondition\] tunnel not available at port \d+; network/);
+  await waitFor(() => machine.ended() === 1, DEADLINE);
+});
+
 Deno.test("open() says when nothing listens at the port", async () => {
   await using machine = await setUp(echo);
   const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
