@@ -46,7 +46,10 @@ export interface Logging {
   setDeduplication(on: boolean): void;
   /** Replaces the values that no line shows, for example the machine's keys. */
   setSecrets(values: Iterable<string>): void;
-  /** Writes a line that another program logged, a module for example, with its own time. */
+  /**
+   * Writes a line that another program logged, a module for example, with its own time; unless a
+   * rule, or a level of its logger's own, leaves it out.
+   */
   forward(line: LogLine): void;
   /** Adds a taker of lines; the returned function takes it away again. */
   addSink(sink: LogSink): () => void;
@@ -97,7 +100,9 @@ function runningLogging(sinks: Set<LogSink>, file: RotatingFile | undefined): Lo
     setResourceLevels: (levels) => rules.setResourceLevels(levels),
     setDeduplication: (on) => processHub.setDeduplication(on),
     setSecrets: (values) => preparer.setSecrets(values),
-    forward: (line) => processHub.forward(line),
+    forward: (line) => {
+      if (rules.admits(line.logger, line.level)) processHub.forward(line);
+    },
     addSink: (sink) => {
       sinks.add(sink);
       return () => void sinks.delete(sink);

@@ -224,6 +224,10 @@ Deno.test("Logging forward() writes what others logged, at any level, and holds 
     deepEqual(lines[1]?.time, clock.now());
     for (let count = 0; count < 5; count++) logging.forward({ ...line, level: "info" });
     equal(lines.length, 5);
+    logging.setPatterns([{ pattern: "my.*", level: "warn" }]);
+    logging.forward({ ...line, level: "info", message: "left out" });
+    logging.forward({ ...line, level: "warn", message: "written" });
+    deepEqual(lines.slice(5).map(({ message }) => message), ["written"]);
   });
 });
 

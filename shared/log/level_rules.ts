@@ -1,4 +1,4 @@
-import { parseLevel } from "./level.ts";
+import { parseLevel, severity } from "./level.ts";
 import { type Level, LEVELS } from "./logger.ts";
 import { compileLogPattern, type LogPattern } from "./pattern.ts";
 
@@ -18,6 +18,9 @@ export interface PatternProblem {
   message: string;
 }
 
+/** Loggers whose level is kept; modules name theirs as they like. */
+const MOST_KEPT = 500;
+
 interface Rule {
   expression: RegExp;
   level: Level;
@@ -35,6 +38,8 @@ export class LevelRules {
   #patterns: readonly Rule[] = [];
   #resources: ReadonlyMap<string, Level> = new Map();
   #generation = 0;
+  /** The least severity by logger, as long as the rules stay the same. */
+  #admitted = { generation: 0, from: new Map<string, number>() };
 
   /** Changes with every change of the rules, so that loggers can keep what they were told. */
   get generation(): number {
@@ -79,6 +84,29 @@ export class LevelRules {
 
   levelOf(logger: string): Level {
     if (this.#debugMode) return "debug";
+    return this.#setLevelOf(logger) ?? this.#defaultLevel;
+  }
+
+  /**
+   * Whether a line is written that somebody else's logger let pass, a module's for example: unless
+   * debug mode is off and a rule or a level of its own says otherwise. The default level does not
+   * count: the other side was told its own.
+   */
+  admits(logger: string, level: Level): boolean {
+    if (this.#debugMode) return true;
+    if (this.#admitted.generation !== this.#generation || this.#admitted.from.size > MOST_KEPT) {
+      this.#admitted = { generation: this.#generation, from: new Map() };
+    }
+    const { from } = this.#admitted;
+    let least = from.get(logger);
+    if (least === undefined) {
+      from.set(logger, least = severity(this.#setLevelOf(logger) ?? "debug"));
+    }
+    return severity(level) >= least;
+  }
+
+  /** Undefined where neither a rule nor a level of its own is there. */
+  #setLevelOf(logger: string): Level | undefined {
     const names = namesOf(logger);
     for (const name of names) {
       const level = this.#resources.get(name);
@@ -87,7 +115,7 @@ export class LevelRules {
     const rule = this.#patterns.findLast(({ expression }) =>
       names.some((name) => expression.test(name))
     );
-    return rule?.level ?? this.#defaultLevel;
+    return rule?.level;
   }
 }
 
@@ -98,11 +126,23 @@ function namesOf(logger: string): string[] {
   const prefix = OWNERS.find((owner) => logger.startsWith(owner));
   if (prefix === undefined) return [logger];
   const own = logger.slice(prefix.length);
+  if (prefix === MODULE_LOGGERS) return namesInModule(logger, own);
   // A resource or a module may log under names below its own: "…/host.poll", "mod.StdOut".
   const end = own.indexOf(".", own.indexOf("/") + 1);
   if (end < 0) return [logger, own];
   const owner = own.slice(0, end);
   return [logger, own, prefix + owner, owner];
+}
+
+/** SDKs log for a resource under the module's name and the resource's: "mod.rdk:component:arm/a". */
+function namesInModule(logger: string, own: string): string[] {
+  const end = own.indexOf(".");
+  if (end < 0) return [logger, own];
+  const [module, inside] = [own.slice(0, end), own.slice(end + 1)];
+  const resource = /^[^:/.]+:[^:/.]+:[^:/.]+\/./.test(inside)
+    ? [RESOURCE_LOGGERS + inside, inside]
+    : [];
+  return [logger, own, ...resource, MODULE_LOGGERS + module, module];
 }
 
 function requireLevel(text: string): Level {

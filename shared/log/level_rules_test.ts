@@ -137,3 +137,36 @@ Deno.test("LevelRules setPatterns() skips and tells what cannot be used", () => 
   equal(problems[0]?.message.startsWith("log[0] is skipped: Invalid regular expression"), true);
   equal(rules.levelOf("rdk.config"), "debug");
 });
+
+Deno.test("LevelRules.admits() leaves out lines of modules that a rule or an own level is against", () => {
+  const rules = new LevelRules();
+  const inModule = "rdk.modmanager.py.rdk:component:sensor/r";
+  const admitted = (logger: string) =>
+    (["debug", "info", "warn", "error"] as const).filter((level) => rules.admits(logger, level))[0];
+  equal(admitted(inModule), "debug", "the default level does not count");
+  rules.setPatterns([{ pattern: "py", level: "error" }]);
+  equal(admitted(inModule), "error");
+  equal(admitted("rdk.modmanager.py"), "error");
+  equal(admitted("rdk.modmanager.pyx"), "debug");
+  rules.setPatterns([{ pattern: "py", level: "error" }, {
+    pattern: "rdk:component:*",
+    level: "warn",
+  }]);
+  equal(admitted(inModule), "warn");
+  rules.setResourceLevels({ "rdk.modmanager.py": "info" });
+  equal(admitted(inModule), "info");
+  rules.setResourceLevels({
+    "rdk.modmanager.py": "info",
+    "rdk.resource_manager.rdk:component:sensor/r": "debug",
+  });
+  equal(admitted(inModule), "debug");
+  equal(admitted("rdk.modmanager.py.other"), "info");
+  rules.setDebugMode(true);
+  equal(admitted("rdk.modmanager.py.other"), "debug");
+});
+
+Deno.test("LevelRules.admits() keeps up with any number of loggers", () => {
+  const rules = new LevelRules();
+  rules.setPatterns([{ pattern: "py", level: "warn" }]);
+  for (let n = 0; n < 2_000; n++) equal(rules.admits(`rdk.modmanager.py.${n}`, "info"), false);
+});
