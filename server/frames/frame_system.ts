@@ -221,6 +221,8 @@ function configuredPart({ api, name, frame }: ResourceConfig): DescribedPart[] {
   if (!frame) return [];
   const { x = 0, y = 0, z = 0 } = frame.translation ?? {};
   const vector = toOrientationVector(frame.orientation) ?? { x: 0, y: 0, z: 1, theta: 0 };
+  const geometry = toGeometry(frame.geometry);
+  if (geometry) geometry.label ||= name;
   return [{
     name: frame.id || name,
     parent: frame.parent || WORLD,
@@ -229,7 +231,7 @@ function configuredPart({ api, name, frame }: ResourceConfig): DescribedPart[] {
       rotation: ofOrientation({ oX: vector.x, oY: vector.y, oZ: vector.z, theta: vector.theta }),
     },
     key: fullName(api, name),
-    geometry: toGeometry(frame.geometry),
+    geometry,
   }];
 }
 

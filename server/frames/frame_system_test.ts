@@ -154,10 +154,14 @@ Deno.test("config() lists parents first, with shapes and joints", async () => {
       frame.poseInObserverFrame.referenceFrame,
       frame.poseInObserverFrame.pose.x,
       frame.physicalObject?.geometryType.case,
+      frame.physicalObject?.label,
       model?.joints.length,
       kinematics?.["name"],
     ]),
-    [["arm", "world", 4, "box", 1, "arm"], ["grip", "arm", 0, undefined, 1, "grip"]],
+    [
+      ["arm", "world", 4, "box", "arm", 1, "arm"],
+      ["grip", "arm", 0, undefined, undefined, 1, "grip"],
+    ],
   );
 });
 
