@@ -83,6 +83,11 @@ export class Diagnostics {
     return [this.#counters.interceptor, this.#telemetry.interceptor];
   }
 
+  /** True with `-output-telemetry`: calls are traced whatever the configuration says. */
+  get printsSpans(): boolean {
+    return this.options.printTelemetry;
+  }
+
   /** Runs around calls that modules make: they are traced, and not counted as the machine's. */
   get tracing(): Interceptor {
     return this.#telemetry.interceptor;

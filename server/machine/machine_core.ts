@@ -184,7 +184,11 @@ export class MachineCore {
         this.#operations.interceptor,
       ],
       writeLog: (line) => options.logSettings.forward(line),
-      facts: () => machineFacts(this.#identity, options.credentials?.partId),
+      facts: () =>
+        machineFacts(this.#identity, {
+          partId: options.credentials?.partId,
+          printsSpans: options.diagnostics?.printsSpans ?? false,
+        }),
       onSpecs: (specs) => options.seat?.setSpecs(specs),
       onChange: changed,
     });

@@ -4,8 +4,12 @@ import type { MachineFacts } from "../modules/module_environment.ts";
 
 /**
  * @param partId of the credentials; the configuration's own counts where there are none.
+ * @param printsSpans whether calls are traced whatever the configuration says.
  */
-export function machineFacts(config: MachineConfig, partId: string | undefined): MachineFacts {
+export function machineFacts(
+  config: MachineConfig,
+  { partId, printsSpans }: { partId: string | undefined; printsSpans: boolean },
+): MachineFacts {
   const { cloud, network } = config;
   const [apiKeyId = "", apiKey = ""] = firstKey(config) ?? [];
   return {
@@ -16,7 +20,7 @@ export function machineFacts(config: MachineConfig, partId: string | undefined):
     machineFqdn: cloud?.fqdn ?? network?.fqdn ?? "",
     apiKeyId,
     apiKey,
-    tracing: config.tracing?.enabled ?? false,
+    tracing: printsSpans || (config.tracing?.enabled ?? false),
   };
 }
 
