@@ -4,6 +4,7 @@ import { build, type OutputFile, type Plugin, stop } from "esbuild";
 import type { BuildStamp } from "../../shared/build_info/build_info.ts";
 import type { Program } from "../programs.ts";
 import { copyAssets } from "./files.ts";
+import { hideImports } from "./hidden_imports.ts";
 import { cutSourceMap, inlineComment } from "./source_map.ts";
 
 /** File that starts a bundled program; parts that are loaded later lie beside it. */
@@ -35,6 +36,11 @@ export interface BundleOptions {
   /** Created when missing; holds afterwards the module, the assets and nothing else. */
   outDir: string;
   stamp: BuildStamp;
+  /**
+   * Keeps the runtime from seeing at the start which modules are imported later: it would read them
+   * all and keep their text. Not for `deno compile`, which takes in what it sees. Default false.
+   */
+  hidesImports?: boolean;
 }
 
 /**
@@ -72,7 +78,7 @@ export async function bundle(program: Program, options: BundleOptions): Promise<
       logLevel: "silent",
       plugins: [nodeBuiltins],
     });
-    await writeModules(result.outputFiles, root, outDir);
+    await writeModules(result.outputFiles, options);
   } finally {
     await stop();
   }
@@ -82,17 +88,23 @@ export async function bundle(program: Program, options: BundleOptions): Promise<
 }
 
 /** Writes the modules, each with the part of its source map that is about our own files. */
-async function writeModules(files: OutputFile[], root: string, outDir: string): Promise<void> {
+async function writeModules(
+  files: OutputFile[],
+  { root, outDir, hidesImports = false }: BundleOptions,
+): Promise<void> {
   await Deno.mkdir(outDir, { recursive: true });
   for (const module of files.filter((file) => file.path.endsWith(".mjs"))) {
     const map = files.find((file) => file.path === `${module.path}.map`);
     if (!map) throw new Error(`esbuild left no source map for ${module.path}`);
     assertAscii(module);
+    const { text, columnOf } = hidesImports
+      ? hideImports(module.text)
+      : { text: module.text, columnOf: undefined };
     const own = cutSourceMap(JSON.parse(map.text), (source) => {
       const path = relative(root, resolve(outDir, source)).replaceAll("\\", "/");
       return /^(server|agent|cloud|shared(?!\/gen\/))\//.test(path) ? `./${path}` : undefined;
-    });
-    await Deno.writeTextFile(join(outDir, basename(module.path)), module.text + inlineComment(own));
+    }, columnOf);
+    await Deno.writeTextFile(join(outDir, basename(module.path)), text + inlineComment(own));
   }
 }
 
@@ -105,8 +117,18 @@ function assertAscii({ path, text }: OutputFile): void {
   throw new Error(`${basename(path)} must be ASCII; write the character as \\u escape: ${around}`);
 }
 
-/** Names of a bundle's modules, the one that starts it last. */
-export async function bundleModules(bundleDir: string): Promise<string[]> {
+/** Names of the modules that a bundle's program imports, now or later; the one that starts it first. */
+export async function programModules(bundleDir: string): Promise<string[]> {
+  const names = new Set([MODULE]);
+  for (const name of names) {
+    const text = await Deno.readTextFile(join(bundleDir, name));
+    for (const [, other] of text.matchAll(/"\.\/([\w.-]+\.mjs)"/g)) names.add(other!);
+  }
+  return [...names];
+}
+
+/** Names of all modules in a bundle's folder, also of older bundles; the one that starts it last. */
+async function bundleModules(bundleDir: string): Promise<string[]> {
   const names: string[] = [];
   for await (const { name, isFile } of Deno.readDir(bundleDir)) {
     if (isFile && name.endsWith(".mjs") && name !== MODULE) names.push(name);
@@ -143,10 +165,11 @@ export async function bundleForHost(
   try {
     // Sources changed while we read them are newer than this, so the next start bundles again.
     await Deno.writeTextFile(join(work, "stamp"), `${stamp.version} ${stamp.commit}\n`);
-    await bundle(program, { root, outDir: work, stamp });
+    await bundle(program, { root, outDir: work, stamp, hidesImports: true });
     await Deno.copyFile(addonFile(root, hostAddonPlatform()), join(work, ADDON));
+    const modules = await bundleModules(work);
     await moveInto(work, outDir);
-    await warmUp(join(outDir, MODULE));
+    await warmUp(modules.map((name) => join(outDir, name)));
     await Deno.rename(join(work, "stamp"), join(outDir, "stamp"));
   } finally {
     await Deno.remove(work, { recursive: true });
@@ -158,10 +181,10 @@ export async function bundleForHost(
  * Lets Deno look at the modules now and keep what it found: the parser that it does so with takes
  * 35 MB, which a program that starts first thing afterwards would keep.
  */
-async function warmUp(module: string): Promise<void> {
-  const args = ["cache", "--quiet", "--no-config", "--no-lock", module];
+async function warmUp(modules: readonly string[]): Promise<void> {
+  const args = ["cache", "--quiet", "--no-config", "--no-lock", ...modules];
   const { success, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
-  if (!success) throw new Error(`${module}: ${new TextDecoder().decode(stderr).trim()}`);
+  if (!success) throw new Error(`deno cache: ${new TextDecoder().decode(stderr).trim()}`);
 }
 
 /**

@@ -17,10 +17,12 @@ export interface SourceMap {
  * Names, columns and source text are dropped; the rest is marked as not mapped.
  *
  * @param rename new name of a source, or undefined to drop it.
+ * @param columnOf where a column of a generated line has come to lie. Default: where it was.
  */
 export function cutSourceMap(
   map: SourceMap,
   rename: (source: string) => string | undefined,
+  columnOf: (line: number, column: number) => number = (_, column) => column,
 ): SourceMap {
   const sources: string[] = [];
   const kept = map.sources.map((source) => {
@@ -32,7 +34,7 @@ export function cutSourceMap(
   // The place the last kept segment stands for; -1 while in what is not mapped.
   const now = { source: -1, line: -1 };
 
-  const lines = map.mappings.split(";").map((text) => {
+  const lines = map.mappings.split(";").map((text, generatedLine) => {
     const segments: string[] = [];
     let column = 0;
     let writtenColumn = 0;
@@ -50,8 +52,9 @@ export function cutSourceMap(
       if (source === now.source && line === now.line) continue;
       now.source = source;
       now.line = line;
-      const fields = [column - writtenColumn];
-      writtenColumn = column;
+      const moved = columnOf(generatedLine, column);
+      const fields = [moved - writtenColumn];
+      writtenColumn = moved;
       if (source !== -1) {
         fields.push(source - written.source, line - written.line, 0);
         written.source = source;

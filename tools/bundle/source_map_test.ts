@@ -51,6 +51,19 @@ Deno.test("cutSourceMap() says a line again when a new generated line starts in 
   assert.equal(cut.mappings, mapOf([[0, 0, 2, 0]], [], [[4, 0, 2, 0]]));
 });
 
+Deno.test("cutSourceMap() moves columns with the text", () => {
+  const cut = cutSourceMap(
+    {
+      version: 3,
+      sources: ["own/a.ts"],
+      mappings: mapOf([[0, 0, 2, 0]], [[4, 0, 3, 0], [9, 0, 4, 0]]),
+    },
+    own,
+    (line, column) => line === 1 && column > 5 ? column + 3 : column,
+  );
+  assert.equal(cut.mappings, mapOf([[0, 0, 2, 0]], [[4, 0, 3, 0], [12, 0, 4, 0]]));
+});
+
 Deno.test("inlineComment() carries the map as base64 JSON", () => {
   const map = { version: 3, sources: ["a.ts"], mappings: "AAAA" };
   const data = inlineComment(map).trim().split("base64,")[1] ?? "";

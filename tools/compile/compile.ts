@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ADDON, addonFile, bundleModules, MODULE } from "../bundle/bundle.ts";
+import { ADDON, addonFile, MODULE, programModules } from "../bundle/bundle.ts";
 import { copyAssets } from "../bundle/files.ts";
 import type { Program } from "../programs.ts";
 import type { Runtime } from "./runtime.ts";
@@ -37,7 +37,8 @@ export async function compile(
   try {
     const stage = join(work, "stage");
     await Deno.mkdir(stage);
-    for (const module of await bundleModules(bundleDir)) {
+    const modules = await programModules(bundleDir);
+    for (const module of modules) {
       await Deno.copyFile(join(bundleDir, module), join(stage, module));
     }
     await Deno.copyFile(addonFile(root, target.addon), join(stage, ADDON));
@@ -47,7 +48,7 @@ export async function compile(
     const built = join(work, name);
     const output = await new Deno.Command(runtime.deno, {
       cwd: stage,
-      args: compileArgs(program, target, built, v8Flags),
+      args: compileArgs(program, { target, output: built, v8Flags, modules }),
       env: compileEnvironment(root, runtime),
       stdin: "null",
     }).output();
@@ -76,11 +77,14 @@ function compileEnvironment(root: string, runtime: Runtime): Record<string, stri
 }
 
 /** Arguments for `deno compile`, run in the folder that holds what goes in. */
-export function compileArgs(
+function compileArgs(
   program: Program,
-  target: Target,
-  output: string,
-  v8Flags: readonly string[],
+  { target, output, v8Flags, modules }: {
+    target: Target;
+    output: string;
+    v8Flags: readonly string[];
+    modules: readonly string[];
+  },
 ): string[] {
   return [
     "compile",
@@ -95,6 +99,8 @@ export function compileArgs(
     ...(v8Flags.length > 0 ? [`--v8-flags=${v8Flags.join(",")}`] : []),
     `--target=${target.triple}`,
     `--include=${ADDON}`,
+    // Which modules it imports later cannot be seen in the one that starts it.
+    ...modules.filter((name) => name !== MODULE).map((name) => `--include=${name}`),
     ...program.assets.map(({ as }) => `--include=${as}`),
     `--output=${output}`,
     MODULE,
