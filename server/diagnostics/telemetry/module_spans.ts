@@ -47,42 +47,69 @@ type Instrumentation = ReadableSpan["instrumentationScope"];
  * What is over the limits is left out, and counted where the form has a count for it.
  *
  * @param module "" when the caller is not known.
- * @throws {ConnectError} INVALID_ARGUMENT when one of the spans has no usable id.
+ * @param takes asked for each span, in order, whether it is wanted; the others cost next to nothing.
+ * @throws {ConnectError} INVALID_ARGUMENT when one of the spans has no usable id; then `takes` was
+ * not asked.
  */
-export function moduleSpans(sent: readonly ResourceSpans[], module: string): ReadableSpan[] {
-  return sent.flatMap(({ resource, scopeSpans }, at) => {
+export function moduleSpans(
+  sent: readonly ResourceSpans[],
+  module: string,
+  takes: () => boolean = () => true,
+): ReadableSpan[] {
+  checkIds(sent);
+  return sent.flatMap(({ resource, scopeSpans }) => {
     const of = resourceFromAttributes({
       ...attributesOf(resource?.attributes ?? []),
       ...(module !== "" && { [MODULE_ATTRIBUTE]: module }),
     });
-    return scopeSpans.flatMap(({ scope, spans, schemaUrl }: ScopeSpans, scopeAt) => {
+    return scopeSpans.flatMap(({ scope, spans, schemaUrl }: ScopeSpans) => {
       const instrumentation: Instrumentation = {
         name: cut(scope?.name ?? "", LONGEST_NAME),
         ...(scope?.version && { version: cut(scope.version, LONGEST_NAME) }),
         ...(schemaUrl && { schemaUrl: cut(schemaUrl, LONGEST_NAME) }),
       };
-      return spans.map((span, spanAt) =>
-        readable(
-          span,
-          `resource_spans[${at}].scope_spans[${scopeAt}].spans[${spanAt}]`,
-          of,
-          instrumentation,
-        )
-      );
+      return spans.filter(takes).map((span) => readable(span, of, instrumentation));
     });
   });
 }
 
+function checkIds(sent: readonly ResourceSpans[]): void {
+  sent.forEach(({ scopeSpans }, at) =>
+    scopeSpans.forEach(({ spans }, scopeAt) =>
+      spans.forEach((span, spanAt) => {
+        const path = () => `resource_spans[${at}].scope_spans[${scopeAt}].spans[${spanAt}]`;
+        checkId(span.traceId, TRACE_ID_BYTES, () => `${path()}.trace_id`);
+        checkId(span.spanId, SPAN_ID_BYTES, () => `${path()}.span_id`);
+        if (span.parentSpanId.length > 0) {
+          checkId(span.parentSpanId, SPAN_ID_BYTES, () => `${path()}.parent_span_id`);
+        }
+        span.links.forEach(({ traceId, spanId }, linkAt) => {
+          checkId(traceId, TRACE_ID_BYTES, () => `${path()}.links[${linkAt}].trace_id`);
+          checkId(spanId, SPAN_ID_BYTES, () => `${path()}.links[${linkAt}].span_id`);
+        });
+      })
+    )
+  );
+}
+
+function checkId(bytes: Uint8Array, length: number, path: () => string): void {
+  if (bytes.length === length && bytes.some((byte) => byte !== 0)) return;
+  const found = bytes.length === length ? "only zeros" : `${bytes.length} bytes`;
+  throw new ConnectError(
+    `${path()}: found ${found}, allowed: ${length} bytes that are not all zero`,
+    Code.InvalidArgument,
+  );
+}
+
 function readable(
   span: Span,
-  path: string,
   resource: Resource,
   instrumentationScope: Instrumentation,
 ): ReadableSpan {
-  const traceId = hexId(span.traceId, TRACE_ID_BYTES, `${path}.trace_id`);
+  const traceId = hex(span.traceId);
   const context: SpanContext = {
     traceId,
-    spanId: hexId(span.spanId, SPAN_ID_BYTES, `${path}.span_id`),
+    spanId: hex(span.spanId),
     // Only what is sampled is sent.
     traceFlags: span.flags & 0xff | TraceFlags.SAMPLED,
     ...(span.traceState && { traceState: createTraceState(cut(span.traceState, LONGEST_NAME)) }),
@@ -98,7 +125,7 @@ function readable(
     ...(span.parentSpanId.length > 0 && {
       parentSpanContext: {
         traceId,
-        spanId: hexId(span.parentSpanId, SPAN_ID_BYTES, `${path}.parent_span_id`),
+        spanId: hex(span.parentSpanId),
         traceFlags: TraceFlags.SAMPLED,
       },
     }),
@@ -120,10 +147,10 @@ function readable(
         over(event.attributes, MOST_ATTRIBUTES),
     })),
     droppedEventsCount: span.droppedEventsCount + over(span.events, MOST_EVENTS),
-    links: links.map((link, at) => ({
+    links: links.map((link) => ({
       context: {
-        traceId: hexId(link.traceId, TRACE_ID_BYTES, `${path}.links[${at}].trace_id`),
-        spanId: hexId(link.spanId, SPAN_ID_BYTES, `${path}.links[${at}].span_id`),
+        traceId: hex(link.traceId),
+        spanId: hex(link.spanId),
         traceFlags: link.flags & 0xff,
       },
       attributes: attributesOf(link.attributes),
@@ -135,15 +162,8 @@ function readable(
   };
 }
 
-function hexId(bytes: Uint8Array, length: number, path: string): string {
-  if (bytes.length === length && bytes.some((byte) => byte !== 0)) {
-    return Buffer.from(bytes).toString("hex");
-  }
-  const found = bytes.length === length ? "only zeros" : `${bytes.length} bytes`;
-  throw new ConnectError(
-    `${path}: found ${found}, allowed: ${length} bytes that are not all zero`,
-    Code.InvalidArgument,
-  );
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
 }
 
 function attributesOf(pairs: readonly KeyValue[]): Attributes {

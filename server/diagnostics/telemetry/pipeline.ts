@@ -170,15 +170,19 @@ export class Pipeline {
    */
   take(sent: readonly ResourceSpans[], module: string): void {
     if (this.processors.length === 0) return;
-    for (const span of moduleSpans(sent, module)) {
-      if (this.#moduleSpans.shortMs() > 0) {
-        this.#leftOut.add();
-        continue;
-      }
-      this.#leftOut.room();
-      this.#moduleSpans.spend(1);
+    for (const span of moduleSpans(sent, module, () => this.#hasRoom())) {
       for (const processor of this.processors) processor.onEnd(span);
     }
+  }
+
+  #hasRoom(): boolean {
+    if (this.#moduleSpans.shortMs() > 0) {
+      this.#leftOut.add();
+      return false;
+    }
+    this.#leftOut.room();
+    this.#moduleSpans.spend(1);
+    return true;
   }
 
   /** Exports what is left, for a few seconds at most. */
