@@ -16,6 +16,8 @@ export class FakeGroup {
   readonly sent: Sent[] = [];
   /** Address → why nothing can be sent from there. */
   readonly broken = new Map<string, Error>();
+  /** Told of each message, before it is heard. */
+  onSent: (sent: Sent) => void = () => {};
   /** Set: no socket can be opened. */
   refused: Error | undefined;
   opened = 0;
@@ -52,7 +54,9 @@ export class FakeGroup {
   /** Sends as a program at this address would; all hear it, the sender too. */
   say(from: string, message: Said | Packet, to?: Sender): void {
     const heard: Heard = decode(encode(message as Packet));
-    this.sent.push({ from, to, message: heard });
+    const sent = { from, to, message: heard };
+    this.sent.push(sent);
+    this.onSent(sent);
     if (to) return;
     for (const [handlers] of [...this.#sockets]) {
       handlers.heard(heard, { address: from, port: MDNS_PORT });

@@ -174,7 +174,7 @@ export class LinkAnnouncer {
 
   #heard(message: Heard, from: Sender): void {
     const { link, own } = this.options;
-    if (!isOnLink(link, from.address)) return;
+    if (this.#stop.signal.aborted || !isOnLink(link, from.address)) return;
     const isProbing = this.#announced.length === 0;
     if (message.type !== "query") {
       const conflict = conflictIn(message, from.address, this.#instances, own());

@@ -98,6 +98,20 @@ Deno.test("MachineAnnouncer asks three times, announces twice, says farewell onc
   assert.equal(rig.clock.pendingTimers, 0);
 });
 
+Deno.test("MachineAnnouncer begins no answer while it says farewell", async () => {
+  const rig = new Rig();
+  await rig.announced();
+  rig.group.onSent = ({ message }) => {
+    if (message.type === "query") return;
+    rig.group.say(STRANGER, { type: "query", questions: [{ name: SERVICE, type: "PTR" }] });
+  };
+  const closing = rig.announcer.close();
+  await rig.clock.advance(0);
+  await closing;
+  assert.equal(rig.group.lines().filter((line) => line.endsWith("gone")).length, 4);
+  assert.equal(rig.clock.pendingTimers, 0);
+});
+
 Deno.test("MachineAnnouncer says nothing of what it never announced", async () => {
   const rig = new Rig();
   await rig.set();
