@@ -3,6 +3,7 @@
  * configuration. Most machines have only resources: the other parts are loaded when a
  * configuration first has one of theirs.
  */
+import { join } from "node:path";
 import type { DescService } from "@bufbuild/protobuf";
 import type { MachineConfig } from "../../shared/config/machine_config.ts";
 import type { LogSink } from "../../shared/log/line.ts";
@@ -266,6 +267,7 @@ export class MachineParts {
         mount: options.mountForModules,
         interceptors: options.interceptors,
         log: log.child("modmanager"),
+        folderFile: join(environment.home, "module-sockets"),
       }),
       processes: options.processes,
       clock: options.clock,

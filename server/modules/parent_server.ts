@@ -1,5 +1,9 @@
 /** Where modules reach the server. */
 import { tmpdir } from "node:os";
+import { basename, isAbsolute } from "node:path";
+import { writeFileAtomic } from "../../shared/files/atomic_write.ts";
+import { fsErrorCode } from "../../shared/files/fs_error.ts";
+import { readIfExists } from "../../shared/files/read_file.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Interceptor } from "../../shared/rpc/interceptor.ts";
@@ -31,6 +35,11 @@ export interface ParentServerOptions {
   readonly log: Logger;
   /** Where the private folder for sockets is made. Default: the system's folder for such. */
   readonly temporaryFolder?: string;
+  /**
+   * A file that holds the path of that folder, so that the next start removes what a server that was
+   * killed left. Default: nothing is removed.
+   */
+  readonly folderFile?: string;
 }
 
 interface Running {
@@ -137,7 +146,31 @@ export class ParentServer {
     // Socket paths have a limit that deep folders, as some systems have them, would break.
     const isDeep = wanted.length + FOLDER.length + ROOM_FOR_NAMES > LONGEST_SOCKET_PATH;
     const dir = isDeep && Deno.build.os !== "windows" ? "/tmp" : wanted;
-    return await Deno.makeTempDir({ dir, prefix: FOLDER });
+    const { folderFile } = this.#options;
+    if (folderFile !== undefined) await this.#removeLeftFolder(folderFile);
+    const folder = await Deno.makeTempDir({ dir, prefix: FOLDER });
+    if (folderFile !== undefined) await this.#noteFolder(folderFile, folder);
+    return folder;
+  }
+
+  /** Modules start without the note, on a full disk for example. */
+  async #noteFolder(folderFile: string, folder: string): Promise<void> {
+    try {
+      await writeFileAtomic(folderFile, folder);
+    } catch (error) {
+      this.#options.log.debug("where sockets of modules lie is not noted", { error });
+    }
+  }
+
+  async #removeLeftFolder(folderFile: string): Promise<void> {
+    try {
+      const left = await readIfExists(folderFile);
+      if (left === undefined || !isAbsolute(left) || !basename(left).startsWith(FOLDER)) return;
+      await Deno.remove(left, { recursive: true });
+    } catch (error) {
+      if (fsErrorCode(error) === "ENOENT") return;
+      this.#options.log.warn("sockets that an earlier server left are not removed", { error });
+    }
   }
 }
 
