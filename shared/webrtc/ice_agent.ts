@@ -70,7 +70,9 @@ export class IceAgent {
     this.ufrag = this.#ice.localUsername = randomBytes(6).toString("base64");
     this.password = this.#ice.localPassword = randomBytes(24).toString("base64");
     this.#ice.userHistory = { [this.ufrag]: this.password };
-    this.#ice.onData.subscribe((data) => events.datagram(data));
+    this.#ice.onData.subscribe((data) => {
+      if (isDtls(data)) events.datagram(data);
+    });
     this.#ice.stateChanged.subscribe((state) => {
       if (state === "failed") events.lost("the other side has not answered for 30 s");
     });
@@ -281,9 +283,14 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** RFC 7983: what the first byte of a datagram says. */
+// RFC 7983: what the first byte of a datagram says.
 function isStun(data: Buffer): boolean {
   return (data[0] ?? 255) < 4;
+}
+
+function isDtls(data: Buffer): boolean {
+  const [first = 0] = data;
+  return first > 19 && first < 64;
 }
 
 function candidateLine(candidate: Candidate): string {

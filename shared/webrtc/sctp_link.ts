@@ -113,7 +113,7 @@ export class SctpLink {
 /** An association without guards, and without a user. */
 export function makeAssociation(
   { isClient, sameHost }: SctpOptions,
-  { send }: SctpEvents,
+  { send }: Pick<SctpEvents, "send">,
 ): Association {
   const transport = new RTCSctpTransport(
     undefined,
