@@ -2,11 +2,13 @@
 import { type Client, Code, type ConnectError, createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
+import { StreamService } from "../../shared/gen/proto/stream/v1/stream_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { createDataChannelTransport } from "../../shared/rpc/data_channel/transport.ts";
+import { createGrpcTransport } from "../../shared/rpc/grpc_transport.ts";
 import { callPeer } from "../../shared/signaling/caller.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import { weriftPeers } from "../../shared/webrtc/werift_peers.ts";
@@ -33,6 +35,7 @@ class Callers implements Disposable {
       peer,
       sensor: createClient(SensorService, transport),
       robot: createClient(RobotService, transport),
+      streams: createClient(StreamService, transport),
     };
   }
 
@@ -113,6 +116,20 @@ rigTest("a revoked key ends its WebRTC connections, and those alone", async (rig
   for (const each of guests) await assert.rejects(() => readsHost(each), /unavailable/);
   await readsHost(owner);
   await assert.rejects(() => callers.dialThrough(rig, guestAtCloud), /unauthenticated/);
+});
+
+rigTest("nobody comes over WebRTC who is not signed in", async (rig) => {
+  using callers = new Callers();
+  await rig.startCloud();
+  await rig.startServer();
+  for (const baseUrl of [rig.serverUrl, rig.cloudUrl]) {
+    const transport = createGrpcTransport({ baseUrl });
+    const stranger = createClient(SignalingService, transport);
+    await assert.rejects(() => callers.dialThrough(rig, stranger), /unauthenticated/);
+    transport.close();
+  }
+  const { streams } = await callers.dial(rig, rig.serverUrl);
+  assert.deepEqual((await streams.listStreams({})).names, []);
 });
 
 rigTest("-webrtc=false leaves direct connections only", async (rig) => {
