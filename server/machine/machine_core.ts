@@ -40,7 +40,7 @@ import { DEFAULT_HEARTBEAT_WINDOW_MS, Sessions } from "../sessions/sessions.ts";
 import { MachineState } from "../status/machine_state.ts";
 import { machineStatus } from "../status/machine_status.ts";
 import { Tunnels } from "../tunnels/tunnels.ts";
-import { bindsToAll, listenSettings } from "../web/listen_settings.ts";
+import { bindsToAll, leavesCertificate, listenSettings } from "../web/listen_settings.ts";
 import { createRoutes } from "../web/routes.ts";
 import { WebServer } from "../web/web_server.ts";
 import type { SignalingCloud } from "../webrtc/cloud_answerer.ts";
@@ -264,6 +264,9 @@ export class MachineCore {
     const settings = await listenSettings({ config, localAddress, noTls });
     const changed = await this.web.listen(settings);
     if (!changed) return;
+    if (leavesCertificate(config, settings)) {
+      log.warn("TLS is switched off by -no-tls or network.no_tls, though there is a certificate");
+    }
     if (bindsToAll(settings)) {
       if (!this.access.rules.required) {
         log.warn("binding to all interfaces without authentication");

@@ -55,9 +55,9 @@ export function readEnvironment(read: ReadVariable): ServerEnvironment {
     configReadTimeoutMs: duration("CONFIG_READ_TIMEOUT", either("CONFIG_READ_TIMEOUT")),
     resourceRequestsLimit: count("RESOURCE_REQUESTS_LIMIT", either("RESOURCE_REQUESTS_LIMIT")),
     moduleStartupTimeoutMs: duration("MODULE_STARTUP_TIMEOUT", either("MODULE_STARTUP_TIMEOUT")),
-    tcpSockets: isYes(either("TCP_SOCKETS")),
+    tcpSockets: yesOrNo("TCP_SOCKETS", read) ?? isYes(read("VIAM_TCP_SOCKETS")),
     networkCheck: read("MACHINE_NETWORK_CHECK") || undefined,
-    ftdcUpload: isYes(read("MACHINE_FTDC_UPLOAD")),
+    ftdcUpload: yesOrNo("FTDC_UPLOAD", read) ?? false,
     agentHandlesRestart: Boolean(
       read("MACHINE_AGENT_HANDLES_NEEDS_RESTART") ||
         read("MACHINE_AGENT_HANDLES_NEEDS_RESTART_CHECKING") ||
@@ -66,8 +66,20 @@ export function readEnvironment(read: ReadVariable): ServerEnvironment {
   };
 }
 
+/** The words that tools which know the VIAM_ names mean yes by; all others mean no there. */
 function isYes(text = ""): boolean {
   return /^(true|yes|1)$/i.test(text);
+}
+
+function yesOrNo(name: string, read: ReadVariable): boolean | undefined {
+  const text = read(`MACHINE_${name}`);
+  if (!text) return undefined;
+  if (isYes(text)) return true;
+  if (/^(false|no|0)$/i.test(text)) return false;
+  throw new EnvironmentError(
+    `the environment variable MACHINE_${name} is ${JSON.stringify(text)}; ` +
+      "allowed: true, yes or 1, and false, no or 0",
+  );
 }
 
 function homeFolder(read: ReadVariable): string {

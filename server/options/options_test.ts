@@ -144,9 +144,11 @@ Deno.test("readEnvironment() turns TCP sockets on only by the words that existin
   for (const word of ["true", "yes", "1", "TRUE", "YES"]) {
     assert.equal(environment({ VIAM_TCP_SOCKETS: word }).tcpSockets, true, word);
   }
-  for (const word of ["", "0", "false", "no", "on"]) {
+  for (const word of ["", "0", "false", "no"]) {
     assert.equal(environment({ MACHINE_TCP_SOCKETS: word }).tcpSockets, false, word);
   }
+  assert.equal(environment({ VIAM_TCP_SOCKETS: "on" }).tcpSockets, false);
+  assert.equal(environment({ MACHINE_TCP_SOCKETS: "no", VIAM_TCP_SOCKETS: "1" }).tcpSockets, false);
 });
 
 Deno.test("readEnvironment() knows when the agent asks about restarts", () => {
@@ -170,6 +172,8 @@ Deno.test("readEnvironment() names the variable and what is allowed when a value
       ["RESOURCE_REQUESTS_LIMIT", "0"],
       ["CONFIG_READ_TIMEOUT", "5"],
       ["MODULE_STARTUP_TIMEOUT", "0"],
+      ["TCP_SOCKETS", "on"],
+      ["FTDC_UPLOAD", "maybe"],
     ] as const
   ) {
     assert.throws(

@@ -42,6 +42,14 @@ export async function listenSettings(sources: ListenSources): Promise<ListenSett
   return { ...parseAddress(address), tls, localFqdn: cloud?.local_fqdn ?? "" };
 }
 
+/** True when there is a certificate that `no_tls` or `-no-tls` keeps from being used. */
+export function leavesCertificate(
+  { network, cloud }: NetworkConfig,
+  { tls }: Pick<ListenSettings, "tls">,
+): boolean {
+  return tls === undefined && Boolean(network?.tls_cert_file || cloud?.tls_certificate);
+}
+
 async function certificate({ network, cloud }: NetworkConfig): Promise<ListenSettings["tls"]> {
   if (network?.tls_cert_file && network.tls_key_file) {
     return {

@@ -6,6 +6,7 @@ import { PortInUseError } from "../../shared/rpc/errors.ts";
 import type { Peer } from "../../shared/rpc/peer.ts";
 import {
   bindsToAll,
+  leavesCertificate,
   type ListenSettings,
   listenSettings,
   parseAddress,
@@ -56,7 +57,11 @@ Deno.test("listenSettings() listens on all addresses when the cloud gave a certi
     tls: { cert: "CERT", key: "KEY" },
     localFqdn: "m.local",
   });
-  assert.equal((await settingsOf({ cloud }, { noTls: true })).tls, undefined);
+  const plain = await settingsOf({ cloud }, { noTls: true });
+  assert.equal(plain.tls, undefined);
+  assert.equal(leavesCertificate({ cloud }, plain), true);
+  assert.equal(leavesCertificate({ cloud }, settings), false);
+  assert.equal(leavesCertificate({}, plain), false);
   assert.equal((await settingsOf({ cloud, network: { no_tls: true } })).hostname, "127.0.0.1");
 });
 
