@@ -1,5 +1,8 @@
 /** Addresses at TURN servers (RFC 8656), with the TURN client of werift. */
 import {
+  classes,
+  Message,
+  methods,
   type Protocol,
   StunOverTurnProtocol,
   TcpTransport,
@@ -9,8 +12,14 @@ import {
 } from "werift";
 import type { HostPort, TurnServer } from "./ice_servers.ts";
 import { UdpSocket } from "./udp_socket.ts";
+import type { StreamTransport } from "./werift_internals.ts";
 
 const LIFETIME_S = 600;
+/**
+ * How often an address of the other side is named again. A server forgets it after 300 s
+ * (RFC 8656, section 9); werift's own 500 s are for the channel alone.
+ */
+const CHANNEL_REFRESH_S = 240;
 const CONNECT_MS = 8_000;
 /** werift itself would repeat its request for a minute. */
 const ALLOCATE_MS = 10_000;
@@ -39,7 +48,9 @@ export async function allocateRelay(
 ): Promise<Relay> {
   const transport = await openTransport(server);
   const { address, username, credential } = server;
-  const turn = new TurnProtocol(address, username, credential, LIFETIME_S, transport);
+  const turn = new TurnProtocol(address, username, credential, LIFETIME_S, transport, {
+    channelRefreshTime: CHANNEL_REFRESH_S,
+  });
   const relay: Relay = {
     protocol: new StunOverTurnProtocol(turn),
     get address() {
@@ -57,6 +68,7 @@ export async function allocateRelay(
     timer = setTimeout(giveUp, ALLOCATE_MS);
     relay.close = () => {
       for (const transaction of Object.values(turn.transactions)) transaction.cancel();
+      giveBack(turn);
       relay.protocol.close().catch(() => {});
       reject(new Error("closed"));
     };
@@ -74,6 +86,24 @@ export async function allocateRelay(
   }
 }
 
+/**
+ * Asks the server to forget an address at once. It is asked once: where that is lost, or there is
+ * no address, the server forgets by itself after {@link LIFETIME_S}.
+ */
+function giveBack(turn: TurnProtocol): void {
+  const { integrityKey, realm, nonce, serverEndpoint, transport, username } = turn;
+  if (!integrityKey || !turn.relayedAddress || !serverEndpoint || transport.type !== "udp") return;
+  const request = new Message(methods.REFRESH, classes.REQUEST);
+  request
+    .setAttribute("LIFETIME", 0)
+    .setAttribute("USERNAME", username)
+    .setAttribute("REALM", realm)
+    .setAttribute("NONCE", nonce)
+    .addMessageIntegrity(integrityKey)
+    .addFingerprint();
+  transport.send(request.bytes, serverEndpoint).catch(() => {});
+}
+
 async function openTransport({ address, transport }: TurnServer): Promise<Transport> {
   const options = { connectTimeoutMs: CONNECT_MS };
   const [host, port] = address;
@@ -81,8 +111,14 @@ async function openTransport({ address, transport }: TurnServer): Promise<Transp
     case "udp":
       return await UdpSocket.open();
     case "tcp":
-      return await TcpTransport.init([host, port], options) as Transport;
+      return atOnce(await TcpTransport.init([host, port], options));
     case "tls":
-      return await TlsTransport.init([host, port], { servername: host }, options) as Transport;
+      return atOnce(await TlsTransport.init([host, port], { servername: host }, options));
   }
+}
+
+/** Lets no datagram wait for the answer to the one before. */
+function atOnce(transport: TcpTransport | TlsTransport): Transport {
+  (transport as unknown as StreamTransport).stream.client.setNoDelay(true);
+  return transport as Transport;
 }

@@ -4,6 +4,7 @@
  * brings all of audio and video.
  */
 import type { Buffer } from "node:buffer";
+import type { Socket } from "node:net";
 import type {
   Candidate,
   Connection,
@@ -49,6 +50,11 @@ export type HostProtocol = Protocol & {
   transport: Transport;
   datagramReceived(data: Buffer, from: readonly [string, number]): void;
 };
+
+/** Its connection to a TURN server by TCP or TLS. */
+export interface StreamTransport {
+  readonly stream: { readonly client: Socket };
+}
 
 /** A handshake message, put together from its fragments. */
 export interface Handshake {

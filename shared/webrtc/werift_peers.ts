@@ -17,7 +17,11 @@ const OPEN_DEADLINE_MS = 30_000;
 /** Nothing is loaded, opened or kept before the first connection is made. */
 export function weriftPeers(options: WeriftPeersOptions): RtcPeers {
   let factory: Promise<PeerFactory> | undefined;
-  const load = () => factory ??= loadFactory(options);
+  const load = () =>
+    factory ??= loadFactory(options).catch((error) => {
+      factory = undefined;
+      throw error;
+    });
   return {
     answer: async (offerSdp, rtc) => (await load()).answer(offerSdp, rtc),
     offer: async (rtc) => (await load()).offer(rtc),
