@@ -1,5 +1,4 @@
 /** A configuration file on this computer, read again when it changes. */
-import { basename, dirname } from "node:path";
 import { toFileError } from "../../shared/files/fs_error.ts";
 import { JsoncError, parseJsonc } from "../../shared/files/jsonc.ts";
 import type { JsonObject } from "@bufbuild/protobuf";
@@ -10,6 +9,8 @@ import { type ReadVariable, substituteVariables } from "./placeholders.ts";
 const QUICK_MS = 15;
 /** A file that was left alone so long is not being written any more. Milliseconds. */
 const CALM_MS = 500;
+/** From the end of a watched file to the first look for the next one of its path. Milliseconds. */
+const REWATCH_MS = 20;
 /** How often the file is looked at, because watchers fail. Milliseconds. */
 const POLL_MS = 2_000;
 
@@ -79,7 +80,7 @@ export async function watchFile(path: string, options: WatchFileOptions): Promis
       clock.setTimer(CALM_MS, () => onChange(true)),
     ];
   };
-  const watching = followEvents(path, signal, look);
+  const watching = followEvents(path, options, look);
   while (!signal.aborted) {
     try {
       await clock.sleep(POLL_MS, signal);
@@ -92,22 +93,67 @@ export async function watchFile(path: string, options: WatchFileOptions): Promis
   await watching;
 }
 
-/** Calls `look` on each event in the file's folder; ends quietly where watching does not work. */
+/**
+ * Calls `look` on each event of the file. What is watched is the file and not its folder: of a
+ * folder Deno 2.9.6 opens what appears in it, and a named pipe there would hold up the whole
+ * program when the watcher is closed.
+ */
 async function followEvents(
+  path: string,
+  { clock, signal }: Pick<WatchFileOptions, "clock" | "signal">,
+  look: () => Promise<void>,
+): Promise<void> {
+  let waitMs = REWATCH_MS;
+  while (!signal.aborted) {
+    try {
+      await followFile(path, signal, async () => {
+        waitMs = REWATCH_MS;
+        await look();
+      });
+      await look();
+    } catch {
+      // It is not there, or watching does not work; the regular look finds changes all the same.
+    }
+    try {
+      await clock.sleep(waitMs, signal);
+    } catch {
+      return;
+    }
+    waitMs = Math.min(2 * waitMs, POLL_MS);
+  }
+}
+
+/** Returns when another file has taken the path; editors replace files. */
+async function followFile(
   path: string,
   signal: AbortSignal,
   look: () => Promise<void>,
 ): Promise<void> {
+  const watched = await inodeOf(path);
+  if (signal.aborted) return;
+  using watcher = Deno.watchFs(path, { recursive: false });
+  const close = () => closeQuietly(watcher);
+  signal.addEventListener("abort", close, { once: true });
   try {
-    if (signal.aborted) return;
-    // The folder and not the file: editors replace files.
-    using watcher = Deno.watchFs(dirname(path), { recursive: false });
-    signal.addEventListener("abort", () => closeQuietly(watcher), { once: true });
-    for await (const event of watcher) {
-      if (event.paths.some((changed) => basename(changed) === basename(path))) await look();
+    // What happened before it was watched.
+    if (await inodeOf(path) !== watched) return;
+    await look();
+    for await (const { kind } of watcher) {
+      await look();
+      // The number of a removed file is soon that of another one.
+      if (kind === "remove" || await inodeOf(path) !== watched) return;
     }
+  } finally {
+    signal.removeEventListener("abort", close);
+  }
+}
+
+/** Undefined when there is no file; null where files have no such number. */
+async function inodeOf(path: string): Promise<number | bigint | null | undefined> {
+  try {
+    return (await Deno.stat(path)).ino;
   } catch {
-    // The regular look finds changes all the same.
+    return undefined;
   }
 }
 

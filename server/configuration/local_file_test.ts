@@ -67,6 +67,82 @@ Deno.test("watchFile() tells of a changed and of a replaced file, at once and wh
   });
 });
 
+Deno.test("watchFile() sees each of many replacements, however the file is replaced", async () => {
+  await withFolder(async (folder) => {
+    const path = join(folder, "c.json");
+    await Deno.writeTextFile(path, "0");
+    const stop = new AbortController();
+    let quick = 0;
+    const watching = watchFile(path, {
+      clock: systemClock,
+      signal: stop.signal,
+      onChange: (isCalm) => quick += isCalm ? 0 : 1,
+    });
+    const ways = [
+      () => Deno.rename(join(folder, "new"), path),
+      async () => {
+        // The old file lives on under another name.
+        await Deno.rename(path, join(folder, "backup"));
+        await Deno.rename(join(folder, "new"), path);
+      },
+      async () => {
+        await Deno.remove(path);
+        await Deno.copyFile(join(folder, "new"), path);
+      },
+    ];
+    for (let n = 1; n <= 6; n++) {
+      await Deno.writeTextFile(join(folder, "new"), "x".repeat(n));
+      const before = quick;
+      await ways[n % ways.length]!();
+      await waitFor(() => quick > before, { deadlineMs: 10_000, what: `replacement ${n}` });
+    }
+    stop.abort();
+    await watching;
+  });
+});
+
+Deno.test({
+  name: "watchFile() lets the program end when a named pipe has appeared beside the file",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    await withFolder(async (folder) => {
+      const path = join(folder, "c.json");
+      await Deno.writeTextFile(path, "0");
+      const module = new URL("./local_file.ts", import.meta.url);
+      const clock = new URL("../../shared/time/clock.ts", import.meta.url);
+      const program = `
+        import { watchFile } from "${module}";
+        import { systemClock as clock } from "${clock}";
+        const stop = new AbortController();
+        const path = ${JSON.stringify(path)};
+        const changed = Promise.withResolvers();
+        const watching = watchFile(path, {
+          clock, signal: stop.signal, onChange: () => changed.resolve(),
+        });
+        await clock.sleep(100);
+        await new Deno.Command("mkfifo", { args: [${JSON.stringify(join(folder, "p"))}] }).output();
+        await clock.sleep(100);
+        await Deno.writeTextFile(path, "11");
+        await changed.promise;
+        stop.abort();
+        await watching;
+        console.log("ended");
+      `;
+      const child = new Deno.Command(Deno.execPath(), {
+        args: ["eval", program],
+        stdin: "null",
+        stdout: "piped",
+        stderr: "piped",
+      }).spawn();
+      const late = systemClock.setTimer(20_000, () => child.kill("SIGKILL"));
+      const { code, stdout, stderr } = await child.output();
+      late.cancel();
+      const text = new TextDecoder();
+      assert.deepEqual([code, text.decode(stdout)], [0, "ended\n"], text.decode(stderr));
+    });
+  },
+});
+
 Deno.test("watchFile() ends when the signal was aborted before it began to watch", async () => {
   await withFolder(async (folder) => {
     const stop = new AbortController();
