@@ -6,7 +6,6 @@ import {
   AnswerRequestSchema,
   type AnswerResponse,
 } from "../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
-import { linkedController } from "../time/linked_controller.ts";
 import type { WaitingAnswerer } from "./call_sides.ts";
 import {
   candidateFromProto,
@@ -65,18 +64,14 @@ export async function* answerStream(
     },
   });
   const closed = answering.opened();
-  const over = linkedController(context.signal);
-  over.signal.addEventListener("abort", () => answerer.leave(), { once: true });
-  if (over.signal.aborted) answerer.leave();
+  const leave = () => answerer.leave();
+  context.signal.addEventListener("abort", leave);
+  if (context.signal.aborted) leave();
+  const pause = { clock, ms: HEARTBEAT_MS };
   void read(responses, answerer, call);
   try {
     for (;;) {
-      const pause = new AbortController();
-      const quiet = call.uuid === undefined
-        ? clock.sleep(HEARTBEAT_MS, pause.signal).catch(() => undefined)
-        : undefined;
-      const next = await outbox.next(quiet);
-      pause.abort();
+      const next = await outbox.next(call.uuid === undefined ? pause : undefined);
       if (next === "end") return;
       if (next !== "quiet") yield next.message;
       else {
@@ -87,8 +82,8 @@ export async function* answerStream(
       }
     }
   } finally {
-    over.abort();
-    answerer.leave();
+    context.signal.removeEventListener("abort", leave);
+    leave();
     closed();
   }
 }

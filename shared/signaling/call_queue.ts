@@ -157,7 +157,7 @@ export class CallQueue {
     if (!orphan) return;
     const others = [...this.#hosts.get(orphan.host)?.answerers ?? []];
     const next = others.findLast(({ isFree }) => isFree);
-    if (next) next.take(orphan);
+    if (next && orphan.mayBeHandedOn) next.take(orphan);
     else orphan.fail(machineWentAway());
   }
 

@@ -238,6 +238,17 @@ Deno.test("CallQueue gives a call on when who took it goes away without an answe
   rig.assertEmpty();
 });
 
+Deno.test("CallQueue hands a call on twice at most: its offer may be what ends the machine", () => {
+  const rig = new Rig();
+  const answerers = [rig.answer(), rig.answer(), rig.answer(), rig.answer()];
+  const { told } = rig.call();
+  for (const { answerer } of answerers.slice(1).reverse()) answerer.leave();
+  assert.match(told.heard[0] ?? "", /^ended Unavailable: the machine went away/);
+  assert.deepEqual(answerers[0]?.told.heard, []);
+  answerers[0]?.answerer.leave();
+  rig.assertEmpty();
+});
+
 Deno.test("CallQueue tells the caller at once when nobody else can take its call", () => {
   for (const isAnswered of [false, true]) {
     const rig = new Rig();

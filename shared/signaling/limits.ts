@@ -10,6 +10,8 @@ export interface CallQueueLimits {
   readonly callerCalls: number;
   /** All calls together. Default 4096. */
   readonly calls: number;
+  /** Answerers that may take one call, each after another went away. Default 3. */
+  readonly takers: number;
   /** Answerers of one host; the oldest that waits has to go for a new one. Default 32. */
   readonly answerers: number;
   /** Candidates that one side of a call may send. Default 128. */
@@ -24,6 +26,7 @@ export const DEFAULT_LIMITS: CallQueueLimits = {
   waitingCalls: 32,
   callerCalls: 512,
   calls: 4096,
+  takers: 3,
   answerers: 32,
   candidates: 128,
   candidateChars: 2048,

@@ -1,3 +1,11 @@
+import type { Clock } from "../time/clock.ts";
+
+/** How long to wait for a message. */
+export interface OutboxPause {
+  readonly clock: Clock;
+  readonly ms: number;
+}
+
 /** Messages that wait to be sent in a stream; who puts them in bounds their number. */
 export class Outbox<T> {
   readonly #messages: T[] = [];
@@ -18,14 +26,19 @@ export class Outbox<T> {
   }
 
   /**
-   * The next message; `quiet` when `pause` resolved first; `end` after the last one.
+   * The next message; `quiet` when none came within the pause; `end` after the last one.
    *
    * @throws the error that {@link end} was given.
    */
-  async next(pause?: Promise<unknown>): Promise<{ readonly message: T } | "quiet" | "end"> {
+  async next(pause?: OutboxPause): Promise<{ readonly message: T } | "quiet" | "end"> {
     if (this.#messages.length === 0 && !this.#end) {
-      const woken = new Promise<void>((resolve) => this.#wake = resolve);
-      await (pause ? Promise.race([woken, pause]) : woken);
+      await new Promise<void>((resolve) => {
+        const timer = pause?.clock.setTimer(pause.ms, resolve);
+        this.#wake = () => {
+          timer?.cancel();
+          resolve();
+        };
+      });
     }
     const [message] = this.#messages.splice(0, 1);
     if (message !== undefined) return { message };

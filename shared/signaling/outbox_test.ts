@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { FakeClock } from "../time/fake_clock.ts";
 import { Outbox } from "./outbox.ts";
 
 Deno.test("Outbox gives messages in order, then the end", async () => {
@@ -15,10 +16,14 @@ Deno.test("Outbox gives messages in order, then the end", async () => {
 
 Deno.test("Outbox.next() is quiet when the pause ends first, and loses nothing then", async () => {
   const outbox = new Outbox<string>();
-  assert.equal(await outbox.next(Promise.resolve()), "quiet");
-  const waiting = outbox.next();
+  const clock = new FakeClock();
+  const quiet = outbox.next({ clock, ms: 1_000 });
+  await clock.advance(1_000);
+  assert.equal(await quiet, "quiet");
+  const waiting = outbox.next({ clock, ms: 1_000 });
   outbox.put("a");
   assert.deepEqual(await waiting, { message: "a" });
+  assert.equal(clock.pendingTimers, 0);
 });
 
 Deno.test("Outbox.next() throws the error of the end after what came before it", async () => {

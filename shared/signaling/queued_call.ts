@@ -55,6 +55,7 @@ export class QueuedCall implements PlacedCall {
   readonly #options: QueuedCallOptions;
   readonly #timers: readonly Timer[];
   #state: State = { kind: "waiting" };
+  #takers = 0;
   /** What the caller sent so far: whoever takes the call gets all of it. */
   readonly #callerCandidates: IceCandidate[] = [];
   #callerDone = false;
@@ -87,10 +88,16 @@ export class QueuedCall implements PlacedCall {
     return this.#state.kind === "waiting" || this.#state.kind === "offered";
   }
 
+  /** Whether another may take it; an offer that ends everybody who takes it may not go on for ever. */
+  get mayBeHandedOn(): boolean {
+    return this.#takers < this.#options.limits.takers;
+  }
+
   /** Somebody takes it, for the first time or after another went away. */
   given(taker: Taker): void {
     if (!this.isUnanswered) return;
     this.#state = { kind: "offered", taker };
+    this.#takers++;
     this.#early = [];
     this.#answererCandidates = 0;
     for (const candidate of this.#callerCandidates) taker.candidate(candidate);
