@@ -18,6 +18,7 @@ import { RpcRouter } from "../../shared/rpc/router.ts";
 import { RpcServer } from "../../shared/rpc/server.ts";
 import { callPeer } from "../../shared/signaling/caller.ts";
 import { CallQueue } from "../../shared/signaling/call_queue.ts";
+import type { SignalingAccess } from "../../shared/signaling/signaling_access.ts";
 import { FakePeers } from "../../shared/signaling/signaling_testing.ts";
 import { signalingService } from "../../shared/signaling/signaling_service.ts";
 import { systemClock } from "../../shared/time/clock.ts";
@@ -178,70 +179,94 @@ Deno.test("WebRtc tells callers when there are too many connections", async () =
   await (await machine.dial()).sensor.getReadings({});
 });
 
-Deno.test("WebRtc answers callers that the cloud passes on, and drops them with a key", async () => {
+/** A cloud that passes calls on to whoever waits for them. */
+async function startSignaler() {
   const queue = new CallQueue({
     clock: systemClock,
     uuid: () => crypto.randomUUID(),
     limits: { answererMs: 1_000 },
   });
-  let entity = "k1";
-  let answerers = 0;
-  const router = new RpcRouter();
+  const state = { entity: "k1", answerers: 0 };
+  const opened = () => {
+    state.answerers++;
+    return () => void state.answerers--;
+  };
+  const access: SignalingAccess = {
+    callable(host) {
+      const caller = { owner: state.entity, entity: state.entity, metadata: {} };
+      return Promise.resolve(host.endsWith(".internal") ? { key: host, caller } : undefined);
+    },
+    answering: (hosts) => Promise.resolve({ keys: hosts, opened, check: () => Promise.resolve() }),
+  };
+  const service = signalingService({ queue, access, iceServers: () => [], clock: systemClock });
+  const router = new RpcRouter()
+    .service(AuthService, { authenticate: () => ({ accessToken: "t" }) })
+    .service(SignalingService, service);
   const server = await RpcServer.start({ router, listen: { hostname: "127.0.0.1", port: 0 } });
   const appAddress = `http://127.0.0.1:${server.address.port}`;
-  router.service(AuthService, { authenticate: () => ({ accessToken: "t" }) });
-  router.service(
-    SignalingService,
-    signalingService({
-      queue,
-      access: {
-        callable: (host) =>
-          Promise.resolve(
-            host.endsWith(".internal")
-              ? { key: host, caller: { owner: entity, entity, metadata: {} } }
-              : undefined,
-          ),
-        answering: (hosts) => {
-          const opened = () => {
-            answerers++;
-            return () => void answerers--;
-          };
-          return Promise.resolve({ keys: hosts, opened, check: () => Promise.resolve() });
-        },
-      },
-      iceServers: () => [],
-      clock: systemClock,
-    }),
+  const connection = connect(appAddress);
+  return {
+    state,
+    port: server.address.port,
+    cloud: { connection, credentials: { ...credentials, appAddress }, allowInsecure: false },
+    caller: connection.client(SignalingService),
+    async [Symbol.asyncDispose]() {
+      connection.close();
+      queue.close();
+      await server.close({ graceMs: 100 });
+    },
+  };
+}
+
+function connect(appAddress: string): CloudConnection {
+  return CloudConnection.open({ ...credentials, appAddress, log: memoryLogger("cloud") });
+}
+
+Deno.test("WebRtc answers callers that the cloud passes on, and drops them with a key", async () => {
+  await using signaler = await startSignaler();
+  const { state, cloud, caller } = signaler;
+  await using machine = new TestMachine({ cloud });
+  await machine.keys("k1", "k2");
+  await waitFor(() => state.answerers > 0, { deadlineMs: 10_000 });
+  const one = await machine.dialThrough(caller, NAME);
+  state.entity = "k2";
+  const two = await machine.dialThrough(caller, NAME);
+  state.entity = "";
+  const nobody = await machine.dialThrough(caller, NAME);
+  for (const { sensor } of [one, two, nobody]) await sensor.getReadings({});
+  const entities = machine.seen.map((line) => line.replace(/^webrtc false {2}/, ""));
+  assert.deepEqual(entities.slice(0, 2), ["k1", "k2"]);
+  assert.match(entities[2]!, /^webrtc [0-9a-f-]{36}$/);
+  await machine.keys("k2");
+  await Promise.all([one, nobody].map(ended));
+  await two.sensor.getReadings({});
+});
+
+Deno.test("WebRtc waits under a new name when the machine is renamed", async () => {
+  await using signaler = await startSignaler();
+  await using machine = new TestMachine({ cloud: signaler.cloud });
+  const before = await machine.dialThrough(signaler.caller, NAME);
+  machine.webrtc.follow({ cloud: { fqdn: "renamed.internal" } });
+  await (await machine.dialThrough(signaler.caller, "renamed.internal")).sensor.getReadings({});
+  await assert.rejects(
+    () => machine.dialThrough(signaler.caller, NAME),
+    hasCode(Code.NotFound),
   );
-  const log = memoryLogger("cloud");
-  const connection = CloudConnection.open({ ...credentials, appAddress, log });
-  const cloud = { connection, credentials: { ...credentials, appAddress }, allowInsecure: false };
-  try {
-    await using machine = new TestMachine({ cloud });
-    await machine.keys("k1", "k2");
-    await waitFor(() => answerers > 0, { deadlineMs: 10_000 });
-    const caller = connection.client(SignalingService);
-    const one = await machine.dialThrough(caller, NAME);
-    entity = "k2";
-    const two = await machine.dialThrough(caller, NAME);
-    entity = "";
-    const nobody = await machine.dialThrough(caller, NAME);
-    for (const { sensor } of [one, two, nobody]) await sensor.getReadings({});
-    const entities = machine.seen.map((line) => line.replace(/^webrtc false {2}/, ""));
-    assert.deepEqual(entities.slice(0, 2), ["k1", "k2"]);
-    assert.match(entities[2]!, /^webrtc [0-9a-f-]{36}$/);
-    await machine.keys("k2");
-    await Promise.all([one, nobody].map(ended));
-    await two.sensor.getReadings({});
-    machine.webrtc.follow({ cloud: { fqdn: "renamed.internal" } });
-    await (await machine.dialThrough(caller, "renamed.internal")).sensor.getReadings({});
-    await assert.rejects(() => machine.dialThrough(caller, NAME), hasCode(Code.NotFound));
-    await two.sensor.getReadings({});
-  } finally {
-    connection.close();
-    queue.close();
-    await server.close({ graceMs: 100 });
-  }
+  await before.sensor.getReadings({});
+});
+
+Deno.test("WebRtc waits at another address than the cloud's where the configuration says so", async () => {
+  await using signaler = await startSignaler();
+  const connection = connect(credentials.appAddress);
+  await using machine = new TestMachine({
+    cloud: { connection, credentials, allowInsecure: false },
+  });
+  const signaling_address = `127.0.0.1:${signaler.port}`;
+  machine.webrtc.follow({
+    cloud: { ...CONFIG.cloud, signaling_address, signaling_insecure: true },
+  });
+  await (await machine.dialThrough(signaler.caller, NAME)).sensor.getReadings({});
+  connection.close();
 });
 
 Deno.test("WebRtc lets running calls end before it closes their connections", async () => {
