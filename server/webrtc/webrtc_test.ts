@@ -186,17 +186,20 @@ async function startSignaler() {
     uuid: () => crypto.randomUUID(),
     limits: { answererMs: 1_000 },
   });
-  const state = { entity: "k1", answerers: 0 };
-  const opened = () => {
-    state.answerers++;
-    return () => void state.answerers--;
-  };
+  const state = { entity: "k1" };
+  const waiting = new Set<readonly string[]>();
   const access: SignalingAccess = {
     callable(host) {
       const caller = { owner: state.entity, entity: state.entity, metadata: {} };
       return Promise.resolve(host.endsWith(".internal") ? { key: host, caller } : undefined);
     },
-    answering: (hosts) => Promise.resolve({ keys: hosts, opened, check: () => Promise.resolve() }),
+    answering(hosts) {
+      const opened = () => {
+        waiting.add(hosts);
+        return () => void waiting.delete(hosts);
+      };
+      return Promise.resolve({ keys: hosts, opened, check: () => Promise.resolve() });
+    },
   };
   const service = signalingService({ queue, access, iceServers: () => [], clock: systemClock });
   const router = new RpcRouter()
@@ -210,6 +213,9 @@ async function startSignaler() {
     port: server.address.port,
     cloud: { connection, credentials: { ...credentials, appAddress }, allowInsecure: false },
     caller: connection.client(SignalingService),
+    /** Waits until the machine waits under this name. */
+    knows: (host: string) =>
+      waitFor(() => [...waiting].some((hosts) => hosts.includes(host)), { deadlineMs: 10_000 }),
     async [Symbol.asyncDispose]() {
       connection.close();
       queue.close();
@@ -227,7 +233,7 @@ Deno.test("WebRtc answers callers that the cloud passes on, and drops them with 
   const { state, cloud, caller } = signaler;
   await using machine = new TestMachine({ cloud });
   await machine.keys("k1", "k2");
-  await waitFor(() => state.answerers > 0, { deadlineMs: 10_000 });
+  await signaler.knows(NAME);
   const one = await machine.dialThrough(caller, NAME);
   state.entity = "k2";
   const two = await machine.dialThrough(caller, NAME);
@@ -245,8 +251,10 @@ Deno.test("WebRtc answers callers that the cloud passes on, and drops them with 
 Deno.test("WebRtc waits under a new name when the machine is renamed", async () => {
   await using signaler = await startSignaler();
   await using machine = new TestMachine({ cloud: signaler.cloud });
+  await signaler.knows(NAME);
   const before = await machine.dialThrough(signaler.caller, NAME);
   machine.webrtc.follow({ cloud: { fqdn: "renamed.internal" } });
+  await signaler.knows("renamed.internal");
   await (await machine.dialThrough(signaler.caller, "renamed.internal")).sensor.getReadings({});
   await assert.rejects(
     () => machine.dialThrough(signaler.caller, NAME),
@@ -265,6 +273,7 @@ Deno.test("WebRtc waits at another address than the cloud's where the configurat
   machine.webrtc.follow({
     cloud: { ...CONFIG.cloud, signaling_address, signaling_insecure: true },
   });
+  await signaler.knows(NAME);
   await (await machine.dialThrough(signaler.caller, NAME)).sensor.getReadings({});
   connection.close();
 });
