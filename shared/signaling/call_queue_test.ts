@@ -168,13 +168,17 @@ Deno.test("CallQueue.call() is UNAVAILABLE when one caller has too many, and oth
 });
 
 Deno.test("CallQueue ends a call at its deadline", async () => {
-  const tooLong = "ended DeadlineExceeded: the two did not come to a connection within 10 s";
+  const tooLong =
+    "ended DeadlineExceeded: the two did not come to a connection within 10 s; where " +
+    "routers or firewalls stand between them, the cloud has to name STUN or TURN servers";
   const offered = new Rig();
   const machine = offered.answer();
   const caller = offered.call();
   await offered.clock.advance(10_000);
-  assert.deepEqual(caller.told.heard, [tooLong]);
-  assert.deepEqual(machine.told.heard, ["offered offer", tooLong]);
+  assert.match(caller.told.heard.join("\n"), tooLong);
+  const [offer, end] = machine.told.heard;
+  assert.equal(offer, "offered offer");
+  assert.match(end ?? "", tooLong);
   offered.assertEmpty();
 
   // A caller does not have to say that it is done.
