@@ -168,9 +168,7 @@ Deno.test("CallQueue.call() is UNAVAILABLE when one caller has too many, and oth
 });
 
 Deno.test("CallQueue ends a call at its deadline", async () => {
-  const tooLong =
-    "ended DeadlineExceeded: the two did not come to a connection within 10 s; where " +
-    "routers or firewalls stand between them, the cloud has to name STUN or TURN servers";
+  const tooLong = /^ended DeadlineExceeded: the two did not come to a connection within 10 s/;
   const offered = new Rig();
   const machine = offered.answer();
   const caller = offered.call();
