@@ -37,7 +37,8 @@ export function callerWentAway(): ConnectError {
 /** The exchange took longer than an offer lives. */
 export function tookTooLong(offerMs: number): ConnectError {
   return new ConnectError(
-    `the two did not come to a connection within ${offerMs / 1_000} s`,
+    `the two did not come to a connection within ${Math.round(offerMs / 1_000)} s; where routers ` +
+      "or firewalls stand between them, the cloud has to name STUN or TURN servers",
     Code.DeadlineExceeded,
   );
 }
