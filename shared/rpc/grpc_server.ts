@@ -9,7 +9,7 @@ import { answerMany, answerOne, GrpcTurn } from "./grpc_turn.ts";
 import type { HeaderList } from "./h2/hpack.ts";
 import type { HeaderBlock } from "./h2/hpack_encoder.ts";
 import { ServedConnection } from "./h2/served_connection.ts";
-import type { ServedStream } from "./h2/served_stream.ts";
+import type { RequestReceiver, ServedStream } from "./h2/served_stream.ts";
 import { writableOf } from "./h2/socket.ts";
 import type { Interceptor } from "./interceptor.ts";
 import { headerValue } from "./lean_wire.ts";
@@ -91,8 +91,10 @@ export class GrpcServer {
 
   #request(stream: ServedStream, headers: HeaderList, peer: Peer): void {
     const type = headerValue(headers, "content-type");
-    if (headerValue(headers, ":method") !== "POST" || !type?.startsWith("application/grpc")) {
-      return stream.endWithHeaders(NO_GRPC);
+    const method = headerValue(headers, ":method");
+    if (method !== "POST" || !type?.startsWith("application/grpc")) {
+      stream.receiver = new NoGrpc(stream, method === "HEAD");
+      return;
     }
     const path = headerValue(headers, ":path") ?? "";
     const binding = this.#methods.get(path);
@@ -126,7 +128,28 @@ export class GrpcServer {
 }
 
 /** What a client gets that speaks HTTP/2, but not gRPC. */
-const NO_GRPC: HeaderBlock = { repeated: [], others: [":status", "415"] };
+const NO_GRPC: HeaderBlock = {
+  repeated: [],
+  others: [":status", "415", "content-type", "text/plain; charset=utf-8"],
+};
+const NO_GRPC_TEXT = new TextEncoder().encode(
+  "Over HTTP/2 only gRPC is served here; use HTTP/1.1 for all else.\n",
+);
+
+/** Answers a request that is no call when it is complete, and well-formed up to its end. */
+class NoGrpc implements RequestReceiver {
+  constructor(private readonly stream: ServedStream, private readonly headOnly: boolean) {}
+
+  data(): void {}
+
+  complete(): void {
+    if (this.headOnly) return this.stream.endWithHeaders(NO_GRPC);
+    this.stream.sendHeaders(NO_GRPC);
+    this.stream.end(undefined, NO_GRPC_TEXT);
+  }
+
+  failed(): void {}
+}
 
 function refuse(stream: ServedStream, error: ConnectError): void {
   const others = errorTrailers(error, error.metadata);

@@ -204,8 +204,8 @@ export class H2Connection implements StreamHost, IncomingEvents {
     this.#stream(streamId)?.receiveData(bytes, size, end);
   }
 
-  headers(streamId: number, headers: HeaderList | undefined, end: boolean): void {
-    this.#stream(streamId)?.receiveHeaders(headers, end);
+  headers(id: number, headers: HeaderList | undefined, end: boolean, kinds: number): void {
+    this.#stream(id)?.receiveHeaders(headers, end, kinds);
   }
 
   reset(streamId: number, code: number): void {
@@ -235,7 +235,8 @@ export class H2Connection implements StreamHost, IncomingEvents {
   windowUpdate(streamId: number, increment: number): void {
     if (streamId === 0) return this.#sender.growConnection(increment);
     const stream = this.#stream(streamId);
-    if (stream) this.#sender.growStream(stream, increment);
+    if (!stream || this.#sender.growStream(stream, increment)) return;
+    stream.reset(ErrorCode.flowControlError);
   }
 
   /** A peer that doesn't read, but makes us answer, must not fill our memory. */

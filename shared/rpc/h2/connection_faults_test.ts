@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { H2Connection } from "./connection.ts";
 import { BLOCK, Connected } from "./test_connection.ts";
-import { FakePeer, SeenAnswer } from "./test_peer.ts";
+import { ANSWER_HEADERS, FakePeer, SeenAnswer } from "./test_peer.ts";
 import {
   DEFAULT_FRAME_SIZE,
   encodeFrame,
@@ -27,6 +27,22 @@ Deno.test("H2Connection ends a stream whose peer breaks the rules, not the other
     "an end with 1xx": [
       ErrorCode.protocolError,
       (peer) => peer.headers(1, [":status", "103"], Flag.endStream),
+    ],
+    "an answer without a status": [
+      ErrorCode.protocolError,
+      (peer) => peer.headers(1, ["grpc-status", "0"], Flag.endStream),
+    ],
+    "headers of HTTP/1.1": [
+      ErrorCode.protocolError,
+      (peer) => peer.headers(1, [...ANSWER_HEADERS, "connection", "close"]),
+    ],
+    "a status in trailers": [ErrorCode.protocolError, (peer) => {
+      peer.headers(1);
+      peer.headers(1, [":status", "200", "grpc-status", "0"], Flag.endStream);
+    }],
+    "a window that is too large": [
+      ErrorCode.flowControlError,
+      (peer) => peer.send(encodeNumberFrame(windowUpdate, 1, MAX_31_BITS)),
     ],
     "headers that are too large": [ErrorCode.enhanceYourCalm, (peer) => {
       const entry = encodeHeaders(["a", "x".repeat(3_000)]);
@@ -64,10 +80,6 @@ Deno.test("H2Connection ends when its peer breaks the protocol, and tells it why
     "a window that is too large": [
       flowControlError,
       (peer) => peer.send(encodeNumberFrame(windowUpdate, 0, MAX_31_BITS)),
-    ],
-    "a stream's window that is too large": [
-      flowControlError,
-      (peer) => peer.send(encodeNumberFrame(windowUpdate, 1, MAX_31_BITS)),
     ],
     "windows that settings make too large": [flowControlError, (peer) => {
       peer.send(encodeNumberFrame(windowUpdate, 1, 1_000_000));

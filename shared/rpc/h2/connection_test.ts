@@ -30,12 +30,12 @@ Deno.test("H2Connection sends preface, settings and requests in one write, and g
   // The peer takes all but the last byte of each write.
   assert.ok(c.peer.writes <= 4, String(c.peer.writes));
   c.peer.answer(3);
-  c.peer.headers(1, ["grpc-status", "5"], Flag.endStream);
+  c.peer.headers(1, [":status", "200", "grpc-status", "5"], Flag.endStream);
   assert.equal(await second.answer.over(), undefined);
   assert.equal(await first.answer.over(), undefined);
   assert.equal(second.answer.bytes, 1);
   assert.deepEqual(second.answer.headerLists, [ANSWER_HEADERS, ["grpc-status", "0"]]);
-  assert.deepEqual(first.answer.headerLists, [["grpc-status", "5"]]);
+  assert.deepEqual(first.answer.headerLists, [[":status", "200", "grpc-status", "5"]]);
 });
 
 Deno.test("H2Connection answers SETTINGS and PING, and ignores what it doesn't know", async () => {

@@ -88,12 +88,13 @@ export class DataSender<S extends SendingStream> {
     this.pump();
   }
 
-  /** @throws {ProtocolError} for a window that becomes too large. */
-  growStream(stream: S, increment: number): void {
-    grow(stream.sendWindow, increment);
-    if (stream.waitingBytes === 0) return;
+  /** @returns false for a window that becomes too large; the stream can't go on then. */
+  growStream(stream: S, increment: number): boolean {
+    if (!stream.sendWindow.grow(increment)) return false;
+    if (stream.waitingBytes === 0) return true;
     this.#sending.add(stream);
     this.pump();
+    return true;
   }
 
   /** Sends headers at once: flow control doesn't count them. */

@@ -124,9 +124,16 @@ export function encodeSettings(settings: readonly (readonly [number, number])[])
   return encodeFrame(FrameType.settings, 0, 0, payload);
 }
 
+/** Settings in one frame; the protocol has six, its extensions a few more. */
+const MOST_SETTINGS = 64;
+
 /** @throws {ProtocolError} for a payload that is no list of settings, or values out of range. */
 export function decodeSettings(payload: Uint8Array): [key: number, value: number][] {
   if (payload.length % 6 !== 0) throw badSize("SETTINGS", payload.length);
+  // A window that changes is one to change of every stream.
+  if (payload.length > 6 * MOST_SETTINGS) {
+    throw new ProtocolError(ErrorCode.enhanceYourCalm, `more than ${MOST_SETTINGS} settings`);
+  }
   const settings: [number, number][] = [];
   for (let at = 0; at < payload.length; at += 6) {
     const key = payload[at]! << 8 | payload[at + 1]!;
@@ -136,6 +143,9 @@ export function decodeSettings(payload: Uint8Array): [key: number, value: number
         ErrorCode.flowControlError,
         `a window of ${value} bytes is too large`,
       );
+    }
+    if (key === Setting.enablePush && value > 1) {
+      throw new ProtocolError(ErrorCode.protocolError, `${value} does not say whether to push`);
     }
     if (key === Setting.maxFrameSize && (value < DEFAULT_FRAME_SIZE || value > 0xff_ffff)) {
       throw new ProtocolError(ErrorCode.protocolError, `${value} is no size for frames`);
@@ -267,7 +277,7 @@ export class FrameCutter {
   }
 }
 
-function readUint32(bytes: Uint8Array, at: number): number {
+export function readUint32(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 24 | bytes[at + 1]! << 16 | bytes[at + 2]! << 8 | bytes[at + 3]!) >>> 0;
 }
 

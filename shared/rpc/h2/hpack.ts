@@ -1,4 +1,5 @@
 /** Compressed headers (RFC 7541) to texts, and texts to headers that aren't compressed. Pure. */
+import { fieldKind, withField } from "./fields.ts";
 import { ErrorCode, ProtocolError } from "./frames.ts";
 import { HuffmanDecoder } from "./huffman.ts";
 
@@ -12,8 +13,11 @@ const ENTRY_OVERHEAD = 32;
 /** Bytes of a decoded list, counted as the table counts; also the bound of an encoded block. */
 export const MAX_HEADER_BYTES = 65_536;
 
+/** A field with its bits, which are found out once for all that refer to it. */
+type Entry = readonly [name: string, value: string, kind: number];
+
 /** RFC 7541, appendix A, in order, from index 1. Where no value stands, it is empty. */
-const STATIC_TABLE: readonly (readonly [name: string, value: string])[] = [
+const STATIC_TABLE: readonly Entry[] = [
   ":authority",
   ":method GET",
   ":method POST",
@@ -38,18 +42,24 @@ const STATIC_TABLE: readonly (readonly [name: string, value: string])[] = [
   ...["vary", "via", "www-authenticate"],
 ].map((line) => {
   const space = line.indexOf(" ");
-  return space < 0 ? [line, ""] : [line.slice(0, space), line.slice(space + 1)];
+  return space < 0 ? entry(line, "") : entry(line.slice(0, space), line.slice(space + 1));
 });
 
 /** One direction of one connection: what came earlier decides how later blocks read. */
 export class HpackDecoder {
   /** Newest first, as the indexes count. */
-  readonly #dynamic: (readonly [name: string, value: string])[] = [];
+  readonly #dynamic: Entry[] = [];
   #dynamicBytes = 0;
   #dynamicLimit = TABLE_BYTES;
   #huffman: HuffmanDecoder | undefined;
   #block: Uint8Array = new Uint8Array(0);
   #at = 0;
+  #kinds = 0;
+
+  /** Bits (`FieldKind`) of all fields of the last block. */
+  get kinds(): number {
+    return this.#kinds;
+  }
 
   /**
    * The headers of a complete block; undefined when they are larger than {@link MAX_HEADER_BYTES}
@@ -62,6 +72,7 @@ export class HpackDecoder {
     this.#at = 0;
     const headers: string[] = [];
     let bytes = 0;
+    let kinds = 0;
     while (this.#at < block.length) {
       const first = block[this.#at]!;
       if ((first & 0xe0) === 0x20) {
@@ -71,16 +82,18 @@ export class HpackDecoder {
       }
       const field = first & 0x80 ? this.#entry(this.#integer(7)) : this.#literal(first);
       bytes += sizeOf(field);
+      kinds = withField(kinds, field[2]);
       if (bytes <= MAX_HEADER_BYTES) headers.push(field[0], field[1]);
     }
+    this.#kinds = kinds;
     return bytes <= MAX_HEADER_BYTES ? headers : undefined;
   }
 
-  #literal(first: number): readonly [string, string] {
+  #literal(first: number): Entry {
     const indexed = (first & 0x40) !== 0;
     const index = this.#integer(indexed ? 6 : 4);
     const name = index === 0 ? this.#string() : this.#entry(index)[0];
-    const field = [name, this.#string()] as const;
+    const field = entry(name, this.#string());
     if (indexed) {
       this.#dynamic.unshift(field);
       this.#dynamicBytes += sizeOf(field);
@@ -89,12 +102,12 @@ export class HpackDecoder {
     return field;
   }
 
-  #entry(index: number): readonly [string, string] {
-    const entry = index <= STATIC_TABLE.length
+  #entry(index: number): Entry {
+    const found = index <= STATIC_TABLE.length
       ? STATIC_TABLE[index - 1]
       : this.#dynamic[index - STATIC_TABLE.length - 1];
-    if (!entry) throw broken(`no header has the index ${index}`);
-    return entry;
+    if (!found) throw broken(`no header has the index ${index}`);
+    return found;
   }
 
   #resize(bytes: number): void {
@@ -143,7 +156,11 @@ export class HpackDecoder {
   }
 }
 
-function sizeOf([name, value]: readonly [string, string]): number {
+function entry(name: string, value: string): Entry {
+  return [name, value, fieldKind(name, value)];
+}
+
+function sizeOf([name, value]: Entry): number {
   return name.length + value.length + ENTRY_OVERHEAD;
 }
 

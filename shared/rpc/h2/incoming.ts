@@ -11,6 +11,7 @@ import {
   type Goaway,
   MAX_31_BITS,
   ProtocolError,
+  readUint32,
   unpadded,
 } from "./frames.ts";
 import { type HeaderList, HpackDecoder, MAX_HEADER_BYTES } from "./hpack.ts";
@@ -19,8 +20,11 @@ import { type HeaderList, HpackDecoder, MAX_HEADER_BYTES } from "./hpack.ts";
 export interface IncomingEvents {
   /** @param size what flow control counts: with the padding. */
   data(streamId: number, bytes: Uint8Array, size: number, end: boolean): void;
-  /** @param headers undefined when they are too large. */
-  headers(streamId: number, headers: HeaderList | undefined, end: boolean): void;
+  /**
+   * @param headers undefined when they are too large.
+   * @param kinds bits (`FieldKind`) of all fields.
+   */
+  headers(streamId: number, headers: HeaderList | undefined, end: boolean, kinds: number): void;
   reset(streamId: number, code: number): void;
   settings(settings: readonly (readonly [key: number, value: number])[]): void;
   ping(payload: Uint8Array): void;
@@ -65,7 +69,7 @@ export class Incoming {
       case FrameType.priority:
         onStream(streamId, "PRIORITY");
         if (payload.length !== 5) throw badSize("PRIORITY", payload.length);
-        return;
+        return onAnother(streamId, payload, 0);
       case FrameType.rstStream:
         onStream(streamId, "RST_STREAM");
         return this.events.reset(streamId, decodeNumber(payload, "RST_STREAM"));
@@ -96,9 +100,8 @@ export class Incoming {
     onStream(streamId, "HEADERS");
     const block = unpadded(FrameType.headers, flags, payload);
     const end = (flags & Flag.endStream) !== 0;
-    if (flags & Flag.endHeaders) {
-      return this.events.headers(streamId, this.#hpack.decode(block), end);
-    }
+    if (flags & Flag.priority) onAnother(streamId, payload, flags & Flag.padded ? 1 : 0);
+    if (flags & Flag.endHeaders) return this.#headersComplete(streamId, block, end);
     this.#headers = { streamId, end, parts: [block.slice()], size: block.length };
   }
 
@@ -121,7 +124,12 @@ export class Incoming {
       block.set(part, at);
       at += part.length;
     }
-    this.events.headers(streamId, this.#hpack.decode(block), begun.end);
+    this.#headersComplete(streamId, block, begun.end);
+  }
+
+  #headersComplete(streamId: number, block: Uint8Array, end: boolean): void {
+    const headers = this.#hpack.decode(block);
+    this.events.headers(streamId, headers, end, this.#hpack.kinds);
   }
 }
 
@@ -134,6 +142,13 @@ function onStream(streamId: number, frame: string): void {
 
 function onConnection(streamId: number, frame: string): void {
   if (streamId !== 0) throw violation(`a ${frame} frame on a stream`);
+}
+
+/** Priorities mean nothing here, but one of them is forbidden. @param at where it is written. */
+function onAnother(streamId: number, payload: Uint8Array, at: number): void {
+  if ((readUint32(payload, at) & MAX_31_BITS) === streamId) {
+    throw violation(`stream ${streamId} depends on itself`);
+  }
 }
 
 function violation(what: string): ProtocolError {

@@ -27,7 +27,7 @@ function events(...frames: Uint8Array[]): string[] {
     );
   const incoming = new Incoming({
     data: note("data"),
-    headers: note("headers"),
+    headers: (...args) => note("headers")(...args.slice(0, 3)),
     reset: note("reset"),
     settings: note("settings"),
     ping: note("ping"),
@@ -57,7 +57,7 @@ Deno.test("Incoming makes events of frames", () => {
       'goaway {"lastStreamId":1,"code":0,"text":""}',
     ]],
     [[encodeNumberFrame(windowUpdate, 0, 9)], ["windowUpdate 0 9"]],
-    [[frame(priority, 0, 1, new Uint8Array(5)), frame(0x55, 0xff, 9, BLOCK)], []],
+    [[frame(priority, 0, 1, Uint8Array.of(0, 0, 0, 3, 1)), frame(0x55, 0xff, 9, BLOCK)], []],
   ];
   for (const [frames, expected] of cases) {
     assert.deepEqual(events(SETTINGS, ...frames), ["settings []", ...expected]);
@@ -90,6 +90,14 @@ Deno.test("Incoming refuses what is against the protocol", () => {
     "HEADERS without a stream": [protocolError, frame(headers, 4, 0, BLOCK)],
     "PRIORITY of a wrong size": [frameSizeError, frame(priority, 0, 1, new Uint8Array(4))],
     "PRIORITY without a stream": [protocolError, frame(priority, 0, 0, new Uint8Array(5))],
+    "PRIORITY of a stream over itself": [
+      protocolError,
+      frame(priority, 0, 7, Uint8Array.of(0x80, 0, 0, 7, 1)),
+    ],
+    "HEADERS of a stream that depends on itself": [
+      protocolError,
+      frame(headers, 0x2c, 7, Uint8Array.of(0, 0, 0, 0, 7, 1, ...BLOCK)),
+    ],
     "RST_STREAM of a wrong size": [frameSizeError, frame(rstStream, 0, 1, new Uint8Array(3))],
     "RST_STREAM without a stream": [protocolError, encodeNumberFrame(rstStream, 0, 8)],
     "SETTINGS on a stream": [protocolError, frame(settings, 0, 1)],

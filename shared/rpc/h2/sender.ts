@@ -71,9 +71,9 @@ export class Sender {
     this.#data.growConnection(increment);
   }
 
-  /** @throws {ProtocolError} for a window that becomes too large. */
-  growStream(stream: H2Stream, increment: number): void {
-    this.#data.growStream(stream, increment);
+  /** @returns false for a window that becomes too large; the stream can't go on then. */
+  growStream(stream: H2Stream, increment: number): boolean {
+    return this.#data.growStream(stream, increment);
   }
 
   #begin(stream: H2Stream): void {

@@ -1,5 +1,6 @@
 /** The server's side of one HTTP/2 connection (RFC 9113), with all its streams. */
 import { DataSender } from "./data_sender.ts";
+import { bodyLength, FieldKind, isRequest } from "./fields.ts";
 import { DEFAULT_WINDOW, ReceiveWindow } from "./flow.ts";
 import {
   encodeFrame,
@@ -14,6 +15,7 @@ import {
   Setting,
 } from "./frames.ts";
 import { type HeaderList, MAX_HEADER_BYTES } from "./hpack.ts";
+import { GivenUpStreams } from "./given_up_streams.ts";
 import type { HeaderBlock } from "./hpack_encoder.ts";
 import { Incoming, type IncomingEvents } from "./incoming.ts";
 import { Outbox, OUTBOX_BYTES } from "./outbox.ts";
@@ -27,6 +29,8 @@ import type { StreamFailure } from "./stream.ts";
 const CONNECTION_WINDOW = 16 * 1024 * 1024;
 /** Requests under way at a time; one more is refused, and the peer knows that it may come again. */
 export const MOST_STREAMS = 1_000;
+/** Bytes of answers that wait for a client to read them, in all: twice the largest message. */
+export const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 const PING_PAYLOAD = new Uint8Array(8);
 
 export interface ServedConnectionOptions {
@@ -49,10 +53,13 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
   readonly #sender: DataSender<ServedStream>;
   readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW);
   readonly #resets: ResetBudget;
+  readonly #settings: ResetBudget;
+  #waitingBytes = 0;
   #prefaceSeen = 0;
   /** Number of the newest stream. */
   #lastStreamId = 0;
   readonly #skipped = new SkippedStreams();
+  readonly #givenUp = new GivenUpStreams();
   #leaving = false;
   #ended = false;
   #heardAt: number;
@@ -65,6 +72,7 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
     });
     this.#sender = new DataSender(this.#outbox);
     this.#resets = new ResetBudget(options.monotonicMs);
+    this.#settings = new ResetBudget(options.monotonicMs);
     this.#heardAt = options.monotonicMs();
     this.#outbox.add(encodeSettings([
       [Setting.maxConcurrentStreams, MOST_STREAMS],
@@ -166,7 +174,19 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
   }
 
   sendReset(stream: ServedStream, code: number): void {
-    this.#outbox.add(encodeNumberFrame(FrameType.rstStream, stream.id, code));
+    this.#resetStream(stream.id, code);
+  }
+
+  #resetStream(streamId: number, code: number): void {
+    this.#givenUp.add(streamId);
+    this.#answer(encodeNumberFrame(FrameType.rstStream, streamId, code));
+  }
+
+  waiting(stream: ServedStream, bytes: number): void {
+    this.#waitingBytes += bytes;
+    // One answer of any size is not too much.
+    const others = this.#waitingBytes - stream.waitingBytes;
+    if (bytes > 0 && others > MOST_WAITING_BYTES) stream.reset(ErrorCode.enhanceYourCalm);
   }
 
   release(stream: ServedStream, bytes: number, increment: number): void {
@@ -184,19 +204,19 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
 
   // What the peer sends.
 
-  headers(streamId: number, headers: HeaderList | undefined, end: boolean): void {
+  headers(streamId: number, headers: HeaderList | undefined, end: boolean, kinds: number): void {
     const known = this.#sender.streams.get(streamId);
-    if (known) return known.receiveTrailers(end);
+    if (known) return known.receiveTrailers(end, kinds);
     if (streamId % 2 === 0) {
       throw new ProtocolError(ErrorCode.protocolError, `${streamId} is no number for a request`);
     }
     const isLate = streamId < this.#lastStreamId && this.#skipped.take(streamId);
     if (streamId <= this.#lastStreamId && !isLate) {
       // Trailers of a request that was answered before it was complete.
-      if (end) return;
+      if (end && this.#givenUp.has(streamId)) return;
       // The same threads sometimes take one number for two requests; the others are not at fault.
       this.#spendReset();
-      return this.#answer(encodeNumberFrame(FrameType.rstStream, streamId, ErrorCode.streamClosed));
+      return this.#resetStream(streamId, ErrorCode.streamClosed);
     }
     // The peer has been told which requests are answered here: none after them.
     if (this.#leaving) return;
@@ -210,6 +230,11 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
       return this.sendReset(stream, ErrorCode.refusedStream);
     }
     if (!headers) return this.sendReset(stream, ErrorCode.enhanceYourCalm);
+    const length = kinds & FieldKind.contentLength ? bodyLength(headers) : undefined;
+    if (!isRequest(kinds) || Number.isNaN(length)) {
+      return this.sendReset(stream, ErrorCode.protocolError);
+    }
+    if (length !== undefined) stream.expect(length);
     this.#sender.begin(stream);
     this.options.onRequest(stream, headers);
     if (end) stream.receiveEnd();
@@ -223,6 +248,8 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
     if (stream) return stream.receiveData(bytes, size, end);
     const more = this.#receiveWindow.release(size);
     if (more > 0) this.#answer(encodeNumberFrame(FrameType.windowUpdate, 0, more));
+    if (streamId > this.#lastStreamId || this.#givenUp.has(streamId)) return;
+    this.#resetStream(streamId, ErrorCode.streamClosed);
   }
 
   reset(streamId: number, code: number): void {
@@ -233,6 +260,9 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
   }
 
   settings(settings: readonly (readonly [key: number, value: number])[]): void {
+    if (!this.#settings.spend()) {
+      throw new ProtocolError(ErrorCode.enhanceYourCalm, "it changes its mind too often");
+    }
     for (const [key, value] of settings) this.#sender.apply(key, value);
     this.#answer(encodeFrame(FrameType.settings, Flag.ack, 0));
     this.#sender.pump();
@@ -250,7 +280,8 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
   windowUpdate(streamId: number, increment: number): void {
     if (streamId === 0) return this.#sender.growConnection(increment);
     const stream = this.#stream(streamId);
-    if (stream) this.#sender.growStream(stream, increment);
+    if (!stream || this.#sender.growStream(stream, increment)) return;
+    stream.reset(ErrorCode.flowControlError);
   }
 
   #spendReset(): void {

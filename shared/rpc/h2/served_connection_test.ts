@@ -29,7 +29,7 @@ Deno.test("ServedConnection takes requests and answers them", async () => {
   const client = new FakeClient().hello().request(1).request(3, { end: false });
   client.data(3, 10).data(3, 5, Flag.endStream);
   const [first, second] = client.requests;
-  assert.deepEqual(first!.headers, [":method", "POST", ":path", "/a"]);
+  assert.deepEqual(first!.headers, [":method", "POST", ":scheme", "http", ":path", "/a"]);
   assert.deepEqual([first!.completions, first!.bytes], [1, 0]);
   assert.deepEqual([second!.completions, second!.bytes], [1, 15]);
   answer(second!.stream, 7);

@@ -1,5 +1,6 @@
 /** One request that came in, and its answer. */
 import type { SendingStream } from "./data_sender.ts";
+import { isTrailers } from "./fields.ts";
 import { DEFAULT_WINDOW, ReceiveWindow, SendWindow } from "./flow.ts";
 import { ErrorCode } from "./frames.ts";
 import type { HeaderBlock } from "./hpack_encoder.ts";
@@ -28,6 +29,8 @@ export interface ServedStreamHost {
   sendReset(stream: ServedStream, code: number): void;
   /** The peer may send more: on the connection by `bytes`, on the stream by `increment`. */
   release(stream: ServedStream, bytes: number, increment: number): void;
+  /** So many bytes more wait to be sent, or fewer. May end the stream. */
+  waiting(stream: ServedStream, bytes: number): void;
   /** The stream is over on both sides. */
   forget(stream: ServedStream): void;
 }
@@ -44,6 +47,8 @@ export class ServedStream implements SendingStream {
   #closed = false;
   #paused = false;
   #unreleased = 0;
+  /** Bytes of the body that are still to come, where the request has said how many it has. */
+  #bodyLeft: number | undefined;
 
   constructor(readonly id: number, private readonly host: ServedStreamHost) {}
 
@@ -66,17 +71,17 @@ export class ServedStream implements SendingStream {
   /** Sends a piece of the answer; it must not change any more. */
   send(bytes: Uint8Array): void {
     if (this.#closed || this.ended) return;
-    this.#queue.push(bytes);
-    this.host.wantsToSend(this);
+    this.#push(bytes);
+    if (!this.#closed) this.host.wantsToSend(this);
   }
 
   /** Ends the answer, with a last piece of it. */
-  end(trailers: HeaderBlock, bytes?: Uint8Array): void {
+  end(trailers?: HeaderBlock, bytes?: Uint8Array): void {
     if (this.#closed || this.ended) return;
-    if (bytes) this.#queue.push(bytes);
     this.trailers = trailers;
     this.ended = true;
-    this.host.wantsToSend(this);
+    if (bytes) this.#push(bytes);
+    if (!this.#closed) this.host.wantsToSend(this);
   }
 
   /** Answers with headers alone. */
@@ -94,6 +99,7 @@ export class ServedStream implements SendingStream {
 
   take(out: Uint8Array, from: number, size: number): void {
     this.sendWindow.spend(size);
+    this.host.waiting(this, -size);
     this.#queue.take(out, from, size);
   }
 
@@ -124,6 +130,11 @@ export class ServedStream implements SendingStream {
     this.#release(bytes);
   }
 
+  /** The request has said how many bytes its body has. */
+  expect(bytes: number): void {
+    this.#bodyLeft = bytes;
+  }
+
   /** @param size what flow control counts. */
   receiveData(bytes: Uint8Array, size: number, end: boolean): void {
     if (this.#closed) return this.host.release(this, size, 0);
@@ -134,6 +145,10 @@ export class ServedStream implements SendingStream {
     if (!this.#receiveWindow.receive(size)) {
       this.host.release(this, size, 0);
       return this.reset(ErrorCode.flowControlError);
+    }
+    if (this.#bodyLeft !== undefined && (this.#bodyLeft -= bytes.length) < 0) {
+      this.host.release(this, size, 0);
+      return this.reset(ErrorCode.protocolError);
     }
     this.#unreleased += size;
     if (bytes.length > 0) this.receiver?.data(bytes);
@@ -147,9 +162,10 @@ export class ServedStream implements SendingStream {
   }
 
   /** Headers after the first ones: trailers, which mean nothing here but the end. */
-  receiveTrailers(end: boolean): void {
+  receiveTrailers(end: boolean, kinds: number): void {
     if (this.#closed) return;
-    if (!end || this.#requestComplete) return this.reset(ErrorCode.protocolError);
+    if (this.#requestComplete) return this.reset(ErrorCode.streamClosed);
+    if (!end || !isTrailers(kinds)) return this.reset(ErrorCode.protocolError);
     this.#complete();
   }
 
@@ -171,6 +187,8 @@ export class ServedStream implements SendingStream {
 
   #complete(): void {
     if (this.#closed) return;
+    // Fewer bytes than it has said.
+    if (this.#bodyLeft) return this.reset(ErrorCode.protocolError);
     this.#requestComplete = true;
     this.receiver?.complete();
   }
@@ -181,7 +199,13 @@ export class ServedStream implements SendingStream {
     if (this.#unreleased > 0) this.host.release(this, this.#unreleased, 0);
     this.#unreleased = 0;
     this.host.forget(this);
+    if (this.#queue.bytes > 0) this.host.waiting(this, -this.#queue.bytes);
     this.#queue.clear();
+  }
+
+  #push(bytes: Uint8Array): void {
+    this.#queue.push(bytes);
+    this.host.waiting(this, bytes.length);
   }
 
   #release(bytes: number, last = false): void {

@@ -1,5 +1,6 @@
 /** One request and its answer. */
 import type { SendingStream } from "./data_sender.ts";
+import { isAnswer, isTrailers } from "./fields.ts";
 import { DEFAULT_WINDOW, ReceiveWindow, SendWindow } from "./flow.ts";
 import { ErrorCode } from "./frames.ts";
 import type { HeaderList } from "./hpack.ts";
@@ -110,9 +111,12 @@ export class H2Stream implements SendingStream {
     this.#release(bytes);
   }
 
-  receiveHeaders(headers: HeaderList | undefined, end: boolean): void {
+  receiveHeaders(headers: HeaderList | undefined, end: boolean, kinds: number): void {
     if (this.#closed) return;
     if (!headers) return this.#refuse(ErrorCode.enhanceYourCalm, "its headers are too large");
+    if (!(this.#answered ? isTrailers(kinds) : isAnswer(kinds))) {
+      return this.#refuse(ErrorCode.protocolError, "its headers are not those of an answer");
+    }
     if (isInformational(headers)) {
       if (end) this.#refuse(ErrorCode.protocolError, "it ended before its answer");
       return;

@@ -87,7 +87,7 @@ export class FakeClient implements WritableSocket {
   }
 
   request(streamId: number, { end = true } = {}): this {
-    const block = encodeHeaders([":method", "POST", ":path", "/a"]);
+    const block = encodeHeaders([":method", "POST", ":scheme", "http", ":path", "/a"]);
     const flags = Flag.endHeaders | (end ? Flag.endStream : 0);
     return this.send(encodeFrame(FrameType.headers, flags, streamId, block));
   }
