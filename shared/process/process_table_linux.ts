@@ -49,8 +49,24 @@ export class LinuxProcessTable implements ProcessTable {
     );
     // The number of a group stays taken as long as one of ours is in it. Group 0 is no group: so
     // look kernel threads, and processes whose group lies outside this container.
-    const isOurGroup = mark.pid > 0 && [...ours].some(({ group }) => group === mark.pid);
+    const isOurGroup = mark.pid > 0 && !this.#isTaken(mark, entries) &&
+      entries.some((entry) =>
+        entry.group === mark.pid && (ours.has(entry) || this.#isBecoming(entry.pid))
+      );
     return entries.filter((entry) => ours.has(entry) || (isOurGroup && entry.group === mark.pid));
+  }
+
+  /** Whether another process has the number of the first one, or all was before the last boot. */
+  #isTaken(mark: ProcessMark, entries: readonly Entry[]): boolean {
+    // Without a start it had ended when it was looked at.
+    const isEarlier = mark.started !== "" && !mark.started.startsWith(`${this.#boot()}:`);
+    return isEarlier ||
+      entries.some(({ pid, started }) => pid === mark.pid && started !== mark.started);
+  }
+
+  /** While a process becomes another program (execve) it shows no environment. */
+  #isBecoming(pid: number): boolean {
+    return readOrUndefined(`${this.#root}/${pid}/environ`) === "";
   }
 
   #entries(): Entry[] {
