@@ -8,6 +8,7 @@ import { ANSWER_FIELDS, errorTrailers } from "./grpc_trailers.ts";
 import { answerMany, answerOne, GrpcTurn } from "./grpc_turn.ts";
 import type { HeaderList } from "./h2/hpack.ts";
 import type { HeaderBlock } from "./h2/hpack_encoder.ts";
+import { readInTurns } from "./h2/reading.ts";
 import { ServedConnection } from "./h2/served_connection.ts";
 import type { RequestReceiver, ServedStream } from "./h2/served_stream.ts";
 import { writableOf } from "./h2/socket.ts";
@@ -63,7 +64,7 @@ export class GrpcServer {
       monotonicMs: () => performance.now(),
     });
     this.#sockets.set(socket, connection);
-    socket.on("data", (bytes: Uint8Array) => connection.push(bytes));
+    readInTurns(socket, (bytes) => connection.push(bytes));
     socket.once("end", () => connection.lost());
     socket.once("close", () => {
       connection.lost();

@@ -12,6 +12,8 @@ import { MAX_MESSAGE_BYTES } from "./limits.ts";
 
 /** Flag and length in front of a message. */
 const PREFIX_BYTES = 5;
+/** Bytes of a message that room is made for at least, where it has as many. */
+const SMALLEST_PIECE = 512;
 /** Largest timeout in milliseconds that the header can hold: 8 digits. */
 const LONGEST_TIMEOUT_MS = 99_999_999;
 /** Paths whose headers are kept; no server here has as many methods. */
@@ -85,8 +87,10 @@ export class MessageCutter {
   #prefixBytes = 0;
   /** Bytes that the message begun has in all, and the pieces of it that are here. */
   #length = 0;
-  #parts: Uint8Array[] = [];
+  #parts: Buffer[] = [];
   #partBytes = 0;
+  /** Bytes that the last piece has room for. */
+  #room = 0;
 
   /**
    * @param what it is cut from, for errors.
@@ -116,10 +120,7 @@ export class MessageCutter {
       }
       const taken = Math.min(this.#length - this.#partBytes, chunk.length - at);
       if (taken > 0) {
-        const part = Buffer.allocUnsafe(taken);
-        part.set(chunk.subarray(at, at + taken));
-        this.#parts.push(part);
-        this.#partBytes += taken;
+        this.#add(chunk, at, taken);
         at += taken;
       }
       if (this.#partBytes === this.#length) messages.push(this.#complete());
@@ -136,6 +137,24 @@ export class MessageCutter {
     }
     if (this.#prefix[0] === 0 || (this.#prefix[0] === 1 && this.decompress)) return;
     throw new ConnectError(`the ${this.what} is compressed`, Code.Internal);
+  }
+
+  /** Pieces grow with the message: it may come in single bytes, and may never come. */
+  #add(chunk: Uint8Array, from: number, bytes: number): void {
+    const fitting = Math.min(bytes, this.#room);
+    if (fitting > 0 && fitting < bytes) {
+      this.#add(chunk, from, fitting);
+      return this.#add(chunk, from + fitting, bytes - fitting);
+    }
+    if (fitting === 0) {
+      const wanted = Math.max(bytes, this.#partBytes, SMALLEST_PIECE);
+      this.#room = Math.min(this.#length - this.#partBytes, wanted);
+      this.#parts.push(Buffer.allocUnsafe(this.#room));
+    }
+    const part = this.#parts.at(-1)!;
+    part.set(chunk.subarray(from, from + bytes), part.length - this.#room);
+    this.#room -= bytes;
+    this.#partBytes += bytes;
   }
 
   #complete(): Uint8Array {

@@ -135,3 +135,27 @@ Deno.test("parseTimeout() gives milliseconds, and no limit for what is none", ()
   ];
   for (const [text, ms] of cases) assert.equal(parseTimeout(text), ms, String(text));
 });
+
+Deno.test("MessageCutter puts a message together from single bytes, and holds little more than came", () => {
+  const message = Uint8Array.from({ length: 100_000 }, (_, n) => n * 7);
+  const cutter = new MessageCutter("request");
+  const messages: Uint8Array[] = [];
+  const frame = framed(message);
+  for (let at = 0; at < 1_000; at++) cutter.push(frame.subarray(at, at + 1), messages);
+  for (let at = 1_000; at < frame.length; at += 777) {
+    cutter.push(frame.subarray(at, at + 777), messages);
+  }
+  assert.deepEqual(messages.map((one) => new Uint8Array(one)), [message]);
+
+  // 32 MiB are promised, and half a million bytes come, one by one.
+  const before = Deno.memoryUsage();
+  const hungry = Array.from({ length: 5 }, () => new MessageCutter("request"));
+  for (const one of hungry) {
+    one.push(Uint8Array.of(0, 1, 0, 0, 0), messages);
+    for (let n = 0; n < 100_000; n++) one.push(Uint8Array.of(n), messages);
+  }
+  const after = Deno.memoryUsage();
+  const held = after.heapUsed + after.external - before.heapUsed - before.external;
+  assert.ok(held < 64 * 1024 * 1024, `${held} bytes`);
+  assert.equal(hungry.filter(({ isInside }) => isInside).length, 5);
+});
