@@ -2,6 +2,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { LINES_PER_SECOND } from "../../server/modules/module_output.ts";
 import { LinuxProcessTable } from "../../shared/process/process_table_linux.ts";
 import { type Clock, systemClock } from "../../shared/time/clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
@@ -79,28 +80,22 @@ Deno.test("ModuleManager waits for a module when it starts and answers slowly", 
 
 Deno.test("ModuleManager is not harmed when a module prints garbage without end", async () => {
   await withMachine(async (machine) => {
+    const startMs = performance.now();
     await withHealthy(machine, [
       await scriptModule(machine.folder, "noise", "while :; do head -c 1000000 /dev/urandom; done"),
       await scriptModule(machine.folder, "chatter", "exec yes broken"),
     ]);
-    const beforeMs = cpuMs();
-    const startMs = performance.now();
     for (let i = 0; i < 20; i++) await readings(machine, "r");
-    assert(performance.now() - startMs < 2_000, "calls are answered all the while");
     await until(
       "lines are left out",
       () => machine.log.messages("warn").some((message) => /left out \d+ lines/.test(message)),
     );
-    const share = (cpuMs() - beforeMs) / (performance.now() - startMs);
-    assert(share < 0.9, `the server used ${Math.round(share * 100)} % of a processor`);
+    const seconds = Math.ceil((performance.now() - startMs) / 1_000) + 1;
+    const written = machine.log.messages("info").length;
+    const most = 2 * LINES_PER_SECOND * (10 + seconds) + 100;
+    assert(written <= most, `${written} lines were written in ${seconds} s`);
   }, { startupTimeoutMs: 3_000 });
 });
-
-/** Processor time of this process so far; the system counts in ticks of 10 ms. */
-function cpuMs(): number {
-  const fields = Deno.readTextFileSync("/proc/self/stat").split(") ")[1]!.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
 
 Deno.test("ModuleManager says what is wrong with an executable", async () => {
   await withMachine(async (machine) => {
