@@ -61,6 +61,7 @@ export class GrpcServer {
       socket: writableOf(socket),
       onRequest: (stream, headers) => this.#request(stream, headers, peer),
       onEnd: () => undefined,
+      onFault: (error) => this.options.report(error, "the end of a connection", "none"),
       monotonicMs: () => performance.now(),
     });
     this.#sockets.set(socket, connection);

@@ -39,6 +39,8 @@ export interface ServedConnectionOptions {
   readonly onRequest: (stream: ServedStream, headers: HeaderList) => void;
   /** Comes once and last. */
   readonly onEnd: () => void;
+  /** A receiver threw when it was told that its stream failed: a fault, which must not spread. */
+  readonly onFault: (error: unknown) => void;
   /** Milliseconds that never go back. */
   readonly monotonicMs: () => number;
 }
@@ -158,7 +160,13 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
     this.#ended = true;
     if (code !== undefined) this.#goaway(code);
     this.#outbox.end();
-    for (const stream of [...this.#sender.streams.values()]) stream.fail(failure);
+    for (const stream of [...this.#sender.streams.values()]) {
+      try {
+        stream.fail(failure);
+      } catch (error) {
+        this.options.onFault(error);
+      }
+    }
     this.options.onEnd();
   }
 

@@ -254,3 +254,14 @@ Deno.test("ServedConnection says no to headers that are too large, and goes on",
   client.request(3);
   assert.equal(client.requests.length, 1);
 });
+
+Deno.test("ServedConnection ends for all its streams, also when a receiver of one throws", () => {
+  const client = new FakeClient().hello().request(1, { end: false }).request(3, { end: false });
+  const fault = new Error("a receiver's own");
+  client.requests[0]!.failed = () => {
+    throw fault;
+  };
+  client.connection.lost();
+  assert.deepEqual([client.faults, client.ends, client.connection.streams], [[fault], 1, 0]);
+  assert.equal(client.requests[1]!.failures.length, 1);
+});

@@ -39,6 +39,8 @@ export class FakeClient implements WritableSocket {
   readonly requests: SeenRequest[] = [];
   /** How often the server's connection said that it ended. */
   ends = 0;
+  /** What receivers threw when their stream failed. */
+  readonly faults: unknown[] = [];
   closed = false;
   /** Set: writes wait for it. */
   stalled: Promise<void> | undefined;
@@ -59,6 +61,7 @@ export class FakeClient implements WritableSocket {
         onStream?.(stream);
       },
       onEnd: () => this.ends++,
+      onFault: (error) => this.faults.push(error),
       monotonicMs: monotonicMs ?? (() => 0),
     });
   }
