@@ -1,10 +1,8 @@
 /** What h2spec says of HTTP/2 as it is served here. Skipped where there is no Go. */
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import { withServer } from "../../shared/rpc/testing.ts";
+import { buildGoProgram } from "./go_program.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../.tools/bin/h2spec", import.meta.url));
-const PACKAGE = "github.com/summerwind/h2spec/cmd/h2spec";
 /** Cases of h2spec 2.2.1; those that fail are among them. */
 const LEAST_CASES = 140;
 /** How long a case may take. */
@@ -21,30 +19,17 @@ const ALLOWED: Readonly<Record<string, string>> = {
     "those before are answered by then",
 };
 
-/** Why the program cannot be had; undefined when it was built. */
-async function whyNotBuilt(): Promise<string | undefined> {
-  try {
-    const { success, stderr } = await new Deno.Command("go", {
-      args: ["build", "-o", PROGRAM, PACKAGE],
-      cwd: fileURLToPath(new URL("h2spec", import.meta.url)),
-    }).output();
-    return success ? undefined : `go cannot build it: ${new TextDecoder().decode(stderr).trim()}`;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return "there is no Go to build it with";
-    throw error;
-  }
-}
-
-const reason = await whyNotBuilt();
-if (reason !== undefined) {
-  await Deno.stderr.write(new TextEncoder().encode(`h2spec is not tried: ${reason}\n`));
-}
+const program = await buildGoProgram({
+  name: "h2spec",
+  folder: "h2spec",
+  package: "github.com/summerwind/h2spec/cmd/h2spec",
+});
 
 /** Cases in all, and those that failed, as `http2/5.1: what it did`. */
 async function runH2spec(port: string): Promise<{ cases: number; failed: string[] }> {
   const report = await Deno.makeTempFile({ suffix: ".xml" });
   try {
-    await new Deno.Command(PROGRAM, {
+    await new Deno.Command(program.path, {
       args: ["-h", "127.0.0.1", "-p", port, "-o", String(CASE_S), "-j", report],
       stdout: "null",
     }).output();
@@ -60,7 +45,7 @@ async function runH2spec(port: string): Promise<{ cases: number; failed: string[
 
 Deno.test(
   "h2spec finds nothing but what is meant so",
-  { ignore: reason !== undefined },
+  { ignore: program.missing !== undefined },
   async () => {
     await withServer({}, async (url) => {
       const { cases, failed } = await runH2spec(new URL(url).port);

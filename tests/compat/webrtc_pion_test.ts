@@ -1,14 +1,13 @@
 /** Connections to peers made with pion, which Go programs use. Skipped where there is no Go. */
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import type { IceCandidate, RtcPeer } from "../../shared/webrtc/peer.ts";
 import { weriftPeers } from "../../shared/webrtc/werift_peers.ts";
+import { buildGoProgram } from "./go_program.ts";
 
 const peers = weriftPeers({ clock: systemClock, log: memoryLogger() });
-const PROGRAM = fileURLToPath(new URL("../../.tools/bin/pion-peer", import.meta.url));
 const ECHOED_BYTES = 8 * 1024 * 1024;
 const FRAME_BYTES = 50_000;
 /** A round trip takes a millisecond; a lost packet, 400 more. */
@@ -20,33 +19,16 @@ interface Line {
   candidate?: IceCandidate;
 }
 
-/** Why the program cannot be had; undefined when it was built. */
-async function whyNotBuilt(): Promise<string | undefined> {
-  try {
-    const { success, stderr } = await new Deno.Command("go", {
-      args: ["build", "-o", PROGRAM, "."],
-      cwd: fileURLToPath(new URL("pion_peer", import.meta.url)),
-    }).output();
-    return success ? undefined : `go cannot build it: ${new TextDecoder().decode(stderr).trim()}`;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return "there is no Go to build it with";
-    throw error;
-  }
-}
-
-const reason = await whyNotBuilt();
-if (reason !== undefined) {
-  await Deno.stderr.write(new TextEncoder().encode(`pion is not tried: ${reason}\n`));
-}
+const program = await buildGoProgram({ name: "pion-peer", folder: "pion_peer" });
 
 for (const begins of ["pion", "we"] as const) {
   Deno.test(
     `a peer made with pion is connected when ${begins === "pion" ? "it offers" : "we offer"}`,
     {
-      ignore: reason !== undefined,
+      ignore: program.missing !== undefined,
     },
     async () => {
-      const pion = new Deno.Command(PROGRAM, {
+      const pion = new Deno.Command(program.path, {
         args: [begins === "pion" ? "offer" : "answer"],
         stdin: "piped",
         stdout: "piped",
