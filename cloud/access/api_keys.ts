@@ -102,7 +102,9 @@ export class ApiKeys {
   }
 }
 
-/** Stores a key. Call it in a transaction. */
+/**
+ * Stores a key; one without grants is that of a training job. Call it in a transaction.
+ */
 export async function insertKey(
   queries: Queries,
   key: {
@@ -124,12 +126,14 @@ export async function insertKey(
     created_at: now.getTime(),
     deleted_at: null,
   }).execute();
-  await queries.insertInto("api_key_grants").values(key.grants.map((grant) => ({
-    key_id: key.id,
-    role: grant.role,
-    resource_type: grant.resource,
-    resource_id: grant.id,
-  }))).execute();
+  if (key.grants.length > 0) {
+    await queries.insertInto("api_key_grants").values(key.grants.map((grant) => ({
+      key_id: key.id,
+      role: grant.role,
+      resource_type: grant.resource,
+      resource_id: grant.id,
+    }))).execute();
+  }
   await recordChange(queries, { orgId: key.orgId, partId: undefined, kind: "access" }, now);
 }
 

@@ -12,11 +12,24 @@ export type Grant =
   | { readonly role: Role; readonly resource: ResourceType; readonly id: string }
   | { readonly role: "self"; readonly resource: "part"; readonly id: string };
 
+/**
+ * What the key of a training job may do in place of grants: read the files of its dataset, the job
+ * and its log, and upload versions of its model. No keys, secrets, machines or other data.
+ */
+export interface TrainingRights {
+  readonly jobId: string;
+  readonly datasetId: string;
+  /** Name of the package of type `ml_model`. */
+  readonly modelName: string;
+}
+
 /** An authenticated caller: one organisation, and what the caller may do in it. */
 export interface Caller {
   readonly actor: Actor;
   readonly orgId: string;
   readonly grants: readonly Grant[];
+  /** Only for the key of a training job, which has no grants. */
+  readonly training?: TrainingRights | undefined;
 }
 
 /**

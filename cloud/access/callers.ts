@@ -2,7 +2,7 @@ import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { type Identity, identityKey } from "../../shared/auth/identity.ts";
 import type { ChangeFeed } from "../database/change_feed.ts";
 import type { Queries } from "../database/cloud_database.ts";
-import type { Caller, Grant } from "./caller.ts";
+import type { Caller, Grant, TrainingRights } from "./caller.ts";
 import { Scope } from "./scope.ts";
 
 /** Claim that names the secret a token was given for. */
@@ -84,8 +84,10 @@ export class Callers {
     if (!key) return undefined;
     const grants = await this.queries.selectFrom("api_key_grants").selectAll()
       .where("key_id", "=", id).execute();
+    const training = grants.length === 0 ? await this.#trainingRights(id) : undefined;
+    if (grants.length === 0 && !training) return undefined;
     return {
-      actor: { type: "api-key", id },
+      ...{ actor: { type: "api-key", id }, training },
       orgId: key.org_id,
       grants: grants.map((grant): Grant => ({
         role: grant.role,
@@ -93,6 +95,13 @@ export class Callers {
         id: grant.resource_id,
       })),
     };
+  }
+
+  /** A job's row names its key exactly as long as the job runs. */
+  async #trainingRights(keyId: string): Promise<TrainingRights | undefined> {
+    const job = await this.queries.selectFrom("training_jobs")
+      .select(["id", "dataset_id", "model_name"]).where("key_id", "=", keyId).executeTakeFirst();
+    return job && { jobId: job.id, datasetId: job.dataset_id, modelName: job.model_name };
   }
 
   async #part(partId: string, secretId: string): Promise<Caller | undefined> {

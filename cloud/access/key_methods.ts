@@ -49,7 +49,11 @@ export function keyMethods(
     async deleteKey({ id }, context) {
       const scope = await callers.scope(context);
       const key = (await keys.list(scope.caller.orgId)).find((key) => key.id === id);
-      const places = key && await Promise.all(key.grants.map((grant) => placeOf(scope, grant)));
+      // The key of a training job has no grants of its own: it is its organisation's.
+      const places = key &&
+        (key.grants.length === 0
+          ? [{ orgId: key.orgId }]
+          : await Promise.all(key.grants.map((grant) => placeOf(scope, grant))));
       if (!key || !places || places.some((place) => !scope.allows("see", place))) {
         throw notFound("API key", id);
       }

@@ -127,11 +127,25 @@ export class Scope {
 
   /** Files whose sources {@link Scope.dataSources} gives, joined with these. */
   binaryData(action: Action = "see") {
+    const { training } = this.caller;
+    if (training && action === "see") {
+      return this.#binaryData().where((eb) =>
+        eb(
+          "binary_data.id",
+          "in",
+          eb.selectFrom("dataset_files").select("dataset_files.binary_id")
+            .where("dataset_files.dataset_id", "=", training.datasetId),
+        )
+      );
+    }
     const sources = this.dataSources(action).select("data_sources.id");
+    return this.#binaryData().where("binary_data.source_id", "in", sources);
+  }
+
+  #binaryData() {
     return this.queries.selectFrom("binary_data")
       .innerJoin("data_sources", "data_sources.id", "binary_data.source_id")
-      .where("binary_data.org_id", "=", this.caller.orgId)
-      .where("binary_data.source_id", "in", sources);
+      .where("binary_data.org_id", "=", this.caller.orgId);
   }
 
   /** Sequences of parts that the caller may see. */
@@ -164,17 +178,30 @@ export class Scope {
   }
 
   datasets() {
-    return this.queries.selectFrom("datasets").where("datasets.org_id", "=", this.#orgId());
+    const { training, orgId } = this.caller;
+    const query = this.queries.selectFrom("datasets");
+    return training
+      ? query.where("datasets.org_id", "=", orgId).where("datasets.id", "=", training.datasetId)
+      : query.where("datasets.org_id", "=", this.#orgId());
   }
 
   trainingJobs() {
-    return this.queries.selectFrom("training_jobs")
-      .where("training_jobs.org_id", "=", this.#orgId());
+    const { training } = this.caller;
+    const query = this.queries.selectFrom("training_jobs");
+    return training
+      ? query.where("training_jobs.id", "=", training.jobId)
+      : query.where("training_jobs.org_id", "=", this.#orgId());
   }
 
   /** Items of the registry: those of the organisation, and the public ones of every other. */
   registryItems() {
     return registryItemsFor(this.queries, this.#orgId());
+  }
+
+  /** Whether the caller is a training job and this its model; then it may upload versions of it. */
+  makesModel(model: { readonly orgId: string; readonly name: string }): boolean {
+    const { training, orgId } = this.caller;
+    return training?.modelName === model.name && orgId === model.orgId;
   }
 
   /** Whether the caller may do something with a row that one of the queries above gave. */

@@ -41,8 +41,10 @@ export function packageService(
         clock: options.clock,
         signal: context.signal,
       });
-      const { organizationId } = upload.info;
-      await scope.organization(organizationId, "manage");
+      const { organizationId, name, type } = upload.info;
+      const isOwnModel = typeOfNumber(type) === "ml_model" &&
+        scope.makesModel({ orgId: organizationId, name });
+      if (!isOwnModel) await scope.organization(organizationId, "manage");
       const wanted = newPackage(upload.info);
       await store.requireFree(wanted);
       await store.upload(wanted, upload.contents, scope.caller.actor);

@@ -12,7 +12,19 @@ export async function ownerScope(
   callers: Pick<Callers, "scope">,
   context: HandlerContext,
 ): Promise<Scope> {
+  return requireOwner(await callers.scope(context));
+}
+
+/** As {@link ownerScope}; the key of a running job gets a scope that has that job only. */
+export async function readerScope(
+  callers: Pick<Callers, "scope">,
+  context: HandlerContext,
+): Promise<Scope> {
   const scope = await callers.scope(context);
+  return scope.caller.training ? scope : requireOwner(scope);
+}
+
+function requireOwner(scope: Scope): Scope {
   const { actor, orgId } = scope.caller;
   if (actor.type === "api-key" && scope.allows("manage", { orgId })) return scope;
   const given = actor.type === "api-key" ? "this API key is not" : `these are ${actor.type} ones`;

@@ -14,7 +14,7 @@ import type { JobLogs } from "./job_logs.ts";
 import { isEnded } from "./job_states.ts";
 import { actorText, type JobRow, requireFreeVersion, type TrainingJobs } from "./jobs.ts";
 import { toContainer, toLogEntry, toMetadata } from "./messages.ts";
-import { ownedJob, ownerScope, requireOrganization } from "./owner.ts";
+import { ownedJob, ownerScope, readerScope, requireOrganization } from "./owner.ts";
 import { findScript } from "./scripts.ts";
 import { ToldJobs } from "./told_jobs.ts";
 
@@ -105,7 +105,7 @@ export function trainingService(
     },
 
     async getTrainingJob({ id }, context) {
-      const scope = await ownerScope(callers, context);
+      const scope = await readerScope(callers, context);
       return { metadata: toMetadata(await ownedJob(scope, id)) };
     },
 
@@ -141,7 +141,7 @@ export function trainingService(
     },
 
     async getTrainingJobLogs({ id, pageToken }, context) {
-      const scope = await ownerScope(callers, context);
+      const scope = await readerScope(callers, context);
       const job = await ownedJob(scope, id);
       const { lines, nextPageToken } = await logs.page(job.seq, pageToken);
       return { logs: lines.map(toLogEntry), nextPageToken };

@@ -74,8 +74,7 @@ export class RunRecords {
         id: key.id,
         orgId: job.org_id,
         name: `training job ${job.id}`,
-        hash,
-        grants: [{ role: "owner", resource: "organization", id: job.org_id }],
+        ...{ hash, grants: [] }, // its rights follow from the job whose row names it
       }, clock.now());
       faultPoint("training.start.before-commit");
       return row;
