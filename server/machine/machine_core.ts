@@ -41,6 +41,7 @@ import { MachineState } from "../status/machine_state.ts";
 import { machineStatus } from "../status/machine_status.ts";
 import { Tunnels } from "../tunnels/tunnels.ts";
 import { bindsToAll, leavesCertificate, listenSettings } from "../web/listen_settings.ts";
+import { MachineAdmission } from "../web/machine_admission.ts";
 import { createRoutes } from "../web/routes.ts";
 import { WebServer } from "../web/web_server.ts";
 import type { SignalingCloud } from "../webrtc/cloud_answerer.ts";
@@ -118,6 +119,7 @@ export class MachineCore {
   readonly #maintenance: MaintenanceGate;
   readonly #sessions: Sessions;
   readonly #tunnels: Tunnels;
+  readonly #admission: MachineAdmission;
   readonly #mdns: Mdns;
   readonly #frames: FrameSystem;
   #hashedKeys: ReadonlyMap<string, string> = new Map();
@@ -137,6 +139,11 @@ export class MachineCore {
       stop: (resource, signal) => this.resources.index.peek(resource)?.instance?.stop?.({ signal }),
     });
     this.#tunnels = new Tunnels({ clock });
+    this.#admission = new MachineAdmission({
+      signInRequired: () => this.access.rules.required,
+      port: () => this.web.address?.port,
+      log: log.child("networking"),
+    });
     this.#mdns = new Mdns({ enabled: options.mdns, clock, log: log.child("networking") });
     this.resources = new ResourceManager({
       registry: options.registry,
@@ -238,6 +245,7 @@ export class MachineCore {
       machineId: config.cloud?.machine_id ?? "",
       machinePartId: credentials?.partId ?? config.cloud?.id ?? "",
     });
+    this.#admission.follow(config);
     this.#tunnels.setEndpoints(config.network?.traffic_tunnel_endpoints);
     this.webrtc.follow(config);
     void this.webrtc.accessChanged();
@@ -348,6 +356,7 @@ export class MachineCore {
     return [
       ...diagnostics?.interceptors ?? [],
       logRequests(log.child("networking")),
+      this.#admission.interceptor,
       this.access.interceptor,
       this.#sessions.interceptor,
       this.#operations.interceptor,
@@ -378,6 +387,7 @@ export class MachineCore {
         others: (request, peer) => diagnostics?.http(request, peer),
       }),
       mount,
+      refuse: (...asked) => this.#admission.refusal(...asked),
     });
   }
 

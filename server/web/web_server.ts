@@ -3,7 +3,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Interceptor } from "../../shared/rpc/interceptor.ts";
 import type { Peer } from "../../shared/rpc/peer.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
-import { RpcServer } from "../../shared/rpc/server.ts";
+import { RpcServer, type RpcServerOptions } from "../../shared/rpc/server.ts";
 import { toError } from "../resources/errors.ts";
 import { type ListenSettings, readyFields } from "./listen_settings.ts";
 
@@ -16,6 +16,8 @@ export interface WebServerOptions {
   interceptors: readonly Interceptor[];
   http: (request: Request, peer: Peer) => Response | Promise<Response>;
   log: Logger;
+  /** As `RpcServerOptions.refuse`. */
+  refuse?: RpcServerOptions["refuse"];
 }
 
 export class WebServer {
@@ -70,13 +72,14 @@ export class WebServer {
   }
 
   #start(settings: ListenSettings): Promise<RpcServer> {
-    const { mount, interceptors, http, log } = this.options;
+    const { mount, interceptors, http, log, refuse } = this.options;
     const router = new RpcRouter();
     mount(router);
     return RpcServer.start({
       router,
       interceptors,
       http,
+      ...(refuse && { refuse }),
       listen: { hostname: settings.hostname, port: settings.port },
       tls: settings.tls,
       report: (error, path, id) =>

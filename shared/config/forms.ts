@@ -50,6 +50,17 @@ export function isHostPort(text: string): boolean {
   return /^\d+$/.test(port) ? Number(port) <= 65535 : /^[a-zA-Z-]*$/.test(port);
 }
 
+/** True for a name of a computer, without scheme, port or placeholder. */
+export function isHostName(text: string): boolean {
+  return text.length <= 253 && /^[\w-]{1,63}(\.[\w-]{1,63})*\.?$/.test(text);
+}
+
+/** True for an origin as browsers write it: `http` or `https`, host, and a port that is not its own. */
+export function isWebOrigin(text: string): boolean {
+  const url = parseHttpUrl(text);
+  return url !== undefined && url.origin === text.toLowerCase();
+}
+
 /** The `http` or `https` URL a text is; undefined when it is none or has no host. */
 export function parseHttpUrl(text: string): URL | undefined {
   const url = URL.parse(text);

@@ -11,6 +11,12 @@ export const networkSchema = once(() =>
     tls_cert_file: z.string().optional().describe("Certificate file (PEM); needs tls_key_file."),
     tls_key_file: z.string().optional().describe("Private key file (PEM); needs tls_cert_file."),
     no_tls: z.boolean().optional().describe("Serve without TLS."),
+    allowed_hosts: z.array(z.string()).optional().describe(
+      "Further names by which browsers may reach a machine without sign-in.",
+    ),
+    allowed_origins: z.array(z.string()).optional().describe(
+      "Pages that may call a machine without sign-in, for example https://panel.example:8443.",
+    ),
     sessions: openObject({
       heartbeat_window: z.string().optional().describe(
         "A session ends when no heartbeat arrives for this long, 30ms to 1m. Default 2s.",

@@ -21,6 +21,11 @@ export interface RpcServerOptions {
   readonly interceptors?: readonly Interceptor[];
   /** Answers requests that are no RPC. Default: 404. */
   readonly http?: (request: Request, peer: Peer) => Response | Promise<Response>;
+  /**
+   * Why a request over HTTP/1.1 is answered 403 with that text, before any of its body is read;
+   * undefined: it is let in. Default: all are. `isCall` tells an RPC or its preflight from the rest.
+   */
+  readonly refuse?: (request: Request, isCall: () => boolean) => string | undefined;
   /** PEM texts of certificate (with chain) and key. Default: plaintext. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   readonly limits?: Partial<ConnectionLimits>;
@@ -62,6 +67,8 @@ export class RpcServer {
       async (request, info) => {
         const caller = edgeOf().behindPrivate((info.remoteAddr as Deno.NetAddr).port);
         if (!caller) return new Response("forbidden\n", { status: 403 });
+        const refused = options.refuse?.(request, () => web.isCall(request));
+        if (refused !== undefined) return new Response(`${refused}\n`, { status: 403 });
         running.begin();
         info.completed.then(() => running.end(), () => running.end());
         return await web.handle(request, caller, info.completed) ??

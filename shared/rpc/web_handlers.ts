@@ -79,6 +79,11 @@ export class WebHandlers {
     return response;
   }
 
+  /** Whether {@link handle} answers this request. */
+  isCall(request: Request): boolean {
+    return isGrpcWeb(request) || this.handler(new URL(request.url).pathname) !== undefined;
+  }
+
   /** The universal handler of `/package.Service/Method`; undefined when nothing is mounted there. */
   handler(path: string): UniversalHandler | undefined {
     const slash = path.lastIndexOf("/");
@@ -194,8 +199,8 @@ async function* followed<T>(
 const exposedHeaders = "grpc-status, grpc-message, grpc-status-details-bin, viam-smrn";
 
 /**
- * Any origin may call: no cookie or other ambient credential counts here, only a token in the
- * request. SDKs in browsers send some requests with credentials included, which needs the origin
+ * Any origin that got here may call: no cookie or other ambient credential counts here, only a
+ * token in the request; a server that wants none has a `refuse` that decides. SDKs in browsers send some requests with credentials included, which needs the origin
  * by name.
  */
 function corsHeaders(origin: string | null): [string, string][] {

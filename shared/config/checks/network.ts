@@ -1,6 +1,6 @@
 /** Checks of cloud, network and auth. What they report is fatal: nothing may be applied then. */
 import type { CloudBlock } from "../cloud_block.ts";
-import { isHostPort } from "../forms.ts";
+import { isHostName, isHostPort, isWebOrigin } from "../forms.ts";
 import type { AuthConfig, NetworkConfig } from "../network.ts";
 import { type Path, problemAt, type Report } from "../problem.ts";
 import { checkDuration } from "./durations.ts";
@@ -58,6 +58,20 @@ export function checkNetwork(network: NetworkConfig, report: Report): void {
       ),
     );
   }
+  network.allowed_hosts?.forEach((host, at) => {
+    if (!isHostName(host)) {
+      const allowed = "a name without scheme, port or *, for example robot.lan";
+      report(problemAt(["network", "allowed_hosts", at], host, "this is no host name", allowed));
+    }
+  });
+  network.allowed_origins?.forEach((origin, at) => {
+    if (!isWebOrigin(origin)) {
+      const allowed = "scheme://host, with the port unless it is the scheme's, " +
+        "for example https://panel.example:8443";
+      const path = ["network", "allowed_origins", at];
+      report(problemAt(path, origin, "this is no origin of a page", allowed));
+    }
+  });
   checkDuration(
     network.sessions?.heartbeat_window,
     ["network", "sessions", "heartbeat_window"],
