@@ -13,7 +13,8 @@ import { parseDocument } from "../machines/config_document.ts";
 import type { Revisions } from "../machines/revisions.ts";
 import type { PartFacts, Presence } from "../presence/presence.ts";
 import { CUSTOM_URL } from "../releases/messages.ts";
-import { programFile, releaseUrl } from "../releases/release_urls.ts";
+import type { Program } from "../database/schema.ts";
+import { releaseUrl } from "../releases/release_urls.ts";
 import { settingsSection } from "./agent_settings.ts";
 import type { AgentStatuses } from "./agent_statuses.ts";
 import type { PartTarget, PartTargets } from "./part_targets.ts";
@@ -50,11 +51,15 @@ export function agentService(options: AgentServiceOptions): ServiceImpl<typeof A
         },
       });
       const config = parseDocument((await revisions.current(part)).config).value;
-      const place = { platform, publicUrl: options.publicUrl() };
+      const publicUrl = options.publicUrl();
+      // A stock agent would put ours in its own place, where nothing of ours could start.
+      const isOfUse = agent.resolution.kind === "address" || !isStockAgent(context.requestHeader);
+      const agentUpdateInfo = isOfUse ? updateInfo(agent, publicUrl) : undefined;
+      const viamServerUpdateInfo = updateInfo(server, publicUrl);
       return {
         checkInterval: durationFromMs(CHECK_INTERVAL_MS),
-        agentUpdateInfo: updateInfo(agent, place),
-        viamServerUpdateInfo: updateInfo(server, place),
+        ...(agentUpdateInfo ? { agentUpdateInfo } : {}),
+        ...(viamServerUpdateInfo ? { viamServerUpdateInfo } : {}),
         advancedSettings: settingsSection(config, "advanced_settings"),
         networkConfiguration: settingsSection(config, "network_configuration"),
         additionalNetworks: settingsSection(config, "additional_networks"),
@@ -64,17 +69,32 @@ export function agentService(options: AgentServiceOptions): ServiceImpl<typeof A
   };
 }
 
-/** An empty one says that there is nothing to install. */
-export function updateInfo(
+/**
+ * Names by which agents of the family link and start the programs. They add `.exe` on Windows by
+ * themselves; ours do not read the name.
+ */
+const LINK_NAMES: Readonly<Record<Program, string>> = {
+  "machine-agent": "viam-agent",
+  "machine-server": "viam-server",
+};
+
+/** Agents of the family are made with Go, and none of ours is. */
+function isStockAgent(header: Headers): boolean {
+  return header.get("user-agent")?.includes("grpc-go/") ?? false;
+}
+
+/** Undefined: there is nothing to install; agents of the family take an empty one for an error. */
+function updateInfo(
   { program, resolution }: PartTarget,
-  { platform, publicUrl }: { readonly platform: string; readonly publicUrl: string },
-): UpdateInfo {
+  publicUrl: string,
+): UpdateInfo | undefined {
+  const filename = LINK_NAMES[program];
   switch (resolution.kind) {
     case "nothing":
-      return create(UpdateInfoSchema);
+      return undefined;
     case "address":
       return create(UpdateInfoSchema, {
-        filename: programFile(program, platform),
+        filename,
         url: resolution.url,
         version: CUSTOM_URL,
         sha256: Uint8Array.fromHex(resolution.sha256),
@@ -82,10 +102,7 @@ export function updateInfo(
     case "release": {
       const { release: { version }, file } = resolution;
       return create(UpdateInfoSchema, {
-        // One for each release: agents of other makes keep the file under this name.
-        filename: `${program}-${version}-${file.platform.replace("/", "-")}${
-          programFile(program, file.platform).slice(program.length)
-        }`,
+        filename,
         url: releaseUrl(publicUrl, program, { version, platform: file.platform }),
         version,
         sha256: Uint8Array.fromHex(file.sha256),

@@ -53,11 +53,11 @@ Deno.test("AddRelease() stores a signed file that agents of both kinds are told"
   const info = device.viamServerUpdateInfo;
   assert.deepEqual(
     [info?.version, info?.url, info?.filename, info?.format],
-    ["1.0.0", target.url, "machine-server-1.0.0-linux-amd64", PackageFormat.EXECUTABLE],
+    ["1.0.0", target.url, "viam-server", PackageFormat.EXECUTABLE],
   );
   assert.deepEqual(info?.sha256, sha256);
   assert.equal(targets.agent?.version, "", "the agent has no release");
-  assert.equal(device.agentUpdateInfo?.version, "");
+  assert.equal(device.agentUpdateInfo, undefined);
 });
 
 Deno.test("AddRelease() refuses what is wrong, names it and leaves nothing", async () => {

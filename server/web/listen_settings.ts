@@ -90,14 +90,17 @@ export function bindsToAll({ hostname }: Pick<ListenSettings, "hostname">): bool
   return hostname === "" || hostname === "0.0.0.0" || hostname === "::";
 }
 
-/** The fields of the ready line. */
+/**
+ * The fields of the ready line. `alt_url` is the address by number, and always there: agents of
+ * other makes take a line without it for no ready line.
+ */
 export function readyFields(
   settings: ListenSettings,
   address: { hostname: string; port: number },
-): { url: string; alt_url?: string } {
+): { url: string; alt_url: string } {
   const host = bindsToAll(address) ? "0.0.0.0" : address.hostname;
   const shown = host.includes(":") ? `[${host}]` : host;
   const url = `${settings.tls ? "https" : "http"}://${shown}:${address.port}`;
-  if (!settings.tls || settings.localFqdn === "") return { url };
+  if (!settings.tls || settings.localFqdn === "") return { url, alt_url: url };
   return { url: `https://${settings.localFqdn}:${address.port}`, alt_url: url };
 }

@@ -74,16 +74,16 @@ Deno.test("readyFields() has the forms that wrappers look for", () => {
   const plain: ListenSettings = { hostname: "", port: 8080, tls: undefined, localFqdn: "m.local" };
   const tls: ListenSettings = { ...plain, tls: { cert: "", key: "" } };
   const all = { hostname: "::", port: 8080 };
-  assert.deepEqual(readyFields(plain, all), { url: "http://0.0.0.0:8080" });
-  assert.deepEqual(readyFields(plain, { hostname: "127.0.0.1", port: 81 }), {
-    url: "http://127.0.0.1:81",
-  });
-  assert.deepEqual(readyFields(plain, { hostname: "::1", port: 81 }), { url: "http://[::1]:81" });
+  const both = (url: string) => ({ url, alt_url: url });
+  assert.deepEqual(readyFields(plain, all), both("http://0.0.0.0:8080"));
+  const local = { hostname: "127.0.0.1", port: 81 };
+  assert.deepEqual(readyFields(plain, local), both("http://127.0.0.1:81"));
+  assert.deepEqual(readyFields(plain, { hostname: "::1", port: 81 }), both("http://[::1]:81"));
   assert.deepEqual(readyFields(tls, all), {
     url: "https://m.local:8080",
     alt_url: "https://0.0.0.0:8080",
   });
-  assert.deepEqual(readyFields({ ...tls, localFqdn: "" }, all), { url: "https://0.0.0.0:8080" });
+  assert.deepEqual(readyFields({ ...tls, localFqdn: "" }, all), both("https://0.0.0.0:8080"));
   assert.equal(bindsToAll(all), true);
   assert.equal(bindsToAll({ hostname: "127.0.0.1" }), false);
 });
@@ -158,7 +158,8 @@ Deno.test("WebServer moves when the settings change, and stays when they do not"
   const first = web.address!.port;
   assert.ok(await answers(first));
   web.announce();
-  assert.deepEqual(log.entries.at(-1)?.fields, { url: `http://127.0.0.1:${first}` });
+  const url = `http://127.0.0.1:${first}`;
+  assert.deepEqual(log.entries.at(-1)?.fields, { url, alt_url: url });
 
   assert.equal(await web.listen({ ...local(0), localFqdn: "x" }), false);
   assert.equal(await web.listen(local(first)), true);
