@@ -1,4 +1,8 @@
-import type { AttemptLimiter } from "../../shared/auth/attempt_limiter.ts";
+import {
+  type Attempt,
+  type AttemptLimiter,
+  TOO_MANY_ATTEMPTS,
+} from "../../shared/auth/attempt_limiter.ts";
 import type { Identity } from "../../shared/auth/identity.ts";
 import type { Peer } from "../../shared/rpc/peer.ts";
 import type { Queries } from "../database/cloud_database.ts";
@@ -31,44 +35,58 @@ export type HttpAccess =
 export const HOW_TO_SIGN_IN =
   "sign in with the headers key_id and key, part_id and secret, or authorization: Bearer …";
 
+/** Credentials that came with a request. */
+type Offered = Pick<Attempt, "credential"> & {
+  readonly verify: () => Promise<Identity | undefined>;
+};
+
+const WRONG = { kind: "refused", status: 401, error: "the credentials are not valid" } as const;
+
 /**
  * Signs callers of plain HTTP in: by `key_id` and `key`, by `part_id` and `secret`, or by an access
- * token. Failed attempts are counted by address.
+ * token. Failed attempts are counted.
  */
 export class HttpCallers {
   constructor(private readonly options: HttpCallersOptions) {}
 
   async accessOf({ header, peer }: HttpSender): Promise<HttpAccess> {
     const { limiter, callers, queries } = this.options;
-    if (!limiter.allows(peer.address)) {
-      const error = "too many failed attempts to authenticate from this address; wait a minute";
-      return { kind: "refused", status: 429, error };
+    const offered = this.#offered(header);
+    if (!offered) return { kind: "none" };
+    const attempt = { address: peer.address, ...offered };
+    const outcome = await limiter.attempt(attempt, async () => {
+      const identity = await offered.verify();
+      return identity && await callers.of(identity).catch(() => undefined);
+    });
+    switch (outcome.kind) {
+      case "right":
+        return { kind: "scope", scope: new Scope(queries, outcome.value) };
+      case "wrong":
+        return WRONG;
+      case "refused":
+        return { kind: "refused", status: 429, error: TOO_MANY_ATTEMPTS };
     }
-    const identity = await this.#identityOf(header);
-    if (identity === undefined) return { kind: "none" };
-    const caller = identity && await callers.of(identity).catch(() => undefined);
-    if (caller) return { kind: "scope", scope: new Scope(queries, caller) };
-    return this.refuse(peer);
   }
 
   /** Counts a failed attempt. */
   refuse(peer: Peer): HttpAccess & { readonly kind: "refused" } {
     this.options.limiter.failed(peer.address);
-    return { kind: "refused", status: 401, error: "the credentials are not valid" };
+    return WRONG;
   }
 
-  /** Undefined: no credentials were sent; null: they are wrong. */
-  async #identityOf(header: HttpSender["header"]): Promise<Identity | null | undefined> {
+  /** Undefined: no credentials were sent. */
+  #offered(header: HttpSender["header"]): Offered | undefined {
     const { verifiers, verifyToken } = this.options;
     const [scheme, token] = (header("authorization") ?? "").split(" ");
     if (scheme?.toLowerCase() === "bearer" && token) {
-      return await verifyToken(token).catch(() => null);
+      return { verify: () => verifyToken(token).catch(() => undefined) };
     }
-    const { "api-key": apiKey, "robot-secret": partSecret } = verifiers.byType;
-    const [keyId, key] = [header("key_id"), header("key")];
-    if (keyId && key) return await apiKey(keyId, key) ?? null;
-    const [partId, secret] = [header("part_id"), header("secret")];
-    if (partId && secret) return await partSecret(partId, secret) ?? null;
-    return undefined;
+    const named = [["api-key", "key_id", "key"], ["robot-secret", "part_id", "secret"]] as const;
+    for (const [type, entityHeader, payloadHeader] of named) {
+      const [entity, payload] = [header(entityHeader), header(payloadHeader)];
+      if (!entity || !payload) continue;
+      const verify = () => verifiers.byType[type](entity, payload);
+      return { credential: { type, entity, payload }, verify };
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { AttemptLimiter } from "../../shared/auth/attempt_limiter.ts";
+import { type AttemptLimiter, TOO_MANY_ATTEMPTS } from "../../shared/auth/attempt_limiter.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Peer } from "../../shared/rpc/peer.ts";
 import type { StaticFile } from "./static_files.ts";
@@ -59,8 +59,6 @@ export function createRoutes(
   app.get("/healthz", (context) => context.json({ status: "ok" }));
 
   app.get("/api/json1/config", async (context) => {
-    const limited = limit(options.limiter, context.env.peer);
-    if (limited) return context.json(limited.body, limited.status);
     const keyId = context.req.header("key_id");
     const key = context.req.header("key");
     const partId = context.req.query("id");
@@ -68,14 +66,22 @@ export function createRoutes(
       return context.json({ error: "the headers key_id and key with an API key are missing" }, 401);
     }
     if (!partId) return context.json({ error: "the parameter id with a part id is missing" }, 400);
-    const answer = await options.credentials({ keyId, key, partId });
+    const outcome = await options.limiter.attempt({
+      address: context.env.peer.address,
+      credential: { type: "api-key", entity: keyId, payload: key },
+    }, async () => {
+      const answer = await options.credentials({ keyId, key, partId });
+      return answer.kind === "wrong-key" ? undefined : answer;
+    });
+    if (outcome.kind === "refused") return context.json({ error: TOO_MANY_ATTEMPTS }, 429);
+    if (outcome.kind === "wrong") {
+      return context.json({ error: "invalid credentials of type api-key" }, 401);
+    }
+    const answer = outcome.value;
     switch (answer.kind) {
       case "found":
         context.header("cache-control", "no-store");
         return context.json(answer.credentials);
-      case "wrong-key":
-        options.limiter.failed(context.env.peer.address);
-        return context.json({ error: "invalid credentials of type api-key" }, 401);
       case "not-allowed":
         return context.json({ error: "these api-key credentials do not manage that part" }, 403);
       case "no-such-part":
@@ -153,10 +159,4 @@ function piecesOf(path: string): string[] {
   } catch {
     return []; // A % that stands for nothing: there is no such file.
   }
-}
-
-function limit(limiter: AttemptLimiter, peer: Peer) {
-  if (limiter.allows(peer.address)) return undefined;
-  const error = "too many failed attempts to authenticate from this address; wait a minute";
-  return { status: 429 as const, body: { error } };
 }

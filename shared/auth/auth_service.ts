@@ -1,7 +1,7 @@
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { AuthService } from "../gen/proto/rpc/v1/auth_pb.ts";
 import { peerKey } from "../rpc/peer.ts";
-import { AttemptLimiter } from "./attempt_limiter.ts";
+import { AttemptLimiter, TOO_MANY_ATTEMPTS } from "./attempt_limiter.ts";
 import type { CredentialType, Identity } from "./identity.ts";
 import type { TokenIssuer } from "./token_issuer.ts";
 
@@ -11,7 +11,7 @@ export type CredentialVerifier = (entity: string, payload: string) => Promise<Id
 export interface AuthServiceOptions {
   readonly issuer: TokenIssuer;
   readonly verifiers: Partial<Record<CredentialType, CredentialVerifier>>;
-  /** Default: 20 failures in a row from one address, then 10 a minute. */
+  /** Default: one of its own, see {@link AttemptLimiter}. */
   readonly limiter?: AttemptLimiter;
 }
 
@@ -38,22 +38,18 @@ export function createAuthService(options: AuthServiceOptions): ServiceImpl<type
           Code.InvalidArgument,
         );
       }
-      const caller = context.values.get(peerKey).address;
-      if (!limiter.allows(caller)) {
-        throw new ConnectError(
-          "too many failed attempts to authenticate from this address; wait a minute",
-          Code.ResourceExhausted,
-        );
+      const { type, payload } = credentials;
+      const outcome = await limiter.attempt(
+        { address: context.values.get(peerKey).address, credential: { type, entity, payload } },
+        () => verify(entity, payload),
+      );
+      if (outcome.kind === "refused") {
+        throw new ConnectError(TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
       }
-      const identity = await verify(entity, credentials.payload);
-      if (!identity) {
-        limiter.failed(caller);
-        throw new ConnectError(
-          `invalid credentials of type ${credentials.type}`,
-          Code.Unauthenticated,
-        );
+      if (outcome.kind === "wrong") {
+        throw new ConnectError(`invalid credentials of type ${type}`, Code.Unauthenticated);
       }
-      return { accessToken: await options.issuer.issue(identity) };
+      return { accessToken: await options.issuer.issue(outcome.value) };
     },
   };
 }

@@ -1,0 +1,87 @@
+/** How many attempts a bucket holds. */
+export interface BucketLimits {
+  /** Attempts in a row. */
+  readonly burst: number;
+  /** Attempts regained a minute. */
+  readonly perMinute: number;
+}
+
+interface Bucket {
+  left: number;
+  at: number;
+  /** Attempts that are being verified. */
+  pending: number;
+  settled: PromiseWithResolvers<void> | undefined;
+}
+
+const REMEMBERED_BUCKETS = 10_000;
+
+/** Token buckets by key. Those that were not used for longest are forgotten beyond 10,000. */
+export class AttemptBuckets {
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(
+    private readonly monotonicMs: () => number,
+    private readonly limits: BucketLimits,
+  ) {}
+
+  /** Buckets in memory; those that are full and unused are not. */
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  /** Whether one more attempt may be reserved. */
+  free(key: string): boolean {
+    const bucket = this.#buckets.get(key);
+    if (!bucket) return true;
+    this.#refill(bucket);
+    return bucket.left >= 1;
+  }
+
+  /** Takes one attempt, of an empty bucket too; {@link settle} must follow. */
+  reserve(key: string): void {
+    const bucket = this.#buckets.get(key) ??
+      { left: this.limits.burst, at: this.monotonicMs(), pending: 0, settled: undefined };
+    this.#refill(bucket);
+    bucket.left -= 1;
+    bucket.pending++;
+    this.#buckets.delete(key);
+    this.#buckets.set(key, bucket);
+    this.#forget();
+  }
+
+  /** Ends a reservation; an attempt that was not wrong is given back. */
+  settle(key: string, wrong: boolean): void {
+    const bucket = this.#buckets.get(key);
+    if (!bucket) return;
+    bucket.pending--;
+    if (!wrong) bucket.left += 1;
+    this.#refill(bucket);
+    bucket.settled?.resolve();
+    bucket.settled = undefined;
+    if (bucket.pending === 0 && bucket.left >= this.limits.burst) this.#buckets.delete(key);
+  }
+
+  /** Resolves when one of the reservations has ended; undefined when none is out. */
+  settled(key: string): Promise<void> | undefined {
+    const bucket = this.#buckets.get(key);
+    if (!bucket || bucket.pending === 0) return undefined;
+    return (bucket.settled ??= Promise.withResolvers()).promise;
+  }
+
+  #refill(bucket: Bucket): void {
+    const now = this.monotonicMs();
+    const regained = ((now - bucket.at) / 60_000) * this.limits.perMinute;
+    bucket.left = Math.min(this.limits.burst - bucket.pending, bucket.left + regained);
+    bucket.at = now;
+  }
+
+  #forget(): void {
+    if (this.#buckets.size <= REMEMBERED_BUCKETS) return;
+    for (const [key, { pending }] of this.#buckets) {
+      if (pending > 0) continue;
+      this.#buckets.delete(key);
+      return;
+    }
+  }
+}
