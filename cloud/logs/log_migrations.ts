@@ -27,4 +27,17 @@ export const logMigrations: readonly Migration[] = [
       CREATE INDEX lines_in_order ON lines (source, time_ns);
     `,
   },
+  {
+    version: 2,
+    name: "bytes of each source",
+    up: `
+      ALTER TABLE sources ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+      UPDATE sources SET bytes = (
+        SELECT coalesce(sum(
+          256 + octet_length(level) + octet_length(logger) + octet_length(message) +
+          octet_length(host) + coalesce(octet_length(caller), 0) +
+          coalesce(octet_length(stack), 0) + coalesce(octet_length(fields), 0)
+        ), 0) FROM lines WHERE source = sources.number);
+    `,
+  },
 ];

@@ -1,9 +1,11 @@
+import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { closeSqlite, type Database, openSqlite } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { type LogFilter, matcher } from "./log_filter.ts";
 import type { LogLine } from "./log_line.ts";
 import { logMigrations } from "./log_migrations.ts";
+import { LINE_BYTES } from "./log_quota.ts";
 
 /** A place between two lines, as far as a page reaches. */
 export interface LogPosition {
@@ -33,6 +35,13 @@ const READ_SLICE = 2_000;
 /** Lines that one page looks at, at most; a page that ends here says where to go on. */
 const LOOKED_AT_PER_PAGE = 1_000_000;
 const DELETE_SLICE = 1_000;
+/** Lines that go at once when a part has too many: a few, so that most of them stay. */
+const TRIM_SLICE = 200;
+
+/** Bytes that a row counts for in `sources.bytes`. */
+const ROW_BYTES = `${LINE_BYTES} + octet_length(level) + octet_length(logger) +
+  octet_length(message) + octet_length(host) + coalesce(octet_length(caller), 0) +
+  coalesce(octet_length(stack), 0) + coalesce(octet_length(fields), 0)`;
 
 /**
  * The log lines of all machines, in a database of their own. Statements are short: a long batch or
@@ -43,12 +52,20 @@ export class LogStore {
   readonly #sources = new Map<string, number>();
   readonly #insert;
   readonly #insertAll;
+  readonly #deleteAll;
+  readonly #countBytes;
 
   private constructor(private readonly database: Database, private readonly clock: Clock) {
     this.#insert = database.prepare<Values>(`
       INSERT OR IGNORE INTO lines
         (source, time_ns, digest, received_at, level, logger, message, host, caller, stack, fields)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.#countBytes = database.prepare<[number, number]>(
+      "UPDATE sources SET bytes = bytes + ? WHERE number = ?",
+    );
+    this.#deleteAll = database.transaction((where: string, values: Values) =>
+      this.#deleteLines(where, values)
+    );
     this.#insertAll = database.transaction((source: number, lines: readonly LogLine[]) =>
       this.#insertLines(source, lines)
     );
@@ -104,18 +121,44 @@ export class LogStore {
    * Returns how many.
    */
   async deleteReceivedBefore(before: Date, signal?: AbortSignal): Promise<number> {
-    const statement = this.database.prepare<[number, number]>(`
-      DELETE FROM lines WHERE seq IN (
-        SELECT seq FROM (SELECT seq, received_at FROM lines ORDER BY seq LIMIT ?)
-        WHERE received_at < ?)`);
+    const where = `seq IN (
+      SELECT seq FROM (SELECT seq, received_at FROM lines ORDER BY seq LIMIT ?)
+      WHERE received_at < ?)`;
     let deleted = 0;
     while (!signal?.aborted) {
-      const { changes } = statement.run(DELETE_SLICE, before.getTime());
+      const changes = this.#deleteAll(where, [DELETE_SLICE, before.getTime()]);
       deleted += changes;
       if (changes < DELETE_SLICE) break;
       await this.clock.sleep(5);
     }
     return deleted;
+  }
+
+  /**
+   * Deletes lines of a part, oldest first, until it has no more than `bytes` of them. Returns how
+   * many went.
+   */
+  async keepWithin(partId: string, bytes: number): Promise<number> {
+    const source = this.#knownSource(partId);
+    if (source === undefined) return 0;
+    const where = `seq IN (
+      SELECT seq FROM lines INDEXED BY lines_in_order WHERE source = ?
+      ORDER BY time_ns, seq LIMIT ?)`;
+    let deleted = 0;
+    while (this.bytesOf(partId) > bytes) {
+      if (deleted > 0) await this.clock.sleep(0);
+      const changes = this.#deleteAll(where, [source, TRIM_SLICE]);
+      deleted += changes;
+      if (changes === 0) break;
+    }
+    return deleted;
+  }
+
+  /** Bytes of the lines that are kept of a part, with what each takes beside its texts. */
+  bytesOf(partId: string): number {
+    const statement = this.database
+      .prepare<[string], { bytes: number }>("SELECT bytes FROM sources WHERE part_id = ?");
+    return statement.get(partId)?.bytes ?? 0;
   }
 
   close(): void {
@@ -124,7 +167,7 @@ export class LogStore {
 
   #insertLines(source: number, lines: readonly LogLine[]): LogLine[] {
     const receivedAt = this.clock.now().getTime();
-    return lines.filter((line) =>
+    const added = lines.filter((line) =>
       this.#insert.run(
         source,
         line.timeNs,
@@ -139,6 +182,26 @@ export class LogStore {
         line.fields,
       ).changes > 0
     );
+    this.#addBytes(source, added.reduce((sum, line) => sum + rowBytes(line), 0));
+    return added;
+  }
+
+  /** Deletes what a condition says; returns how many lines went. */
+  #deleteLines(where: string, values: Values): number {
+    const gone = this.database
+      .prepare<Values, { source: number; bytes: number }>(
+        `DELETE FROM lines WHERE ${where} RETURNING source, ${ROW_BYTES} AS bytes`,
+      ).all(...values);
+    const bySource = new Map<number, number>();
+    for (const { source, bytes } of gone) {
+      bySource.set(source, (bySource.get(source) ?? 0) + bytes);
+    }
+    for (const [source, bytes] of bySource) this.#addBytes(source, -bytes);
+    return gone.length;
+  }
+
+  #addBytes(source: number, bytes: number): void {
+    this.#countBytes.run(bytes, source);
   }
 
   #sourceNumber(partId: string): number {
@@ -170,6 +233,13 @@ export class LogStore {
       WHERE source = ? AND (time_ns, seq) ${beyond} (?, ?)
       ORDER BY time_ns ${order}, seq ${order} LIMIT ?`).safeIntegers(true);
   }
+}
+
+/** The same in JavaScript as {@link ROW_BYTES} in SQL. */
+function rowBytes(line: LogLine): number {
+  const texts = [line.level, line.logger, line.message, line.host];
+  for (const text of [line.caller, line.stack, line.fields]) if (text !== null) texts.push(text);
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), LINE_BYTES);
 }
 
 interface StoredRow {

@@ -14,6 +14,7 @@ import { createRoutes } from "../http/routes.ts";
 import { loadStaticFiles } from "../http/static_files.ts";
 import type { Random } from "../keys/random.ts";
 import { keepLogsForRetention } from "../logs/log_retention.ts";
+import type { LogLimits } from "../logs/log_quota.ts";
 import { LogStore } from "../logs/log_store.ts";
 import type { NotificationSettings } from "./notifications.ts";
 import type { S3Settings } from "../object_storage/s3_settings.ts";
@@ -46,6 +47,8 @@ export interface CloudOptions {
   readonly iceServers?: readonly IceServerSetting[] | undefined;
   /** A part that keeps no stream open is offline after this time without a call; default 60 s. */
   readonly offlineAfterMs?: number | undefined;
+  /** How much one part may log; left out: 128 KiB a second, 1 GiB kept. */
+  readonly logLimits?: LogLimits | undefined;
   /** Name of this host, for the URL of a cloud that listens everywhere. */
   readonly hostname: string;
 }
@@ -107,6 +110,7 @@ async function serve(
     training: options.training,
     iceServers: options.iceServers,
     offlineAfterMs: options.offlineAfterMs,
+    logLimits: options.logLimits,
     logs,
     clock,
     random,
@@ -150,6 +154,7 @@ async function serve(
     services.dataUpkeep.run(log.child("data"), stopping.signal),
     services.dataExports.run(stopping.signal),
     services.store.keepSwept(log.child("packages"), stopping.signal),
+    services.intake.run(log.child("logs"), stopping.signal),
     keepLogsForRetention(logs, clock, log.child("logs"), stopping.signal),
   ];
   const close = async ({ graceMs }: { graceMs: number }) => {

@@ -4,6 +4,7 @@ import type { FlagTable, FlagValues } from "../../shared/flags/flags.ts";
 import { UsageError } from "../../shared/flags/flags.ts";
 import { isLoopback, parseListenAddress, parsePublicUrl } from "../addresses/addresses.ts";
 import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../addresses/defaults.ts";
+import { LOG_LIMITS, logLimits } from "../logs/log_quota.ts";
 import { readS3Settings } from "../object_storage/s3_settings.ts";
 import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
 import { MOST_UNFINISHED } from "../training/jobs.ts";
@@ -12,7 +13,8 @@ import type { IceServerSetting } from "../signaling/ice_servers.ts";
 import { bearRuntimeFaults } from "./runtime_faults.ts";
 import { TRAINING_JOBS } from "./training_settings.ts";
 
-const MIB = 1024 * 1024;
+const KIB = 1024;
+const MIB = 1024 * KIB;
 const MINUTE_MS = 60_000;
 
 export const serveFlags = {
@@ -194,6 +196,22 @@ export const serveFlags = {
     placeholder: "SECONDS",
     doc: "A machine that keeps no stream open is offline after this time without a call.",
   },
+  "log-rate": {
+    type: "integer",
+    default: LOG_LIMITS.bytesPerSecond / KIB,
+    min: 1,
+    max: 1024 * 1024,
+    placeholder: "KIB",
+    doc: "KiB a second that one part may log; lines beyond it are dropped, and its log says so.",
+  },
+  "log-size": {
+    type: "integer",
+    default: LOG_LIMITS.keptBytes / MIB,
+    min: 1,
+    max: 1024 * 1024,
+    placeholder: "MIB",
+    doc: "MiB of log lines that are kept of one part; the oldest go first.",
+  },
   "debug": { type: "boolean", doc: "Log everything." },
 } as const satisfies FlagTable;
 
@@ -258,6 +276,7 @@ export async function readServeOptions(
     },
     iceServers: await iceServersOf(flags["ice-servers"]),
     offlineAfterMs: flags["offline-after"] * 1_000,
+    logLimits: logLimits(flags["log-rate"] * KIB, flags["log-size"] * MIB),
     hostname: hostname(),
   };
 }

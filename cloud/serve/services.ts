@@ -30,6 +30,7 @@ import type { DataFolder } from "../data_folder/data_folder.ts";
 import { withCallFailures } from "../database/call_failures.ts";
 import { ChangeFeed } from "../database/change_feed.ts";
 import type { Random } from "../keys/random.ts";
+import type { LogLimits } from "../logs/log_quota.ts";
 import { LogIntake } from "../logs/log_intake.ts";
 import { logMethods } from "../logs/log_methods.ts";
 import type { LogStore } from "../logs/log_store.ts";
@@ -85,6 +86,8 @@ export interface ServicesOptions {
   readonly iceServers?: readonly IceServerSetting[] | undefined;
   /** A part that keeps no stream open is offline after this time without a call; default 60 s. */
   readonly offlineAfterMs?: number | undefined;
+  /** How much one part may log; left out: {@link LOG_LIMITS}. */
+  readonly logLimits?: LogLimits | undefined;
   readonly logs: LogStore;
   readonly clock: Clock;
   readonly random: Random;
@@ -119,7 +122,7 @@ export async function createServices(options: ServicesOptions) {
   const watchers = new Watchers(changes);
   const live = new LiveStatus(watchers, clock);
   const tail = new LogTail();
-  const intake = new LogIntake(logs, tail, clock);
+  const intake = new LogIntake(logs, tail, clock, options.logLimits);
   const openBlobs = await openBlobStores({
     dataDir: options.dataDir,
     objectStorage: options.objectStorage,
@@ -306,6 +309,7 @@ export async function createServices(options: ServicesOptions) {
     presence,
     watchers,
     signaling,
+    intake,
     store,
     releases: releases.store,
     statuses,

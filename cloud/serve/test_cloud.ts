@@ -11,6 +11,7 @@ import { type Clock, systemClock } from "../../shared/time/clock.ts";
 import { bootstrap, type BootstrapResult } from "../bootstrap/bootstrap.ts";
 import { type DataFolder, openDataFolder } from "../data_folder/data_folder.ts";
 import { systemRandom } from "../keys/random.ts";
+import type { LogLimits } from "../logs/log_quota.ts";
 import { LogStore } from "../logs/log_store.ts";
 import { readConfig } from "../machines/config_check.ts";
 import type { S3Settings } from "../object_storage/s3_settings.ts";
@@ -56,6 +57,7 @@ export class TestCloud implements AsyncDisposable {
       notifications?: NotificationSettings;
       training?: TrainingSettings;
       iceServers?: readonly IceServerSetting[];
+      logLimits?: LogLimits;
     } = {},
   ): Promise<TestCloud> {
     const { clock = systemClock, packageLimitBytes = 1_000_000 } = options;
@@ -73,6 +75,7 @@ export class TestCloud implements AsyncDisposable {
       notifications: options.notifications,
       training: options.training,
       iceServers: options.iceServers,
+      logLimits: options.logLimits,
       logs,
       clock,
       random: systemRandom,

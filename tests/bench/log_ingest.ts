@@ -16,7 +16,8 @@ const IN_FLIGHT = 16;
 export async function benchLogIngest(reporter: Reporter): Promise<void> {
   reporter.note(`${BATCH * BATCHES} log lines …`);
   await using rig = await Rig.create();
-  await rig.startCloud();
+  // More than one part may log by default: nothing is to be dropped.
+  await rig.startCloud(["--log-rate", "1048576"]);
   const session = await signIn(rig.cloudUrl, {
     type: "robot-secret",
     id: rig.partId,
