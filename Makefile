@@ -11,7 +11,7 @@ help:
 	@sed -n 's/^#> //p' Makefile
 
 #> make run      start cloud, agent and server with a demo machine  [PORT= MACHINE_DEV_DIR= ARGS=--check]
-#> make test     run all tests                                      [FILTER=text PATHS="shared/rpc …"]
+#> make test     run all tests     [FILTER=text PATHS="shared/rpc …" TIMES=docs]
 #> make test-training  train models of all kinds; installs TensorFlow [PATHS=]
 #> make lint     lint, format, types, generated code, import rules
 #> make fmt      format the code
@@ -36,7 +36,8 @@ run: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/run/main.ts $(ARGS)
 
 test: setup
-	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(if $(FILTER),--filter '$(FILTER)') $(PATHS)
+	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(if $(FILTER),--filter '$(FILTER)') \
+		$(if $(filter docs,$(TIMES)),--docs) $(PATHS)
 
 test-training: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(or $(PATHS),tests/training)

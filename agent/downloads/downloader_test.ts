@@ -4,7 +4,7 @@ import { DiskSpace } from "../../shared/download/disk_space.ts";
 import { originCredentials } from "../../shared/download/origin_credentials.ts";
 import { FileServer, type ServedFile, sha256Of } from "../../shared/download/testing.ts";
 import { Secret } from "../../shared/auth/secret.ts";
-import { canMakeSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import type { DownloadProgress } from "./progress.ts";
@@ -358,7 +358,7 @@ Deno.test("obtain() gives the same file to two who want it at the same time", ()
 
 Deno.test({
   name: "obtain() makes room on a full disk before it gives up",
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
   fn: () =>
     withRig(async ({ folder, server, start }) => {
       const cacheDir = join(folder, "small");

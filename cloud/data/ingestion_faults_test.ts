@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { runFaultChild } from "../../shared/faults/fault_child.ts";
-import { canMakeSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import { bootstrap } from "../bootstrap/bootstrap.ts";
 import { openDataFolder } from "../data_folder/data_folder.ts";
@@ -118,7 +118,7 @@ for (const point of FILE_POINTS) {
 
 Deno.test({
   name: "Ingestion leaves nothing of a file when the disk is full, and goes on when it is not",
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
   async fn() {
     const disk = await Deno.makeTempDir({ prefix: "machine-cloud-small-disk-" });
     try {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { canMakeSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
 import { toCallFailure } from "./call_failures.ts";
 import { CloudDatabase } from "./cloud_database.ts";
 
 Deno.test({
   name: "CloudSqliteDialect tells that the disk is full when a transaction fails for that",
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
   async fn() {
     const disk = await Deno.makeTempDir({ prefix: "machine-cloud-small-disk-" });
     try {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { runFaultChild } from "../../shared/faults/fault_child.ts";
-import { canMakeSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
 import { FileError } from "../../shared/files/fs_error.ts";
 import { BlobTooLargeError } from "./blob_store.ts";
 import { FolderBlobStore } from "./folder_blob_store.ts";
@@ -68,7 +68,7 @@ Deno.test("FolderBlobStore.receive() leaves nothing of what is cut or too large"
   }));
 
 Deno.test("FolderBlobStore.receive() says that the disk is full and leaves nothing", {
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
 }, () =>
   inFolder((folder) =>
     withSmallDisk(folder, 64, async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { runFaultChild } from "../../shared/faults/fault_child.ts";
-import { canMakeSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { verifyRelease } from "../../shared/releases/manifest.ts";
 import { systemClock } from "../../shared/time/clock.ts";
@@ -138,7 +138,7 @@ Deno.test("rotating leaves a key that signs, when it is killed between file and 
   }));
 
 Deno.test("ReleaseStore.add() says that the disk is full and leaves nothing", {
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
 }, () =>
   inFolder(async (folder) => {
     const { database } = await openDataFolder(folder, systemRandom);

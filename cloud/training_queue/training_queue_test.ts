@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { verifyKey } from "../../shared/auth/key_hash.ts";
-import { canMakeSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import type { JobRow } from "../training/jobs.ts";
 import type { TrainingRunner } from "../training_runs/runner.ts";
@@ -330,7 +330,7 @@ Deno.test("TrainingQueue goes on when the database refused for a while", () =>
 
 Deno.test({
   name: "TrainingQueue fails a job whose model finds no room, and removes what it wrote",
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
   async fn() {
     const disk = await Deno.makeTempDir({ prefix: "machine-cloud-small-disk-" });
     const fills: TrainingRunner["run"] = async (task) => {

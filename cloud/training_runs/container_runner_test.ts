@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { LinuxProcessTable } from "../../shared/process/process_table_linux.ts";
+import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import { type ImageListError, readImages, USUAL_IMAGES } from "./container_images.ts";
@@ -21,7 +22,7 @@ function test(
 ): void {
   Deno.test({
     name,
-    ignore: Deno.build.os !== "linux",
+    ignore: Deno.build.os !== "linux" || ignoreWithout(import.meta.url, "pip"),
     fn: async () => {
       await using rig = await RunnerRig.open();
       const engine = join(rig.dataDir, "engine");

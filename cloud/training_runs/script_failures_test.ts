@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import type { TestEntry } from "../../shared/archive/testing.ts";
-import { canMakeSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import type { TrainingScript } from "./runner.ts";
 import { OBEDIENT, RunnerRig, scriptOf } from "./test_scripts.ts";
@@ -258,7 +258,7 @@ function runningWith(tree: string): number {
 
 Deno.test({
   name: "run() tells that the disk is full when it is, and leaves nothing",
-  ignore: !isLinux || !canMakeSmallDisks(),
+  ignore: !isLinux || noSmallDisks(import.meta.url),
   async fn() {
     await using rig = await RunnerRig.open();
     const root = join(rig.dataDir, "training-environments");

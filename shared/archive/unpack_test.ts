@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { randomBytes, sha256Of, withFolder } from "../download/testing.ts";
-import { canMakeSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
 import { ARCHIVE_LIMITS } from "./archive_policy.ts";
 import { DiskSpace } from "../download/disk_space.ts";
 import { TransferError } from "../download/transfer_error.ts";
@@ -200,7 +200,7 @@ Deno.test("unpack() ends when its signal aborts", () => {
 
 Deno.test({
   name: "unpack() says that the disk is full when it is",
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
   fn: () =>
     withFolder(async (folder) => {
       const archive = join(folder, "archive.tar.gz");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { DataCaptureMetadataSchema, DataType } from "../gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { canMakeSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
 import { CaptureWriter } from "./capture_writer.ts";
 import { decodeCapture } from "./decode.ts";
 import { encodeMetadata, ReadingEncoder } from "./encode.ts";
@@ -151,7 +151,7 @@ Deno.test("repairCapture() cuts off what is torn, at every byte", () =>
 
 Deno.test({
   name: "CaptureWriter.append() leaves the file as it was when the disk is full",
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
   fn: () =>
     withFolder((folder) =>
       withSmallDisk(folder, 64, async () => {

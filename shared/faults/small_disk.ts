@@ -1,8 +1,9 @@
+import { ignoreBecause, missingTools } from "../test_tools/skips.ts";
 import { waitFor } from "../time/wait_for.ts";
 
 /**
  * For tests: runs `test` in an empty file system of so many kibibytes, mounted at `folder`.
- * `remountReadOnly` makes it read-only from then on. Needs {@link canMakeSmallDisks}.
+ * `remountReadOnly` makes it read-only from then on. Tests ask {@link noSmallDisks}.
  *
  * A disk may be busy for a moment: a program that is being started holds all open files.
  */
@@ -26,14 +27,22 @@ export async function withSmallDisk(
   }
 }
 
-/** Whether this computer and user can mount one; tests that need it are ignored otherwise. */
-export function canMakeSmallDisks(): boolean {
-  if (Deno.build.os !== "linux") return false;
+/**
+ * For `ignore` of tests that need one: true where this computer and user can mount none, which is
+ * told.
+ *
+ * @param url `import.meta.url` of the tests.
+ */
+export function noSmallDisks(url: string): boolean {
+  if (Deno.build.os !== "linux") return true;
+  const missing = missingTools("mount");
+  return ignoreBecause(url, missing ?? (canMount() ? undefined : "this user can mount no tmpfs"));
+}
+
+function canMount(): boolean {
   const folder = Deno.makeTempDirSync();
   try {
     return run("mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder) && run("umount", folder);
-  } catch {
-    return false;
   } finally {
     Deno.removeSync(folder);
   }

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok, rejects, throws } from "node:assert/strict";
 import { join } from "node:path";
 import { runFaultChild } from "../faults/fault_child.ts";
-import { canMakeSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
 import {
   removeStaleTemps,
   replaceSymlink,
@@ -165,7 +165,7 @@ Deno.test("readIfExists() gives undefined when there is no file and an error whe
 
 Deno.test({
   name: "writeFileAtomic() keeps the old content and says what to do when the disk is full",
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
   fn: () =>
     withFolder((folder) =>
       withSmallDisk(folder, 64, async () => {
@@ -183,7 +183,7 @@ Deno.test({
 
 Deno.test({
   name: "writeFileAtomic() says what to do when the file system is read-only",
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
   fn: () =>
     withFolder((folder) =>
       withSmallDisk(folder, 64, async ({ remountReadOnly }) => {

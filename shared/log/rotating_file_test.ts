@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import { join } from "node:path";
-import { canMakeSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
 import { FakeClock } from "../time/fake_clock.ts";
 import { readFileSettings } from "./file_settings.ts";
 import type { Level } from "./logger.ts";
@@ -129,7 +129,7 @@ Deno.test("RotatingFile.open() says path and reason when it cannot", () =>
 
 Deno.test({
   name: "RotatingFile waits in bounded memory and tells the loss when the disk was full",
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
   fn: () =>
     withFolder(({ folder }) =>
       withSmallDisk(folder, 512, async () => {

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { runFaultChild } from "../faults/fault_child.ts";
-import { canMakeSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
 import { type LogEntry, LogEntrySchema } from "../gen/viam/common/v1/common_pb.ts";
 import { FakeClock } from "../time/fake_clock.ts";
 import type { Level } from "./logger.ts";
@@ -219,7 +219,7 @@ Deno.test("LogSpool keeps all entries but those of the last interval when killed
 
 Deno.test({
   name: "LogSpool waits in bounded memory and tells the loss when the disk was full",
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
   fn: () =>
     withFolder((folder) =>
       withSmallDisk(folder, 512, async () => {

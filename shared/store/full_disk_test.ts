@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { canMakeSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
 import { openAlsoWhenFull } from "./full_disk.ts";
 import { closeSqlite, openSqlite, StoreError } from "./sqlite.ts";
 
@@ -24,7 +24,7 @@ function fill(path: string): void {
 
 Deno.test({
   name: "openAlsoWhenFull() reads what is there on a full disk, and writes when there is room",
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
   fn: async () => {
     const folder = await Deno.makeTempDir({ prefix: "full-" });
     try {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import { runFaultChild } from "../faults/fault_child.ts";
-import { canMakeSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
 import {
   closeSqlite,
   type Migration,
@@ -274,7 +274,7 @@ Deno.test("openSqlite() gives a handle that Kysely takes as it is", () =>
 
 Deno.test({
   name: "openSqlite() says what to do when the disk is full or read-only",
-  ignore: !canMakeSmallDisks(),
+  ignore: noSmallDisks(import.meta.url),
   fn: () =>
     withFile((path) =>
       withSmallDisk(join(path, ".."), 200, async ({ remountReadOnly }) => {

@@ -1,10 +1,10 @@
 // A machine whose network lets no UDP through, reached over a TURN server by the published Python
 // SDK: two computers in namespaces of this one. Where there can be none, or the TURN server coturn
-// is not installed, it is skipped.
+// is not installed, it is skipped, and `make test` says so.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { programPath } from "../../tools/run/options.ts";
 import { Program } from "../e2e/program.ts";
 import { ensurePythonSdk } from "../e2e/python_sdk.ts";
@@ -18,16 +18,10 @@ const DEADLINE_MS = 60_000;
 const CLOUD_PORT = 8080;
 const SECRET = "shared with the cloud";
 
-async function skipBecause(): Promise<string | undefined> {
-  const installed = await new Deno.Command("turnserver", { args: ["--version"], stdout: "null" })
-    .output().then(() => true, () => false);
-  return installed ? await noNetworkBecause() : "coturn is not installed";
-}
-
-const because = await skipBecause();
-if (because !== undefined) {
-  process.stdout.write(`the test of a TURN server is skipped: ${because}\n`);
-}
+const ignore = ignoreBecause(
+  import.meta.url,
+  missingTools("coturn", "unshare", "python") ?? await noNetworkBecause(),
+);
 
 /** Starts a program on one of the computers; it is ended with the rig. */
 function start(rig: Rig, on: NetworkComputer, name: string, command: string[]): Program {
@@ -104,5 +98,5 @@ rigTest(
     });
     await Promise.all(rig.programs.map((program) => program.stop(5_000)));
   },
-  { ignore: because !== undefined },
+  { ignore },
 );

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MotorService } from "../../shared/gen/viam/component/motor/v1/motor_pb.ts";
 import { createGrpcTransport } from "../../shared/rpc/grpc_transport.ts";
+import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { Program } from "../e2e/program.ts";
 import { ensurePythonSdk } from "../e2e/python_sdk.ts";
 import { eventually, READY_LINE, type Rig, rigTest } from "../e2e/rig.ts";
@@ -99,9 +100,15 @@ rigTest(
 );
 
 /** The SDK asks the host whose name it is given; as root this computer can be told who that is. */
-const canName = Deno.build.os === "linux" && Deno.uid() === 0 &&
-  await new Deno.Command("unshare", { args: ["-m", "true"], stderr: "null" }).output()
-    .then(({ success }) => success, () => false);
+const cannotName = ignoreBecause(import.meta.url, await noNamesBecause());
+
+async function noNamesBecause(): Promise<string | undefined> {
+  if (Deno.build.os !== "linux" || Deno.uid() !== 0) return "only root on Linux can mount files";
+  const missing = missingTools("unshare");
+  if (missing !== undefined) return missing;
+  const { success } = await new Deno.Command("unshare", { args: ["-m", "true"] }).output();
+  return success ? undefined : "no mount namespaces can be made here";
+}
 
 rigTest("the published Python SDK uses a machine over WebRTC through the cloud", async (rig) => {
   await rig.bootstrap({ ...rig.defaultConfig(), ...await webrtcComponents(rig) });
@@ -125,4 +132,4 @@ rigTest("the published Python SDK uses a machine over WebRTC through the cloud",
   const [line] = await program.waitForLine(/^\{"resources".*/, DEADLINE_MS);
   assertTour(JSON.parse(line) as Tour);
   await server.waitForLine(openLine("cloud"), DEADLINE_MS);
-}, { ignore: !canName });
+}, { ignore: cannotName });

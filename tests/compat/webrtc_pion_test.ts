@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import type { IceCandidate, RtcPeer } from "../../shared/webrtc/peer.ts";
 import { weriftPeers } from "../../shared/webrtc/werift_peers.ts";
@@ -20,13 +21,12 @@ interface Line {
 }
 
 const program = await buildGoProgram({ name: "pion-peer", folder: "pion_peer" });
+const ignore = ignoreBecause(import.meta.url, program.missing);
 
 for (const begins of ["pion", "we"] as const) {
   Deno.test(
     `a peer made with pion is connected when ${begins === "pion" ? "it offers" : "we offer"}`,
-    {
-      ignore: program.missing !== undefined,
-    },
+    { ignore },
     async () => {
       const pion = new Deno.Command(program.path, {
         args: [begins === "pion" ? "offer" : "answer"],

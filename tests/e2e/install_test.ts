@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runProgram } from "../../agent/service/run_program.ts";
+import { ignoreBecause, ignoreWithout } from "../../shared/test_tools/skips.ts";
+import type { ToolName } from "../../shared/test_tools/tools.ts";
 import { Rig } from "./rig.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -25,6 +27,7 @@ class Computer implements AsyncDisposable {
     await Deno.mkdir(join(computer.dir, "tools"));
     await Deno.mkdir(join(computer.dir, "tmp"));
     await computer.tool("systemctl", `printf '%s\\n' "$*" >>"${computer.path("calls")}"\n`);
+    await computer.tool("systemd-path", `echo "/etc/systemd/system:/${dirname(UNIT)}"\n`);
     return computer;
   }
 
@@ -94,10 +97,14 @@ async function addRelease(rig: Rig, version: string): Promise<void> {
   assert.equal(code, 0, stderr);
 }
 
-function test(name: string, body: (computer: Computer) => Promise<void>): void {
+function test(
+  name: string,
+  body: (computer: Computer) => Promise<void>,
+  tools: readonly ToolName[] = [],
+): void {
   Deno.test({
     name,
-    ignore: Deno.build.os !== "linux",
+    ignore: Deno.build.os !== "linux" || ignoreWithout(import.meta.url, "curl", ...tools),
     fn: async () => {
       await using computer = await Computer.create();
       await body(computer);
@@ -164,42 +171,46 @@ test("install.sh fetches credentials and the agent from the cloud, and upgrades"
   assert.equal(await computer.exists("etc/machine.json"), true);
 });
 
-test("install.sh works with wget where there is no curl, and checks signatures", async (computer) => {
-  await using rig = await Rig.create();
-  await rig.startCloud();
-  await addRelease(rig, "1.0.0");
-  const { api_key_id, api_key, part_id } = rig.bootstrapped;
-  // Everything but curl.
-  for (const folder of ["/usr/bin", "/bin"]) {
-    for await (const { name } of Deno.readDir(folder)) {
-      if (name === "curl" || name === "systemctl") continue;
-      await Deno.symlink(join(folder, name), computer.path(`tools/${name}`)).catch(() => {});
+test(
+  "install.sh works with wget where there is no curl, and checks signatures",
+  async (computer) => {
+    await using rig = await Rig.create();
+    await rig.startCloud();
+    await addRelease(rig, "1.0.0");
+    const { api_key_id, api_key, part_id } = rig.bootstrapped;
+    // Everything but curl.
+    for (const folder of ["/usr/bin", "/bin"]) {
+      for await (const { name } of Deno.readDir(folder)) {
+        if (name === "curl" || name === "systemctl") continue;
+        await Deno.symlink(join(folder, name), computer.path(`tools/${name}`)).catch(() => {});
+      }
     }
-  }
-  const env = {
-    PATH: computer.path("tools"),
-    MACHINE_CLOUD_ADDRESS: rig.cloudUrl,
-    MACHINE_API_KEY_ID: api_key_id,
-    MACHINE_API_KEY: api_key,
-    MACHINE_PART_ID: part_id,
-  };
-  const key = computer.path("release key.pem");
-  const pem = await (await fetch(`${rig.cloudUrl}/releases/key.pem`)).text();
-  await Deno.writeTextFile(key, pem);
-  const signed = await computer.run("install.sh", { ...env, MACHINE_RELEASE_KEY: key });
-  assert.equal(signed.code, 0, signed.stderr);
-  assert.equal(await computer.exists("etc/machine.json"), true);
+    const env = {
+      PATH: computer.path("tools"),
+      MACHINE_CLOUD_ADDRESS: rig.cloudUrl,
+      MACHINE_API_KEY_ID: api_key_id,
+      MACHINE_API_KEY: api_key,
+      MACHINE_PART_ID: part_id,
+    };
+    const key = computer.path("release key.pem");
+    const pem = await (await fetch(`${rig.cloudUrl}/releases/key.pem`)).text();
+    await Deno.writeTextFile(key, pem);
+    const signed = await computer.run("install.sh", { ...env, MACHINE_RELEASE_KEY: key });
+    assert.equal(signed.code, 0, signed.stderr);
+    assert.equal(await computer.exists("etc/machine.json"), true);
 
-  // The last character of the key's bytes.
-  const other = pem.replace(
-    /(.)(=?\n-----END)/,
-    (_, last: string, end: string) => `${last === "A" ? "E" : "A"}${end}`,
-  );
-  await Deno.writeTextFile(key, other);
-  const foreign = await computer.run("install.sh", { ...env, MACHINE_RELEASE_KEY: key });
-  assert.equal(foreign.code, 1);
-  assert.match(foreign.stderr, /not signed with the key in/);
-});
+    // The last character of the key's bytes.
+    const other = pem.replace(
+      /(.)(=?\n-----END)/,
+      (_, last: string, end: string) => `${last === "A" ? "E" : "A"}${end}`,
+    );
+    await Deno.writeTextFile(key, other);
+    const foreign = await computer.run("install.sh", { ...env, MACHINE_RELEASE_KEY: key });
+    assert.equal(foreign.code, 1);
+    assert.match(foreign.stderr, /not signed with the key in/);
+  },
+  ["wget", "openssl"],
+);
 
 /** A cloud that answers what the test says. */
 async function withLyingCloud(
@@ -372,12 +383,15 @@ test("uninstall.sh says when there is nothing to remove", async (computer) => {
   assert.match(wrong.stderr, /unknown option --all/);
 });
 
-const pwsh = (await runProgram("pwsh", ["-Version"])).code === 0;
+const noPwsh = ignoreBecause(
+  import.meta.url,
+  (await runProgram("pwsh", ["-Version"])).code === 0 ? undefined : "no PowerShell (pwsh) here",
+);
 
 for (const name of ["install.ps1", "uninstall.ps1"]) {
   Deno.test({
     name: `${name} is sound PowerShell`,
-    ignore: !pwsh,
+    ignore: noPwsh,
     fn: async () => {
       const script = "$errors = $null; " +
         "$null = [System.Management.Automation.Language.Parser]::ParseFile(" +

@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { programPath } from "../../tools/run/options.ts";
 import { Program } from "./program.ts";
 import { ensurePythonSdk } from "./python_sdk.ts";
@@ -123,15 +124,15 @@ class Finder {
   }
 }
 
-const because = await noNetworkBecause();
-if (because !== undefined) {
-  process.stdout.write(`tests of multicast DNS between computers are skipped: ${because}\n`);
-}
+const ignore = ignoreBecause(
+  import.meta.url,
+  missingTools("python") ?? await noNetworkBecause(),
+);
 
 function networkTest(name: string, body: (rig: Rig) => Promise<void>): void {
   Deno.test({
     name,
-    ignore: because !== undefined,
+    ignore,
     async fn() {
       await using rig = await Rig.create();
       try {

@@ -1,5 +1,6 @@
 /** A network of computers of its own, on this one: namespaces that a cable joins. */
 import { basename } from "node:path";
+import { missingTools } from "../../shared/test_tools/skips.ts";
 
 /** One of the two computers. */
 export interface NetworkComputer {
@@ -13,6 +14,8 @@ export interface NetworkComputer {
 export async function noNetworkBecause(): Promise<string | undefined> {
   if (Deno.build.os !== "linux") return "it is for Linux";
   if (Deno.uid() !== 0) return "only root can make network namespaces";
+  const missing = missingTools("iproute2");
+  if (missing !== undefined) return missing;
   try {
     const network = await SmallNetwork.create();
     await network[Symbol.asyncDispose]();

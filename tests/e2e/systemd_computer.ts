@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { missingTools } from "../../shared/test_tools/skips.ts";
 import { descendants } from "./process_tree.ts";
 import { Program } from "./program.ts";
 import { eventually } from "./rig.ts";
@@ -23,16 +24,8 @@ export interface Ran {
 export function noSystemdBecause(): string | undefined {
   if (Deno.build.os !== "linux" || Deno.build.arch !== "x86_64") return "it is for Linux on x86-64";
   if (Deno.uid() !== 0) return "only root can start systemd-nspawn";
-  const isThere = (path: string) => {
-    try {
-      return Deno.statSync(path).isFile;
-    } catch {
-      return false;
-    }
-  };
-  for (const path of ["/usr/bin/systemd-nspawn", "/usr/lib/systemd/systemd", "/usr/bin/curl"]) {
-    if (!isThere(path)) return `there is no ${path} (Debian: systemd-container, systemd, curl)`;
-  }
+  const missing = missingTools("systemd-container", "curl", "unshare");
+  if (missing !== undefined) return missing;
   return Deno.lstatSync("/bin").isSymlink ? undefined : "/bin is no link into /usr";
 }
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { ignoreBecause, tellSkip } from "../../shared/test_tools/skips.ts";
 import { programPath } from "../../tools/run/options.ts";
 import { eventually, Rig } from "./rig.ts";
 import { noSystemdBecause, SystemdComputer } from "./systemd_computer.ts";
@@ -130,7 +131,7 @@ async function withMachine(test: (machine: InstalledMachine) => Promise<void>): 
   try {
     await computer.boot();
   } catch (error) {
-    process.stdout.write(`skipped: systemd does not start here: ${error}\n`);
+    tellSkip(import.meta.url, `systemd does not start here: ${error}`);
     return;
   }
   const machine = new InstalledMachine(rig, computer);
@@ -160,12 +161,11 @@ async function withMachine(test: (machine: InstalledMachine) => Promise<void>): 
   }
 }
 
-const because = noSystemdBecause();
-if (because !== undefined) process.stdout.write(`tests of systemd are skipped: ${because}\n`);
+const ignore = ignoreBecause(import.meta.url, noSystemdBecause());
 
 Deno.test({
   name: "under systemd a machine is installed, watched, updated, taken back and removed",
-  ignore: because !== undefined,
+  ignore,
   fn: () =>
     withMachine(async (machine) => {
       const { computer } = machine;
@@ -241,7 +241,7 @@ Deno.test({
 Deno.test({
   name:
     "under systemd a machine comes back from power cuts in updates, and when it is switched off",
-  ignore: because !== undefined,
+  ignore,
   fn: () =>
     withMachine(async (machine) => {
       const { computer } = machine;

@@ -1,7 +1,7 @@
 /** A disk on which not a byte is free: what was there before is enough for a machine to run. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { canMakeSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
 
 const KIBIBYTES = 8_000;
@@ -16,7 +16,7 @@ function test(name: string, body: (rig: Rig) => Promise<void>): void {
         for (const program of rig.programs) await program.stop(5_000);
       }
     });
-  }, { ignore: !canMakeSmallDisks() });
+  }, { ignore: noSmallDisks(import.meta.url) });
 }
 
 /** Takes the last byte. */

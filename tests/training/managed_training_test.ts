@@ -2,11 +2,11 @@
 // TensorFlow, 1.5 GB, into .tools/training; where that cannot be had the trainings are skipped.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import process from "node:process";
 import {
   ModelType,
   TrainingStatus,
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
+import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { ManagedRig } from "./managed_job.ts";
 import { oneShape, type ShapePicture, SHAPES, someShapes, toJpeg } from "./shapes.ts";
 import { detectionQuality, multiAccuracy, runModel, singleAccuracy } from "./trained_model.ts";
@@ -22,8 +22,10 @@ const FRESH = 10_000;
 const FRESH_PICTURES = 60;
 
 const environment = await openTrainingEnvironment({ num_epochs: EPOCHS });
-const ignore = typeof environment === "string";
-if (ignore) process.stdout.write(`skipped: managed training cannot run here: ${environment}\n`);
+const ignore = ignoreBecause(
+  import.meta.url,
+  typeof environment === "string" ? `managed training cannot run here: ${environment}` : undefined,
+);
 
 function fresh(draw: (number: number, side: number) => ShapePicture, side: number) {
   return Array.from({ length: FRESH_PICTURES }, (_, at) => draw(FRESH + at, side));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
+import { tellSkip } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { type ApiKey, signIn } from "../../tools/run/cloud_api.ts";
 import { Program } from "../e2e/program.ts";
@@ -183,7 +184,7 @@ async function follow(walk: Walk): Promise<void> {
 Deno.test("docs/training.md takes a newcomer from pictures to a model on a machine", async () => {
   await using walk = await Walk.open();
   const module = await tfliteModule(walk.dir);
-  if (typeof module === "string") return void process.stdout.write(`skipped: ${module}\n`);
+  if (typeof module === "string") return tellSkip(import.meta.url, module);
   try {
     await follow(walk);
   } catch (error) {

@@ -3,11 +3,11 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
-import process from "node:process";
 import { fileURLToPath } from "node:url";
 import jpeg from "jpeg-js";
 import { MLModelService } from "../../shared/gen/viam/service/mlmodel/v1/mlmodel_pb.ts";
 import { VisionService } from "../../shared/gen/viam/service/vision/v1/vision_pb.ts";
+import { tellSkip } from "../../shared/test_tools/skips.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
 import { uploadModel } from "../e2e/upload_package.ts";
 import { tfliteModule } from "./python_module.ts";
@@ -52,7 +52,7 @@ function servicesOf(name: string, camera: string): JsonObject[] {
 
 rigTest("docs/examples/tflite_model tells labels and boxes of what a camera sees", async (rig) => {
   const module = await tfliteModule(rig.dir);
-  if (typeof module === "string") return void process.stdout.write(`skipped: ${module}\n`);
+  if (typeof module === "string") return tellSkip(import.meta.url, module);
   await rig.bootstrap();
   await rig.startCloud();
   await upload(rig, "colour", "red\ngreen\nblue\n");

@@ -1,31 +1,79 @@
-// deno run -A tools/test/main.ts [--filter TEXT] [PATH…]
-// Runs the tests and ends with the line "N passed, N failed". Exit code 1 when one failed or none ran.
+// deno run -A tools/test/main.ts [--filter TEXT] [--docs] [PATH…]
+// Runs the tests; says where the time went, also in .tools/test_times.md, and why tests were skipped;
+// ends with the line "N passed, N failed". Exit code 1 when one failed or none ran.
+// --docs writes the times into docs/testing.md.
+import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { writeFileAtomic } from "../../shared/files/atomic_write.ts";
+import { SKIPS_FILE } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../programs.ts";
 import { type Group, GROUPS } from "./groups.ts";
+import { parseSkips, skipLines } from "./skips.ts";
 import { countLine, type GroupResult, parseSummary, total } from "./summary.ts";
+import { parseReport, type TimedTest, timesTables, timesText, withTimes } from "./times.ts";
 
 /** After this a run that hangs is ended and counts as failed. */
 const LIMIT_MS = 40 * 60_000;
+const TIMES = join(ROOT, ".tools", "test_times.md");
+const PAGE = join(ROOT, "docs", "testing.md");
+
+/** A run of some tests. */
+interface Run {
+  /** Only tests with this text in their name. */
+  readonly filter: string | undefined;
+  /** What the tests leave, {@link report} and {@link skips}. */
+  readonly folder: string;
+}
+
+const report = ({ folder }: Run, group: number) => join(folder, `report-${group}.xml`);
+const skips = ({ folder }: Run) => join(folder, "skips");
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     args: Deno.args,
     allowPositionals: true,
-    options: { filter: { type: "string" } },
+    options: { filter: { type: "string" }, docs: { type: "boolean" } },
   });
+  if (values.docs && (positionals.length > 0 || values.filter !== undefined)) {
+    throw new Error("TIMES=docs is for the times of all tests; leave PATHS and FILTER out");
+  }
   const groups = positionals.length > 0 ? [{ paths: positionals, parallel: false }] : GROUPS;
+  const folder = await Deno.makeTempDir({ prefix: "machine-tests-" });
+  const run: Run = { filter: values.filter, folder };
   const results: GroupResult[] = [];
-  for (const group of groups) {
-    const paths = await existing(group.paths, positionals.length > 0);
-    if (paths.length > 0) results.push(await runGroup({ ...group, paths }, values.filter));
+  const tests: TimedTest[] = [];
+  const begun = performance.now();
+  try {
+    for (const [at, group] of groups.entries()) {
+      const paths = await existing(group.paths, positionals.length > 0);
+      if (paths.length === 0) continue;
+      results.push(await runGroup({ ...group, paths }, run, at));
+      tests.push(...parseReport(await Deno.readTextFile(report(run, at)).catch(() => "")));
+    }
+    await showTimes(tests, (performance.now() - begun) / 1_000, values.docs ?? false);
+    const told = await Deno.readTextFile(skips(run)).catch(() => "");
+    for (const line of skipLines(parseSkips(told))) process.stdout.write(`${line}\n`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
   }
   const counts = total(results);
   const ran = counts.passed + counts.failed > 0;
   if (!ran) process.stderr.write("No test ran. Look at FILTER= and PATHS=.\n");
   process.stdout.write(`${countLine(counts)}\n`);
   return ran && counts.failed === 0 ? 0 : 1;
+}
+
+async function showTimes(
+  tests: readonly TimedTest[],
+  wallSeconds: number,
+  inDocs: boolean,
+): Promise<void> {
+  if (tests.length === 0) return;
+  process.stdout.write(timesText(tests));
+  const tables = timesTables(tests, wallSeconds);
+  await writeFileAtomic(TIMES, tables);
+  if (inDocs) await writeFileAtomic(PAGE, withTimes(await Deno.readTextFile(PAGE), tables));
 }
 
 /** Folders that are there. One that the user named has to be. */
@@ -39,7 +87,7 @@ async function existing(paths: string[], required: boolean): Promise<string[]> {
   return kept;
 }
 
-async function runGroup(group: Group, filter: string | undefined): Promise<GroupResult> {
+async function runGroup(group: Group, run: Run, at: number): Promise<GroupResult> {
   const child = new Deno.Command(Deno.execPath(), {
     cwd: ROOT,
     args: [
@@ -49,10 +97,11 @@ async function runGroup(group: Group, filter: string | undefined): Promise<Group
       "--permit-no-files",
       ...(Deno.env.get("CI") === "true" ? ["--frozen"] : []),
       ...(group.parallel ? ["--parallel"] : []),
-      ...(filter === undefined ? [] : [`--filter=${filter}`]),
+      `--junit-path=${report(run, at)}`,
+      ...(run.filter === undefined ? [] : [`--filter=${run.filter}`]),
       ...group.paths,
     ],
-    env: { DENO_JOBS: Deno.env.get("DENO_JOBS") ?? "2" },
+    env: { DENO_JOBS: Deno.env.get("DENO_JOBS") ?? "2", [SKIPS_FILE]: skips(run) },
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",

@@ -1,7 +1,7 @@
 /** A disk that takes nothing any more: whatever ran goes on, and a bad version still goes. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { canMakeSmallDisks, withSmallDisk } from "../../../shared/faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../../../shared/faults/small_disk.ts";
 import { StoreError } from "../../../shared/store/sqlite.ts";
 import { waitFor } from "../../../shared/time/wait_for.ts";
 import { Bench, logOf, settled } from "./bench.ts";
@@ -18,7 +18,7 @@ interface Disk {
 function test(name: string, body: (bench: Bench, disk: Disk) => Promise<void>): void {
   Deno.test({
     name,
-    ignore: !canMakeSmallDisks(),
+    ignore: noSmallDisks(import.meta.url),
     fn: async () => {
       const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "updates-disk-" }));
       try {

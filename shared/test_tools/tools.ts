@@ -1,0 +1,107 @@
+/** Programs that some tests start, beyond those that the README asks for. */
+import process from "node:process";
+import { delimiter, join } from "node:path";
+
+/** One of them, and how it is had. */
+export interface Tool {
+  /** A program's name, looked for as {@link isThere} says, or the absolute path of a file. */
+  readonly finds: readonly string[];
+  /** Debian's packages that bring it. */
+  readonly packages: readonly string[];
+}
+
+const tool = (finds: string, packages: string): Tool => ({
+  finds: finds.split(" "),
+  packages: packages.split(" "),
+});
+
+/**
+ * All of them but Go, which `tools/go.sh` finds and fetches. `.ci/run` installs what is missing (`tools/test/packages.ts` prints it); `make test`
+ * skips the tests that ask for it with `skips.ts`.
+ */
+export const TOOLS = {
+  "arm64 emulation": tool(
+    "qemu-aarch64-static /usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1 " +
+      "/usr/aarch64-linux-gnu/lib/libgcc_s.so.1 /usr/aarch64-linux-gnu/lib/libstdc++.so.6",
+    "qemu-user-static libc6-arm64-cross libgcc-s1-arm64-cross libstdc++6-arm64-cross",
+  ),
+  bluez: tool("bluetoothctl", "bluez"),
+  chromium: tool("chromium", "chromium"),
+  coturn: tool("turnserver", "coturn"),
+  curl: tool("curl", "curl"),
+  dbus: tool("dbus-daemon", "dbus"),
+  dbusmock: tool("/usr/lib/python3/dist-packages/dbusmock/__init__.py", "python3-dbusmock"),
+  hostapd: tool("hostapd", "hostapd"),
+  iproute2: tool("ip ss", "iproute2"),
+  mount: tool("mount umount", "mount"),
+  "network-manager": tool("NetworkManager nmcli", "network-manager"),
+  openssl: tool("openssl", "openssl"),
+  pip: tool("python3:pip", "python3-pip"),
+  postgresql: tool("initdb postgres", "postgresql"),
+  python: tool("python3:venv python3:ensurepip", "python3 python3-venv"),
+  "systemd-analyze": tool("systemd-analyze", "systemd"),
+  "systemd-container": tool("systemd-nspawn /usr/lib/systemd/systemd", "systemd-container systemd"),
+  unshare: tool("unshare setpriv nsenter", "util-linux"),
+  wget: tool("wget", "wget"),
+  wpa_supplicant: tool("wpa_supplicant", "wpasupplicant"),
+} as const satisfies Readonly<Record<string, Tool>>;
+
+export type ToolName = keyof typeof TOOLS;
+
+/** Where Debian keeps programs that are not on everybody's `PATH`. */
+const MORE_FOLDERS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/**
+ * Whether everything that a tool is found by is there: a program on `PATH`, in the folders of
+ * system programs or (PostgreSQL's) below `/usr/lib/postgresql`; a file; a module of Python,
+ * as `python3:pip`.
+ */
+export function isThere({ finds }: Tool, env: { readonly PATH?: string } = process.env): boolean {
+  return finds.every((found) => {
+    if (found.startsWith("/")) return isFile(found);
+    const [program = "", module] = found.split(":");
+    const path = programPath(program, env.PATH);
+    return path !== undefined && (module === undefined || hasModule(path, module));
+  });
+}
+
+/** The path of a program, looked for as in {@link isThere}; undefined when there is none. */
+export function programPath(
+  name: string,
+  path: string | undefined = process.env.PATH,
+): string | undefined {
+  const folders = [
+    ...(path ?? "").split(delimiter).filter(Boolean),
+    ...(Deno.build.os === "windows" ? [] : [...MORE_FOLDERS, ...postgresFolders()]),
+  ];
+  const endings = Deno.build.os === "windows" ? [".exe", ".cmd", ".bat"] : [""];
+  return folders.flatMap((folder) => endings.map((ending) => join(folder, name + ending)))
+    .find(isFile);
+}
+
+function hasModule(python: string, module: string): boolean {
+  const { success } = new Deno.Command(python, {
+    args: ["-c", `import ${module}`],
+    stdout: "null",
+    stderr: "null",
+  }).outputSync();
+  return success;
+}
+
+/** Debian keeps its programs apart, one folder a version. The newest is first. */
+function postgresFolders(): string[] {
+  const root = "/usr/lib/postgresql";
+  try {
+    return [...Deno.readDirSync(root)].map(({ name }) => join(root, name, "bin")).sort().reverse();
+  } catch {
+    return [];
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { folderTimes, parseReport, slowest, timesTables, timesText, withTimes } from "./times.ts";
+
+const REPORT = `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="deno test" tests="4" failures="1" errors="0" time="0.088">
+    <testsuite name="./shared/rpc/a_test.ts" tests="4" disabled="1" errors="0" failures="1">
+        <testcase name="one &amp; &lt;x&gt; > y" classname="./shared/rpc/a_test.ts" time="0.500" line="1" col="6">
+        </testcase>
+        <testcase name="two" classname="./shared/rpc/a_test.ts" time="0.000" line="2" col="6">
+            <skipped/>
+        </testcase>
+        <testcase name="three" classname="./shared/rpc/a_test.ts" time="2.000" line="3" col="6">
+            <failure message="no">Error: no</failure>
+        </testcase>
+        <testcase name="three &gt; step" classname="./shared/rpc/a_test.ts" time="1.900" line="3" col="43">
+        </testcase>
+    </testsuite>
+    <testsuite name="./cloud/a/b/c_test.ts" tests="1" disabled="0" errors="0" failures="0">
+        <testcase name="a | b" classname="./cloud/a/b/c_test.ts" time="4.250" line="1" col="6">
+        </testcase>
+    </testsuite>
+</testsuites>`;
+
+Deno.test("parseReport() reads what ran, without steps", () => {
+  assert.deepEqual(parseReport(REPORT), [
+    { file: "shared/rpc/a_test.ts", name: "one & <x> > y", seconds: 0.5 },
+    { file: "shared/rpc/a_test.ts", name: "three", seconds: 2 },
+    { file: "cloud/a/b/c_test.ts", name: "a | b", seconds: 4.25 },
+  ]);
+});
+
+Deno.test("parseReport() finds nothing when there is no report", () => {
+  assert.deepEqual(parseReport(""), []);
+});
+
+Deno.test("folderTimes() adds up by folder of the second level", () => {
+  assert.deepEqual(folderTimes(parseReport(REPORT)), [
+    { folder: "cloud/a", tests: 1, seconds: 4.25 },
+    { folder: "shared/rpc", tests: 2, seconds: 2.5 },
+  ]);
+});
+
+Deno.test("slowest() gives ten, the longest first", () => {
+  const tests = Array.from({ length: 12 }, (_, at) => ({ file: "f", name: `${at}`, seconds: at }));
+  assert.deepEqual(slowest(tests).map(({ name }) => name), [
+    ...["11", "10", "9", "8", "7", "6", "5", "4", "3", "2"],
+  ]);
+});
+
+Deno.test("timesText() and timesTables() show both", () => {
+  const tests = parseReport(REPORT);
+  assert.match(timesText(tests), /^ {4}4\.3 {2}cloud\/a \(1\)$/m);
+  assert.match(timesText(tests), /^ {4}2\.0 {2}shared\/rpc\/a_test\.ts: three$/m);
+  const tables = timesTables(tests, 61.2);
+  assert.match(tables, /^3 tests in 61 s:$/m);
+  assert.match(tables, /^\| `shared\/rpc` \| 2 \| 2\.5 \|$/m);
+  assert.match(tables, /^\| a \\\| b \| `cloud\/a\/b\/c_test\.ts` \| 4\.3 \|$/m);
+});
+
+Deno.test("withTimes() writes between the marks of a page", () => {
+  const page = "# A\n\n<!-- times: written by make test TIMES=docs -->\n\nold\n\n" +
+    "<!-- end of times -->\n\nB\n";
+  const written = withTimes(page, "new\n");
+  assert.equal(written, page.replace("old", "new"));
+  assert.equal(withTimes(written, "new\n"), written);
+  assert.throws(() => withTimes("# A\n", "new\n"), /lacks/);
+});
