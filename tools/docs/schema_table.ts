@@ -80,7 +80,7 @@ function fieldRow(path: string, schema: JsonSchema, isRequired: boolean): FieldR
 
 /** Descriptions end with "Default: x." or "Default x." where there is one. */
 function splitDefault(description: string): { meaning: string; default: string } {
-  const match = /\s*(?:^|\s)[Dd]efault:? ((?:[^.]|\.(?=\S))+)\.?\s*/.exec(description);
+  const match = /(?:^|(?<=[.!?])\s+)Default:? ((?:[^.]|\.(?=\S))+)\.?\s*/.exec(description);
   if (!match) return { meaning: description, default: "" };
   const rest = description.slice(0, match.index) + " " +
     description.slice(match.index + match[0].length);

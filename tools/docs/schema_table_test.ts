@@ -44,6 +44,20 @@ Deno.test("fieldRows() names every field with type, default and meaning", () => 
   equal(fieldRows(schema, "", ["list[]"]).length, rows.length - 1);
 });
 
+Deno.test("fieldRows() takes a default only from a sentence that says one", () => {
+  const meaningOf = (description: string) => {
+    const [row] = fieldRows({ properties: { x: { type: "string", description } } });
+    return [row?.meaning, row?.default];
+  };
+  const plain = "A password. Keeping the default is a risk. Say more.";
+  deepEqual(meaningOf(plain), [plain, ""]);
+  deepEqual(meaningOf("How long. Default: 1.5 s. At most 3 s."), [
+    "How long. At most 3 s.",
+    "1.5 s",
+  ]);
+  deepEqual(meaningOf("Default rdk. A name."), ["A name.", "rdk"]);
+});
+
 Deno.test("fieldTable() lets no text mean anything to Markdown", () => {
   const [, , row] = fieldTable(fieldRows(schema.properties.list)).split("\n");
   equal(row, "| `[].x` | number | – | An \\<x\\>. |");
