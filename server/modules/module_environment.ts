@@ -28,6 +28,8 @@ export interface EnvironmentInput {
   readonly root: string;
   /** Where the module is to serve; the same as its first argument. */
   readonly address: string;
+  /** What lets its processes in at the parent server. Default: nothing is needed. */
+  readonly admission?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -60,7 +62,7 @@ export function moduleEnvironment(input: EnvironmentInput): Record<string, strin
   give("API_KEY_ID", facts.apiKeyId);
   give("API_KEY", facts.apiKey);
   give("MODULE_TRACING", facts.tracing ? "1" : "");
-  return { ...env, ...module.env };
+  return { ...env, ...module.env, ...input.admission };
 }
 
 /** Variables of the server whose values open something: they are not a module's business. */

@@ -7,14 +7,13 @@ import type { LogEntry } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import type { LogSink } from "../../shared/log/line.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
-import { hasReliableHttp2 } from "../../shared/rpc/web_transport.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { ModelRegistry } from "../resources/registry.ts";
 import { FIRST_RUN_TIMEOUT_MS, firstRun } from "./first_run.ts";
 import { type MachineFacts, moduleEnvironment } from "./module_environment.ts";
 import { writeModuleLog } from "./module_log.ts";
 import { modelsOf } from "./module_models.ts";
-import { type KnownApis, ModuleRun } from "./module_run.ts";
+import { type KnownApis, ModuleRun, type ModuleRunOptions } from "./module_run.ts";
 import { type ModuleSnapshot, ModuleSupervisor } from "./module_supervisor.ts";
 import type { ModuleTransport, ParentServer } from "./parent_server.ts";
 import { checkModules, TRUSTED_NAMESPACES, type WantedModule } from "./wanted_module.ts";
@@ -45,7 +44,7 @@ export interface ModuleManagerOptions {
   readonly readVariables: () => Record<string, string>;
   /** Default {@link MODULE_STARTUP_TIMEOUT_MS}. */
   readonly startupTimeoutMs?: number | undefined;
-  /** Speak with all modules over TCP. Default: where unix sockets do not work. */
+  /** Speak with all modules over TCP. Default: on Windows only. */
   readonly tcpSockets?: boolean;
   /** Run only modules of `trustedNamespaces`. Default false. */
   readonly untrusted?: boolean;
@@ -62,7 +61,7 @@ export interface ModuleManagerOptions {
 interface ModulePlace {
   readonly root: string;
   /** The whole environment, by the address that the module is to serve on; "" for a script. */
-  readonly environment: (address: string) => Record<string, string>;
+  readonly environment: ModuleRunOptions["environment"];
 }
 
 /**
@@ -258,7 +257,7 @@ export class ModuleManager {
     const root = module.root || dirname(module.executable);
     const dataFolder = join(this.#dataRoot(), module.name);
     await Deno.mkdir(dataFolder, { recursive: true, mode: 0o750 });
-    const environment = (address: string) =>
+    const environment: ModulePlace["environment"] = (address, admission) =>
       moduleEnvironment({
         inherited: readVariables(),
         facts: facts(),
@@ -267,6 +266,7 @@ export class ModuleManager {
         dataFolder,
         root,
         address,
+        ...(admission && { admission }),
       });
     return { root, environment };
   }
@@ -302,7 +302,7 @@ export class ModuleManager {
   }
 
   #transportOf(module: WantedModule): ModuleTransport {
-    const isNeeded = Deno.build.os === "windows" || !hasReliableHttp2();
+    const isNeeded = Deno.build.os === "windows";
     return module.tcpMode || (this.options.tcpSockets ?? false) || isNeeded ? "tcp" : "unix";
   }
 

@@ -13,7 +13,7 @@ import { linkedController } from "../../shared/time/linked_controller.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import { reasonOf } from "../resources/errors.ts";
 import { ModuleOutput } from "./module_output.ts";
-import type { ModuleTransport, ParentServer } from "./parent_server.ts";
+import type { Admission, ModuleTransport, ParentServer } from "./parent_server.ts";
 import { type ModuleApi, waitUntilReady } from "./ready.ts";
 import { learnService } from "./reflection_client.ts";
 import type { WantedModule } from "./wanted_module.ts";
@@ -36,8 +36,11 @@ export interface ModuleRunOptions {
   /** Folder that the program starts in. */
   readonly root: string;
   readonly transport: ModuleTransport;
-  /** The whole environment, by the address that the module is to serve on. */
-  readonly environment: (address: string) => Record<string, string>;
+  /** The whole environment, by the address that the module is to serve on and what lets it in. */
+  readonly environment: (
+    address: string,
+    admission?: Readonly<Record<string, string>>,
+  ) => Record<string, string>;
   /** Mark by which the processes of this module are found, also after a crash of the server. */
   readonly tree: string;
   readonly parent: ParentServer;
@@ -75,7 +78,9 @@ export class ModuleRun {
     const address = await parent.newModuleAddress(module.name, transport);
     signal.throwIfAborted();
     const attempt = linkedController(signal);
-    const child = startProgram(options, address);
+    const admission = parent.admission(module.name, transport);
+    const child = startProgram(options, address, admission.variables);
+    void child.exited.then(admission.open(child.mark.pid));
     log.debug("module started", { pid: child.mark.pid });
     void child.exited.then((exit) => attempt.abort(endedTooEarly(exit)));
     const timer = clock.setTimer(
@@ -135,7 +140,11 @@ export class ModuleRun {
   }
 }
 
-function startProgram(options: ModuleRunOptions, address: string): ChildProcess {
+function startProgram(
+  options: ModuleRunOptions,
+  address: string,
+  admission: Admission["variables"],
+): ChildProcess {
   const { module, root, transport, environment, tree, processes, clock, log } = options;
   const level = module.logLevel || (log.isEnabled("debug") ? "debug" : undefined);
   const output = new ModuleOutput(log, clock);
@@ -147,7 +156,7 @@ function startProgram(options: ModuleRunOptions, address: string): ChildProcess 
       ...(transport === "tcp" ? ["--tcp-mode"] : []),
     ],
     cwd: root,
-    env: environment(address),
+    env: environment(address, admission),
     tree,
     onLine: (stream, line) => output.onLine(stream, line),
     onRead: (bytes) => output.onRead(bytes),

@@ -1,6 +1,8 @@
 /** Where modules reach the server. */
+import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { basename, isAbsolute } from "node:path";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { writeFileAtomic } from "../../shared/files/atomic_write.ts";
 import { fsErrorCode } from "../../shared/files/fs_error.ts";
 import { readIfExists } from "../../shared/files/read_file.ts";
@@ -9,12 +11,15 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Interceptor } from "../../shared/rpc/interceptor.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
 import { RpcServer } from "../../shared/rpc/server.ts";
+import { PeerGate } from "./peer_gate.ts";
+import { type PeerProcesses, SECRET_VARIABLE } from "./peer_process.ts";
 import {
   freeLoopbackPort,
   LONGEST_SOCKET_PATH,
   randomLetters,
   socketPath,
 } from "./socket_address.ts";
+import { systemPeerProcesses } from "./system_peers.ts";
 
 /** How the server and a module speak: over unix sockets or over TCP on loopback. */
 export type ModuleTransport = "unix" | "tcp";
@@ -40,6 +45,16 @@ export interface ParentServerOptions {
    * killed left. Default: nothing is removed.
    */
   readonly folderFile?: string;
+  /** Tells whose a TCP connection is. Default: this computer's system. */
+  readonly peers?: () => Promise<PeerProcesses | undefined>;
+}
+
+/** What a run of a module shows to be let in. */
+export interface Admission {
+  /** For the environment of the module. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Lets the processes of the program with this id in; the returned function ends that. */
+  open(pid: number): () => void;
 }
 
 interface Running {
@@ -55,15 +70,18 @@ const ROOM_FOR_NAMES = 40;
 const CLOSE_GRACE_MS = 1_000;
 
 /**
- * Servers without sign-in that only modules know of, one for each module: a unix socket in a folder
- * that nobody else can enter, or a TCP port of loopback. So a module is known by where it calls, and
+ * Servers without sign-in that only modules reach, one for each module: a unix socket in a folder
+ * that nobody else can enter, or a TCP port of loopback that takes connections of the module's
+ * processes only, before a byte of them is read. So a module is known by where it calls, and
  * not by what it says: the metadata `modName`, which some SDKs leave out. A server takes about
  * 200 KB.
  */
 export class ParentServer {
   readonly #options: ParentServerOptions;
   readonly #servers = new Map<string, Promise<Running>>();
+  readonly #gates = new Map<string, PeerGate>();
   #folder: Promise<string> | undefined;
+  #peers: Promise<PeerProcesses | undefined> | undefined;
 
   constructor(options: ParentServerOptions) {
     this.#options = options;
@@ -82,6 +100,24 @@ export class ParentServer {
     return (await starting).address;
   }
 
+  /**
+   * How the next run of a module gets to be let in by its server. Over unix sockets nothing is
+   * needed: nobody else reaches them.
+   */
+  admission(moduleName: string, transport: ModuleTransport): Admission {
+    if (transport === "unix") return { variables: {}, open: () => () => {} };
+    const secret = randomBytes(24).toString("base64url");
+    return {
+      variables: { [SECRET_VARIABLE]: secret },
+      open: (pid) => {
+        const gate = this.#gates.get(moduleName);
+        const run = { pid, secret };
+        gate?.open(run);
+        return () => gate?.close(run);
+      },
+    };
+  }
+
   /** An address for a module to serve on: a new path beside the servers' sockets, or host:port. */
   async newModuleAddress(moduleName: string, transport: ModuleTransport): Promise<string> {
     if (transport === "tcp") return `127.0.0.1:${freeLoopbackPort()}`;
@@ -90,6 +126,7 @@ export class ParentServer {
 
   /** Ends the servers of a module that is gone. */
   async release(moduleName: string): Promise<void> {
+    this.#gates.delete(moduleName);
     for (const transport of ["unix", "tcp"] as const) {
       const key = `${transport} ${moduleName}`;
       const running = this.#servers.get(key);
@@ -117,13 +154,19 @@ export class ParentServer {
     const listen = transport === "tcp"
       ? { hostname: "127.0.0.1", port: 0 }
       : { path: socketPath(await this.#socketFolder(), `parent-${moduleName}`, randomLetters()) };
+    const gate = transport === "tcp" ? await this.#gate(moduleName) : undefined;
     const router = new RpcRouter();
     const unmount = mount(router, moduleName) ?? (() => {});
     try {
       const server = await RpcServer.start({
         router,
         listen,
-        interceptors: [nameModule(moduleName), ...interceptors],
+        interceptors: [
+          ...(gate ? [refuseBrowsers] : []),
+          nameModule(moduleName),
+          ...interceptors,
+        ],
+        ...(gate && { admit: (ends) => gate.refusal(ends), http2Only: true }),
         report: (error, path, id) =>
           log.error(`a call of ${path} by module ${moduleName} failed`, { error, id }),
       });
@@ -133,6 +176,21 @@ export class ParentServer {
       unmount();
       throw error;
     }
+  }
+
+  /** @throws on systems where nothing tells whose a connection is. */
+  async #gate(moduleName: string): Promise<PeerGate> {
+    this.#peers ??= this.#options.peers?.() ?? systemPeerProcesses();
+    const peers = await this.#peers;
+    if (!peers) {
+      throw new Error(
+        `modules cannot be spoken with over TCP on ${Deno.build.os}: this system does not tell ` +
+          "whose a connection is, and anybody could call; take unix sockets (no tcp_mode)",
+      );
+    }
+    const gate = new PeerGate({ moduleName, peers, log: this.#options.log });
+    this.#gates.set(moduleName, gate);
+    return gate;
   }
 
   #socketFolder(): Promise<string> {
@@ -181,6 +239,14 @@ function nameModule(moduleName: string): Interceptor {
     },
   };
 }
+
+/** A page cannot speak HTTP/2 without TLS itself; something between might for it. */
+const refuseBrowsers: Interceptor = {
+  before(call) {
+    if (call.header("origin") === undefined) return;
+    throw new ConnectError("web pages may not call this server", Code.PermissionDenied);
+  },
+};
 
 async function end(starting: Promise<Running>): Promise<void> {
   const running = await starting.catch(() => undefined);

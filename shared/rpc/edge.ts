@@ -18,11 +18,23 @@ export interface EdgeOptions {
   readonly limits: ConnectionLimits;
   /** Expect a PROXY header, version 1 or 2, in front of every connection. Not with `tls`. */
   readonly proxyProtocol: boolean;
+  /** Why a TCP connection is closed before a byte of it is read; undefined: it is taken. */
+  readonly admit?: ((ends: ConnectionEnds) => string | undefined) | undefined;
+  /** Close connections that do not speak HTTP/2. Default false. */
+  readonly http2Only?: boolean;
   /** Takes an HTTP/2 connection, with nothing read from it. */
   readonly onHttp2: (socket: Socket, peer: Peer) => void;
   /** The private loopback port that serves HTTP/1.1. */
   readonly httpPort: number;
   readonly onRefused: (address: string, reason: string) => void;
+}
+
+/** Both ends of a TCP connection; IP addresses as in `Peer`. */
+export interface ConnectionEnds {
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  readonly localAddress: string;
+  readonly localPort: number;
 }
 
 /** The caller's side of a connection that is copied to the private HTTP port. */
@@ -105,8 +117,14 @@ export class Edge {
     const address = plainAddress(socket.remoteAddress ?? "");
     const unix = "path" in this.options.listen;
     const local = unix || this.#local.has(address);
-    const place = this.#counter.enter(address, local);
     socket.on("error", () => socket.destroy());
+    const unwanted = unix ? undefined : this.options.admit?.(endsOf(socket));
+    if (unwanted !== undefined) {
+      this.options.onRefused(address, unwanted);
+      socket.destroy();
+      return;
+    }
+    const place = this.#counter.enter(address, local);
     if ("refused" in place) {
       this.options.onRefused(address, place.refused);
       socket.destroy();
@@ -126,7 +144,10 @@ export class Edge {
     };
     const forward = (peer: Peer, http2: boolean) => {
       if (http2) this.options.onHttp2(socket, peer);
-      else this.#splice(socket, peer);
+      else if (this.options.http2Only) {
+        this.options.onRefused(address, "it does not speak HTTP/2");
+        socket.destroy();
+      } else this.#splice(socket, peer);
     };
     const alpn = (socket as TLSSocket).alpnProtocol;
     if (typeof alpn === "string") forward(peer, alpn === "h2");
@@ -189,6 +210,15 @@ export class Edge {
       for (const run of connection.whenClosed) run();
     });
   }
+}
+
+function endsOf(socket: Socket): ConnectionEnds {
+  return {
+    remoteAddress: plainAddress(socket.remoteAddress ?? ""),
+    remotePort: socket.remotePort ?? 0,
+    localAddress: plainAddress(socket.localAddress ?? ""),
+    localPort: socket.localPort ?? 0,
+  };
 }
 
 function listen(server: Server, address: ListenAddress): Promise<void> {

@@ -1,6 +1,6 @@
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
 import { CallDeadlines } from "./deadlines.ts";
-import { Edge, type ListenAddress } from "./edge.ts";
+import { Edge, type EdgeOptions, type ListenAddress } from "./edge.ts";
 import type { UnexpectedErrorReporter } from "./errors.ts";
 import { GrpcServer } from "./grpc_server.ts";
 import { HealthService } from "./health.ts";
@@ -21,6 +21,13 @@ export interface RpcServerOptions {
   readonly interceptors?: readonly Interceptor[];
   /** Answers requests that are no RPC. Default: 404. */
   readonly http?: (request: Request, peer: Peer) => Response | Promise<Response>;
+  /**
+   * Why a connection is closed before a byte of it is read; undefined: it is taken. Default: all
+   * are. Must be quick.
+   */
+  readonly admit?: EdgeOptions["admit"];
+  /** Close connections of HTTP/1.1, and with that serve neither gRPC-web nor Connect. */
+  readonly http2Only?: boolean;
   /**
    * Why a request over HTTP/1.1 is answered 403 with that text, before any of its body is read;
    * undefined: it is let in. Default: all are. `isCall` tells an RPC or its preflight from the rest.
@@ -102,6 +109,8 @@ export class RpcServer {
         tls: options.tls,
         limits: { ...DEFAULT_CONNECTION_LIMITS, ...options.limits },
         proxyProtocol: options.proxyProtocol ?? false,
+        admit: options.admit,
+        http2Only: options.http2Only ?? false,
         httpPort: (httpServer.addr as Deno.NetAddr).port,
         onHttp2: (socket, peer) => grpc.accept(socket, peer),
         onRefused: options.onRefused ?? (() => undefined),

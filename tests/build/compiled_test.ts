@@ -53,7 +53,7 @@ async function run(
     args,
     signal,
     stdin: "null",
-    env: { MACHINE_TCP_SOCKETS: "1", ...env },
+    env,
   }).output();
   return { code, stdout: text(stdout), stderr: text(stderr) };
 }

@@ -281,10 +281,7 @@ export class Rig implements AsyncDisposable {
   }
 
   get #env(): Record<string, string> {
-    return {
-      MACHINE_HOME: this.serverHome,
-      ...(binaries().binaries === undefined ? {} : { MACHINE_TCP_SOCKETS: "1" }),
-    };
+    return { MACHINE_HOME: this.serverHome };
   }
 }
 

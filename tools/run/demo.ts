@@ -251,8 +251,6 @@ export class Demo {
     return {
       ...Deno.env.toObject(),
       MACHINE_HOME: join(this.#options.dataDir, "server"),
-      // Compiled programs may hold a runtime whose gRPC does not work over unix sockets.
-      ...(this.#options.binaries === undefined ? {} : { MACHINE_TCP_SOCKETS: "1" }),
     };
   }
 
