@@ -1,5 +1,6 @@
 import type { Migration } from "../../shared/store/sqlite.ts";
 import { dataMigration } from "./data_migration.ts";
+import { namespaceMigration } from "./namespace_migration.ts";
 import { sequenceMigration } from "./sequence_migration.ts";
 import { trainingMigration } from "./training_migration.ts";
 
@@ -358,4 +359,5 @@ export const cloudMigrations: readonly Migration[] = [
   dataMigration,
   trainingMigration,
   sequenceMigration,
+  namespaceMigration,
 ];

@@ -45,6 +45,13 @@ export interface OrganizationsTable {
   namespace: ColumnType<string | null, string | null | undefined, string | null>;
 }
 
+/** Whose a namespace is: whoever took it first, also when it has another one now, or is gone. */
+export interface NamespacesTable {
+  name: Fixed<string>;
+  org_id: Fixed<string>;
+  taken_at: Fixed<TimeMs>;
+}
+
 export interface LocationsTable {
   /** Ten lower-case letters and digits. */
   id: Fixed<string>;
@@ -422,6 +429,7 @@ export interface OwnerEmailsTable {
 export interface CloudTables extends DataTables, SequenceTables, TrainingTables {
   settings: SettingsTable;
   organizations: OrganizationsTable;
+  namespaces: NamespacesTable;
   locations: LocationsTable;
   machines: MachinesTable;
   parts: PartsTable;

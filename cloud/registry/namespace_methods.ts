@@ -16,8 +16,16 @@ export interface NamespaceMethodsOptions {
   readonly clock: Clock;
 }
 
-/** Begin the names of what every server has built in. */
-const RESERVED = ["rdk", "machine", "latest", "any"];
+/**
+ * Begin the names of what every server has built in or what the public APIs are called by, or would
+ * be taken for something of the cloud's makers.
+ */
+const RESERVED: ReadonlySet<string> = new Set([
+  ...["any", "builtin", "cloud", "latest", "local", "machine", "machine-agent", "machine-cloud"],
+  ...["machine-server", "module", "modules", "official", "rdk", "registry", "system", "viam"],
+]);
+/** A namespace stays taken, so an organisation may take only so many, one after the other. */
+const MOST_OF_ONE = 10;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The calls of AppService about namespaces: what the ids of registry items begin with. */
@@ -38,12 +46,20 @@ export function namespaceMethods(
       requireValid("new_public_namespace", namespaceProblem(newPublicNamespace));
       await queries.transaction().execute(async (transaction) => {
         const holder = await holderOf(transaction, newPublicNamespace);
-        if (holder === organization.id) return;
-        if (holder !== undefined) {
+        if (holder !== undefined && holder !== organization.id) {
           throw new ConnectError(
-            `new_public_namespace: another organisation has ${newPublicNamespace}; take another`,
+            `new_public_namespace: another organisation has or had ${newPublicNamespace}, and ` +
+              "names are never given to a second one; take another",
             Code.AlreadyExists,
           );
+        }
+        if (holder === undefined) {
+          await requireRoom(transaction, organization.id);
+          await transaction.insertInto("namespaces").values({
+            name: newPublicNamespace,
+            org_id: organization.id,
+            taken_at: clock.now().getTime(),
+          }).execute();
         }
         await transaction.updateTable("organizations").set({ namespace: newPublicNamespace })
           .where("id", "=", organization.id).execute();
@@ -57,10 +73,23 @@ export function namespaceMethods(
   };
 }
 
+/** Who has a namespace, or had it: what others follow by that name must not become another's. */
 async function holderOf(queries: Queries, namespace: string): Promise<string | undefined> {
-  const row = await queries.selectFrom("organizations").select("id")
-    .where("namespace", "=", namespace).executeTakeFirst();
-  return row?.id;
+  const row = await queries.selectFrom("namespaces").select("org_id")
+    .where("name", "=", namespace).executeTakeFirst();
+  return row?.org_id;
+}
+
+async function requireRoom(queries: Queries, organizationId: string): Promise<void> {
+  const { count } = await queries.selectFrom("namespaces")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("org_id", "=", organizationId).executeTakeFirstOrThrow();
+  if (Number(count) < MOST_OF_ONE) return;
+  throw new ConnectError(
+    `new_public_namespace: the organisation has had ${MOST_OF_ONE} namespaces, which stay its own; ` +
+      "take one of them again",
+    Code.ResourceExhausted,
+  );
 }
 
 function namespaceProblem(namespace: string): string | undefined {
@@ -69,7 +98,7 @@ function namespaceProblem(namespace: string): string | undefined {
     return `${found} is no namespace; allowed are 1 to 50 lower-case letters, digits and -, a ` +
       "letter or digit first and last";
   }
-  return RESERVED.includes(namespace) ? `${found} is reserved` : undefined;
+  return RESERVED.has(namespace) ? `${found} is reserved` : undefined;
 }
 
 function toMessage(row: OrganizationRow, publicNamespace: string) {

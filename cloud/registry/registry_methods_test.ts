@@ -172,7 +172,8 @@ Deno.test("A namespace begins the ids of an organisation's items, and belongs to
     }),
   );
   assert.equal(taken.code, Code.AlreadyExists);
-  for (const wrong of ["", "Acme", "-a", "a_b", "rdk", organizationId, "x".repeat(51)]) {
+  const reserved = ["viam", "rdk", "machine", "machine-server", "builtin", "latest"];
+  for (const wrong of ["", "Acme", "-a", "a_b", organizationId, "x".repeat(51), ...reserved]) {
     assert.equal((await failure(set(wrong))).code, Code.InvalidArgument, wrong);
   }
   const foreign = await failure(
@@ -182,6 +183,33 @@ Deno.test("A namespace begins the ids of an organisation's items, and belongs to
     }),
   );
   assert.equal(foreign.code, Code.NotFound);
+});
+
+Deno.test("A namespace that an organisation left is given to no other one", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const other = await cloud.bootstrap({ organization: "Other" });
+  const take = (key: typeof made, newPublicNamespace: string) =>
+    cloud.app(key).updateOrganizationNamespace({
+      organizationId: key.org_id,
+      newPublicNamespace,
+    });
+  await take(made, "acme");
+  await uploadModule(cloud.transport(apiKey(made)), "acme:m");
+  await take(made, "acme-robots");
+  const taken = await failure(take(other, "acme"));
+  assert.equal(taken.code, Code.AlreadyExists);
+  assert.match(taken.message, /never given to a second one/);
+  const { available } = await cloud.app(other).getOrganizationNamespaceAvailability({
+    publicNamespace: "acme",
+  });
+  assert.equal(available, false);
+  // Its own names it may have again; with every new one there is one less for others.
+  await take(made, "acme");
+  for (let n = 3; n <= 10; n++) await take(made, `acme-${n}`);
+  assert.equal((await failure(take(made, "acme-11"))).code, Code.ResourceExhausted);
+  await take(made, "acme-robots");
+  assert.equal((await cloud.app(made).getModule({ moduleId: "acme-robots:m" })).module?.name, "m");
 });
 
 Deno.test("A private item is its organisation's own, a public one is everybody's to read", async () => {

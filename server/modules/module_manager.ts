@@ -16,7 +16,7 @@ import { modelsOf } from "./module_models.ts";
 import { type KnownApis, ModuleRun, type ModuleRunOptions } from "./module_run.ts";
 import { type ModuleSnapshot, ModuleSupervisor } from "./module_supervisor.ts";
 import type { ModuleTransport, ParentServer } from "./parent_server.ts";
-import { checkModules, TRUSTED_NAMESPACES, type WantedModule } from "./wanted_module.ts";
+import { checkModules, type WantedModule } from "./wanted_module.ts";
 
 /** From the start of a module to its answer to Ready, unless the environment says otherwise. */
 export const MODULE_STARTUP_TIMEOUT_MS = 5 * 60_000;
@@ -46,10 +46,8 @@ export interface ModuleManagerOptions {
   readonly startupTimeoutMs?: number | undefined;
   /** Speak with all modules over TCP. Default: on Windows only. */
   readonly tcpSockets?: boolean;
-  /** Run only modules of `trustedNamespaces`. Default false. */
+  /** Run no modules. Default false. */
   readonly untrusted?: boolean;
-  /** Default {@link TRUSTED_NAMESPACES}. */
-  readonly trustedNamespaces?: readonly string[];
   /** Called after each change of {@link ModuleManager.snapshot}. */
   readonly onChange?: () => void;
   /** Told when a first-run script starts and how it ended; without `error` when it succeeded. */
@@ -84,11 +82,9 @@ export class ModuleManager {
    */
   async apply(wanted: readonly WantedModule[]): Promise<void> {
     if (this.#isClosed) return;
-    const { untrusted = false, trustedNamespaces = TRUSTED_NAMESPACES, readVariables } =
-      this.options;
+    const { untrusted = false, readVariables } = this.options;
     const checked = checkModules(wanted, {
       untrusted,
-      trustedNamespaces,
       userHome: readVariables()["HOME"],
     });
     const names = new Set(checked.map(({ wanted: { name } }) => name));

@@ -40,18 +40,14 @@ export interface CheckedModule {
   readonly hold: Hold | undefined;
 }
 
-/**
- * Whose modules run with -untrusted-env: those of the maker of the registry. A namespace is the
- * part of `module_id` before the colon; local modules have none. As the reference server does.
- */
-export const TRUSTED_NAMESPACES: readonly string[] = ["viam"];
-
 export interface CheckOptions {
   /** Folder of the user, for paths that start with `~/`. */
   readonly userHome: string | undefined;
-  /** Only modules of `trustedNamespaces` run. */
+  /**
+   * No module runs: `module_id` is what the configuration claims, and proves nothing of whose
+   * program it is.
+   */
   readonly untrusted: boolean;
-  readonly trustedNamespaces: readonly string[];
 }
 
 const NAME = /^[a-zA-Z0-9][-\w]{0,199}$/;
@@ -94,16 +90,15 @@ function withPaths(module: WantedModule, { userHome }: CheckOptions): WantedModu
 }
 
 function problemOf(module: WantedModule, options: CheckOptions): string | undefined {
-  const { name, executable, moduleId, pending } = module;
+  const { name, executable, pending } = module;
   if (!NAME.test(name)) {
     return `${JSON.stringify(name)} is no name for a module; ` +
       "allowed: letters, digits, - and _, at most 200";
   }
   if (name === "parent") return 'the name "parent" is taken by the server; choose another';
-  const namespace = moduleId?.includes(":") ? moduleId.split(":", 1)[0]! : "";
-  if (options.untrusted && !options.trustedNamespaces.includes(namespace)) {
-    return `module ${name} is not started: the server runs with -untrusted-env, which allows ` +
-      `modules of ${options.trustedNamespaces.join(", ") || "nobody"} only`;
+  if (options.untrusted) {
+    return `module ${name} is not started: the server runs with -untrusted-env, which allows no ` +
+      "modules";
   }
   if (executable === "" && pending === undefined) {
     return `module ${name} has no executable_path; set it to the path of the program`;

@@ -51,7 +51,7 @@ const flags = {
   },
   "untrusted-env": {
     type: "boolean",
-    doc: "Disable processes and shell in an untrusted environment.",
+    doc: "Disable processes, shell and modules in an untrusted environment.",
   },
   version: { type: "boolean", doc: "Print the version and end." },
   webprofile: {
