@@ -15,23 +15,40 @@ import { titleProblem } from "../organizations/names.ts";
 import { type ApiKey, type ApiKeys, type KeyGrant, requireNoMoreThanOwn } from "./api_keys.ts";
 import type { Action, Place } from "./caller.ts";
 import type { Callers } from "./callers.ts";
+import type { MachineKeys } from "./machine_keys.ts";
 import { machinePlace, notFound, type Scope } from "./scope.ts";
 
 /** The calls of AppService about API keys and what they may do. */
 export function keyMethods(
-  { callers, keys }: { readonly callers: Callers; readonly keys: ApiKeys },
+  { callers, keys, machineKeys }: {
+    readonly callers: Callers;
+    readonly keys: ApiKeys;
+    readonly machineKeys: MachineKeys;
+  },
 ): Partial<ServiceImpl<typeof AppService>> {
   return {
     async getRobotAPIKeys({ robotId }, context) {
       const scope = await callers.scope(context);
       const machine = await scope.machine(robotId, "manage");
-      return { apiKeys: (await keys.opening(machinePlace(machine))).map(toMessage) };
+      // First the one that can be told: clients connect with the first key of this answer.
+      const own = await machineKeys.of(machine);
+      const opening = await keys.opening(machinePlace(machine));
+      const [first, others] = [
+        opening.filter(({ id }) => id === own.id),
+        opening.filter(({ id }) => id !== own.id),
+      ];
+      return {
+        apiKeys: [
+          ...first.map((key) => toMessage(key, own.key)),
+          ...others.map((key) => toMessage(key)),
+        ],
+      };
     },
 
     async listKeys({ orgId }, context) {
       const scope = await callers.scope(context);
       await scope.organization(orgId, "manage");
-      return { apiKeys: (await keys.list(orgId)).map(toMessage) };
+      return { apiKeys: (await keys.list(orgId)).map((key) => toMessage(key)) };
     },
 
     async createKey({ authorizations, name }, context) {
@@ -145,11 +162,12 @@ async function toGrant(
   return { grant: { role, resource, id: resourceId }, place };
 }
 
-/** The key itself is not known any more; its field stays empty. */
-function toMessage(key: ApiKey): APIKeyWithAuthorizations {
+/** @param value the key itself; that of most is not known any more, and its field stays empty */
+function toMessage(key: ApiKey, value = ""): APIKeyWithAuthorizations {
   return create(APIKeyWithAuthorizationsSchema, {
     apiKey: create(APIKeySchema, {
       id: key.id,
+      key: value,
       name: key.name,
       createdOn: timestampFromMs(key.createdAtMs),
     }),

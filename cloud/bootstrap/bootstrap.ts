@@ -101,7 +101,7 @@ async function findOrCreateKey(
   orgId: string,
 ): Promise<{ id: string; value: string }> {
   const rows = await queries.selectFrom("api_keys").select(["id", "derived_as", "deleted_at"])
-    .where("org_id", "=", orgId).where("derived_as", "is not", null).execute();
+    .where("org_id", "=", orgId).where("derived_as", "like", "bootstrap-key:%").execute();
   const generationOf = (derivedAs: string | null) => Number(derivedAs?.split(":").at(-1));
   const valid = rows.find((row) => row.deleted_at === null);
   if (valid) {

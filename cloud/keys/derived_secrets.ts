@@ -24,6 +24,11 @@ export class DerivedSecrets {
     return this.#derive(`bootstrap-key:${orgId}:${generation}`);
   }
 
+  /** The API key that owners of a machine are told; `generation` rises when one was deleted. */
+  machineKey(machineId: string, generation: number): string {
+    return this.#derive(`machine-key:${machineId}:${generation}`);
+  }
+
   /** Opens one package file for who has it; `expires` is seconds since 1970. */
   downloadSignature(fileId: string, expires: number): string {
     return this.#derive(`download:${fileId}:${expires}`);

@@ -13,6 +13,7 @@ import {
   SharedSecret_State,
   SharedSecretSchema,
 } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { ownVersion } from "../../shared/build_info/family_version.ts";
 import type { MachineRow, PartRow } from "../access/scope.ts";
 import type { SharedSecretValue } from "../access/secrets.ts";
 import type { ActorType } from "../database/schema.ts";
@@ -134,7 +135,9 @@ function onlineFields(presence: PartPresence, now: Date): {
 
 function userSuppliedInfo({ facts }: PartPresence): Record<string, string | string[]> {
   const info: Record<string, string | string[] | undefined> = {
+    // The release of the family that clients compare, then the server's own.
     version: facts.serverVersion,
+    server_version: facts.serverVersion && ownVersion(facts.serverVersion),
     agent_version: facts.agentVersion,
     host: facts.host,
     os: facts.os,

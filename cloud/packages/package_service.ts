@@ -14,7 +14,7 @@ import type { DownloadUrls } from "./download_urls.ts";
 import { toPackage, typeOfNumber } from "./messages.ts";
 import { checkedUpload, requireType, requireValid } from "./names.ts";
 import type { FileRow, NewPackage, PackageStore } from "./package_store.ts";
-import { platformProblem } from "./platforms.ts";
+import { platformProblem, withPlatform } from "./platforms.ts";
 import { readUpload, type UploadPiece } from "./upload_stream.ts";
 import { type Candidate, chooseFile } from "./versions.ts";
 
@@ -56,12 +56,13 @@ export function packageService(
       const item = await packageItem(scope, request.id, "see");
       const type = typeOfNumber(request.type);
       if (type && type !== item.type) throw notFound(`${type} package`, request.id);
-      const platform = request.platform || platformOf(options, scope);
       if (request.platform) requireValid("platform", platformProblem(request.platform));
       const files = await store.filesOf([item.id]);
+      const named = item.type === "module" ? withPlatform(request.version, files) : undefined;
+      const platform = request.platform || named?.platform || platformOf(options, scope);
       const choice = chooseFile(files.map(candidate), {
         type: item.type,
-        version: request.version,
+        version: named?.version ?? request.version,
         platform,
       });
       switch (choice.kind) {

@@ -28,3 +28,18 @@ export function platformRank(platform: string, computer: string): number | undef
   if (platform === `${computer.split("/")[0]}/any`) return 1;
   return platform === "any" ? 2 : undefined;
 }
+
+/**
+ * Version and platform of a text like `1.0.0-linux-amd64`, by which command lines of the public API
+ * ask for a file of a module. Undefined for a version of its own, and for one without a platform.
+ */
+export function withPlatform(
+  text: string,
+  files: readonly { readonly version: string }[],
+): { readonly version: string; readonly platform: string } | undefined {
+  if (files.some(({ version }) => version === text)) return undefined;
+  const platform = PLATFORMS.toSorted((a, b) => b.length - a.length)
+    .find((each) => text.endsWith(`-${each.replace("/", "-")}`));
+  if (platform === undefined) return undefined;
+  return { version: text.slice(0, -platform.length - 1), platform };
+}

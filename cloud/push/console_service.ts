@@ -8,6 +8,7 @@ import {
 import type { AgentStatuses } from "../agents/agent_statuses.ts";
 import type { PartTarget, PartTargets } from "../agents/part_targets.ts";
 import type { Target } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
+import { ownVersion } from "../../shared/build_info/family_version.ts";
 import type { Callers } from "../access/callers.ts";
 import { toTarget } from "../releases/messages.ts";
 import { withoutSecrets } from "../releases/wishes.ts";
@@ -37,7 +38,7 @@ export function consoleService(
         online: state === "online",
         configError: report?.configError ?? "",
         readings: [...report?.readings ?? []],
-        serverVersion: facts.serverVersion ?? "",
+        serverVersion: ownVersion(facts.serverVersion ?? ""),
         agentVersion: facts.agentVersion ?? "",
       });
       if (lastAccess) response.lastSeen = timestampFromDate(lastAccess);

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { MachineConfig } from "../../shared/config/machine_config.ts";
+import { isRegistryModule, reloaded } from "../../shared/config/reload.ts";
 import {
   AppValidationStatusSchema,
   type ModuleConfig as ModuleMessage,
@@ -40,9 +41,13 @@ export class ConfigPackages {
       const target = message.packages[at];
       if (target) await this.#package(target, { ...entry, version: entry.version ?? "" }, part);
     }
-    for (const [at, { module_id: id, version }] of config.modules.entries()) {
+    for (const [at, module] of config.modules.entries()) {
+      const { module_id: id, version } = module;
       const target = message.modules[at];
-      if (target && id) await this.#module(message, target, { id, version: version ?? "" }, part);
+      // One that is being worked on runs from its machine, and needs no version here.
+      if (target && id && isRegistryModule(reloaded(module))) {
+        await this.#module(message, target, { id, version: version ?? "" }, part);
+      }
     }
   }
 

@@ -17,6 +17,7 @@ import { ApiKeys } from "../access/api_keys.ts";
 import { Callers } from "../access/callers.ts";
 import { keyMethods } from "../access/key_methods.ts";
 import { HttpCallers } from "../access/http_callers.ts";
+import { MachineKeys } from "../access/machine_keys.ts";
 import { SharedSecrets } from "../access/secrets.ts";
 import { CredentialVerifiers } from "../access/verifiers.ts";
 import { AgentCommands } from "../agents/agent_commands.ts";
@@ -110,6 +111,7 @@ export async function createServices(options: ServicesOptions) {
   const callers = new Callers(queries, changes);
   const secrets = new SharedSecrets(queries, keys.secrets);
   const apiKeys = new ApiKeys(queries, changes, clock, random);
+  const machineKeys = new MachineKeys(queries, changes, keys.secrets, clock, random);
   const verifiers = new CredentialVerifiers(queries, secrets, domain, clock, random);
   const issuer = await TokenIssuer.create({
     privateKeyPkcs8Pem: keys.tokenKeyPem,
@@ -212,7 +214,7 @@ export async function createServices(options: ServicesOptions) {
       domain,
       logs: intake,
     }),
-    ...keyMethods({ callers, keys: apiKeys }),
+    ...keyMethods({ callers, keys: apiKeys, machineKeys }),
     ...registryMethods({ callers, queries, changes, clock, random, store, urls }),
     ...logMethods({ callers, store: logs, tail, clock }),
   };

@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { hostname, networkInterfaces } from "node:os";
 import { type AgentInfo, AgentInfoSchema } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { BuildInfo } from "../../shared/build_info/build_info.ts";
+import { announcedVersion } from "../../shared/build_info/family_version.ts";
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x86_64: "amd64", aarch64: "arm64" };
 
@@ -14,7 +15,7 @@ export function agentInfo(build: Pick<BuildInfo, "version" | "commit">): AgentIn
     host: hostname(),
     os,
     ips,
-    version: build.version,
+    version: announcedVersion(build.version),
     gitRevision: build.commit,
     platform: `${os}/${ARCHITECTURES[arch] ?? arch}`,
   });

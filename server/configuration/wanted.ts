@@ -1,8 +1,10 @@
 /** What a configuration asks of the parts of the server: resources, modules, packages. Pure. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { homedir } from "node:os";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import type { MachineConfig } from "../../shared/config/machine_config.ts";
 import type { ModuleConfig } from "../../shared/config/modules.ts";
+import { isRegistryModule, reloaded } from "../../shared/config/reload.ts";
 import type { ResourceConfig } from "../../shared/config/resources.ts";
 import { parseGoDuration } from "../../shared/time/duration.ts";
 import type { WantedModule } from "../modules/wanted_module.ts";
@@ -52,6 +54,7 @@ function extraOf({ frame, log_configuration, service_configs }: ResourceConfig):
 /** Packages of the configuration, and archives on this computer that hold modules. */
 export function wantedPackages(
   { packages, modules }: Pick<MachineConfig, "packages" | "modules">,
+  userHome = homedir(),
 ): WantedPackage[] {
   const fromCloud = packages.filter((entry) => isPackageType(entry.type)).map((entry) => ({
     name: entry.name,
@@ -60,9 +63,9 @@ export function wantedPackages(
     type: entry.type as PackageType,
     ...(entry.status?.error && { problem: entry.status.error }),
   }));
-  const local = modules.filter(isArchive).map((module) => ({
+  const local = modules.map(reloaded).filter(isArchive).map((module) => ({
     name: module.name,
-    tarball: absolutePath(module.executable_path!),
+    tarball: absolutePath(module.executable_path!, userHome),
     type: "module" as const,
   }));
   return [...fromCloud, ...local];
@@ -73,11 +76,13 @@ function isPackageType(type: string): type is PackageType {
 }
 
 /** True for a module that lies in an archive on this computer. */
-function isArchive({ executable_path: path = "", type, module_id: id }: ModuleConfig): boolean {
-  return type !== "registry" && !id && /\.(tgz|tar\.gz)$/i.test(path);
+function isArchive(module: ModuleConfig): boolean {
+  const { executable_path: path = "" } = module;
+  return !isRegistryModule(module) && /\.(tgz|tar\.gz)$/i.test(path);
 }
 
-function absolutePath(path: string): string {
+function absolutePath(path: string, userHome: string): string {
+  if (path.startsWith("~/")) return join(userHome, path.slice(2));
   return isAbsolute(path) ? path : resolve(path);
 }
 
@@ -99,7 +104,7 @@ export function wantedModules(
   sources: ModuleSources,
   warn: Warn,
 ): WantedModule[] {
-  return modules.map((module) => {
+  return modules.map(reloaded).map((module) => {
     const written = {
       path: module.executable_path ?? "",
       env: module.env ?? {},
@@ -136,7 +141,7 @@ interface Place {
 }
 
 function place(module: ModuleConfig, path: string, sources: ModuleSources): Place {
-  const isRegistry = module.type === "registry" || Boolean(module.module_id);
+  const isRegistry = isRegistryModule(module);
   if (!isRegistry && !isArchive(module)) return { executable: path, root: "" };
   const found = sources.findPackage("module", packageName(module));
   const folder = folderOf(found);

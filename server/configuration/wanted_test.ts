@@ -137,3 +137,30 @@ Deno.test("resourceSpecs() keeps a resource waiting while a package of its attri
   assert.deepEqual(spec!.attributes, { path: "${packages.cat}/m", who: "me" });
   assert.deepEqual(spec!.extra, { frame: { parent: "world" } });
 });
+
+Deno.test("wantedModules() runs a module from its reload_path, whatever the registry has", () => {
+  const module = {
+    name: "m",
+    type: "registry" as const,
+    module_id: "a:b",
+    reload_enabled: true,
+    reload_path: "/opt/work/run",
+  };
+  const { executable, moduleId, problem } = wanted(module);
+  assert.deepEqual([executable, moduleId, problem], ["/opt/work/run", "a:b", undefined]);
+  const off = wanted({ ...module, reload_enabled: false });
+  assert.equal(off.executable, "");
+});
+
+Deno.test("wantedPackages() takes an archive of reload_path from the user's home folder", () => {
+  const modules = [{
+    name: "m",
+    type: "registry" as const,
+    module_id: "a:b",
+    reload_enabled: true,
+    reload_path: ".viam/packages-local/m.tar.gz",
+  }];
+  assert.deepEqual(wantedPackages(config({ modules }), "/home/u"), [
+    { name: "m", tarball: "/home/u/.viam/packages-local/m.tar.gz", type: "module" },
+  ]);
+});

@@ -115,7 +115,7 @@ Deno.test("Diagnostics follow the configuration for profiles and traces", async 
     await call(diagnostics.interceptors, false);
     await diagnostics.follow({ enable_web_profile: false });
     assert.equal(graph(), undefined);
-    assert.deepEqual(await names(join(home, "traces", "p")), ["traces.jsonl"]);
+    assert.deepEqual(await names(join(home, "traces", "p")), ["traces", "traces.jsonl"]);
   });
 });
 

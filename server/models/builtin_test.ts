@@ -115,3 +115,10 @@ Deno.test("every model names path, found and allowed of every attribute that is 
   }
   assert.ok(count > 300, `only ${count} mistakes were made`);
 });
+
+Deno.test("the shell service has both names, and builtin is what no model stands for", () => {
+  const registry = builtinModels(testEnvironment());
+  for (const model of ["rdk:builtin:builtin", "rdk:builtin:shell"]) {
+    assert.equal(registry.find("rdk:service:shell", model).model, model);
+  }
+});

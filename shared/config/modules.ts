@@ -26,6 +26,14 @@ export const moduleSchema = once(() =>
     first_run_timeout: z.union([z.string(), integer()]).optional().describe(
       "How long the set-up script may take, for example `1h`. A number is nanoseconds.",
     ),
+    reload_enabled: z.boolean().optional().describe(
+      "Run what is at `reload_path` in place of the registry's version.",
+    ),
+    reload_path: z.string().optional().describe(
+      "Program, or archive of a module, on the machine. A relative one begins in the home folder.",
+    ),
+    reload_user: z.string().optional().describe("Who set `reload_path`, for people."),
+    reload_time: z.string().optional().describe("When it was set, for people."),
     status: validationStatusSchema().optional().describe("Set by the cloud on a bad entry."),
   })
 );

@@ -31,6 +31,7 @@ import type { AuthConfig, NetworkConfig } from "./network.ts";
 import type { JobConfig } from "./operation.ts";
 import { toFrame } from "./proto/frames.ts";
 import { durationOfMs, toCredentialsType, toDuration, toStruct } from "./proto/values.ts";
+import { reloaded } from "./reload.ts";
 import { parseResourceName, resourceNameToProto } from "./resource_name.ts";
 import type { ProcessConfig, RemoteConfig } from "./remotes.ts";
 import type { ResourceConfig, ServiceConfigEntry } from "./resources.ts";
@@ -161,7 +162,8 @@ function statusField(status: ModuleConfig["status"]) {
     : {};
 }
 
-function toModule(module: ModuleConfig): ModuleMessage {
+function toModule(written: ModuleConfig): ModuleMessage {
+  const module = reloaded(written);
   const timeout = module.first_run_timeout;
   const firstRunTimeout = typeof timeout === "number"
     ? durationOfMs(timeout / NS_PER_MS)

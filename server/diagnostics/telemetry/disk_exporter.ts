@@ -1,11 +1,17 @@
-/** Spans in files: one OTLP message in JSON a line, as collectors read them from files. */
+/**
+ * Spans in files, in two forms: `traces.jsonl` with an OTLP message in JSON a line, as collectors
+ * read them from files, and `traces` with messages ResourceSpans in protobuf, each behind its length
+ * in four bytes, lowest first, as command lines of the public API fetch them.
+ */
+import { Buffer } from "node:buffer";
 import { join } from "node:path";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { type ExportResult, ExportResultCode } from "@opentelemetry/core";
-import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
+import { JsonTraceSerializer, ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
 import { fsErrorCode, toFileError } from "../../../shared/files/fs_error.ts";
 
-/** `traces.jsonl` is written; `traces.1.jsonl` to `traces.5.jsonl` are older. */
+/** `traces.jsonl` is written; `traces.1.jsonl` to `traces.5.jsonl` are older; so with `traces`. */
 const OLD_FILES = 5;
 const FILE_BYTES = 10_000_000;
 
@@ -41,15 +47,17 @@ export class DiskExporter implements SpanExporter {
 
   async #append(spans: ReadableSpan[]): Promise<void> {
     const json = JsonTraceSerializer.serializeRequest(spans);
-    if (!json) return;
-    const path = this.#path(0);
+    if (json) await this.#write(".jsonl", Buffer.concat([json, Buffer.from("\n")]));
+    const binary = ProtobufTraceSerializer.serializeRequest(spans);
+    if (binary) await this.#write("", Buffer.concat(resourceSpans(binary).flatMap(delimited)));
+  }
+
+  async #write(extension: string, bytes: Uint8Array): Promise<void> {
+    const path = this.#path(extension, 0);
     try {
-      if (await this.#isFull(path)) await this.#rotate();
+      if (await this.#isFull(path)) await this.#rotate(extension);
       using file = await Deno.open(path, { append: true, create: true, mode: 0o600 });
-      const line = new Uint8Array(json.length + 1);
-      line.set(json);
-      line[json.length] = 0x0a;
-      for (let at = 0; at < line.length;) at += await file.write(line.subarray(at));
+      for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
     } catch (error) {
       throw toFileError(error, "write", path);
     }
@@ -64,17 +72,35 @@ export class DiskExporter implements SpanExporter {
     }
   }
 
-  async #rotate(): Promise<void> {
+  async #rotate(extension: string): Promise<void> {
     for (let age = OLD_FILES; age > 0; age--) {
       try {
-        await Deno.rename(this.#path(age - 1), this.#path(age));
+        await Deno.rename(this.#path(extension, age - 1), this.#path(extension, age));
       } catch (error) {
         if (fsErrorCode(error) !== "ENOENT") throw error;
       }
     }
   }
 
-  #path(age: number): string {
-    return join(this.folder, age === 0 ? "traces.jsonl" : `traces.${age}.jsonl`);
+  #path(extension: string, age: number): string {
+    return join(this.folder, `traces${age === 0 ? "" : `.${age}`}${extension}`);
   }
+}
+
+/** The messages in field 1 of an ExportTraceServiceRequest. */
+function resourceSpans(request: Uint8Array): Uint8Array[] {
+  const reader = new BinaryReader(request);
+  const found: Uint8Array[] = [];
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    if (field === 1) found.push(reader.bytes());
+    else reader.skip(type);
+  }
+  return found;
+}
+
+function delimited(message: Uint8Array): Uint8Array[] {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(message.length);
+  return [length, message];
 }

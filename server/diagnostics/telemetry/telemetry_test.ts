@@ -7,6 +7,8 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
 import type { TracingConfig } from "../../../shared/config/operation.ts";
 import {
+  type ResourceSpans,
+  ResourceSpansSchema,
   type Span,
   TracesDataSchema,
 } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
@@ -146,6 +148,17 @@ Deno.test("Telemetry writes spans into files of one OTLP message a line", async 
     assert.equal(scopeSpans[0].spans[0].traceId, TRACE);
     assert.equal(scopeSpans[0].spans[0].parentSpanId, PARENT);
     assert.ok(JSON.stringify(resource).includes("machine-server"));
+    // As command lines of the public API read them: a length in four bytes, then the message.
+    const bytes = await Deno.readFile(join(place, "traces"));
+    const view = new DataView(bytes.buffer);
+    let found: ResourceSpans[] = [];
+    for (let at = 0; at < bytes.length;) {
+      const end = at + 4 + view.getUint32(at, true);
+      found = [...found, fromBinary(ResourceSpansSchema, bytes.subarray(at + 4, end))];
+      at = end;
+    }
+    assert.equal(Buffer.from(found[0]!.scopeSpans[0]!.spans[0]!.traceId).toString("hex"), TRACE);
+    assert.match(JSON.stringify(found[0]!.resource?.attributes.map(({ key }) => key)), /service/);
   });
 });
 
@@ -289,7 +302,8 @@ Deno.test("DiskExporter keeps five older files beside the one it writes", async 
     for (let i = 0; i < 8; i++) tracers.getTracer("t").startSpan(`span ${i}`).end();
     await tracers.shutdown();
     const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
-    assert.deepEqual(names, [1, 2, 3, 4, 5].map((n) => `traces.${n}.jsonl`).concat("traces.jsonl"));
+    const older = [1, 2, 3, 4, 5].flatMap((n) => [`traces.${n}`, `traces.${n}.jsonl`]);
+    assert.deepEqual(names, ["traces", ...older, "traces.jsonl"]);
     assert.match(await Deno.readTextFile(join(folder, "traces.jsonl")), /"span 7"/);
     assert.match(await Deno.readTextFile(join(folder, "traces.5.jsonl")), /"span 2"/);
   });

@@ -15,12 +15,14 @@ const LONGEST_PATH = 4_096;
 /**
  * A path as a caller writes it: absolute, or relative to the user's home folder. It may begin with
  * `~`, or with `$MACHINE_HOME` or `$VIAM_HOME` for the server's own folder; nothing else is
- * replaced.
+ * replaced, but for the family's place of traces, `~/.viam/trace`: it is the one of this server.
  *
  * @throws {ConnectError} INVALID_ARGUMENT.
  */
 export function machinePath(path: string, folders: Folders): string {
   if (path.includes("\0") || path.length > LONGEST_PATH) throw refused(path, "is no path");
+  const traces = /^~[/\\]\.viam[/\\]trace(?=$|[/\\])/.exec(path)?.[0];
+  if (traces !== undefined) return join(folders.machine, "traces", path.slice(traces.length));
   const special = /^(~|\$MACHINE_HOME|\$VIAM_HOME)(?:$|[/\\])/.exec(path)?.[1];
   if (special !== undefined) {
     const folder = special === "~" ? folders.user : folders.machine;

@@ -5,14 +5,21 @@ import { type BuiltinEnvironment, UntrustedError } from "../environment.ts";
 /** This model takes no attributes. */
 export type ShellAttributes = Record<never, never>;
 
+/** `builtin` is what an entry without a model stands for, and what other servers call it. */
+export const SHELL_MODELS = ["rdk:builtin:builtin", "rdk:builtin:shell"] as const;
+
 /**
- * Model `rdk:builtin:shell` of `rdk:service:shell`: a terminal on this computer, and copies of
- * files both ways, with the rights of the server. Not under `-untrusted-env`.
+ * Models `rdk:builtin:builtin` and `rdk:builtin:shell` of `rdk:service:shell`, which are the same: a
+ * terminal on this computer, and copies of files both ways, with the rights of the server. Not under
+ * `-untrusted-env`.
  */
-export function shellModel(environment: BuiltinEnvironment): Model<ShellAttributes> {
+export function shellModel(
+  environment: BuiltinEnvironment,
+  model: typeof SHELL_MODELS[number] = "rdk:builtin:builtin",
+): Model<ShellAttributes> {
   return {
     api: "rdk:service:shell",
-    model: "rdk:builtin:shell",
+    model,
     attributes: attributes<ShellAttributes>({}),
     async construct({ log }) {
       if (environment.untrusted) throw new UntrustedError("the shell service");

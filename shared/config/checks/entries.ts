@@ -5,6 +5,7 @@ import { LONGEST_MODULE_NAME, LONGEST_RESOURCE_NAME } from "../forms.ts";
 import { logPatternError } from "../log_pattern.ts";
 import type { ModuleConfig, PackageConfig } from "../modules.ts";
 import type { JobConfig, LogRule, MaintenanceConfig } from "../operation.ts";
+import { isRegistryModule } from "../reload.ts";
 import { type Path, problemAt, type Report } from "../problem.ts";
 import type { ProcessConfig, RemoteConfig } from "../remotes.ts";
 import { parseResourceName } from "../resource_name.ts";
@@ -23,8 +24,13 @@ export function checkModule(module: ModuleConfig, path: Path, report: Report): v
   if (module.name === "parent") {
     report(problemAt([...path, "name"], module.name, "this name is reserved", "another name"));
   }
-  const isRegistry = module.type === "registry" || (module.module_id ?? "") !== "";
-  if (!isRegistry && (module.executable_path ?? "") === "") {
+  const isRegistry = isRegistryModule(module);
+  if (module.reload_enabled && !module.reload_path) {
+    const at = [...path, "reload_path"];
+    const message = "reload_enabled needs the program that is to run";
+    report(problemAt(at, module.reload_path, message, "a path on the machine"));
+  }
+  if (!isRegistry && !module.reload_enabled && (module.executable_path ?? "") === "") {
     report(
       problemAt(
         [...path, "executable_path"],
