@@ -147,6 +147,15 @@ export class GrpcRequest implements RequestReceiver {
     for (const listener of this.#onCancelled ?? []) listener();
   }
 
+  /** A handler works on the call, whatever becomes of the caller. */
+  handlerBegan(): void {
+    this.stream.handlerBegan();
+  }
+
+  handlerEnded(): void {
+    this.stream.handlerEnded();
+  }
+
   // The answer.
 
   /** Begins the answer, with the handler's own headers. */

@@ -1,6 +1,7 @@
 /** Native gRPC over HTTP/2: connections in, calls to the router's methods. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Socket } from "node:net";
+import { setImmediate } from "node:timers";
 import type { CallDeadlines } from "./deadlines.ts";
 import type { UnexpectedErrorReporter } from "./errors.ts";
 import { GrpcRequest } from "./grpc_request.ts";
@@ -8,10 +9,10 @@ import { ANSWER_FIELDS, errorTrailers } from "./grpc_trailers.ts";
 import { answerMany, answerOne, GrpcTurn } from "./grpc_turn.ts";
 import type { HeaderList } from "./h2/hpack.ts";
 import type { HeaderBlock } from "./h2/hpack_encoder.ts";
-import { readInTurns } from "./h2/reading.ts";
 import { ServedConnection } from "./h2/served_connection.ts";
 import type { RequestReceiver, ServedStream } from "./h2/served_stream.ts";
 import { writableOf } from "./h2/socket.ts";
+import { Turns } from "./h2/turns.ts";
 import type { Interceptor } from "./interceptor.ts";
 import { headerValue } from "./lean_wire.ts";
 import type { Peer } from "./peer.ts";
@@ -42,6 +43,12 @@ export class GrpcServer {
   readonly #methods = new Map<string, MethodBinding>();
   /** Those whose socket is open. */
   readonly #sockets = new Map<Socket, ServedConnection>();
+  readonly #turns = new Turns({
+    monotonicMs: () => performance.now(),
+    nextTurn: (run) => setImmediate(run),
+    // A timer lets the loop wait for once, when what this turn caused is done; then it looks.
+    afterSockets: (run) => setImmediate(() => setTimeout(run, 0)),
+  });
   readonly #keepAlive: ReturnType<typeof setInterval>;
   #leaving = false;
   #onDrained = () => {};
@@ -65,7 +72,7 @@ export class GrpcServer {
       monotonicMs: () => performance.now(),
     });
     this.#sockets.set(socket, connection);
-    readInTurns(socket, (bytes) => connection.push(bytes));
+    this.#turns.read(socket, (bytes, goOn) => connection.push(bytes, goOn));
     socket.once("end", () => connection.lost());
     socket.once("close", () => {
       connection.lost();

@@ -99,6 +99,7 @@ export async function answerOne(turn: GrpcTurn, requests: () => EncodedRequest):
   const limit = turn.hasDeadline
     ? undefined
     : options.deadlines.watch(call, DEFAULT_CALL_DEADLINE_MS);
+  request.handlerBegan();
   try {
     const pending = runBefore(options.interceptors, call, turn);
     if (pending !== undefined) await pending;
@@ -109,6 +110,7 @@ export async function answerOne(turn: GrpcTurn, requests: () => EncodedRequest):
     turn.fail(turn.failure(error));
   } finally {
     limit?.release();
+    request.handlerEnded();
   }
 }
 
@@ -121,6 +123,7 @@ export async function answerMany(turn: GrpcTurn, requests: () => EncodedRequest)
   // The signal must be live from the start: it is how a stream learns that its caller left.
   const { signal } = call;
   let messages: AsyncIterator<Uint8Array> | undefined;
+  request.handlerBegan();
   try {
     await runBefore(options.interceptors, call, turn);
     messages = invokeMany(turn.binding, call, requests());
@@ -136,5 +139,6 @@ export async function answerMany(turn: GrpcTurn, requests: () => EncodedRequest)
   } finally {
     options.signal.removeEventListener("abort", stop);
     await messages?.return?.().catch(() => undefined);
+    request.handlerEnded();
   }
 }

@@ -212,6 +212,9 @@ export class H2Connection implements StreamHost, IncomingEvents {
     this.#stream(streamId)?.receiveReset(code);
   }
 
+  /** A client has chosen its server, whose frames it doesn't count. */
+  overhead(): void {}
+
   settings(settings: readonly (readonly [key: number, value: number])[]): void {
     this.#sender.apply(settings);
     this.#answer(encodeFrame(FrameType.settings, Flag.ack, 0));

@@ -39,8 +39,14 @@ export class DataSender<S extends SendingStream> {
   #frameSize = DEFAULT_FRAME_SIZE;
   #streamWindow = DEFAULT_WINDOW;
   readonly #hpack = new HpackEncoder();
+  #dataFrames = 0;
 
   constructor(private readonly outbox: Outbox) {}
+
+  /** DATA frames sent so far. */
+  get dataFrames(): number {
+    return this.#dataFrames;
+  }
 
   /** Sets its window to what the peer grants. */
   begin(stream: S): void {
@@ -124,6 +130,7 @@ export class DataSender<S extends SendingStream> {
     const flags = ends && !trailers ? Flag.endStream : 0;
     // An empty frame says nothing but that the stream ends.
     if (size > 0 || flags) {
+      this.#dataFrames++;
       const to = this.#frame(FrameType.data, flags, stream.id, size);
       this.#window.spend(size);
       stream.take(this.outbox.bytes, to, size);

@@ -215,6 +215,8 @@ export function badSize(frame: string, size: number): ProtocolError {
   return new ProtocolError(ErrorCode.frameSizeError, `a ${frame} frame of ${size} bytes`);
 }
 
+const always = () => true;
+
 /** Cuts what arrives into frames; keeps one that is incomplete until the rest is there. */
 export class FrameCutter {
   readonly #partial: Uint8Array;
@@ -228,19 +230,29 @@ export class FrameCutter {
     this.#partial = new Uint8Array(FRAME_HEADER_BYTES + largest);
   }
 
-  /** @throws {ProtocolError} for a frame that is larger than allowed. */
-  push(chunk: Uint8Array): void {
-    let at = this.#kept > 0 ? this.#complete(chunk) : 0;
+  /**
+   * @param goOn asked after each frame; false: the rest of the chunk is left to the caller.
+   * @returns how much of the chunk was taken.
+   * @throws {ProtocolError} for a frame that is larger than allowed.
+   */
+  push(chunk: Uint8Array, goOn: () => boolean = always): number {
+    let at = 0;
+    if (this.#kept > 0) {
+      at = this.#complete(chunk);
+      if (!goOn()) return at;
+    }
     while (chunk.length - at >= FRAME_HEADER_BYTES) {
       const end = at + FRAME_HEADER_BYTES + this.#payloadLength(chunk, at);
       if (end > chunk.length) break;
       this.#emit(chunk, at, end);
       at = end;
+      if (!goOn()) return at;
     }
     if (at < chunk.length) {
       this.#partial.set(chunk.subarray(at), this.#kept);
       this.#kept += chunk.length - at;
     }
+    return chunk.length;
   }
 
   /** Adds to the incomplete frame; says how much of the chunk it took. */

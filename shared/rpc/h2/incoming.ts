@@ -1,4 +1,4 @@
-/** Makes events of what the peer of a client sends; what is against the protocol throws. */
+/** Makes events of what the other side sends; what is against the protocol throws. */
 import {
   badSize,
   decodeGoaway,
@@ -18,6 +18,8 @@ import { type HeaderList, HpackDecoder, MAX_HEADER_BYTES } from "./hpack.ts";
 
 /** What came in. Bytes are only valid until the receiver returns. */
 export interface IncomingEvents {
+  /** A frame that carries nothing of a message: told before what it is. */
+  overhead(): void;
   /** @param size what flow control counts: with the padding. */
   data(streamId: number, bytes: Uint8Array, size: number, end: boolean): void;
   /**
@@ -43,9 +45,13 @@ export class Incoming {
 
   constructor(private readonly events: IncomingEvents) {}
 
-  /** @throws {ProtocolError} when the connection can't go on. */
-  push(chunk: Uint8Array): void {
-    this.#cutter.push(chunk);
+  /**
+   * @param goOn asked after each frame; false: the rest of the chunk is left to the caller.
+   * @returns how much of the chunk was taken.
+   * @throws {ProtocolError} when the connection can't go on.
+   */
+  push(chunk: Uint8Array, goOn?: () => boolean): number {
+    return this.#cutter.push(chunk, goOn);
   }
 
   #frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
@@ -56,6 +62,7 @@ export class Incoming {
       this.#begun = true;
     }
     if (this.#headers && type !== FrameType.continuation) throw violation("headers do not go on");
+    if (type !== FrameType.data && type !== FrameType.headers) this.events.overhead();
     switch (type) {
       case FrameType.data: {
         onStream(streamId, "DATA");

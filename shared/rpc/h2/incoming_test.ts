@@ -26,6 +26,7 @@ function events(...frames: Uint8Array[]): string[] {
         .join(" "),
     );
   const incoming = new Incoming({
+    overhead: () => undefined,
     data: note("data"),
     headers: (...args) => note("headers")(...args.slice(0, 3)),
     reset: note("reset"),

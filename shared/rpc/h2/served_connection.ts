@@ -19,7 +19,7 @@ import { GivenUpStreams } from "./given_up_streams.ts";
 import type { HeaderBlock } from "./hpack_encoder.ts";
 import { Incoming, type IncomingEvents } from "./incoming.ts";
 import { Outbox, OUTBOX_BYTES } from "./outbox.ts";
-import { ResetBudget } from "./reset_budget.ts";
+import { PeerBudgets } from "./peer_budgets.ts";
 import { REQUEST_WINDOW, ServedStream, type ServedStreamHost } from "./served_stream.ts";
 import { SkippedStreams } from "./skipped_streams.ts";
 import { errorText, type WritableSocket } from "./socket.ts";
@@ -45,6 +45,8 @@ export interface ServedConnectionOptions {
   readonly monotonicMs: () => number;
 }
 
+const always = () => true;
+
 /**
  * Takes the bytes of a connection and answers on its socket. Never throws: a peer that breaks the
  * protocol is told so, and the connection ends.
@@ -54,8 +56,9 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
   readonly #incoming: Incoming = new Incoming(this);
   readonly #sender: DataSender<ServedStream>;
   readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW);
-  readonly #resets: ResetBudget;
-  readonly #settings: ResetBudget;
+  readonly #budgets: PeerBudgets;
+  /** Streams that are over, but whose handlers still run. */
+  #handling = 0;
   #waitingBytes = 0;
   #prefaceSeen = 0;
   /** Number of the newest stream. */
@@ -73,8 +76,7 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
       broken: (reason) => this.#end({ reason }),
     });
     this.#sender = new DataSender(this.#outbox);
-    this.#resets = new ResetBudget(options.monotonicMs);
-    this.#settings = new ResetBudget(options.monotonicMs);
+    this.#budgets = new PeerBudgets(options.monotonicMs);
     this.#heardAt = options.monotonicMs();
     this.#outbox.add(encodeSettings([
       [Setting.maxConcurrentStreams, MOST_STREAMS],
@@ -92,17 +94,26 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
     return this.#sender.streams.size;
   }
 
-  /** Takes what arrived. */
-  push(bytes: Uint8Array): void {
-    if (this.#ended) return;
+  /**
+   * Takes what arrived.
+   *
+   * @param goOn asked after each frame; false: the rest is left to the caller.
+   * @returns how much of it was taken.
+   */
+  push(bytes: Uint8Array, goOn: () => boolean = always): number {
+    if (this.#ended) return bytes.length;
     this.#heardAt = this.options.monotonicMs();
     try {
       const begun = this.#prefaceSeen < PREFACE.length ? this.#preface(bytes) : 0;
-      if (begun < bytes.length) this.#incoming.push(begun ? bytes.subarray(begun) : bytes);
+      if (begun === bytes.length) return begun;
+      const frames = begun ? bytes.subarray(begun) : bytes;
+      const taken = this.#incoming.push(frames, () => !this.#ended && goOn());
+      return this.#ended ? bytes.length : begun + taken;
     } catch (error) {
       if (error instanceof ProtocolError) {
         this.#end({ reason: `the other side broke HTTP/2: ${error.message}` }, error.code);
       } else this.#end({ reason: errorText(error) }, ErrorCode.internalError);
+      return bytes.length;
     }
   }
 
@@ -187,6 +198,8 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
 
   #resetStream(streamId: number, code: number): void {
     this.#givenUp.add(streamId);
+    // One that is answered before it is complete is all right; else the peer has made us do it.
+    if (code !== ErrorCode.noError && !this.#budgets.spendReset()) return this.#tooManyResets();
     this.#answer(encodeNumberFrame(FrameType.rstStream, streamId, code));
   }
 
@@ -210,7 +223,16 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
     this.#end({ reason: "the server is leaving" });
   }
 
+  handling(change: 1 | -1): void {
+    this.#handling += change;
+  }
+
   // What the peer sends.
+
+  overhead(): void {
+    if (this.#budgets.spendOverhead(this.#sender.dataFrames)) return;
+    throw new ProtocolError(ErrorCode.enhanceYourCalm, "it sends too much that says nothing");
+  }
 
   headers(streamId: number, headers: HeaderList | undefined, end: boolean, kinds: number): void {
     const known = this.#sender.streams.get(streamId);
@@ -221,20 +243,18 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
     const isLate = streamId < this.#lastStreamId && this.#skipped.take(streamId);
     if (streamId <= this.#lastStreamId && !isLate) {
       // Trailers of a request that was answered before it was complete.
-      if (end && this.#givenUp.has(streamId)) return;
+      if (end && this.#givenUp.has(streamId)) return this.overhead();
       // The same threads sometimes take one number for two requests; the others are not at fault.
-      this.#spendReset();
       return this.#resetStream(streamId, ErrorCode.streamClosed);
     }
     // The peer has been told which requests are answered here: none after them.
-    if (this.#leaving) return;
+    if (this.#leaving) return this.overhead();
     if (!isLate) {
       this.#skipped.began(streamId, this.#lastStreamId);
       this.#lastStreamId = streamId;
     }
     const stream = new ServedStream(streamId, this);
-    if (this.streams >= MOST_STREAMS) {
-      this.#spendReset();
+    if (this.streams + this.#handling >= MOST_STREAMS) {
       return this.sendReset(stream, ErrorCode.refusedStream);
     }
     if (!headers) return this.sendReset(stream, ErrorCode.enhanceYourCalm);
@@ -243,6 +263,7 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
       return this.sendReset(stream, ErrorCode.protocolError);
     }
     if (length !== undefined) stream.expect(length);
+    this.#budgets.requestBegan();
     this.#sender.begin(stream);
     this.options.onRequest(stream, headers);
     if (end) stream.receiveEnd();
@@ -253,6 +274,7 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
       throw new ProtocolError(ErrorCode.flowControlError, "it sends more than it may");
     }
     const stream = this.#stream(streamId);
+    if (!stream || !this.#budgets.isUseful(bytes, end)) this.overhead();
     if (stream) return stream.receiveData(bytes, size, end);
     const more = this.#receiveWindow.release(size);
     if (more > 0) this.#answer(encodeNumberFrame(FrameType.windowUpdate, 0, more));
@@ -263,15 +285,19 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
   reset(streamId: number, code: number): void {
     const stream = this.#stream(streamId);
     if (!stream) return;
-    this.#spendReset();
     stream.receiveReset(code);
+    if (!this.#budgets.spendReset()) this.#tooManyResets();
   }
 
   settings(settings: readonly (readonly [key: number, value: number])[]): void {
-    if (!this.#settings.spend()) {
+    if (!this.#budgets.spendSettings()) {
       throw new ProtocolError(ErrorCode.enhanceYourCalm, "it changes its mind too often");
     }
-    for (const [key, value] of settings) this.#sender.apply(key, value);
+    // Only the last window counts, and each is a window to change of every stream.
+    const window = settings.findLastIndex(([key]) => key === Setting.initialWindowSize);
+    settings.forEach(([key, value], n) => {
+      if (key !== Setting.initialWindowSize || n === window) this.#sender.apply(key, value);
+    });
     this.#answer(encodeFrame(FrameType.settings, Flag.ack, 0));
     this.#sender.pump();
   }
@@ -292,17 +318,17 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
     stream.reset(ErrorCode.flowControlError);
   }
 
-  #spendReset(): void {
-    if (this.#resets.spend()) return;
-    throw new ProtocolError(ErrorCode.enhanceYourCalm, "it gives up too many requests");
+  // These two don't throw: what a handler sends may be the reason.
+
+  #tooManyResets(): void {
+    const reason = "too many of its requests were given up";
+    this.#end({ reason }, ErrorCode.enhanceYourCalm);
   }
 
   /** A peer that doesn't read, but makes us answer, must not fill our memory. */
   #answer(frame: Uint8Array): void {
-    if (this.#outbox.size > OUTBOX_BYTES) {
-      throw new ProtocolError(ErrorCode.enhanceYourCalm, "it asks for answers, but reads none");
-    }
-    this.#outbox.add(frame);
+    if (this.#outbox.size <= OUTBOX_BYTES) return this.#outbox.add(frame);
+    this.#end({ reason: "it asks for answers, but reads none" }, ErrorCode.enhanceYourCalm);
   }
 
   /** Undefined for a stream that has ended: what comes late is of no interest. */

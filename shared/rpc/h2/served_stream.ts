@@ -33,6 +33,8 @@ export interface ServedStreamHost {
   waiting(stream: ServedStream, bytes: number): void;
   /** The stream is over on both sides. */
   forget(stream: ServedStream): void;
+  /** So many more, or fewer, streams are over whose handlers still run. */
+  handling(change: 1 | -1): void;
 }
 
 export class ServedStream implements SendingStream {
@@ -45,6 +47,7 @@ export class ServedStream implements SendingStream {
   readonly #receiveWindow = new ReceiveWindow(REQUEST_WINDOW);
   #requestComplete = false;
   #closed = false;
+  #handled = false;
   #paused = false;
   #unreleased = 0;
   /** Bytes of the body that are still to come, where the request has said how many it has. */
@@ -61,6 +64,23 @@ export class ServedStream implements SendingStream {
   /** False when a sender should wait until it is {@link drained}. */
   get roomy(): boolean {
     return this.#queue.roomy;
+  }
+
+  /**
+   * Something works on the request from now on, until {@link handlerEnded}. It counts against the
+   * limit of requests at a time also when the stream is over before: else a peer could have any
+   * number of handlers run by giving up their streams, or by having them given up (CVE-2025-8671).
+   */
+  handlerBegan(): void {
+    if (this.#handled) return;
+    this.#handled = true;
+    if (this.#closed) this.host.handling(1);
+  }
+
+  handlerEnded(): void {
+    if (!this.#handled) return;
+    this.#handled = false;
+    if (this.#closed) this.host.handling(-1);
   }
 
   /** Begins the answer. */
@@ -198,6 +218,7 @@ export class ServedStream implements SendingStream {
     // The connection's window is everybody's: what was held back for a slow reader goes back.
     if (this.#unreleased > 0) this.host.release(this, this.#unreleased, 0);
     this.#unreleased = 0;
+    if (this.#handled) this.host.handling(1);
     this.host.forget(this);
     if (this.#queue.bytes > 0) this.host.waiting(this, -this.#queue.bytes);
     this.#queue.clear();

@@ -7,7 +7,7 @@ import type { RequestReceiver, ServedStream } from "./served_stream.ts";
 import type { WritableSocket } from "./socket.ts";
 import type { StreamFailure } from "./stream.ts";
 import type { SeenFrame } from "./test_peer.ts";
-import { waitFor } from "../../time/wait_for.ts";
+import { until } from "./test_wait.ts";
 
 /** What the server's side saw of a request. */
 export class SeenRequest implements RequestReceiver {
@@ -116,8 +116,8 @@ export class FakeClient implements WritableSocket {
     return frames.reduce((sum, { payload }) => sum + payload.length, 0);
   }
 
-  async until(condition: () => boolean, what: string): Promise<void> {
-    await waitFor(condition, { deadlineMs: 5_000, everyMs: 1, what });
+  until(condition: () => boolean, what: string): Promise<void> {
+    return until(condition, what);
   }
 
   async untilFrames(type: number, count: number): Promise<SeenFrame[]> {

@@ -1,5 +1,4 @@
 /** The server's end of an HTTP/2 connection, as tests play it. */
-import { waitFor } from "../../time/wait_for.ts";
 import {
   encodeFrame,
   encodeSettings,
@@ -13,6 +12,7 @@ import {
 import { encodeHeaders, type HeaderList } from "./hpack.ts";
 import type { ByteSocket } from "./socket.ts";
 import type { StreamFailure, StreamReceiver } from "./stream.ts";
+import { until } from "./test_wait.ts";
 
 /** A frame that the client sent. */
 export interface SeenFrame {
@@ -123,8 +123,8 @@ export class FakePeer implements ByteSocket {
   }
 
   /** Waits for what the client does. */
-  async until(condition: () => boolean, what: string): Promise<void> {
-    await waitFor(condition, { deadlineMs: 5_000, everyMs: 1, what });
+  until(condition: () => boolean, what: string): Promise<void> {
+    return until(condition, what);
   }
 
   async untilFrames(type: number, count: number): Promise<SeenFrame[]> {

@@ -1,4 +1,3 @@
-import { Code, ConnectError } from "@connectrpc/connect";
 import type { ByteSocket } from "./socket.ts";
 
 export interface TlsSocketOptions {
@@ -10,10 +9,15 @@ export interface TlsSocketOptions {
 
 const CONNECT_MS = 15_000;
 
+/** There is something, but nobody who speaks HTTP/2 over TLS in time. */
+export class NoHttp2Error extends Error {
+  override readonly name = "NoHttp2Error";
+}
+
 /**
  * Opens a connection for HTTP/2 to `https://host:port`.
  *
- * @throws {ConnectError} UNAVAILABLE when the other side speaks no HTTP/2 or takes too long.
+ * @throws {NoHttp2Error} when the other side speaks no HTTP/2 or takes too long.
  */
 export async function openTlsSocket(
   address: string,
@@ -31,7 +35,7 @@ export async function openTlsSocket(
   const connected = Deno.connectTls(options).then(async (connection) => {
     try {
       const { alpnProtocol } = await connection.handshake();
-      if (late || alpnProtocol !== "h2") throw unavailable(`${address} speaks no HTTP/2`);
+      if (late || alpnProtocol !== "h2") throw new NoHttp2Error(`${address} speaks no HTTP/2`);
       return connection;
     } catch (error) {
       connection.close();
@@ -41,7 +45,7 @@ export async function openTlsSocket(
   const timeout = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     late = true;
-    timeout.reject(unavailable(`${address} did not answer within ${timeoutMs / 1_000} s`));
+    timeout.reject(new NoHttp2Error(`${address} did not answer within ${timeoutMs / 1_000} s`));
   }, timeoutMs);
   try {
     const connection = await Promise.race([connected, timeout.promise]);
@@ -65,8 +69,4 @@ function once(run: () => void): () => void {
     if (!done) run();
     done = true;
   };
-}
-
-function unavailable(message: string): ConnectError {
-  return new ConnectError(message, Code.Unavailable);
 }
