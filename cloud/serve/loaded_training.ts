@@ -72,7 +72,7 @@ function refuse(): never {
 }
 
 async function ownRunner(
-  { dataDir, settings, clock, log }: TrainingOptions,
+  { dataDir, settings, clock, log, publicUrl }: TrainingOptions,
 ): Promise<TrainingRunner> {
   const { engine, images, python, limits, weights } = settings;
   const common = {
@@ -84,7 +84,10 @@ async function ownRunner(
     clock,
     log,
   };
-  if (engine === undefined) return new LocalRunner({ ...common, python });
+  if (engine === undefined) {
+    const { allowNoWalls } = settings;
+    return new LocalRunner({ ...common, python, allowNoWalls, cloudUrl: publicUrl });
+  }
   const { ContainerRunner } = await import("../training_runs/container_runner.ts");
   const { readImages, USUAL_IMAGES } = await import("../training_runs/container_images.ts");
   const list = images === undefined ? USUAL_IMAGES : await readImages(images);

@@ -140,6 +140,14 @@ export const serveFlags = {
     placeholder: "WHERE",
     doc: "Where training scripts run: in a Python environment each, or in containers.",
   },
+  "training-walls": {
+    type: "string",
+    choices: ["required", "if-possible"],
+    default: "required",
+    placeholder: "WHEN",
+    doc: "What becomes of scripts where the system gives the cloud's user no namespaces to run " +
+      "them in: they are not started, or run with all rights of the cloud's user.",
+  },
   "training-images": {
     type: "string",
     placeholder: "FILE",
@@ -264,6 +272,7 @@ export async function readServeOptions(
       jobsPerOrganization: flags["training-jobs-per-organization"],
       mostUnfinished: flags["training-queue"],
       python: flags["training-python"],
+      allowNoWalls: flags["training-walls"] === "if-possible",
       weights: flags["training-weights"],
       engine: runner === "local" ? undefined : runner,
       images: await readableImages(flags["training-images"]),

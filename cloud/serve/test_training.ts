@@ -40,7 +40,8 @@ export class TrainingCloud implements AsyncDisposable {
   static async open(
     options: { training?: TrainingSettings; notifications?: NotificationSettings } = {},
   ): Promise<TrainingCloud> {
-    const cloud = await TestCloud.open(options);
+    const training = { allowNoWalls: true, ...options.training };
+    const cloud = await TestCloud.open({ ...options, training });
     const made = await cloud.bootstrap();
     const dataset = await cloud.client(DatasetService, apiKey(made))
       .createDataset({ organizationId: made.org_id, name: "shapes" });

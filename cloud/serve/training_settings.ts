@@ -24,6 +24,8 @@ export interface TrainingSettings {
   readonly mostUnfinished?: number | undefined;
   /** Python that runs scripts; left out: `python3`, looked for in PATH. */
   readonly python?: string | undefined;
+  /** True: where the system gives no walls, scripts run without. Else they do not run there. */
+  readonly allowNoWalls?: boolean | undefined;
   /** Where scripts run; left out: in environments on this computer, without containers. */
   readonly engine?: EngineKind | undefined;
   /** File that lists the images of containers; left out: a usual one with TensorFlow, one without. */

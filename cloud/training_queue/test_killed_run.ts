@@ -8,6 +8,8 @@ import { QueueRig } from "./test_queue.ts";
 /** For tests: what runs scripts for real, over a data folder. */
 export function realRunner(dataDir: string): LocalRunner {
   return new LocalRunner({
+    cloudUrl: () => "http://127.0.0.1:8080",
+    allowNoWalls: true,
     dataDir,
     inherited: { ...Deno.env.toObject(), PIP_NO_INDEX: "1" },
     processes: systemProcesses(),

@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { join, resolve } from "node:path";
+import { readIfExists } from "../../shared/files/read_file.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { ExitInfo, ProcessRunner } from "../../shared/process/child_process.ts";
 import type { Clock } from "../../shared/time/clock.ts";
@@ -29,7 +30,9 @@ import {
 import {
   baseEnvironment,
   type Inherited,
+  pipCache,
   pipEnvironment,
+  pipFiles,
   virtualEnvironment,
 } from "./run_environment.ts";
 import { emptyOutput, failedWith, RunFailedError } from "./run_failure.ts";
@@ -43,6 +46,8 @@ import type {
   TrainingRunner,
   TrainingTask,
 } from "./runner.ts";
+import { packageIndexes, upstreamProxy } from "./destinations.ts";
+import { RunNetwork } from "./run_network.ts";
 import { bestSandbox, type Sandbox, type SandboxOptions } from "./sandbox.ts";
 import { unpackScript } from "./script_archive.ts";
 import { supervise } from "./supervise.ts";
@@ -57,6 +62,10 @@ export interface LocalRunnerOptions {
   readonly environmentLimits?: EnvironmentLimits | undefined;
   /** Left out: this cloud has no managed training. */
   readonly managed?: ManagedScript | undefined;
+  /** True: where this system gives no walls, scripts run without. Else they do not run. */
+  readonly allowNoWalls?: boolean | undefined;
+  /** Where scripts reach the cloud. */
+  readonly cloudUrl: () => string;
   /** Left out: the best that this system can give. */
   readonly sandbox?: ((options: SandboxOptions) => Sandbox) | undefined;
   /** Variables of this process: PATH, and what pip needs to reach packages. */
@@ -127,7 +136,7 @@ export class LocalRunner implements TrainingRunner {
     const folder = await this.#folders.make(task.jobId);
     try {
       const python = await this.#findPython();
-      const sandbox = await this.#findSandbox(folder);
+      const sandbox = await this.#findSandbox(folder, python);
       const run = new LocalRun(this.options, this.#limits, {
         task,
         output,
@@ -157,31 +166,45 @@ export class LocalRunner implements TrainingRunner {
     }
   }
 
-  #findSandbox(folder: RunFolder): Promise<Sandbox> {
+  async #findSandbox(folder: RunFolder, python: Python): Promise<Sandbox> {
     const { sandbox, dataDir } = this.options;
-    this.#sandbox ??= sandbox
-      ? Promise.resolve(sandbox({ dataDir: resolve(dataDir) }))
-      : this.#trySandbox(folder);
-    return this.#sandbox;
+    if (sandbox) return sandbox({ dataDir: resolve(dataDir), python });
+    this.#sandbox ??= this.#trySandbox(folder, python);
+    try {
+      return await this.#sandbox;
+    } catch (error) {
+      this.#sandbox = undefined; // the operator may allow it meanwhile
+      throw error;
+    }
   }
 
-  async #trySandbox(folder: RunFolder): Promise<Sandbox> {
-    const { processes, clock, inherited, log } = this.options;
+  async #trySandbox(folder: RunFolder, python: Python): Promise<Sandbox> {
+    const { processes, clock, inherited, log, allowNoWalls = false } = this.options;
     const dataDir = resolve(this.options.dataDir);
-    const { sandbox, why } = await bestSandbox({ dataDir }, {
+    const { sandbox, why } = await bestSandbox({ dataDir, python }, {
       ...{ processes, clock, folder: join(folder.path, "trial") },
       env: baseEnvironment(inherited, folder),
     });
-    if (!sandbox.hidesCloud) {
-      log.warn(
-        "training scripts run with the rights of this cloud and could read its folder, as this " +
-          "system gives no namespaces to its user; take scripts of trusted people only, or use " +
-          "containers",
-        { reason: why },
-      );
-    }
+    if (sandbox.hasWalls) return sandbox;
+    if (!allowNoWalls) throw noWalls(why);
+    log.warn(
+      "training scripts run with the rights of this cloud and could read its keys, as this " +
+        "system gives no namespaces to its user; take scripts of trusted people only",
+      { reason: why },
+    );
     return sandbox;
   }
+}
+
+/** The operator's answer to a computer without namespaces, which is theirs to give. */
+function noWalls(why: string): RunFailedError {
+  return new RunFailedError(
+    Code.FailedPrecondition,
+    `the computer that trains gives no namespaces to the cloud's user (${why}), and without them ` +
+      "a script could read the cloud's keys, so it was not started. The operator of the cloud can " +
+      "allow user namespaces, run scripts in containers (--training-runner podman), or trust all " +
+      "scripts (--training-walls if-possible)",
+  );
 }
 
 interface LocalRunParts {
@@ -258,7 +281,8 @@ class LocalRun {
       return this.#supervise({ ...this.limits, diskBytes: this.limits.installBytes }, {
         ...{ what, program, args, cwd: path, wallMs: this.limits.installMs },
         env: isForeign ? { ...env, ...pipEnvironment(this.options.inherited) } : env,
-        ...{ readable: [], writable: [path, folder.path] },
+        readable: isForeign ? pipFiles(this.options.inherited) : [],
+        writable: [path, folder.path, ...isForeign ? pipCache(this.options.inherited) : []],
       });
     };
     const options = { python, run, output };
@@ -272,28 +296,49 @@ class LocalRun {
     await installScript(path, source, options);
   }
 
-  async #supervise(
+  async #supervise(limits: RunLimits, command: SandboxedCommand): Promise<ExitInfo> {
+    const { sandbox, output } = this.parts;
+    if (!sandbox.hasWalls) return await this.#start(limits, command, undefined);
+    const { inherited, clock, cloudUrl } = this.options;
+    const settings = await readIfExists("/etc/pip.conf") ?? "";
+    await using network = await RunNetwork.open({
+      ...{ clock, cloudUrl: cloudUrl(), upstream: upstreamProxy(inherited) },
+      indexes: packageIndexes(inherited, settings),
+      refused: (reason) => output.note("warn", reason),
+    });
+    const env = { ...command.env, ...network.environment };
+    delete env["PIP_PROXY"];
+    return await this.#start(limits, { ...command, env }, network);
+  }
+
+  async #start(
     limits: RunLimits,
-    { readable, writable, program, args, ...command }: Readonly<{
-      what: string;
-      program: string;
-      args: readonly string[];
-      cwd: string;
-      env: Readonly<Record<string, string>>;
-      wallMs: number;
-      readable: readonly string[];
-      writable: readonly string[];
-    }>,
+    { readable, writable, program, args, ...command }: SandboxedCommand,
+    network: RunNetwork | undefined,
   ): Promise<ExitInfo> {
     const { output, signal, folder, sandbox } = this.parts;
     const { processes, clock } = this.options;
-    const places = { cwd: command.cwd, readable, writable, fileBytes: limits.diskBytes };
+    const { cwd } = command;
+    const places = { cwd, readable, writable, fileBytes: limits.diskBytes, own: folder, network };
     return await supervise({
       ...command,
       ...sandbox.wrap({ program, args }, places),
       folders: writable,
     }, { processes, clock, limits, output, tree: folder.tree, signal });
   }
+}
+
+/** A program of a run, and what it may use. */
+interface SandboxedCommand {
+  readonly what: string;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Longest time, milliseconds. */
+  readonly wallMs: number;
+  readonly readable: readonly string[];
+  readonly writable: readonly string[];
 }
 
 /** Where the files of the managed script lie in the folder of a run: its environment outlives it. */

@@ -80,7 +80,8 @@ save(os.environ["API_KEY"])`,
   const names = /^info env (.*)$/.exec(said.find((line) => line.startsWith("info env ")) ?? "")
     ?.[1];
   const shells = ["OLDPWD", "PWD", "SHLVL", "_", "LC_CTYPE"]; // what sh and Python set themselves
-  assert.deepEqual(names?.split(" ").filter((name) => !shells.includes(name)), [
+  const isOther = (name: string) => !shells.includes(name) && !/_proxy$/i.test(name);
+  assert.deepEqual(names?.split(" ").filter(isOther), [
     "API_KEY",
     "HOME",
     "LANG",
@@ -351,7 +352,7 @@ save()`,
     );
     assert.deepEqual(await run.ended, { kind: "succeeded" }, run.lines.join("\n"));
     await Deno.remove(secret);
-    if (rig.log.messages().some((line) => line.includes("could read its folder"))) return;
+    if (rig.log.messages().some((line) => line.includes("could read its keys"))) return;
     for (
       const line of [
         "info secret False",

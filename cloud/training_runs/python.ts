@@ -10,13 +10,16 @@ export interface Python {
   readonly program: string;
   /** `3.11.7`. */
   readonly version: string;
+  /** Folders that it is installed in. */
+  readonly prefixes: readonly string[];
 }
 
 /** What scripts need at least. */
 const OLDEST = [3, 9] as const;
 const QUESTION = `import importlib.util as u, json, sys
 lacks = [m for m in ("venv", "ensurepip") if u.find_spec(m) is None]
-print(json.dumps([sys.executable, "%d.%d.%d" % sys.version_info[:3], lacks]))`;
+folders = sorted({sys.base_prefix, sys.base_exec_prefix, sys.prefix, sys.exec_prefix})
+print(json.dumps([sys.executable, "%d.%d.%d" % sys.version_info[:3], lacks, folders]))`;
 const ANSWER_MS = 20_000;
 
 /**
@@ -53,7 +56,7 @@ export async function findPython(
   }
   const answer = code === 0 ? readAnswer(lines.at(-1)) : undefined;
   if (!answer) throw unusable(name, errors.at(-1) ?? "it does not answer as Python does");
-  const [program, version, lacks] = answer;
+  const [program, version, lacks, prefixes] = answer;
   if (lacks.length > 0) {
     throw unusable(name, `it lacks ${lacks.join(" and ")}; on Debian install python3-venv`);
   }
@@ -61,10 +64,12 @@ export async function findPython(
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
     throw unusable(name, `it is ${version}, and ${OLDEST.join(".")} is the oldest that works`);
   }
-  return { program, version };
+  return { program, version, prefixes };
 }
 
-function readAnswer(line = ""): [program: string, version: string, lacks: string[]] | undefined {
+type Answer = [program: string, version: string, lacks: string[], prefixes: string[]];
+
+function readAnswer(line = ""): Answer | undefined {
   try {
     return JSON.parse(line);
   } catch {

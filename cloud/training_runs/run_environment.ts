@@ -64,6 +64,30 @@ export function pipEnvironment(inherited: Inherited): Record<string, string> {
   return env;
 }
 
+/** Files and folders that pip's settings name: packages, certificates, settings. */
+export function pipFiles(inherited: Inherited): string[] {
+  const words = Object.entries(inherited).flatMap(([name, value]) =>
+    PIP_NAMES.test(name) && name !== "PIP_CACHE_DIR" ? value.split(/\s+/) : []
+  );
+  const paths = words.map((word) => word.replace(/^file:\/\//, ""));
+  return [...new Set(paths.filter((path) => path.startsWith("/") && exists(path)))];
+}
+
+/** The folder that the operator has given to pip for what it fetches; most give none. */
+export function pipCache(inherited: Inherited): string[] {
+  const folder = inherited["PIP_CACHE_DIR"] ?? "";
+  return folder.startsWith("/") && exists(folder) ? [folder] : [];
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Where the program lies in a virtual environment. */
 export function pythonIn(environment: string): string {
   return isWindows

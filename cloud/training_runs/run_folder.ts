@@ -9,6 +9,10 @@ import type { RunPlaces } from "./run_environment.ts";
 /** The runner's own folder for one run: home, temporary files, and the mark of its processes. */
 export interface RunFolder extends RunPlaces {
   readonly path: string;
+  /** Empty: the root of what it sees. */
+  readonly root: string;
+  /** What it sees as `/dev/shm`; like all else of it, it counts as disk. */
+  readonly shared: string;
   /** Mark of everything that the run starts; on the disk before anything is started. */
   readonly tree: string;
   /** Removes it. @throws {FileError} */
@@ -28,11 +32,18 @@ export class RunFolders {
   /** Makes a folder of its own for a run. @throws {FileError} */
   async make(name: string): Promise<RunFolder> {
     const path = join(this.root, `${name}-${crypto.randomUUID().slice(0, 8)}`);
-    const folder = { home: join(path, "home"), temporary: join(path, "tmp") };
+    const folder = {
+      home: join(path, "home"),
+      temporary: join(path, "tmp"),
+      root: join(path, "root"),
+      shared: join(path, "shm"),
+    };
     const tree = newTreeMark();
     try {
       await Deno.mkdir(folder.home, { recursive: true, mode: 0o700 });
-      await Deno.mkdir(folder.temporary, { mode: 0o700 });
+      for (const each of [folder.temporary, folder.root, folder.shared]) {
+        await Deno.mkdir(each, { mode: 0o700 });
+      }
       await writeFileAtomic(join(path, MARK_FILE), JSON.stringify({ tree }));
     } catch (error) {
       throw toFileError(error, "create the folder of a training run", path);

@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
 import type { Clock } from "../../shared/time/clock.ts";
+import type { Python } from "./python.ts";
+import { LIMITS, NETWORK_PROGRAM, WALLED } from "./walls.ts";
 
-/** What a program of a run may see of the cloud's folder. */
+/** What a program of a run may see of the computer. */
 export interface Places {
   readonly cwd: string;
   /** Folders and files. */
@@ -10,6 +12,20 @@ export interface Places {
   readonly writable: readonly string[];
   /** No file may be larger. */
   readonly fileBytes: number;
+  /** Folders of the run's own: for its root, and what it sees as `/tmp` and `/dev/shm`. */
+  readonly own: { readonly root: string; readonly temporary: string; readonly shared: string };
+  /** Its way out; left out: none. */
+  readonly network?: WallNetwork | undefined;
+}
+
+/** Addresses within the walls that lead out. */
+export interface WallNetwork {
+  /** Holds a socket for each name. */
+  readonly folder: string;
+  /** `NAME=ADDRESS:PORT` */
+  readonly addresses: readonly string[];
+  /** A file in place of `/etc/hosts`. */
+  readonly hosts: string;
 }
 
 /** A program and its arguments. */
@@ -21,74 +37,35 @@ export interface Program {
 /** Puts a program behind the limits, and the walls, that this computer can give. */
 export interface Sandbox {
   /**
-   * True: the program sees nothing of the cloud's folder but its own places, and no process but its
-   * own; none of those outlives it.
+   * True: the program sees the system's programs and libraries and its own places, nothing else of
+   * the disk, no process but its own, and no network but the one it is given; none of its processes
+   * outlives it.
    */
-  readonly hidesCloud: boolean;
+  readonly hasWalls: boolean;
   wrap(program: Program, places: Places): Program;
 }
 
 export interface SandboxOptions {
   /** The cloud's folder, with its keys and databases. */
   readonly dataDir: string;
+  /** Runs within the walls, too. */
+  readonly python: Pick<Python, "program" | "prefixes">;
 }
 
 /** The usual size of a block in the shell's limits, bytes. */
 const BLOCK_BYTES = 512;
-/**
- * No memory dumps; no file larger than the disk limit; the first to go when memory is used up. Later
- * on, behind the cloud itself in the line for processors.
- */
-const LIMITS = `ulimit -c 0
-ulimit -f "$1"
-shift
-{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null
-`;
 const PLAIN = `${LIMITS}exec nice -n 10 "$@"`;
-
-/**
- * First process of namespaces of its own: covers the cloud's folder with an empty one and lets the
- * places show through, held open by descriptors from 3 on. When it ends the kernel ends all others.
- */
-const WALLED = `${LIMITS}set -e
-data=$1 cwd=$2
-shift 2
-n=0
-while [ "$1" != -- ]; do
-  n=$((n + 1))
-  kind=f
-  if [ -d "$2" ]; then kind=d; fi
-  eval "mode$n=\\$1 path$n=\\$2 kind$n=$kind; exec $((n + 2))<\\"\\$2\\""
-  shift 2
-done
-shift
-mount -t tmpfs -o size=1m,mode=755 tmpfs "$data"
-i=0
-while [ $i -lt $n ]; do
-  i=$((i + 1))
-  eval "mode=\\$mode$i path=\\$path$i kind=\\$kind$i"
-  if [ $kind = d ]; then
-    mkdir -p "$path"
-  else
-    mkdir -p "\${path%/*}"
-    [ -e "$path" ] || : >"$path"
-  fi
-  mount --no-canonicalize --bind "/proc/self/fd/$((i + 2))" "$path"
-  if [ "$mode" = ro ]; then mount -o remount,bind,ro "$path"; fi
-  eval "exec $((i + 2))<&-"
-done
-mount -o remount,bind,ro "$data"
-cd "$cwd"
-nice -n 10 setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$@"
-`;
-const NAMESPACES = ["--user", "--map-root-user", "--mount", "--pid", "--mount-proc", "--fork"];
-/** More than the shell has descriptors of one digit for. */
-const MOST_PLACES = 7;
+const NAMESPACES = [
+  ...["--user", "--map-root-user", "--mount", "--pid", "--net", "--ipc", "--uts"],
+  ...["--mount-proc", "--fork", "--kill-child=KILL"],
+];
+/** Where the sockets of a run's network lie within the walls. */
+const SOCKETS = "/run/machine-cloud";
 
 /** Limits only. */
 export function plainSandbox(): Sandbox {
   return {
-    hidesCloud: false,
+    hasWalls: false,
     wrap: ({ program, args }, { fileBytes }) =>
       Deno.build.os === "windows"
         ? { program, args }
@@ -96,20 +73,29 @@ export function plainSandbox(): Sandbox {
   };
 }
 
-/** Limits, and walls made of user, mount and process namespaces. Linux only. */
-export function walledSandbox({ dataDir }: SandboxOptions): Sandbox {
+/** Limits, and walls made of namespaces. Linux only. */
+export function walledSandbox({ dataDir, python }: SandboxOptions): Sandbox {
   return {
-    hidesCloud: true,
-    wrap({ program, args }, { cwd, readable, writable, fileBytes }) {
+    hasWalls: true,
+    wrap({ program, args }, { cwd, readable, writable, fileBytes, own, network }) {
+      const same = (mode: string) => (path: string) => [mode, path, path];
       const places = [
-        ...readable.flatMap((path) => ["ro", path]),
-        ...writable.flatMap((path) => ["rw", path]),
+        ...python.prefixes.filter((path) => path !== "/" && path !== "/usr").flatMap(same("base")),
+        ...same("hide")(dataDir),
+        ...["own", own.temporary, "/tmp", "own", own.temporary, "/var/tmp"],
+        ...["own", own.shared, "/dev/shm"],
+        ...readable.flatMap(same("ro")),
+        ...(network ? ["ro", network.hosts, "/etc/hosts", "ro", network.folder, SOCKETS] : []),
+        ...writable.flatMap(same("rw")),
       ];
-      if (places.length > 2 * MOST_PLACES) throw new Error("too many places for one program");
-      const shell = ["sh", "-c", WALLED, "sh", blocksOf(fileBytes), dataDir, cwd, ...places, "--"];
       return {
         program: "unshare",
-        args: [...NAMESPACES, "--kill-child=KILL", ...shell, program, ...args],
+        args: [
+          ...[...NAMESPACES, "sh", "-c", WALLED, "sh", blocksOf(fileBytes)],
+          ...[own.root, dataDir, cwd, ...places, "--"],
+          ...[python.program, "-I", "-S", "-c", NETWORK_PROGRAM],
+          ...[...network?.addresses ?? [], SOCKETS, "--", program, ...args],
+        ],
       };
     },
   };
@@ -121,7 +107,15 @@ function blocksOf(bytes: number): string {
 
 /** Longest time of the trial. */
 const TRIAL_MS = 10_000;
-const TRIAL = `test ! -e "$1" && echo x >out && ! umount -l "$2" && ! echo x >"$3/out"`;
+/** The usual libraries have to load, too. */
+const TRIAL = `
+import ctypes, os, sqlite3, ssl, sys
+secret, fixed = sys.argv[1:]
+assert not os.path.exists(secret), "the cloud's folder can be seen"
+open("out", "w").close()
+try: open(fixed + "/out", "w").close()
+except OSError: sys.exit(0)
+sys.exit("what is read-only can be written")`;
 
 /**
  * Tries whether this computer lets the cloud's user make walls: some systems switch user
@@ -150,9 +144,11 @@ export async function bestSandbox(
     await Deno.mkdir(own, { recursive: true, mode: 0o700 });
     await Deno.mkdir(fixed);
     await Deno.writeTextFile(secret, "");
+    const places = { root: join(data, "root"), temporary: own, shared: own };
+    await Deno.mkdir(places.root);
     const trial = walledSandbox({ ...options, dataDir: data }).wrap(
-      { program: "/bin/sh", args: ["-c", TRIAL, "sh", secret, data, fixed] },
-      { cwd: own, readable: [fixed], writable: [own], fileBytes: 1_000_000 },
+      { program: options.python.program, args: ["-I", "-c", TRIAL, secret, fixed] },
+      { cwd: own, readable: [fixed], writable: [own], fileBytes: 1_000_000, own: places },
     );
     const child = processes.start({
       ...trial,

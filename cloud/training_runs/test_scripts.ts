@@ -101,6 +101,8 @@ export class RunnerRig implements AsyncDisposable {
       processes: this.processes,
       clock: systemClock,
       log: this.log,
+      allowNoWalls: true,
+      cloudUrl: () => "http://127.0.0.1:8080",
       ...options,
     });
   }

@@ -42,6 +42,8 @@ export async function openTrainingEnvironment(
       processes: systemProcesses(),
       clock: systemClock,
       log: memoryLogger("machine-cloud"),
+      cloudUrl: () => "http://127.0.0.1:8080",
+      allowNoWalls: true,
     });
   const trial = runner();
   await trial.recover();
