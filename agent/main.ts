@@ -58,6 +58,13 @@ async function main(argv: readonly string[]): Promise<number> {
       await runUninstall(command.options, command, { os: Deno.build.os, uid: uid(), say });
       return 0;
     }
+    case "open-window":
+    case "close-window":
+    case "allow-version": {
+      const { runOwnerCommand } = await import("./run/owner_commands.ts");
+      print(Deno.stdout, await runOwnerCommand(command, systemClock));
+      return 0;
+    }
     case "restore": {
       const { restorePrevious } = await import("./service/windows_restore.ts");
       await restorePrevious(command.options, say);

@@ -91,3 +91,18 @@ Deno.test("machine-agent --install refuses to install its sources", async () => 
   assert.equal(code, 1);
   assert.match(stderr, /runs from its sources; make agent/);
 });
+
+Deno.test("machine-agent open-window writes into the folder of an agent, and into no other", () =>
+  withFolder(async (dir) => {
+    const none = await agent(["open-window", "--dir", dir]);
+    assert.deepEqual([none.code, none.stdout], [1, ""]);
+    assert.match(none.stderr, /there is no machine-agent in .*--dir/);
+    await Deno.mkdir(join(dir, "etc"));
+    const opened = await agent(["open-window", "--dir", dir, "--minutes", "5"]);
+    assert.equal(opened.code, 0, opened.stderr);
+    assert.match(opened.stdout, /let through until 20\d\d-/);
+    const closed = await agent(["close-window", "--dir", dir]);
+    assert.equal(closed.stdout, "the maintenance sensor decides\n", closed.stderr);
+    const allowed = await agent(["allow-version", "1.0.0", "--dir", dir]);
+    assert.match(allowed.stdout, /^machine-server 1\.0\.0 and newer may be installed/);
+  }));

@@ -15,6 +15,8 @@ export interface MaintenanceWindowOptions {
   /** The first start of the server waits until updates were looked for. */
   readonly isWaitingForUpdates: Watched<boolean>;
   readonly ask: AskRestartStatus;
+  /** Until when a person has opened the window on this computer; undefined: nobody has. */
+  readonly openedUntil?: () => Date | undefined;
   /** A running server that gives no answer for so long hangs. */
   readonly hangTimeoutMs: () => number;
   readonly clock: Clock;
@@ -32,6 +34,8 @@ export interface Observed {
   readonly since: { readonly date: Date; readonly ms: number };
   /** Questions in a row without an answer. */
   readonly misses: number;
+  /** It applies a configuration, as far as it tells. */
+  readonly isReconfiguring: boolean;
   /** Whether the server says that it reaches its cloud; undefined: it does not tell. */
   readonly cloudReached: boolean | undefined;
 }
@@ -129,6 +133,10 @@ export class MaintenanceWindow {
       return { allowed: false, why: "machine-server was not asked yet", since: runningSince };
     }
     if (observed.kind === "yes") return { allowed: true };
+    // A person stands in for the sensor, not for a server that is busy or gives no answer.
+    const isOpened = observed.kind === "no" && !observed.isReconfiguring &&
+      this.#options.openedUntil?.() !== undefined;
+    if (isOpened) return { allowed: true };
     return { allowed: false, why: observed.why, since: observed.since.date };
   }
 
@@ -172,12 +180,21 @@ export class MaintenanceWindow {
     const why = kind === "yes"
       ? ""
       : `machine-server does not allow it: ${
-        status.reason ?? "its maintenance sensor says no, or it applies a configuration"
+        status.reason ?? status.why ??
+          "its maintenance sensor says no, or it applies a configuration"
       }`;
     if (before?.kind === "silent") this.#options.log.info("machine-server answers again");
     const since = before?.kind === kind ? before.since : asked;
-    const { cloudReached } = status;
-    this.observed.value = { launched, kind, why, since, misses: 0, cloudReached };
+    const { cloudReached, isReconfiguring = false } = status;
+    this.observed.value = {
+      launched,
+      kind,
+      why,
+      since,
+      misses: 0,
+      isReconfiguring,
+      cloudReached,
+    };
     if (clock.monotonicMs() - supervisor.since.ms >= STABLE_MS) supervisor.tell({ type: "stable" });
   }
 
@@ -189,8 +206,15 @@ export class MaintenanceWindow {
     const why = `machine-server gives no answer: ${reason}`;
     if (misses === 1) log.warn(why);
     else log.debug(why, { times: misses });
-    const cloudReached = undefined;
-    this.observed.value = { launched, kind: "silent", why, since, misses, cloudReached };
+    this.observed.value = {
+      launched,
+      kind: "silent",
+      why,
+      since,
+      misses,
+      isReconfiguring: false,
+      cloudReached: undefined,
+    };
     const silentMs = clock.monotonicMs() - since.ms;
     if (misses < MISSES_THAT_MATTER || silentMs < hangTimeoutMs()) return;
     supervisor.tell({ type: "unresponsive" });

@@ -42,6 +42,7 @@ function bench(hangMs = HANG_MS) {
     supervisor,
     wanted,
     answer: yes as RestartStatus | Promise<RestartStatus>,
+    openedUntil: undefined as Date | undefined,
     state(state: ServerState) {
       supervisor.since = { date: clock.now(), ms: clock.monotonicMs() };
       supervisor.launched = state.kind === "stopped" || state.kind === "backing-off"
@@ -63,6 +64,7 @@ function bench(hangMs = HANG_MS) {
       asked.push(urls);
       return Promise.resolve(at.answer);
     },
+    openedUntil: () => at.openedUntil,
     hangTimeoutMs: () => hangMs,
     clock,
     log,
@@ -123,6 +125,31 @@ Deno.test("MaintenanceWindow follows the running server and says since when", as
   const refused = await at.window.check();
   assert(!refused.allowed && refused.why.endsWith("does not allow it: it answers with status 404"));
   assert.deepEqual(refused.since, at.clock.now());
+});
+
+Deno.test("MaintenanceWindow tells why the server does not allow it", async () => {
+  await using at = bench();
+  at.answer = { kind: "answer", restartAllowed: false, why: "could not find the sensor" };
+  at.state(running);
+  const refused = await at.window.check();
+  assert(!refused.allowed && refused.why.endsWith("not allow it: could not find the sensor"));
+});
+
+Deno.test("MaintenanceWindow takes a person's word for the sensor's, and for nothing else", async () => {
+  await using at = bench();
+  const why = "could not find the sensor";
+  at.openedUntil = at.clock.now();
+  at.state(running);
+  const allowed = async (answer: RestartStatus) => {
+    at.answer = answer;
+    return (await at.window.check()).allowed;
+  };
+  assert.equal(await allowed({ kind: "answer", restartAllowed: false, why }), true);
+  assert.equal(await allowed(no), true, "a server that does not tell why");
+  assert.equal(await allowed({ ...no, isReconfiguring: true }), false);
+  assert.equal(await allowed(silence), false);
+  at.openedUntil = undefined;
+  assert.equal(await allowed(no), false);
 });
 
 Deno.test("MaintenanceWindow takes no word of another process for that of the running one", async () => {

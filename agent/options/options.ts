@@ -1,4 +1,3 @@
-import { isAbsolute, join, resolve } from "node:path";
 import {
   type FlagSpec,
   parseFlags,
@@ -7,7 +6,10 @@ import {
   UsageError,
 } from "../../shared/flags/flags.ts";
 
-export const PROGRAM = "machine-agent";
+import { type OwnerCommand, readOwnerCommand } from "./owner_commands.ts";
+import { absolute, DIR, PROGRAM } from "./shared_flags.ts";
+
+export { PROGRAM } from "./shared_flags.ts";
 
 /** What the command line and the environment decide. */
 export interface AgentOptions {
@@ -56,6 +58,7 @@ export type AgentCommand =
   | { readonly kind: "status"; readonly options: StatusOptions }
   | { readonly kind: "install"; readonly options: InstallOptions }
   | { readonly kind: "uninstall"; readonly options: InstallOptions; readonly purge: boolean }
+  | OwnerCommand
   /** The service manager of Windows gave a version on trial up. */
   | {
     readonly kind: "restore";
@@ -69,14 +72,6 @@ const CREDENTIALS = {
   placeholder: "FILE",
   doc: "Machine credentials.",
 } as const;
-
-const DIR = {
-  type: "string",
-  placeholder: "DIR",
-  doc: "The agent's own folder.",
-} as const;
-
-const defaultDir = (os: string): string => os === "windows" ? "c:\\opt\\machine" : "/opt/machine";
 
 /** The options of the agent; defaults of paths are those of the system. */
 export function agentFlags(os: string) {
@@ -125,7 +120,7 @@ export function agentFlags(os: string) {
         env: "MACHINE_AGENT_DEVMODE",
         doc: "Run as any user and not as a service.",
       },
-      "dir": { ...DIR, default: defaultDir(os) },
+      "dir": DIR(os),
       "version": { type: "boolean", aliases: ["v"], doc: "Print the version." },
       "fast-start": {
         type: "boolean",
@@ -143,6 +138,7 @@ export function agentFlags(os: string) {
       "restore": { type: "boolean", hidden: true, doc: "Put the version before a trial back." },
     },
     footer: "machine-agent status --help: what the agent does and waits for.\n" +
+      "machine-agent open-window, close-window, allow-version --help: what only the owner decides.\n" +
       "The server's version and more is set in the machine's configuration under \"agent\".",
   } as const satisfies FlagSpec;
 }
@@ -154,7 +150,7 @@ export function statusFlags(os: string) {
     summary: "Prints versions, states and what the agent waits for, whether it runs or not.",
     flags: {
       "config": CREDENTIALS,
-      "dir": { ...DIR, default: defaultDir(os) },
+      "dir": DIR(os),
       "json": { type: "boolean", doc: "Print one JSON object." },
     },
   } as const satisfies FlagSpec;
@@ -170,6 +166,8 @@ export function readCommand(
   { env, os = Deno.build.os }: { env?: ReadEnv; os?: string } = {},
 ): AgentCommand {
   if (argv[0] === "status") return readStatus(argv.slice(1), os, env);
+  const owners = readOwnerCommand(argv, os, env);
+  if (owners) return owners;
   const spec = agentFlags(os);
   const { values, given, help } = parseFlags(argv, spec, env);
   if (help) return { kind: "help", text: renderHelp(spec) };
@@ -230,8 +228,4 @@ function checkTogether(
   if (root !== undefined && !install && !uninstall) {
     throw usage("--root goes with --install or --uninstall");
   }
-}
-
-function absolute(path: string): string {
-  return isAbsolute(path) ? path : resolve(join(".", path));
 }

@@ -162,3 +162,29 @@ Deno.test("checkUser() wants root except in dev mode", () => {
   checkUser({ devMode: false }, null);
   assert.throws(() => checkUser({ devMode: false }, 1000), /must run as root.*sudo.*--dev-mode/);
 });
+
+Deno.test("readCommand() reads what only the owner of the computer decides", () => {
+  assert.deepEqual(read(["open-window", "--dir", "/d"]), {
+    kind: "open-window",
+    dir: "/d",
+    minutes: 60,
+  });
+  assert.deepEqual(read(["close-window"]), { kind: "close-window", dir: "/opt/machine" });
+  assert.deepEqual(read(["allow-version", "1.2.3-rc.1", "--program", "machine-agent"]), {
+    kind: "allow-version",
+    dir: "/opt/machine",
+    program: "machine-agent",
+    version: "1.2.3-rc.1",
+  });
+  for (
+    const [words, problem] of [
+      [["allow-version"], /VERSION is missing/],
+      [["allow-version", "v1"], /v1 is no version; allowed: 1\.2\.3/],
+      [["allow-version", "1.2.3", "--program", "sh"], /machine-server/],
+      [["open-window", "--minutes", "0"], /minutes/],
+      [["open-window", "now"], /unexpected argument "now"/],
+    ] as const
+  ) assert.throws(() => read([...words]), problem);
+  const help = read(["open-window", "--help"]);
+  assert(help.kind === "help" && /--minutes N/.test(help.text));
+});

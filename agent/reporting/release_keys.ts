@@ -1,4 +1,4 @@
-import type { ReleaseKey, Target } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
+import type { ReleaseKey } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import {
   releaseKeyId,
@@ -8,14 +8,16 @@ import {
 } from "../../shared/releases/manifest.ts";
 import type { Database } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time/clock.ts";
+import type { Target } from "../updates/target.ts";
 
 export interface ReleaseKeysOptions {
   readonly db: Database;
   /**
    * Public keys that the manufacturer's defaults file names, hexadecimal. With any, only they and
-   * the keys that they vouch for count; without, the first keys that the cloud names.
+   * the keys that they vouch for count, and nothing is installed that they did not sign; without,
+   * the first keys that the cloud names. Undefined: there may be some that cannot be read.
    */
-  readonly fromDefaults: readonly string[];
+  readonly fromDefaults: readonly string[] | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -49,6 +51,8 @@ export class ReleaseKeys {
 
   /** Takes the keys that the cloud names, as far as they can be trusted. */
   async learn(offered: readonly ReleaseKey[]): Promise<void> {
+    // Without the first ones nothing tells whom to believe.
+    if (this.#options.fromDefaults === undefined) return;
     const trusted = await this.#load();
     const fresh = offered.filter(({ publicKey }) => !trusted.some(isKey(publicKey)));
     if (fresh.length === 0) return;
@@ -63,30 +67,38 @@ export class ReleaseKeys {
     this.#reportRefused(fresh.filter((key) => !added.some(isKey(key.publicKey))));
   }
 
+  /** Whether the defaults file says whose signatures count: then everything has to have one. */
+  get arePinned(): boolean {
+    return this.#options.fromDefaults?.length !== 0;
+  }
+
   /** Why a target must not be installed; undefined when it may. */
   async problemOf(binary: string, target: Target): Promise<string | undefined> {
-    // An address that the configuration names is the operator's own word.
-    if (target.version === "customURL" && target.signature.length === 0) return undefined;
-    if (target.version === "") return undefined;
-    const what = `${binary} ${target.version}`;
+    const { version, platform = "", size = 0, sha256, signature = "", keyId = "" } = target;
+    const what = version === "customURL" ? `${binary} by its address` : `${binary} ${version}`;
     const trusted = await this.#load();
-    if (target.signature.length === 0) {
-      return trusted.length === 0 ? undefined : `${what} is not signed and is refused`;
-    }
-    const key = trusted.find(({ id }) => id === target.keyId);
+    if (signature === "") return this.#unsignedProblem(what, version, trusted.length > 0);
+    const key = trusted.find(({ id }) => id === keyId);
     if (!key) {
-      return `${what} is signed with the key ${target.keyId}, which this machine does not trust`;
+      return `${what} is signed with the key ${keyId}, which this machine does not trust`;
     }
-    const manifest: ReleaseManifest = {
-      binary,
-      version: target.version,
-      platform: target.platform,
-      size: Number(target.size),
-      sha256: target.sha256.toHex(),
-    };
-    return await verifyRelease(key.publicKey, manifest, target.signature)
+    const manifest: ReleaseManifest = { binary, version, platform, size, sha256 };
+    return await verifyRelease(key.publicKey, manifest, Uint8Array.fromHex(signature))
       ? undefined
       : `the signature of ${what} is wrong; it is refused`;
+  }
+
+  #unsignedProblem(what: string, version: string, hasKeys: boolean): string | undefined {
+    if (this.#options.fromDefaults === undefined) {
+      return `${what} is not signed, and the defaults file, which may name release_keys, cannot ` +
+        "be read; it is refused until that is mended";
+    }
+    if (this.arePinned) {
+      return `${what} is not signed, and the defaults file has release_keys; it is refused`;
+    }
+    // An address that the configuration names is the operator's own word.
+    if (version === "customURL" || !hasKeys) return undefined;
+    return `${what} is not signed and is refused`;
   }
 
   /** Those of the defaults file, and what can be traced back to them; else all that are kept. */
@@ -101,6 +113,7 @@ export class ReleaseKeys {
       signedBy: signed_by,
       signature: Uint8Array.fromHex(signature),
     }));
+    if (fromDefaults === undefined) return this.#trusted = [];
     if (fromDefaults.length === 0) return this.#trusted = kept;
     const roots = await Promise.all(fromDefaults.map(async (hex) => {
       const publicKey = Uint8Array.fromHex(hex);

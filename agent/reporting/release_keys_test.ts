@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import {
   type ReleaseKey,
   ReleaseKeySchema,
-  TargetSchema,
 } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { releaseKeyId, signRelease, signReleaseKey } from "../../shared/releases/manifest.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { AgentState } from "../state/agent_state.ts";
+import type { Target } from "../updates/target.ts";
 import { ReleaseKeys } from "./release_keys.ts";
 
 interface Signer {
@@ -37,7 +37,7 @@ async function named({ id, publicKey }: Signer, by?: Signer): Promise<ReleaseKey
 
 const SHA = new Uint8Array(32).fill(7);
 
-async function signedTarget(by: Signer, change: MessageInitShape<typeof TargetSchema> = {}) {
+async function signedTarget(by: Signer, change: Partial<Target> = {}): Promise<Target> {
   const manifest = {
     binary: "machine-server",
     version: "1.2.3",
@@ -45,25 +45,25 @@ async function signedTarget(by: Signer, change: MessageInitShape<typeof TargetSc
     size: 10,
     sha256: SHA.toHex(),
   };
-  return create(TargetSchema, {
+  return {
     version: "1.2.3",
     url: "https://x/y",
-    sha256: SHA,
-    size: 10n,
+    sha256: SHA.toHex(),
+    size: 10,
     platform: "linux/amd64",
     keyId: by.id,
-    signature: await signRelease(by.privateKey, manifest),
+    signature: (await signRelease(by.privateKey, manifest)).toHex(),
     ...change,
-  });
+  };
 }
 
 function bench() {
   const state = AgentState.open(":memory:");
   const log = memoryLogger();
   const clock = new FakeClock();
-  const open = (fromDefaults: string[] = []) =>
-    new ReleaseKeys({ db: state.database, fromDefaults, clock, log });
-  return { open, log, [Symbol.dispose]: () => state.close() };
+  const options = { db: state.database, clock, log };
+  const open = (fromDefaults: string[] = []) => new ReleaseKeys({ ...options, fromDefaults });
+  return { open, options, log, [Symbol.dispose]: () => state.close() };
 }
 
 Deno.test("ReleaseKeys trusts the first keys of the cloud, over restarts, and no others", async () => {
@@ -141,12 +141,12 @@ Deno.test("ReleaseKeys problemOf() refuses a target whose facts are not the sign
   const signer = await newSigner();
   const keys = at.open();
   await keys.learn([await named(signer)]);
-  const changed: MessageInitShape<typeof TargetSchema>[] = [
+  const changed: Partial<Target>[] = [
     { version: "1.2.4" },
     { platform: "linux/arm64" },
-    { size: 11n },
-    { sha256: new Uint8Array(32) },
-    { sha256: new Uint8Array() },
+    { size: 11 },
+    { sha256: "00".repeat(32) },
+    { sha256: "" },
   ];
   for (const change of changed) {
     const target = await signedTarget(signer, change);
@@ -156,14 +156,48 @@ Deno.test("ReleaseKeys problemOf() refuses a target whose facts are not the sign
   assert.match(await keys.problemOf("machine-agent", target) ?? "", /is wrong/);
 });
 
+const unsigned: Target = { version: "1.2.3", url: "https://x/y", sha256: "" };
+const address: Target = { version: "customURL", url: "file:///x", sha256: "" };
+
 Deno.test("ReleaseKeys problemOf() wants a signature except where there is none to be had", async () => {
   using at = bench();
-  const unsigned = create(TargetSchema, { version: "1.2.3", url: "https://x/y" });
-  const address = create(TargetSchema, { version: "customURL", url: "file:///x" });
   const keys = at.open();
   assert.equal(await keys.problemOf("machine-server", unsigned), undefined, "no key is known");
   await keys.learn([await named(await newSigner())]);
   assert.match(await keys.problemOf("machine-server", unsigned) ?? "", /is not signed/);
   assert.equal(await keys.problemOf("machine-server", address), undefined, "the operator's word");
-  assert.equal(await keys.problemOf("machine-server", create(TargetSchema)), undefined);
+  assert.equal(keys.arePinned, false);
+});
+
+Deno.test("ReleaseKeys problemOf() lets nothing unsigned pass with keys of the defaults file", async () => {
+  using at = bench();
+  const own = await newSigner();
+  const keys = at.open([own.publicKey.toHex()]);
+  assert.equal(keys.arePinned, true);
+  const hashed = { ...address, sha256: SHA.toHex() };
+  for (const target of [unsigned, address, hashed, { ...address, version: "" }]) {
+    assert.match(
+      await keys.problemOf("machine-server", target) ?? "",
+      /not signed, and the defaults file has release_keys/,
+    );
+  }
+  assert.equal(await keys.problemOf("machine-server", await signedTarget(own)), undefined);
+});
+
+Deno.test("ReleaseKeys trusts nobody while the defaults file cannot be read", async () => {
+  using at = bench();
+  const [own, stranger] = [await newSigner(), await newSigner()];
+  await at.open().learn([await named(own)]);
+  const keys = new ReleaseKeys({ ...at.options, fromDefaults: undefined });
+  await keys.learn([await named(stranger)]);
+  assert.equal(keys.arePinned, true);
+  for (const target of [unsigned, address]) {
+    assert.match(await keys.problemOf("machine-server", target) ?? "", /until that is mended/);
+  }
+  for (const signer of [own, stranger]) {
+    assert.match(
+      await keys.problemOf("machine-server", await signedTarget(signer)) ?? "",
+      /does not trust/,
+    );
+  }
 });

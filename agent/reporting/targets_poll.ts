@@ -9,10 +9,12 @@ import { Backoff } from "../../shared/time/backoff.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { UpdateTarget } from "../settings/device_config.ts";
 import type { CurrentSettings } from "../settings/settings_source.ts";
+import type { ProgramName } from "../updates/slot.ts";
 import type { Target } from "../updates/target.ts";
 import { spread } from "../workers/spread.ts";
 import { anyChange, type Watched } from "../workers/watched.ts";
 import type { ReleaseKeys } from "./release_keys.ts";
+import type { ReleasePolicy } from "./release_policy.ts";
 
 /** What the programs of this machine are to be; undefined: what is there stays. */
 export interface Targets {
@@ -27,10 +29,13 @@ export interface TargetsPollOptions {
   readonly platform: string;
   /** Versions that would be started now; empty when there is none. */
   readonly installed: () => { readonly agent: string; readonly server: string };
+  /** Versions that have stood their trial, which those on trial have not; likewise. */
+  readonly trusted: () => { readonly agent: string; readonly server: string };
   /** What a cloud says that knows no targets, once it has answered in this run. */
   readonly current: Watched<CurrentSettings>;
   readonly answered: Watched<boolean>;
-  readonly keys: Pick<ReleaseKeys, "learn" | "problemOf">;
+  readonly keys: Pick<ReleaseKeys, "learn">;
+  readonly policy: Pick<ReleasePolicy, "problemOf">;
   readonly onTargets: (targets: Targets) => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -73,7 +78,9 @@ export class TargetsPoll {
   /** Whether it is known now what the programs are to be. */
   async #ask(signal: AbortSignal): Promise<boolean> {
     const { client, partId, platform, installed, onTargets, clock, log } = this.#options;
-    if (this.#isOtherCloud && clock.monotonicMs() < this.#askAgainMs) return this.#takeSettings();
+    if (this.#isOtherCloud && clock.monotonicMs() < this.#askAgainMs) {
+      return await this.#takeSettings();
+    }
     const { agent, server } = installed();
     const question = { partId, platform, agentInstalled: agent, serverInstalled: server };
     try {
@@ -87,7 +94,7 @@ export class TargetsPoll {
         if (!this.#isOtherCloud) log.info("the cloud knows no targets; its settings name versions");
         this.#isOtherCloud = true;
         this.#askAgainMs = clock.monotonicMs() + ASK_OTHERS_EVERY_MS;
-        return this.#takeSettings();
+        return await this.#takeSettings();
       }
       // The poll of the settings tells that the cloud is away; once is enough.
       log.debug("cannot ask the cloud for targets", { code: Code[error.code] });
@@ -97,44 +104,49 @@ export class TargetsPoll {
 
   async #checked({ agent, server, keys }: GetTargetsResponse): Promise<Targets> {
     await this.#options.keys.learn(keys);
-    return {
-      agent: await this.#targetOf("machine-agent", agent),
-      server: await this.#targetOf("machine-server", server),
-    };
+    return await this.#vetted({ agent: fromCloud(agent), server: fromCloud(server) });
   }
 
-  async #targetOf(binary: string, target: CloudTarget | undefined): Promise<Target | undefined> {
-    if (!target) return undefined;
-    const problem = target.problem || this.#platformProblem(binary, target) ||
-      await this.#options.keys.problemOf(binary, target);
-    if (target.version === "" && !problem) return undefined;
-    return {
-      version: target.version,
-      url: target.url,
-      sha256: target.sha256.toHex(),
-      size: Number(target.size),
-      signature: target.signature.toHex(),
-      keyId: target.keyId,
-      platform: target.platform,
-      ...(problem ? { problem } : {}),
-    };
-  }
-
-  #platformProblem(binary: string, { version, platform }: CloudTarget): string | undefined {
-    const own = this.#options.platform;
-    if (platform === "" || platform === own) return undefined;
-    return `${binary} ${version} is for ${platform}, and this machine is ${own}; it is refused`;
-  }
-
-  #takeSettings(): boolean {
+  async #takeSettings(): Promise<boolean> {
     const { current, onTargets } = this.#options;
     const { device } = current.value;
-    onTargets({ agent: targetOf(device?.agent), server: targetOf(device?.server) });
+    const named = { agent: fromSettings(device?.agent), server: fromSettings(device?.server) };
+    onTargets(await this.#vetted(named));
     return true;
+  }
+
+  /** Whichever way a target came, the same is asked of it. */
+  async #vetted({ agent, server }: Targets): Promise<Targets> {
+    const { policy, trusted } = this.#options;
+    const current = trusted();
+    const vet = async (program: ProgramName, target: Target | undefined, trusted: string) => {
+      if (!target) return undefined;
+      const problem = await policy.problemOf(program, target, trusted);
+      return problem === undefined ? target : { ...target, problem };
+    };
+    return {
+      agent: await vet("machine-agent", agent, current.agent),
+      server: await vet("machine-server", server, current.server),
+    };
   }
 }
 
-function targetOf(target: UpdateTarget | undefined): Target | undefined {
+function fromCloud(target: CloudTarget | undefined): Target | undefined {
+  if (!target || (target.version === "" && target.problem === "")) return undefined;
+  const { version, url, size, keyId, platform, problem } = target;
+  return {
+    version,
+    url,
+    sha256: target.sha256.toHex(),
+    size: Number(size),
+    signature: target.signature.toHex(),
+    keyId,
+    platform,
+    ...(problem === "" ? {} : { problem }),
+  };
+}
+
+function fromSettings(target: UpdateTarget | undefined): Target | undefined {
   if (!target) return undefined;
   const { version, url, sha256 } = target;
   return { version, url, sha256 };

@@ -5,6 +5,7 @@ import { Backoff } from "../../shared/time/backoff.ts";
 import type { Directories } from "../directories/directories.ts";
 import { type KnownSecrets, secretsOf } from "../logs/known_secrets.ts";
 import { MaintenanceWindow } from "../maintenance/maintenance_window.ts";
+import { openedUntil } from "../maintenance/opened_window.ts";
 import { releaseIdleMemory } from "../../shared/memory/idle_memory.ts";
 import type { AgentOptions } from "../options/options.ts";
 import { PlannedRestarts } from "../restart/planned_restarts.ts";
@@ -23,6 +24,7 @@ import type { Worker } from "../workers/run_workers.ts";
 import { Watched } from "../workers/watched.ts";
 import type { WorkerHealth } from "../workers/worker_health.ts";
 import { AgentHealth } from "./agent_health.ts";
+import { composeReleases } from "./compose_releases.ts";
 import { composeReporting } from "./compose_reporting.ts";
 import { composeUpdates } from "./compose_updates.ts";
 import { rememberServed } from "./remember_served.ts";
@@ -98,8 +100,10 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     isServerEnabled: () => wanted.value.isEnabled,
     servedBefore: state.serverServed(),
   });
+  const releases = composeReleases(parts);
   const updates = composeUpdates({
     deps,
+    policy: releases.policy,
     directories: parts.directories,
     state,
     credentials: parts.credentials,
@@ -116,7 +120,14 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     mayRestart: () => window.check(),
     runningServer: () => supervisor.launched?.version.path,
   });
-  const reporting = composeReporting({ ...parts, ...supervision, current, poll, updates });
+  const reporting = composeReporting({
+    ...parts,
+    ...supervision,
+    current,
+    poll,
+    updates,
+    releases,
+  });
   const superviseWhenReady = async (signal: AbortSignal) => {
     const { wait_for_update_check: wait } = current.value.settings.advanced_settings;
     if (wait && !options.fastStart) {
@@ -188,6 +199,7 @@ function composeSupervision(
     wanted,
     isWaitingForUpdates,
     ask: deps.askRestartStatus,
+    openedUntil: () => openedUntil(options.dir, clock.now()),
     hangTimeoutMs: () => {
       const { advanced_settings: advanced } = current.value.settings;
       return advanced.machine_server_hang_timeout_minutes * 60_000;

@@ -1,7 +1,6 @@
 import { AgentService } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { Commands } from "../reporting/commands.ts";
 import { agentStatus, type StatusFacts } from "../reporting/agent_status.ts";
-import { ReleaseKeys } from "../reporting/release_keys.ts";
 import { StatusReporter } from "../reporting/status_reporter.ts";
 import { TargetsPoll } from "../reporting/targets_poll.ts";
 import type { PlannedRestarts } from "../restart/planned_restarts.ts";
@@ -16,6 +15,7 @@ import type { Worker } from "../workers/run_workers.ts";
 import { Watched } from "../workers/watched.ts";
 import type { MaintenanceWindow } from "../maintenance/maintenance_window.ts";
 import type { AgentParts } from "./compose.ts";
+import type { ComposedReleases } from "./compose_releases.ts";
 import type { ComposedUpdates } from "./compose_updates.ts";
 
 export interface ReportingParts extends AgentParts {
@@ -26,6 +26,7 @@ export interface ReportingParts extends AgentParts {
   readonly planned: PlannedRestarts;
   readonly poll: DeviceConfigPoll;
   readonly updates: ComposedUpdates;
+  readonly releases: ComposedReleases;
 }
 
 /** What goes from this agent to the cloud and to people, and what operators send back. */
@@ -51,9 +52,14 @@ export function composeReporting(parts: ReportingParts): ComposedReporting {
       agent: updates.agent.snapshot().installed,
       server: updates.server.snapshot().installed,
     }),
+    trusted: () => ({
+      agent: updates.agent.trusted?.version ?? "",
+      server: updates.server.trusted?.version ?? "",
+    }),
     current,
     answered: poll.answered,
-    keys: new ReleaseKeys({ db, fromDefaults: parts.defaults.releaseKeys, clock, log }),
+    keys: parts.releases.keys,
+    policy: parts.releases.policy,
     onTargets: ({ agent, server }) => {
       updates.agent.setTarget(agent);
       updates.server.setTarget(server);

@@ -4,6 +4,7 @@ import { originCredentials } from "../../shared/download/origin_credentials.ts";
 import { CacheCleaner } from "../cache/clean.ts";
 import type { Directories } from "../directories/directories.ts";
 import { Downloader } from "../downloads/downloader.ts";
+import type { ReleasePolicy } from "../reporting/release_policy.ts";
 import type { SettingsSource } from "../settings/settings_source.ts";
 import type { AgentState } from "../state/agent_state.ts";
 import { AgentSlot } from "../updates/agent_slot.ts";
@@ -22,6 +23,7 @@ export interface UpdateParts {
   readonly directories: Directories;
   readonly state: AgentState;
   readonly credentials: MachineCredentials;
+  readonly policy: ReleasePolicy;
   readonly settings: SettingsSource["current"];
   readonly server: ServerControl;
   readonly agent: AgentControl;
@@ -68,6 +70,8 @@ export function composeUpdates(parts: UpdateParts): ComposedUpdates {
       slot,
       state,
       downloader,
+      vet: (target, current) =>
+        parts.policy.problemOf(slot.program, target, current?.version ?? ""),
       mayRestart,
       turns,
       limits,

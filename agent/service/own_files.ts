@@ -11,6 +11,7 @@ const OWN_FILES = [
   ...["bin/machine-agent-launcher", "bin/machine-server", "bin/machine-server-previous"],
   ...["bin/machine-agent.current", "bin/machine-server.current"],
   ...["etc/agent-trial", "etc/agent-trial.damaged", "etc/agent-rolled-back", UNFINISHED],
+  ...["etc/agent-window-open", "etc/agent-allows-machine-server", "etc/agent-allows-machine-agent"],
   ...["agent.lock", "status.json", "better_sqlite3.node"],
 ];
 /** Databases, what SQLite keeps beside them, and copies from before updates. */

@@ -41,8 +41,11 @@ export interface SettingsSourceOptions {
 export interface DefaultsFile {
   /** Sections as in the `agent` object. */
   readonly content: JsonValue | undefined;
-  /** Public keys whose signatures on releases count: Ed25519, 32 bytes, hexadecimal. */
-  readonly releaseKeys: readonly string[];
+  /**
+   * Public keys whose signatures on releases count: Ed25519, 32 bytes, hexadecimal. Undefined:
+   * there may be some that cannot be read.
+   */
+  readonly releaseKeys: readonly string[] | undefined;
   /** Why the file is not used; undefined when it is, or when there is none. */
   readonly problem: string | undefined;
 }
@@ -130,23 +133,25 @@ export async function readDefaultsFile(path: string, log: Logger): Promise<Defau
       : error instanceof Error
       ? error.message
       : String(error);
-    return reported(NO_DEFAULTS, `the defaults file is not used: ${detail}`, log);
+    return reported(UNREADABLE, `the defaults file is not used: ${detail}`, log);
   }
 }
 
 const NO_DEFAULTS: DefaultsFile = { content: undefined, releaseKeys: [], problem: undefined };
+/** What cannot be read may have named keys; nothing may pass because a file is torn. */
+const UNREADABLE: DefaultsFile = { ...NO_DEFAULTS, releaseKeys: undefined };
 
 function splitDefaults(content: JsonValue, path: string, log: Logger): DefaultsFile {
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
     const problem = `the defaults file is not used: ${path}: expected an object of sections`;
-    return reported(NO_DEFAULTS, problem, log);
+    return reported(UNREADABLE, problem, log);
   }
   const { release_keys: keys = [], ...sections } = content;
   const file = { ...NO_DEFAULTS, content: sections };
   if (Array.isArray(keys) && keys.every(isPublicKey)) return { ...file, releaseKeys: keys };
   const problem = `${path}: release_keys must be a list of public keys of 64 hexadecimal digits; ` +
-    "it is not used";
-  return reported(file, problem, log);
+    "nothing is installed until it is mended";
+  return reported({ ...file, releaseKeys: undefined }, problem, log);
 }
 
 function isPublicKey(value: JsonValue): value is string {

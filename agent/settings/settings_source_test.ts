@@ -178,8 +178,9 @@ Deno.test("readDefaultsFile() gives nothing for a missing file and reports a bad
     const read = await readDefaultsFile(path, log);
     assert.deepEqual(read, defaultsOf({ advanced_settings: { debug: true } }));
     await Deno.writeTextFile(path, "{");
-    const { content, problem } = await readDefaultsFile(path, log);
+    const { content, releaseKeys, problem } = await readDefaultsFile(path, log);
     assert.equal(content, undefined);
+    assert.equal(releaseKeys, undefined, "there may be some");
     assert.match(problem ?? "", /is not used: .*defaults\.json: not JSON: line 1/);
     assert.match(log.text(), /defaults\.json: not JSON: line 1/);
     await Deno.remove(path);
@@ -207,11 +208,13 @@ Deno.test("readDefaultsFile() takes the release keys out of the sections", async
     });
     for (const wrong of ["x", [7], ["0f"], [`${key}0f`], {}]) {
       const { content, releaseKeys, problem } = await read({ debug: 1, release_keys: wrong });
-      assert.deepEqual([content, releaseKeys], [{ debug: 1 }, []]);
+      assert.deepEqual([content, releaseKeys], [{ debug: 1 }, undefined]);
       assert.match(problem ?? "", /release_keys must be a list/);
     }
     for (const wrong of [[], "text", null]) {
-      assert.match((await read(wrong)).problem ?? "", /expected an object of sections/);
+      const { releaseKeys, problem } = await read(wrong);
+      assert.equal(releaseKeys, undefined);
+      assert.match(problem ?? "", /expected an object of sections/);
     }
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -8,6 +8,7 @@ import {
 } from "../../shared/store/sqlite.ts";
 import { cloudWishesMigration } from "./cloud_wishes_schema.ts";
 import { downloadsMigration } from "./downloads_schema.ts";
+import { lowestVersionsMigration } from "./lowest_versions_schema.ts";
 import { serverHealthMigration } from "./server_health_schema.ts";
 import { updatesMigration } from "./updates_schema.ts";
 
@@ -53,6 +54,7 @@ const migrations: readonly Migration[] = [
   updatesMigration,
   cloudWishesMigration,
   serverHealthMigration,
+  lowestVersionsMigration,
 ];
 
 /** What the agent must know after a restart, on disk before anything relies on it. */

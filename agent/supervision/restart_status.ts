@@ -9,6 +9,10 @@ export type RestartStatus =
     readonly restartAllowed: boolean;
     /** Why it counts as a no although the server did not clearly say no. */
     readonly reason?: string;
+    /** What the server says why not; absent from servers that do not tell. */
+    readonly why?: string;
+    /** It applies a configuration now; absent from servers that do not tell. */
+    readonly isReconfiguring?: boolean;
     /** Whether the server reaches its cloud; absent from servers that do not tell. */
     readonly cloudReached?: boolean;
   }
@@ -25,6 +29,8 @@ const TIMEOUT_MS = 10_000;
 /** The next address is asked, too, when the one before has not answered within this time. */
 const HEAD_START_MS = 2_000;
 const LONGEST_ANSWER = 64 * 1024;
+/** It goes to the status. Characters. */
+const LONGEST_REASON = 500;
 
 /**
  * Asks over HTTP or HTTPS. The certificate is checked except at this computer's own addresses,
@@ -57,9 +63,21 @@ export function restartStatusOverHttp(
 export function readRestartStatus(status: number, body: string): RestartStatus {
   if (status !== 200) return unclear(`it answers the question with status ${status}`);
   try {
-    const { restart_allowed: allowed, cloud_reached: reached } = Object(JSON.parse(body));
-    const cloud = typeof reached === "boolean" ? { cloudReached: reached } : {};
-    if (typeof allowed === "boolean") return { kind: "answer", restartAllowed: allowed, ...cloud };
+    const {
+      restart_allowed: allowed,
+      reason: why,
+      is_reconfiguring: isReconfiguring,
+      cloud_reached: reached,
+    } = Object(JSON.parse(body));
+    if (typeof allowed === "boolean") {
+      return {
+        kind: "answer",
+        restartAllowed: allowed,
+        ...(typeof why === "string" && why !== "" ? { why: why.slice(0, LONGEST_REASON) } : {}),
+        ...(isReconfiguring === true ? { isReconfiguring } : {}),
+        ...(typeof reached === "boolean" ? { cloudReached: reached } : {}),
+      };
+    }
   } catch {
     // Not JSON: not understood either.
   }

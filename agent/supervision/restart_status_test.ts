@@ -47,6 +47,16 @@ Deno.test("readRestartStatus() tells a clear no from an answer that is not under
   assert.match(reason(200, "{}") ?? "", /not understood/);
 });
 
+Deno.test("readRestartStatus() takes the server's word on why not, cut to what a status bears", () => {
+  const read = (fields: object) =>
+    readRestartStatus(200, JSON.stringify({ restart_allowed: false, ...fields }));
+  const no = { kind: "answer", restartAllowed: false } as const;
+  assert.deepEqual(read({ reason: "no sensor" }), { ...no, why: "no sensor" });
+  assert.deepEqual(read({ reason: "x".repeat(600) }), { ...no, why: "x".repeat(500) });
+  assert.deepEqual(read({ reason: 7, is_reconfiguring: "yes" }), no);
+  assert.deepEqual(read({ is_reconfiguring: true }), { ...no, isReconfiguring: true });
+});
+
 Deno.test("readRestartStatus() takes the server's word on the cloud where it gives one", () => {
   const reached = (body: string) => {
     const answer = readRestartStatus(200, body);

@@ -19,6 +19,14 @@ export interface StepOptions {
   readonly downloader: Downloads;
   /** Checks the signature; throws when it is wrong. Default: nothing is checked. */
   readonly verify?: Verify;
+  /**
+   * Why a target must not be installed; undefined when it may. It is asked again before each step,
+   * because what was written down may be from before the rules. Default: everything may.
+   */
+  readonly vet?: (
+    target: Target,
+    current: InstalledVersion | undefined,
+  ) => Promise<string | undefined>;
   readonly mayRestart: MayRestart;
   readonly turns: Turns;
   readonly limits: UpdateLimits;
@@ -91,8 +99,14 @@ export class Steps {
   }
 
   /** @param address where the target lies now; links expire. */
-  async download(target: Target, address: string, signal: AbortSignal): Promise<void> {
+  async download(
+    target: Target,
+    address: string,
+    current: InstalledVersion | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { slot, log, clock, limits } = this.#options;
+    if (await this.#isRefused(target, current)) return;
     try {
       const installed = await this.#obtain(target, address, signal);
       if (!installed) return;
@@ -156,8 +170,13 @@ export class Steps {
   }
 
   /** Asks whether it may be swapped in now. */
-  async ask(state: Verified | Waiting, signal: AbortSignal): Promise<void> {
+  async ask(
+    state: Verified | Waiting,
+    current: InstalledVersion | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { slot, mayRestart, turns, clock, limits } = this.#options;
+    if (await this.#isRefused(state.candidate.target, current)) return;
     const notYet = async (why: string, since = clock.now()) => {
       this.#support.apply({ type: "not-yet", why, since: keptSince(state, why, since) });
       await this.#support.pause(limits.askEveryMs, signal);
@@ -230,6 +249,16 @@ export class Steps {
       if (continues === "elsewhere") return await ended(signal);
     }
     this.#support.apply({ type: "done" });
+  }
+
+  /** Takes the rules of the machine's owner over whatever was decided before. */
+  async #isRefused(target: Target, current: InstalledVersion | undefined): Promise<boolean> {
+    const { slot, vet, log } = this.#options;
+    const reason = await vet?.(target, current);
+    if (reason === undefined) return false;
+    log.error(`${slot.program} ${versionName(target)} is refused`, { error: reason });
+    this.#support.apply({ type: "refused", reason });
+    return true;
   }
 
   /** Undefined when something was asked for first: it may have been to give up. */

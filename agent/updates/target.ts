@@ -52,7 +52,9 @@ type Named = Pick<Target, "version" | "url">;
 /** Whether two say the same; the address of a known content may change. */
 export function isSameTarget(a: Target | undefined, b: Target | undefined): boolean {
   if (!a || !b) return a === b;
-  return targetKey(a) === targetKey(b) && a.stamp === b.stamp && a.problem === b.problem;
+  // One that got its signature later may be installed where the one before may not.
+  return targetKey(a) === targetKey(b) && a.stamp === b.stamp && a.problem === b.problem &&
+    (a.signature ?? "") === (b.signature ?? "");
 }
 
 /** The version in the name of a file in the cache, `PROGRAM-VERSION-SHA`; else empty. */

@@ -114,6 +114,8 @@ export class UpdaterBench implements AsyncDisposable {
   readonly disk: Map<string, string>;
   permission: RestartPermission = { allowed: true };
   questions = 0;
+  /** Why nothing may be installed; undefined: it may. */
+  objection: string | undefined;
   /** Versions that were trusted or given up. */
   settled = 0;
   /** What the disk says to the next writes. */
@@ -154,6 +156,7 @@ export class UpdaterBench implements AsyncDisposable {
         },
       },
       downloader: { obtain: (wanted, report, signal) => this.#obtain(wanted, report, signal) },
+      vet: () => Promise.resolve(this.objection),
       mayRestart: () => {
         this.questions++;
         return this.permission;

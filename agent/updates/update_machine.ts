@@ -19,7 +19,7 @@ export type UpdateEvent =
   /** The cloud wants this; undefined: it names nothing. */
   | { readonly type: "target"; readonly target: Target | undefined }
   | { readonly type: "fetched"; readonly installed: InstalledVersion }
-  /** It cannot be had, and asking again at once would not help. */
+  /** It cannot be had, or must not be installed, and asking again at once would not help. */
   | { readonly type: "refused"; readonly reason: string }
   /** It cannot be swapped in now. */
   | { readonly type: "not-yet"; readonly why: string; readonly since: Date }
@@ -147,6 +147,9 @@ const go: Handler<{ candidate: Candidate }, { cloudBefore: boolean }> = (
   { cloudBefore },
 ) => to(record, { kind: "swapping", candidate, cloudBefore });
 
+const refuse: Handler<UpdateState, { reason: string }> = (record, _, { reason }) =>
+  to(record, held(reason));
+
 const withBad = ({ bad }: ProgramRecord, added: BadVersion) =>
   [...bad.filter(({ key }) => key !== added.key), added].slice(-MOST_BAD);
 
@@ -262,7 +265,7 @@ const table: Table = {
     "lost": lose,
     "was-rolled-back": otherWasRolledBack,
     "fetched": (record, { target }, { installed }) => tryFile(record, target, installed),
-    "refused": (record, _, { reason }) => to(record, held(reason)),
+    "refused": refuse,
   },
   "verified": {
     "was-rolled-back": otherWasRolledBack,
@@ -271,6 +274,7 @@ const table: Table = {
     "adopted": adopt,
     "lost": lose,
     "go": go,
+    "refused": refuse,
     "not-yet": wait,
   },
   "waiting": {
@@ -280,6 +284,7 @@ const table: Table = {
     "adopted": adopt,
     "lost": lose,
     "go": go,
+    "refused": refuse,
     "not-yet": (record, state, event) =>
       state.why === event.why ? record : wait(record, state, event),
   },

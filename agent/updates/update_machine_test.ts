@@ -123,6 +123,8 @@ const rows: [ProgramRecord, UpdateEvent, UpdateState["kind"]][] = [
     type: "done",
   }, "downloading"],
 
+  [at({ kind: "verified", candidate }), { type: "refused", reason: "x" }, "held"],
+  [at(waiting), { type: "refused", reason: "x" }, "held"],
   [at(rollingBack), { type: "done" }, "rolled-back"],
   [at(rollingBack), { type: "was-rolled-back", path: "/b", reason: "x" }, "rolled-back"],
   [at({ kind: "rolled-back", reason: "x" }, { target: A }), { type: "done" }, "idle"],

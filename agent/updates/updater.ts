@@ -66,6 +66,11 @@ export class Updater {
     return this.#record && chosenVersion(this.#record);
   }
 
+  /** The version that stood its trial last; undefined when there is none or it is not known yet. */
+  get trusted(): InstalledVersion | undefined {
+    return this.#record?.current;
+  }
+
   /** Files that must not be removed from the cache. */
   get keptFiles(): readonly string[] {
     if (!this.#record) return [];
@@ -138,10 +143,15 @@ export class Updater {
       case "held":
         return await this.#steps.hold(state.isBad, target, signal);
       case "downloading":
-        return await this.#steps.download(state.target, this.#addressOf(state.target), signal);
+        return await this.#steps.download(
+          state.target,
+          this.#addressOf(state.target),
+          current,
+          signal,
+        );
       case "verified":
       case "waiting":
-        return await this.#steps.ask(state, signal);
+        return await this.#steps.ask(state, current, signal);
       case "swapping":
         return await this.#steps.swap(state, current);
       case "trial":

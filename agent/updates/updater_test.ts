@@ -351,3 +351,26 @@ Deno.test("Updater tells what is missing once when there is nothing to run", asy
   const told = at.log.messages("error").filter((text) => text.includes("names no machine-server"));
   assert.equal(told.length, 1);
 });
+
+Deno.test("Updater installs nothing that the rules refuse, also what was ready before them", async () => {
+  const disk = new Map<string, string>();
+  {
+    await using before = new UpdaterBench({ disk });
+    before.permission = { allowed: false, why: "the line runs", since: before.clock.now() };
+    before.updater.setTarget(release("1.1.0"));
+    await before.pass(0);
+    assert.equal(before.state, "waiting");
+  }
+  await using at = new UpdaterBench({ disk });
+  at.objection = "it is not signed";
+  await at.pass(60_000);
+  assert.deepEqual([at.state, at.updater.snapshot().error], ["failed", "it is not signed"]);
+  at.updater.setTarget(release("1.2.0"));
+  await at.pass(60_000);
+  assert.deepEqual(at.wanted, [], "it is not even downloaded");
+  assert.deepEqual(at.slot.steps, ["run 1.0.0"]);
+  at.objection = undefined;
+  at.updater.setTarget({ ...release("1.2.0"), signature: "ab" });
+  await at.pass(62_000);
+  assert.equal(at.updater.snapshot().installed, "1.2.0");
+});

@@ -42,7 +42,7 @@ import { machineStatus } from "../status/machine_status.ts";
 import { Tunnels } from "../tunnels/tunnels.ts";
 import { bindsToAll, leavesCertificate, listenSettings } from "../web/listen_settings.ts";
 import { MachineAdmission } from "../web/machine_admission.ts";
-import { createRoutes } from "../web/routes.ts";
+import { createRoutes, type RestartAnswer } from "../web/routes.ts";
 import { WebServer } from "../web/web_server.ts";
 import type { SignalingCloud } from "../webrtc/cloud_answerer.ts";
 import { createStreamService } from "../webrtc/stream_service.ts";
@@ -215,7 +215,7 @@ export class MachineCore {
           this.#frames.setComponents(config.components);
           return this.parts.apply(config);
         },
-        maintenanceAllows: (config) => this.#maintenance.allows(config.maintenance),
+        maintenanceAllows: (config) => this.#maintenance.allowsChanges(config.maintenance),
         keep: (config) => options.revisions.add(config, clock.now()),
       },
     });
@@ -391,9 +391,11 @@ export class MachineCore {
     });
   }
 
-  async #restartAllowed(): Promise<boolean> {
-    if (this.applier.busy) return false;
-    return await this.#maintenance.allows(this.applier.config?.maintenance);
+  async #restartAllowed(): Promise<RestartAnswer> {
+    if (this.applier.busy) {
+      return { allowed: false, reason: "it applies a configuration", isReconfiguring: true };
+    }
+    return await this.#maintenance.allowsRestart(this.applier.config?.maintenance);
   }
 
   #setLogging(config: MachineConfig): void {

@@ -1,4 +1,4 @@
-/** Whether the machine's own sensor allows changes at the moment. */
+/** Whether the machine's own sensor allows changes and restarts at the moment. */
 import type { MaintenanceConfig } from "../../shared/config/operation.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
@@ -16,18 +16,27 @@ export interface MaintenanceOptions {
   log: Logger;
 }
 
+/** Whether the agent may restart the server now. */
+export interface RestartPermission {
+  readonly allowed: boolean;
+  /** Why not; empty when it may. */
+  readonly reason: string;
+}
+
 interface Verdict {
   allowed: boolean;
   /** Why the sensor could not be asked or did not answer clearly; empty when it did. */
   problem: string;
+  /** The name leads to no resource at all: only another configuration can mend that. */
+  isMisnamed?: boolean;
 }
 
 const ALLOWED: Verdict = { allowed: true, problem: "" };
 
 /**
- * Asks the maintenance sensor. Without one, or when its name leads nowhere, everything is allowed,
- * so that a wrong name can be mended; a reading that fails, lacks the key or has something else
- * than true there allows nothing.
+ * Asks the maintenance sensor. Without one everything is allowed; a reading that fails, lacks the
+ * key or has something else than true there allows nothing. A name that leads nowhere allows
+ * configurations, so that it can be mended, and no restart: whoever wrote it wanted a window.
  *
  * It is asked every ten seconds while a configuration waits, and by the agent besides, so a
  * problem is told when it begins or changes, and not each time.
@@ -38,12 +47,25 @@ export class MaintenanceGate {
 
   constructor(private readonly options: MaintenanceOptions) {}
 
-  /** Whether changes are allowed now, by the block of the configuration that is to be applied. */
-  async allows(maintenance: MaintenanceConfig | undefined): Promise<boolean> {
-    const { allowed, problem } = maintenance ? await this.#ask(maintenance) : ALLOWED;
+  /** Whether a configuration may be applied now, by the block that stands in it. */
+  async allowsChanges(maintenance: MaintenanceConfig | undefined): Promise<boolean> {
+    const { allowed, isMisnamed = false } = await this.#verdict(maintenance);
+    return allowed || isMisnamed;
+  }
+
+  /** Whether the server may be restarted now, by the block of the applied configuration. */
+  async allowsRestart(maintenance: MaintenanceConfig | undefined): Promise<RestartPermission> {
+    const { allowed, problem } = await this.#verdict(maintenance);
+    if (allowed) return { allowed, reason: "" };
+    return { allowed, reason: problem === "" ? "its maintenance sensor says no" : problem };
+  }
+
+  async #verdict(maintenance: MaintenanceConfig | undefined): Promise<Verdict> {
+    const verdict = maintenance ? await this.#ask(maintenance) : ALLOWED;
+    const { problem } = verdict;
     if (problem !== "" && problem !== this.#told) this.options.log.error(problem);
     this.#told = problem;
-    return allowed;
+    return verdict;
   }
 
   /** Who asks while the answer is awaited shares it: a slow sensor is not asked once more. */
@@ -67,16 +89,16 @@ async function askSensor(
   { sensor_name: name, maintenance_allowed_key: key }: MaintenanceConfig,
   { resources, clock }: MaintenanceOptions,
 ): Promise<Verdict> {
+  const stays = "the server is not restarted until the configuration is mended";
   if (!/^[^/:]+:[^/:]+:[^/:]+\/.+$/.test(name)) {
-    return {
-      allowed: true,
-      problem: `sensor_name ${name} in maintenance config is not in a supported format`,
-    };
+    const problem = `sensor_name ${name} in maintenance config is not in a supported format; ` +
+      `allowed: rdk:component:sensor/NAME; ${stays}`;
+    return { allowed: false, problem, isMisnamed: true };
   }
   const found = resources.index.peek(name);
   if (!found) {
-    const problem = `could not find sensor named ${name}; maintenance is not limited by it`;
-    return { allowed: true, problem };
+    const problem = `could not find sensor named ${name}; ${stays}`;
+    return { allowed: false, problem, isMisnamed: true };
   }
   const sensor = found.instance;
   if (!sensor || !hasReadings(sensor)) {

@@ -6,13 +6,13 @@ import { anyAttributes } from "../resources/attributes.ts";
 import { ResourceManager } from "../resources/manager.ts";
 import { ModelRegistry } from "../resources/registry.ts";
 import type { Readings, Sensor } from "../resources/resource.ts";
-import { MaintenanceGate } from "./maintenance.ts";
+import { MaintenanceGate, type RestartPermission } from "./maintenance.ts";
 
 async function ask(
   name: string,
   reading: () => Readings | Promise<Readings>,
   waitMs = 0,
-): Promise<{ allowed: boolean; errors: string[] }> {
+): Promise<{ allowed: boolean; restart: RestartPermission; errors: string[] }> {
   const clock = new FakeClock();
   const log = memoryLogger();
   const sensor: Sensor = { getReadings: reading };
@@ -33,39 +33,53 @@ async function ask(
   ], "r1");
   log.entries.length = 0;
   const maintenance = { sensor_name: name, maintenance_allowed_key: "ok" };
-  const answer = new MaintenanceGate({ resources, clock, log }).allows(maintenance);
+  const gate = new MaintenanceGate({ resources, clock, log });
+  const answer = Promise.all([gate.allowsChanges(maintenance), gate.allowsRestart(maintenance)]);
   await clock.advance(waitMs);
-  const allowed = await answer;
+  const [allowed, restart] = await answer;
   await resources.close();
-  return { allowed, errors: log.messages("error") };
+  return { allowed, restart, errors: log.messages("error") };
 }
 
 const SENSOR = "rdk:component:sensor/s";
 
-Deno.test("MaintenanceGate allows() is true when there is no maintenance sensor", async () => {
+const YES: RestartPermission = { allowed: true, reason: "" };
+
+Deno.test("MaintenanceGate allows everything when there is no maintenance sensor", async () => {
   const clock = new FakeClock();
   const log = memoryLogger();
   const resources = new ResourceManager({ registry: new ModelRegistry(), clock, log });
   const gate = new MaintenanceGate({ resources, clock, log });
-  assert.equal(await gate.allows(undefined), true);
+  assert.equal(await gate.allowsChanges(undefined), true);
+  assert.deepEqual(await gate.allowsRestart(undefined), YES);
   assert.deepEqual(log.messages(), []);
 });
 
-Deno.test("MaintenanceGate allows() follows the reading", async () => {
-  assert.deepEqual(await ask(SENSOR, () => ({ ok: true })), { allowed: true, errors: [] });
-  assert.deepEqual(await ask(SENSOR, () => ({ ok: false })), { allowed: false, errors: [] });
+Deno.test("MaintenanceGate follows the reading", async () => {
+  const open = await ask(SENSOR, () => ({ ok: true }));
+  assert.deepEqual(open, { allowed: true, restart: YES, errors: [] });
+  const closed = await ask(SENSOR, () => ({ ok: false }));
+  const restart = { allowed: false, reason: "its maintenance sensor says no" };
+  assert.deepEqual(closed, { allowed: false, restart, errors: [] });
 });
 
-Deno.test("MaintenanceGate allows() is true, with an error, when the name leads nowhere", async () => {
-  const none = await ask("rdk:component:sensor/none", () => ({ ok: false }));
-  assert.equal(none.allowed, true);
-  assert.match(none.errors[0]!, /could not find sensor named rdk:component:sensor\/none/);
-  const form = await ask("s", () => ({ ok: false }));
-  assert.equal(form.allowed, true);
-  assert.match(form.errors[0]!, /sensor_name s in maintenance config is not in a supported format/);
+Deno.test("MaintenanceGate allows changes and no restart when the name leads nowhere", async () => {
+  const none = await ask("rdk:component:sensor/none", () => ({ ok: true }));
+  const form = await ask("s", () => ({ ok: true }));
+  const cases = [
+    [none, /could not find sensor named rdk:component:sensor\/none/],
+    [form, /sensor_name s in maintenance config is not in a supported format/],
+  ] as const;
+  for (const [{ allowed, restart, errors }, message] of cases) {
+    assert.equal(allowed, true, "it can be mended");
+    assert.equal(restart.allowed, false);
+    assert.match(restart.reason, message);
+    assert.match(restart.reason, /not restarted until the configuration is mended/);
+    assert.deepEqual(errors, [restart.reason]);
+  }
 });
 
-Deno.test("MaintenanceGate allows() is false when the reading is not to be had or not clear", async () => {
+Deno.test("MaintenanceGate allows nothing when the reading is not to be had or not clear", async () => {
   const cases: [string, () => Readings | Promise<Readings>, RegExp, number?][] = [
     [SENSOR, () => ({ other: true }), /has no reading ok/],
     [SENSOR, () => ({ ok: "true" }), /ok is "true", not true or false/],
@@ -77,8 +91,10 @@ Deno.test("MaintenanceGate allows() is false when the reading is not to be had o
     ["rdk:component:generic/g", () => ({ ok: true }), /not a sensor/],
   ];
   for (const [name, reading, message, waitMs] of cases) {
-    const { allowed, errors } = await ask(name, reading, waitMs);
+    const { allowed, restart, errors } = await ask(name, reading, waitMs);
     assert.equal(allowed, false, name);
+    assert.equal(restart.allowed, false, name);
+    assert.match(restart.reason, message);
     assert.match(errors[0]!, message);
   }
 });

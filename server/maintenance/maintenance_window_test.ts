@@ -71,7 +71,7 @@ class Machine implements AsyncDisposable {
           })),
           revision,
         ),
-      maintenanceAllows: ({ maintenance }) => this.gate.allows(maintenance),
+      maintenanceAllows: ({ maintenance }) => this.gate.allowsChanges(maintenance),
       keep: () => {},
     },
   });
@@ -213,12 +213,25 @@ Deno.test("a slow maintenance sensor is asked once for all who ask, and for five
   await machine.offer("r1", { components: [sensor("gate")], maintenance: window("gate") });
   const offered = machine.offer("r2", { maintenance: window("gate") });
   await machine.clock.advance(4_900);
-  const agent = machine.gate.allows(window("gate"));
+  const agent = machine.gate.allowsRestart(window("gate"));
   await machine.clock.advance(0);
   assert.deepEqual([asked, machine.applier.busy], [1, true]);
   await machine.clock.advance(100);
-  assert.equal(await agent, false);
+  assert.equal((await agent).allowed, false);
   await offered;
   assert.match(machine.errors()[0] ?? "", /the reading took longer than 5000 ms/);
   await machine[Symbol.asyncDispose]();
+});
+
+Deno.test("a wrong name of the sensor keeps restarts closed until it is mended", async () => {
+  await using machine = new Machine();
+  machine.readings.gate = () => ({ idle: true });
+  await machine.offer("r1", { components: [sensor("gate")], maintenance: window("gone") });
+  const wrong = await machine.gate.allowsRestart(machine.applier.config?.maintenance);
+  assert.equal(wrong.allowed, false);
+  assert.match(wrong.reason, /could not find sensor named .*gone/);
+  await machine.offer("r2", { components: [sensor("gate")], maintenance: window("gate") });
+  assert.deepEqual([machine.state.revision, machine.state.configError], ["r2", ""]);
+  const mended = await machine.gate.allowsRestart(machine.applier.config?.maintenance);
+  assert.deepEqual(mended, { allowed: true, reason: "" });
 });

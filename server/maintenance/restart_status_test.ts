@@ -12,7 +12,7 @@ async function withServer(
   const server = await RpcServer.start({
     router: new RpcRouter(),
     interceptors: [],
-    http: createRoutes({ restartAllowed: () => Promise.resolve(true) }),
+    http: createRoutes({ restartAllowed: () => Promise.resolve({ allowed: true, reason: "" }) }),
     listen: { hostname: options.hostname, port: 0 },
     ...(options.proxyProtocol && { proxyProtocol: true }),
   });

@@ -1,9 +1,20 @@
 /** What the server answers to requests that are no RPC. */
 import type { Peer } from "../../shared/rpc/peer.ts";
 
+/** A reading of the sensor may stand in a reason. Characters. */
+const LONGEST_REASON = 500;
+
+/** Whether the agent may restart the server now. */
+export interface RestartAnswer {
+  readonly allowed: boolean;
+  /** Why not; empty when it may. */
+  readonly reason: string;
+  /** A configuration is being applied, which nobody's word makes a good moment. Default false. */
+  readonly isReconfiguring?: boolean;
+}
+
 export interface RouteOptions {
-  /** Whether the agent may restart the server now. */
-  restartAllowed: () => Promise<boolean>;
+  restartAllowed: () => Promise<RestartAnswer>;
   /** Whether the cloud answered last time; undefined without a cloud. */
   cloudReached?: () => boolean | undefined;
   /** Answers what these routes do not know; undefined where it does not know it either. */
@@ -27,8 +38,11 @@ export function createRoutes(
     }
     if (!peer.local) return text("forbidden\n", 403);
     const reached = options.cloudReached?.();
+    const { allowed, reason, isReconfiguring = false } = await options.restartAllowed();
     return Response.json({
-      restart_allowed: await options.restartAllowed(),
+      restart_allowed: allowed,
+      ...(reason !== "" && { reason: reason.slice(0, LONGEST_REASON) }),
+      ...(isReconfiguring && { is_reconfiguring: true }),
       does_not_handle_needs_restart: true,
       ...(reached !== undefined && { cloud_reached: reached }),
     });

@@ -91,12 +91,14 @@ Deno.test("readyFields() has the forms that wrappers look for", () => {
 const peer = (local: boolean): Peer => ({ address: "", port: 1, transport: "tcp", local });
 
 Deno.test("createRoutes() tells only callers on this host whether a restart is allowed", async () => {
-  const routes = createRoutes({ restartAllowed: () => Promise.resolve(false) });
+  const no = { allowed: false, reason: "the line runs" };
+  const routes = createRoutes({ restartAllowed: () => Promise.resolve(no) });
   const ask = (path: string, local = true, method = "GET") =>
     routes(new Request(`http://m${path}`, { method }), peer(local));
   const here = await ask("/restart_status");
   assert.deepEqual(await here.json(), {
     restart_allowed: false,
+    reason: "the line runs",
     does_not_handle_needs_restart: true,
   });
   const elsewhere = await ask("/restart_status", false);
@@ -111,7 +113,7 @@ Deno.test("createRoutes() tells only callers on this host whether a restart is a
 Deno.test("createRoutes() tells whether the cloud is reached, on a machine that has one", async () => {
   let reached: boolean | undefined;
   const routes = createRoutes({
-    restartAllowed: () => Promise.resolve(true),
+    restartAllowed: () => Promise.resolve({ allowed: true, reason: "" }),
     cloudReached: () => reached,
   });
   const told = async () => {

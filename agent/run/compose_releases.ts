@@ -1,0 +1,21 @@
+import { LowestVersions } from "../reporting/lowest_versions.ts";
+import { ReleaseKeys } from "../reporting/release_keys.ts";
+import { ReleasePolicy } from "../reporting/release_policy.ts";
+import type { AgentParts } from "./compose.ts";
+
+/** Whose word counts for what is installed. */
+export interface ComposedReleases {
+  readonly keys: ReleaseKeys;
+  readonly policy: ReleasePolicy;
+}
+
+export function composeReleases(
+  { deps, state, options, defaults }: AgentParts,
+): ComposedReleases {
+  const { clock } = deps;
+  const log = deps.log.child("releases");
+  const db = state.database;
+  const keys = new ReleaseKeys({ db, fromDefaults: defaults.releaseKeys, clock, log });
+  const lowest = new LowestVersions({ db, dir: options.dir, clock, log });
+  return { keys, policy: new ReleasePolicy({ keys, lowest, platform: deps.host.platform }) };
+}
