@@ -4,7 +4,8 @@ import { hashKey } from "../../shared/auth/key_hash.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { type ChangeFeed, recordChange } from "../database/change_feed.ts";
 import type { Queries } from "../database/cloud_database.ts";
-import type { ApiKeysTable, ResourceType, Role } from "../database/schema.ts";
+import type { Role } from "../../shared/rights/roles.ts";
+import type { ApiKeysTable, ResourceType } from "../database/schema.ts";
 import { alphanumeric, type Random } from "../keys/random.ts";
 import { type Caller, covers, grantsFor, type Place } from "./caller.ts";
 

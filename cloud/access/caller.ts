@@ -1,4 +1,5 @@
-import type { ActorType, ResourceType, Role } from "../database/schema.ts";
+import { type Action, type Role, roleAllows } from "../../shared/rights/roles.ts";
+import type { ActorType, ResourceType } from "../database/schema.ts";
 
 /** Who acts, as history names it. */
 export interface Actor {
@@ -32,15 +33,6 @@ export interface Caller {
   readonly training?: TrainingRights | undefined;
 }
 
-/**
- * What is asked for:
- * - `see`: names, whether it is online, live readings;
- * - `operate`: connect to it and use its resources;
- * - `manage`: configuration, its history, logs, secrets, keys, restart;
- * - `report`: what a machine's own programs do: fetch the configuration, send logs and status.
- */
-export type Action = "see" | "operate" | "manage" | "report";
-
 /** Where a thing stands in the tree; the levels below it are left out. */
 export interface Place {
   readonly orgId: string;
@@ -49,16 +41,9 @@ export interface Place {
   readonly partId?: string | undefined;
 }
 
-const ROLES: Readonly<Record<Action, readonly Grant["role"][]>> = {
-  see: ["owner", "operator", "self"],
-  operate: ["owner", "operator", "self"],
-  manage: ["owner"],
-  report: ["owner", "self"],
-};
-
 /** The caller's grants whose role covers an action. */
 export function grantsFor(caller: Caller, action: Action): readonly Grant[] {
-  return caller.grants.filter((grant) => ROLES[action].includes(grant.role));
+  return caller.grants.filter((grant) => roleAllows(grant.role, action));
 }
 
 /** Whether a caller may do something with the thing at a place. */
@@ -79,4 +64,10 @@ export function covers(grant: Pick<Grant, "resource" | "id">, place: Place): boo
     case "part":
       return grant.id === place.partId;
   }
+}
+
+/** What a caller is on the machine at a place: its own part's secret counts as its owner's. */
+export function roleAt(caller: Caller, place: Place): Role | undefined {
+  if (allows(caller, "manage", place) || allows(caller, "report", place)) return "owner";
+  return allows(caller, "operate", place) ? "operator" : undefined;
 }

@@ -10,10 +10,12 @@ import {
   AuthorizationDetailsSchema,
   type AuthorizedPermissions,
 } from "../../shared/gen/viam/app/v1/app_pb.ts";
-import type { ResourceType, Role } from "../database/schema.ts";
+import type { Role } from "../../shared/rights/roles.ts";
+import type { ResourceType } from "../database/schema.ts";
 import { titleProblem } from "../organizations/names.ts";
 import { type ApiKey, type ApiKeys, type KeyGrant, requireNoMoreThanOwn } from "./api_keys.ts";
-import type { Action, Place } from "./caller.ts";
+import type { Action } from "../../shared/rights/roles.ts";
+import type { Place } from "./caller.ts";
 import type { Callers } from "./callers.ts";
 import type { MachineKeys } from "./machine_keys.ts";
 import { machinePlace, notFound, type Scope } from "./scope.ts";

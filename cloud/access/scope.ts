@@ -9,7 +9,8 @@ import type {
   PartsTable,
   RegistryItemsTable,
 } from "../database/schema.ts";
-import { type Action, allows, type Caller, grantsFor, type Place } from "./caller.ts";
+import type { Action } from "../../shared/rights/roles.ts";
+import { allows, type Caller, grantsFor, type Place } from "./caller.ts";
 
 export type OrganizationRow = Selectable<OrganizationsTable>;
 export type LocationRow = Selectable<LocationsTable>;

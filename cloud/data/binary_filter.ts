@@ -1,5 +1,6 @@
 import type { Filter } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
-import type { Action } from "../access/caller.ts";
+import type { Action } from "../../shared/rights/roles.ts";
+
 import type { Scope } from "../access/scope.ts";
 import { invalid } from "./capture.ts";
 import { readInterval, readTags, sourceFilter, sourcesFor } from "./filters.ts";

@@ -8,7 +8,8 @@ import {
   type Filter,
   Order,
 } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
-import { type Action, allows } from "../access/caller.ts";
+import type { Action } from "../../shared/rights/roles.ts";
+import { allows } from "../access/caller.ts";
 import type { Callers } from "../access/callers.ts";
 import { notFound, type Scope } from "../access/scope.ts";
 import type { Queries } from "../database/cloud_database.ts";

@@ -1,6 +1,7 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Scope } from "../access/scope.ts";
-import type { Action } from "../access/caller.ts";
+import type { Action } from "../../shared/rights/roles.ts";
+
 import {
   type CaptureInterval,
   type Filter,

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from "kysely";
+import type { Role } from "../../shared/rights/roles.ts";
 import type { DataTables } from "./data_schema.ts";
 import type { SequenceTables } from "./sequence_schema.ts";
 import type { TrainingTables } from "./training_schema.ts";
@@ -9,7 +10,6 @@ type TimeMs = number;
 type Fixed<T> = ColumnType<T, T, never>;
 
 export type SecretState = "enabled" | "disabled";
-export type Role = "owner" | "operator";
 export type ResourceType = "organization" | "location" | "robot";
 /** What kind of credentials somebody acted with. */
 export type ActorType = "api-key" | "robot-secret" | "robot-location-secret";

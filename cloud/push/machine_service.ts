@@ -2,14 +2,18 @@ import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import {
+  KeyRole,
   type MachineService,
   type WatchResponse,
   WatchResponseSchema,
 } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { hashSecret } from "../../shared/auth/secret_hash.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { ApiKeys } from "../access/api_keys.ts";
 import { type Callers, tokenIssuedMs } from "../access/callers.ts";
+import { covers } from "../access/caller.ts";
 import { partPlace } from "../access/scope.ts";
+import type { SharedSecrets, SharedSecretValue } from "../access/secrets.ts";
 import type { Restarts } from "../machines/restarts.ts";
 import type { Revisions } from "../machines/revisions.ts";
 import type { Presence } from "../presence/presence.ts";
@@ -19,6 +23,7 @@ import type { Watchers, WatchEvent } from "./watchers.ts";
 export interface MachineServiceOptions {
   readonly callers: Callers;
   readonly keys: ApiKeys;
+  readonly secrets: SharedSecrets;
   readonly revisions: Revisions;
   readonly restarts: Restarts;
   readonly presence: Presence;
@@ -33,7 +38,7 @@ export const KEEPALIVE_MS = 10_000;
 export function machineService(
   options: MachineServiceOptions,
 ): ServiceImpl<typeof MachineService> {
-  const { callers, keys, restarts, presence, watchers, live, clock } = options;
+  const { callers, keys, secrets, restarts, presence, watchers, live, clock } = options;
   return {
     async *watch({ partId }, context) {
       const part = await (await callers.scope(context)).part(partId, "report");
@@ -62,8 +67,20 @@ export function machineService(
 
     async listAccessKeys({ partId }, context) {
       const part = await (await callers.scope(context)).part(partId, "report");
-      const opening = await keys.opening(partPlace(part));
-      return { keys: opening.map(({ id, hash }) => ({ id, hash })) };
+      const place = partPlace(part);
+      const [opening, own, location] = await Promise.all([
+        keys.opening(place),
+        secrets.ofPart(part.id),
+        secrets.ofLocation(part.location_id),
+      ]);
+      return {
+        keys: opening.map(({ id, hash, grants }) => {
+          const isOwner = grants.some((grant) => grant.role === "owner" && covers(grant, place));
+          return { id, hash, role: isOwner ? KeyRole.OWNER : KeyRole.OPERATOR };
+        }),
+        partSecrets: own.map((secret) => hashed(secret, part.id)),
+        locationSecrets: location.map((secret) => hashed(secret, part.id)),
+      };
     },
 
     async reportStatus(request, context) {
@@ -73,6 +90,11 @@ export function machineService(
       return {};
     },
   };
+}
+
+/** A hash for one part only, so that what one machine holds says nothing about another's. */
+function hashed({ id, value }: SharedSecretValue, partId: string) {
+  return { id, hash: hashSecret(value, `${partId} ${id}`) };
 }
 
 function configChanged(revision: string): WatchResponse {

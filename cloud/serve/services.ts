@@ -221,6 +221,7 @@ export async function createServices(options: ServicesOptions) {
   const machine = machineService({
     callers,
     keys: apiKeys,
+    secrets,
     revisions,
     restarts,
     presence,

@@ -1,5 +1,7 @@
 import { identityKey } from "../../shared/auth/identity.ts";
 import type { SignalingAccess } from "../../shared/signaling/signaling_access.ts";
+import { ROLE_METADATA } from "../../shared/rights/roles.ts";
+import { roleAt } from "../access/caller.ts";
 import type { Callers } from "../access/callers.ts";
 import { partPlace, type PartRow, type Scope } from "../access/scope.ts";
 import { partName } from "../addresses/host_names.ts";
@@ -33,7 +35,8 @@ export function cloudAccess({ callers, presence, domain }: CloudAccessOptions): 
       const scope = await callers.scope(context);
       const part = await partOf(scope, host);
       if (!part) return undefined;
-      if (!scope.allows("operate", partPlace(part))) scope.refuse("machine");
+      const role = roleAt(scope.caller, partPlace(part));
+      if (!role) return scope.refuse("machine");
       const identity = context.values.get(identityKey);
       const { entity = "", credentialType = "" } = identity ?? {};
       return {
@@ -41,7 +44,7 @@ export function cloudAccess({ callers, presence, domain }: CloudAccessOptions): 
         caller: {
           owner: `${credentialType} ${entity}`,
           entity,
-          metadata: { credential_type: credentialType },
+          metadata: { credential_type: credentialType, [ROLE_METADATA]: role },
         },
       };
     },

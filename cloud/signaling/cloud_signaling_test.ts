@@ -232,7 +232,10 @@ Deno.test("the machine is told who calls, and the caller that the machine is off
     const [request] = waiting.got;
     assert.ok(request?.stage.case === "init");
     assert.equal(request.stage.value.callerAuthEntity, made.api_key_id);
-    assert.deepEqual({ ...request.stage.value.callerAuthMetadata }, { credential_type: "api-key" });
+    assert.deepEqual({ ...request.stage.value.callerAuthMetadata }, {
+      credential_type: "api-key",
+      role: "owner",
+    });
     assert.deepEqual(request.stage.value.optionalConfig?.additionalIceServers, []);
     stop.abort();
     await calling;

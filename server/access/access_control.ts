@@ -6,15 +6,17 @@ import { type CredentialType, type Identity, identityKey } from "../../shared/au
 import { requireAuthentication } from "../../shared/auth/require_auth.ts";
 import type { TokenIssuer } from "../../shared/auth/token_issuer.ts";
 import type { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
-import type { Interceptor } from "../../shared/rpc/interceptor.ts";
+import type { Call, Interceptor } from "../../shared/rpc/interceptor.ts";
+import type { Role } from "../../shared/rights/roles.ts";
 import {
   type AccessRules,
-  keepsHashedKeys,
   keyIdentity,
   OPEN_TO_ALL,
-  stillStands,
+  roleOf,
+  takesNothingBack,
   verifyCredential,
 } from "./access_rules.ts";
+import { mustBeAllowed } from "./call_rights.ts";
 
 /** Name in the tokens of this server. */
 const ISSUER = "machine-server";
@@ -23,10 +25,12 @@ export class AccessControl {
   #rules: AccessRules = OPEN_TO_ALL;
   #issuer: TokenIssuer | undefined;
   #makingIssuer: Promise<TokenIssuer> | undefined;
-  /** Tokens whose credential was found to stand under the rules of the moment. */
-  #standing = new WeakSet<Identity>();
+  /** Callers whose credential was found to stand under the rules of the moment, and as what. */
+  #standing = new WeakMap<Identity, Role>();
   /** Callers whom the cloud let in with something that this server cannot check itself. */
-  #vouchedFor = new WeakSet<Identity>();
+  #vouchedFor = new WeakMap<Identity, Role>();
+  /** Calls being answered, by those who signed in. */
+  readonly #running = new Map<Call, Identity>();
   readonly #limiter = new AttemptLimiter();
   readonly #required: Interceptor = requireAuthentication({
     verify: (token) => this.#verify(token),
@@ -36,42 +40,52 @@ export class AccessControl {
     return this.#rules;
   }
 
-  /** Replaces the rules; tokens of credentials that no longer stand end with the next call. */
+  /** Replaces the rules, and ends the calls of those who may not make them any more. */
   setRules(rules: AccessRules): void {
-    if (!keepsHashedKeys(this.#rules, rules)) this.#vouchedFor = new WeakSet();
+    if (!takesNothingBack(this.#rules, rules)) this.#vouchedFor = new WeakMap();
     this.#rules = rules;
-    this.#standing = new WeakSet();
+    this.#standing = new WeakMap();
+    if (!rules.required) return;
+    for (const [call, identity] of this.#running) {
+      try {
+        this.#mustBeAllowed(call, identity);
+      } catch (error) {
+        call.abort(error);
+      }
+    }
   }
 
   /** A call that carries an identity comes over a connection whose caller was known before. */
   readonly interceptor: Interceptor = {
     before: (call) => {
       if (!this.#rules.required) return;
-      const known = call.values.get(identityKey);
-      if (!known) return this.#required.before?.(call);
-      this.#mustStand(known);
+      if (call.values.get(identityKey)) return this.#admit(call);
+      const pending = this.#required.before?.(call);
+      if (pending) return pending.then(() => this.#admit(call));
+      this.#admit(call);
     },
+    after: (call) => void this.#running.delete(call),
   };
 
   /**
    * Who a caller is whom the cloud let in. A key that opens this server ends with that key; for
-   * anybody else the cloud's word counts until one of the keys is gone.
+   * anybody else the cloud's word counts until something that opens it is gone.
    *
    * @param entity as the cloud tells it; different for each caller that it tells nothing of.
+   * @param role as the cloud tells it; undefined when it tells none.
    */
-  vouchedByCloud(entity: string): Identity {
+  vouchedByCloud(entity: string, role?: Role): Identity {
     const holder = keyIdentity(this.#rules, entity);
     if (holder) return holder;
     const vouched: Identity = { entity, credentialType: "api-key", claims: {} };
-    this.#vouchedFor.add(vouched);
+    this.#vouchedFor.set(vouched, role ?? this.#rules.vouchedRole);
     return vouched;
   }
 
   /** Whether calls with this identity are let in; undefined: without one. */
   stands(identity: Identity | undefined): boolean {
     if (!this.#rules.required) return true;
-    return identity !== undefined &&
-      (this.#vouchedFor.has(identity) || stillStands(this.#rules, identity));
+    return identity !== undefined && this.#roleOf(identity) !== undefined;
   }
 
   readonly authService: Partial<ServiceImpl<typeof AuthService>> = {
@@ -100,21 +114,34 @@ export class AccessControl {
   /** Answers at once for a token that was seen before. */
   #verify(token: string): Identity | Promise<Identity> {
     if (!this.#issuer) return this.#tokenIssuer().then(() => this.#verify(token));
-    const identity = this.#issuer.verify(token);
-    if (identity instanceof Promise) return identity.then((found) => this.#mustStand(found));
-    return this.#mustStand(identity);
+    return this.#issuer.verify(token);
   }
 
-  #mustStand(identity: Identity): Identity {
-    if (this.#standing.has(identity)) return identity;
-    if (!this.stands(identity)) {
+  /** Lets a call through that needs no caller, or that its caller may make. */
+  #admit(call: Call): void {
+    const identity = call.values.get(identityKey);
+    if (!identity) return;
+    this.#mustBeAllowed(call, identity);
+    this.#running.set(call, identity);
+  }
+
+  #mustBeAllowed(call: Call, identity: Identity): void {
+    const role = this.#roleOf(identity);
+    if (role === undefined) {
       throw new ConnectError(
         "the credential behind this access token is no longer accepted; authenticate again",
         Code.Unauthenticated,
       );
     }
-    this.#standing.add(identity);
-    return identity;
+    mustBeAllowed(call, identity, role, this.#rules.permissions);
+  }
+
+  #roleOf(identity: Identity): Role | undefined {
+    const known = this.#standing.get(identity) ?? this.#vouchedFor.get(identity);
+    if (known) return known;
+    const role = roleOf(this.#rules, identity);
+    if (role) this.#standing.set(identity, role);
+    return role;
   }
 
   /** Made when first needed: a machine without callers needs no signing key. */

@@ -1,27 +1,42 @@
-/** Which credentials open this server. Pure, but for the comparing of secrets. */
+/** Which credentials open this server, and as whom. Pure, but for the comparing of secrets. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { CredentialType, Identity } from "../../shared/auth/identity.ts";
 import { verifyKey } from "../../shared/auth/key_hash.ts";
 import type { Secret } from "../../shared/auth/secret.ts";
+import { verifySecret } from "../../shared/auth/secret_hash.ts";
+import type { Role } from "../../shared/rights/roles.ts";
+import type { UserPermission } from "./user_permissions.ts";
 
-/** A secret and the names that may sign in with it. */
+/** A secret, in clear or as its hash, and the names that may sign in with it. */
 export interface NamedSecret {
   readonly entities: readonly string[];
-  readonly secret: Secret;
+  readonly secret: Secret | { readonly hash: string };
+}
+
+/** An API key as the cloud tells of it. */
+export interface HashedKey {
+  /** PHC string. */
+  readonly hash: string;
+  /** What its holder is on this machine. */
+  readonly role: Role;
 }
 
 /** What a caller may prove itself with. */
 export interface AccessRules {
   /** False: anybody may call. */
   readonly required: boolean;
-  /** API keys in clear, as a local configuration holds them: id → key. */
+  /** API keys in clear, as a configuration holds them: id → key. */
   readonly plainKeys: ReadonlyMap<string, Secret>;
-  /** API keys as the cloud gives them: id → salted hash. */
-  readonly hashedKeys: ReadonlyMap<string, string>;
+  /** API keys as the cloud gives them, by id. Their roles count for keys in clear, too. */
+  readonly hashedKeys: ReadonlyMap<string, HashedKey>;
   /** `robot-secret` */
   readonly partSecrets: readonly NamedSecret[];
   /** `robot-location-secret` */
   readonly locationSecrets: readonly NamedSecret[];
+  /** What a caller is whom the cloud let in without saying as what. */
+  readonly vouchedRole: Role;
+  /** `auth.user_permissions` */
+  readonly permissions: readonly UserPermission[];
 }
 
 export const OPEN_TO_ALL: AccessRules = {
@@ -30,6 +45,8 @@ export const OPEN_TO_ALL: AccessRules = {
   hashedKeys: new Map(),
   partSecrets: [],
   locationSecrets: [],
+  vouchedRole: "operator",
+  permissions: [],
 };
 
 /** Claim that ties a token to the credential it was issued for. */
@@ -47,33 +64,43 @@ export async function verifyCredential(
   return { entity, credentialType: type, claims: { [MARK]: mark } };
 }
 
-/** Whether the credential behind a token is still accepted. */
-export function stillStands(rules: AccessRules, identity: Identity): boolean {
+/** What the holder of the credential behind a token is; undefined when it is not accepted. */
+export function roleOf(rules: AccessRules, identity: Identity): Role | undefined {
   const mark = identity.claims[MARK];
   switch (identity.credentialType) {
     case "api-key": {
-      const hash = rules.hashedKeys.get(identity.entity);
-      if (hash !== undefined && markOf(hash) === mark) return true;
+      const hashed = rules.hashedKeys.get(identity.entity);
+      if (hashed !== undefined && markOf(hashed.hash) === mark) return hashed.role;
       const key = rules.plainKeys.get(identity.entity);
-      return key !== undefined && markOf(key.reveal()) === mark;
+      if (key === undefined || markOf(key.reveal()) !== mark) return undefined;
+      return hashed?.role ?? "owner";
     }
+    // It is the machine's own: whoever has it reads the configuration and answers in its name.
     case "robot-secret":
-      return hasMark(rules.partSecrets, identity.entity, mark);
+      return hasMark(rules.partSecrets, identity.entity, mark) ? "owner" : undefined;
     case "robot-location-secret":
-      return hasMark(rules.locationSecrets, identity.entity, mark);
+      return hasMark(rules.locationSecrets, identity.entity, mark) ? "operator" : undefined;
   }
 }
 
 /** The caller with this key of the cloud's; undefined when it is none that opens this server. */
 export function keyIdentity(rules: AccessRules, id: string): Identity | undefined {
-  const hash = rules.hashedKeys.get(id);
-  if (hash === undefined) return undefined;
-  return { entity: id, credentialType: "api-key", claims: { [MARK]: markOf(hash) } };
+  const key = rules.hashedKeys.get(id);
+  if (key === undefined) return undefined;
+  return { entity: id, credentialType: "api-key", claims: { [MARK]: markOf(key.hash) } };
 }
 
-/** Whether all of the cloud's keys that opened this server before still do. */
-export function keepsHashedKeys(before: AccessRules, now: AccessRules): boolean {
-  return [...before.hashedKeys].every(([id, hash]) => now.hashedKeys.get(id) === hash);
+/** Whether everything that opened this server before still does, with the same role. */
+export function takesNothingBack(before: AccessRules, now: AccessRules): boolean {
+  const kept = (secrets: readonly NamedSecret[], among: readonly NamedSecret[]) => {
+    const marks = new Set(among.map(markOfSecret));
+    return secrets.every((secret) => marks.has(markOfSecret(secret)));
+  };
+  return [...before.hashedKeys].every(([id, { hash, role }]) => {
+    const key = now.hashedKeys.get(id);
+    return key?.hash === hash && key.role === role;
+  }) && kept(before.partSecrets, now.partSecrets) &&
+    kept(before.locationSecrets, now.locationSecrets) && before.vouchedRole === now.vouchedRole;
 }
 
 async function findMark(
@@ -85,19 +112,25 @@ async function findMark(
   if (type === "api-key") {
     const key = rules.plainKeys.get(entity);
     if (key && sameSecret(key, payload)) return markOf(key.reveal());
-    const hash = rules.hashedKeys.get(entity);
+    const hash = rules.hashedKeys.get(entity)?.hash;
     return hash !== undefined && await verifyKey(payload, hash) ? markOf(hash) : undefined;
   }
   const secrets = type === "robot-secret" ? rules.partSecrets : rules.locationSecrets;
-  for (const { entities, secret } of secrets) {
-    if (sameSecret(secret, payload) && entities.includes(entity)) return markOf(secret.reveal());
+  for (const named of secrets) {
+    const { entities, secret } = named;
+    const right = "hash" in secret
+      ? verifySecret(payload, secret.hash)
+      : sameSecret(secret, payload);
+    if (right && entities.includes(entity)) return markOfSecret(named);
   }
 }
 
 function hasMark(secrets: readonly NamedSecret[], entity: string, mark: string | undefined) {
-  return secrets.some(({ entities, secret }) =>
-    markOf(secret.reveal()) === mark && entities.includes(entity)
-  );
+  return secrets.some((named) => markOfSecret(named) === mark && named.entities.includes(entity));
+}
+
+function markOfSecret({ secret }: NamedSecret): string {
+  return markOf("hash" in secret ? secret.hash : secret.reveal());
 }
 
 /** A short digest that tells one credential from another and gives neither away. */

@@ -9,7 +9,9 @@ import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_
 import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
 import type { Interceptor } from "../../shared/rpc/interceptor.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
+import type { Role } from "../../shared/rights/roles.ts";
 import { AccessControl } from "./access_control.ts";
+import { type CloudAccess, NO_CLOUD_ACCESS } from "./cloud_access.ts";
 import { accessRules } from "./rules_from_config.ts";
 
 const credentials = {
@@ -21,6 +23,12 @@ const credentials = {
     payload: new Secret("part-secret"),
   },
 };
+
+/** What a cloud tells of keys, by id. */
+function told(hashes: Record<string, string>, role: Role = "owner"): CloudAccess {
+  const keys = Object.entries(hashes).map(([id, hash]) => [id, { hash, role }] as const);
+  return { ...NO_CLOUD_ACCESS, keys: new Map(keys) };
+}
 
 function setUp() {
   const access = new AccessControl();
@@ -42,7 +50,7 @@ Deno.test("AccessControl lets everybody in when nothing is configured", async ()
   access.setRules(accessRules({
     config: emptyMachineConfig(),
     credentials: undefined,
-    hashedKeys: new Map([["k", "h"]]),
+    cloudAccess: told({ k: "h" }),
   }));
   await read();
   await assert.rejects(() => signIn("api-key", "k", "x"), /unimplemented.*no authentication/);
@@ -54,7 +62,7 @@ Deno.test("AccessControl accepts the keys of a local configuration and nothing e
   access.setRules(accessRules({
     config: { ...emptyMachineConfig(), auth: { handlers } },
     credentials: undefined,
-    hashedKeys: new Map(),
+    cloudAccess: NO_CLOUD_ACCESS,
   }));
   await assert.rejects(() => read(), /unauthenticated/);
   await assert.rejects(() => read("not-a-token"), /unauthenticated/);
@@ -77,7 +85,7 @@ Deno.test("AccessControl of a machine with a cloud accepts keys, part and locati
   access.setRules(accessRules({
     config: { ...emptyMachineConfig(), cloud },
     credentials,
-    hashedKeys: new Map([["k1", hash]]),
+    cloudAccess: told({ k1: hash }),
   }));
   await assert.rejects(() => read(), /unauthenticated/);
   for (
@@ -101,17 +109,19 @@ Deno.test("AccessControl of a machine with a cloud accepts keys, part and locati
 
 Deno.test("AccessControl ends a token when its key is gone or changed", async () => {
   const { access, signIn, read } = setUp();
-  const rules = (hashedKeys: ReadonlyMap<string, string>) =>
-    access.setRules(accessRules({ config: emptyMachineConfig(), credentials, hashedKeys }));
+  const rules = (keys: Record<string, string>) =>
+    access.setRules(
+      accessRules({ config: emptyMachineConfig(), credentials, cloudAccess: told(keys) }),
+    );
   const hash = await hashKey("right");
-  rules(new Map([["k1", hash]]));
+  rules({ k1: hash });
   const token = await signIn("api-key", "k1", "right");
   await read(token);
-  rules(new Map([["k1", hash], ["k2", hash]]));
+  rules({ k1: hash, k2: hash });
   await read(token);
-  rules(new Map([["k1", await hashKey("right")]]));
+  rules({ k1: await hashKey("right") });
   await assert.rejects(() => read(token), /no longer accepted/);
-  rules(new Map());
+  rules({});
   await assert.rejects(() => read(token), /no longer accepted/);
 });
 
@@ -127,7 +137,7 @@ Deno.test("AccessControl ends a token when the secret behind it was rotated", as
         ...credentials,
         credentials: { ...credentials.credentials, payload: new Secret(partSecret) },
       },
-      hashedKeys: new Map(),
+      cloudAccess: NO_CLOUD_ACCESS,
     }));
   rules("old-part", "old-location");
   const part = await signIn("robot-secret", "part-1", "old-part");
@@ -146,7 +156,7 @@ Deno.test("AccessControl ends a caller whom the cloud let in with the key it cam
     access.setRules(accessRules({
       config: emptyMachineConfig(),
       credentials,
-      hashedKeys: new Map(ids.map((id) => [id, hash])),
+      cloudAccess: told(Object.fromEntries(ids.map((id) => [id, hash]))),
     }));
   rules("k1", "k2");
   const [holder, other, unknown] = ["k1", "k2", "somebody"].map((entity) =>
@@ -165,15 +175,17 @@ Deno.test("AccessControl ends a caller whom the cloud let in with the key it cam
 Deno.test("AccessControl checks the identity of a connection at each call", async () => {
   const { access } = setUp();
   const hash = await hashKey("right");
-  const rules = (hashedKeys: ReadonlyMap<string, string>) =>
-    access.setRules(accessRules({ config: emptyMachineConfig(), credentials, hashedKeys }));
-  rules(new Map([["k1", hash]]));
+  const rules = (keys: Record<string, string>) =>
+    access.setRules(
+      accessRules({ config: emptyMachineConfig(), credentials, cloudAccess: told(keys) }),
+    );
+  rules({ k1: hash });
   const identity = access.vouchedByCloud("k1");
   const carried: Interceptor = { before: (call) => void call.values.set(identityKey, identity) };
   const router = new RpcRouter().service(SensorService, { getReadings: () => ({ readings: {} }) });
   const interceptors = [carried, access.interceptor];
   const sensor = createClient(SensorService, createInProcessTransport(router, { interceptors }));
   await sensor.getReadings({});
-  rules(new Map());
+  rules({});
   await assert.rejects(() => sensor.getReadings({}), /unauthenticated.*no longer accepted/);
 });

@@ -1,9 +1,10 @@
-/** Keeps the list of the cloud's API keys fresh. */
+/** Keeps fresh what the cloud tells of who may open the machine. */
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import type { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { reasonOf } from "../resources/errors.ts";
+import { type CloudAccess, cloudAccess, sameAccess } from "./cloud_access.ts";
 import type { KeyStore } from "./key_store.ts";
 import { linkedController } from "../../shared/time/linked_controller.ts";
 
@@ -17,22 +18,22 @@ export interface KeyRefresherOptions {
   store: KeyStore;
   clock: Clock;
   log: Logger;
-  /** Called when the list differs from the one before. */
-  onChange: (keys: ReadonlyMap<string, string>) => void;
+  /** Called when the answer differs from the one before. */
+  onChange: (access: CloudAccess) => void;
 }
 
 export class KeyRefresher {
-  #keys: ReadonlyMap<string, string>;
+  #access: CloudAccess;
   #wake = Promise.withResolvers<void>();
   #unsupported = false;
 
   constructor(private readonly options: KeyRefresherOptions) {
-    this.#keys = options.store.load();
+    this.#access = options.store.load();
   }
 
-  /** id → salted hash */
-  get keys(): ReadonlyMap<string, string> {
-    return this.#keys;
+  /** What the cloud told last. */
+  get access(): CloudAccess {
+    return this.#access;
   }
 
   /** Asks now instead of at the next turn. */
@@ -44,11 +45,11 @@ export class KeyRefresher {
   async ask(signal?: AbortSignal): Promise<void> {
     const { client, partId, log } = this.options;
     try {
-      const { keys } = await client.listAccessKeys({ partId }, {
+      const answer = await client.listAccessKeys({ partId }, {
         timeoutMs: READ_TIMEOUT_MS,
         ...(signal && { signal }),
       });
-      this.#take(new Map(keys.map(({ id, hash }) => [id, hash])));
+      this.#take(cloudAccess(answer));
     } catch (error) {
       if (error instanceof ConnectError && error.code === Code.Unimplemented) {
         this.#unsupported = true;
@@ -71,20 +72,16 @@ export class KeyRefresher {
     }
   }
 
-  #take(keys: ReadonlyMap<string, string>): void {
-    if (sameKeys(keys, this.#keys)) return;
-    this.#keys = keys;
+  #take(access: CloudAccess): void {
+    if (sameAccess(access, this.#access)) return;
+    this.#access = access;
     try {
-      this.options.store.replace(keys);
+      this.options.store.replace(access);
     } catch (error) {
       this.options.log.error(
         `the access keys cannot be kept for the time without a cloud: ${reasonOf(error)}`,
       );
     }
-    this.options.onChange(keys);
+    this.options.onChange(access);
   }
-}
-
-function sameKeys(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
-  return a.size === b.size && [...a].every(([id, hash]) => b.get(id) === hash);
 }

@@ -167,7 +167,7 @@ export function createRobotService(
     },
 
     startSession: ({ resume }, context) => ({
-      id: sessions.start(ownerOf(context), resume),
+      id: sessions.start(ownerOf(context), resume, context.values.get(identityKey)),
       heartbeatWindow: durationFromMs(sessions.heartbeatWindowMs),
     }),
 

@@ -2,7 +2,8 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { ResourceName } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import type { SensorsService } from "../../shared/gen/viam/service/sensors/v1/sensors_pb.ts";
 import type { SensorName, SensorsDriver } from "../readings/sensors_driver.ts";
-import { toResourceName } from "../resources/name.ts";
+import { resourceCheckKey } from "../access/call_rights.ts";
+import { fullName, toResourceName } from "../resources/name.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { ResourceIndex } from "../resources/resource_index.ts";
 import { callDriver, notSupported } from "./driver_call.ts";
@@ -21,6 +22,10 @@ export function sensorsMethods(
     getReadings: ({ name, sensorNames, extra }, call) =>
       callDriver(resources, api, name, async (resource) => {
         const sensors = asSensors(resource, api, name);
+        const check = call.values.get(resourceCheckKey);
+        for (const each of sensorNames.map(fromMessage)) {
+          check?.(each.name, fullName(each.api, each.name));
+        }
         const read = await sensors.readSensors(sensorNames.map(fromMessage), extra, call);
         return {
           readings: read.map(({ sensor, readings }) => ({

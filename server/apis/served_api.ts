@@ -1,8 +1,15 @@
 /** A resource API as the server serves it. */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  type HandlerContext,
+  type ServiceImpl,
+} from "@connectrpc/connect";
 import type { ByteHandler } from "../../shared/rpc/forward.ts";
 import type { ByteRoute, RpcRouter, UntypedHandler } from "../../shared/rpc/router.ts";
+import { resourceCheckKey } from "../access/call_rights.ts";
 import { driverMethod, type UntypedMethod } from "../resources/driver.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { ResourceIndex } from "../resources/resource_index.ts";
@@ -38,8 +45,10 @@ export function servedApi<S extends DescService>(
       const own: Record<string, unknown> = overrides(resources, api);
       const handlers: Record<string, unknown> = {};
       for (const method of service.methods) {
-        handlers[method.localName] = own[method.localName] ?? common[method.localName] ??
-          genericHandler({ api, resources, method, monitor });
+        const special = own[method.localName] ?? common[method.localName];
+        handlers[method.localName] = special
+          ? checkedFirst(api, special as UntypedHandler)
+          : genericHandler({ api, resources, method, monitor });
       }
       router.service(service, handlers as Partial<ServiceImpl<S>>, {
         route: (method) => byteRoute({ api, resources, method, monitor }),
@@ -64,6 +73,7 @@ function genericHandler(mounted: MountedMethod): UntypedHandler {
   if (!addressee) return nameless(method);
   const monitor = isMonitored(method) ? mounted.monitor : undefined;
   const run = (resource: Resource, name: string, request: unknown, call: HandlerContext) => {
+    mayUse(call, api, name);
     const found: UntypedMethod | undefined = driverMethod(resource, method.localName);
     if (!found) throw notSupported(api, name, method.name);
     monitor?.used(call, fullName(api, name));
@@ -96,6 +106,24 @@ function genericHandler(mounted: MountedMethod): UntypedHandler {
         yield* streamFrom(resources, api, name, (resource) => run(resource, name, all, call));
       };
   }
+}
+
+/** A handler of unary calls whose requests have the field `name`. */
+function checkedFirst(api: string, handler: UntypedHandler): UntypedHandler {
+  return (request, call) => {
+    const check = call.values.get(resourceCheckKey);
+    if (!check) return handler(request, call);
+    const { name } = request as unknown as { name: string };
+    return Promise.resolve().then(() => {
+      check(name, fullName(api, name));
+      return handler(request, call);
+    });
+  };
+}
+
+/** Throws PERMISSION_DENIED when the caller may not use this resource. */
+function mayUse({ values }: { readonly values: ContextValues }, api: string, name: string): void {
+  values.get(resourceCheckKey)?.(name, fullName(api, name));
 }
 
 /** Nobody can say which resource such a call is for. */
@@ -162,6 +190,7 @@ function counted({ api, resources, method, monitor }: MountedMethod, name: strin
     async unary(call, request) {
       const node = resources.acquire(api, name);
       try {
+        mayUse(call, api, name);
         watched?.used(call, node.key);
         return await node.instance!.forward!.unary(call, request);
       } finally {
@@ -171,6 +200,7 @@ function counted({ api, resources, method, monitor }: MountedMethod, name: strin
     async *stream(call, requests) {
       const node = resources.acquire(api, name);
       try {
+        mayUse(call, api, name);
         watched?.used(call, node.key);
         yield* node.instance!.forward!.stream(call, requests);
       } finally {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { emptyMachineConfig } from "../../shared/config/machine_config.ts";
 import { openSqlite } from "../../shared/store/sqlite.ts";
+import { type CloudAccess, NO_CLOUD_ACCESS } from "../access/cloud_access.ts";
 import { KeyStore } from "../access/key_store.ts";
 import { serverMigrations } from "../state/schema.ts";
 import { RevisionStore } from "./revision_store.ts";
@@ -35,13 +36,19 @@ Deno.test("RevisionStore.add() keeps one row when the same configuration comes a
   db.close();
 });
 
-Deno.test("KeyStore gives back the last list of its own part", () => {
+Deno.test("KeyStore gives back what it kept last of its own part", () => {
   const db = open();
   const store = new KeyStore(db, "p1");
-  assert.deepEqual(store.load(), new Map());
-  store.replace(new Map([["a", "h1"], ["b", "h2"]]));
-  store.replace(new Map([["b", "h3"]]));
-  assert.deepEqual(store.load(), new Map([["b", "h3"]]));
-  assert.deepEqual(new KeyStore(db, "p2").load(), new Map());
+  assert.deepEqual(store.load(), NO_CLOUD_ACCESS);
+  const key = { hash: "h1", role: "owner" } as const;
+  store.replace({ ...NO_CLOUD_ACCESS, keys: new Map([["a", key], ["b", key]]) });
+  const last: CloudAccess = {
+    keys: new Map([["b", { hash: "h3", role: "operator" }]]),
+    partSecrets: ["s2", "s1"],
+    locationSecrets: ["s3"],
+  };
+  store.replace(last);
+  assert.deepEqual(store.load(), last);
+  assert.deepEqual(new KeyStore(db, "p2").load(), NO_CLOUD_ACCESS);
   db.close();
 });

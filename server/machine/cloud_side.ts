@@ -10,6 +10,7 @@ import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Database } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time/clock.ts";
+import { isEmpty } from "../access/cloud_access.ts";
 import { KeyRefresher } from "../access/key_refresher.ts";
 import { KeyStore } from "../access/key_store.ts";
 import { agentInfo } from "../cloud_link/agent_info.ts";
@@ -91,7 +92,7 @@ export class CloudSide {
       store: new KeyStore(options.db, partId),
       clock,
       log: log.child("config"),
-      onChange: (keys) => core.setHashedKeys(keys),
+      onChange: (access) => core.setCloudAccess(access),
     });
     this.#reporter = new StatusReporter({
       client: machine,
@@ -104,7 +105,7 @@ export class CloudSide {
       clock,
       log: log.child("networking"),
     });
-    core.setHashedKeys(this.#keys.keys);
+    core.setCloudAccess(this.#keys.access);
     core.onStatusChange = () => this.#reporter.changed();
     core.cloudReached = () => this.#source.online;
   }
@@ -113,7 +114,7 @@ export class CloudSide {
   async start(): Promise<void> {
     const { core } = this.options;
     const kept = this.#keptCandidate();
-    const hasKeys = this.#keys.keys.size > 0;
+    const hasKeys = !isEmpty(this.#keys.access);
     const asked = this.#ask(kept ? QUICK_READ_TIMEOUT_MS : this.#readTimeoutMs);
     const keys = this.#keys.ask();
     if (kept) {

@@ -20,6 +20,7 @@ import type { Database } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { parseGoDuration } from "../../shared/time/duration.ts";
 import { AccessControl } from "../access/access_control.ts";
+import { type CloudAccess, NO_CLOUD_ACCESS } from "../access/cloud_access.ts";
 import { accessRules } from "../access/rules_from_config.ts";
 import { servedApis } from "../apis/all.ts";
 import { LearnedApis } from "../forwarding/learned_apis.ts";
@@ -122,7 +123,7 @@ export class MachineCore {
   readonly #admission: MachineAdmission;
   readonly #mdns: Mdns;
   readonly #frames: FrameSystem;
-  #hashedKeys: ReadonlyMap<string, string> = new Map();
+  #cloudAccess: CloudAccess = NO_CLOUD_ACCESS;
   #identity: MachineConfig = emptyMachineConfig();
   #announced = false;
   /** Whether the cloud answered last time; undefined without a cloud. */
@@ -238,7 +239,7 @@ export class MachineCore {
   setIdentity(config: MachineConfig): void {
     const { credentials } = this.options;
     this.#identity = config;
-    this.access.setRules(accessRules({ config, credentials, hashedKeys: this.#hashedKeys }));
+    this.access.setRules(accessRules({ config, credentials, cloudAccess: this.#cloudAccess }));
     this.state.setCloud({
       primaryOrgId: config.cloud?.primary_org_id ?? "",
       locationId: config.cloud?.location_id ?? "",
@@ -248,6 +249,7 @@ export class MachineCore {
     this.#admission.follow(config);
     this.#tunnels.setEndpoints(config.network?.traffic_tunnel_endpoints);
     this.webrtc.follow(config);
+    this.#sessions.endUnless((owner) => this.access.stands(owner));
     void this.webrtc.accessChanged();
     const window = config.network?.sessions?.heartbeat_window;
     this.#sessions.heartbeatWindowMs = window
@@ -256,9 +258,9 @@ export class MachineCore {
     this.#announceInNetwork();
   }
 
-  /** The cloud's API keys for this machine: id → salted hash. */
-  setHashedKeys(keys: ReadonlyMap<string, string>): void {
-    this.#hashedKeys = keys;
+  /** Who may open this machine, as the cloud tells it. */
+  setCloudAccess(access: CloudAccess): void {
+    this.#cloudAccess = access;
     this.setIdentity(this.#identity);
   }
 

@@ -3,7 +3,7 @@
  * moved last is stopped.
  */
 import { Code, ConnectError, type ContextKey, createContextKey } from "@connectrpc/connect";
-import { identityKey } from "../../shared/auth/identity.ts";
+import { type Identity, identityKey } from "../../shared/auth/identity.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Call, CallOutcome, Interceptor } from "../../shared/rpc/interceptor.ts";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
@@ -38,6 +38,8 @@ interface Session {
   readonly id: string;
   /** The authenticated entity; empty where nobody signs in. */
   readonly owner: string;
+  /** Who signed in; undefined where nobody does. */
+  readonly identity: Identity | undefined;
   lastSeenMs: number;
 }
 
@@ -94,7 +96,7 @@ export class Sessions implements SafetyMonitor {
    * @returns its id.
    * @throws {ConnectError} RESOURCE_EXHAUSTED
    */
-  start(owner: string, resume: string): string {
+  start(owner: string, resume: string, identity?: Identity): string {
     this.#endSilent();
     const known = this.#sessions.get(resume);
     if (known && known.owner === owner) {
@@ -108,7 +110,7 @@ export class Sessions implements SafetyMonitor {
       );
     }
     const id = crypto.randomUUID();
-    this.#sessions.set(id, { id, owner, lastSeenMs: this.clock.monotonicMs() });
+    this.#sessions.set(id, { id, owner, identity, lastSeenMs: this.clock.monotonicMs() });
     this.#arm();
     return id;
   }
@@ -136,6 +138,15 @@ export class Sessions implements SafetyMonitor {
     }
     const from = this.#moved.get(resource);
     if (from) call.values.set(takenOverKey, { resource, from });
+  }
+
+  /** Ends the sessions of callers that are no longer let in, and stops what they moved. */
+  endUnless(letIn: (owner: Identity | undefined) => boolean): void {
+    for (const session of this.#sessions.values()) {
+      if (letIn(session.identity)) continue;
+      this.#sessions.delete(session.id);
+      this.#stopWhatMoved(session, "a session has ended, as its caller is no longer let in");
+    }
   }
 
   /** Ends all sessions and stops nothing: the resources are closed after it. */
@@ -178,15 +189,15 @@ export class Sessions implements SafetyMonitor {
     for (const session of this.#sessions.values()) {
       if (session.lastSeenMs > latestMs) continue;
       this.#sessions.delete(session.id);
-      this.#stopWhatMoved(session);
+      this.#stopWhatMoved(session, "a session has ended without a heartbeat");
     }
   }
 
-  #stopWhatMoved(session: Session): void {
+  #stopWhatMoved(session: Session, why: string): void {
     const resources = [...this.#moved].filter(([, by]) => by === session).map(([name]) => name);
     if (resources.length === 0) return;
     for (const resource of resources) this.#moved.delete(resource);
-    this.options?.log.warn("a session has ended without a heartbeat; what it moved is stopped", {
+    this.options?.log.warn(`${why}; what it moved is stopped`, {
       ...(session.owner && { entity: session.owner }),
       resources,
     });

@@ -73,4 +73,21 @@ export const serverMigrations: readonly Migration[] = [
         value INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;`,
   },
+  {
+    version: 4,
+    name: "roles of access keys, hashes of secrets",
+    // What a key was allowed is not known here; the cloud's next answer tells.
+    up: `
+      CREATE TABLE access_credentials (
+        part TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        id TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        role TEXT NOT NULL,
+        PRIMARY KEY (part, kind, id)
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO access_credentials (part, kind, id, hash, role)
+        SELECT part, 'key', id, hash, 'operator' FROM access_keys;
+      DROP TABLE access_keys;`,
+  },
 ];

@@ -8,6 +8,7 @@ import type { MachineConfig } from "../../shared/config/machine_config.ts";
 import type { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Interceptor } from "../../shared/rpc/interceptor.ts";
+import { ROLE_METADATA } from "../../shared/rights/roles.ts";
 import { LocalAddresses } from "../../shared/rpc/peer.ts";
 import type { RpcRouter } from "../../shared/rpc/router.ts";
 import type { AnsweredCall } from "../../shared/signaling/answerer.ts";
@@ -103,9 +104,11 @@ export class WebRtc {
   }
 
   /** Whom the cloud tells nothing of still needs a name of its own: sessions have owners. */
-  #cloudCaller({ uuid, callerEntity }: AnsweredCall): RemoteCaller {
+  #cloudCaller({ uuid, callerEntity, callerMetadata }: AnsweredCall): RemoteCaller {
+    const told = callerMetadata[ROLE_METADATA];
+    const role = told === "owner" || told === "operator" ? told : undefined;
     return {
-      identity: this.options.access.vouchedByCloud(callerEntity || `webrtc ${uuid}`),
+      identity: this.options.access.vouchedByCloud(callerEntity || `webrtc ${uuid}`, role),
       address: "",
       port: 0,
       signaledBy: "cloud",

@@ -24,6 +24,7 @@ import { signalingService } from "../../shared/signaling/signaling_service.ts";
 import { systemClock } from "../../shared/time/clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
 import { AccessControl } from "../access/access_control.ts";
+import { NO_CLOUD_ACCESS } from "../access/cloud_access.ts";
 import { accessRules } from "../access/rules_from_config.ts";
 import { MOST_CONNECTIONS } from "./connection_limit.ts";
 import { WebRtc, type WebRtcOptions } from "./webrtc.ts";
@@ -77,8 +78,9 @@ class TestMachine implements AsyncDisposable {
   /** Lets in holders of these keys of the cloud's; nobody without. */
   async keys(...ids: string[]): Promise<void> {
     const hash = await this.#hash;
-    const hashedKeys = new Map(ids.map((id) => [id, hash]));
-    this.access.setRules(accessRules({ config: CONFIG, credentials, hashedKeys }));
+    const keys = new Map(ids.map((id) => [id, { hash, role: "owner" } as const]));
+    const cloudAccess = { ...NO_CLOUD_ACCESS, keys };
+    this.access.setRules(accessRules({ config: CONFIG, credentials, cloudAccess }));
     await this.webrtc.accessChanged();
   }
 

@@ -45,14 +45,20 @@ export const authSchema = once(() =>
     ),
     user_permissions: z.array(openObject({
       user: openObject({
-        type: z.string().optional().describe("Kind of user."),
-        id: z.string().optional().describe("Id of the user."),
-      }).optional().describe("Who."),
+        type: z.string().optional().describe(
+          "Credential type, such as `api-key`. Default any.",
+        ),
+        id: z.string().optional().describe("Id of the key. Default everybody."),
+      }).optional().describe("Who. Default everybody."),
       permissions: z.array(openObject({
-        resources: z.array(z.string()).optional().describe("Names of resources."),
-        allowed_methods: z.array(z.string()).optional().describe("Methods that may be called."),
-      })).optional().describe("What that user may do."),
-    })).optional().describe("What single users may do."),
+        resources: z.array(z.string()).optional().describe(
+          "Short or full names. Default all, and the machine as a whole.",
+        ),
+        allowed_methods: z.array(z.string()).optional().describe(
+          "`GetReadings`, or with its service. Default all.",
+        ),
+      })).optional().describe("Calls that are allowed, of those that the role allows."),
+    })).optional().describe("What single callers are held to; others are not."),
     external_auth_config: openObject({
       jwks: openObject({
         keys: z.array(freeObject()).optional().describe("RSA keys for RS256, RS384 or RS512."),

@@ -4,8 +4,8 @@
 // @generated from file machine/cloud/v1/machine.proto (package machine.cloud.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { AgentStatus, Target } from "./releases_pb.ts";
@@ -18,7 +18,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file machine/cloud/v1/machine.proto.
  */
 export const file_machine_cloud_v1_machine: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tYWNoaW5lL2Nsb3VkL3YxL21hY2hpbmUucHJvdG8SEG1hY2hpbmUuY2xvdWQudjEiHwoMV2F0Y2hSZXF1ZXN0Eg8KB3BhcnRfaWQYASABKAkivAIKDVdhdGNoUmVzcG9uc2USMAoJa2VlcGFsaXZlGAEgASgLMhsubWFjaGluZS5jbG91ZC52MS5LZWVwYWxpdmVIABI5Cg5jb25maWdfY2hhbmdlZBgCIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuQ29uZmlnQ2hhbmdlZEgAEjkKDmFjY2Vzc19jaGFuZ2VkGAMgASgLMh8ubWFjaGluZS5jbG91ZC52MS5BY2Nlc3NDaGFuZ2VkSAASOQoObGl2ZV9yZXF1ZXN0ZWQYBCABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLkxpdmVSZXF1ZXN0ZWRIABI/ChFyZXN0YXJ0X3JlcXVlc3RlZBgFIAEoCzIiLm1hY2hpbmUuY2xvdWQudjEuUmVzdGFydFJlcXVlc3RlZEgAQgcKBWV2ZW50IgsKCUtlZXBhbGl2ZSIhCg1Db25maWdDaGFuZ2VkEhAKCHJldmlzaW9uGAEgASgJIg8KDUFjY2Vzc0NoYW5nZWQiPAoNTGl2ZVJlcXVlc3RlZBIrCghkdXJhdGlvbhgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiISChBSZXN0YXJ0UmVxdWVzdGVkIigKFUxpc3RBY2Nlc3NLZXlzUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIkMKFkxpc3RBY2Nlc3NLZXlzUmVzcG9uc2USKQoEa2V5cxgBIAMoCzIbLm1hY2hpbmUuY2xvdWQudjEuQWNjZXNzS2V5IiUKCUFjY2Vzc0tleRIKCgJpZBgBIAEoCRIMCgRoYXNoGAIgASgJIqsBChNSZXBvcnRTdGF0dXNSZXF1ZXN0Eg8KB3BhcnRfaWQYASABKAkSNwoGc3RhdHVzGAIgASgLMicudmlhbS5yb2JvdC52MS5HZXRNYWNoaW5lU3RhdHVzUmVzcG9uc2USFAoMY29uZmlnX2Vycm9yGAMgASgJEjQKCHJlYWRpbmdzGAQgAygLMiIubWFjaGluZS5jbG91ZC52MS5SZXNvdXJjZVJlYWRpbmdzIloKEFJlc291cmNlUmVhZGluZ3MSDAoEbmFtZRgBIAEoCRIpCghyZWFkaW5ncxgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDQoFZXJyb3IYAyABKAkiFgoUUmVwb3J0U3RhdHVzUmVzcG9uc2UiKwoYR2V0UGFydExpdmVTdGF0dXNSZXF1ZXN0Eg8KB3BhcnRfaWQYASABKAkihQQKGUdldFBhcnRMaXZlU3RhdHVzUmVzcG9uc2USDgoGb25saW5lGAEgASgIEi0KCWxhc3Rfc2VlbhgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVwb3J0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjcKBnN0YXR1cxgEIAEoCzInLnZpYW0ucm9ib3QudjEuR2V0TWFjaGluZVN0YXR1c1Jlc3BvbnNlEhQKDGNvbmZpZ19lcnJvchgFIAEoCRI0CghyZWFkaW5ncxgGIAMoCzIiLm1hY2hpbmUuY2xvdWQudjEuUmVzb3VyY2VSZWFkaW5ncxIWCg5zZXJ2ZXJfdmVyc2lvbhgHIAEoCRIVCg1hZ2VudF92ZXJzaW9uGAggASgJEiwKBWFnZW50GAkgASgLMh0ubWFjaGluZS5jbG91ZC52MS5BZ2VudFN0YXR1cxI1ChFhZ2VudF9yZXBvcnRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoMYWdlbnRfdGFyZ2V0GAsgASgLMhgubWFjaGluZS5jbG91ZC52MS5UYXJnZXQSLwoNc2VydmVyX3RhcmdldBgMIAEoCzIYLm1hY2hpbmUuY2xvdWQudjEuVGFyZ2V0MqACCg5NYWNoaW5lU2VydmljZRJKCgVXYXRjaBIeLm1hY2hpbmUuY2xvdWQudjEuV2F0Y2hSZXF1ZXN0Gh8ubWFjaGluZS5jbG91ZC52MS5XYXRjaFJlc3BvbnNlMAESYwoOTGlzdEFjY2Vzc0tleXMSJy5tYWNoaW5lLmNsb3VkLnYxLkxpc3RBY2Nlc3NLZXlzUmVxdWVzdBooLm1hY2hpbmUuY2xvdWQudjEuTGlzdEFjY2Vzc0tleXNSZXNwb25zZRJdCgxSZXBvcnRTdGF0dXMSJS5tYWNoaW5lLmNsb3VkLnYxLlJlcG9ydFN0YXR1c1JlcXVlc3QaJi5tYWNoaW5lLmNsb3VkLnYxLlJlcG9ydFN0YXR1c1Jlc3BvbnNlMn4KDkNvbnNvbGVTZXJ2aWNlEmwKEUdldFBhcnRMaXZlU3RhdHVzEioubWFjaGluZS5jbG91ZC52MS5HZXRQYXJ0TGl2ZVN0YXR1c1JlcXVlc3QaKy5tYWNoaW5lLmNsb3VkLnYxLkdldFBhcnRMaXZlU3RhdHVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_machine_cloud_v1_releases, file_viam_robot_v1_robot]);
+  fileDesc("Ch5tYWNoaW5lL2Nsb3VkL3YxL21hY2hpbmUucHJvdG8SEG1hY2hpbmUuY2xvdWQudjEiHwoMV2F0Y2hSZXF1ZXN0Eg8KB3BhcnRfaWQYASABKAkivAIKDVdhdGNoUmVzcG9uc2USMAoJa2VlcGFsaXZlGAEgASgLMhsubWFjaGluZS5jbG91ZC52MS5LZWVwYWxpdmVIABI5Cg5jb25maWdfY2hhbmdlZBgCIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuQ29uZmlnQ2hhbmdlZEgAEjkKDmFjY2Vzc19jaGFuZ2VkGAMgASgLMh8ubWFjaGluZS5jbG91ZC52MS5BY2Nlc3NDaGFuZ2VkSAASOQoObGl2ZV9yZXF1ZXN0ZWQYBCABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLkxpdmVSZXF1ZXN0ZWRIABI/ChFyZXN0YXJ0X3JlcXVlc3RlZBgFIAEoCzIiLm1hY2hpbmUuY2xvdWQudjEuUmVzdGFydFJlcXVlc3RlZEgAQgcKBWV2ZW50IgsKCUtlZXBhbGl2ZSIhCg1Db25maWdDaGFuZ2VkEhAKCHJldmlzaW9uGAEgASgJIg8KDUFjY2Vzc0NoYW5nZWQiPAoNTGl2ZVJlcXVlc3RlZBIrCghkdXJhdGlvbhgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiISChBSZXN0YXJ0UmVxdWVzdGVkIigKFUxpc3RBY2Nlc3NLZXlzUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIq8BChZMaXN0QWNjZXNzS2V5c1Jlc3BvbnNlEikKBGtleXMYASADKAsyGy5tYWNoaW5lLmNsb3VkLnYxLkFjY2Vzc0tleRIyCgxwYXJ0X3NlY3JldHMYAiADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlNlY3JldEhhc2gSNgoQbG9jYXRpb25fc2VjcmV0cxgDIAMoCzIcLm1hY2hpbmUuY2xvdWQudjEuU2VjcmV0SGFzaCJOCglBY2Nlc3NLZXkSCgoCaWQYASABKAkSDAoEaGFzaBgCIAEoCRInCgRyb2xlGAMgASgOMhkubWFjaGluZS5jbG91ZC52MS5LZXlSb2xlIiYKClNlY3JldEhhc2gSCgoCaWQYASABKAkSDAoEaGFzaBgCIAEoCSKrAQoTUmVwb3J0U3RhdHVzUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJEjcKBnN0YXR1cxgCIAEoCzInLnZpYW0ucm9ib3QudjEuR2V0TWFjaGluZVN0YXR1c1Jlc3BvbnNlEhQKDGNvbmZpZ19lcnJvchgDIAEoCRI0CghyZWFkaW5ncxgEIAMoCzIiLm1hY2hpbmUuY2xvdWQudjEuUmVzb3VyY2VSZWFkaW5ncyJaChBSZXNvdXJjZVJlYWRpbmdzEgwKBG5hbWUYASABKAkSKQoIcmVhZGluZ3MYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg0KBWVycm9yGAMgASgJIhYKFFJlcG9ydFN0YXR1c1Jlc3BvbnNlIisKGEdldFBhcnRMaXZlU3RhdHVzUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIoUEChlHZXRQYXJ0TGl2ZVN0YXR1c1Jlc3BvbnNlEg4KBm9ubGluZRgBIAEoCBItCglsYXN0X3NlZW4YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3JlcG9ydGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI3CgZzdGF0dXMYBCABKAsyJy52aWFtLnJvYm90LnYxLkdldE1hY2hpbmVTdGF0dXNSZXNwb25zZRIUCgxjb25maWdfZXJyb3IYBSABKAkSNAoIcmVhZGluZ3MYBiADKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc291cmNlUmVhZGluZ3MSFgoOc2VydmVyX3ZlcnNpb24YByABKAkSFQoNYWdlbnRfdmVyc2lvbhgIIAEoCRIsCgVhZ2VudBgJIAEoCzIdLm1hY2hpbmUuY2xvdWQudjEuQWdlbnRTdGF0dXMSNQoRYWdlbnRfcmVwb3J0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KDGFnZW50X3RhcmdldBgLIAEoCzIYLm1hY2hpbmUuY2xvdWQudjEuVGFyZ2V0Ei8KDXNlcnZlcl90YXJnZXQYDCABKAsyGC5tYWNoaW5lLmNsb3VkLnYxLlRhcmdldCpOCgdLZXlSb2xlEhgKFEtFWV9ST0xFX1VOU1BFQ0lGSUVEEAASEgoOS0VZX1JPTEVfT1dORVIQARIVChFLRVlfUk9MRV9PUEVSQVRPUhACMqACCg5NYWNoaW5lU2VydmljZRJKCgVXYXRjaBIeLm1hY2hpbmUuY2xvdWQudjEuV2F0Y2hSZXF1ZXN0Gh8ubWFjaGluZS5jbG91ZC52MS5XYXRjaFJlc3BvbnNlMAESYwoOTGlzdEFjY2Vzc0tleXMSJy5tYWNoaW5lLmNsb3VkLnYxLkxpc3RBY2Nlc3NLZXlzUmVxdWVzdBooLm1hY2hpbmUuY2xvdWQudjEuTGlzdEFjY2Vzc0tleXNSZXNwb25zZRJdCgxSZXBvcnRTdGF0dXMSJS5tYWNoaW5lLmNsb3VkLnYxLlJlcG9ydFN0YXR1c1JlcXVlc3QaJi5tYWNoaW5lLmNsb3VkLnYxLlJlcG9ydFN0YXR1c1Jlc3BvbnNlMn4KDkNvbnNvbGVTZXJ2aWNlEmwKEUdldFBhcnRMaXZlU3RhdHVzEioubWFjaGluZS5jbG91ZC52MS5HZXRQYXJ0TGl2ZVN0YXR1c1JlcXVlc3QaKy5tYWNoaW5lLmNsb3VkLnYxLkdldFBhcnRMaXZlU3RhdHVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_machine_cloud_v1_releases, file_viam_robot_v1_robot]);
 
 /**
  * @generated from message machine.cloud.v1.WatchRequest
@@ -192,6 +192,20 @@ export type ListAccessKeysResponse = Message<"machine.cloud.v1.ListAccessKeysRes
    * @generated from field: repeated machine.cloud.v1.AccessKey keys = 1;
    */
   keys: AccessKey[];
+
+  /**
+   * The part's own secrets, which open the machine as its owner.
+   *
+   * @generated from field: repeated machine.cloud.v1.SecretHash part_secrets = 2;
+   */
+  partSecrets: SecretHash[];
+
+  /**
+   * The secrets of the part's location, which open the machine as an operator.
+   *
+   * @generated from field: repeated machine.cloud.v1.SecretHash location_secrets = 3;
+   */
+  locationSecrets: SecretHash[];
 };
 
 /**
@@ -216,6 +230,11 @@ export type AccessKey = Message<"machine.cloud.v1.AccessKey"> & {
    * @generated from field: string hash = 2;
    */
   hash: string;
+
+  /**
+   * @generated from field: machine.cloud.v1.KeyRole role = 3;
+   */
+  role: KeyRole;
 };
 
 /**
@@ -224,6 +243,30 @@ export type AccessKey = Message<"machine.cloud.v1.AccessKey"> & {
  */
 export const AccessKeySchema: GenMessage<AccessKey> = /*@__PURE__*/
   messageDesc(file_machine_cloud_v1_machine, 9);
+
+/**
+ * @generated from message machine.cloud.v1.SecretHash
+ */
+export type SecretHash = Message<"machine.cloud.v1.SecretHash"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * $hmac-sha256$<salt>$<hash>, base64 without padding: secrets are random, so one round is enough.
+   *
+   * @generated from field: string hash = 2;
+   */
+  hash: string;
+};
+
+/**
+ * Describes the message machine.cloud.v1.SecretHash.
+ * Use `create(SecretHashSchema)` to create a new message.
+ */
+export const SecretHashSchema: GenMessage<SecretHash> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_machine, 10);
 
 /**
  * @generated from message machine.cloud.v1.ReportStatusRequest
@@ -259,7 +302,7 @@ export type ReportStatusRequest = Message<"machine.cloud.v1.ReportStatusRequest"
  * Use `create(ReportStatusRequestSchema)` to create a new message.
  */
 export const ReportStatusRequestSchema: GenMessage<ReportStatusRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 10);
+  messageDesc(file_machine_cloud_v1_machine, 11);
 
 /**
  * @generated from message machine.cloud.v1.ResourceReadings
@@ -290,7 +333,7 @@ export type ResourceReadings = Message<"machine.cloud.v1.ResourceReadings"> & {
  * Use `create(ResourceReadingsSchema)` to create a new message.
  */
 export const ResourceReadingsSchema: GenMessage<ResourceReadings> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 11);
+  messageDesc(file_machine_cloud_v1_machine, 12);
 
 /**
  * @generated from message machine.cloud.v1.ReportStatusResponse
@@ -303,7 +346,7 @@ export type ReportStatusResponse = Message<"machine.cloud.v1.ReportStatusRespons
  * Use `create(ReportStatusResponseSchema)` to create a new message.
  */
 export const ReportStatusResponseSchema: GenMessage<ReportStatusResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 12);
+  messageDesc(file_machine_cloud_v1_machine, 13);
 
 /**
  * @generated from message machine.cloud.v1.GetPartLiveStatusRequest
@@ -320,7 +363,7 @@ export type GetPartLiveStatusRequest = Message<"machine.cloud.v1.GetPartLiveStat
  * Use `create(GetPartLiveStatusRequestSchema)` to create a new message.
  */
 export const GetPartLiveStatusRequestSchema: GenMessage<GetPartLiveStatusRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 13);
+  messageDesc(file_machine_cloud_v1_machine, 14);
 
 /**
  * @generated from message machine.cloud.v1.GetPartLiveStatusResponse
@@ -398,7 +441,37 @@ export type GetPartLiveStatusResponse = Message<"machine.cloud.v1.GetPartLiveSta
  * Use `create(GetPartLiveStatusResponseSchema)` to create a new message.
  */
 export const GetPartLiveStatusResponseSchema: GenMessage<GetPartLiveStatusResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 14);
+  messageDesc(file_machine_cloud_v1_machine, 15);
+
+/**
+ * What the holder of a key may do on the machine.
+ *
+ * @generated from enum machine.cloud.v1.KeyRole
+ */
+export enum KeyRole {
+  /**
+   * Of a cloud that does not tell: an operator.
+   *
+   * @generated from enum value: KEY_ROLE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: KEY_ROLE_OWNER = 1;
+   */
+  OWNER = 1,
+
+  /**
+   * @generated from enum value: KEY_ROLE_OPERATOR = 2;
+   */
+  OPERATOR = 2,
+}
+
+/**
+ * Describes the enum machine.cloud.v1.KeyRole.
+ */
+export const KeyRoleSchema: GenEnum<KeyRole> = /*@__PURE__*/
+  enumDesc(file_machine_cloud_v1_machine, 0);
 
 /**
  * What a machine's own server asks of the cloud beyond the public API: a push channel, the
@@ -420,7 +493,7 @@ export const MachineService: GenService<{
     output: typeof WatchResponseSchema;
   },
   /**
-   * Lists the API keys that may open the machine, as salted hashes.
+   * Lists who may open the machine: API keys with their roles, and secrets, all as salted hashes.
    *
    * @generated from rpc machine.cloud.v1.MachineService.ListAccessKeys
    */
