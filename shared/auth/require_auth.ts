@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Call, Interceptor } from "../rpc/interceptor.ts";
+import { OPEN_MESSAGE_BYTES } from "../rpc/limits.ts";
 import { type Identity, identityKey } from "./identity.ts";
 
 export interface RequireAuthenticationOptions {
@@ -15,12 +16,15 @@ export function isOpenToAll(path: string): boolean {
     path.startsWith("/grpc.health.v1.Health/");
 }
 
-/** Lets only calls with a good `authorization: Bearer` token in, and puts their identity at `identityKey`. */
+/**
+ * Lets only calls with a good `authorization: Bearer` token in, and puts their identity at
+ * `identityKey`. Messages of calls that need none are short: {@link OPEN_MESSAGE_BYTES}.
+ */
 export function requireAuthentication(options: RequireAuthenticationOptions): Interceptor {
   const exempt = options.exempt ?? isOpenToAll;
   return {
     before(call) {
-      if (exempt(call.path, call)) return;
+      if (exempt(call.path, call)) return call.limitMessages?.(OPEN_MESSAGE_BYTES);
       const header = call.header("authorization");
       if (header === undefined) throw missing();
       const [scheme, token, ...rest] = header.split(" ");

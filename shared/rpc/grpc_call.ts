@@ -23,6 +23,8 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
   readonly protocolName = "grpc";
   readonly requestMethod = "POST";
   readonly startedAt = performance.now();
+  /** Longest message that interceptors want; undefined: the longest there is. */
+  messageLimit: number | undefined;
   #requestHeader: Headers | undefined;
   #responseHeader: Headers | undefined;
   #responseTrailer: Headers | undefined;
@@ -53,6 +55,10 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
 
   header(key: string): string | undefined {
     return this.request.header(key);
+  }
+
+  limitMessages(bytes: number): void {
+    this.messageLimit = Math.min(bytes, this.messageLimit ?? bytes);
   }
 
   forwardedHeaders(): OutgoingHttpHeaders {

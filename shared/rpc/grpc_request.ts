@@ -3,15 +3,15 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { Buffer } from "node:buffer";
 import type { OutgoingHttpHeaders } from "node:http2";
 import { isForwardedKey } from "./forward.ts";
-import { decompressor } from "./grpc_compression.ts";
+import { inflater } from "./grpc_compression.ts";
 import { ANSWER_FIELDS, answerHeaders, errorTrailers, okTrailers } from "./grpc_trailers.ts";
 import type { HeaderList } from "./h2/hpack.ts";
 import type { RequestReceiver, ServedStream } from "./h2/served_stream.ts";
-import { framed, headerValue, MessageCutter, parseTimeout } from "./lean_wire.ts";
+import { framed, headerValue, parseTimeout } from "./lean_wire.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
+import type { RequestAccounts } from "./request_budget.ts";
+import { RequestBody } from "./request_body.ts";
 
-/** Messages of one stream that wait for their reader before the flow is stopped. */
-const QUEUED_MESSAGES = 16;
 /** What HTTP/2 and the encoding of messages need, and no handler. */
 const TRANSPORT_KEYS = new Set([
   "te",
@@ -21,26 +21,31 @@ const TRANSPORT_KEYS = new Set([
   "grpc-timeout",
 ]);
 
+export interface GrpcRequestOptions {
+  /** True where the method takes one message. */
+  readonly takesOne: boolean;
+  readonly accounts: RequestAccounts;
+}
+
 export class GrpcRequest implements RequestReceiver {
   /** Value of `performance.now()` by which the caller wants its answer; undefined: whenever. */
   readonly deadlineAt: number | undefined;
-  /** Called when the request is complete, or can't be read. */
-  onComplete: () => void = () => {};
-  readonly #messages: Uint8Array[] = [];
-  readonly #cutter: MessageCutter;
-  #complete = false;
-  #error: ConnectError | undefined;
+  /** Its messages. */
+  readonly body: RequestBody;
   #cancelled = false;
   #begun = false;
   #onCancelled: (() => void)[] | undefined;
-  #wake = () => {};
 
   /** @throws {ConnectError} when the messages are compressed in a way that isn't known here. */
-  constructor(private readonly headers: HeaderList, private readonly stream: ServedStream) {
+  constructor(
+    private readonly headers: HeaderList,
+    private readonly stream: ServedStream,
+    { takesOne, accounts }: GrpcRequestOptions,
+  ) {
     const timeoutMs = parseTimeout(headerValue(headers, "grpc-timeout"));
     this.deadlineAt = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
-    const decompress = decompressor(headerValue(headers, "grpc-encoding"));
-    this.#cutter = new MessageCutter("request", decompress);
+    const inflate = inflater(headerValue(headers, "grpc-encoding"));
+    this.body = new RequestBody({ takesOne, accounts, inflate, flow: stream });
   }
 
   get host(): string {
@@ -90,60 +95,19 @@ export class GrpcRequest implements RequestReceiver {
     (this.#onCancelled ??= []).push(listener);
   }
 
-  /** The only message of a complete request. @throws {ConnectError} when there is not just one. */
-  only(): Uint8Array {
-    if (this.#error) throw this.#error;
-    const [message] = this.#messages;
-    if (message && this.#messages.length === 1 && !this.#cutter.isInside) return message;
-    throw new ConnectError(
-      this.#cutter.isInside
-        ? "the request ends inside a message"
-        : `the request has ${this.#messages.length} messages, but the method takes one`,
-      Code.Internal,
-    );
-  }
-
-  /** The messages of the request, in the pace of their reader. */
-  async *messages(): AsyncGenerator<Uint8Array> {
-    for (;;) {
-      const message = this.#messages.shift();
-      if (message !== undefined) {
-        if (this.#messages.length === 0) this.stream.resume();
-        yield message;
-      } else if (this.#error) throw this.#error;
-      else if (this.#cancelled) throw new ConnectError("the caller went away", Code.Canceled);
-      else if (this.#complete) return;
-      else await new Promise<void>((resolve) => this.#wake = resolve);
-    }
-  }
-
   // What the stream brings.
 
   data(bytes: Uint8Array): void {
-    if (this.#error) return;
-    try {
-      this.#cutter.push(bytes, this.#messages);
-    } catch (error) {
-      this.#error = ConnectError.from(error);
-      this.#wake();
-      return this.onComplete();
-    }
-    if (this.#messages.length >= QUEUED_MESSAGES) this.stream.pause();
-    this.#wake();
+    this.body.data(bytes);
   }
 
   complete(): void {
-    this.#complete = true;
-    if (this.#cutter.isInside) {
-      this.#error ??= new ConnectError("the request ends inside a message", Code.Internal);
-    }
-    this.#wake();
-    this.onComplete();
+    this.body.complete();
   }
 
   failed(): void {
     this.#cancelled = true;
-    this.#wake();
+    this.body.failed();
     for (const listener of this.#onCancelled ?? []) listener();
   }
 

@@ -6,7 +6,7 @@ import type { CallDeadlines } from "./deadlines.ts";
 import type { UnexpectedErrorReporter } from "./errors.ts";
 import { GrpcRequest } from "./grpc_request.ts";
 import { ANSWER_FIELDS, errorTrailers } from "./grpc_trailers.ts";
-import { answerMany, answerOne, GrpcTurn } from "./grpc_turn.ts";
+import { answer, GrpcTurn, takesOne } from "./grpc_turn.ts";
 import type { HeaderList } from "./h2/hpack.ts";
 import type { HeaderBlock } from "./h2/hpack_encoder.ts";
 import { ServedConnection } from "./h2/served_connection.ts";
@@ -16,25 +16,32 @@ import { Turns } from "./h2/turns.ts";
 import type { Interceptor } from "./interceptor.ts";
 import { headerValue } from "./lean_wire.ts";
 import type { Peer } from "./peer.ts";
+import type { RequestAccounts, RequestBudgets } from "./request_budget.ts";
+import type { Pace } from "./request_pace.ts";
 import type { MethodBinding, RpcRouter } from "./router.ts";
 import type { RunningCalls } from "./running_calls.ts";
 
 /** A connection that is silent for so long is asked whether it lives, and has so long to answer. */
 const KEEP_ALIVE = { askAfterMs: 60_000, waitMs: 20_000 };
-const LOOK_EVERY_MS = 10_000;
+const LOOK_EVERY_MS = 5_000;
 
 export interface GrpcServerOptions {
   readonly router: RpcRouter;
   readonly interceptors: readonly Interceptor[];
   readonly deadlines: CallDeadlines;
   readonly running: RunningCalls;
+  /** What of requests may wait. */
+  readonly budgets: RequestBudgets;
+  /** How fast they must come. */
+  readonly pace: Pace;
   readonly report: UnexpectedErrorReporter;
   /** Ends streams and the following of the router; unary calls go on. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Serves the methods of a router. Messages stay bytes until the interceptors have let the call in.
+ * Serves the methods of a router. The interceptors see a call when its headers are there;
+ * nothing of its messages is looked at before they have let it in.
  *
  * It speaks HTTP/2 itself (`h2/`): node:http2 with grpc-js takes two to three times as much
  * processor time for a short call.
@@ -49,7 +56,7 @@ export class GrpcServer {
     // A timer lets the loop wait for once, when what this turn caused is done; then it looks.
     afterSockets: (run) => setImmediate(() => setTimeout(run, 0)),
   });
-  readonly #keepAlive: ReturnType<typeof setInterval>;
+  readonly #looking: ReturnType<typeof setInterval>;
   #leaving = false;
   #onDrained = () => {};
 
@@ -57,16 +64,16 @@ export class GrpcServer {
     options.router.follow(({ methods }) => {
       for (const binding of methods) this.#methods.set(binding.path, binding);
     }, options.signal);
-    this.#keepAlive = setInterval(() => {
-      for (const connection of this.#sockets.values()) connection.keepAlive(KEEP_ALIVE);
-    }, LOOK_EVERY_MS);
+    const everyMs = Math.min(LOOK_EVERY_MS, options.pace.openMs);
+    this.#looking = setInterval(() => this.#look(), everyMs);
   }
 
   /** Takes a connection, with nothing read from it. */
   accept(socket: Socket, peer: Peer): void {
+    const accounts = this.options.budgets.accounts(peer);
     const connection = new ServedConnection({
       socket: writableOf(socket),
-      onRequest: (stream, headers) => this.#request(stream, headers, peer),
+      onRequest: (stream, headers) => this.#request(stream, headers, peer, accounts),
       onEnd: () => undefined,
       onFault: (error) => this.options.report(error, "the end of a connection", "none"),
       monotonicMs: () => performance.now(),
@@ -76,6 +83,7 @@ export class GrpcServer {
     socket.once("end", () => connection.lost());
     socket.once("close", () => {
       connection.lost();
+      accounts.close();
       this.#sockets.delete(socket);
       if (this.#leaving && this.#sockets.size === 0) this.#onDrained();
     });
@@ -86,7 +94,7 @@ export class GrpcServer {
 
   /** Takes no more calls; resolves when those under way have ended and all connections are closed. */
   async drain(): Promise<void> {
-    clearInterval(this.#keepAlive);
+    clearInterval(this.#looking);
     this.#leaving = true;
     for (const connection of this.#sockets.values()) connection.leave();
     if (this.#sockets.size > 0) await new Promise<void>((resolve) => this.#onDrained = resolve);
@@ -94,14 +102,28 @@ export class GrpcServer {
 
   /** Ends everything at once. */
   destroy(): void {
-    clearInterval(this.#keepAlive);
+    clearInterval(this.#looking);
     for (const connection of this.#sockets.values()) connection.close("the server ended");
   }
 
-  #request(stream: ServedStream, headers: HeaderList, peer: Peer): void {
-    const type = headerValue(headers, "content-type");
+  #look(): void {
+    const now = performance.now();
+    for (const connection of this.#sockets.values()) {
+      connection.keepAlive(KEEP_ALIVE);
+      for (const receiver of connection.receivers()) {
+        if (receiver instanceof GrpcRequest) receiver.body.expire(now, this.options.pace);
+      }
+    }
+  }
+
+  #request(
+    stream: ServedStream,
+    headers: HeaderList,
+    peer: Peer,
+    accounts: RequestAccounts,
+  ): void {
     const method = headerValue(headers, ":method");
-    if (method !== "POST" || !type?.startsWith("application/grpc")) {
+    if (method !== "POST" || !isGrpc(headerValue(headers, "content-type"))) {
       stream.receiver = new NoGrpc(stream, method === "HEAD");
       return;
     }
@@ -110,30 +132,19 @@ export class GrpcServer {
     if (!binding) return refuse(stream, new ConnectError(unknown(path), Code.Unimplemented));
     let request: GrpcRequest;
     try {
-      request = new GrpcRequest(headers, stream);
+      request = new GrpcRequest(headers, stream, { takesOne: takesOne(binding), accounts });
     } catch (error) {
       return refuse(stream, ConnectError.from(error));
     }
     stream.receiver = request;
-    this.#begin(binding, request, peer);
+    answer(new GrpcTurn(binding, request, peer, this.options));
   }
+}
 
-  #begin(binding: MethodBinding, request: GrpcRequest, peer: Peer): void {
-    const turn = () => new GrpcTurn(binding, request, peer, this.options);
-    switch (binding.method.methodKind) {
-      case "unary":
-        request.onComplete = () => void answerOne(turn(), () => request.only());
-        break;
-      case "server_streaming":
-        request.onComplete = () => void answerMany(turn(), () => request.only());
-        break;
-      case "client_streaming":
-        void answerOne(turn(), () => request.messages());
-        break;
-      case "bidi_streaming":
-        void answerMany(turn(), () => request.messages());
-    }
-  }
+/** A subtype may follow; all are answered as protobuf, whose name they have. */
+function isGrpc(contentType: string | undefined): boolean {
+  return contentType === "application/grpc" ||
+    /^application\/grpc\s*([+;]|$)/i.test(contentType ?? "");
 }
 
 /** What a client gets that speaks HTTP/2, but not gRPC. */

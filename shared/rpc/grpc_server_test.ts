@@ -84,7 +84,12 @@ Deno.test("what is no call is refused, with the reason", async () => {
     const unknown = await call(url, one, {}, "/no.Service/Method");
     assert.equal(statusOf(unknown), Code.Unimplemented);
     assert.match(textOf(unknown), /\/no\.Service\/Method/);
-    assert.equal((await call(url, one, { "content-type": "text/plain" })).status, 415);
+    for (const type of ["text/plain", "application/grpcx", "application/grpc-web"]) {
+      assert.equal((await call(url, one, { "content-type": type })).status, 415, type);
+    }
+    for (const type of ["application/grpc+proto", "application/grpc; a=b", "application/GRPC"]) {
+      assert.equal(statusOf(await call(url, one, { "content-type": type })), 0, type);
+    }
     assert.equal((await call(url, one, { ":method": "PUT" })).status, 415);
     const cases: Record<string, [Uint8Array, code: Code, RegExp]> = {
       "no message": [new Uint8Array(0), Code.Internal, /0 messages/],

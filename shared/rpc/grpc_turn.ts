@@ -23,6 +23,11 @@ export interface GrpcTurnOptions {
   readonly signal: AbortSignal;
 }
 
+/** True for methods whose caller sends one message. */
+export function takesOne({ method }: MethodBinding): boolean {
+  return method.methodKind === "unary" || method.methodKind === "server_streaming";
+}
+
 export class GrpcTurn {
   readonly call: GrpcCall;
   #ended = false;
@@ -78,6 +83,7 @@ export class GrpcTurn {
 
   #end(error: ConnectError | undefined): void {
     this.#ended = true;
+    this.request.body.end();
     if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.options.running.end();
     runAfter(this.options.interceptors, this.call, {
@@ -93,17 +99,60 @@ function deadlineExceeded(): ConnectError {
   return new ConnectError("the caller's time for the call is over", Code.DeadlineExceeded);
 }
 
+/** Answers a call from its headers on; reads its request when it is let in. */
+export function answer(turn: GrpcTurn): void {
+  let pending: void | Promise<void>;
+  try {
+    pending = runBefore(turn.options.interceptors, turn.call, turn);
+  } catch (error) {
+    return void refuse(turn, error);
+  }
+  if (pending === undefined) return letIn(turn);
+  // Interceptors work on it, such as on its token, whatever becomes of the caller.
+  turn.request.handlerBegan();
+  pending.then(() => letIn(turn), (error) => refuse(turn, error));
+}
+
+async function refuse(turn: GrpcTurn, error: unknown): Promise<void> {
+  turn.request.body.end();
+  // What came in one piece with the headers goes by; then there is no stream to be reset.
+  await undefined;
+  turn.fail(turn.failure(error));
+  turn.request.handlerEnded();
+}
+
+function letIn(turn: GrpcTurn): void {
+  const { methodKind } = turn.binding.method;
+  const { body } = turn.request;
+  body.letIn(turn.call.messageLimit);
+  switch (methodKind) {
+    case "unary":
+      return body.whenComplete(() => void answerOne(turn, () => body.one()));
+    case "server_streaming":
+      return body.whenComplete(() => void answerMany(turn, () => body.one()));
+    case "client_streaming":
+      return void answerOne(turn, () => body.messages());
+    case "bidi_streaming":
+      return void answerMany(turn, () => body.messages());
+  }
+}
+
+type Requests = () => EncodedRequest | Promise<EncodedRequest>;
+
 /** Answers a call with one message. Never rejects. */
-export async function answerOne(turn: GrpcTurn, requests: () => EncodedRequest): Promise<void> {
+async function answerOne(turn: GrpcTurn, requests: Requests): Promise<void> {
   const { call, options, request } = turn;
   const limit = turn.hasDeadline
     ? undefined
     : options.deadlines.watch(call, DEFAULT_CALL_DEADLINE_MS);
   request.handlerBegan();
   try {
-    const pending = runBefore(options.interceptors, call, turn);
-    if (pending !== undefined) await pending;
-    const bytes = await invokeOne(turn.binding, call, requests());
+    const input = requests();
+    const bytes = await invokeOne(
+      turn.binding,
+      call,
+      input instanceof Promise ? await input : input,
+    );
     if (call.headersSet) request.begin(call.headersSet);
     turn.succeed(bytes);
   } catch (error) {
@@ -115,7 +164,7 @@ export async function answerOne(turn: GrpcTurn, requests: () => EncodedRequest):
 }
 
 /** Answers a call with a stream of messages. Never rejects. */
-export async function answerMany(turn: GrpcTurn, requests: () => EncodedRequest): Promise<void> {
+async function answerMany(turn: GrpcTurn, requests: Requests): Promise<void> {
   const { call, options, request } = turn;
   const stop = () =>
     call.abort(new ConnectError("the server is shutting down; connect again", Code.Unavailable));
@@ -125,8 +174,7 @@ export async function answerMany(turn: GrpcTurn, requests: () => EncodedRequest)
   let messages: AsyncIterator<Uint8Array> | undefined;
   request.handlerBegan();
   try {
-    await runBefore(options.interceptors, call, turn);
-    messages = invokeMany(turn.binding, call, requests());
+    messages = invokeMany(turn.binding, call, await requests());
     if (call.headersSet) request.begin(call.headersSet);
     for (;;) {
       const { done, value } = await messages.next();

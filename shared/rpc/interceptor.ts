@@ -2,7 +2,7 @@ import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Peer } from "./peer.ts";
 
-/** One call, seen by interceptors before its request is decoded. */
+/** One call, seen by interceptors when its headers are there, and nothing of its request was read. */
 export interface Call {
   /** `/package.Service/Method`. */
   readonly path: string;
@@ -15,6 +15,11 @@ export interface Call {
   header(key: string): string | undefined;
   /** Where an interceptor leaves what handlers read. */
   readonly values: ContextValues;
+  /**
+   * Only in `before`: refuses messages of the request that are longer, inflated. For calls of which
+   * nobody knows who makes them. Absent where messages are in memory already.
+   */
+  limitMessages?(bytes: number): void;
   /** Ends the call early with this reason; the handler's signal aborts. */
   abort(reason: unknown): void;
 }
@@ -30,8 +35,8 @@ export interface CallOutcome {
 /**
  * A concern written once for every transport: authentication, limits, logging.
  *
- * `before` runs ahead of the handler, in the order of the list; what it throws is the call's answer
- * and the handler does not run. `after` runs exactly once for each call whose `before` was entered,
+ * `before` runs when the headers of the call are there, in the order of the list; what it throws is
+ * the call's answer, nothing of the request is kept and the handler does not run. `after` runs exactly once for each call whose `before` was entered,
  * in reverse order, when the last message has been handed to the transport. It must not throw.
  */
 export interface Interceptor {

@@ -78,8 +78,14 @@ export function framed(message: Uint8Array): Buffer {
   return frame;
 }
 
-/** Undoes the compression of a message. @throws {ConnectError} */
-export type Decompress = (message: Uint8Array) => Uint8Array;
+export interface MessageCutterOptions {
+  /** What it is cut from, for errors. Default: an answer. */
+  readonly what?: "answer" | "request";
+  /** Longest message, as it arrives. Default: {@link MAX_MESSAGE_BYTES}. */
+  readonly maxBytes?: number;
+  /** Told of messages that are compressed. Default: they are refused. */
+  readonly onCompressed?: ((message: Uint8Array) => void) | undefined;
+}
 
 /** Cuts what arrives into messages. */
 export class MessageCutter {
@@ -92,14 +98,15 @@ export class MessageCutter {
   /** Bytes that the last piece has room for. */
   #room = 0;
 
-  /**
-   * @param what it is cut from, for errors.
-   * @param decompress default: compressed messages are refused.
-   */
-  constructor(
-    private readonly what: "answer" | "request" = "answer",
-    private readonly decompress?: Decompress,
-  ) {}
+  readonly #what: string;
+  readonly #maxBytes: number;
+  readonly #onCompressed: ((message: Uint8Array) => void) | undefined;
+
+  constructor(options: MessageCutterOptions = {}) {
+    this.#what = options.what ?? "answer";
+    this.#maxBytes = options.maxBytes ?? MAX_MESSAGE_BYTES;
+    this.#onCompressed = options.onCompressed;
+  }
 
   /** True while a message is only partly here. */
   get isInside(): boolean {
@@ -127,16 +134,23 @@ export class MessageCutter {
     }
   }
 
+  /** Forgets the message that is only partly here; takes nothing after it. */
+  clear(): void {
+    this.#parts = [];
+    this.#partBytes = 0;
+    this.#room = 0;
+  }
+
   #begin(): void {
     this.#length = this.#prefix.readUInt32BE(1);
-    if (this.#length > MAX_MESSAGE_BYTES) {
+    if (this.#length > this.#maxBytes) {
       throw new ConnectError(
-        `the ${this.what} is larger than ${MAX_MESSAGE_BYTES} bytes`,
+        `the ${this.#what} is larger than ${this.#maxBytes} bytes`,
         Code.ResourceExhausted,
       );
     }
-    if (this.#prefix[0] === 0 || (this.#prefix[0] === 1 && this.decompress)) return;
-    throw new ConnectError(`the ${this.what} is compressed`, Code.Internal);
+    if (this.#prefix[0] === 0 || (this.#prefix[0] === 1 && this.#onCompressed)) return;
+    throw new ConnectError(`the ${this.#what} is compressed`, Code.Internal);
   }
 
   /** Pieces grow with the message: it may come in single bytes, and may never come. */
@@ -163,7 +177,8 @@ export class MessageCutter {
     this.#parts = [];
     this.#partBytes = 0;
     this.#prefixBytes = 0;
-    return this.#prefix[0] === 0 ? message : this.decompress!(message);
+    if (this.#prefix[0] !== 0) this.#onCompressed?.(message);
+    return message;
   }
 }
 

@@ -138,7 +138,7 @@ Deno.test("parseTimeout() gives milliseconds, and no limit for what is none", ()
 
 Deno.test("MessageCutter puts a message together from single bytes, and holds little more than came", () => {
   const message = Uint8Array.from({ length: 100_000 }, (_, n) => n * 7);
-  const cutter = new MessageCutter("request");
+  const cutter = new MessageCutter({ what: "request" });
   const messages: Uint8Array[] = [];
   const frame = framed(message);
   for (let at = 0; at < 1_000; at++) cutter.push(frame.subarray(at, at + 1), messages);
@@ -149,7 +149,7 @@ Deno.test("MessageCutter puts a message together from single bytes, and holds li
 
   // 32 MiB are promised, and half a million bytes come, one by one.
   const before = Deno.memoryUsage();
-  const hungry = Array.from({ length: 5 }, () => new MessageCutter("request"));
+  const hungry = Array.from({ length: 5 }, () => new MessageCutter({ what: "request" }));
   for (const one of hungry) {
     one.push(Uint8Array.of(0, 1, 0, 0, 0), messages);
     for (let n = 0; n < 100_000; n++) one.push(Uint8Array.of(n), messages);

@@ -6,6 +6,8 @@ import { GrpcServer } from "./grpc_server.ts";
 import { HealthService } from "./health.ts";
 import type { Interceptor } from "./interceptor.ts";
 import type { Peer } from "./peer.ts";
+import { RequestBudgets } from "./request_budget.ts";
+import { PACE, type Pace } from "./request_pace.ts";
 import { mountReflection } from "./reflection.ts";
 import type { RpcRouter } from "./router.ts";
 import { RunningCalls } from "./running_calls.ts";
@@ -36,6 +38,10 @@ export interface RpcServerOptions {
   /** PEM texts of certificate (with chain) and key. Default: plaintext. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   readonly limits?: Partial<ConnectionLimits>;
+  /** What of requests may wait for the rest or for their handlers. Default: limits of its own. */
+  readonly budgets?: RequestBudgets;
+  /** How fast requests must come. Default: {@link PACE}. */
+  readonly pace?: Pace;
   /** Expect a PROXY header in front of every connection. Default false. */
   readonly proxyProtocol?: boolean;
   /** Told of errors that handlers did not mean for callers. Default: nobody is told. */
@@ -82,7 +88,10 @@ export class RpcServer {
           await http(request, caller.peer);
       },
     );
-    const grpc = new GrpcServer({ router, interceptors, deadlines, running, report, signal });
+    const budgets = options.budgets ?? new RequestBudgets();
+    const pace = options.pace ?? PACE;
+    const common = { router, interceptors, report, signal };
+    const grpc = new GrpcServer({ ...common, deadlines, running, budgets, pace });
     const close = async (graceMs: number) => {
       const startedAt = performance.now();
       edge.stopAccepting();

@@ -20,7 +20,12 @@ import type { HeaderBlock } from "./hpack_encoder.ts";
 import { Incoming, type IncomingEvents } from "./incoming.ts";
 import { Outbox, OUTBOX_BYTES } from "./outbox.ts";
 import { PeerBudgets } from "./peer_budgets.ts";
-import { REQUEST_WINDOW, ServedStream, type ServedStreamHost } from "./served_stream.ts";
+import {
+  REQUEST_WINDOW,
+  type RequestReceiver,
+  ServedStream,
+  type ServedStreamHost,
+} from "./served_stream.ts";
 import { SkippedStreams } from "./skipped_streams.ts";
 import { errorText, type WritableSocket } from "./socket.ts";
 import type { StreamFailure } from "./stream.ts";
@@ -92,6 +97,11 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
   /** Requests under way. */
   get streams(): number {
     return this.#sender.streams.size;
+  }
+
+  /** What takes the requests under way. */
+  *receivers(): Iterable<RequestReceiver> {
+    for (const { receiver } of this.#sender.streams.values()) if (receiver) yield receiver;
   }
 
   /**
