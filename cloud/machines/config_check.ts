@@ -38,14 +38,14 @@ export function readConfig(input: string | JsonObject): ConfigDocument {
   );
 }
 
-/** What is odd about a configuration that may be saved, one sentence each: keys nobody reads. */
+/** What is odd about a configuration that may be saved, one sentence each: keys nobody reads, and what has no effect. */
 export function configWarnings(config: JsonObject): string[] {
   const warnings = warningsForSave(config);
   const told = warnings.slice(0, TOLD_PROBLEMS).map((one) =>
     `configuration: ${formatProblem(one)}`
   );
   const left = warnings.length - told.length;
-  return left > 0 ? [...told, `configuration: ${left} more keys are not known`] : told;
+  return left > 0 ? [...told, `configuration: ${left} more like these`] : told;
 }
 
 /** {@link readConfig} for calls: INVALID_ARGUMENT when it is refused, undefined when none was sent. */

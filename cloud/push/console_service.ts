@@ -10,6 +10,7 @@ import type { PartTarget, PartTargets } from "../agents/part_targets.ts";
 import type { Target } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { ownVersion } from "../../shared/build_info/family_version.ts";
 import type { Callers } from "../access/callers.ts";
+import { partPlace, type PartRow } from "../access/scope.ts";
 import { toTarget } from "../releases/messages.ts";
 import { withoutSecrets } from "../releases/wishes.ts";
 import type { Presence } from "../presence/presence.ts";
@@ -22,16 +23,19 @@ export interface ConsoleServiceOptions {
   readonly statuses: AgentStatuses;
   readonly targets: PartTargets;
   readonly publicUrl: () => string;
+  /** What is odd about the saved configuration of a part. */
+  readonly warnings: { of(part: PartRow): Promise<readonly string[]> };
 }
 
 /** `machine.cloud.v1.ConsoleService`: what the console asks beyond the public API. */
 export function consoleService(
   options: ConsoleServiceOptions,
 ): ServiceImpl<typeof ConsoleService> {
-  const { callers, presence, live, statuses, targets } = options;
+  const { callers, presence, live, statuses, targets, warnings } = options;
   return {
     async getPartLiveStatus({ partId }, context) {
-      const part = await (await callers.scope(context)).part(partId, "see");
+      const scope = await callers.scope(context);
+      const part = await scope.part(partId, "see");
       const { state, lastAccess, facts } = presence.of(part.id);
       const report = live.look(part.id);
       const response = create(GetPartLiveStatusResponseSchema, {
@@ -40,6 +44,7 @@ export function consoleService(
         readings: [...report?.readings ?? []],
         serverVersion: ownVersion(facts.serverVersion ?? ""),
         agentVersion: facts.agentVersion ?? "",
+        configWarnings: scope.allows("manage", partPlace(part)) ? [...await warnings.of(part)] : [],
       });
       if (lastAccess) response.lastSeen = timestampFromDate(lastAccess);
       if (report) response.reportedAt = timestampFromDate(report.reportedAt);

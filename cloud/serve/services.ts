@@ -36,6 +36,7 @@ import { LogIntake } from "../logs/log_intake.ts";
 import { logMethods } from "../logs/log_methods.ts";
 import type { LogStore } from "../logs/log_store.ts";
 import { LogTail } from "../logs/log_tail.ts";
+import { ConfigWarnings } from "../machines/config_warnings.ts";
 import { MachineConfigs } from "../machines/machine_configs.ts";
 import { machineMethods } from "../machines/machine_methods.ts";
 import { partCredentials } from "../machines/part_credentials.ts";
@@ -120,6 +121,7 @@ export async function createServices(options: ServicesOptions) {
   });
   const presence = new Presence(queries, clock, log.child("presence"), options.offlineAfterMs);
   const revisions = new Revisions(queries, changes, clock);
+  const warnings = new ConfigWarnings(revisions);
   const restarts = new Restarts(queries, changes, clock);
   const watchers = new Watchers(changes);
   const live = new LiveStatus(watchers, clock);
@@ -290,7 +292,7 @@ export async function createServices(options: ServicesOptions) {
     .service(
       ConsoleService,
       withCallFailures(
-        consoleService({ callers, presence, live, statuses, targets, publicUrl }),
+        consoleService({ callers, presence, live, statuses, targets, publicUrl, warnings }),
       ),
     );
 

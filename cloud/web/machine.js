@@ -18,6 +18,7 @@ const LEVELS = {
 export function showMachine(main, machineId, attempt) {
   const title = h("h1", {}, "…");
   const facts = h("dl", { className: "card facts" });
+  const odd = h("ul", { className: "card", hidden: true });
   const problem = h("p", { className: "problem card", role: "alert", hidden: true });
   const readings = h("div", {}, h("p", { className: "soft" }, "Waiting for readings …"));
   const resources = h("div", {});
@@ -32,6 +33,7 @@ export function showMachine(main, machineId, attempt) {
     h("p", {}, h("a", { href: "/", "data-link": "" }, "← All machines")),
     title,
     problem,
+    odd,
     facts,
     section("Readings", readings),
     section("Resources", resources),
@@ -66,6 +68,8 @@ export function showMachine(main, machineId, attempt) {
     problem.textContent = live.configError
       ? `The newest configuration is not applied: ${live.configError}`
       : "";
+    odd.hidden = !live.configWarnings?.length;
+    odd.replaceChildren(...(live.configWarnings ?? []).map((text) => h("li", {}, text)));
     readings.replaceChildren(...readingCards(live));
     resources.replaceChildren(resourceTable(live.status?.resources ?? []));
     software.replaceChildren(softwareView(live));

@@ -192,6 +192,18 @@ Deno.test("offer() says which parts of the configuration this release ignores", 
   ]);
 });
 
+Deno.test("offer() says which fields of the configuration have no effect", async () => {
+  const { applier, log } = setUp();
+  await applier.offer(candidate(config("r1", {
+    fragments: ["f"],
+    auth: { tls_auth_entities: ["x"] },
+  })));
+  const told = log.messages("warn");
+  assert.equal(told.length, 2);
+  assert.match(told[0]!, /^fragments: has no effect/);
+  assert.match(told[1]!, /^auth\.tls_auth_entities: has no effect/);
+});
+
 Deno.test("offer() logs the diff only when that was asked for", async () => {
   for (const revealDiffs of [false, true]) {
     const { applier, log } = setUp({ revealDiffs });

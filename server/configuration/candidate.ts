@@ -1,6 +1,7 @@
 /** A configuration on its way to be applied. */
 import type { CheckedConfig } from "../../shared/config/check.ts";
 import type { ConfigProblem } from "../../shared/config/problem.ts";
+import { withoutEffect } from "../../shared/config/without_effect.ts";
 import { canonicalJson } from "../resources/target.ts";
 
 export interface Candidate extends CheckedConfig {
@@ -48,13 +49,14 @@ export function problemText({ path, message, found, allowed }: ConfigProblem): s
   return `${where}${message}${what}${allowed === "" ? "" : `, allowed: ${allowed}`}`;
 }
 
+/** Lists and objects of which the server would be the one to act on the fields without effect. */
+const OWN_PARTS = /^(components|services|auth|fragments|fragment_mods)\b/;
+
 /** One sentence for each part of a configuration that this release does not act on. */
 export function ignoredParts({ config }: Candidate): string[] {
   const notes = config.remotes.length > 0 ? [remotesNote(config.remotes)] : [];
-  const { tls_auth_entities: entities, external_auth_config: external } = config.auth ?? {};
-  if (entities?.length) notes.push("auth.tls_auth_entities are not accepted by this release");
-  if (external) notes.push("auth.external_auth_config is not accepted by this release");
-  return notes;
+  const others = withoutEffect(config).filter(({ path }) => OWN_PARTS.test(path));
+  return [...notes, ...others.map(problemText)];
 }
 
 function remotesNote(remotes: readonly { name: string }[]): string {

@@ -9,6 +9,7 @@ import type { MachineConfig } from "./machine_config.ts";
 import { type ConfigProblem, type Path, problemAt, type Report } from "./problem.ts";
 import { readMachineConfigJson } from "./read_json.ts";
 import type { ResourceConfig } from "./resources.ts";
+import { withoutEffect } from "./without_effect.ts";
 
 /**
  * Checks a configuration before it is saved. Every problem has the JSON path, what was found and
@@ -29,12 +30,12 @@ export function validateForSave(json: unknown): ConfigProblem[] {
 
 /**
  * What is odd about a configuration and does not keep it from being saved: keys that nobody reads,
- * each with the one that was probably meant.
+ * each with the one that was probably meant, and fields that are known and have no effect.
  */
 export function warningsForSave(json: unknown): ConfigProblem[] {
   const warnings: ConfigProblem[] = [];
   readMachineConfigJson(json, () => {}, (warning) => warnings.push(warning));
-  return warnings;
+  return [...warnings, ...withoutEffect(json)];
 }
 
 function checkDependencies(
@@ -51,13 +52,16 @@ function checkDependencies(
   }
   const nodes = [...byName.values()].map(nodeOf);
   for (const cycle of findDependencyCycles(nodes)) reportCycle(cycle, byName, report);
-  // What a fragment or a remote brings is not seen here, so a name may well be one of theirs.
-  if (config.fragments.length > 0 || config.remotes.length > 0) return;
+  // What a remote brings is not seen here, so a name may well be one of its.
+  if (config.remotes.length > 0) return;
+  const ofFragments = config.fragments.length > 0
+    ? "; what fragments bring is not there, as they are not merged in this release"
+    : "";
   // An entry with another problem still has its name; one problem must not look like two.
   const unseen = names.map((name) => ({ name: `/${name}`, dependsOn: [] }));
   for (const { node, index, dependency } of findUnknownDependencies([...nodes, ...unseen])) {
     const path: Path = [...(byName.get(node)?.path ?? []), "depends_on", index];
-    const message = "there is no component or service of this name";
+    const message = `there is no component or service of this name${ofFragments}`;
     report(problemAt(path, dependency, message, "the name of a component or service"));
   }
 }
