@@ -44,9 +44,18 @@ function Get-Cloud([string] $Credentials) {
 
 # Only administrators and the system may read the folder and what will be in it.
 function Protect-Folder([string] $Path) {
+    if (Test-Path -LiteralPath $Path) {
+        # Who made it owns it, and could give themselves every right again.
+        $owner = (Get-Acl -LiteralPath $Path).GetOwner([Security.Principal.SecurityIdentifier]).Value
+        if (@('S-1-5-18', 'S-1-5-32-544') -notcontains $owner) {
+            throw "$Path belongs to $owner; remove it, or take it over: takeown /F `"$Path`" /A /R /D Y"
+        }
+    }
     New-Item -ItemType Directory -Force -Path $Path | Out-Null
-    & icacls.exe $Path /inheritance:r /grant '*S-1-5-18:(OI)(CI)F' '*S-1-5-32-544:(OI)(CI)F' | Out-Null
+    & icacls.exe $Path /inheritance:r /grant:r '*S-1-5-18:(OI)(CI)F' '*S-1-5-32-544:(OI)(CI)F' | Out-Null
     if ($LASTEXITCODE -ne 0) { throw "the permissions of $Path could not be set" }
+    & icacls.exe $Path /setowner '*S-1-5-32-544' | Out-Null
+    if ($LASTEXITCODE -ne 0) { throw "the owner of $Path could not be set" }
 }
 
 function Save-Credentials([string] $Cloud, [string] $Credentials) {

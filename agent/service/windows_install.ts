@@ -4,6 +4,7 @@ import { InstallError } from "./install_error.ts";
 import { removeOwnFiles } from "./own_files.ts";
 import { placeProgram } from "./own_program.ts";
 import type { RunProgram } from "./run_program.ts";
+import { makeGuardedFolder } from "./windows_acl.ts";
 import { WindowsServiceConfig } from "./windows_config.ts";
 
 export interface WindowsInstallOptions {
@@ -14,6 +15,8 @@ export interface WindowsInstallOptions {
   readonly program: string;
   readonly version: string;
   readonly run: RunProgram;
+  /** Makes the agent's folder what nobody else can change. Default: by the system's programs. */
+  readonly guardFolder?: typeof makeGuardedFolder;
   readonly say: (line: string) => void;
 }
 
@@ -24,9 +27,11 @@ export interface WindowsInstallOptions {
  * @throws {InstallError | FileError}
  */
 export async function installWindows(options: WindowsInstallOptions): Promise<void> {
-  const { root, dir, credentialsFile, run, say } = options;
+  const { root, dir, credentialsFile, run, say, guardFolder = makeGuardedFolder } = options;
   if (root !== undefined) throw new InstallError("--root is for Linux");
   const service = new WindowsServiceConfig(run);
+  // Before anything lies in it: what the service starts must be nobody else's.
+  await guardFolder({ dir, run, say });
   const placed = await placeProgram({
     ...options,
     dirOnMachine: dir,

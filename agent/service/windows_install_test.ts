@@ -6,7 +6,7 @@ import { InstallError } from "./install_error.ts";
 import type { RunProgram } from "./run_program.ts";
 import type { EventLog } from "./windows_api.ts";
 import { WindowsServiceConfig } from "./windows_config.ts";
-import { installWindows, uninstallWindows } from "./windows_install.ts";
+import { installWindows, uninstallWindows, type WindowsInstallOptions } from "./windows_install.ts";
 import { eventSink, keepServiceInStep } from "./windows_main.ts";
 import { restore } from "./windows_restore.ts";
 
@@ -14,6 +14,7 @@ import { restore } from "./windows_restore.ts";
 class FakeWindows implements AsyncDisposable {
   readonly calls: string[] = [];
   readonly said: string[] = [];
+  readonly guarded: string[] = [];
   exists = false;
   active = false;
   fails: string | undefined;
@@ -27,7 +28,7 @@ class FakeWindows implements AsyncDisposable {
     return windows;
   }
 
-  get options() {
+  get options(): WindowsInstallOptions {
     return {
       root: undefined,
       dir: join(this.root, "machine"),
@@ -36,6 +37,7 @@ class FakeWindows implements AsyncDisposable {
       program: join(this.root, "agent.exe"),
       version: "1.0.0",
       run: this.run,
+      guardFolder: ({ dir }) => Promise.resolve(void this.guarded.push(dir)),
       say: (line: string) => void this.said.push(line),
     };
   }
@@ -74,6 +76,7 @@ const RUN =
 Deno.test("installWindows() makes a service that comes back and can be rescued", async () => {
   await using windows = await FakeWindows.create();
   await installWindows(windows.options);
+  assert.deepEqual(windows.guarded, [join(windows.root, "machine")]);
   const calls = windows.takeCalls();
   assert.deepEqual(calls.map((call) => call.split(" ").slice(0, 2).join(" ")), [
     "sc.exe create",

@@ -9,6 +9,7 @@ import { programLink } from "../updates/program_link.ts";
 import { runProgram } from "./run_program.ts";
 import type { ServiceManager } from "./service_manager.ts";
 import type { EventKind, EventLog } from "./windows_api.ts";
+import { checkGuardedFolder } from "./windows_acl.ts";
 import { WindowsServiceConfig } from "./windows_config.ts";
 import { windowsEventLog, windowsServiceControl } from "./windows_ffi.ts";
 import { runWindowsService, WINDOWS_SERVICE } from "./windows_service.ts";
@@ -28,6 +29,8 @@ export async function runAsWindowsService(options: AgentOptions, work: Work): Pr
       control: windowsServiceControl(),
       clock: systemClock,
       work: async (manager, stop) => {
+        const say = (text: string) => events.write("warning", text);
+        await checkGuardedFolder({ dir: options.dir, run: runProgram, say });
         await keepServiceInStep(options, new WindowsServiceConfig(runProgram));
         return await work(manager, stop, [sink]);
       },
