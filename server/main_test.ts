@@ -150,7 +150,7 @@ Deno.test({
       assert.equal(code, 0);
       assert.equal(stdout.length, 0, "nothing on standard output beside the file");
       const text = await Deno.readTextFile(log);
-      assert.match(text, /\tINFO\trdk\t\S+:\d+\tserving\t\{"url":"http:\/\/127\.0\.0\.1:\d+"\}\n/);
+      assert.match(text, /\tINFO\trdk\t\S+:\d+\tserving\t\{"url":"http:\/\/127\.0\.0\.1:\d+"[,}]/);
       const { nodes, samples, timeDeltas } = JSON.parse(await Deno.readTextFile(profile));
       assert.ok(nodes.length > 1 && samples.length > 1);
       assert.equal(samples.length, timeDeltas.length);

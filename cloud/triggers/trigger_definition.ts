@@ -5,6 +5,7 @@ import {
   parseCaptureMethod,
 } from "../../shared/config/checks/triggers.ts";
 import { type ConfigProblem, formatProblem } from "../../shared/config/problem.ts";
+import { readShape } from "../../shared/config/shape.ts";
 import { type TriggerConfig, triggerSchema } from "../../shared/config/triggers.ts";
 import type { TriggerType } from "../database/schema.ts";
 import { isJsonObject } from "../machines/config_document.ts";
@@ -79,17 +80,14 @@ export function readTriggers(config: JsonObject): TriggerEntry[] {
 export function readTrigger(config: JsonObject): TriggerEntry {
   const name = typeof config["name"] === "string" ? config["name"] : "";
   const entry = { name, config, isDisabled: config["disabled"] === true, definition: undefined };
-  const parsed = triggerSchema().safeParse(config);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return { ...entry, problem: `${issue?.path.join(".")}: ${issue?.message}` };
-  }
   const problems: ConfigProblem[] = [];
-  checkTrigger(parsed.data, [], (problem) => problems.push(problem));
+  const report = (problem: ConfigProblem) => problems.push(problem);
+  const trigger = readShape(triggerSchema(), config, [], report);
+  if (trigger) checkTrigger(trigger, [], report);
   const [first] = problems;
-  if (first) return { ...entry, problem: formatProblem(first) };
+  if (first || !trigger) return { ...entry, problem: first ? formatProblem(first) : "" };
   try {
-    return { ...entry, ...define(parsed.data) };
+    return { ...entry, ...define(trigger) };
   } catch (error) {
     return { ...entry, problem: error instanceof Error ? error.message : String(error) };
   }

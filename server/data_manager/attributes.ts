@@ -10,6 +10,7 @@ import {
   number,
   objectOf,
   optional,
+  optionalOrZero,
   text,
 } from "../resources/attributes.ts";
 
@@ -50,27 +51,39 @@ export const dataManagerAttributes: Attributes<DataManagerAttributes> = attribut
   capture_dir: optional(text("Folder of captured data. Default: capture in the server's home.")),
   tags: optional(listOf(text("A tag."), "Tags of everything that is captured or uploaded.")),
   capture_disabled: optional(boolean("True: nothing is captured. Default false.")),
-  maximum_capture_file_size_bytes: optional(
+  maximum_capture_file_size_bytes: optionalOrZero(
     integer("A file of readings is ended at this size. Default 262144.", {
       min: 1,
       max: LARGEST_FILE_BYTES,
+      clamp: true,
     }),
   ),
-  delete_every_nth_when_disk_full: optional(
-    integer("Which share of the files is deleted when the disk is full. Default 5.", { min: 1 }),
+  delete_every_nth_when_disk_full: optionalOrZero(
+    integer("Which share of the files is deleted when the disk is full. Default 5.", {
+      min: 1,
+      clamp: true,
+    }),
   ),
   disk_usage_deletion_threshold: optional(
-    number("How full the disk is when files are deleted. Default 0.9.", { min: 0, max: 1 }),
+    number("How full the disk is when files are deleted. Default 0.9.", {
+      min: 0,
+      max: 1,
+      clamp: true,
+    }),
   ),
   capture_dir_deletion_threshold: optional(
     number("Share of captured data on the disk from which on files are deleted. Default 0.5.", {
       min: 0,
       max: 1,
+      clamp: true,
     }),
   ),
   sync_disabled: optional(boolean("True: uploads only when Sync is called. Default false.")),
   sync_interval_mins: optional(
-    number("Minutes from one upload to the next. Default 0.1, also for 0.", { min: 0 }),
+    number("Minutes from one upload to the next. Default 0.1, also for 0.", {
+      min: 0,
+      clamp: true,
+    }),
   ),
   additional_sync_paths: optional(
     listOf(text("A path."), "Other files and folders to upload. Files are removed afterwards."),
@@ -78,12 +91,14 @@ export const dataManagerAttributes: Attributes<DataManagerAttributes> = attribut
   file_last_modified_millis: optional(
     integer("Other files wait until they have not changed for so long. Default 10000.", {
       min: 0,
+      clamp: true,
     }),
   ),
-  maximum_num_sync_threads: optional(
+  maximum_num_sync_threads: optionalOrZero(
     integer("Files on their way at the same time. Default: half the processors.", {
       min: 1,
       max: 100,
+      clamp: true,
     }),
   ),
   selective_syncer_name: optional(

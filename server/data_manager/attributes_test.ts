@@ -44,6 +44,37 @@ attributeTest("capture_dir", async (rig, clock) => {
   assert.deepEqual(await filesIn(rig.folder), []);
 });
 
+Deno.test("a configuration made for another server of the family is taken, with warnings", () => {
+  const warnings: string[] = [];
+  const { attributes } = dataManagerAttributes.parse({
+    capture_dir: "",
+    tags: null,
+    additional_sync_paths: "",
+    selective_syncer_name: "",
+    maximum_num_sync_threads: 250,
+    maximum_capture_file_size_bytes: 2 ** 30,
+    delete_every_nth_when_disk_full: 0,
+    disk_usage_deletion_threshold: 1.5,
+    file_last_modified_millis: -1,
+  }, (message) => warnings.push(message));
+  const { capture_dir, tags, additional_sync_paths, selective_syncer_name } = attributes;
+  assert.deepEqual(
+    [capture_dir, tags, additional_sync_paths, selective_syncer_name],
+    [undefined, undefined, undefined, undefined],
+  );
+  assert.equal(attributes.maximum_num_sync_threads, 100);
+  assert.equal(attributes.maximum_capture_file_size_bytes, 16 * 1024 * 1024);
+  assert.equal(attributes.delete_every_nth_when_disk_full, undefined);
+  assert.equal(attributes.disk_usage_deletion_threshold, 1);
+  assert.equal(attributes.file_last_modified_millis, 0);
+  assert.equal(warnings.length, 4);
+  assert.ok(warnings.includes(
+    "attributes.maximum_num_sync_threads: found 250, allowed: a whole number from 1 to 100; " +
+      "100 is used",
+  ));
+  assert.throws(() => dataManagerAttributes.parse({ maximum_num_sync_threads: 2.5 }), /found 2.5/);
+});
+
 attributeTest("tags", async (rig, clock) => {
   const manager = await rig.start({ tags: ["a", "b"], sync_disabled: true });
   await clock.advance(150);

@@ -53,7 +53,7 @@ const captureMethod: Check<CaptureMethodAttributes> = objectOf<CaptureMethodAttr
   name: optional(text("Has no effect here.")),
   method: text("Method to capture."),
   // 0 switches off, as `disabled` does.
-  capture_frequency_hz: number("Readings a second.", { min: 0, max: RATES.max }),
+  capture_frequency_hz: number("Readings a second.", { min: 0, max: RATES.max, clamp: true }),
   additional_params: optional(anyObject("Parameters of the method.")),
   disabled: optional(boolean("True: not captured.")),
   tags: optional(listOf(text("A tag."), "Tags of what is captured, beside those of the service.")),
@@ -80,7 +80,7 @@ export function captureSettings(
     for (const [path, entry] of captureEntries(extra?.["service_configs"])) {
       const where = `${api}/${name}: ${path}`;
       try {
-        const one = { api, name, ...parseEntry(entry, where, place) };
+        const one = { api, name, ...parseEntry(entry, where, place, warn) };
         const key = captureKey(one);
         const known = wanted.get(key);
         if (!known || known.frequencyHz === 0) wanted.set(key, one);
@@ -116,8 +116,13 @@ function* captureEntries(configs: JsonValue | undefined): Generator<[string, Jso
   }
 }
 
-function parseEntry(entry: JsonValue, where: string, place: (folder: string) => string) {
-  const parsed = captureMethod.parse(entry, where);
+function parseEntry(
+  entry: JsonValue,
+  where: string,
+  place: (folder: string) => string,
+  warn: (message: string) => void,
+) {
+  const parsed = captureMethod.parse(entry, where, warn);
   const frequencyHz = parsed.disabled ? 0 : parsed.capture_frequency_hz;
   if (frequencyHz > 0 && frequencyHz < RATES.min) {
     throw new Error(

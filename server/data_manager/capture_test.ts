@@ -117,11 +117,19 @@ Deno.test("Captures follow the configuration while they run", () =>
     await rig.configure(
       testSensor("s", () => ({ a: 1 }), { ...readings(10), disabled: true }, {
         method: "Readings",
-        capture_frequency_hz: 2_000,
+        capture_frequency_hz: 0.000_1,
       }),
     );
     assert.deepEqual(manager.getStatus()["capture"], []);
-    assert.match(rig.log.text(), /capture_frequency_hz: found 2000, allowed: .* 1000/);
+    assert.match(rig.log.text(), /capture_frequency_hz: found 0.0001, allowed: .* 1000/);
+    await rig.configure(
+      testSensor("s", () => ({ a: 1 }), { method: "Readings", capture_frequency_hz: 2_000 }),
+    );
+    assert.equal((manager.getStatus()["capture"] as unknown[]).length, 1);
+    assert.match(
+      rig.log.text(),
+      /capture_frequency_hz: found 2000, allowed: .* 1000; 1000 is used/,
+    );
     await manager.close();
     assert.equal((await filesIn(rig.folder)).length, 1);
   }, { clock: new FakeClock() }));

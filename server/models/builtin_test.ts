@@ -28,6 +28,9 @@ interface Mistake {
 
 const SAMPLES: readonly JsonValue[] = ["text", 1.5, true, {}, [], null];
 
+/** Counts as left out where an attribute may be. */
+const SAYS_NOTHING: readonly JsonValue[] = [null, ""];
+
 /** All values that are wrong by the schema: of another type, out of bounds, and inside of lists. */
 function mistakes(schema: Schema, path: string): Mistake[] {
   const here = [
@@ -44,7 +47,10 @@ function mistakes(schema: Schema, path: string): Mistake[] {
     }))
     : [];
   const inProperties = Object.entries(schema.properties ?? {}).flatMap(([name, inner]) =>
-    mistakes(inner, `${path}.${name}`).map((mistake) => ({
+    mistakes(inner, `${path}.${name}`).filter((mistake) =>
+      schema.required?.includes(name) || mistake.path !== `${path}.${name}` ||
+      !SAYS_NOTHING.includes(mistake.value)
+    ).map((mistake) => ({
       ...mistake,
       value: { ...required(schema), [name]: mistake.value },
     }))
@@ -79,15 +85,18 @@ function required(schema: Schema): JsonObject {
 async function refusal(model: RegisteredModel, attributes: JsonObject): Promise<string> {
   const name = "r";
   const { api } = model;
+  const log = memoryLogger();
   try {
     await model.construct({
       ...{ name, attributes, fullName: `${api}/${name}`, dependencies: new Map() },
       spec: { ...{ name, api, attributes, dependsOn: [] }, model: model.model },
-      log: memoryLogger(),
+      log,
       signal: AbortSignal.abort(),
     });
   } catch (error) {
-    return error instanceof AttributeError ? error.message : `another error: ${error}`;
+    if (error instanceof AttributeError) return error.message;
+    // What is taken otherwise than it is written is said in the same words.
+    return log.messages("warn")[0] ?? `another error: ${error}`;
   }
   return "no error";
 }
@@ -121,4 +130,22 @@ Deno.test("the shell service has both names, and builtin is what no model stands
   for (const model of ["rdk:builtin:builtin", "rdk:builtin:shell"]) {
     assert.equal(registry.find("rdk:service:shell", model).model, model);
   }
+});
+
+Deno.test("every model takes null and an empty text for an attribute that may be left out", async () => {
+  const registry = builtinModels(testEnvironment());
+  await registry.dump();
+  let count = 0;
+  for (const model of registry.list()) {
+    const schema: Schema = model.attributeSchema;
+    for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+      if (schema.required?.includes(name)) continue;
+      for (const value of SAYS_NOTHING) {
+        const text = await refusal(model, { ...required(schema), [name]: value });
+        assert.doesNotMatch(text, new RegExp(`^attributes\\.${name}: found`), `${text} ${inner}`);
+        count++;
+      }
+    }
+  }
+  assert.ok(count > 60, `only ${count} were tried`);
 });

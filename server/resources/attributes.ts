@@ -19,18 +19,25 @@ export interface Check<T> {
   readonly schema: JsonObject;
   /** True when the attribute may be left out. */
   readonly optional?: boolean;
-  /** @throws {AttributeError} */
-  parse(value: JsonValue | undefined, path: string): T;
+  /**
+   * @param warn told of what is taken otherwise than it is written. Default: nobody is.
+   * @throws {AttributeError}
+   */
+  parse(value: JsonValue | undefined, path: string, warn?: Warn): T;
 }
+
+/** Takes a sentence about a value. */
+export type Warn = (message: string) => void;
 
 /** A model's attributes as a whole. */
 export interface Attributes<T> {
   readonly schema: JsonObject;
   /**
+   * @param warn told of values that are taken otherwise than they are written.
    * @returns the typed attributes and the names of keys nobody reads.
    * @throws {AttributeError}
    */
-  parse(value: JsonObject): { attributes: T; unknown: string[] };
+  parse(value: JsonObject, warn?: Warn): { attributes: T; unknown: string[] };
 }
 
 /** A string, not empty. */
@@ -59,6 +66,11 @@ export function anyText(description: string): Check<string> {
 export interface Bounds {
   readonly min?: number;
   readonly max?: number;
+  /**
+   * True: what lies outside becomes the nearest bound, with a warning. For attributes of which other
+   * programs of the family take any number, so that configurations can be copied. Default false.
+   */
+  readonly clamp?: boolean;
 }
 
 /** A number. */
@@ -116,10 +128,12 @@ export function duration(description: string, bounds: Bounds = {}): Check<number
 export function mapOf<T>(entry: Check<T>, description: string): Check<Record<string, T>> {
   return {
     schema: { type: "object", additionalProperties: entry.schema, description },
-    parse(value, path) {
+    parse(value, path, warn) {
       if (!isJsonObject(value)) throw new AttributeError(path, describe(value), "an object");
       return Object.fromEntries(
-        Object.entries(value).map(([key, item]) => [key, entry.parse(item, `${path}.${key}`)]),
+        Object.entries(value).map((
+          [key, item],
+        ) => [key, entry.parse(item, `${path}.${key}`, warn)]),
       );
     },
   };
@@ -138,8 +152,8 @@ export function converted<T, U>(
 ): Check<U> {
   return {
     schema: check.schema,
-    parse(value, path) {
-      const result = convert(check.parse(value, path));
+    parse(value, path, warn) {
+      const result = convert(check.parse(value, path, warn));
       if (result !== undefined) return result;
       throw new AttributeError(path, describe(value), allowed);
     },
@@ -150,9 +164,9 @@ export function converted<T, U>(
 export function listOf<T>(entry: Check<T>, description: string): Check<T[]> {
   return {
     schema: { type: "array", items: entry.schema, description },
-    parse(value, path) {
+    parse(value, path, warn) {
       if (!Array.isArray(value)) throw new AttributeError(path, describe(value), "an array");
-      return value.map((item, index) => entry.parse(item, `${path}[${index}]`));
+      return value.map((item, index) => entry.parse(item, `${path}[${index}]`, warn));
     },
   };
 }
@@ -165,10 +179,10 @@ export function objectOf<T>(
   const inner = attributes<T>(checks);
   return {
     schema: { ...inner.schema, description },
-    parse(value, path) {
+    parse(value, path, warn) {
       if (!isJsonObject(value)) throw new AttributeError(path, describe(value), "an object");
       const parsed: Partial<T> = {};
-      for (const key in checks) parsed[key] = checks[key].parse(value[key], `${path}.${key}`);
+      for (const key in checks) parsed[key] = checks[key].parse(value[key], `${path}.${key}`, warn);
       return parsed as T;
     },
   };
@@ -185,13 +199,38 @@ export function anyObject(description: string): Check<JsonObject> {
   };
 }
 
-/** The same check for an attribute that may be left out. */
+/**
+ * The same check for an attribute that may be left out. Null counts as left out, and so does an
+ * empty text that the check does not take: pages that make configurations write both.
+ */
 export function optional<T>(check: Check<T>): Check<T | undefined> {
   return {
     schema: check.schema,
     optional: true,
-    parse: (value, path) => value === undefined ? undefined : check.parse(value, path),
+    parse(value, path, warn) {
+      if (value === undefined || value === null) return undefined;
+      return value === "" ? whereTaken(check, value, path) : check.parse(value, path, warn);
+    },
   };
+}
+
+/** The same for a number of which 0 means as much as leaving it out. */
+export function optionalOrZero(check: Check<number>): Check<number | undefined> {
+  const inner = optional(check);
+  return {
+    ...inner,
+    schema: { ...inner.schema, minimum: 0 },
+    parse: (value, path, warn) => value === 0 ? undefined : inner.parse(value, path, warn),
+  };
+}
+
+function whereTaken<T>(check: Check<T>, value: JsonValue, path: string): T | undefined {
+  try {
+    return check.parse(value, path);
+  } catch (error) {
+    if (error instanceof AttributeError) return undefined;
+    throw error;
+  }
 }
 
 /** Attributes made of the given keys. */
@@ -203,10 +242,10 @@ export function attributes<T>(checks: { readonly [K in keyof T]: Check<T[K]> }):
   for (const [key, check] of entries) properties[key] = check.schema;
   return {
     schema: { type: "object", properties, ...(required.length > 0 && { required }) },
-    parse(value) {
+    parse(value, warn) {
       const parsed: Record<string, unknown> = {};
       for (const [key, check] of entries) {
-        parsed[key] = check.parse(value[key], `attributes.${key}`);
+        parsed[key] = check.parse(value[key], `attributes.${key}`, warn);
       }
       const unknown = Object.keys(value).filter((key) => !known.has(key));
       return { attributes: parsed as T, unknown };
@@ -240,9 +279,14 @@ function numeric(
       ...(max !== undefined && { maximum: max }),
       description,
     },
-    parse(value, path) {
+    parse(value, path, warn) {
       const fits = typeof value === "number" && (type === "number" || Number.isInteger(value));
       if (fits && isWithin(value, bounds)) return value;
+      if (fits && bounds.clamp) {
+        const taken = value < (min ?? -Infinity) ? min! : max!;
+        warn?.(`${path}: found ${describe(value)}, allowed: ${kind}${limits}; ${taken} is used`);
+        return taken;
+      }
       throw new AttributeError(path, describe(value), kind + limits);
     },
   };

@@ -220,7 +220,10 @@ function registered<A>(model: Model<A>): RegisteredModel {
       dependencies: (spec) => dependencies(model.attributes.parse(spec.attributes).attributes),
     }),
     construct: async (unchecked) => {
-      const { attributes, unknown } = model.attributes.parse(unchecked.attributes);
+      const { attributes, unknown } = model.attributes.parse(
+        unchecked.attributes,
+        (message) => unchecked.log.warn(message),
+      );
       for (const key of unknown) {
         unchecked.log.warn(`attribute ${key} is not known to model ${model.model}; it is ignored`);
       }

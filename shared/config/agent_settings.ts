@@ -97,6 +97,7 @@ export function readAgentConfig(
     const section = SECTION_NAMES.find((name) => name === key);
     if (section) return [[key, readSection(SECTIONS[section], item, at, report, warn)]];
     if (key === "additional_networks") return [[key, readNetworks(item, at, report, warn)]];
+    if (key === "tags" && item === "") return [];
     if (key === "tags") return isTagList(item) ? [[key, item]] : reportTags(item, at, report);
     warn(unknownKey(at, item, [...SECTION_NAMES, "additional_networks", "tags"]));
     return [[key, item]];
@@ -131,6 +132,7 @@ function readSection(
       return [[key, item]];
     }
     if (item === undefined || (item === null && known.field.kind !== "tristate")) return [];
+    if (item === "" && readAgentField(known.field, item, [], () => {}) === undefined) return [];
     const read = readAgentField(known.field, item, [...path, key], report);
     return read ? [[known.name, read.value]] : [];
   });

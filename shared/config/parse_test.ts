@@ -2,6 +2,8 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { checkMachineConfig } from "./check.ts";
 import { emptyMachineConfig } from "./machine_config.ts";
 import { parseMachineConfig } from "./parse.ts";
+import { machineConfigSchema } from "./schema.ts";
+import { z } from "./schema_kit.ts";
 
 const sensor = (name: string, more: object = {}) => ({
   name,
@@ -211,6 +213,49 @@ Deno.test("parseMachineConfig() takes null for absent", () => {
   deepStrictEqual(config.components, [sensor("a")]);
   deepStrictEqual(config.network, {});
   strictEqual(config.agent, undefined);
+});
+
+Deno.test("parseMachineConfig() takes an empty text for absent, wherever a field is optional", () => {
+  const entries: Record<string, object> = {
+    components: sensor("a"),
+    services: { api: "rdk:service:shell" },
+    modules: { name: "m", executable_path: "/m" },
+    packages: { name: "p", package: "o/p", type: "module" },
+    remotes: { name: "r", address: "a:1" },
+    processes: { id: "p", name: "p" },
+    jobs: { name: "j", schedule: "1m", resource: "a", method: "GetReadings" },
+    triggers: {
+      name: "t",
+      event: { type: "part_online" },
+      notifications: [{ type: "email", value: "a@b.example" }],
+    },
+  };
+  const shape: Readonly<Record<string, z.ZodType>> = machineConfigSchema().shape;
+  const tried: string[] = [];
+  const assertTaken = (key: string, field: string, json: unknown) => {
+    tried.push(`${key}.${field}`);
+    const { problems } = parseMachineConfig(json);
+    deepStrictEqual(problems, [], `${key}.${field}: ${JSON.stringify(problems)}`);
+  };
+  for (const [key, entry] of Object.entries(entries)) {
+    const list = (shape[key] as z.ZodOptional<z.ZodArray<z.ZodObject>>).unwrap();
+    for (const [field, schema] of Object.entries(list.element.shape)) {
+      if (!(schema instanceof z.ZodOptional) || Object.hasOwn(entry, field)) continue;
+      assertTaken(key, field, { [key]: [{ ...entry, [field]: "" }] });
+    }
+  }
+  for (const key of ["network", "auth", "tracing"]) {
+    const object = (shape[key] as z.ZodOptional<z.ZodObject>).unwrap();
+    for (const field of Object.keys(object.shape)) {
+      if (!(object.shape[field] instanceof z.ZodOptional)) continue;
+      assertTaken(key, field, { [key]: { [field]: "" } });
+    }
+  }
+  const agent = { advanced_settings: { debug: "" }, version_control: { agent: "" }, tags: "" };
+  assertTaken("agent", "*", {
+    agent: { ...agent, network_configuration: { wifi_power_save: "" } },
+  });
+  strictEqual(tried.length > 60, true, `only ${tried.length} fields`);
 });
 
 Deno.test("parseMachineConfig() keeps null inside attributes", () => {

@@ -28,6 +28,21 @@ export function freeObject(): z.ZodRecord<z.ZodString, z.ZodUnknown> {
   return z.record(z.string(), z.unknown());
 }
 
+const orOne = new WeakSet<z.ZodType>();
+
+/** A list that may also be written as its only entry; `readShape` makes a list of it. */
+export function listOrOne<T extends z.ZodType>(entry: T, description: string): z.ZodArray<T> {
+  // A description makes another schema, so it must be there before.
+  const list = z.array(entry).describe(description);
+  orOne.add(list);
+  return list;
+}
+
+/** Whether a schema is one of {@link listOrOne}. */
+export function isListOrOne(schema: z.ZodType): boolean {
+  return orOne.has(schema);
+}
+
 /** A number that must be whole. */
 export function integer(): z.ZodInt {
   return z.int();

@@ -1,6 +1,6 @@
 /** The form of JSON values against a zod schema, with problems in our own words. */
 import { type ConfigProblem, type Path, problemAt, type Report } from "./problem.ts";
-import { z } from "./schema_kit.ts";
+import { isListOrOne, z } from "./schema_kit.ts";
 import { unknownKey } from "./unknown_key.ts";
 
 const KIND_WORDS: Readonly<Record<string, string>> = {
@@ -14,8 +14,8 @@ const KIND_WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads a value that stands at `path`. `null` for an optional key counts as absent, as in the
- * configurations other programs of the family write.
+ * Reads a value that stands at `path`. `null` and an empty text for an optional key count as absent,
+ * as in the configurations other programs of the family write.
  *
  * @returns the value, unknown keys included, or undefined after problems were reported
  */
@@ -25,9 +25,10 @@ export function readShape<S extends z.ZodType>(
   path: Path,
   report: Report,
 ): z.infer<S> | undefined {
-  const result = schema.safeParse(withoutNulls(schema, value));
+  const written = tidied(schema, value);
+  const result = schema.safeParse(written);
   if (result.success) return result.data;
-  for (const problem of problemsOf(result.error.issues, value, path)) report(problem);
+  for (const problem of problemsOf(result.error.issues, written, path)) report(problem);
   return undefined;
 }
 
@@ -69,13 +70,15 @@ function visit(schema: z.ZodType, value: unknown, path: Path, enter: Visitor): v
   }
 }
 
-/** A copy in which known keys that are null are left out. */
-function withoutNulls(schema: z.ZodType, value: unknown): unknown {
+/** A copy without optional keys that say nothing, and with lists where one entry stands alone. */
+function tidied(schema: z.ZodType, value: unknown): unknown {
   const copy = structuredClone(value);
   visit(schema, copy, [], (shape, object) => {
     for (const [key, item] of Object.entries(object)) {
-      const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
-      if (item === null && field instanceof z.ZodOptional) delete object[key];
+      const field = Object.hasOwn(shape, key) ? shape[key] as z.ZodType : undefined;
+      const saysNothing = item === null || item === "";
+      if (saysNothing && field instanceof z.ZodOptional) delete object[key];
+      else if (field && isObject(item) && isListOrOne(field)) object[key] = [item];
     }
   });
   return copy;

@@ -1,5 +1,5 @@
 /** Triggers: what the cloud notifies about. Spec §2.1. */
-import { once, openObject, z } from "./schema_kit.ts";
+import { listOrOne, once, openObject, z } from "./schema_kit.ts";
 
 /** Spec §2.1, and `conditional_logs_ingested`, which configurations of the field also use. */
 export const TRIGGER_EVENT_TYPES = [
@@ -43,21 +43,24 @@ export const triggerSchema = once(() =>
         "For conditional_logs_ingested.",
       ),
     }).describe("When the trigger fires."),
-    notifications: z.array(openObject({
-      type: z.enum(NOTIFICATION_TYPES).describe("How to tell."),
-      value: z.string().optional().describe(
-        "Webhook URL, email address, or all_machine_owners.",
-      ),
-      seconds_between_notifications: z.number().min(0).optional().describe(
-        "Least time between two notifications, in seconds.",
-      ),
-      auth: openObject({
-        basic: openObject({
-          username: z.string().describe("User name."),
-          password: z.string().describe("Password."),
-        }).optional().describe("Basic authentication at the webhook."),
-      }).optional().describe("How to sign in at the webhook."),
-    })).describe("Who is told."),
+    notifications: listOrOne(
+      openObject({
+        type: z.enum(NOTIFICATION_TYPES).describe("How to tell."),
+        value: z.string().optional().describe(
+          "Webhook URL, email address, or all_machine_owners.",
+        ),
+        seconds_between_notifications: z.number().min(0).optional().describe(
+          "Least time between two notifications, in seconds.",
+        ),
+        auth: openObject({
+          basic: openObject({
+            username: z.string().describe("User name."),
+            password: z.string().describe("Password."),
+          }).optional().describe("Basic authentication at the webhook."),
+        }).optional().describe("How to sign in at the webhook."),
+      }),
+      "Who is told; one alone needs no list.",
+    ),
     disabled: z.boolean().optional().describe("True: the trigger never fires."),
     notes: z.string().optional().describe("Free text about the trigger."),
   })

@@ -28,6 +28,18 @@ testSaving([
     paths: [],
   },
   {
+    what: "trigger with one notification in place of a list",
+    json: trigger({ type: "part_online" }, {
+      notifications: { type: "email", value: "a@b.example" },
+    }),
+    paths: [],
+  },
+  {
+    what: "trigger with one wrong notification in place of a list",
+    json: trigger({ type: "part_online" }, { notifications: { type: "pigeon" } }),
+    paths: ["triggers[0].notifications[0].type"],
+  },
+  {
     what: "trigger without name",
     json: trigger({ type: "part_online" }, { name: " " }),
     paths: ["triggers[0].name"],

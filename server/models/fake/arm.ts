@@ -4,7 +4,7 @@ import type {
   JointPositions,
   MoveThroughJointPositionsStreamedRequest,
 } from "../../../shared/gen/viam/component/arm/v1/arm_pb.ts";
-import { attributes, integer, optional } from "../../resources/attributes.ts";
+import { attributes, integer, oneOf, optional } from "../../resources/attributes.ts";
 import type { Driver } from "../../resources/driver.ts";
 import type { Model } from "../../resources/registry.ts";
 import { echo } from "./echo.ts";
@@ -14,8 +14,24 @@ import { LINK_MM, planarEnd, planarReach, reachPlanar } from "./planar_arm.ts";
 /** How far each joint turns either way. Degrees. */
 const JOINT_LIMIT_DEG = 360;
 
+/** Joints of the arms that the family's own fake knows by name. */
+const JOINTS_BY_MODEL = {
+  dofbot: 5,
+  eva: 6,
+  lite6: 6,
+  so101: 5,
+  ur20: 6,
+  ur5e: 6,
+  xArm6: 6,
+  xArm7: 7,
+} as const;
+
+type ArmModel = keyof typeof JOINTS_BY_MODEL;
+const ARM_MODELS = Object.keys(JOINTS_BY_MODEL) as ArmModel[];
+
 export interface FakeArmAttributes {
   degrees_of_freedom: number | undefined;
+  "arm-model": ArmModel | undefined;
 }
 
 /** Model `rdk:builtin:fake` of `rdk:component:arm`: all joints turn in one plane. */
@@ -23,9 +39,17 @@ export const fakeArmModel: Model<FakeArmAttributes> = {
   api: "rdk:component:arm",
   model: "rdk:builtin:fake",
   attributes: attributes<FakeArmAttributes>({
-    degrees_of_freedom: optional(integer("Number of joints. Default 1.", { min: 1, max: 12 })),
+    degrees_of_freedom: optional(
+      integer("Number of joints. Default: those of arm-model, else 1.", { min: 1, max: 12 }),
+    ),
+    "arm-model": optional(
+      oneOf(ARM_MODELS, "An arm to have as many joints as; its lengths and limits it has not."),
+    ),
   }),
-  construct: ({ attributes, name }) => new FakeArm(name, attributes.degrees_of_freedom ?? 1),
+  construct({ attributes, name }) {
+    const { degrees_of_freedom: joints, "arm-model": model } = attributes;
+    return new FakeArm(name, joints ?? (model ? JOINTS_BY_MODEL[model] : 1));
+  },
 };
 
 /** Is at once where it is told to go. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { construct } from "../testing.ts";
 import { type FakeArm, fakeArmModel } from "./arm.ts";
@@ -8,6 +9,17 @@ const arm = (degrees_of_freedom?: number) =>
     fakeArmModel,
     degrees_of_freedom === undefined ? {} : { degrees_of_freedom },
   );
+
+Deno.test("a fake arm has the joints of its arm-model, unless it is told how many", async () => {
+  const joints = async (attributes: JsonObject) =>
+    (await construct<FakeArm, unknown>(fakeArmModel, attributes)).getJointPositions().positions
+      .values.length;
+  assert.equal(await joints({ "arm-model": "ur5e" }), 6);
+  assert.equal(await joints({ "arm-model": "xArm7" }), 7);
+  assert.equal(await joints({ "arm-model": "xArm7", degrees_of_freedom: 2 }), 2);
+  assert.equal(await joints({ "arm-model": "" }), 1);
+  await assert.rejects(() => joints({ "arm-model": "r2d2" }), /one of .*"ur5e"/);
+});
 
 function assertNear(found: { x: number; y: number }, x: number, y: number): void {
   assert.ok(Math.hypot(found.x - x, found.y - y) < 0.02, `${found.x}, ${found.y}`);
