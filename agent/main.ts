@@ -9,6 +9,7 @@ import { LinuxProcessTable } from "../shared/process/process_table_linux.ts";
 import { WindowsProcessTable } from "../shared/process/process_table_windows.ts";
 import { systemProcesses } from "../shared/process/system_processes.ts";
 import { systemClock } from "../shared/time/clock.ts";
+import { trustSystemCertificates } from "../shared/tls_trust/system_certificates.ts";
 import { UPDATE_EXIT_CODE } from "./guard/trial_file.ts";
 import { readHostInfo } from "./host/host_info.ts";
 import { collectGarbage } from "../shared/memory/idle_memory.ts";
@@ -169,5 +170,6 @@ function fail(error: unknown): number {
 }
 
 if (import.meta.main) {
+  trustSystemCertificates((line) => print(Deno.stderr, `${PROGRAM}: ${line}\n`));
   Deno.exit(await main(Deno.args).catch(fail));
 }

@@ -3,6 +3,7 @@ import { parseCommand, UsageError } from "../shared/flags/flags.ts";
 import { configureLogging } from "../shared/log/configure.ts";
 import { getLogger } from "../shared/log/loggers.ts";
 import { systemClock } from "../shared/time/clock.ts";
+import { trustSystemCertificates } from "../shared/tls_trust/system_certificates.ts";
 import { bootstrapFlags, runBootstrap } from "./bootstrap/bootstrap_command.ts";
 import { CHECKPOINT_PROCESS } from "./checkpoints/checkpoint_process_name.ts";
 import { dataCommands } from "./data_command/data_flags.ts";
@@ -134,5 +135,6 @@ function fail(error: unknown): number {
 }
 
 if (import.meta.main) {
+  trustSystemCertificates(warn);
   Deno.exit(await main(Deno.args).then(() => 0, fail));
 }

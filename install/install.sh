@@ -75,19 +75,50 @@ check_cloud() {
 }
 
 # fetch URL FILE: to a file. A third argument names a file with settings of the program that
-# fetches: what is secret in it goes to this address only, so no redirect is followed.
+# fetches: what is secret in it goes to this address only, so no redirect is followed. Others are,
+# but not from https to http, where anybody on the way could answer.
 fetch() {
+  case $1 in
+    https://*) protocols='=https' ;;
+    *) protocols='=http,https' ;;
+  esac
   if has curl; then
     if [ -n "${3:-}" ]; then set -- "$1" "$2" --config "$3"; else set -- "$1" "$2" --location; fi
     url=$1 file=$2
     shift 2
-    curl --fail --silent --show-error --proto '=http,https' --retry 3 --max-time 3600 "$@" \
+    curl --fail --silent --show-error --proto "$protocols" --retry 3 --max-time 3600 "$@" \
       --output "$file" "$url"
   elif [ -n "${3:-}" ]; then
     WGETRC=$3 wget --quiet --tries 3 --timeout 60 --max-redirect 0 --output-document "$2" "$1"
   else
-    wget --quiet --tries 3 --timeout 60 --output-document "$2" "$1"
+    fetch_by_wget "$1" "$2"
   fi
+}
+
+# wget cannot be told which protocols a redirect may lead to, so each step is looked at here.
+fetch_by_wget() {
+  from=$1 steps=0
+  until wget --quiet --server-response --tries 3 --timeout 60 --max-redirect 0 \
+    --output-document "$2" "$from" 2>"$work/headers"; do
+    to=$(tr -d '\r' <"$work/headers" | sed -n 's/^ *[Ll]ocation: *//p' | tail -n 1)
+    steps=$((steps + 1))
+    [ -n "$to" ] && [ "$steps" -le 5 ] || return 1
+    case $to in
+      //*) return 1 ;;
+      /*) from=$(printf '%s' "$from" | sed 's|^\([a-z]*://[^/]*\).*|\1|')$to ;;
+      https://*) from=$to ;;
+      http://*)
+        case $from in
+          https://*)
+            echo "install.sh: $from leads to $to, which is not encrypted" >&2
+            return 1
+            ;;
+        esac
+        from=$to
+        ;;
+      *) return 1 ;;
+    esac
+  done
 }
 
 # Only the header names and the secret itself go into the file, so that no list of processes shows it.

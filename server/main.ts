@@ -5,6 +5,7 @@ import { configureLogging, getLogger } from "../shared/log/configure.ts";
 import type { Logger } from "../shared/log/logger.ts";
 import { collectGarbage, releaseIdleMemory } from "../shared/memory/idle_memory.ts";
 import { systemClock } from "../shared/time/clock.ts";
+import { trustSystemCertificates } from "../shared/tls_trust/system_certificates.ts";
 import { MachineSeat } from "./data_manager/machine_seat.ts";
 import { commandLine, parseOptions, type ServerOptions } from "./options/options.ts";
 import { readEnvironment, type ServerEnvironment } from "./options/environment.ts";
@@ -215,6 +216,7 @@ function complain(message: string): void {
 }
 
 if (import.meta.main) {
+  trustSystemCertificates(complain);
   try {
     Deno.exit(await main());
   } catch (error) {

@@ -9,19 +9,18 @@ const tool = (...finds: string[]): Tool => ({ finds, packages: ["p"] });
 Deno.test("isThere() finds programs, files and modules of Python, all that are named", async () => {
   const dir = await Deno.makeTempDir();
   try {
-    const env = { PATH: dir };
     const script = '#!/bin/sh\n[ "$2" = "import here" ]\n';
     await Deno.writeTextFile(join(dir, "made-up"), script, { mode: 0o755 });
     await Deno.mkdir(join(dir, "folder"));
-    assert.equal(isThere(tool("made-up"), env), true);
-    assert.equal(isThere(tool("made-up", "not-there"), env), false);
-    assert.equal(isThere(tool("folder"), env), false);
-    assert.equal(isThere(tool(join(dir, "made-up")), env), true);
-    assert.equal(isThere(tool(join(dir, "other")), env), false);
+    assert.equal(isThere(tool("made-up"), dir), true);
+    assert.equal(isThere(tool("made-up", "not-there"), dir), false);
+    assert.equal(isThere(tool("folder"), dir), false);
+    assert.equal(isThere(tool(join(dir, "made-up")), dir), true);
+    assert.equal(isThere(tool(join(dir, "other")), dir), false);
     if (Deno.build.os === "windows") return;
-    assert.equal(isThere(tool("made-up:here"), env), true);
-    assert.equal(isThere(tool("made-up:there"), env), false);
-    assert.equal(isThere(tool("other:here"), env), false);
+    assert.equal(isThere(tool("made-up:here"), dir), true);
+    assert.equal(isThere(tool("made-up:there"), dir), false);
+    assert.equal(isThere(tool("other:here"), dir), false);
   } finally {
     await Deno.remove(dir, { recursive: true });
   }

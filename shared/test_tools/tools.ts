@@ -56,12 +56,12 @@ const MORE_FOLDERS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
  * system programs or (PostgreSQL's) below `/usr/lib/postgresql`; a file; a module of Python,
  * as `python3:pip`.
  */
-export function isThere({ finds }: Tool, env: { readonly PATH?: string } = process.env): boolean {
+export function isThere({ finds }: Tool, path: string | undefined = process.env.PATH): boolean {
   return finds.every((found) => {
     if (found.startsWith("/")) return isFile(found);
     const [program = "", module] = found.split(":");
-    const path = programPath(program, env.PATH);
-    return path !== undefined && (module === undefined || hasModule(path, module));
+    const file = programPath(program, path);
+    return file !== undefined && (module === undefined || hasModule(file, module));
   });
 }
 

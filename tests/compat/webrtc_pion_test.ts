@@ -11,6 +11,8 @@ import { buildGoProgram } from "./go_program.ts";
 const peers = weriftPeers({ clock: systemClock, log: memoryLogger() });
 const ECHOED_BYTES = 8 * 1024 * 1024;
 const FRAME_BYTES = 50_000;
+/** After it pion is ended, and with it everything that waits for it. */
+const DEADLINE_MS = 90_000;
 /** A round trip takes a millisecond; a lost packet, 400 more. */
 const TRIPS = 20;
 
@@ -32,6 +34,7 @@ for (const begins of ["pion", "we"] as const) {
         args: [begins === "pion" ? "offer" : "answer"],
         stdin: "piped",
         stdout: "piped",
+        signal: AbortSignal.timeout(DEADLINE_MS),
       }).spawn();
       const controller = new AbortController();
       const input = pion.stdin.getWriter();
@@ -75,14 +78,16 @@ async function introduce(
   }
   const hear = async ({ type, sdp = "", candidate }: Line) => {
     if (type === "answer") await ours?.accept(sdp);
-    else if (type === "candidate" && candidate) await (await made.promise).addCandidate(candidate);
-    else if (type === "offer") {
+    // One may come before the offer, which pion says from another goroutine.
+    else if (type === "candidate" && candidate) {
+      made.promise.then((peer) => peer.addCandidate(candidate)).catch(made.reject);
+    } else if (type === "offer") {
       const answer = await peers.answer(sdp, options);
       await say({ type: "answer", sdp: answer.sdp });
       made.resolve(answer.peer);
     }
   };
-  readLines(output, hear).catch(made.reject);
+  readLines(output, hear).then(() => made.reject(new Error("pion said no more")), made.reject);
   return await made.promise;
 }
 

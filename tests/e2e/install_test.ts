@@ -9,6 +9,7 @@ import type { ToolName } from "../../shared/test_tools/tools.ts";
 import { Rig } from "./rig.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const TESTDATA = join(ROOT, "shared", "rpc", "testdata");
 const UNIT = "usr/local/lib/systemd/system/machine-agent.service";
 const PLATFORM = Deno.build.arch === "aarch64" ? "linux/arm64" : "linux/amd64";
 
@@ -178,15 +179,8 @@ test(
     await rig.startCloud();
     await addRelease(rig, "1.0.0");
     const { api_key_id, api_key, part_id } = rig.bootstrapped;
-    // Everything but curl.
-    for (const folder of ["/usr/bin", "/bin"]) {
-      for await (const { name } of Deno.readDir(folder)) {
-        if (name === "curl" || name === "systemctl") continue;
-        await Deno.symlink(join(folder, name), computer.path(`tools/${name}`)).catch(() => {});
-      }
-    }
     const env = {
-      PATH: computer.path("tools"),
+      PATH: await everythingBut(computer, "curl"),
       MACHINE_CLOUD_ADDRESS: rig.cloudUrl,
       MACHINE_API_KEY_ID: api_key_id,
       MACHINE_API_KEY: api_key,
@@ -335,6 +329,82 @@ test("install.sh takes no credentials that are none", async (computer) => {
     assert.equal(await computer.exists("etc"), false);
   });
 });
+
+/** A folder of `PATH` with everything of this computer but one program. */
+async function everythingBut(computer: Computer, program: string): Promise<string> {
+  for (const folder of ["/usr/bin", "/bin"]) {
+    for await (const { name } of Deno.readDir(folder)) {
+      if (name === program || name === "systemctl") continue;
+      await Deno.symlink(join(folder, name), computer.path(`tools/${name}`)).catch(() => {});
+    }
+  }
+  return computer.path("tools");
+}
+
+/** A cloud with TLS whose answer leads elsewhere, and what was asked for without TLS. */
+class LeadingCloud implements AsyncDisposable {
+  readonly asked: string[] = [];
+  readonly #open = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    (request) => {
+      this.asked.push(new URL(request.url).pathname);
+      return LeadingCloud.#answer(request);
+    },
+  );
+  readonly #safe: Deno.HttpServer<Deno.NetAddr>;
+
+  /** @param isSafe whether it leads to the exact version beside it, or to http. */
+  constructor(isSafe: boolean) {
+    const read = (name: string) => Deno.readTextFileSync(join(TESTDATA, name));
+    const tls = { cert: read("cert.pem"), key: read("key.pem") };
+    this.#safe = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {}, ...tls },
+      (request) => {
+        const { pathname } = new URL(request.url);
+        const exact = pathname.replace("/stable/", "/1.0.0/");
+        if (isSafe && exact === pathname) return LeadingCloud.#answer(request);
+        const location = isSafe ? exact : `http://127.0.0.1:${this.#open.addr.port}${exact}`;
+        return new Response(null, { status: 302, headers: { location } });
+      },
+    );
+  }
+
+  get url(): string {
+    return `https://localhost:${this.#safe.addr.port}`;
+  }
+
+  static #answer({ url }: Request): Response {
+    return new Response(url.endsWith(".manifest") ? manifest() : PROGRAM);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#open.shutdown(), this.#safe.shutdown()]);
+  }
+}
+
+const WITHOUT = { curl: "wget", wget: "curl" } as const;
+
+for (const program of ["curl", "wget"] as const) {
+  for (const isSafe of [true, false]) {
+    const what = isSafe ? "follows redirects" : "follows no redirect from https to http";
+    test(`install.sh with ${program} ${what}`, async (computer) => {
+      await using cloud = new LeadingCloud(isSafe);
+      const ca = join(TESTDATA, "ca.pem");
+      await Deno.writeTextFile(computer.path("wgetrc"), `ca_certificate = ${ca}\n`);
+      await Deno.mkdir(computer.root("etc"), { recursive: true });
+      await Deno.writeTextFile(computer.root("etc/machine.json"), "{}", { mode: 0o600 });
+      const { code, stderr } = await computer.run("install.sh", {
+        PATH: await everythingBut(computer, WITHOUT[program]),
+        CURL_CA_BUNDLE: ca,
+        WGETRC: computer.path("wgetrc"),
+        MACHINE_CLOUD_ADDRESS: cloud.url,
+      });
+      assert.deepEqual(cloud.asked, [], "nothing is asked for without TLS");
+      assert.equal(code, isSafe ? 0 : 1, stderr);
+      if (!isSafe) assert.match(stderr, /has no release stable/);
+    }, [program]);
+  }
+}
 
 const REFUSED: readonly (readonly [Record<string, string>, RegExp])[] = [
   [{}, /set MACHINE_CLOUD_ADDRESS/],
