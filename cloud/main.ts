@@ -11,6 +11,7 @@ import { QUERY_PROCESS } from "./data_queries/query_process_name.ts";
 import { systemRandom } from "./keys/random.ts";
 import { moduleCommands } from "./module_command/module_flags.ts";
 import { releaseCommands } from "./release_command/release_flags.ts";
+import { secretCommands } from "./secret_command/secret_flags.ts";
 import { readServeOptions, runServe, serveFlags } from "./serve/serve_command.ts";
 import { untilToldToStop } from "./serve/stop_signal.ts";
 import { trainingCommands } from "./training_command/training_flags.ts";
@@ -41,6 +42,7 @@ async function main(argv: readonly string[]): Promise<void> {
       ...triggerCommands,
       ...dataCommands,
       ...trainingCommands,
+      ...secretCommands,
       version: { summary: "Print the version.", flags: {} },
     },
   });
@@ -82,6 +84,12 @@ async function main(argv: readonly string[]): Promise<void> {
     case "trigger owners": {
       const { runTriggerCommand } = await import("./trigger_command/trigger_command.ts");
       return print(await runTriggerCommand(parsed, deps));
+    }
+    case "secret list":
+    case "secret create":
+    case "secret delete": {
+      const { runSecretCommand } = await import("./secret_command/secret_command.ts");
+      return print(await runSecretCommand(parsed, deps));
     }
     case "data sources":
     case "data export":

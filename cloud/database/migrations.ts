@@ -1,6 +1,7 @@
 import type { Migration } from "../../shared/store/sqlite.ts";
 import { dataMigration } from "./data_migration.ts";
 import { namespaceMigration } from "./namespace_migration.ts";
+import { secretMigration } from "./secret_migration.ts";
 import { sequenceMigration } from "./sequence_migration.ts";
 import { trainingMigration } from "./training_migration.ts";
 
@@ -360,4 +361,5 @@ export const cloudMigrations: readonly Migration[] = [
   trainingMigration,
   sequenceMigration,
   namespaceMigration,
+  secretMigration,
 ];

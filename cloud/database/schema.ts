@@ -136,6 +136,8 @@ export interface PartSecretsTable {
   part_id: Fixed<string>;
   created_at: Fixed<TimeMs>;
   state: SecretState;
+  /** 0 or 1: a server that needs no secret in clear signed in with it. */
+  takes_hashes: Generated<number>;
 }
 
 export interface LocationSecretsTable {

@@ -32,11 +32,18 @@ export class MachineConfigs {
 
   constructor(private readonly options: MachineConfigsOptions) {}
 
-  /** @param platform `os/architecture` of the part's computer; undefined when it is not known */
-  async of(part: PartRow, platform?: string): Promise<RobotConfig> {
+  async of(
+    part: PartRow,
+    { platform, secretsInClear }: {
+      /** `os/architecture` of the part's computer; undefined when it is not known. */
+      readonly platform?: string | undefined;
+      /** Whether the secrets of the location are in the message. */
+      readonly secretsInClear: boolean;
+    },
+  ): Promise<RobotConfig> {
     const { revisions, secrets, packages, domain, publicUrl } = this.options;
     const saved = await revisions.current(part);
-    const locationSecrets = await secrets.ofLocation(part.location_id);
+    const locationSecrets = secretsInClear ? await secrets.ofLocation(part.location_id) : [];
     const config = this.#read(part.id, saved);
     const message = toRobotConfig(config, {
       partId: part.id,

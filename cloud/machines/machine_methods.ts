@@ -140,11 +140,14 @@ async function tellWarnings(
   );
 }
 
-async function robotPart(options: MachineMethodsOptions, scope: Scope, part: PartRow) {
-  const managed = scope.allows("manage", partPlace(part)) || scope.allows("report", partPlace(part))
+/** A part as the caller may see it. */
+export async function robotPart(options: MachineMethodsOptions, scope: Scope, part: PartRow) {
+  const isOwner = scope.allows("manage", partPlace(part));
+  // Whoever stole a secret must not learn the one that takes its place.
+  const managed = isOwner || scope.allows("report", partPlace(part))
     ? {
       revision: await options.revisions.current(part),
-      secrets: await options.secrets.ofPart(part.id),
+      secrets: isOwner ? await options.secrets.ofPart(part.id) : [],
     }
     : undefined;
   const { presence, domain, clock } = options;

@@ -1,7 +1,10 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { identityKey } from "../../shared/auth/identity.ts";
+import { TAKES_HASHES_HEADER } from "../../shared/rights/hashed_access.ts";
 import type { AgentInfo, RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { type Callers, tokenIssuedMs } from "../access/callers.ts";
+import type { ClearSecrets } from "../access/clear_secrets.ts";
 import type { LogIntake } from "../logs/log_intake.ts";
 import type { PartFacts, Presence } from "../presence/presence.ts";
 import type { MachineConfigs } from "./machine_configs.ts";
@@ -10,6 +13,7 @@ import type { Restarts } from "./restarts.ts";
 export interface RobotServiceOptions {
   readonly callers: Callers;
   readonly configs: MachineConfigs;
+  readonly clearSecrets: ClearSecrets;
   readonly restarts: Restarts;
   readonly presence: Presence;
   readonly intake: LogIntake;
@@ -19,14 +23,20 @@ const RESTART_CHECK_INTERVAL_MS = 5_000;
 
 /** `viam.app.v1.RobotService`: what every machine's server and agent ask of the cloud. */
 export function robotService(
-  { callers, configs, restarts, presence, intake }: RobotServiceOptions,
+  { callers, configs, clearSecrets, restarts, presence, intake }: RobotServiceOptions,
 ): ServiceImpl<typeof RobotService> {
   return {
     async config({ id, agentInfo }, context) {
       const part = await (await callers.scope(context)).part(id, "report");
       presence.seen(part.id, agentInfo && factsOf(agentInfo));
       await restarts.fetched(part, tokenIssuedMs(context));
-      return { config: await configs.of(part, presence.of(part.id).facts.platform) };
+      const takesHashes = context.requestHeader.has(TAKES_HASHES_HEADER);
+      const secretsInClear = await clearSecrets.mayHave(
+        context.values.get(identityKey),
+        takesHashes,
+      );
+      const { platform } = presence.of(part.id).facts;
+      return { config: await configs.of(part, { platform, secretsInClear }) };
     },
 
     async certificate({ id }, context) {

@@ -4,6 +4,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type AppService,
   type Location,
+  type LocationAuth,
   LocationAuthSchema,
   LocationOrganizationSchema,
   LocationSchema,
@@ -101,17 +102,27 @@ async function toLocation(
     }),
   });
   if (scope.allows("manage", { orgId: row.org_id, locationId: row.id })) {
-    location.auth = create(LocationAuthSchema, {
-      locationId: row.id,
-      secrets: (await secrets.ofLocation(row.id)).map((secret) =>
-        create(SharedSecretSchema, {
-          id: secret.id,
-          secret: secret.value,
-          createdOn: timestampFromMs(secret.createdAtMs),
-          state: SharedSecret_State.ENABLED,
-        })
-      ),
-    });
+    location.auth = await toLocationAuth(secrets, row.id);
   }
   return location;
+}
+
+/** The secrets of a location, for its owners. */
+export async function toLocationAuth(
+  secrets: SharedSecrets,
+  locationId: string,
+): Promise<LocationAuth> {
+  const all = await secrets.ofLocation(locationId);
+  return create(LocationAuthSchema, {
+    locationId,
+    secret: all[0]?.value ?? "",
+    secrets: all.map((secret) =>
+      create(SharedSecretSchema, {
+        id: secret.id,
+        secret: secret.value,
+        createdOn: timestampFromMs(secret.createdAtMs),
+        state: SharedSecret_State.ENABLED,
+      })
+    ),
+  });
 }

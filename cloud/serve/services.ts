@@ -18,6 +18,8 @@ import { Callers } from "../access/callers.ts";
 import { keyMethods } from "../access/key_methods.ts";
 import { HttpCallers } from "../access/http_callers.ts";
 import { MachineKeys } from "../access/machine_keys.ts";
+import { ClearSecrets } from "../access/clear_secrets.ts";
+import { SecretChanges } from "../access/secret_changes.ts";
 import { SharedSecrets } from "../access/secrets.ts";
 import { CredentialVerifiers } from "../access/verifiers.ts";
 import { AgentCommands } from "../agents/agent_commands.ts";
@@ -38,6 +40,7 @@ import type { LogStore } from "../logs/log_store.ts";
 import { LogTail } from "../logs/log_tail.ts";
 import { ConfigWarnings } from "../machines/config_warnings.ts";
 import { MachineConfigs } from "../machines/machine_configs.ts";
+import { secretMethods } from "../machines/secret_methods.ts";
 import { machineMethods } from "../machines/machine_methods.ts";
 import { partCredentials } from "../machines/part_credentials.ts";
 import { Restarts } from "../machines/restarts.ts";
@@ -203,18 +206,23 @@ export async function createServices(options: ServicesOptions) {
     log: log.child("training"),
   });
 
+  const machines = {
+    callers,
+    queries,
+    secrets,
+    revisions,
+    restarts,
+    presence,
+    clock,
+    domain,
+    logs: intake,
+  };
   const app: Partial<ServiceImpl<typeof AppService>> = {
     ...organizationMethods({ callers, secrets }),
-    ...machineMethods({
-      callers,
-      queries,
-      secrets,
-      revisions,
-      restarts,
-      presence,
-      clock,
-      domain,
-      logs: intake,
+    ...machineMethods(machines),
+    ...secretMethods({
+      ...machines,
+      secretChanges: new SecretChanges({ queries, changes, clock, random }),
     }),
     ...keyMethods({ callers, keys: apiKeys, machineKeys }),
     ...registryMethods({ callers, queries, changes, clock, random, store, urls }),
@@ -249,7 +257,14 @@ export async function createServices(options: ServicesOptions) {
     )
     .service(
       RobotService,
-      withCallFailures(robotService({ callers, configs, restarts, presence, intake })),
+      withCallFailures(robotService({
+        callers,
+        configs,
+        clearSecrets: new ClearSecrets(queries),
+        restarts,
+        presence,
+        intake,
+      })),
     )
     .service(
       AgentDeviceService,

@@ -4,6 +4,7 @@ import { toFileError } from "../../shared/files/fs_error.ts";
 import { DeliverySchema } from "../../shared/gen/machine/cloud/v1/triggers_pb.ts";
 import { isJsonObject } from "../machines/config_document.ts";
 import { withAdvice } from "../place/cloud_connection.ts";
+import { choosePart } from "../place/part_choice.ts";
 import { readPlace } from "../place/place_flags.ts";
 import { withPlainFailures } from "../place/plain_failures.ts";
 import {
@@ -11,7 +12,7 @@ import {
   type TriggerConnection,
   type TriggerDeps,
 } from "./trigger_connection.ts";
-import { choosePart, chooseTrigger, listAll } from "./trigger_choice.ts";
+import { chooseTrigger, listAll } from "./trigger_choice.ts";
 import type { ownersFlags, setFlags, triggerCommands } from "./trigger_flags.ts";
 import { deliveryTable, testTable, triggerTable } from "./trigger_texts.ts";
 

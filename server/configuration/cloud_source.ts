@@ -3,6 +3,7 @@ import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import { checkMachineConfig } from "../../shared/config/check.ts";
 import { fromRobotConfig } from "../../shared/config/from_robot_config.ts";
 import type { AgentInfo, RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import { TAKES_HASHES_HEADER } from "../../shared/rights/hashed_access.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import { Backoff } from "../../shared/time/backoff.ts";
 import type { Clock } from "../../shared/time/clock.ts";
@@ -62,6 +63,7 @@ export class CloudSource {
     const request = { id: partId, agentInfo: this.options.agentInfo() };
     const { config } = await client.config(request, {
       timeoutMs,
+      headers: { [TAKES_HASHES_HEADER]: "1" },
       ...(signal && { signal }),
     });
     if (!config) throw new ConnectError("the answer holds no configuration", Code.InvalidArgument);

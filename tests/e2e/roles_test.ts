@@ -286,3 +286,43 @@ rigTest("auth.user_permissions hold a caller to what they name, on every way", a
   const others = await rig.server();
   assert.ok((await others.client(SensorService).getReadings({ name: "host" })).readings);
 });
+
+rigTest("the machine's own secret is replaced, and the old one opens nothing then", async (rig) => {
+  using ways = new Ways();
+  await startWithShell(rig);
+  const { part_id: id, part_secret: before, api_key_id, api_key } = rig.bootstrapped;
+  const data = ["--data", `${rig.dir}/cloud`];
+  const created = await rig.run("machine-cloud", ["secret", "create", ...data]);
+  const key = created.stdout.trimEnd();
+  assert.equal(created.code, 0, created.stderr);
+  const old: ApiKey = { type: "robot-secret", id, key: before };
+  const next: ApiKey = { type: "robot-secret", id, key };
+  for (const each of [old, next]) {
+    await eventually("the cloud to take both", () => signIn(rig.cloudUrl, each));
+    await eventually("the machine to take both", () => signIn(rig.serverUrl, each));
+  }
+
+  const file = await fetch(`${rig.cloudUrl}/api/json1/config?client=true&id=${id}`, {
+    headers: { key_id: api_key_id, key: api_key },
+  });
+  const credentials = await file.json();
+  assert.equal(credentials.cloud.secret, key);
+  await Deno.writeTextFile(rig.credentialsFile, JSON.stringify(credentials));
+  await rig.programs.at(-1)!.stop(5_000);
+  await rig.startServer();
+  const held = ways.grpc(rig, `Bearer ${(await signIn(rig.serverUrl, old)).accessToken}`);
+  assert.ok((await createClient(RobotService, held).getVersion({})).version);
+
+  const list = await rig.run("machine-cloud", ["secret", "list", ...data]);
+  const oldId = list.stdout.trimEnd().split("\n").at(-1)!.split(" ")[0]!;
+  const deleted = await rig.run("machine-cloud", ["secret", "delete", ...data, oldId]);
+  assert.equal(deleted.code, 0, deleted.stderr);
+  await eventually("the machine to refuse the old one", async () => {
+    return await outcome(held, RobotService.method.getVersion) === Code.Unauthenticated;
+  });
+  for (const url of [rig.cloudUrl, rig.serverUrl]) {
+    await assert.rejects(() => signIn(url, old), /unauthenticated/);
+    await signIn(url, next);
+  }
+  await eventually("the machine to be online", async () => (await rig.liveStatus()).online);
+});
