@@ -21,7 +21,7 @@ export interface RouteOptions {
   others?: (request: Request, peer: Peer) => Promise<Response> | undefined;
 }
 
-/** `GET /` for health checks and people, `GET /restart_status` for the agent on the same host. */
+/** `GET /` for health checks and people, `GET /restart_status` for the agent on the same host, not through a proxy. */
 export function createRoutes(
   options: RouteOptions,
 ): (request: Request, peer: Peer) => Promise<Response> {
@@ -36,7 +36,7 @@ export function createRoutes(
     if (pathname === "/") {
       return text("This is a machine-server. Manage the machine in its cloud's console.\n", 200);
     }
-    if (!peer.local) return text("forbidden\n", 403);
+    if (!peer.local || isPassedOn(request.headers)) return text("forbidden\n", 403);
     const reached = options.cloudReached?.();
     const { allowed, reason, isReconfiguring = false } = await options.restartAllowed();
     return Response.json({
@@ -47,6 +47,22 @@ export function createRoutes(
       ...(reached !== undefined && { cloud_reached: reached }),
     });
   };
+}
+
+/** What proxies add: the caller is whoever they speak for, not a program on this host. */
+const FORWARDING_HEADERS = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+  "cf-connecting-ip",
+  "true-client-ip",
+];
+
+function isPassedOn(headers: Headers): boolean {
+  return FORWARDING_HEADERS.some((name) => headers.has(name));
 }
 
 function text(body: string, status: number): Response {

@@ -93,8 +93,8 @@ const peer = (local: boolean): Peer => ({ address: "", port: 1, transport: "tcp"
 Deno.test("createRoutes() tells only callers on this host whether a restart is allowed", async () => {
   const no = { allowed: false, reason: "the line runs" };
   const routes = createRoutes({ restartAllowed: () => Promise.resolve(no) });
-  const ask = (path: string, local = true, method = "GET") =>
-    routes(new Request(`http://m${path}`, { method }), peer(local));
+  const ask = (path: string, local = true, method = "GET", headers = {}) =>
+    routes(new Request(`http://m${path}`, { method, headers }), peer(local));
   const here = await ask("/restart_status");
   assert.deepEqual(await here.json(), {
     restart_allowed: false,
@@ -103,6 +103,10 @@ Deno.test("createRoutes() tells only callers on this host whether a restart is a
   });
   const elsewhere = await ask("/restart_status", false);
   assert.deepEqual([elsewhere.status, await elsewhere.text()], [403, "forbidden\n"]);
+  for (const name of ["x-forwarded-for", "Forwarded", "via"]) {
+    const passedOn = await ask("/restart_status", true, "GET", { [name]: "for=203.0.113.7" });
+    assert.equal(passedOn.status, 403, `a proxy on this host, by ${name}`);
+  }
   const root = await ask("/", false);
   assert.equal(root.status, 200);
   assert.match(await root.text(), /machine-server/);

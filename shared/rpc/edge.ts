@@ -1,8 +1,13 @@
 import { Buffer } from "node:buffer";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { ConnectionCounter, type ConnectionLimits } from "./connection_limits.ts";
+import {
+  ConnectionCounter,
+  type ConnectionLimits,
+  type ConnectionPlace,
+} from "./connection_limits.ts";
 import { PortInUseError } from "./errors.ts";
+import { HttpTimes } from "./http_times.ts";
 import { LocalAddresses, type Peer, plainAddress } from "./peer.ts";
 import { readFirstBytes } from "./sniff.ts";
 
@@ -42,7 +47,12 @@ export interface PrivateConnection {
   readonly peer: Peer;
   /** Called when the caller has closed it; take out what is not of interest any more. */
   readonly whenClosed: Set<() => void>;
+  /** Told of its requests. */
+  readonly times: Pick<HttpTimes, "began" | "ended">;
 }
+
+/** The interface of the private port, and of the connections to it. */
+const PRIVATE_HOST = "127.0.0.1";
 
 /**
  * The one public port of a process. It accepts, with TLS or without, tells HTTP/2 from HTTP/1.1 by
@@ -90,11 +100,14 @@ export class Edge {
   }
 
   /**
-   * What is behind a connection to the private HTTP port, by that connection's own port.
-   * Undefined for a connection that did not come through the edge.
+   * What is behind a connection to the private HTTP port, by that connection's own end. Undefined
+   * for a connection that did not come through the edge: other addresses of loopback have the same
+   * ports again.
    */
-  behindPrivate(port: number): PrivateConnection | undefined {
-    return this.#private.get(port);
+  behindPrivate(
+    { hostname, port }: { hostname: string; port: number },
+  ): PrivateConnection | undefined {
+    return hostname === PRIVATE_HOST ? this.#private.get(port) : undefined;
   }
 
   /** Stops to accept; open connections go on. */
@@ -147,7 +160,7 @@ export class Edge {
       else if (this.options.http2Only) {
         this.options.onRefused(address, "it does not speak HTTP/2");
         socket.destroy();
-      } else this.#splice(socket, peer);
+      } else this.#splice(socket, peer, place);
     };
     const alpn = (socket as TLSSocket).alpnProtocol;
     if (typeof alpn === "string") forward(peer, alpn === "h2");
@@ -188,24 +201,45 @@ export class Edge {
     socket.once("close", stop);
   }
 
-  #splice(socket: Socket, peer: Peer): void {
+  #splice(socket: Socket, peer: Peer, place: ConnectionPlace): void {
+    // Both ends of the connection within take one more each.
+    const full = place.widen(2);
+    if (full) {
+      this.options.onRefused(peer.address, full.refused);
+      socket.destroy();
+      return;
+    }
     this.#httpSockets.add(socket);
-    const inner = connect({ host: "127.0.0.1", port: this.options.httpPort, noDelay: true });
-    const connection = { peer, whenClosed: new Set<() => void>() };
+    const inner = connect({
+      host: PRIVATE_HOST,
+      localAddress: PRIVATE_HOST,
+      port: this.options.httpPort,
+      noDelay: true,
+    });
+    const times = new HttpTimes({ limits: this.options.limits, onLate: () => socket.destroy() });
+    const connection = { peer, whenClosed: new Set<() => void>(), times };
     let privatePort: number | undefined;
+    const forget = () => {
+      if (privatePort !== undefined) this.#private.delete(privatePort);
+      privatePort = undefined;
+    };
     inner.once("connect", () => {
       privatePort = inner.localPort;
       if (privatePort !== undefined) this.#private.set(privatePort, connection);
+      socket.on("data", () => times.bytes());
       socket.pipe(inner);
       inner.pipe(socket);
     });
     inner.once("close", () => {
-      if (privatePort !== undefined) this.#private.delete(privatePort);
+      forget();
       socket.destroy();
     });
     inner.on("error", () => socket.destroy());
     socket.once("close", () => {
       this.#httpSockets.delete(socket);
+      times.end();
+      // Before the port is free: whoever gets it next is somebody else.
+      forget();
       inner.destroy();
       for (const run of connection.whenClosed) run();
     });

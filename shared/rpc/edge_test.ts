@@ -2,6 +2,9 @@ import { Code, createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { SensorService } from "../gen/viam/component/sensor/v1/sensor_pb.ts";
+import { waitFor } from "../time/wait_for.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
+import { Edge } from "./edge.ts";
 import { PortInUseError } from "./errors.ts";
 import { createGrpcTransport } from "./grpc_transport.ts";
 import { RpcServer } from "./server.ts";
@@ -64,7 +67,7 @@ Deno.test("RpcServer turns connections away over its limit, and says so", async 
     await new Promise((resolve) => first.once("connect", resolve));
     assert.equal(await rawConnection(server.address.port, "GET / HTTP/1.1\r\n\r\n"), "");
     first.destroy();
-    assert.deepEqual(refused, ["1 connections are open"]);
+    assert.deepEqual(refused, ["1 descriptors of connections are open"]);
   });
 });
 
@@ -106,4 +109,95 @@ Deno.test("createGrpcTransport() reports an address where nothing listens as UNA
   const error = await rejection(createClient(SensorService, transport).getReadings({}));
   assert.equal(error.code, Code.Unavailable);
   transport.close();
+});
+
+Deno.test("RpcServer counts a connection over HTTP/1.1 as the three descriptors that it takes", async () => {
+  const refused: string[] = [];
+  const onRefused = (_address: string, reason: string) => refused.push(reason);
+  await withServer({ limits: { total: 2 }, onRefused }, async (_url, server) => {
+    assert.equal(await rawConnection(server.address.port, "GET / HTTP/1.1\r\n\r\n"), "");
+    assert.deepEqual(refused, ["2 descriptors of connections are open"]);
+    // All of them are given back.
+    const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${server.address.port}` });
+    await createClient(SensorService, transport).getReadings({ name: "s" });
+    transport.close();
+  });
+});
+
+Deno.test("RpcServer ends HTTP/1.1 connections whose headers or next request don't come", async () => {
+  const http = () => new Response("hello");
+  await withServer({ limits: { headersMs: 50, idleMs: 100 }, http }, async (_url, server) => {
+    assert.equal(await rawConnection(server.address.port, "GET / HTTP/1.1\r\nhost:"), "");
+    const again = "GET / HTTP/1.1\r\nhost: x\r\n\r\nGET / HT";
+    assert.match(await rawConnection(server.address.port, again), /^HTTP\/1.1 200/);
+  });
+  await withServer({ limits: { headersMs: 60_000, idleMs: 50 }, http }, async (_url, server) => {
+    const once = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+    assert.match(await rawConnection(server.address.port, once), /^HTTP\/1.1 200/);
+  });
+});
+
+Deno.test("RpcServer ends a body that doesn't come on, and hands others over whole", async () => {
+  const pace = { openMs: 50, graceMs: 50, bytesPerMs: 1_000 };
+  const http = async (request: Request) => new Response(await request.text().catch(String));
+  await withServer({ pace, http, limits: { idleMs: 50 } }, async (url, server) => {
+    const half = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n12345";
+    assert.match(await rawConnection(server.address.port, half), /did not come to its end/);
+    const body = "x".repeat(1_000_000);
+    assert.equal(await (await fetch(url, { method: "POST", body })).text(), body);
+  });
+});
+
+Deno.test("RpcServer refuses a malformed Host in plain words", async () => {
+  await withServer({}, async (_url, server) => {
+    for (const host of ["a b", "[", "x:y:z", "%"]) {
+      const request = `GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
+      const answer = await rawConnection(server.address.port, request);
+      assert.match(answer, /^HTTP\/1.1 400/, host);
+      assert.doesNotMatch(answer, /TypeError|\.ts/, host);
+    }
+  });
+});
+
+Deno.test("RpcServer tells callers nothing of what went wrong inside", async () => {
+  const reported: unknown[] = [];
+  const report = (error: unknown) => reported.push(error);
+  const http = () => {
+    throw new TypeError("secret detail");
+  };
+  await withServer({ http, report }, async (url) => {
+    const answer = await fetch(url);
+    assert.equal(answer.status, 500);
+    assert.doesNotMatch(await answer.text(), /secret/);
+    assert.match(String(reported[0]), /secret detail/);
+  });
+});
+
+Deno.test("Edge knows callers of the private port by address and port", async () => {
+  const opened = Promise.withResolvers<Deno.NetAddr>();
+  const inner = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port: httpPort } = inner.addr as Deno.NetAddr;
+  const accepted = inner.accept().then((connection) => {
+    opened.resolve(connection.remoteAddr as Deno.NetAddr);
+    return connection;
+  });
+  const edge = await Edge.listen({
+    listen: { hostname: "127.0.0.1", port: 0 },
+    limits: DEFAULT_CONNECTION_LIMITS,
+    proxyProtocol: false,
+    onHttp2: () => undefined,
+    httpPort,
+    onRefused: () => undefined,
+  });
+  const caller = connect({ host: "127.0.0.1", port: edge.address.port });
+  caller.write("GET / HTTP/1.1\r\n");
+  const { port } = await opened.promise;
+  const known = () => edge.behindPrivate({ hostname: "127.0.0.1", port });
+  await waitFor(() => known() !== undefined, { deadlineMs: 10_000 });
+  assert.equal(edge.behindPrivate({ hostname: "127.0.0.2", port }), undefined);
+  caller.destroy();
+  await waitFor(() => known() === undefined, { deadlineMs: 10_000 });
+  (await accepted).close();
+  inner.close();
+  edge.destroy();
 });

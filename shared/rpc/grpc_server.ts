@@ -6,7 +6,7 @@ import type { CallDeadlines } from "./deadlines.ts";
 import type { UnexpectedErrorReporter } from "./errors.ts";
 import { GrpcRequest } from "./grpc_request.ts";
 import { ANSWER_FIELDS, errorTrailers } from "./grpc_trailers.ts";
-import { answer, GrpcTurn, takesOne } from "./grpc_turn.ts";
+import { answer, GrpcTurn } from "./grpc_turn.ts";
 import type { HeaderList } from "./h2/hpack.ts";
 import type { HeaderBlock } from "./h2/hpack_encoder.ts";
 import { ServedConnection } from "./h2/served_connection.ts";
@@ -18,7 +18,7 @@ import { headerValue } from "./lean_wire.ts";
 import type { Peer } from "./peer.ts";
 import type { RequestAccounts, RequestBudgets } from "./request_budget.ts";
 import type { Pace } from "./request_pace.ts";
-import type { MethodBinding, RpcRouter } from "./router.ts";
+import { type MethodBinding, type RpcRouter, takesOne } from "./router.ts";
 import type { RunningCalls } from "./running_calls.ts";
 
 /** A connection that is silent for so long is asked whether it lives, and has so long to answer. */

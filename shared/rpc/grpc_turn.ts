@@ -23,11 +23,6 @@ export interface GrpcTurnOptions {
   readonly signal: AbortSignal;
 }
 
-/** True for methods whose caller sends one message. */
-export function takesOne({ method }: MethodBinding): boolean {
-  return method.methodKind === "unary" || method.methodKind === "server_streaming";
-}
-
 export class GrpcTurn {
   readonly call: GrpcCall;
   #ended = false;

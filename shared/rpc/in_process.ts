@@ -4,6 +4,8 @@ import { createTransport } from "@connectrpc/connect/protocol-connect";
 import type { Interceptor } from "./interceptor.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
 import { type Peer, peerKey } from "./peer.ts";
+import { RequestBudgets } from "./request_budget.ts";
+import { PACE } from "./request_pace.ts";
 import type { RpcRouter } from "./router.ts";
 import { WebHandlers } from "./web_handlers.ts";
 
@@ -17,6 +19,8 @@ export function createInProcessTransport(
   const web = new WebHandlers({
     router,
     interceptors: options.interceptors ?? [],
+    budgets: new RequestBudgets(),
+    pace: PACE,
     report: () => undefined,
     signal: new AbortController().signal,
   });

@@ -25,6 +25,11 @@ export interface MethodBinding {
   readonly route: ByteRoute | undefined;
 }
 
+/** True for methods whose caller sends one message. */
+export function takesOne({ method }: { readonly method: DescMethod }): boolean {
+  return method.methodKind === "unary" || method.methodKind === "server_streaming";
+}
+
 export interface ServiceOptions {
   /** The byte route of each method. Default: none has one. */
   readonly route?: (method: DescMethod) => ByteRoute | undefined;

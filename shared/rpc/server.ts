@@ -1,10 +1,11 @@
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
 import { CallDeadlines } from "./deadlines.ts";
 import { Edge, type EdgeOptions, type ListenAddress } from "./edge.ts";
-import type { UnexpectedErrorReporter } from "./errors.ts";
+import { toCallerError, type UnexpectedErrorReporter } from "./errors.ts";
 import { GrpcServer } from "./grpc_server.ts";
 import { HealthService } from "./health.ts";
 import type { Interceptor } from "./interceptor.ts";
+import { pacedRequest } from "./paced_body.ts";
 import type { Peer } from "./peer.ts";
 import { RequestBudgets } from "./request_budget.ts";
 import { PACE, type Pace } from "./request_pace.ts";
@@ -15,6 +16,9 @@ import { WebHandlers } from "./web_handlers.ts";
 
 /** Lets what was just said leave the process. */
 const flush = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+const text = (body: string, status: number) =>
+  new Response(body, { status, headers: { "content-type": "text/plain; charset=utf-8" } });
 
 export interface RpcServerOptions {
   readonly router: RpcRouter;
@@ -73,25 +77,39 @@ export class RpcServer {
     mountReflection(router);
 
     const { signal } = stopped;
-    const web = new WebHandlers({ router, interceptors, report, signal });
-    const edgeOf = (): Edge => edge;
-    const httpServer = Deno.serve(
-      { hostname: "127.0.0.1", port: 0, onListen: () => undefined },
-      async (request, info) => {
-        const caller = edgeOf().behindPrivate((info.remoteAddr as Deno.NetAddr).port);
-        if (!caller) return new Response("forbidden\n", { status: 403 });
-        const refused = options.refuse?.(request, () => web.isCall(request));
-        if (refused !== undefined) return new Response(`${refused}\n`, { status: 403 });
-        running.begin();
-        info.completed.then(() => running.end(), () => running.end());
-        return await web.handle(request, caller, info.completed) ??
-          await http(request, caller.peer);
-      },
-    );
     const budgets = options.budgets ?? new RequestBudgets();
     const pace = options.pace ?? PACE;
-    const common = { router, interceptors, report, signal };
-    const grpc = new GrpcServer({ ...common, deadlines, running, budgets, pace });
+    const common = { router, interceptors, report, signal, budgets, pace };
+    const web = new WebHandlers(common);
+    const edgeOf = (): Edge => edge;
+    const httpServer = Deno.serve(
+      {
+        hostname: "127.0.0.1",
+        port: 0,
+        onListen: () => undefined,
+        onError: (error) => {
+          const { message } = toCallerError(error, "a request over HTTP/1.1", report);
+          return text(`${message}\n`, 500);
+        },
+      },
+      async (request, info) => {
+        const caller = edgeOf().behindPrivate(info.remoteAddr as Deno.NetAddr);
+        if (!caller) return text("forbidden\n", 403);
+        caller.times.began();
+        running.begin();
+        const ended = () => {
+          running.end();
+          caller.times.ended();
+        };
+        info.completed.then(ended, ended);
+        if (!URL.canParse(request.url)) return text("the Host or the path is malformed\n", 400);
+        const refused = options.refuse?.(request, () => web.isCall(request));
+        if (refused !== undefined) return text(`${refused}\n`, 403);
+        return await web.handle(request, caller, info.completed) ??
+          await http(pacedRequest(request, { pace, isOpen: false }), caller.peer);
+      },
+    );
+    const grpc = new GrpcServer({ ...common, deadlines, running });
     const close = async (graceMs: number) => {
       const startedAt = performance.now();
       edge.stopAccepting();

@@ -1,6 +1,7 @@
 import {
   Code,
   ConnectError,
+  type ContextValues,
   createConnectRouter,
   createContextValues,
   type Interceptor as ConnectInterceptor,
@@ -11,16 +12,25 @@ import {
   type UniversalHandler,
   universalServerResponseToFetch,
 } from "@connectrpc/connect/protocol";
+import { corsHeaders, preflightHeaders } from "./cors.ts";
 import type { PrivateConnection } from "./edge.ts";
 import { toCallerError, type UnexpectedErrorReporter } from "./errors.ts";
-import { type Call, type Interceptor, runAfter, runBefore } from "./interceptor.ts";
-import { DEFAULT_CALL_DEADLINE_MS, MAX_MESSAGE_BYTES } from "./limits.ts";
+import type { Interceptor } from "./interceptor.ts";
+import { DEFAULT_CALL_DEADLINE_MS, MAX_MESSAGE_BYTES, OPEN_MESSAGE_BYTES } from "./limits.ts";
+import { pacedBody } from "./paced_body.ts";
 import { peerKey } from "./peer.ts";
-import type { RpcRouter, ServiceBinding, UntypedHandler } from "./router.ts";
+import type { RequestBudgets } from "./request_budget.ts";
+import type { Pace } from "./request_pace.ts";
+import { type RpcRouter, type ServiceBinding, takesOne, type UntypedHandler } from "./router.ts";
+import { WebCall, webCallKey } from "./web_call.ts";
 
 export interface WebHandlersOptions {
   readonly router: RpcRouter;
   readonly interceptors: readonly Interceptor[];
+  /** What of requests may wait. */
+  readonly budgets: RequestBudgets;
+  /** How fast they must come. */
+  readonly pace: Pace;
   readonly report: UnexpectedErrorReporter;
   readonly signal: AbortSignal;
 }
@@ -31,9 +41,13 @@ export interface WebHandlersOptions {
  */
 export class WebHandlers {
   readonly #services = new Map<string, ServiceBinding>();
-  readonly #handlers = new Map<string, UniversalHandler>();
+  readonly #large: MountedServices;
+  /** For calls that need no token. */
+  readonly #small: MountedServices;
 
   constructor(private readonly options: WebHandlersOptions) {
+    this.#large = new MountedServices(options, this.#services, MAX_MESSAGE_BYTES);
+    this.#small = new MountedServices(options, this.#services, OPEN_MESSAGE_BYTES);
     options.router.follow(
       (binding) => this.#services.set(binding.service.typeName, binding),
       options.signal,
@@ -61,15 +75,25 @@ export class WebHandlers {
     const { peer, whenClosed } = caller;
     whenClosed.add(left);
     completed.catch(left).finally(() => whenClosed.delete(left));
-    const answer = await handler({
+    const values = createContextValues().set(peerKey, peer);
+    const call = this.#call(pathname, request.headers, values);
+    const admitted = await this.#admit(call, request, caller);
+    completed.catch(() => undefined).finally(admitted.release);
+    const small = call.messageLimit !== undefined;
+    const answer = await (small ? this.#small.handler(pathname) ?? handler : handler)({
       httpVersion: "1.1",
       method: request.method,
       url: request.url,
       header: request.headers,
-      body: request.body ?? emptyBody(),
+      body: admitted.body,
       signal: gone.signal,
-      contextValues: createContextValues().set(peerKey, peer),
+      contextValues: values.set(webCallKey, call),
     });
+    if (!call.isHandled) {
+      call.end(
+        admitted.refusal ?? new ConnectError("the request cannot be read", Code.InvalidArgument),
+      );
+    }
     const response = universalServerResponseToFetch(
       answer.body ? { ...answer, body: toldWhenCut(answer.body, left) } : answer,
     );
@@ -86,9 +110,57 @@ export class WebHandlers {
 
   /** The universal handler of `/package.Service/Method`; undefined when nothing is mounted there. */
   handler(path: string): UniversalHandler | undefined {
-    const slash = path.lastIndexOf("/");
-    const service = path.slice(1, slash);
-    const binding = this.#services.get(service);
+    return this.#large.handler(path);
+  }
+
+  #call(path: string, requestHeader: Headers, values: ContextValues): WebCall {
+    const { service, method } = this.options.router.method(path)!;
+    return new WebCall({ path, service, method, requestHeader, values }, this.options.interceptors);
+  }
+
+  /** Lets the call in at its headers; the body of one that is not let in is not read. */
+  async #admit(call: WebCall, { body }: Request, { peer }: PrivateConnection) {
+    const { options } = this;
+    const nothing = { body: emptyBody(), release: () => {}, refusal: undefined };
+    try {
+      await call.begin();
+    } catch (error) {
+      const refusal = toCallerError(error, call.path, options.report);
+      return { ...nothing, body: refusedBody(refusal), refusal };
+    }
+    if (!body) return nothing;
+    const isOpen = call.messageLimit !== undefined;
+    // A stream may be silent; its messages are bounded one by one.
+    if (!isOpen && !takesOne(call)) return { ...nothing, body };
+    const accounts = options.budgets.accounts(peer);
+    const account = isOpen ? accounts.open : accounts.letIn;
+    let held = 0;
+    const take = (bytes: number) => {
+      account.take(bytes);
+      held += bytes;
+    };
+    const release = () => {
+      account.give(held);
+      held = 0;
+      accounts.close();
+    };
+    const paced = pacedBody(body, { pace: options.pace, isOpen, account: { take } });
+    return { body: paced, release, refusal: undefined };
+  }
+}
+
+/** Handlers with one limit of messages, made when first asked for. */
+class MountedServices {
+  readonly #handlers = new Map<string, UniversalHandler>();
+
+  constructor(
+    private readonly options: WebHandlersOptions,
+    private readonly services: ReadonlyMap<string, ServiceBinding>,
+    private readonly readMaxBytes: number,
+  ) {}
+
+  handler(path: string): UniversalHandler | undefined {
+    const binding = this.services.get(path.slice(1, path.lastIndexOf("/")));
     if (binding && !this.#handlers.has(path)) this.#mount(binding);
     return this.#handlers.get(path);
   }
@@ -98,7 +170,7 @@ export class WebHandlers {
     for (const { method, handler } of methods) implementation[method.localName] = handler;
     const router = createConnectRouter({
       grpc: false,
-      readMaxBytes: MAX_MESSAGE_BYTES,
+      readMaxBytes: this.readMaxBytes,
       writeMaxBytes: MAX_MESSAGE_BYTES,
       maxTimeoutMs: 24 * 60 * 60_000,
       shutdownSignal: this.options.signal,
@@ -129,39 +201,29 @@ function toldWhenCut(body: AsyncIterable<Uint8Array>, cut: () => void): AsyncIte
 
 async function* emptyBody(): AsyncIterable<Uint8Array> {}
 
-/** Runs our interceptors around a call that Connect has decoded. */
+/** The body of a call that is not let in: what reads it gets the reason. */
+function refusedBody(reason: ConnectError): AsyncIterable<Uint8Array> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
+}
+
+/** Runs a call that Connect has decoded. Calls within the process begin here, others have begun. */
 function adapt(options: WebHandlersOptions): ConnectInterceptor {
   return (next) => async (request) => {
-    const startedAt = performance.now();
-    let abort: (reason: unknown) => void = () => undefined;
-    const aborted = new Promise<never>((_, reject) => abort = reject);
-    aborted.catch(() => undefined);
-    const path = `/${request.service.typeName}/${request.method.name}`;
-    const call: Call = {
-      path,
-      service: request.service,
-      method: request.method,
-      peer: request.contextValues.get(peerKey),
-      requestHeader: request.header,
-      header: (key) => request.header.get(key) ?? undefined,
-      values: request.contextValues,
-      abort,
-    };
-    const end = (error: unknown) =>
-      runAfter(options.interceptors, call, {
-        code: error === undefined ? undefined : ConnectError.from(error).code,
-        error,
-        durationMs: performance.now() - startedAt,
-      });
+    const { service, method, header: requestHeader, contextValues: values } = request;
+    const path = `/${service.typeName}/${method.name}`;
+    const begun = values.get(webCallKey);
+    const call = begun ??
+      new WebCall({ path, service, method, requestHeader, values }, options.interceptors);
+    call.isHandled = true;
     const limit = request.stream ? undefined : setTimeout(
-      () => abort(new ConnectError("the call took too long", Code.DeadlineExceeded)),
+      () => call.abort(new ConnectError("the call took too long", Code.DeadlineExceeded)),
       DEFAULT_CALL_DEADLINE_MS,
     );
     try {
-      await runBefore(options.interceptors, call);
-      const response = await Promise.race([next(request), aborted]);
+      if (!begun) await call.begin();
+      const response = await Promise.race([next(request), call.aborted]);
       if (!response.stream) {
-        end(undefined);
+        call.end(undefined);
         return response;
       }
       // What a stream throws once its caller left is the transport's doing, not the handler's.
@@ -169,10 +231,11 @@ function adapt(options: WebHandlersOptions): ConnectInterceptor {
         request.signal.aborted
           ? new ConnectError("the caller went away", Code.Canceled)
           : toCallerError(error, path, options.report);
+      const end = (error: unknown) => call.end(error);
       return { ...response, message: followed(response.message, failure, end) };
     } catch (error) {
       const answer = toCallerError(error, path, options.report);
-      end(answer);
+      call.end(answer);
       throw answer;
     } finally {
       clearTimeout(limit);
@@ -194,36 +257,6 @@ async function* followed<T>(
   } finally {
     end(answer);
   }
-}
-
-const exposedHeaders = "grpc-status, grpc-message, grpc-status-details-bin, viam-smrn";
-
-/**
- * Any origin that got here may call: no cookie or other ambient credential counts here, only a
- * token in the request; a server that wants none has a `refuse` that decides. SDKs in browsers send some requests with credentials included, which needs the origin
- * by name.
- */
-function corsHeaders(origin: string | null): [string, string][] {
-  if (origin === null) return [];
-  return [
-    ["access-control-allow-origin", origin],
-    ["access-control-allow-credentials", "true"],
-    ["access-control-expose-headers", exposedHeaders],
-    ["vary", "origin"],
-  ];
-}
-
-function preflightHeaders(origin: string | null): [string, string][] {
-  return [
-    ...corsHeaders(origin),
-    ["access-control-allow-methods", "GET, POST, OPTIONS"],
-    [
-      "access-control-allow-headers",
-      "content-type, authorization, connect-protocol-version, connect-timeout-ms, grpc-timeout, " +
-      "x-grpc-web, x-user-agent, viam_client, rpc-host, viam-sid, dtname, opid",
-    ],
-    ["access-control-max-age", "7200"],
-  ];
 }
 
 function isGrpcWeb(request: Request): boolean {
