@@ -203,6 +203,8 @@ function onSignals(stop: () => void): void {
     ? ["SIGINT", "SIGBREAK"]
     : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, stop);
+  if (Deno.build.os !== "windows") return;
+  void import("../shared/process/stop_event.ts").then(({ onStopEvent }) => onStopEvent(stop));
 }
 
 function print(text: string, to: typeof Deno.stdout | typeof Deno.stderr = Deno.stdout): number {

@@ -1,3 +1,5 @@
+import { onStopEvent } from "../../shared/process/stop_event.ts";
+
 /** How the operator ends the agent, or has it restart the server. */
 export interface StopSignals {
   /** Aborted by the first TERM or INT: an orderly end. */
@@ -26,6 +28,7 @@ export function listenForStop(): StopSignals {
     for (const restart of restarts) restart();
   };
   for (const signal of SIGNALS) Deno.addSignalListener(signal, onStop);
+  onStopEvent(onStop);
   if (Deno.build.os !== "windows") Deno.addSignalListener("SIGHUP", onHangUp);
   return {
     orderly: orderly.signal,

@@ -1,4 +1,5 @@
 /** {@link ServiceControl} and {@link EventLog} over advapi32.dll. Windows on 64 bit only. */
+import { wideText as wide } from "../../shared/process/windows_structs.ts";
 import type {
   EventKind,
   EventLog,
@@ -122,14 +123,4 @@ export function windowsEventLog(source: string): EventLog {
       library.close();
     },
   };
-}
-
-/** UTF-16 with a zero at the end. */
-export function wide(text: string): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array((text.length + 1) * 2);
-  const view = new DataView(bytes.buffer);
-  for (let index = 0; index < text.length; index++) {
-    view.setUint16(index * 2, text.charCodeAt(index), true);
-  }
-  return bytes;
 }

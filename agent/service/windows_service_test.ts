@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
+import { wideText } from "../../shared/process/windows_structs.ts";
 import { settle } from "../testing.ts";
 import type { AgentEnd } from "../run/run_agent.ts";
 import type { StopSignals } from "../run/stop_signals.ts";
@@ -13,7 +14,7 @@ import {
   State,
   WindowsError,
 } from "./windows_api.ts";
-import { serviceStatus, wide } from "./windows_ffi.ts";
+import { serviceStatus } from "./windows_ffi.ts";
 import { runWindowsService } from "./windows_service.ts";
 
 /** The service manager of Windows, as far as a service sees it. */
@@ -173,7 +174,7 @@ Deno.test("runWindowsService() says that this is no service when nobody started 
   await assert.rejects(run, /not started as a service/);
 });
 
-Deno.test("serviceStatus() and wide() are laid out as Windows reads them", () => {
+Deno.test("serviceStatus() and wideText() are laid out as Windows reads them", () => {
   const bytes = serviceStatus({
     state: State.stopped,
     accepts: 5,
@@ -183,5 +184,5 @@ Deno.test("serviceStatus() and wide() are laid out as Windows reads them", () =>
     waitHintMs: 70_000,
   });
   assert.deepEqual([...new Uint32Array(bytes.buffer)], [0x10, 1, 5, 1066, 75, 2, 70_000]);
-  assert.deepEqual([...wide("aé")], [97, 0, 233, 0, 0, 0]);
+  assert.deepEqual([...wideText("aé")], [97, 0, 233, 0, 0, 0]);
 });

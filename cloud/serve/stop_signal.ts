@@ -1,3 +1,5 @@
+import { onStopEvent } from "../../shared/process/stop_event.ts";
+
 /**
  * Aborts when the process is told to end (SIGINT, SIGTERM; Ctrl-C and Ctrl-Break on Windows).
  * A second signal ends the process at once.
@@ -12,5 +14,6 @@ export function untilToldToStop(): AbortSignal {
     controller.abort();
   };
   for (const signal of signals) Deno.addSignalListener(signal, onSignal);
+  onStopEvent(onSignal);
   return controller.signal;
 }

@@ -56,7 +56,7 @@ export class ProcessTree {
    */
   killRest(): number {
     const alive = this.#findAll().map(({ pid }) => pid);
-    this.table.signal(alive, "KILL");
+    this.table.signal(alive, "KILL", this.mark);
     return alive.length;
   }
 

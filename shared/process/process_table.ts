@@ -12,11 +12,15 @@ export interface ProcessTable {
   /** The living processes of the tree: the group, and all that carry the mark. */
   membersOf(mark: ProcessMark): number[];
   /**
-   * Asks or forces processes to end. Those that are gone already are no error.
+   * Asks or forces processes of a tree to end. Those that are gone already are no error.
    *
    * @throws {TypeError} when the system has no such signal
    */
-  signal(pids: readonly number[], signal: EndSignal): void;
+  signal(pids: readonly number[], signal: EndSignal, mark: ProcessMark): void;
+  /** Told of each process right after its start, where the system needs that to find its tree. */
+  adopt?(mark: ProcessMark): void;
+  /** Told when nothing of the tree is left. */
+  release?(mark: ProcessMark): void;
 }
 
 /** Environment variable by which descendants are found, whatever group they moved to. */

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { waitFor } from "../time/wait_for.ts";
 import { type ChildCommand, type ProcessMark, SpawnError } from "./child_process.ts";
 import { LinuxProcessTable } from "./process_table_linux.ts";
-import { WindowsProcessTable } from "./process_table_windows.ts";
 import { systemProcesses } from "./system_processes.ts";
 
 const isLinux = Deno.build.os === "linux";
@@ -206,18 +205,4 @@ test("start() lets a program wait in its write while onRead is pending, and read
     lines.filter((line) => line.startsWith("stdout:")).join("").match(/x/g)?.length,
     400_000,
   );
-});
-
-Deno.test("WindowsProcessTable asks the system's own commands", () => {
-  const calls: string[] = [];
-  const windows = new WindowsProcessTable((program, args) => {
-    calls.push([program, ...args].join(" "));
-    return "638000000000000000\r\n";
-  });
-  const mark = { pid: 7, started: "638000000000000000", tree: "t" };
-  assert.deepEqual(windows.membersOf(mark), [7]);
-  assert.deepEqual(windows.membersOf({ ...mark, started: "1" }), []);
-  windows.signal([7], "TERM");
-  windows.signal([7], "KILL");
-  assert.deepEqual(calls.slice(-2), ["taskkill.exe /PID 7 /T", "taskkill.exe /PID 7 /T /F"]);
 });

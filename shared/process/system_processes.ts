@@ -63,6 +63,7 @@ class SystemChild implements ChildProcess {
     const tree = command.tree ?? newTreeMark();
     const child = spawn(command, tree);
     this.mark = { pid: child.pid, started: table.startOf(child.pid) ?? "", tree };
+    table.adopt?.(this.mark);
     this.exited = this.#run(child, command);
   }
 
@@ -70,7 +71,7 @@ class SystemChild implements ChildProcess {
     { graceMs, signal = "TERM" }: { graceMs: number; signal?: string },
   ): Promise<ExitInfo> {
     if (this.#hasExited) return await this.exited;
-    this.#table.signal(this.#table.groupOf(this.mark), signal);
+    this.#table.signal(this.#table.groupOf(this.mark), signal, this.mark);
     const timer = this.#clock.setTimer(graceMs, () => void this.kill());
     try {
       return await this.exited;
@@ -81,7 +82,7 @@ class SystemChild implements ChildProcess {
 
   async kill(): Promise<ExitInfo> {
     this.#killed.abort();
-    if (!this.#hasExited) this.#table.signal(this.#table.membersOf(this.mark), "KILL");
+    if (!this.#hasExited) this.#table.signal(this.#table.membersOf(this.mark), "KILL", this.mark);
     return await this.exited;
   }
 
@@ -96,6 +97,7 @@ class SystemChild implements ChildProcess {
     const { code, signal } = await child.status;
     const graceMs = this.#killed.signal.aborted ? 0 : LEFTOVER_GRACE_MS;
     await endMembers(this.mark, graceMs, this.#table, this.#clock);
+    this.#table.release?.(this.mark);
     const timer = this.#clock.setTimer(OUTPUT_WAIT_MS, () => {
       for (const reader of readers) void reader.cancel().catch(() => {});
     });
@@ -116,11 +118,11 @@ async function endMembers(
   const members = table.membersOf(mark);
   if (members.length === 0) return;
   if (graceMs > 0) {
-    table.signal(members, "TERM");
+    table.signal(members, "TERM", mark);
     if (await areGone(mark, graceMs, table, clock, () => {})) return;
   }
   // Again at each look, because one of them may start another in between.
-  const forceAll = (pids: number[]) => table.signal(pids, "KILL");
+  const forceAll = (pids: number[]) => table.signal(pids, "KILL", mark);
   await areGone(mark, KILLED_WAIT_MS, table, clock, forceAll);
 }
 
