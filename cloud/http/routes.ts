@@ -40,6 +40,8 @@ export interface RoutesOptions {
     header: (name: string) => string | undefined;
     peer: Peer;
   }) => Promise<Response>;
+  /** Certificates of the authority that issues those of machines, PEM. */
+  readonly authority: () => Promise<string>;
   readonly limiter: AttemptLimiter;
   readonly log: Logger;
 }
@@ -54,6 +56,11 @@ export function createRoutes(
   app.use(async (context, next) => {
     await next();
     for (const [name, value] of SECURITY_HEADERS) context.header(name, value);
+  });
+
+  app.get("/ca.pem", async (context) => {
+    context.header("content-type", "application/x-pem-file");
+    return context.body(await options.authority());
   });
 
   app.get("/healthz", (context) => context.json({ status: "ok" }));

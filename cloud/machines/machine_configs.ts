@@ -1,7 +1,14 @@
 import { parseMachineConfig } from "../../shared/config/parse.ts";
 import { toRobotConfig } from "../../shared/config/to_robot_config.ts";
 import type { MachineConfig } from "../../shared/config/machine_config.ts";
-import type { RobotConfig } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import { create } from "@bufbuild/protobuf";
+import {
+  AuthConfigSchema,
+  AuthHandlerConfigSchema,
+  CredentialsType,
+  type RobotConfig,
+} from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import type { MachineKeys } from "../access/machine_keys.ts";
 import type { PartRow } from "../access/scope.ts";
 import type { SharedSecrets } from "../access/secrets.ts";
 import { hostPort } from "../addresses/addresses.ts";
@@ -11,6 +18,7 @@ import type { Revisions } from "./revisions.ts";
 export interface MachineConfigsOptions {
   readonly revisions: Revisions;
   readonly secrets: SharedSecrets;
+  readonly machineKeys: Pick<MachineKeys, "of">;
   /** Fills in what packages and registry modules are, for the part that asks. */
   readonly packages: {
     complete(
@@ -37,11 +45,11 @@ export class MachineConfigs {
     { platform, secretsInClear }: {
       /** `os/architecture` of the part's computer; undefined when it is not known. */
       readonly platform?: string | undefined;
-      /** Whether the secrets of the location are in the message. */
+      /** Whether the secrets of the location are in the message, and the machine's own key. */
       readonly secretsInClear: boolean;
     },
   ): Promise<RobotConfig> {
-    const { revisions, secrets, packages, domain, publicUrl } = this.options;
+    const { revisions, secrets, machineKeys, packages, domain, publicUrl } = this.options;
     const saved = await revisions.current(part);
     const locationSecrets = secretsInClear ? await secrets.ofLocation(part.location_id) : [];
     const config = this.#read(part.id, saved);
@@ -55,6 +63,13 @@ export class MachineConfigs {
       signalingInsecure: publicUrl().startsWith("http:"),
       locationSecrets: locationSecrets.map(({ id, value }) => ({ id, secret: value })),
     }, { revision: saved.revision });
+    if (secretsInClear) {
+      const { id, key } = await machineKeys.of({ id: part.machine_id, org_id: part.org_id });
+      message.auth ??= create(AuthConfigSchema);
+      message.auth.handlers.push(
+        create(AuthHandlerConfigSchema, { type: CredentialsType.API_KEY, config: { [id]: key } }),
+      );
+    }
     await packages.complete(message, config, { orgId: part.org_id, platform });
     return message;
   }

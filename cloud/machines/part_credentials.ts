@@ -3,6 +3,7 @@ import type { Callers } from "../access/callers.ts";
 import { partPlace, Scope } from "../access/scope.ts";
 import type { SharedSecrets } from "../access/secrets.ts";
 import type { Queries } from "../database/cloud_database.ts";
+import { hostPort } from "../addresses/addresses.ts";
 import type { CredentialsAnswer } from "../http/routes.ts";
 
 export interface PartCredentialsOptions {
@@ -15,7 +16,9 @@ export interface PartCredentialsOptions {
 
 /** What a machine's programs need to sign in: the content of `/etc/machine.json`. */
 export function credentialsFile(publicUrl: string, partId: string, secret: string) {
-  return { cloud: { app_address: publicUrl, id: partId, secret } };
+  // Servers of the family add no port of their own.
+  const { protocol } = new URL(publicUrl);
+  return { cloud: { app_address: `${protocol}//${hostPort(publicUrl)}`, id: partId, secret } };
 }
 
 /** Gives a part's credentials file to the holder of an API key that manages the part. */

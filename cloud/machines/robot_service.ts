@@ -5,6 +5,7 @@ import { TAKES_HASHES_HEADER } from "../../shared/rights/hashed_access.ts";
 import type { AgentInfo, RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { type Callers, tokenIssuedMs } from "../access/callers.ts";
 import type { ClearSecrets } from "../access/clear_secrets.ts";
+import type { MachineCertificates } from "../certificates/machine_certificates.ts";
 import type { LogIntake } from "../logs/log_intake.ts";
 import type { PartFacts, Presence } from "../presence/presence.ts";
 import type { MachineConfigs } from "./machine_configs.ts";
@@ -17,13 +18,16 @@ export interface RobotServiceOptions {
   readonly restarts: Restarts;
   readonly presence: Presence;
   readonly intake: LogIntake;
+  readonly certificates: Pick<MachineCertificates, "of">;
+  readonly publicUrl: () => string;
 }
 
 const RESTART_CHECK_INTERVAL_MS = 5_000;
 
 /** `viam.app.v1.RobotService`: what every machine's server and agent ask of the cloud. */
 export function robotService(
-  { callers, configs, clearSecrets, restarts, presence, intake }: RobotServiceOptions,
+  { callers, configs, clearSecrets, restarts, presence, intake, certificates, publicUrl }:
+    RobotServiceOptions,
 ): ServiceImpl<typeof RobotService> {
   return {
     async config({ id, agentInfo }, context) {
@@ -40,12 +44,16 @@ export function robotService(
     },
 
     async certificate({ id }, context) {
-      await (await callers.scope(context)).part(id, "report");
-      throw new ConnectError(
-        "this cloud issues no certificates for machines; a machine of it takes its own from " +
-          "network.tls_cert_file and network.tls_key_file, or serves without TLS",
-        Code.FailedPrecondition,
-      );
+      const part = await (await callers.scope(context)).part(id, "report");
+      if (!publicUrl().startsWith("https:")) {
+        throw new ConnectError(
+          "a cloud without TLS sends no private keys; give it a certificate, or an address with " +
+            "https in --public-url where a proxy ends TLS",
+          Code.FailedPrecondition,
+        );
+      }
+      const { certificate, key } = await certificates.of(part);
+      return { id: part.id, tlsCertificate: certificate, tlsPrivateKey: key };
     },
 
     async log({ id, logs }, context) {

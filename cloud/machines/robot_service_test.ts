@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
+import { TAKES_HASHES_HEADER } from "../../shared/rights/hashed_access.ts";
 import { fromRobotConfig } from "../../shared/config/from_robot_config.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { failure, partSecret, TestCloud } from "../serve/test_cloud.ts";
@@ -36,15 +37,20 @@ Deno.test("Config() answers with what a machine needs to know of its cloud", asy
   assert.equal(block.locationSecrets.length, 1);
   assert.match(config.revision, /^1-[0-9a-f]{8}$/);
   assert.deepEqual(fromRobotConfig(config).components[0]?.attributes, { a: 1 });
+  // The machine's own key, for servers that know no other way; ours asks for hashes.
+  assert.equal(config.auth?.handlers.length, 1);
+  const ours = await cloud.client(RobotService, partSecret(made))
+    .config({ id: made.part_id }, { headers: { [TAKES_HASHES_HEADER]: "1" } });
+  assert.equal(ours.config?.auth, undefined);
   const { part } = await cloud.app(made).getRobotPart({ id: made.part_id });
   assert.equal(part?.userSuppliedInfo?.["version"], "1.2.3");
 });
 
-Deno.test("Certificate() says that there are none", async () => {
+Deno.test("Certificate() sends no private key where calls travel in clear", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap();
   const robot = cloud.client(RobotService, partSecret(made));
   const { code, message } = await failure(robot.certificate({ id: made.part_id }));
   assert.equal(code, Code.FailedPrecondition);
-  assert.match(message, /no certificates/);
+  assert.match(message, /without TLS sends no private keys/);
 });

@@ -14,6 +14,7 @@ import { type Callers, tokenIssuedMs } from "../access/callers.ts";
 import { covers } from "../access/caller.ts";
 import { partPlace } from "../access/scope.ts";
 import type { SharedSecrets, SharedSecretValue } from "../access/secrets.ts";
+import type { MachineCertificates } from "../certificates/machine_certificates.ts";
 import type { Restarts } from "../machines/restarts.ts";
 import type { Revisions } from "../machines/revisions.ts";
 import type { Presence } from "../presence/presence.ts";
@@ -29,6 +30,7 @@ export interface MachineServiceOptions {
   readonly presence: Presence;
   readonly watchers: Watchers;
   readonly live: LiveStatus;
+  readonly certificates: Pick<MachineCertificates, "rootPem">;
   readonly clock: Clock;
 }
 
@@ -38,7 +40,8 @@ export const KEEPALIVE_MS = 10_000;
 export function machineService(
   options: MachineServiceOptions,
 ): ServiceImpl<typeof MachineService> {
-  const { callers, keys, secrets, restarts, presence, watchers, live, clock } = options;
+  const { callers, keys, secrets, restarts, presence, watchers, live, certificates, clock } =
+    options;
   return {
     async *watch({ partId }, context) {
       const part = await (await callers.scope(context)).part(partId, "report");
@@ -81,6 +84,11 @@ export function machineService(
         partSecrets: own.map((secret) => hashed(secret, part.id)),
         locationSecrets: location.map((secret) => hashed(secret, part.id)),
       };
+    },
+
+    async getCertificateAuthority(_request, context) {
+      await callers.scope(context);
+      return { pem: await certificates.rootPem() };
     },
 
     async reportStatus(request, context) {

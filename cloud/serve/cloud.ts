@@ -6,6 +6,7 @@ import { logRequests } from "../../shared/rpc/request_log.ts";
 import { RpcServer } from "../../shared/rpc/server.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { type ListenAddress, urlOf } from "../addresses/addresses.ts";
+import type { AuthorityFiles } from "../certificates/authority.ts";
 import { Checkpoints } from "../checkpoints/checkpoints.ts";
 import { type DataFolder, openDataFolder } from "../data_folder/data_folder.ts";
 import { lockForServing } from "../data_folder/serve_lock.ts";
@@ -31,6 +32,8 @@ export interface CloudOptions {
   readonly publicUrl?: string | undefined;
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Files of a certificate authority for machines; left out: one of the cloud's own. */
+  readonly authority?: AuthorityFiles | undefined;
   /** Expect a PROXY header in front of every connection: a load balancer is in between. */
   readonly proxyProtocol?: boolean;
   /** Largest package that may be uploaded, bytes. */
@@ -108,6 +111,7 @@ async function serve(
     fileLimitBytes: options.fileLimitBytes,
     notifications: options.notifications,
     training: options.training,
+    authority: options.authority,
     iceServers: options.iceServers,
     offlineAfterMs: options.offlineAfterMs,
     logLimits: options.logLimits,
@@ -189,6 +193,7 @@ async function startServer(
     downloads: services.downloads,
     data: services.dataFiles,
     releases: services.releaseFiles,
+    authority: () => services.certificates.rootPem(),
     limiter,
     log: log.child("http"),
   });

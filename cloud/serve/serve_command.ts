@@ -56,6 +56,17 @@ export const serveFlags = {
     placeholder: "FILE",
     doc: "Private key of the certificate, PEM.",
   },
+  "ca-cert": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Certificate of the authority that issues those of machines, PEM. Default: one of the " +
+      "cloud's own, made at the first need and kept in the data folder.",
+  },
+  "ca-key": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Private key of the authority, PEM (PKCS #8).",
+  },
   "proxy-protocol": {
     type: "boolean",
     doc: "Expect a PROXY header, version 1 or 2, in front of every connection, as load balancers " +
@@ -258,6 +269,7 @@ export async function readServeOptions(
     dataDir: flags.data ?? `${home}/.machine/cloud`,
     domain: flags.domain,
     tls: await readCertificate(flags["tls-cert"], flags["tls-key"]),
+    authority: authorityOf(flags["ca-cert"], flags["ca-key"]),
     proxyProtocol: flags["proxy-protocol"],
     packageLimitBytes: flags["package-limit"] * 1024 * 1024,
     objectStorage: blobStore === undefined ? undefined : readS3Settings(blobStore, env),
@@ -371,6 +383,14 @@ export function startWarnings(
     );
   }
   return warnings;
+}
+
+function authorityOf(certificate: string | undefined, key: string | undefined) {
+  if (certificate === undefined && key === undefined) return undefined;
+  if (certificate === undefined || key === undefined) {
+    throw new UsageError("--ca-cert and --ca-key go together; give both or none");
+  }
+  return { certificate, key };
 }
 
 async function readCertificate(certFile: string | undefined, keyFile: string | undefined) {

@@ -14,6 +14,8 @@ import type { Logger } from "../../shared/log/logger.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { ApiKeys } from "../access/api_keys.ts";
+import type { AuthorityFiles } from "../certificates/authority.ts";
+import { MachineCertificates } from "../certificates/machine_certificates.ts";
 import { Callers } from "../access/callers.ts";
 import { keyMethods } from "../access/key_methods.ts";
 import { HttpCallers } from "../access/http_callers.ts";
@@ -85,6 +87,8 @@ export interface ServicesOptions {
   readonly queryLimitMs?: number | undefined;
   /** Left out: no mail, and webhooks to the internet only. */
   readonly notifications?: NotificationSettings | undefined;
+  /** Files of a certificate authority; left out: one of the cloud's own. */
+  readonly authority?: AuthorityFiles | undefined;
   /** Left out: one job at once, with what this computer has. */
   readonly training?: TrainingSettings | undefined;
   /** What both sides of calls over WebRTC may use; left out: none. */
@@ -143,7 +147,12 @@ export async function createServices(options: ServicesOptions) {
   const store = new PackageStore({ queries, changes, clock, random, blobs, limitBytes });
   const urls = new DownloadUrls(keys.secrets, clock, publicUrl);
   const packages = new ConfigPackages(queries, store);
-  const configs = new MachineConfigs({ revisions, secrets, packages, domain, publicUrl });
+  const certificates = new MachineCertificates({
+    ...{ dataDir: options.dataDir, files: options.authority, domain, clock },
+  });
+  const configs = new MachineConfigs({
+    ...{ revisions, secrets, machineKeys, packages, domain, publicUrl },
+  });
 
   const releases = await openReleases({
     database,
@@ -237,6 +246,7 @@ export async function createServices(options: ServicesOptions) {
     presence,
     watchers,
     live,
+    certificates,
     clock,
   });
   const signaling = openSignaling({
@@ -264,6 +274,8 @@ export async function createServices(options: ServicesOptions) {
         restarts,
         presence,
         intake,
+        certificates,
+        publicUrl,
       })),
     )
     .service(
@@ -326,6 +338,7 @@ export async function createServices(options: ServicesOptions) {
     router,
     changes,
     callers,
+    certificates,
     presence,
     watchers,
     signaling,

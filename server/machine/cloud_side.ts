@@ -13,6 +13,7 @@ import type { Clock } from "../../shared/time/clock.ts";
 import { isEmpty } from "../access/cloud_access.ts";
 import { KeyRefresher } from "../access/key_refresher.ts";
 import { KeyStore } from "../access/key_store.ts";
+import { CertificateRefresher } from "../cloud_link/certificate_refresher.ts";
 import { agentInfo } from "../cloud_link/agent_info.ts";
 import { type LogUpload, startLogUpload } from "../cloud_link/log_upload.ts";
 import { watchCloud } from "../cloud_link/watch.ts";
@@ -28,6 +29,8 @@ import type { LogSettings, MachineCore } from "./machine_core.ts";
 
 /** Limit of the first request where a configuration is kept from before. Milliseconds. */
 const QUICK_READ_TIMEOUT_MS = 1_000;
+/** Certificate and key that the cloud issued, in the server's folder. */
+const CERTIFICATE_FILE = "certificate.json";
 /** How long the end of the server waits for the last log lines to arrive. Milliseconds. */
 const LOG_FLUSH_MS = 3_000;
 
@@ -53,6 +56,8 @@ export class CloudSide {
   readonly #connection: CloudConnection;
   readonly #source: CloudSource;
   readonly #keys: KeyRefresher;
+  /** Undefined: a cloud without TLS issues none. */
+  readonly #certificates: CertificateRefresher | undefined;
   readonly #reporter: StatusReporter;
   readonly #stop = new AbortController();
   readonly #logs: LogUpload;
@@ -105,6 +110,15 @@ export class CloudSide {
       clock,
       log: log.child("networking"),
     });
+    this.#certificates = isHttps(credentials.appAddress)
+      ? new CertificateRefresher({
+        client: robot,
+        partId,
+        path: join(environment.home, CERTIFICATE_FILE),
+        clock,
+        log: log.child("networking"),
+      })
+      : undefined;
     core.setCloudAccess(this.#keys.access);
     core.onStatusChange = () => this.#reporter.changed();
     core.cloudReached = () => this.#source.online;
@@ -115,8 +129,10 @@ export class CloudSide {
     const { core } = this.options;
     const kept = this.#keptCandidate();
     const hasKeys = !isEmpty(this.#keys.access);
-    const asked = this.#ask(kept ? QUICK_READ_TIMEOUT_MS : this.#readTimeoutMs);
+    const timeoutMs = kept ? QUICK_READ_TIMEOUT_MS : this.#readTimeoutMs;
+    const asked = this.#ask(timeoutMs);
     const keys = this.#keys.ask();
+    core.certificate = await this.#certificates?.first(timeoutMs);
     if (kept) {
       await this.#listen(kept.config);
       this.#offerFirst(asked.then((candidate) => candidate ?? kept));
@@ -201,6 +217,7 @@ export class CloudSide {
       this.#guard("asking for the access keys", this.#keys.run(signal)),
       this.#guard("reporting the status", this.#reporter.run(signal)),
       this.#guard("the push channel", this.#watch(signal)),
+      this.#guard("asking for a certificate", this.#renewCertificate(signal)),
       this.#guard("checking the network", this.#checkNetwork(signal)),
       environment.agentHandlesRestart || this.#guard("asking for a restart", askRestart()),
     ]);
@@ -216,6 +233,16 @@ export class CloudSide {
       clock,
     });
     await new NetworkWatch({ check, clock, log: log.child("network-checks") }).run(signal);
+  }
+
+  async #renewCertificate(signal: AbortSignal): Promise<void> {
+    const { core, log } = this.options;
+    await this.#certificates?.run(signal, async (issued) => {
+      core.certificate = issued;
+      await core.listenAgain().catch((error) =>
+        log.error(`cannot serve with the new certificate: ${toError(error).message}`)
+      );
+    });
   }
 
   #watch(signal: AbortSignal): Promise<void> {
@@ -252,4 +279,8 @@ export class CloudSide {
       });
     }
   }
+}
+
+function isHttps(address: string): boolean {
+  return address.startsWith("https:");
 }

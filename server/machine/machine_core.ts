@@ -41,7 +41,12 @@ import { DEFAULT_HEARTBEAT_WINDOW_MS, Sessions } from "../sessions/sessions.ts";
 import { MachineState } from "../status/machine_state.ts";
 import { machineStatus } from "../status/machine_status.ts";
 import { Tunnels } from "../tunnels/tunnels.ts";
-import { bindsToAll, leavesCertificate, listenSettings } from "../web/listen_settings.ts";
+import {
+  bindsToAll,
+  type IssuedCertificate,
+  leavesCertificate,
+  listenSettings,
+} from "../web/listen_settings.ts";
 import { MachineAdmission } from "../web/machine_admission.ts";
 import { createRoutes, type RestartAnswer } from "../web/routes.ts";
 import { WebServer } from "../web/web_server.ts";
@@ -125,6 +130,7 @@ export class MachineCore {
   readonly #frames: FrameSystem;
   #cloudAccess: CloudAccess = NO_CLOUD_ACCESS;
   #identity: MachineConfig = emptyMachineConfig();
+  #certificate: IssuedCertificate | undefined;
   #announced = false;
   /** Whether the cloud answered last time; undefined without a cloud. */
   cloudReached: () => boolean | undefined = () => undefined;
@@ -264,6 +270,16 @@ export class MachineCore {
     this.setIdentity(this.#identity);
   }
 
+  /** A certificate that the cloud issued; the port is served with it from the next time on. */
+  set certificate(issued: IssuedCertificate | undefined) {
+    this.#certificate = issued;
+  }
+
+  /** Listens where the configuration says that runs, with a certificate that is new. */
+  async listenAgain(): Promise<void> {
+    await this.listen(this.#identity);
+  }
+
   /**
    * Listens where the configuration says.
    *
@@ -271,7 +287,8 @@ export class MachineCore {
    */
   async listen(config: Pick<MachineConfig, "network" | "cloud">): Promise<void> {
     const { localAddress, noTls, log } = this.options;
-    const settings = await listenSettings({ config, localAddress, noTls });
+    const issued = this.#certificate;
+    const settings = await listenSettings({ config, localAddress, noTls, issued });
     const changed = await this.web.listen(settings);
     if (!changed) return;
     if (leavesCertificate(config, settings)) {

@@ -230,7 +230,7 @@ Deno.test("a machine with a file serves it, follows changes and keeps the last g
   const status = await (await fetch(`${machine.url}/restart_status`)).json();
   assert.equal(status.restart_allowed, true);
   const ready = machine.log.entries.find(({ message }) => message === "serving");
-  assert.deepEqual(ready?.fields, { url: machine.url });
+  assert.deepEqual(ready?.fields, { url: machine.url, alt_url: machine.url });
 
   await machine.writeConfig(localConfig(2));
   await waitFor(async () => await reading(transport) === 2, DEADLINE);

@@ -26,6 +26,14 @@ export interface ListenSources {
   localAddress: string | undefined;
   /** `-no-tls` */
   noTls: boolean;
+  /** What the cloud issued for this machine. */
+  issued?: IssuedCertificate | undefined;
+}
+
+/** PEM texts. */
+export interface IssuedCertificate {
+  readonly cert: string;
+  readonly key: string;
 }
 
 /**
@@ -35,11 +43,17 @@ export interface ListenSources {
  */
 export async function listenSettings(sources: ListenSources): Promise<ListenSettings> {
   const { network, cloud } = sources.config;
-  const tls = sources.noTls || network?.no_tls ? undefined : await certificate(sources.config);
-  const fromCloud = tls !== undefined && !network?.tls_cert_file;
-  const address = sources.localAddress || network?.bind_address ||
-    (fromCloud ? DEFAULT_TLS_ADDRESS : DEFAULT_ADDRESS);
-  return { ...parseAddress(address), tls, localFqdn: cloud?.local_fqdn ?? "" };
+  const isOff = sources.noTls || network?.no_tls;
+  const own = isOff ? undefined : await certificate(sources.config);
+  const found = own ?? (isOff ? undefined : sources.issued);
+  const fromCloud = found !== undefined && !network?.tls_cert_file;
+  const address = parseAddress(
+    sources.localAddress || network?.bind_address ||
+      (fromCloud ? DEFAULT_TLS_ADDRESS : DEFAULT_ADDRESS),
+  );
+  // Nobody else hears what goes over loopback, and callers there know the machine by no name.
+  const tls = own ?? (isLoopback(address.hostname) ? undefined : found);
+  return { ...address, tls, localFqdn: cloud?.local_fqdn ?? "" };
 }
 
 /** True when there is a certificate that `no_tls` or `-no-tls` keeps from being used. */
@@ -48,6 +62,10 @@ export function leavesCertificate(
   { tls }: Pick<ListenSettings, "tls">,
 ): boolean {
   return tls === undefined && Boolean(network?.tls_cert_file || cloud?.tls_certificate);
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "::1" || hostname.startsWith("127.");
 }
 
 async function certificate({ network, cloud }: NetworkConfig): Promise<ListenSettings["tls"]> {

@@ -17,12 +17,13 @@ import { WebServer } from "./web_server.ts";
 
 const settingsOf = (
   changes: Partial<MachineConfig>,
-  more: { localAddress?: string; noTls?: boolean } = {},
+  more: { localAddress?: string; noTls?: boolean; issued?: { cert: string; key: string } } = {},
 ) =>
   listenSettings({
     config: { ...emptyMachineConfig(), ...changes },
     localAddress: more.localAddress,
     noTls: more.noTls ?? false,
+    issued: more.issued,
   });
 
 Deno.test("parseAddress() splits every form of a bind address", () => {
@@ -63,6 +64,21 @@ Deno.test("listenSettings() listens on all addresses when the cloud gave a certi
   assert.equal(leavesCertificate({ cloud }, settings), false);
   assert.equal(leavesCertificate({}, plain), false);
   assert.equal((await settingsOf({ cloud, network: { no_tls: true } })).hostname, "127.0.0.1");
+});
+
+Deno.test("listenSettings() uses an issued certificate unless the port is on loopback", async () => {
+  const issued = { cert: "CERT", key: "KEY" };
+  const tlsOf = async (bind_address?: string, noTls = false) =>
+    (await settingsOf({ network: bind_address === undefined ? {} : { bind_address } }, {
+      issued,
+      noTls,
+    })).tls;
+  assert.deepEqual(await tlsOf(), issued);
+  assert.deepEqual(await tlsOf(":8080"), issued);
+  assert.deepEqual(await tlsOf("192.168.1.2:8080"), issued);
+  assert.equal(await tlsOf("localhost:8080"), undefined);
+  assert.equal(await tlsOf("[::1]:8080"), undefined);
+  assert.equal(await tlsOf(":8080", true), undefined);
 });
 
 Deno.test("listenSettings() names the certificate file when it cannot be read", async () => {

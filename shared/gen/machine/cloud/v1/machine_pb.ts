@@ -18,7 +18,39 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file machine/cloud/v1/machine.proto.
  */
 export const file_machine_cloud_v1_machine: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tYWNoaW5lL2Nsb3VkL3YxL21hY2hpbmUucHJvdG8SEG1hY2hpbmUuY2xvdWQudjEiHwoMV2F0Y2hSZXF1ZXN0Eg8KB3BhcnRfaWQYASABKAkivAIKDVdhdGNoUmVzcG9uc2USMAoJa2VlcGFsaXZlGAEgASgLMhsubWFjaGluZS5jbG91ZC52MS5LZWVwYWxpdmVIABI5Cg5jb25maWdfY2hhbmdlZBgCIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuQ29uZmlnQ2hhbmdlZEgAEjkKDmFjY2Vzc19jaGFuZ2VkGAMgASgLMh8ubWFjaGluZS5jbG91ZC52MS5BY2Nlc3NDaGFuZ2VkSAASOQoObGl2ZV9yZXF1ZXN0ZWQYBCABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLkxpdmVSZXF1ZXN0ZWRIABI/ChFyZXN0YXJ0X3JlcXVlc3RlZBgFIAEoCzIiLm1hY2hpbmUuY2xvdWQudjEuUmVzdGFydFJlcXVlc3RlZEgAQgcKBWV2ZW50IgsKCUtlZXBhbGl2ZSIhCg1Db25maWdDaGFuZ2VkEhAKCHJldmlzaW9uGAEgASgJIg8KDUFjY2Vzc0NoYW5nZWQiPAoNTGl2ZVJlcXVlc3RlZBIrCghkdXJhdGlvbhgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiISChBSZXN0YXJ0UmVxdWVzdGVkIigKFUxpc3RBY2Nlc3NLZXlzUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIq8BChZMaXN0QWNjZXNzS2V5c1Jlc3BvbnNlEikKBGtleXMYASADKAsyGy5tYWNoaW5lLmNsb3VkLnYxLkFjY2Vzc0tleRIyCgxwYXJ0X3NlY3JldHMYAiADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlNlY3JldEhhc2gSNgoQbG9jYXRpb25fc2VjcmV0cxgDIAMoCzIcLm1hY2hpbmUuY2xvdWQudjEuU2VjcmV0SGFzaCJOCglBY2Nlc3NLZXkSCgoCaWQYASABKAkSDAoEaGFzaBgCIAEoCRInCgRyb2xlGAMgASgOMhkubWFjaGluZS5jbG91ZC52MS5LZXlSb2xlIiYKClNlY3JldEhhc2gSCgoCaWQYASABKAkSDAoEaGFzaBgCIAEoCSKrAQoTUmVwb3J0U3RhdHVzUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJEjcKBnN0YXR1cxgCIAEoCzInLnZpYW0ucm9ib3QudjEuR2V0TWFjaGluZVN0YXR1c1Jlc3BvbnNlEhQKDGNvbmZpZ19lcnJvchgDIAEoCRI0CghyZWFkaW5ncxgEIAMoCzIiLm1hY2hpbmUuY2xvdWQudjEuUmVzb3VyY2VSZWFkaW5ncyJaChBSZXNvdXJjZVJlYWRpbmdzEgwKBG5hbWUYASABKAkSKQoIcmVhZGluZ3MYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg0KBWVycm9yGAMgASgJIhYKFFJlcG9ydFN0YXR1c1Jlc3BvbnNlIisKGEdldFBhcnRMaXZlU3RhdHVzUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIp4EChlHZXRQYXJ0TGl2ZVN0YXR1c1Jlc3BvbnNlEg4KBm9ubGluZRgBIAEoCBItCglsYXN0X3NlZW4YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3JlcG9ydGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI3CgZzdGF0dXMYBCABKAsyJy52aWFtLnJvYm90LnYxLkdldE1hY2hpbmVTdGF0dXNSZXNwb25zZRIUCgxjb25maWdfZXJyb3IYBSABKAkSNAoIcmVhZGluZ3MYBiADKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc291cmNlUmVhZGluZ3MSFgoOc2VydmVyX3ZlcnNpb24YByABKAkSFQoNYWdlbnRfdmVyc2lvbhgIIAEoCRIsCgVhZ2VudBgJIAEoCzIdLm1hY2hpbmUuY2xvdWQudjEuQWdlbnRTdGF0dXMSNQoRYWdlbnRfcmVwb3J0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KDGFnZW50X3RhcmdldBgLIAEoCzIYLm1hY2hpbmUuY2xvdWQudjEuVGFyZ2V0Ei8KDXNlcnZlcl90YXJnZXQYDCABKAsyGC5tYWNoaW5lLmNsb3VkLnYxLlRhcmdldBIXCg9jb25maWdfd2FybmluZ3MYDSADKAkqTgoHS2V5Um9sZRIYChRLRVlfUk9MRV9VTlNQRUNJRklFRBAAEhIKDktFWV9ST0xFX09XTkVSEAESFQoRS0VZX1JPTEVfT1BFUkFUT1IQAjKgAgoOTWFjaGluZVNlcnZpY2USSgoFV2F0Y2gSHi5tYWNoaW5lLmNsb3VkLnYxLldhdGNoUmVxdWVzdBofLm1hY2hpbmUuY2xvdWQudjEuV2F0Y2hSZXNwb25zZTABEmMKDkxpc3RBY2Nlc3NLZXlzEicubWFjaGluZS5jbG91ZC52MS5MaXN0QWNjZXNzS2V5c1JlcXVlc3QaKC5tYWNoaW5lLmNsb3VkLnYxLkxpc3RBY2Nlc3NLZXlzUmVzcG9uc2USXQoMUmVwb3J0U3RhdHVzEiUubWFjaGluZS5jbG91ZC52MS5SZXBvcnRTdGF0dXNSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5SZXBvcnRTdGF0dXNSZXNwb25zZTJ+Cg5Db25zb2xlU2VydmljZRJsChFHZXRQYXJ0TGl2ZVN0YXR1cxIqLm1hY2hpbmUuY2xvdWQudjEuR2V0UGFydExpdmVTdGF0dXNSZXF1ZXN0GisubWFjaGluZS5jbG91ZC52MS5HZXRQYXJ0TGl2ZVN0YXR1c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_machine_cloud_v1_releases, file_viam_robot_v1_robot]);
+  fileDesc("Ch5tYWNoaW5lL2Nsb3VkL3YxL21hY2hpbmUucHJvdG8SEG1hY2hpbmUuY2xvdWQudjEiIAoeR2V0Q2VydGlmaWNhdGVBdXRob3JpdHlSZXF1ZXN0Ii4KH0dldENlcnRpZmljYXRlQXV0aG9yaXR5UmVzcG9uc2USCwoDcGVtGAEgASgJIh8KDFdhdGNoUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIrwCCg1XYXRjaFJlc3BvbnNlEjAKCWtlZXBhbGl2ZRgBIAEoCzIbLm1hY2hpbmUuY2xvdWQudjEuS2VlcGFsaXZlSAASOQoOY29uZmlnX2NoYW5nZWQYAiABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLkNvbmZpZ0NoYW5nZWRIABI5Cg5hY2Nlc3NfY2hhbmdlZBgDIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuQWNjZXNzQ2hhbmdlZEgAEjkKDmxpdmVfcmVxdWVzdGVkGAQgASgLMh8ubWFjaGluZS5jbG91ZC52MS5MaXZlUmVxdWVzdGVkSAASPwoRcmVzdGFydF9yZXF1ZXN0ZWQYBSABKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc3RhcnRSZXF1ZXN0ZWRIAEIHCgVldmVudCILCglLZWVwYWxpdmUiIQoNQ29uZmlnQ2hhbmdlZBIQCghyZXZpc2lvbhgBIAEoCSIPCg1BY2Nlc3NDaGFuZ2VkIjwKDUxpdmVSZXF1ZXN0ZWQSKwoIZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iEgoQUmVzdGFydFJlcXVlc3RlZCIoChVMaXN0QWNjZXNzS2V5c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSKvAQoWTGlzdEFjY2Vzc0tleXNSZXNwb25zZRIpCgRrZXlzGAEgAygLMhsubWFjaGluZS5jbG91ZC52MS5BY2Nlc3NLZXkSMgoMcGFydF9zZWNyZXRzGAIgAygLMhwubWFjaGluZS5jbG91ZC52MS5TZWNyZXRIYXNoEjYKEGxvY2F0aW9uX3NlY3JldHMYAyADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlNlY3JldEhhc2giTgoJQWNjZXNzS2V5EgoKAmlkGAEgASgJEgwKBGhhc2gYAiABKAkSJwoEcm9sZRgDIAEoDjIZLm1hY2hpbmUuY2xvdWQudjEuS2V5Um9sZSImCgpTZWNyZXRIYXNoEgoKAmlkGAEgASgJEgwKBGhhc2gYAiABKAkiqwEKE1JlcG9ydFN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRI3CgZzdGF0dXMYAiABKAsyJy52aWFtLnJvYm90LnYxLkdldE1hY2hpbmVTdGF0dXNSZXNwb25zZRIUCgxjb25maWdfZXJyb3IYAyABKAkSNAoIcmVhZGluZ3MYBCADKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc291cmNlUmVhZGluZ3MiWgoQUmVzb3VyY2VSZWFkaW5ncxIMCgRuYW1lGAEgASgJEikKCHJlYWRpbmdzGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBINCgVlcnJvchgDIAEoCSIWChRSZXBvcnRTdGF0dXNSZXNwb25zZSIrChhHZXRQYXJ0TGl2ZVN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSKeBAoZR2V0UGFydExpdmVTdGF0dXNSZXNwb25zZRIOCgZvbmxpbmUYASABKAgSLQoJbGFzdF9zZWVuGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXBvcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNwoGc3RhdHVzGAQgASgLMicudmlhbS5yb2JvdC52MS5HZXRNYWNoaW5lU3RhdHVzUmVzcG9uc2USFAoMY29uZmlnX2Vycm9yGAUgASgJEjQKCHJlYWRpbmdzGAYgAygLMiIubWFjaGluZS5jbG91ZC52MS5SZXNvdXJjZVJlYWRpbmdzEhYKDnNlcnZlcl92ZXJzaW9uGAcgASgJEhUKDWFnZW50X3ZlcnNpb24YCCABKAkSLAoFYWdlbnQYCSABKAsyHS5tYWNoaW5lLmNsb3VkLnYxLkFnZW50U3RhdHVzEjUKEWFnZW50X3JlcG9ydGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgxhZ2VudF90YXJnZXQYCyABKAsyGC5tYWNoaW5lLmNsb3VkLnYxLlRhcmdldBIvCg1zZXJ2ZXJfdGFyZ2V0GAwgASgLMhgubWFjaGluZS5jbG91ZC52MS5UYXJnZXQSFwoPY29uZmlnX3dhcm5pbmdzGA0gAygJKk4KB0tleVJvbGUSGAoUS0VZX1JPTEVfVU5TUEVDSUZJRUQQABISCg5LRVlfUk9MRV9PV05FUhABEhUKEUtFWV9ST0xFX09QRVJBVE9SEAIyoAMKDk1hY2hpbmVTZXJ2aWNlEkoKBVdhdGNoEh4ubWFjaGluZS5jbG91ZC52MS5XYXRjaFJlcXVlc3QaHy5tYWNoaW5lLmNsb3VkLnYxLldhdGNoUmVzcG9uc2UwARJjCg5MaXN0QWNjZXNzS2V5cxInLm1hY2hpbmUuY2xvdWQudjEuTGlzdEFjY2Vzc0tleXNSZXF1ZXN0GigubWFjaGluZS5jbG91ZC52MS5MaXN0QWNjZXNzS2V5c1Jlc3BvbnNlEn4KF0dldENlcnRpZmljYXRlQXV0aG9yaXR5EjAubWFjaGluZS5jbG91ZC52MS5HZXRDZXJ0aWZpY2F0ZUF1dGhvcml0eVJlcXVlc3QaMS5tYWNoaW5lLmNsb3VkLnYxLkdldENlcnRpZmljYXRlQXV0aG9yaXR5UmVzcG9uc2USXQoMUmVwb3J0U3RhdHVzEiUubWFjaGluZS5jbG91ZC52MS5SZXBvcnRTdGF0dXNSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5SZXBvcnRTdGF0dXNSZXNwb25zZTJ+Cg5Db25zb2xlU2VydmljZRJsChFHZXRQYXJ0TGl2ZVN0YXR1cxIqLm1hY2hpbmUuY2xvdWQudjEuR2V0UGFydExpdmVTdGF0dXNSZXF1ZXN0GisubWFjaGluZS5jbG91ZC52MS5HZXRQYXJ0TGl2ZVN0YXR1c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_machine_cloud_v1_releases, file_viam_robot_v1_robot]);
+
+/**
+ * @generated from message machine.cloud.v1.GetCertificateAuthorityRequest
+ */
+export type GetCertificateAuthorityRequest = Message<"machine.cloud.v1.GetCertificateAuthorityRequest"> & {
+};
+
+/**
+ * Describes the message machine.cloud.v1.GetCertificateAuthorityRequest.
+ * Use `create(GetCertificateAuthorityRequestSchema)` to create a new message.
+ */
+export const GetCertificateAuthorityRequestSchema: GenMessage<GetCertificateAuthorityRequest> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_machine, 0);
+
+/**
+ * @generated from message machine.cloud.v1.GetCertificateAuthorityResponse
+ */
+export type GetCertificateAuthorityResponse = Message<"machine.cloud.v1.GetCertificateAuthorityResponse"> & {
+  /**
+   * One or more certificates, PEM.
+   *
+   * @generated from field: string pem = 1;
+   */
+  pem: string;
+};
+
+/**
+ * Describes the message machine.cloud.v1.GetCertificateAuthorityResponse.
+ * Use `create(GetCertificateAuthorityResponseSchema)` to create a new message.
+ */
+export const GetCertificateAuthorityResponseSchema: GenMessage<GetCertificateAuthorityResponse> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_machine, 1);
 
 /**
  * @generated from message machine.cloud.v1.WatchRequest
@@ -37,7 +69,7 @@ export type WatchRequest = Message<"machine.cloud.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 0);
+  messageDesc(file_machine_cloud_v1_machine, 2);
 
 /**
  * @generated from message machine.cloud.v1.WatchResponse
@@ -84,7 +116,7 @@ export type WatchResponse = Message<"machine.cloud.v1.WatchResponse"> & {
  * Use `create(WatchResponseSchema)` to create a new message.
  */
 export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 1);
+  messageDesc(file_machine_cloud_v1_machine, 3);
 
 /**
  * @generated from message machine.cloud.v1.Keepalive
@@ -97,7 +129,7 @@ export type Keepalive = Message<"machine.cloud.v1.Keepalive"> & {
  * Use `create(KeepaliveSchema)` to create a new message.
  */
 export const KeepaliveSchema: GenMessage<Keepalive> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 2);
+  messageDesc(file_machine_cloud_v1_machine, 4);
 
 /**
  * @generated from message machine.cloud.v1.ConfigChanged
@@ -116,7 +148,7 @@ export type ConfigChanged = Message<"machine.cloud.v1.ConfigChanged"> & {
  * Use `create(ConfigChangedSchema)` to create a new message.
  */
 export const ConfigChangedSchema: GenMessage<ConfigChanged> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 3);
+  messageDesc(file_machine_cloud_v1_machine, 5);
 
 /**
  * The list that ListAccessKeys answers is another one now.
@@ -131,7 +163,7 @@ export type AccessChanged = Message<"machine.cloud.v1.AccessChanged"> & {
  * Use `create(AccessChangedSchema)` to create a new message.
  */
 export const AccessChangedSchema: GenMessage<AccessChanged> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 4);
+  messageDesc(file_machine_cloud_v1_machine, 6);
 
 /**
  * @generated from message machine.cloud.v1.LiveRequested
@@ -150,7 +182,7 @@ export type LiveRequested = Message<"machine.cloud.v1.LiveRequested"> & {
  * Use `create(LiveRequestedSchema)` to create a new message.
  */
 export const LiveRequestedSchema: GenMessage<LiveRequested> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 5);
+  messageDesc(file_machine_cloud_v1_machine, 7);
 
 /**
  * Somebody asked for a restart of the part's server.
@@ -165,7 +197,7 @@ export type RestartRequested = Message<"machine.cloud.v1.RestartRequested"> & {
  * Use `create(RestartRequestedSchema)` to create a new message.
  */
 export const RestartRequestedSchema: GenMessage<RestartRequested> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 6);
+  messageDesc(file_machine_cloud_v1_machine, 8);
 
 /**
  * @generated from message machine.cloud.v1.ListAccessKeysRequest
@@ -182,7 +214,7 @@ export type ListAccessKeysRequest = Message<"machine.cloud.v1.ListAccessKeysRequ
  * Use `create(ListAccessKeysRequestSchema)` to create a new message.
  */
 export const ListAccessKeysRequestSchema: GenMessage<ListAccessKeysRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 7);
+  messageDesc(file_machine_cloud_v1_machine, 9);
 
 /**
  * @generated from message machine.cloud.v1.ListAccessKeysResponse
@@ -213,7 +245,7 @@ export type ListAccessKeysResponse = Message<"machine.cloud.v1.ListAccessKeysRes
  * Use `create(ListAccessKeysResponseSchema)` to create a new message.
  */
 export const ListAccessKeysResponseSchema: GenMessage<ListAccessKeysResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 8);
+  messageDesc(file_machine_cloud_v1_machine, 10);
 
 /**
  * @generated from message machine.cloud.v1.AccessKey
@@ -242,7 +274,7 @@ export type AccessKey = Message<"machine.cloud.v1.AccessKey"> & {
  * Use `create(AccessKeySchema)` to create a new message.
  */
 export const AccessKeySchema: GenMessage<AccessKey> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 9);
+  messageDesc(file_machine_cloud_v1_machine, 11);
 
 /**
  * @generated from message machine.cloud.v1.SecretHash
@@ -266,7 +298,7 @@ export type SecretHash = Message<"machine.cloud.v1.SecretHash"> & {
  * Use `create(SecretHashSchema)` to create a new message.
  */
 export const SecretHashSchema: GenMessage<SecretHash> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 10);
+  messageDesc(file_machine_cloud_v1_machine, 12);
 
 /**
  * @generated from message machine.cloud.v1.ReportStatusRequest
@@ -302,7 +334,7 @@ export type ReportStatusRequest = Message<"machine.cloud.v1.ReportStatusRequest"
  * Use `create(ReportStatusRequestSchema)` to create a new message.
  */
 export const ReportStatusRequestSchema: GenMessage<ReportStatusRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 11);
+  messageDesc(file_machine_cloud_v1_machine, 13);
 
 /**
  * @generated from message machine.cloud.v1.ResourceReadings
@@ -333,7 +365,7 @@ export type ResourceReadings = Message<"machine.cloud.v1.ResourceReadings"> & {
  * Use `create(ResourceReadingsSchema)` to create a new message.
  */
 export const ResourceReadingsSchema: GenMessage<ResourceReadings> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 12);
+  messageDesc(file_machine_cloud_v1_machine, 14);
 
 /**
  * @generated from message machine.cloud.v1.ReportStatusResponse
@@ -346,7 +378,7 @@ export type ReportStatusResponse = Message<"machine.cloud.v1.ReportStatusRespons
  * Use `create(ReportStatusResponseSchema)` to create a new message.
  */
 export const ReportStatusResponseSchema: GenMessage<ReportStatusResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 13);
+  messageDesc(file_machine_cloud_v1_machine, 15);
 
 /**
  * @generated from message machine.cloud.v1.GetPartLiveStatusRequest
@@ -363,7 +395,7 @@ export type GetPartLiveStatusRequest = Message<"machine.cloud.v1.GetPartLiveStat
  * Use `create(GetPartLiveStatusRequestSchema)` to create a new message.
  */
 export const GetPartLiveStatusRequestSchema: GenMessage<GetPartLiveStatusRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 14);
+  messageDesc(file_machine_cloud_v1_machine, 16);
 
 /**
  * @generated from message machine.cloud.v1.GetPartLiveStatusResponse
@@ -449,7 +481,7 @@ export type GetPartLiveStatusResponse = Message<"machine.cloud.v1.GetPartLiveSta
  * Use `create(GetPartLiveStatusResponseSchema)` to create a new message.
  */
 export const GetPartLiveStatusResponseSchema: GenMessage<GetPartLiveStatusResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 15);
+  messageDesc(file_machine_cloud_v1_machine, 17);
 
 /**
  * What the holder of a key may do on the machine.
@@ -509,6 +541,17 @@ export const MachineService: GenService<{
     methodKind: "unary";
     input: typeof ListAccessKeysRequestSchema;
     output: typeof ListAccessKeysResponseSchema;
+  },
+  /**
+   * Returns the certificates of the authority that issues those of machines, which clients have to
+   * trust; the same as GET /ca.pem.
+   *
+   * @generated from rpc machine.cloud.v1.MachineService.GetCertificateAuthority
+   */
+  getCertificateAuthority: {
+    methodKind: "unary";
+    input: typeof GetCertificateAuthorityRequestSchema;
+    output: typeof GetCertificateAuthorityResponseSchema;
   },
   /**
    * Reports the machine's status; sent on every change, and each second while somebody looks.
