@@ -79,7 +79,8 @@ async function serve(
   try {
     diagnostics = await startDiagnostics(values, environment, log);
     const processes = systemProcesses();
-    const variables = () => Deno.env.toObject();
+    const { childVariables } = await import("./processes/child_variables.ts");
+    const variables = () => childVariables(Deno.env.toObject());
     const seat = new MachineSeat();
     const starting = MachineServer.start({
       configPath,

@@ -8,6 +8,9 @@ const AGENT_ASKS_FOR_RESTARTS: Environment = {
   VIAM_AGENT_HANDLES_NEEDS_RESTART_CHECKING: "true",
 };
 
+/** Names of variables that the server passes on to the programs that it starts. */
+const PASS_VARIABLE = "MACHINE_PASS_ENV";
+
 /** What the service manager says to the agent alone: a child that answered would speak for it. */
 const FOR_THE_AGENT = /^(NOTIFY_SOCKET|WATCHDOG_(PID|USEC)|LISTEN_(PID|FDS|FDNAMES))$/;
 
@@ -29,8 +32,21 @@ export function serverCommand(options: ServerCommandOptions): Omit<ChildCommand,
     program,
     args: ["-config", credentialsFile],
     cwd: dir,
-    env: { ...Object.fromEntries(passedOn), ...configured, ...AGENT_ASKS_FOR_RESTARTS },
+    env: {
+      ...Object.fromEntries(passedOn),
+      ...configured,
+      ...passedToChildren(inherited, configured),
+      ...AGENT_ASKS_FOR_RESTARTS,
+    },
   };
+}
+
+/** The server's children get what is configured as well; of what is inherited it chooses itself. */
+function passedToChildren(inherited: Environment, configured: Environment): Environment {
+  const named = configured[PASS_VARIABLE] ?? inherited[PASS_VARIABLE];
+  const names = Object.keys(configured).filter((name) => name !== PASS_VARIABLE);
+  if (names.length === 0) return {};
+  return { [PASS_VARIABLE]: [...(named ? [named] : []), ...names].join(",") };
 }
 
 /** Whether two environments hold the same. */

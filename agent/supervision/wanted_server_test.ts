@@ -45,6 +45,7 @@ Deno.test("serverCommand() lets machine_server_env win over the agent's environm
   assert.deepEqual(command.env, {
     PATH: "/bin",
     A: "2",
+    MACHINE_PASS_ENV: "A,VIAM_AGENT_HANDLES_NEEDS_RESTART_CHECKING",
     MACHINE_AGENT_HANDLES_NEEDS_RESTART: "true",
     VIAM_AGENT_HANDLES_NEEDS_RESTART_CHECKING: "true",
   }, "what systemd says to the agent stays with the agent");

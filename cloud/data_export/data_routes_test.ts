@@ -238,6 +238,8 @@ Deno.test("/data/files gives a file, or a range of it, to who may see it or has 
     const whole = await rig.get(path);
     assert.equal(whole.headers.get("content-type"), "image/jpeg");
     assert.match(whole.headers.get("content-disposition") ?? "", /^attachment; .*\.jpeg"$/);
+    assert.equal(whole.headers.get("content-security-policy"), "sandbox; default-src 'none'");
+    assert.equal(whole.headers.get("x-content-type-options"), "nosniff");
     assert.deepEqual(await whole.bytes(), picture);
     const refused = await rig.get(path, {}, rig.other);
     assert.equal(refused.status, 404);

@@ -55,7 +55,10 @@ export function createRoutes(
 
   app.use(async (context, next) => {
     await next();
-    for (const [name, value] of SECURITY_HEADERS) context.header(name, value);
+    // What people and machines have sent is served with a stricter policy of its own.
+    for (const [name, value] of SECURITY_HEADERS) {
+      if (!context.res.headers.has(name)) context.header(name, value);
+    }
   });
 
   app.get("/ca.pem", async (context) => {

@@ -79,7 +79,7 @@ export interface MachineCoreOptions {
   registry: ModelRegistry;
   environment: ServerEnvironment;
   readVariable: (name: string) => string | undefined;
-  /** All variables of this process, for what it starts. */
+  /** What of this process's variables the programs that it starts get. */
   variables: () => Record<string, string>;
   processes: ProcessRunner;
   db: Database;

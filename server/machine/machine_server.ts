@@ -46,7 +46,7 @@ export interface MachineServerOptions {
   mdns: boolean;
   /** What looks at the running server; undefined for nothing. The caller closes it. */
   diagnostics?: Diagnostics | undefined;
-  /** All variables of this process, for what it starts. */
+  /** What of this process's variables the programs that it starts get. */
   variables: () => Record<string, string>;
   processes: ProcessRunner;
   /** The same as the registry's models have; taken here. Default: nobody needs it. */

@@ -16,7 +16,7 @@ export interface MachineFacts {
 }
 
 export interface EnvironmentInput {
-  /** All variables of this process. */
+  /** What the server's programs get of its own variables. */
   readonly inherited: Readonly<Record<string, string>>;
   readonly facts: MachineFacts;
   readonly module: WantedModule;
@@ -33,15 +33,12 @@ export interface EnvironmentInput {
 }
 
 /**
- * The whole environment: that of the server without its secrets, then what the configuration says,
+ * The whole environment: what the server passes on, then what the configuration says,
  * then our own values, each as MACHINE_X and as the VIAM_X that existing modules read.
  */
 export function moduleEnvironment(input: EnvironmentInput): Record<string, string> {
   const { inherited, facts, module, home, dataFolder, root, address } = input;
-  const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries(inherited)) {
-    if (!isServerSecret(name)) env[name] = value;
-  }
+  const env: Record<string, string> = { ...inherited };
   const give = (machineName: string, value: string, viamName = machineName) => {
     // An empty value would hide a fallback that existing modules have.
     if (value === "") return;
@@ -63,9 +60,4 @@ export function moduleEnvironment(input: EnvironmentInput): Record<string, strin
   give("API_KEY", facts.apiKey);
   give("MODULE_TRACING", facts.tracing ? "1" : "");
   return { ...env, ...module.env, ...input.admission };
-}
-
-/** Variables of the server whose values open something: they are not a module's business. */
-function isServerSecret(name: string): boolean {
-  return /^(MACHINE|VIAM)_.*(KEY|SECRET|TOKEN|PASSWORD|CREDENTIALS)/.test(name);
 }

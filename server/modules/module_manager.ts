@@ -40,7 +40,7 @@ export interface ModuleManagerOptions {
   readonly facts: () => MachineFacts;
   /** Folder of the server's state. */
   readonly home: string;
-  /** All variables of this process; asked at each start of a module. */
+  /** What of this process's variables programs get; asked at each start of a module. */
   readonly readVariables: () => Record<string, string>;
   /** Default {@link MODULE_STARTUP_TIMEOUT_MS}. */
   readonly startupTimeoutMs?: number | undefined;

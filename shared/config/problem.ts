@@ -37,7 +37,7 @@ export function problemAt(
   return {
     path: formatPath(path),
     message,
-    found: isSecretPath(path) && value !== undefined ? SECRET_MASK : describe(value),
+    found: isSecretPath(path, value) && value !== undefined ? SECRET_MASK : describe(value),
     allowed,
     fatal,
   };
@@ -60,11 +60,11 @@ export function formatProblem(problem: ConfigProblem): string {
 }
 
 /** True when what stands at the path must not be shown. */
-function isSecretPath(path: Path): boolean {
+function isSecretPath(path: Path, value: unknown): boolean {
   return path.some((step, index) => {
     if (typeof step !== "string") return false;
     const isLast = path.slice(index + 1).every((later) => typeof later === "number");
-    return isSecretKey(step) ? isLast : isSecretMap(path, index);
+    return isSecretKey(step, value) ? isLast : isSecretMap(path, index);
   });
 }
 

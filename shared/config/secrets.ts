@@ -1,7 +1,11 @@
-import { isSecretKey, maskUserInfo, SECRET_MASK } from "../redaction/secret_keys.ts";
+import { maskArgumentList } from "../redaction/arguments.ts";
+import { Redactor } from "../redaction/redactor.ts";
+import { isSecretKey, SECRET_MASK } from "../redaction/secret_keys.ts";
 
 export { isSecretKey, SECRET_MASK } from "../redaction/secret_keys.ts";
 
+/** Knows no values: what is a secret by its form is hidden. */
+const REDACTOR = new Redactor();
 const MAPS_OF_SECRETS = new Set(["env", "machine_server_env", "viam_server_env"]);
 
 /**
@@ -10,11 +14,13 @@ const MAPS_OF_SECRETS = new Set(["env", "machine_server_env", "viam_server_env"]
  * @param key the key `value` stands under, when it is a part
  */
 export function maskSecrets(value: unknown, key = ""): unknown {
-  if (isSecretKey(key)) return maskAll(value);
+  if (isSecretKey(key, value)) return maskAll(value);
   if (MAPS_OF_SECRETS.has(key)) return maskAll(value);
-  if (typeof value === "string") return maskUserInfo(value);
+  if (typeof value === "string") return REDACTOR.text(value);
   if (Array.isArray(value)) {
-    return value.map((item) => maskSecrets(item, key === "handlers" ? "handler" : ""));
+    return maskArgumentList(value).map((item) =>
+      maskSecrets(item, key === "handlers" ? "handler" : "")
+    );
   }
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
@@ -52,7 +58,7 @@ function maskAll(value: unknown): unknown {
  * variables only those with the name of a secret: the others are paths and switches.
  */
 export function secretValues(value: unknown, key = ""): string[] {
-  if (typeof value === "string") return isSecretKey(key) ? [value] : [];
+  if (typeof value === "string") return isSecretKey(key, value) ? [value] : [];
   if (Array.isArray(value)) {
     return value.flatMap((item) => secretValues(item, key === "handlers" ? "handler" : key));
   }

@@ -18,12 +18,14 @@ const LONGEST_TEXT = 16 * 1024;
 /** What stays hidden when a value is made plain. */
 export interface Veil {
   /** What is shown for whatever stands under this key; undefined to show the value. */
-  hide(key: string): string | undefined;
+  hide(key: string, value: unknown): string | undefined;
   /** The text without its secrets. */
   text(text: string): string;
+  /** A list without those of its texts that follow the name of a secret: `["--token", "abc"]`. */
+  list(items: readonly unknown[]): readonly unknown[];
 }
 
-const NO_VEIL: Veil = { hide: () => undefined, text: (text) => text };
+const NO_VEIL: Veil = { hide: () => undefined, text: (text) => text, list: (items) => items };
 
 interface Conversion {
   /** Values that may still be kept; what comes after is cut. */
@@ -87,7 +89,9 @@ function convert(
 ): PlainValue {
   if (conversion.left-- <= 0) return "[cut]";
   const isThere = value !== undefined && value !== null && value !== "";
-  const hidden = isThere && typeof value !== "boolean" ? conversion.veil.hide(key) : undefined;
+  const hidden = isThere && typeof value !== "boolean"
+    ? conversion.veil.hide(key, value)
+    : undefined;
   if (hidden !== undefined) return hidden;
   switch (typeof value) {
     case "string":
@@ -140,7 +144,8 @@ function convertList(
   path: readonly object[],
   conversion: Conversion,
 ): PlainValue[] {
-  const kept = items.slice(0, MOST_ITEMS).map((item) => convert(item, path, "", conversion));
+  const shown = conversion.veil.list(items.slice(0, MOST_ITEMS));
+  const kept = shown.map((item) => convert(item, path, "", conversion));
   return items.length > MOST_ITEMS ? [...kept, `[${items.length - MOST_ITEMS} more]`] : kept;
 }
 

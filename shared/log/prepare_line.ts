@@ -1,3 +1,4 @@
+import { maskArgumentList } from "../redaction/arguments.ts";
 import { Redactor } from "../redaction/redactor.ts";
 import { isSecretKey, SECRET_MASK } from "../redaction/secret_keys.ts";
 import { cutText, toPlain, type Veil } from "./fields_json.ts";
@@ -25,8 +26,9 @@ const LONGEST_NAME = 512;
 export class LinePreparer {
   readonly #redactor = new Redactor();
   readonly #veil: Veil = {
-    hide: (key) => isSecretKey(key) ? SECRET_MASK : undefined,
+    hide: (key, value) => isSecretKey(key, value) ? SECRET_MASK : undefined,
     text: (text) => this.#redactor.text(text),
+    list: maskArgumentList,
   };
 
   /** Replaces the values that are hidden wherever they stand, for example the machine's keys. */
