@@ -3,6 +3,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../shared/time/clock.ts";
 import { withDeadline } from "../../shared/time/deadline.ts";
 import type { QueryRequest } from "./query_form.ts";
+import { QueryTurns } from "./query_turns.ts";
 import { QueryChild, type QueryProgram, type QueryResult } from "./query_child.ts";
 
 export interface QueryRunnerOptions {
@@ -17,9 +18,8 @@ export interface QueryRunnerOptions {
   readonly limitBytes?: number | undefined;
 }
 
-/** Queries that run at the same moment; each takes a processor. */
-const MOST_RUNNING = 2;
-const MOST_WAITING = 32;
+/** Each that runs takes a processor; one organisation leaves one for the others. */
+const TURNS = { mostRunning: 3, mostRunningOfOne: 2, mostWaiting: 128, mostWaitingOfOne: 32 };
 const LIMIT_MS = 10_000;
 const LIMIT_BYTES = 768 * 1024 * 1024;
 /** A process without work is ended after this; the next query then starts one in about 0.3 s. */
@@ -33,8 +33,7 @@ const START_MS = 20_000;
 export class QueryRunner {
   readonly #idle: { child: QueryChild; timer: Timer }[] = [];
   readonly #running = new Set<QueryChild>();
-  readonly #waiting: (() => void)[] = [];
-  #taken = 0;
+  readonly #turns = new QueryTurns(TURNS);
   #isClosed = false;
 
   constructor(private readonly options: QueryRunnerOptions) {}
@@ -45,15 +44,11 @@ export class QueryRunner {
    * gives or takes too much, DEADLINE_EXCEEDED when it takes too long, UNAVAILABLE.
    */
   async run(request: QueryRequest, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>[]> {
-    await this.#takeTurn();
+    const end = await this.#turns.take(request.scope.orgId, signal);
     try {
-      signal.throwIfAborted();
       return await this.#runNow(request, signal);
     } finally {
-      // The next in line takes over the turn; nobody slips in between.
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#taken--;
+      end();
     }
   }
 
@@ -63,19 +58,6 @@ export class QueryRunner {
     const children = [...this.#running, ...this.#idle.map(({ child }) => child)];
     for (const { timer } of this.#idle.splice(0)) timer.cancel();
     await Promise.all(children.map((child) => child.kill()));
-  }
-
-  async #takeTurn(): Promise<void> {
-    if (this.#taken >= MOST_RUNNING) {
-      if (this.#waiting.length >= MOST_WAITING) {
-        throw new ConnectError(
-          "too many queries are waiting; try again in a moment",
-          Code.ResourceExhausted,
-        );
-      }
-      return await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    this.#taken++;
   }
 
   async #runNow(request: QueryRequest, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>[]> {

@@ -55,11 +55,16 @@ Deno.test("QueryRunner.run() answers UNAVAILABLE when no process can be started"
   });
 });
 
-Deno.test("QueryRunner.run() lets two run, some wait, and refuses more", async () => {
-  await withRunner({ limitMs: 1_000 }, async (runner) => {
+Deno.test("QueryRunner.run() lets two of an organisation run, some wait, and refuses more", async () => {
+  await withRunner({ limitMs: 5_000 }, async (runner) => {
     const slow = [1, 2].map(() => codeOf(runner.run(sql(ENDLESS), NOBODY)));
     const waiting = Array.from({ length: 32 }, () => runner.run(sql("SELECT 1 AS one"), NOBODY));
     assert.equal(await codeOf(runner.run(sql("SELECT 1"), NOBODY)), Code.ResourceExhausted);
+    let slowEnded = false;
+    void Promise.race(slow).then(() => slowEnded = true);
+    const other = { ...sql("SELECT 1"), scope: { orgId: "other", grants: [] } };
+    assert.equal((await runner.run(other, NOBODY)).length, 1);
+    assert.equal(slowEnded, false, "another organisation doesn't wait for them");
     assert.deepEqual(await Promise.all(slow), [Code.DeadlineExceeded, Code.DeadlineExceeded]);
     const answers = await Promise.all(waiting);
     assert.ok(answers.every((documents) => documents.length === 1));
