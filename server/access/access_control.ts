@@ -3,10 +3,11 @@ import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { AttemptLimiter } from "../../shared/auth/attempt_limiter.ts";
 import { createAuthService } from "../../shared/auth/auth_service.ts";
 import { type CredentialType, type Identity, identityKey } from "../../shared/auth/identity.ts";
-import { requireAuthentication } from "../../shared/auth/require_auth.ts";
+import { isOpenToAll, requireAuthentication } from "../../shared/auth/require_auth.ts";
 import type { TokenIssuer } from "../../shared/auth/token_issuer.ts";
 import type { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import type { Call, Interceptor } from "../../shared/rpc/interceptor.ts";
+import { OPEN_MESSAGE_BYTES } from "../../shared/rpc/limits.ts";
 import type { Role } from "../../shared/rights/roles.ts";
 import {
   type AccessRules,
@@ -58,7 +59,10 @@ export class AccessControl {
   /** A call that carries an identity comes over a connection whose caller was known before. */
   readonly interceptor: Interceptor = {
     before: (call) => {
-      if (!this.#rules.required) return;
+      if (!this.#rules.required) {
+        if (neverNeedsToken(call.path)) call.limitMessages?.(OPEN_MESSAGE_BYTES);
+        return;
+      }
       if (call.values.get(identityKey)) return this.#admit(call);
       const pending = this.#required.before?.(call);
       if (pending) return pending.then(() => this.#admit(call));
@@ -151,4 +155,10 @@ export class AccessControl {
         this.#issuer = await TokenIssuer.create({ issuer: ISSUER, audience: [ISSUER] }),
     );
   }
+}
+
+/** What has short messages also where nobody signs in. */
+function neverNeedsToken(path: string): boolean {
+  return isOpenToAll(path) || path.startsWith("/grpc.reflection.") ||
+    path.startsWith("/proto.rpc.webrtc.v1.SignalingService/");
 }

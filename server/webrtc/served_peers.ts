@@ -4,6 +4,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import { serveDataChannel } from "../../shared/rpc/data_channel/server.ts";
 import type { UnexpectedErrorReporter } from "../../shared/rpc/errors.ts";
 import type { Interceptor } from "../../shared/rpc/interceptor.ts";
+import { RequestBudgets } from "../../shared/rpc/request_budget.ts";
 import type { RpcRouter } from "../../shared/rpc/router.ts";
 import type { RtcPeer } from "../../shared/webrtc/peer.ts";
 
@@ -36,6 +37,7 @@ interface Served {
 export class ServedPeers {
   readonly #served = new Set<Served>();
   readonly #stop = new AbortController();
+  readonly #budgets = new RequestBudgets();
 
   constructor(private readonly options: ServedPeersOptions) {}
 
@@ -59,6 +61,7 @@ export class ServedPeers {
       values: (values) => {
         if (identity) values.set(identityKey, identity);
       },
+      budgets: this.#budgets,
       report,
       signal: this.#stop.signal,
     });

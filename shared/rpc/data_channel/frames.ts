@@ -115,17 +115,18 @@ export class MessageAssembler {
   /**
    * The message that is complete with this piece, if one is.
    *
+   * @param maxBytes of the message; default: the longest there is.
    * @throws {ConnectError} RESOURCE_EXHAUSTED when the message, or what all calls hold, is too much.
    */
-  push({ data, eom }: Pick<PacketMessage, "data" | "eom">): Uint8Array | undefined {
-    if (eom && this.#length === 0) return data;
+  push(
+    { data, eom }: Pick<PacketMessage, "data" | "eom">,
+    maxBytes = MAX_MESSAGE_BYTES,
+  ): Uint8Array | undefined {
     const length = this.#length + data.length;
-    if (length > MAX_MESSAGE_BYTES) {
-      throw new ConnectError(
-        `a message is larger than ${MAX_MESSAGE_BYTES} bytes`,
-        Code.ResourceExhausted,
-      );
+    if (length > maxBytes) {
+      throw new ConnectError(`a message is larger than ${maxBytes} bytes`, Code.ResourceExhausted);
     }
+    if (eom && this.#length === 0) return data;
     this.held.take(data.length);
     if (length > this.#buffer.length) this.#grow(length);
     this.#buffer.set(data, this.#length);

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { MAX_MESSAGE_BYTES } from "../limits.ts";
+import type { RequestAccount } from "../request_budget.ts";
 
 /** Two messages of the largest size, or many smaller ones. */
 const MOST_HELD_BYTES = 2 * MAX_MESSAGE_BYTES;
@@ -11,8 +12,14 @@ const MOST_HELD_BYTES = 2 * MAX_MESSAGE_BYTES;
 export class HeldBytes {
   #held = 0;
 
-  /** @param limit in bytes; default 64 MiB. */
-  constructor(private readonly limit = MOST_HELD_BYTES) {}
+  /**
+   * @param limit in bytes; default 64 MiB.
+   * @param account what all channels may hold together; default: nothing is counted there.
+   */
+  constructor(
+    private readonly limit = MOST_HELD_BYTES,
+    private readonly account?: RequestAccount,
+  ) {}
 
   /** @throws {ConnectError} RESOURCE_EXHAUSTED when that is more than the limit. */
   take(bytes: number): void {
@@ -22,10 +29,12 @@ export class HeldBytes {
         Code.ResourceExhausted,
       );
     }
+    this.account?.take(bytes);
     this.#held += bytes;
   }
 
   give(bytes: number): void {
     this.#held -= bytes;
+    this.account?.give(bytes);
   }
 }

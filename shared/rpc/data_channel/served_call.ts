@@ -36,6 +36,8 @@ export class ServedCall implements Call, HandlerContext, ForwardedCall {
   readonly service: DescService;
   readonly method: DescMethod;
   readonly peer: Peer;
+  /** Longest message that interceptors want; undefined: the longest there is. */
+  messageLimit: number | undefined;
   readonly #metadata: CallMetadata;
   readonly #controller = new AbortController();
   #requestHeader: Headers | undefined;
@@ -59,6 +61,10 @@ export class ServedCall implements Call, HandlerContext, ForwardedCall {
 
   header(key: string): string | undefined {
     return this.#metadata.get(key)?.[0];
+  }
+
+  limitMessages(bytes: number): void {
+    this.messageLimit = Math.min(bytes, this.messageLimit ?? bytes);
   }
 
   forwardedHeaders(): OutgoingHttpHeaders {

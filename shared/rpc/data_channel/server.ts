@@ -5,6 +5,7 @@ import type { MessageChannel } from "../../webrtc/channel.ts";
 import type { UnexpectedErrorReporter } from "../errors.ts";
 import type { Interceptor } from "../interceptor.ts";
 import type { Peer } from "../peer.ts";
+import type { RequestBudgets } from "../request_budget.ts";
 import type { RpcRouter } from "../router.ts";
 import { RunningCalls } from "../running_calls.ts";
 import { Answer, refuse } from "./answer.ts";
@@ -29,6 +30,8 @@ export interface DataChannelServerOptions {
   readonly peer: Peer;
   /** Leaves what is known of the caller in each call's context, before interceptors run. */
   readonly values?: (values: ContextValues) => void;
+  /** What requests of all channels may hold. Default: each channel has its own limit only. */
+  readonly budgets?: RequestBudgets;
   readonly report: UnexpectedErrorReporter;
   /** Ends streams and takes no further calls; calls with one answer go on. */
   readonly signal: AbortSignal;
@@ -65,19 +68,24 @@ class DataChannelServer implements ServedDataChannel {
   readonly #writer: FrameWriter;
   readonly #turns = new Map<bigint, Turn>();
   readonly #endedIds = new Set<bigint>();
-  readonly #held = new HeldBytes();
+  readonly #held: HeldBytes;
   readonly #running = new RunningCalls();
   #stopped = false;
   readonly #stop = () => this.#endStreams();
 
   constructor(channel: MessageChannel, private readonly options: DataChannelServerOptions) {
     this.#writer = new FrameWriter(channel);
-    const { signal } = options;
+    const { signal, peer } = options;
+    // Of some callers no address is known; they are not one.
+    const local = peer.local || peer.address === "";
+    const accounts = options.budgets?.accounts({ address: peer.address, local });
+    this.#held = new HeldBytes(undefined, accounts?.letIn);
     channel.onClosed = () => {
       signal.removeEventListener("abort", this.#stop);
       this.#stopped = true;
       this.#writer.end();
       this.#endAll(new ConnectError("the caller went away", Code.Canceled));
+      accounts?.close();
     };
     if (signal.aborted) this.#endStreams();
     else signal.addEventListener("abort", this.#stop, { once: true });

@@ -57,7 +57,7 @@ export class Turn {
     try {
       if (hasMessage) {
         if (!packetMessage) throw invalid("a frame says that it has a message, and has none");
-        const message = this.#assembler.push(packetMessage);
+        const message = this.#assembler.push(packetMessage, this.options.call.messageLimit);
         // The end counts with the last piece only: some clients set it on every one.
         if (!message) return;
         this.#requests.push(message);
@@ -122,9 +122,17 @@ export class Turn {
 
   async #input() {
     if (this.#asksMany) return this.#requests.read();
-    const request = await this.#requests.next();
-    if (!request) throw invalid("the call ended without a request");
-    return request;
+    const stop = after(DEFAULT_CALL_DEADLINE_MS, () =>
+      this.abort(
+        new ConnectError("the request did not come to its end in time", Code.DeadlineExceeded),
+      ));
+    try {
+      const request = await this.#requests.next();
+      if (!request) throw invalid("the call ended without a request");
+      return request;
+    } finally {
+      stop();
+    }
   }
 
   /** Lets the handler know, also while it makes the next message. */
