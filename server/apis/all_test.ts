@@ -30,6 +30,7 @@ const QUIET_MS = 1_000;
 
 /** What the fakes, and the sensors service, have not. */
 const MISSING: ReadonlySet<string> = new Set([
+  "rdk:component:board SetPowerMode",
   "rdk:service:sensors DoCommand",
   ...["GetDetections3D", "GetObjectPointClouds"].map((name) => `rdk:service:vision ${name}`),
 ]);

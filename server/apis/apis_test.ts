@@ -2,6 +2,7 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import type { Geometry } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { GenericService as GenericComponent } from "../../shared/gen/viam/component/generic/v1/generic_pb.ts";
+import { BoardService, PowerMode } from "../../shared/gen/viam/component/board/v1/board_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import {
   GetMachineStatusResponse_State,
@@ -47,6 +48,7 @@ async function setUp(specs: ResourceSpec[], scripted: Partial<Sensor> = {}) {
   const state = new MachineState(clock);
   const operations = new Operations(clock);
   const sessions = new Sessions(clock);
+  const written: (string | undefined)[][] = [];
   let shutdowns = 0;
   const router = new RpcRouter().service(
     RobotService,
@@ -56,6 +58,7 @@ async function setUp(specs: ResourceSpec[], scripted: Partial<Sensor> = {}) {
       frames: new FrameSystem({ resources: resources.index, clock, log: memoryLogger() }),
       apis: () => servedApis,
       modules: () => undefined,
+      writeLog: (entries, header) => written.push(...entries.map((one) => [one.message, header])),
       status: () => machineStatus(state, { resources: resources.snapshot() }),
       version: "1.2.3-4-gabcdef",
       takeSpans: () => {},
@@ -70,11 +73,13 @@ async function setUp(specs: ResourceSpec[], scripted: Partial<Sensor> = {}) {
     clock,
     resources,
     state,
+    transport,
     robot: createClient(RobotService, transport),
     sensor: createClient(SensorService, transport),
     generic: createClient(GenericComponent, transport),
     genericService: createClient(GenericServiceService, transport),
     shutdowns: () => shutdowns,
+    written,
   };
 }
 
@@ -101,6 +106,32 @@ Deno.test("GetReadings answers what the fake sensor is told to read", async () =
     );
   assert.deepEqual(await plain("f"), { a: 1, b: 2, c: 3 });
   assert.deepEqual(await plain("g"), { n: 7, t: "x" });
+});
+
+Deno.test("Log keeps the lines of a client on a machine without modules", async () => {
+  const { robot, written } = await setUp([]);
+  await robot.log({ logs: [{ message: "hello", level: "info" }] });
+  await robot.log({ logs: [{ message: "from a module" }] }, { headers: { modname: "m" } });
+  assert.deepEqual(written, [["hello", undefined], ["from a module", "m"]]);
+});
+
+Deno.test("RestartModule names the module that is not there", async () => {
+  const { robot } = await setUp([]);
+  const restart = (which: "moduleId" | "moduleName", value: string) =>
+    failure(() => robot.restartModule({ idOrName: { case: which, value } }));
+  assert.match(await restart("moduleName", "ghost"), /^NotFound: .*none of name ghost;/);
+  assert.match(await restart("moduleId", "acme:ghost"), /^NotFound: .*none of id acme:ghost;/);
+  assert.match(await restart("moduleName", ""), /^InvalidArgument: .*module_name/);
+  assert.match(await failure(() => robot.restartModule({})), /^InvalidArgument: .*module_id/);
+});
+
+Deno.test("fakes say what they cannot do", async () => {
+  const { transport } = await setUp([spec("b", "rdk:component:board", "rdk:builtin:fake")]);
+  const board = createClient(BoardService, transport);
+  assert.match(
+    await failure(() => board.setPowerMode({ name: "b", powerMode: PowerMode.OFFLINE_DEEP })),
+    /^Unimplemented: /,
+  );
 });
 
 Deno.test("GetGeometries answers the shape of the configuration when the driver has none", async () => {

@@ -31,8 +31,6 @@ export interface RobotModules {
   models(): { module: string; api: string; model: string; isLocal: boolean }[];
   /** Throws a ConnectError NOT_FOUND when there is no such module. */
   restart(which: { id?: string; name?: string }): Promise<void>;
-  /** @param header metadata `modName` of the call. */
-  writeLog(entries: readonly LogEntry[], header: string | undefined): void;
 }
 
 export interface RobotServiceOptions {
@@ -41,6 +39,12 @@ export interface RobotServiceOptions {
   apis: () => readonly ServedApi[];
   /** What runs modules; undefined on a machine that has had none. */
   modules: () => RobotModules | undefined;
+  /**
+   * Writes lines that a module or a client sent.
+   *
+   * @param header metadata `modName` of the call.
+   */
+  writeLog: (entries: readonly LogEntry[], header: string | undefined) => void;
   /** The answer to GetMachineStatus. */
   status: () => GetMachineStatusResponse;
   state: MachineState;
@@ -111,10 +115,14 @@ export function createRobotService(
         : idOrName.case === "moduleName"
         ? { name: idOrName.value }
         : {};
+      if (!idOrName.value) {
+        throw new ConnectError("name the module by module_id or module_name", Code.InvalidArgument);
+      }
       const modules = options.modules();
       if (!modules) {
+        const asked = `${idOrName.case === "moduleId" ? "id" : "name"} ${idOrName.value}`;
         throw new ConnectError(
-          "module not found: this machine's configuration has no modules",
+          `module not found: this machine's configuration has none of ${asked}; it has no modules`,
           Code.NotFound,
         );
       }
@@ -123,7 +131,7 @@ export function createRobotService(
     },
 
     log({ logs }, context) {
-      options.modules()?.writeLog(logs, context.requestHeader.get("modname") ?? undefined);
+      options.writeLog(logs, context.requestHeader.get("modname") ?? undefined);
       return {};
     },
 

@@ -5,12 +5,14 @@ import { secretValues } from "../../shared/config/secrets.ts";
 import type { MachineCredentials } from "../../shared/credentials/credentials_file.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
+import type { LogEntry } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { StreamService } from "../../shared/gen/proto/stream/v1/stream_pb.ts";
 import {
   type GetMachineStatusResponse,
   RobotService,
 } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Logging } from "../../shared/log/configure.ts";
+import type { LogSink } from "../../shared/log/line.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { ProcessRunner } from "../../shared/process/child_process.ts";
 import type { Interceptor } from "../../shared/rpc/interceptor.ts";
@@ -29,6 +31,7 @@ import { ConfigurationApplier } from "../configuration/applier.ts";
 import type { RevisionStore } from "../configuration/revision_store.ts";
 import { MaintenanceGate } from "../maintenance/maintenance.ts";
 import { Mdns } from "../mdns/mdns.ts";
+import { writeModuleLog } from "../modules/module_log.ts";
 import { Operations } from "../operations/operations.ts";
 import type { DataCloud, MachineSeat } from "../data_manager/machine_seat.ts";
 import { FrameSystem } from "../frames/frame_system.ts";
@@ -350,9 +353,9 @@ export class MachineCore {
         return modules && {
           models: () => modules.models(),
           restart: (which) => this.parts.restartModule(which),
-          writeLog: (...said) => modules.writeLog(...said),
         };
       },
+      writeLog: (entries, moduleName) => this.#writeLog(entries, moduleName),
       status: () => this.status(),
       state: this.state,
       operations: this.#operations,
@@ -368,6 +371,15 @@ export class MachineCore {
       takeSpans: (spans, module) => this.options.diagnostics?.takeSpans(spans, module),
       shutdown: this.options.onShutdown,
     });
+  }
+
+  /** Lines of modules go below their loggers, those of other callers below the server's own. */
+  #writeLog(entries: readonly LogEntry[], moduleName: string | undefined): void {
+    const { modules } = this.parts;
+    if (modules && moduleName !== undefined) return modules.writeLog(entries, moduleName);
+    const { log, logSettings, clock } = this.options;
+    const write: LogSink = (line) => logSettings.forward(line);
+    writeModuleLog(entries, moduleName ?? "", { root: log.name, write, clock });
   }
 
   #interceptors(): readonly Interceptor[] {

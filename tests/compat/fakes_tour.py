@@ -174,7 +174,7 @@ async def board(robot):
     written = (await analog.read()).value
     interrupt = await board.digital_interrupt_by_name("wheel")
     ticks = await first(await board.stream_ticks([interrupt]), 3)
-    await board.set_power_mode(PowerMode.POWER_MODE_OFFLINE_DEEP)
+    power_mode = await error_of(board.set_power_mode(PowerMode.POWER_MODE_OFFLINE_DEEP))
     missing = await board.analog_by_name("none")
     return {
         "high": await pin.get(),
@@ -184,6 +184,7 @@ async def board(robot):
         "edges": await interrupt.value(),
         "levels": [tick.high for tick in ticks],
         "status": await board.get_status(),
+        "power_mode": power_mode,
         "missing": await error_of(missing.read()),
     }
 

@@ -110,7 +110,7 @@ function assertMoving({ base, gantry, gripper, motor, servo, switch: switched }:
     powered: [true, 0.5],
     stopped: [false, 0],
     moving: false,
-    reports: true,
+    reports: false,
   });
   assert.match(String(no_speed), /cannot move at 0 RPM/);
   assert.equal(servo!["position"], 120);
@@ -154,13 +154,14 @@ function assertMeasuring(found: Found): void {
 }
 
 function assertPins({ board, button, input_controller }: Found): void {
-  const { edges, levels, status, missing, ...rest } = board!;
+  const { edges, levels, status, missing, power_mode, ...rest } = board!;
   assert.deepEqual(rest, { high: true, pwm: [0.25, 1000], readings: [0, 1], written: 77 });
   assert.ok(Number(edges) >= 3, `${edges} edges`);
   const [first, second, third] = levels as boolean[];
   assert.deepEqual([second, third], [!first, first]);
   assert.deepEqual((status as Record<string, unknown>)["analogs"], { battery: 77 });
   assert.match(String(missing), /NOT_FOUND.*the board has battery/);
+  assert.match(String(power_mode), /UNIMPLEMENTED.*SetPowerMode/);
   assert.deepEqual(button, { status: { pushes: 1 } });
   assert.deepEqual(input_controller, {
     controls: ["AbsoluteX", "ButtonStart"],

@@ -1,7 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type {
   BoardService,
-  PowerMode,
   StreamTicksRequest,
 } from "../../../shared/gen/viam/component/board/v1/board_pb.ts";
 import type { Clock } from "../../../shared/time/clock.ts";
@@ -82,7 +81,6 @@ export class FakeBoard implements Driver<typeof BoardService> {
   readonly #analogs: Map<string, number>;
   readonly #written = new Set<string>();
   readonly #startMs: number;
-  #powerMode: PowerMode = 1;
 
   constructor(private readonly clock: Clock, private readonly options: FakeBoardOptions) {
     this.#analogs = new Map(options.analogs.map((name) => [name, 0]));
@@ -155,11 +153,6 @@ export class FakeBoard implements Driver<typeof BoardService> {
     }
   }
 
-  setPowerMode({ powerMode }: { powerMode: PowerMode }) {
-    this.#powerMode = powerMode;
-    return {};
-  }
-
   doCommand = echo;
 
   getStatus() {
@@ -167,7 +160,6 @@ export class FakeBoard implements Driver<typeof BoardService> {
     return {
       analogs: Object.fromEntries(this.#analogs),
       digital_interrupts: Object.fromEntries(this.options.interrupts.map((name) => [name, count])),
-      power_mode: this.#powerMode,
     };
   }
 

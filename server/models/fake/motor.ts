@@ -108,8 +108,9 @@ export class FakeMotor implements Driver<typeof MotorService> {
     return { position: this.#position() };
   }
 
+  /** As with a real motor it takes an encoder to know the position; without one it is guessed. */
   getProperties() {
-    return { positionReporting: true };
+    return { positionReporting: this.options.encoder !== undefined };
   }
 
   isPowered() {

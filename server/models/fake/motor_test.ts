@@ -125,3 +125,11 @@ Deno.test("the model says what max_rpm may be when it is wrong", async () => {
     /attributes\.max_rpm: found "fast", allowed: a number of at least 0\.001/,
   );
 });
+
+Deno.test("getProperties() reports a position only of a motor with an encoder", () => {
+  const { clock, motor } = setUp();
+  const encoder = new FakeEncoder(clock, 100, 0);
+  const measured = new FakeMotor(clock, { maxRpm: 60, encoder });
+  assert.equal(motor.getProperties().positionReporting, false);
+  assert.equal(measured.getProperties().positionReporting, true);
+});

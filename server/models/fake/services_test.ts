@@ -2,7 +2,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import jpeg from "jpeg-js";
 import assert from "node:assert/strict";
 import type { PoseTrackerService } from "../../../shared/gen/viam/component/posetracker/v1/pose_tracker_pb.ts";
-import type { SLAMService } from "../../../shared/gen/viam/service/slam/v1/slam_pb.ts";
+import { SensorType, type SLAMService } from "../../../shared/gen/viam/service/slam/v1/slam_pb.ts";
 import type { VideoService } from "../../../shared/gen/viam/service/video/v1/video_pb.ts";
 import { FakeClock } from "../../../shared/time/fake_clock.ts";
 import type { Driver } from "../../resources/driver.ts";
@@ -48,6 +48,18 @@ Deno.test("getPointCloudMap() gives the room in pieces that make one file", asyn
   const header = new TextDecoder("latin1").decode(chunks[0]!.pointCloudPcdChunk);
   const points = Number(/POINTS (\d+)/.exec(header)![1]);
   assert.equal(bytes, header.indexOf("DATA binary\n") + "DATA binary\n".length + points * 16);
+});
+
+Deno.test("getProperties() of the slam service names a sensor of each kind", async () => {
+  const slam = await construct<Driver<typeof SLAMService>, unknown>(fakeSlamModel);
+  const { sensorInfo } = await slam.getProperties!({
+    $typeName: "viam.service.slam.v1.GetPropertiesRequest",
+    name: "s",
+  }, call);
+  assert.deepEqual(sensorInfo, [
+    { name: "camera", type: SensorType.CAMERA },
+    { name: "movement_sensor", type: SensorType.MOVEMENT_SENSOR },
+  ]);
 });
 
 Deno.test("getVideo() gives a picture for each second that is asked for", async () => {

@@ -1,5 +1,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { MappingMode, SLAMService } from "../../../shared/gen/viam/service/slam/v1/slam_pb.ts";
+import type {
+  MappingMode,
+  SensorType,
+  SLAMService,
+} from "../../../shared/gen/viam/service/slam/v1/slam_pb.ts";
 import { anyAttributes } from "../../resources/attributes.ts";
 import type { Driver } from "../../resources/driver.ts";
 import type { Model } from "../../resources/registry.ts";
@@ -13,6 +17,14 @@ const CREATE_NEW_MAP: MappingMode.CREATE_NEW_MAP = 1;
 
 /** The room of the map: its walls, in metres around the middle. */
 const ROOM = { width: 8, depth: 6, spacing: 0.02 };
+
+/** What a machine would look at the room with; no resources of these names are needed. */
+const CAMERA: SensorType.CAMERA = 1;
+const MOVEMENT_SENSOR: SensorType.MOVEMENT_SENSOR = 2;
+const SENSORS = [
+  { name: "camera", type: CAMERA },
+  { name: "movement_sensor", type: MOVEMENT_SENSOR },
+];
 
 const GREY = [128, 128, 128] as const;
 
@@ -36,7 +48,7 @@ export const fakeSlamModel: Model<JsonObject> = {
         cloudSlam: false,
         mappingMode: CREATE_NEW_MAP,
         internalStateFileType: ".pcd",
-        sensorInfo: [],
+        sensorInfo: SENSORS,
       }),
       doCommand: echo,
     };
