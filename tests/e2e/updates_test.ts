@@ -21,7 +21,7 @@ const UPDATE_DEADLINE_MS = 60_000;
 class Fleet {
   private constructor(private readonly rig: Rig) {}
 
-  static async start(rig: Rig): Promise<Fleet> {
+  static async start(rig: Rig, sensor = "gate"): Promise<Fleet> {
     const fleet = new Fleet(rig);
     await fleet.window("open");
     await rig.bootstrap({
@@ -33,7 +33,7 @@ class Fleet {
         attributes: { program: "cat", args: [fleet.#windowFile] },
       }],
       maintenance: {
-        sensor_name: "rdk:component:sensor/gate",
+        sensor_name: `rdk:component:sensor/${sensor}`,
         maintenance_allowed_key: "may_update",
       },
       agent: { version_control: { "machine-server": "stable" } },
@@ -68,6 +68,15 @@ class Fleet {
     const { code, stderr } = await this.rig.run("machine-cloud", [
       ...["agent", "tell", "--data", join(this.rig.dir, "cloud"), "--part", this.rig.partId],
       ...words,
+    ]);
+    assert.equal(code, 0, stderr);
+  }
+
+  /** What the owner of the computer says to the agent. */
+  async ownerSays(...words: string[]): Promise<void> {
+    const { code, stderr } = await this.rig.run("machine-agent", [
+      ...words,
+      ...["--dir", this.#agentDir],
     ]);
     assert.equal(code, 0, stderr);
   }
@@ -314,3 +323,38 @@ rigTest(
   },
   options,
 );
+
+rigTest(
+  "a window whose sensor is not configured stays shut until the owner opens it",
+  async (rig) => {
+    const fleet = await Fleet.start(rig, "misspelt");
+    await fleet.release("1.0.0");
+    await fleet.startAgent();
+    await fleet.runs("1.0.0");
+    await fleet.release("1.1.0");
+    const shut = await fleet.status(
+      "1.1.0 waits",
+      ({ state, target }) => state === State.WAITING && target === "1.1.0",
+    );
+    assert.match(shut.waitingFor, /could not find sensor named rdk:component:sensor\/misspelt/);
+    await fleet.ownerSays("open-window", "--minutes", "5");
+    await fleet.runs("1.1.0");
+  },
+  options,
+);
+
+rigTest("an agent with pinned keys starts nothing that they did not sign", async (rig) => {
+  await rig.bootstrap();
+  await rig.startCloud();
+  const defaults = join(rig.dir, "defaults.json");
+  await Deno.writeTextFile(defaults, JSON.stringify({ release_keys: ["0f".repeat(32)] }));
+  const dir = join(rig.dir, "agent");
+  const args = ["-c", rig.credentialsFile, "--dev-mode", "--dir", dir, "--defaults", defaults];
+  const agent = rig.spawn("machine-agent", args);
+  const refused = await eventually("the address is refused", async () => {
+    const text = await Deno.readTextFile(join(dir, "status.json")).catch(() => "{}");
+    return JSON.parse(text).server?.error || undefined;
+  });
+  assert.match(refused, /by its address is not signed, and the defaults file has release_keys/);
+  assert.deepEqual(await rig.serversOf(agent), []);
+}, options);
