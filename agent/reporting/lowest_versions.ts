@@ -35,6 +35,7 @@ export interface LowestVersionsOptions {
  */
 export class LowestVersions {
   readonly #options: LowestVersionsOptions;
+  #isFailing = false;
 
   constructor(options: LowestVersionsOptions) {
     this.#options = options;
@@ -45,7 +46,6 @@ export class LowestVersions {
    *
    * @param current of it; what is no version (`customURL`, empty) counts for nothing.
    * @returns the lowest that may be installed; undefined when none is known.
-   * @throws {Error} the disk takes nothing.
    */
   async of(program: ProgramName, current: string): Promise<string | undefined> {
     await this.#takeAllowed(program, current);
@@ -62,8 +62,8 @@ export class LowestVersions {
     const path = allowedFile(dir, program);
     const version = readOwnersWord(path)?.trim() ?? "";
     if (valid(version) === null) return;
-    this.#save(program, version, current);
     // Twice does no harm: a power cut between the two leaves the word for the next time.
+    if (!this.#save(program, version, current)) return;
     await removeIfExists(path);
     log.info("the owner of this computer sets the lowest version", { program, version });
   }
@@ -74,12 +74,23 @@ export class LowestVersions {
     ).get(program);
   }
 
-  #save(program: ProgramName, version: string, allowedBelow: string): void {
-    const { db, clock } = this.#options;
-    db.prepare(
-      "INSERT OR REPLACE INTO lowest_version (program, version, allowed_below, since) " +
-        "VALUES (?, ?, ?, ?)",
-    ).run(program, version, allowedBelow, clock.now().toISOString());
+  /** Whether the disk took it. One that takes nothing lets no update begin, so nothing is lost. */
+  #save(program: ProgramName, version: string, allowedBelow: string): boolean {
+    const { db, clock, log } = this.#options;
+    try {
+      db.prepare(
+        "INSERT OR REPLACE INTO lowest_version (program, version, allowed_below, since) " +
+          "VALUES (?, ?, ?, ?)",
+      ).run(program, version, allowedBelow, clock.now().toISOString());
+      this.#isFailing = false;
+      return true;
+    } catch (error) {
+      const text = "the lowest version that may be installed cannot be kept on disk";
+      if (this.#isFailing) log.debug(text, { program, error });
+      else log.error(text, { program, error });
+      this.#isFailing = true;
+      return false;
+    }
   }
 }
 

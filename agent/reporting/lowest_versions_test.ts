@@ -1,19 +1,24 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { AgentState } from "../state/agent_state.ts";
 import { allowVersion, LowestVersions } from "./lowest_versions.ts";
 
+interface Bench {
+  readonly state: AgentState;
+  readonly log: MemoryLogger;
+}
+
 async function withVersions(
-  body: (open: () => LowestVersions, dir: string) => Promise<void>,
+  body: (open: () => LowestVersions, dir: string, bench: Bench) => Promise<void>,
 ): Promise<void> {
   const dir = await Deno.makeTempDir();
   await Deno.mkdir(join(dir, "etc"));
   const state = AgentState.open(":memory:");
   try {
     const options = { db: state.database, dir, clock: new FakeClock(), log: memoryLogger() };
-    await body(() => new LowestVersions(options), dir);
+    await body(() => new LowestVersions(options), dir, { state, log: options.log });
   } finally {
     state.close();
     await Deno.remove(dir, { recursive: true });
@@ -53,4 +58,17 @@ Deno.test("LowestVersions believes no file that others may write, and no other t
     await Deno.writeTextFile(file, "everything");
     await Deno.chmod(file, 0o644);
     assert.equal(await open().of("machine-server", "2.0.0"), "2.0.0");
+  }));
+
+Deno.test("LowestVersions holds its rule on a disk that takes nothing, and says so once", () =>
+  withVersions(async (open, dir, { state, log }) => {
+    const versions = open();
+    await versions.of("machine-server", "1.0.0");
+    state.database.pragma("query_only = ON");
+    await allowVersion(dir, "machine-server", "0.5.0");
+    assert.equal(await versions.of("machine-server", "1.1.0"), "1.1.0");
+    assert.equal(await versions.of("machine-server", "1.1.0"), "1.1.0");
+    assert.equal(log.messages("error").length, 1);
+    state.database.pragma("query_only = OFF");
+    assert.equal(await versions.of("machine-server", "1.1.0"), "0.5.0", "the word was not lost");
   }));
