@@ -19,9 +19,13 @@ const ignore = why !== "";
 async function missingWalls(): Promise<string> {
   const parts = { processes: systemProcesses(), clock: systemClock };
   const env = Deno.env.toObject();
-  const python = await findPython("python3", { ...parts, inherited: env });
   const folder = join(rig.dataDir, "trial");
-  return (await bestSandbox({ dataDir: rig.dataDir, python }, { ...parts, env, folder })).why;
+  try {
+    const python = await findPython("python3", { ...parts, inherited: env });
+    return (await bestSandbox({ dataDir: rig.dataDir, python }, { ...parts, env, folder })).why;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 function addressInNetwork(): string {
