@@ -2,6 +2,9 @@
 # Installs Python packages, pinned in a file of requirements, into .tools/NAME/VERSION, and prints
 # the path of the interpreter there: python_environment.sh NAME VERSION REQUIREMENTS
 #
+# Where the file has a hash, pip wants one of everything that it installs. The files of tools/ have:
+# tools/requirements_test.ts. After a change of a version: pip-compile --generate-hashes.
+#
 # Safe to call from several processes at once: each builds a folder of its own, the first to finish
 # puts it in place, the others throw theirs away. Does nothing when the folder is there already.
 set -eu

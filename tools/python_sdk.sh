@@ -5,5 +5,5 @@ set -eu
 
 tools=$(cd "$(dirname "$0")" && pwd)
 requirements="$tools/python_sdk_requirements.txt"
-version=$(sed -n 's/^viam-sdk==//p' "$requirements")
+version=$(sed -n 's/^viam-sdk==\([^ ]*\).*/\1/p' "$requirements")
 exec sh "$tools/python_environment.sh" python-sdk "$version" "$requirements"

@@ -5,5 +5,5 @@ set -eu
 
 tools=$(cd "$(dirname "$0")" && pwd)
 requirements="$tools/s3_server_requirements.txt"
-version=$(sed -n 's/^moto==//p' "$requirements")
+version=$(sed -n 's/^moto==\([^ ]*\).*/\1/p' "$requirements")
 exec sh "$tools/python_environment.sh" s3-server "$version" "$requirements"

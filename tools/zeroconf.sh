@@ -5,5 +5,5 @@ set -eu
 
 tools=$(cd "$(dirname "$0")" && pwd)
 requirements="$tools/zeroconf_requirements.txt"
-version=$(sed -n 's/^zeroconf==//p' "$requirements")
+version=$(sed -n 's/^zeroconf==\([^ ]*\).*/\1/p' "$requirements")
 exec sh "$tools/python_environment.sh" zeroconf "$version" "$requirements"

@@ -84,8 +84,12 @@ export class Edge {
       : createServer({ noDelay: true }, (socket) => this.#accept(socket));
   }
 
-  /** Starts to listen. Throws {@link PortInUseError} when the port is taken. */
+  /**
+   * Starts to listen. Throws {@link PortInUseError} when the port is taken, and an Error with `tls`
+   * on a runtime that cannot serve it, {@link requireTls}.
+   */
   static async listen(options: EdgeOptions): Promise<Edge> {
+    if (options.tls) requireTls();
     const edge = new Edge(options);
     await listen(edge.#server, options.listen);
     return edge;
@@ -253,6 +257,22 @@ function endsOf(socket: Socket): ConnectionEnds {
     localAddress: plainAddress(socket.localAddress ?? ""),
     localPort: socket.localPort ?? 0,
   };
+}
+
+/**
+ * The servers of `node:tls` choose no protocol (ALPN) before Deno 2.9, which gRPC cannot do without,
+ * and take no address (measured on 2.7.11, the runtime of programs compiled in closed networks).
+ *
+ * @throws Error that says what to do instead.
+ */
+export function requireTls(denoVersion: string = Deno.version.deno): void {
+  const [major = 0, minor = 0] = denoVersion.split(".").map(Number);
+  if (major > 2 || (major === 2 && minor >= 9)) return;
+  throw new Error(
+    `this program cannot serve TLS: it was compiled in a closed network, with runtime ` +
+      `${denoVersion} in place of 2.9. Leave the certificate out and let a proxy in front of it end ` +
+      `TLS (machine-cloud: --proxy-protocol), or take a program that was compiled with runtime 2.9`,
+  );
 }
 
 function listen(server: Server, address: ListenAddress): Promise<void> {

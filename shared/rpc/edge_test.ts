@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { SensorService } from "../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { waitFor } from "../time/wait_for.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
-import { Edge } from "./edge.ts";
+import { Edge, requireTls } from "./edge.ts";
 import { PortInUseError } from "./errors.ts";
 import { createGrpcTransport } from "./grpc_transport.ts";
 import { RpcServer } from "./server.ts";
@@ -200,4 +200,9 @@ Deno.test("Edge knows callers of the private port by address and port", async ()
   (await accepted).close();
   inner.close();
   edge.destroy();
+Deno.test("requireTls() says what to do on a runtime that cannot serve TLS", () => {
+  for (const version of ["2.9.0", "2.9.6", "2.10.1", "3.0.0"]) requireTls(version);
+  for (const version of ["2.7.11", "2.8.9", "1.46.0"]) {
+    assert.throws(() => requireTls(version), /cannot serve TLS: .* let a proxy .* runtime 2\.9$/);
+  }
 });

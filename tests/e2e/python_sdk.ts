@@ -7,7 +7,7 @@ const INSTALLER = new URL("../../tools/python_sdk.sh", import.meta.url);
 export const pythonSdk = {
   /** Pinned release, for example `0.85.1`. */
   get version(): string {
-    const line = /^viam-sdk==(\S+)$/m.exec(Deno.readTextFileSync(REQUIREMENTS));
+    const line = /^viam-sdk==(\S+)/m.exec(Deno.readTextFileSync(REQUIREMENTS));
     if (line?.[1] === undefined) throw new Error(`no viam-sdk== line in ${REQUIREMENTS.pathname}`);
     return line[1];
   },

@@ -56,7 +56,7 @@ async function work(demo: Demo, options: RunOptions): Promise<number> {
     partId: bootstrapped.part_id,
     logDir: demo.logDir,
     pythonInstaller: PYTHON_INSTALLER,
-    pythonSdkVersion: /^viam-sdk==(\S+)$/m.exec(requirements)?.[1] ?? "",
+    pythonSdkVersion: /^viam-sdk==(\S+)/m.exec(requirements)?.[1] ?? "",
   }));
   throw await demo.partEnded();
 }
