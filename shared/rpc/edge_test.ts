@@ -200,6 +200,8 @@ Deno.test("Edge knows callers of the private port by address and port", async ()
   (await accepted).close();
   inner.close();
   edge.destroy();
+});
+
 Deno.test("requireTls() says what to do on a runtime that cannot serve TLS", () => {
   for (const version of ["2.9.0", "2.9.6", "2.10.1", "3.0.0"]) requireTls(version);
   for (const version of ["2.7.11", "2.8.9", "1.46.0"]) {
