@@ -1,16 +1,19 @@
-import { createClient } from "@connectrpc/connect";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import { identityKey } from "../../shared/auth/identity.ts";
+import { type Identity, identityKey } from "../../shared/auth/identity.ts";
 import { hashKey } from "../../shared/auth/key_hash.ts";
 import { Secret } from "../../shared/auth/secret.ts";
+import { hashSecret } from "../../shared/auth/secret_hash.ts";
 import { emptyMachineConfig } from "../../shared/config/machine_config.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
+import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
 import type { Interceptor } from "../../shared/rpc/interceptor.ts";
 import { RpcRouter } from "../../shared/rpc/router.ts";
 import type { Role } from "../../shared/rights/roles.ts";
 import { AccessControl } from "./access_control.ts";
+import { verifyCredential } from "./access_rules.ts";
 import { type CloudAccess, NO_CLOUD_ACCESS } from "./cloud_access.ts";
 import { accessRules } from "./rules_from_config.ts";
 
@@ -188,4 +191,110 @@ Deno.test("AccessControl checks the identity of a connection at each call", asyn
   await sensor.getReadings({});
   rules({});
   await assert.rejects(() => sensor.getReadings({}), /unauthenticated.*no longer accepted/);
+});
+
+/** A server with a shutdown and a stream, for callers with an identity of their own. */
+function robotOf(access: AccessControl, identity: Identity) {
+  const carried: Interceptor = { before: (call) => void call.values.set(identityKey, identity) };
+  const streaming = Promise.withResolvers<void>();
+  const router = new RpcRouter().service(RobotService, {
+    shutdown: () => ({}),
+    getVersion: () => ({}),
+    async *streamStatus(_request, { signal }) {
+      yield {};
+      streaming.resolve();
+      await new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      });
+    },
+  });
+  const transport = createInProcessTransport(router, {
+    interceptors: [carried, access.interceptor],
+  });
+  return { robot: createClient(RobotService, transport), streaming: streaming.promise };
+}
+
+Deno.test("AccessControl holds each credential to its role", async () => {
+  const { access, signIn } = setUp();
+  const hash = await hashKey("right");
+  const config = {
+    ...emptyMachineConfig(),
+    cloud: { fqdn: "m.cloud" },
+    auth: { handlers: [{ type: "api-key", config: { o1: "right", local: "right" } }] },
+  };
+  const key = (role: Role) => ({ hash, role });
+  access.setRules(accessRules({
+    config,
+    credentials,
+    cloudAccess: {
+      keys: new Map([["o1", key("operator")], ["o2", key("owner")]]),
+      partSecrets: [hashSecret("second", "part-1 s2")],
+      locationSecrets: [hashSecret("loc-1", "part-1 s3")],
+    },
+  }));
+  const expected = [
+    ["api-key", "o1", "right", "operator"],
+    ["api-key", "o2", "right", "owner"],
+    ["api-key", "local", "right", "owner"],
+    ["robot-secret", "part-1", "part-secret", "owner"],
+    ["robot-secret", "m.cloud", "second", "owner"],
+    ["robot-location-secret", "m.cloud", "loc-1", "operator"],
+  ] as const;
+  for (const [type, entity, payload, role] of expected) {
+    await signIn(type, entity, payload);
+    const identity = await verifyCredential(access.rules, type, entity, payload);
+    assert.ok(identity);
+    const { robot } = robotOf(access, identity);
+    await robot.getVersion({});
+    const shutdown = await robot.shutdown({}).then(() => "owner", ConnectError.from);
+    if (shutdown instanceof ConnectError) {
+      assert.equal(shutdown.code, Code.PermissionDenied);
+      assert.match(shutdown.rawMessage, /Shutdown is for owners of this machine/);
+    }
+    assert.equal(shutdown instanceof ConnectError ? "operator" : shutdown, role, entity);
+  }
+  await assert.rejects(() => signIn("robot-location-secret", "m.cloud", "second"), /invalid/);
+});
+
+Deno.test("AccessControl takes the cloud's word on what a caller is", async () => {
+  const { access } = setUp();
+  const rules = (cloudAccess: CloudAccess) =>
+    access.setRules(accessRules({ config: emptyMachineConfig(), credentials, cloudAccess }));
+  const isOwner = (identity: Identity) =>
+    robotOf(access, identity).robot.shutdown({}).then(() => true, () => false);
+  rules(NO_CLOUD_ACCESS);
+  assert.equal(await isOwner(access.vouchedByCloud("k")), true, "a cloud that knows no roles");
+  rules(told({ k: await hashKey("right") }, "operator"));
+  assert.equal(await isOwner(access.vouchedByCloud("k")), false);
+  assert.equal(await isOwner(access.vouchedByCloud("k", "owner")), false, "the key's role counts");
+  assert.equal(await isOwner(access.vouchedByCloud("somebody")), false);
+  assert.equal(await isOwner(access.vouchedByCloud("somebody", "owner")), true);
+});
+
+Deno.test("AccessControl ends running calls of who loses the right to them, and those alone", async () => {
+  const { access } = setUp();
+  const hash = await hashKey("right");
+  const rules = (hashes: Record<string, string>) =>
+    access.setRules(accessRules({
+      config: emptyMachineConfig(),
+      credentials,
+      cloudAccess: told(hashes, "operator"),
+    }));
+  rules({ k1: hash, k2: hash });
+  const [first, second] = ["k1", "k2"].map((id) => robotOf(access, access.vouchedByCloud(id)));
+  assert.ok(first && second);
+  const ended = (async () => {
+    for await (const _ of first.robot.streamStatus({})) continue;
+  })().then(() => undefined, (error) => ConnectError.from(error).code);
+  const stop = new AbortController();
+  let isOpen = true;
+  const other = (async () => {
+    for await (const _ of second.robot.streamStatus({}, { signal: stop.signal })) continue;
+  })().catch(() => isOpen = false);
+  await Promise.all([first.streaming, second.streaming]);
+  rules({ k2: hash });
+  assert.equal(await ended, Code.Unauthenticated);
+  assert.equal(isOpen, true);
+  stop.abort();
+  await other;
 });

@@ -135,6 +135,7 @@ export class MachineCore {
   #identity: MachineConfig = emptyMachineConfig();
   #certificate: IssuedCertificate | undefined;
   #announced = false;
+  #toldOfPermissions = false;
   /** Whether the cloud answered last time; undefined without a cloud. */
   cloudReached: () => boolean | undefined = () => undefined;
   /** Told of every change of status. */
@@ -248,7 +249,15 @@ export class MachineCore {
   setIdentity(config: MachineConfig): void {
     const { credentials } = this.options;
     this.#identity = config;
-    this.access.setRules(accessRules({ config, credentials, cloudAccess: this.#cloudAccess }));
+    const rules = accessRules({ config, credentials, cloudAccess: this.#cloudAccess });
+    this.access.setRules(rules);
+    const holdNobody = rules.permissions.length > 0 && !rules.required;
+    if (holdNobody && !this.#toldOfPermissions) {
+      this.options.log.warn(
+        "auth.user_permissions hold nobody, because nobody signs in here; set auth.handlers",
+      );
+    }
+    this.#toldOfPermissions = holdNobody;
     this.state.setCloud({
       primaryOrgId: config.cloud?.primary_org_id ?? "",
       locationId: config.cloud?.location_id ?? "",

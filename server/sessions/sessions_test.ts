@@ -245,6 +245,23 @@ Deno.test("Sessions tells which resource could not be stopped, also one that han
   ]);
 });
 
+Deno.test("endUnless() ends the sessions of who is no longer let in, and stops what they moved", async () => {
+  const { sessions, stopped, client, within, caller, log } = setUp();
+  const of = (entity: string): Identity => ({ entity, credentialType: "api-key", claims: {} });
+  const ids = new Map<string, string>();
+  for (const entity of ["gone", "stays"]) {
+    const id = sessions.start(entity, "", of(entity));
+    ids.set(entity, id);
+    caller.entity = entity;
+    await client.setPower({ name: entity }, within(id));
+  }
+  sessions.endUnless((owner) => owner?.entity === "stays");
+  assert.deepEqual(stopped, [motor("gone")]);
+  assert.deepEqual(sessions.list(), [ids.get("stays")]);
+  assert.match(log.text(), /its caller is no longer let in/);
+  sessions.close();
+});
+
 Deno.test("close() stops nothing and leaves no timer", async () => {
   const { clock, stopped, sessions, client, within } = setUp();
   await client.setPower({ name: "a" }, within(sessions.start("", "")));

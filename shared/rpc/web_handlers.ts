@@ -232,7 +232,7 @@ function adapt(options: WebHandlersOptions): ConnectInterceptor {
           ? new ConnectError("the caller went away", Code.Canceled)
           : toCallerError(error, path, options.report);
       const end = (error: unknown) => call.end(error);
-      return { ...response, message: followed(response.message, failure, end) };
+      return { ...response, message: followed(response.message, call.aborted, failure, end) };
     } catch (error) {
       const answer = toCallerError(error, path, options.report);
       call.end(answer);
@@ -243,19 +243,38 @@ function adapt(options: WebHandlersOptions): ConnectInterceptor {
   };
 }
 
+/** The messages of a stream until it ends, or until the call is aborted, whatever its handler does. */
 async function* followed<T>(
   messages: AsyncIterable<T>,
+  aborted: Promise<never>,
   failure: (error: unknown) => ConnectError,
   end: (error: unknown) => void,
 ): AsyncIterable<T> {
+  const each = messages[Symbol.asyncIterator]();
+  let giveUp: (reason: unknown) => void = () => undefined;
+  // One listener for all messages: a race for each of them would add one with every message.
+  let abortion: { reason: unknown } | undefined;
+  aborted.catch((reason) => {
+    abortion = { reason };
+    giveUp(reason);
+  });
+  const next = () =>
+    new Promise<IteratorResult<T>>((resolve, reject) => {
+      giveUp = reject;
+      if (abortion) reject(abortion.reason);
+      else each.next().then(resolve, reject);
+    });
   let answer: ConnectError | undefined;
   try {
-    yield* messages;
+    for (let found = await next(); !found.done; found = await next()) yield found.value;
   } catch (error) {
     answer = failure(error);
     throw answer;
   } finally {
     end(answer);
+    const ended = each.return?.();
+    if (!abortion) await ended;
+    else ended?.catch(() => undefined);
   }
 }
 
