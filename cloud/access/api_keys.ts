@@ -51,6 +51,29 @@ export class ApiKeys {
     return { id, key };
   }
 
+  async rename(key: ApiKey, name: string): Promise<void> {
+    await this.queries.updateTable("api_keys").set({ name }).where("id", "=", key.id).execute();
+  }
+
+  /** A new key in place of one, which ends at once; name and grants stay. */
+  async rotate(key: ApiKey): Promise<{ id: string; key: string }> {
+    const value = alphanumeric(this.random, KEY_LENGTH);
+    const id = this.random.uuid();
+    const hash = await hashKey(value);
+    await this.queries.transaction().execute(async (transaction) => {
+      const now = this.clock.now();
+      const ended = await transaction.updateTable("api_keys").set({ deleted_at: now.getTime() })
+        .where("id", "=", key.id).where("deleted_at", "is", null).executeTakeFirst();
+      if (ended.numUpdatedRows === 0n) {
+        throw new ConnectError("somebody else ended this key just now", Code.Aborted);
+      }
+      const { orgId, name, grants } = key;
+      await insertKey(transaction, { id, orgId, name, hash, grants }, now);
+    });
+    await this.changes.drain();
+    return { id, key: value };
+  }
+
   /** Ends a key at once, and every token that was given for it. */
   async delete(key: ApiKey): Promise<void> {
     await this.queries.transaction().execute(async (transaction) => {

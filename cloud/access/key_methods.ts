@@ -66,19 +66,25 @@ export function keyMethods(
     },
 
     async deleteKey({ id }, context) {
-      const scope = await callers.scope(context);
-      const key = (await keys.list(scope.caller.orgId)).find((key) => key.id === id);
-      // The key of a training job has no grants of its own: it is its organisation's.
-      const places = key &&
-        (key.grants.length === 0
-          ? [{ orgId: key.orgId }]
-          : await Promise.all(key.grants.map((grant) => placeOf(scope, grant))));
-      if (!key || !places || places.some((place) => !scope.allows("see", place))) {
-        throw notFound("API key", id);
-      }
-      requireNoMoreThanOwn(scope.caller, places);
-      await keys.delete(key);
+      await keys.delete(await ownedKey(await callers.scope(context), keys, id));
       return {};
+    },
+
+    async renameKey({ id, name }, context) {
+      const key = await ownedKey(await callers.scope(context), keys, id);
+      const problem = titleProblem(name);
+      if (problem) throw new ConnectError(`name: ${problem}`, Code.InvalidArgument);
+      await keys.rename(key, name);
+      return { id, name };
+    },
+
+    async rotateKey({ id }, context) {
+      return await keys.rotate(withGrants(await ownedKey(await callers.scope(context), keys, id)));
+    },
+
+    async createKeyFromExistingKeyAuthorizations({ id }, context) {
+      const key = withGrants(await ownedKey(await callers.scope(context), keys, id));
+      return await keys.create(key.orgId, key.name, key.grants);
     },
 
     async checkPermissions({ permissions }, context) {
@@ -94,6 +100,30 @@ export function keyMethods(
       };
     },
   };
+}
+
+/** A key that the caller sees and has all rights of. */
+async function ownedKey(scope: Scope, keys: ApiKeys, id: string): Promise<ApiKey> {
+  const key = (await keys.list(scope.caller.orgId)).find((key) => key.id === id);
+  // The key of a training job has no grants of its own: it is its organisation's.
+  const places = key &&
+    (key.grants.length === 0
+      ? [{ orgId: key.orgId }]
+      : await Promise.all(key.grants.map((grant) => placeOf(scope, grant))));
+  if (!key || !places || places.some((place) => !scope.allows("see", place))) {
+    throw notFound("API key", id);
+  }
+  requireNoMoreThanOwn(scope.caller, places);
+  return key;
+}
+
+/** A copy of a training job's key would open nothing. */
+function withGrants(key: ApiKey): ApiKey {
+  if (key.grants.length > 0) return key;
+  throw new ConnectError(
+    "this is the key of a training job and ends with it",
+    Code.FailedPrecondition,
+  );
 }
 
 const RESOURCE_TYPES: readonly ResourceType[] = ["organization", "location", "robot"];

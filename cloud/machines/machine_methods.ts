@@ -154,7 +154,8 @@ export async function robotPart(options: MachineMethodsOptions, scope: Scope, pa
   return toRobotPart(part, presence.of(part.id), domain, clock.now(), managed);
 }
 
-async function robots(
+/** Machines with whether their main parts are online. */
+export async function robots(
   { presence, clock }: MachineMethodsOptions,
   scope: Scope,
   machines: readonly MachineRow[],

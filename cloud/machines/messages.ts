@@ -117,7 +117,8 @@ const ONLINE_STATES: Readonly<Record<PartPresence["state"], OnlineState>> = {
   "awaiting-setup": OnlineState.AWAITING_SETUP,
 };
 
-function onlineFields(presence: PartPresence, now: Date): {
+/** Since when and whether a part is online, as several messages say it. */
+export function onlineFields(presence: PartPresence, now: Date): {
   onlineState: OnlineState;
   secondsSinceOnline: bigint;
   lastAccess?: Timestamp;

@@ -43,13 +43,5 @@ export function secretMethods(
       const location = await (await callers.scope(context)).location(locationId, "manage");
       return { auth: await toLocationAuth(secrets, location.id) };
     },
-
-    async markPartAsMain({ partId }, context) {
-      const part = await (await callers.scope(context)).part(partId, "manage");
-      await options.queries.updateTable("parts")
-        .set((eb) => ({ is_main: eb.case().when("id", "=", part.id).then(1).else(0).end() }))
-        .where("machine_id", "=", part.machine_id).execute();
-      return {};
-    },
   };
 }

@@ -64,7 +64,7 @@ export function organizationMethods(
   };
 }
 
-function toOrganization(row: OrganizationRow): Organization {
+export function toOrganization(row: OrganizationRow): Organization {
   return create(OrganizationSchema, {
     id: row.id,
     name: row.name,
@@ -81,7 +81,8 @@ async function machineCounts(scope: Scope): Promise<Map<string, number>> {
   return new Map(rows.map((row) => [row.location_id, Number(row.count)]));
 }
 
-async function toLocation(
+/** A location as a caller may see it; who manages it sees its secrets. */
+export async function toLocation(
   scope: Scope,
   secrets: SharedSecrets,
   organization: OrganizationRow,

@@ -42,12 +42,15 @@ import type { LogStore } from "../logs/log_store.ts";
 import { LogTail } from "../logs/log_tail.ts";
 import { ConfigWarnings } from "../machines/config_warnings.ts";
 import { MachineConfigs } from "../machines/machine_configs.ts";
+import { fleetMethods } from "../machines/fleet_methods.ts";
 import { secretMethods } from "../machines/secret_methods.ts";
-import { machineMethods } from "../machines/machine_methods.ts";
+import { machineMethods, type MachineMethodsOptions } from "../machines/machine_methods.ts";
+import { summaryMethods } from "../machines/summary_methods.ts";
 import { partCredentials } from "../machines/part_credentials.ts";
 import { Restarts } from "../machines/restarts.ts";
 import { Revisions } from "../machines/revisions.ts";
 import { robotService } from "../machines/robot_service.ts";
+import { locationMethods } from "../organizations/location_methods.ts";
 import { organizationMethods } from "../organizations/organization_methods.ts";
 import type { S3Settings } from "../object_storage/s3_settings.ts";
 import { DownloadUrls } from "../packages/download_urls.ts";
@@ -215,7 +218,7 @@ export async function createServices(options: ServicesOptions) {
     log: log.child("training"),
   });
 
-  const machines = {
+  const machines: MachineMethodsOptions = {
     callers,
     queries,
     secrets,
@@ -233,6 +236,9 @@ export async function createServices(options: ServicesOptions) {
       ...machines,
       secretChanges: new SecretChanges({ queries, changes, clock, random }),
     }),
+    ...fleetMethods({ ...machines, changes, random }),
+    ...summaryMethods(machines),
+    ...locationMethods({ callers, queries, secrets, changes, clock, random }),
     ...keyMethods({ callers, keys: apiKeys, machineKeys }),
     ...registryMethods({ callers, queries, changes, clock, random, store, urls }),
     ...logMethods({ callers, store: logs, tail, clock }),
