@@ -8,7 +8,7 @@ import { machineNameProblem } from "../organizations/names.ts";
 import { EMPTY_CONFIG } from "./config_document.ts";
 import { createMachine, createPart } from "./creation.ts";
 import { type MachineMethodsOptions, robotPart, robots } from "./machine_methods.ts";
-import { withdrawGrants } from "./withdraw_grants.ts";
+import { withdrawGrants } from "../keys/withdraw_grants.ts";
 
 export interface FleetMethodsOptions extends MachineMethodsOptions {
   readonly changes: Pick<ChangeFeed, "drain">;

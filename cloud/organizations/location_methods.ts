@@ -7,7 +7,7 @@ import type { SharedSecrets } from "../access/secrets.ts";
 import { type ChangeFeed, recordChange } from "../database/change_feed.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { Random } from "../keys/random.ts";
-import { withdrawGrants } from "../machines/withdraw_grants.ts";
+import { withdrawGrants } from "../keys/withdraw_grants.ts";
 import { createLocation } from "./creation.ts";
 import { titleProblem } from "./names.ts";
 import { toLocation, toOrganization } from "./organization_methods.ts";

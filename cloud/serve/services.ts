@@ -71,6 +71,7 @@ import { ConfigPackages } from "../registry/config_packages.ts";
 import { registryMethods } from "../registry/registry_methods.ts";
 import type { IceServerSetting } from "../signaling/ice_servers.ts";
 import { openSignaling } from "../signaling/signaling.ts";
+import { absentCalls } from "./absent_calls.ts";
 import { openBlobStores } from "./blob_stores.ts";
 import { openDataServices } from "./data_services.ts";
 import { type NotificationSettings, openNotifications } from "./notifications.ts";
@@ -230,6 +231,7 @@ export async function createServices(options: ServicesOptions) {
     logs: intake,
   };
   const app: Partial<ServiceImpl<typeof AppService>> = {
+    ...absentCalls(),
     ...organizationMethods({ callers, secrets }),
     ...machineMethods(machines),
     ...secretMethods({

@@ -1,0 +1,123 @@
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import type { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+
+const NO_BILLING =
+  "this cloud bills nobody: it is your own; there is no billing to set or to ask for";
+const NO_RENTAL = "this cloud rents out no rovers";
+const NO_PUSH =
+  "this cloud sends no notifications to phones; triggers tell by webhook and by e-mail";
+const NO_PEOPLE =
+  "this cloud knows API keys and no people in this version; give somebody access with " +
+  "CreateKey, and take it away with DeleteKey";
+const NO_ROLES =
+  "what a key may do is fixed when it is made in this version; make another one with " +
+  "CreateKey, and delete this one";
+const NO_ORGANIZATION =
+  "a key belongs to one organisation, so nobody could use one that is made by a " +
+  "call; make it with machine-cloud bootstrap --org";
+const NO_DELETION =
+  "an organisation is not deleted by a call in this version; delete its machines, " +
+  "locations and keys";
+const NO_SHARING =
+  "a location belongs to one organisation in this version; give others a key of it " +
+  "with CreateKey";
+const NO_APPS = "this cloud serves no sign-in and no web applications of others in this version";
+const NO_BRANDING = "the console of this cloud has no branding of one's own in this version";
+const NO_FRAGMENTS =
+  "fragments are not available in this version; save the configuration of each part";
+const NO_METADATA = "metadata are not available in this version";
+const NO_FAVOURITES =
+  "favourites are those of people, and this cloud knows API keys only in this version";
+const NO_DEPRECATION = "items of the registry are not renamed, transferred or deprecated in this " +
+  "version; make another one and delete this one";
+const NO_PROPERTY =
+  "single properties of a configuration are not set in this version; save the whole " +
+  "configuration with UpdateRobotPart";
+
+/** Calls of AppService that nothing here acts on, each with what to do instead. */
+export const ABSENT_CALLS: Readonly<Partial<Record<keyof ServiceImpl<typeof AppService>, string>>> =
+  {
+    enableBillingService: NO_BILLING,
+    disableBillingService: NO_BILLING,
+    updateBillingService: NO_BILLING,
+    getBillingServiceConfig: NO_BILLING,
+    getRoverRentalRobots: NO_RENTAL,
+    uploadDevicePushToken: NO_PUSH,
+    deleteDevicePushToken: NO_PUSH,
+    getDevicePushTokens: NO_PUSH,
+    setFirebaseConfig: NO_PUSH,
+    getFirebaseConfig: NO_PUSH,
+    deleteFirebaseConfig: NO_PUSH,
+    getUserIDByEmail: NO_PEOPLE,
+    listOrganizationsByUser: NO_PEOPLE,
+    searchOrganizations: NO_PEOPLE,
+    listOrganizationMembers: NO_PEOPLE,
+    createOrganizationInvite: NO_PEOPLE,
+    updateOrganizationInviteAuthorizations: NO_PEOPLE,
+    deleteOrganizationMember: NO_PEOPLE,
+    deleteOrganizationInvite: NO_PEOPLE,
+    resendOrganizationInvite: NO_PEOPLE,
+    addRole: NO_ROLES,
+    removeRole: NO_ROLES,
+    changeRole: NO_ROLES,
+    listAuthorizations: NO_ROLES,
+    createOrganization: NO_ORGANIZATION,
+    deleteOrganization: NO_DELETION,
+    shareLocation: NO_SHARING,
+    unshareLocation: NO_SHARING,
+    enableAuthService: NO_APPS,
+    disableAuthService: NO_APPS,
+    createOAuthApp: NO_APPS,
+    readOAuthApp: NO_APPS,
+    updateOAuthApp: NO_APPS,
+    deleteOAuthApp: NO_APPS,
+    listOAuthApps: NO_APPS,
+    createOAuthAppUser: NO_APPS,
+    getAppContent: NO_APPS,
+    getAppBranding: NO_BRANDING,
+    organizationSetSupportEmail: NO_BRANDING,
+    organizationGetSupportEmail: NO_BRANDING,
+    organizationSetLogo: NO_BRANDING,
+    organizationGetLogo: NO_BRANDING,
+    listFragments: NO_FRAGMENTS,
+    getFragment: NO_FRAGMENTS,
+    createFragment: NO_FRAGMENTS,
+    updateFragment: NO_FRAGMENTS,
+    deleteFragment: NO_FRAGMENTS,
+    listNestedFragments: NO_FRAGMENTS,
+    listMachineFragments: NO_FRAGMENTS,
+    getFragmentHistory: NO_FRAGMENTS,
+    getFragmentUsage: NO_FRAGMENTS,
+    setFragmentTag: NO_FRAGMENTS,
+    deleteFragmentTag: NO_FRAGMENTS,
+    getOrganizationMetadata: NO_METADATA,
+    updateOrganizationMetadata: NO_METADATA,
+    getLocationMetadata: NO_METADATA,
+    updateLocationMetadata: NO_METADATA,
+    getRobotMetadata: NO_METADATA,
+    updateRobotMetadata: NO_METADATA,
+    getRobotPartMetadata: NO_METADATA,
+    updateRobotPartMetadata: NO_METADATA,
+    addFavoriteMachine: NO_FAVOURITES,
+    removeFavoriteMachine: NO_FAVOURITES,
+    listFavoriteMachines: NO_FAVOURITES,
+    renameRegistryItem: NO_DEPRECATION,
+    transferRegistryItem: NO_DEPRECATION,
+    deprecateRegistryItem: NO_DEPRECATION,
+    undeprecateRegistryItem: NO_DEPRECATION,
+    deprecateRegistryItemVersion: NO_DEPRECATION,
+    undeprecateRegistryItemVersion: NO_DEPRECATION,
+    setConfigProperty: NO_PROPERTY,
+  };
+
+/** Answers UNIMPLEMENTED with the sentence of each; put what does something behind it. */
+export function absentCalls(): Partial<ServiceImpl<typeof AppService>> {
+  return Object.fromEntries(
+    Object.entries(ABSENT_CALLS).map(([name, sentence]) => [
+      name,
+      () => {
+        throw new ConnectError(sentence, Code.Unimplemented);
+      },
+    ]),
+  );
+}
