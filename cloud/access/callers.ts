@@ -25,15 +25,43 @@ export function tokenIssuedMs(context: HandlerContext): number {
 export class Callers {
   readonly #kept = new Map<string, Promise<Caller | undefined>>();
   readonly #stopListening: () => void;
+  readonly #watches = new Set<() => Promise<void>>();
+  #looking = Promise.resolve();
 
   constructor(private readonly queries: Queries, changes: ChangeFeed) {
     this.#stopListening = changes.listen((change) => {
-      if (change.kind === "access") this.#kept.clear();
+      if (change.kind !== "access") return;
+      this.#kept.clear();
+      if (this.#watches.size > 0) this.#looking = this.#looking.then(() => this.#lookAgain());
     });
   }
 
   close(): void {
     this.#stopListening();
+    this.#watches.clear();
+  }
+
+  /**
+   * Has a stream look again whether its caller may still have it, as soon as anybody's access
+   * changed: one stream after the other, as there may be thousands.
+   *
+   * @param refused gets what `check` throws.
+   * @returns ends it.
+   */
+  watch(check: () => Promise<void>, refused: (error: ConnectError) => void): () => void {
+    const look = async () => {
+      try {
+        await check();
+      } catch (error) {
+        refused(ConnectError.from(error));
+      }
+    };
+    this.#watches.add(look);
+    return () => this.#watches.delete(look);
+  }
+
+  async #lookAgain(): Promise<void> {
+    for (const look of [...this.#watches]) if (this.#watches.has(look)) await look();
   }
 
   /** Throws UNAUTHENTICATED when the credentials behind the identity are gone. */

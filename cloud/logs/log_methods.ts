@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { ConnectError, ServiceImpl } from "@connectrpc/connect";
 import {
   type AppService,
   type GetRobotPartLogsRequest,
@@ -53,14 +53,27 @@ export function logMethods(
     },
 
     async *tailRobotPartLogs({ id, errorsOnly, filter }, context) {
-      const part = await (await callers.scope(context)).part(id, "manage");
+      const scope = await callers.scope(context);
+      const part = await scope.part(id, "manage");
+      let { caller } = scope;
+      const mayRead = async () => {
+        const now = await callers.scope(context);
+        if (now.caller !== caller) await now.part(id, "manage");
+        caller = now.caller;
+      };
       const levels = errorsOnly ? ["error"] : undefined;
       const matches = matcher({ text: filter, levels });
+      let refused: ConnectError | undefined;
       const mailbox = tail.follow(part.id);
+      const unwatch = callers.watch(mayRead, (error) => {
+        refused = error;
+        mailbox.close();
+      });
       try {
         while (!context.signal.aborted) {
           const waiting = await mailbox.take(clock, RECHECK_MS, context.signal);
-          await callers.scope(context);
+          if (refused) throw refused;
+          await mayRead();
           const lines = [...leftOutNotice(mailbox.takeLeftOut(), clock), ...waiting];
           const logs: LogEntry[] = lines.filter(matches).map(toLogEntry);
           for (let at = 0; at < logs.length; at += TAIL_BATCH) {
@@ -70,6 +83,7 @@ export function logMethods(
           }
         }
       } finally {
+        unwatch();
         mailbox.close();
       }
     },

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
-import { LogOrder } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { AppService, LogOrder } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { type LogEntry, LogEntrySchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
+import { FakeClock } from "../../shared/time/fake_clock.ts";
 import { waitFor } from "../../shared/time/wait_for.ts";
-import { failure, partSecret, TestCloud } from "../serve/test_cloud.ts";
+import { apiKey, failure, partSecret, TestCloud } from "../serve/test_cloud.ts";
 
 const START = Date.parse("2026-01-02T03:04:05Z");
 
@@ -160,4 +161,33 @@ Deno.test("TailRobotPartLogs() shows new lines at once and only those that are a
   assert.ok(shown.every(({ message }) => message.startsWith("new")));
   abort.abort();
   await reading;
+});
+
+Deno.test("TailRobotPartLogs() ends at once with the key behind it, also while nothing is logged", async () => {
+  // It stands still: nothing is looked at again with time.
+  await using cloud = await TestCloud.open({ clock: new FakeClock() });
+  const made = await cloud.bootstrap();
+  const robot = cloud.client(RobotService, partSecret(made));
+  const { id, key } = await cloud.app(made).createKey({
+    name: "k",
+    authorizations: [{
+      authorizationId: "robot_owner",
+      resourceType: "robot",
+      resourceId: made.machine_id,
+    }],
+  });
+  const reader = cloud.client(AppService, { type: "api-key", entity: id, payload: key });
+  let got = 0;
+  let n = 1;
+  const ended = (async () => {
+    for await (const { logs } of reader.tailRobotPartLogs({ id: made.part_id })) got += logs.length;
+  })();
+  // A tail begins when the cloud has taken the call.
+  await waitFor(async () => {
+    await robot.log({ id: made.part_id, logs: [entry(n++)] });
+    return got > 0;
+  }, { deadlineMs: 5_000 });
+  await cloud.client(AppService, apiKey(made)).deleteKey({ id });
+  await cloud.services.changes.drain();
+  assert.equal((await failure(ended)).code, Code.Unauthenticated);
 });

@@ -59,6 +59,13 @@ export function cloudAccess({ callers, presence, domain }: CloudAccessOptions): 
         if (!scope.allows("report", partPlace(part))) scope.refuse("machine");
         parts.add(part.id);
       }
+      const check = async () => {
+        const now = await callers.scope(context);
+        // Callers are remembered until somebody's access changed: thousands of streams ask.
+        if (now.caller === caller) return;
+        for (const id of parts) await now.part(id, "report");
+        caller = now.caller;
+      };
       return {
         keys: [...parts],
         entity: context.values.get(identityKey)?.entity ?? "",
@@ -68,13 +75,8 @@ export function cloudAccess({ callers, presence, domain }: CloudAccessOptions): 
             for (const close of closings) close();
           };
         },
-        async check() {
-          const now = await callers.scope(context);
-          // Callers are remembered until somebody's access changed: thousands of streams ask.
-          if (now.caller === caller) return;
-          for (const id of parts) await now.part(id, "report");
-          caller = now.caller;
-        },
+        check,
+        whenRefused: (listener) => callers.watch(check, listener),
       };
     },
   };

@@ -198,7 +198,7 @@ Deno.test("a machine that only waits for calls is online until its stream ends",
   assert.equal(presence.of(made.part_id).state, "offline");
 });
 
-Deno.test("an Answer stream ends with the credentials behind it", async () => {
+Deno.test("an Answer stream ends at once with the credentials behind it", async () => {
   const clock = new FakeClock();
   await using cloud = await TestCloud.open({ clock });
   const made = await cloud.bootstrap();
@@ -208,7 +208,7 @@ Deno.test("an Answer stream ends with the credentials behind it", async () => {
   await waitFor(() => presence.of(made.part_id).state === "online", { deadlineMs: 5_000 });
   await cloud.client(AppService, apiKey(made)).deleteKey({ id: owner.entity });
   await cloud.services.changes.drain();
-  await clock.advance(15_000);
+  // At once: the clock stands still.
   assert.equal((await waiting.ended)?.code, Code.Unauthenticated);
 });
 

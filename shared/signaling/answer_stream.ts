@@ -67,6 +67,10 @@ export async function* answerStream(
   const leave = () => answerer.leave();
   context.signal.addEventListener("abort", leave);
   if (context.signal.aborted) leave();
+  const unwatch = answering.whenRefused?.((error) => {
+    outbox.end(error);
+    leave();
+  });
   const pause = { clock, ms: HEARTBEAT_MS };
   void read(responses, answerer, call);
   try {
@@ -82,6 +86,7 @@ export async function* answerStream(
       }
     }
   } finally {
+    unwatch?.();
     context.signal.removeEventListener("abort", leave);
     leave();
     closed();

@@ -1,4 +1,4 @@
-import type { HandlerContext } from "@connectrpc/connect";
+import type { ConnectError, HandlerContext } from "@connectrpc/connect";
 
 /** Who calls, as the signaller found out. */
 export interface SignalingCaller {
@@ -27,6 +27,11 @@ export interface AnsweringHosts {
   opened(): () => void;
   /** Asked with each heartbeat, every 15 s. @throws {ConnectError} it may not answer any more. */
   check(): Promise<void>;
+  /**
+   * Tells as soon as it may not answer any more; the returned function ends that. Left out: only
+   * `check()` tells.
+   */
+  whenRefused?(listener: (error: ConnectError) => void): () => void;
 }
 
 /** Who may reach and answer for which hosts. */
