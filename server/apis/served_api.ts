@@ -58,7 +58,7 @@ export function servedApi<S extends DescService>(
 }
 
 /** One method of an API, where it is mounted. */
-interface MountedMethod {
+export interface MountedMethod {
   readonly api: string;
   readonly resources: ResourceIndex;
   readonly method: DescMethod;
@@ -127,7 +127,7 @@ function mayUse({ values }: { readonly values: ContextValues }, api: string, nam
 }
 
 /** Nobody can say which resource such a call is for. */
-function nameless(method: DescMethod): UntypedHandler {
+export function nameless(method: DescMethod): UntypedHandler {
   const error = () =>
     new ConnectError(
       `${method.input.typeName} has no field with the name of a resource`,
@@ -156,7 +156,11 @@ async function* streamFrom(
 }
 
 /** The resource that a stream of requests is for stands in its first message. */
-async function namedStream(requests: AsyncIterable<object>, addressee: Addressee, api: string) {
+export async function namedStream(
+  requests: AsyncIterable<object>,
+  addressee: Addressee,
+  api: string,
+) {
   const rest = requests[Symbol.asyncIterator]();
   const first = await rest.next();
   if (first.done) {
@@ -173,7 +177,7 @@ async function namedStream(requests: AsyncIterable<object>, addressee: Addressee
 }
 
 /** Calls of resources that run elsewhere are passed on without being decoded here. */
-function byteRoute(mounted: MountedMethod): ByteRoute | undefined {
+export function byteRoute(mounted: MountedMethod): ByteRoute | undefined {
   const { api, resources, method } = mounted;
   const addressee = addresseeOf(method.input);
   return addressee && ((request) => {
@@ -184,7 +188,10 @@ function byteRoute(mounted: MountedMethod): ByteRoute | undefined {
 }
 
 /** The way to where the resource runs; each call counts as one of the resource's. */
-function counted({ api, resources, method, monitor }: MountedMethod, name: string): ByteHandler {
+export function counted(
+  { api, resources, method, monitor }: MountedMethod,
+  name: string,
+): ByteHandler {
   const watched = isMonitored(method) ? monitor : undefined;
   return {
     async unary(call, request) {

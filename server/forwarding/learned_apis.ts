@@ -1,6 +1,7 @@
 /** The resource APIs this server serves: its own, and those it learned from modules. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { RpcRouter } from "../../shared/rpc/router.ts";
+import { addMethods } from "../apis/added_methods.ts";
 import { type ServedApi, servedApi } from "../apis/served_api.ts";
 import type { ResourceIndex } from "../resources/resource_index.ts";
 import type { SafetyMonitor } from "../sessions/monitored.ts";
@@ -12,6 +13,8 @@ import type { SafetyMonitor } from "../sessions/monitored.ts";
  */
 export class LearnedApis {
   readonly #apis = new Map<string, ServedApi>();
+  /** Other texts of APIs that are known, with more methods. */
+  readonly #others = new Map<string, DescService[]>();
   readonly #routers = new Set<RpcRouter>();
 
   /** @param monitor is told of calls that move something. */
@@ -34,12 +37,25 @@ export class LearnedApis {
   }
 
   /**
-   * Serves an API from now on. The first description of an API counts: nothing happens when it is
-   * known already, or when its service carries another API.
+   * Serves an API from now on. The first description of a method counts: of an API that is known
+   * already only methods are added that nobody has described. Nothing happens when the service
+   * carries another API.
    *
-   * @returns whether it was new.
+   * @returns whether the API was new.
    */
   add(service: DescService, api: string): boolean {
+    const known = this.#apis.get(api);
+    if (known?.service.typeName === service.typeName) {
+      const before = [known.service, ...this.#others.get(api) ?? []];
+      const has = (name: string) =>
+        before.some(({ methods }) => methods.some((method) => method.name === name));
+      if (service.methods.every(({ name }) => has(name))) return false;
+      this.#others.set(api, [...this.#others.get(api) ?? [], service]);
+      for (const router of this.#routers) {
+        addMethods(api, service, router, this.resources, this.monitor);
+      }
+      return false;
+    }
     const carried = this.list().some((known) => known.service.typeName === service.typeName);
     if (carried || this.#apis.has(api)) return false;
     const served = servedApi(api, service);
@@ -50,7 +66,12 @@ export class LearnedApis {
 
   /** Mounts all APIs on a router, and later ones as they come. */
   mount(router: RpcRouter): void {
-    for (const api of this.#apis.values()) api.mount(router, this.resources, this.monitor);
+    for (const served of this.#apis.values()) {
+      served.mount(router, this.resources, this.monitor);
+      for (const other of this.#others.get(served.api) ?? []) {
+        addMethods(served.api, other, router, this.resources, this.monitor);
+      }
+    }
     this.#routers.add(router);
   }
 

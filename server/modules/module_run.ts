@@ -187,7 +187,7 @@ async function isListening(
   }, { deadlineMs: Infinity, everyMs: LOOK_EVERY_MS, clock, signal });
 }
 
-/** Asks the module to describe what this server does not know. */
+/** Asks the module to describe its services: of those that are known it may have more methods. */
 async function learnServices(
   { transport }: ForwardChannel,
   apis: readonly ModuleApi[],
@@ -195,11 +195,13 @@ async function learnServices(
   signal: AbortSignal,
 ): Promise<void> {
   for (const { api, serviceName } of apis) {
-    if (learned.serviceOf(api)) continue;
+    const known = learned.serviceOf(api);
     try {
       learned.add(await learnService(transport, serviceName, signal), api);
     } catch (error) {
       signal.throwIfAborted();
+      // Its methods are those that this server knows.
+      if (known) continue;
       log.warn(
         `the module brings API ${api} and does not describe its service ${serviceName} by gRPC ` +
           "reflection; resources of that API cannot be used",

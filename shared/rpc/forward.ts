@@ -95,7 +95,11 @@ const OWN_KEYS = new Set([
   "content-length",
   "cookie",
   "host",
+  "keep-alive",
+  "proxy-connection",
   "te",
+  "transfer-encoding",
+  "upgrade",
   "user-agent",
 ]);
 

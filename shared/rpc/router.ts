@@ -38,6 +38,7 @@ export interface ServiceOptions {
 /** A service with its implementation, in the form the web adapter mounts. */
 export interface ServiceBinding {
   readonly service: DescService;
+  /** Those of the service, and what was added to it from another text of it. */
   readonly methods: readonly MethodBinding[];
 }
 
@@ -64,24 +65,33 @@ export class RpcRouter {
     if (this.#services.has(service.typeName)) {
       throw new Error(`service ${service.typeName} is mounted twice`);
     }
-    const handlers = implementation as Record<string, UntypedHandler | undefined>;
-    const binding: ServiceBinding = {
-      service,
-      methods: service.methods.map((method) => {
-        const path = `/${service.typeName}/${method.name}`;
-        const handler = handlers[method.localName];
-        return {
-          path,
-          service,
-          method,
-          handler: handler ? handler.bind(implementation) : unimplemented(path, method),
-          route: options.route?.(method),
-        };
-      }),
-    };
-    this.#services.set(service.typeName, binding);
-    for (const follow of this.#followers) follow(binding);
+    this.#mount({ service, methods: bindMethods(service, implementation, options) });
     return this;
+  }
+
+  /**
+   * Adds what another text of a mounted service has beside the methods that are served.
+   * Throws when the service is not there.
+   */
+  extend<S extends DescService>(
+    service: S,
+    implementation: Partial<ServiceImpl<S>>,
+    options: ServiceOptions = {},
+  ): this {
+    const mounted = this.#services.get(service.typeName);
+    if (!mounted) throw new Error(`service ${service.typeName} is not mounted`);
+    const served = new Set(mounted.methods.map(({ path }) => path));
+    const added = bindMethods(service, implementation, options)
+      .filter(({ path }) => !served.has(path));
+    if (added.length > 0) {
+      this.#mount({ service: mounted.service, methods: [...mounted.methods, ...added] });
+    }
+    return this;
+  }
+
+  #mount(binding: ServiceBinding): void {
+    this.#services.set(binding.service.typeName, binding);
+    for (const follow of this.#followers) follow(binding);
   }
 
   /** True when the service is mounted. */
@@ -105,6 +115,25 @@ export class RpcRouter {
     this.#followers.add(follow);
     signal.addEventListener("abort", () => this.#followers.delete(follow), { once: true });
   }
+}
+
+function bindMethods<S extends DescService>(
+  service: S,
+  implementation: Partial<ServiceImpl<S>>,
+  options: ServiceOptions,
+): MethodBinding[] {
+  const handlers = implementation as Record<string, UntypedHandler | undefined>;
+  return service.methods.map((method) => {
+    const path = `/${service.typeName}/${method.name}`;
+    const handler = handlers[method.localName];
+    return {
+      path,
+      service,
+      method,
+      handler: handler ? handler.bind(implementation) : unimplemented(path, method),
+      route: options.route?.(method),
+    };
+  });
 }
 
 function unimplemented(path: string, method: DescMethod): UntypedHandler {

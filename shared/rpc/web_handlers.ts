@@ -161,11 +161,14 @@ class MountedServices {
 
   handler(path: string): UniversalHandler | undefined {
     const binding = this.services.get(path.slice(1, path.lastIndexOf("/")));
-    if (binding && !this.#handlers.has(path)) this.#mount(binding);
+    const method = binding?.methods.find((method) => method.path === path);
+    if (binding && method && !this.#handlers.has(path)) this.#mount(method.service, binding);
     return this.#handlers.get(path);
   }
 
-  #mount({ service, methods }: ServiceBinding): void {
+  /** The methods of one text of the service. */
+  #mount(service: DescService, binding: ServiceBinding): void {
+    const methods = binding.methods.filter((method) => method.service === service);
     const implementation: Record<string, UntypedHandler> = {};
     for (const { method, handler } of methods) implementation[method.localName] = handler;
     const router = createConnectRouter({
@@ -177,7 +180,10 @@ class MountedServices {
       interceptors: [adapt(this.options)],
     });
     router.service(service, implementation as unknown as Partial<ServiceImpl<DescService>>);
-    for (const handler of router.handlers) this.#handlers.set(handler.requestPath, handler);
+    const paths = new Set(methods.map(({ path }) => path));
+    for (const handler of router.handlers) {
+      if (paths.has(handler.requestPath)) this.#handlers.set(handler.requestPath, handler);
+    }
   }
 }
 
