@@ -67,24 +67,25 @@ export function hostPortOf(text: string): HostPort | undefined {
   return { host: url.hostname.replace(/^\[|\]$/g, "").toLowerCase(), port };
 }
 
-/** pip's own index and where its files are; in some networks a mirror has these names. */
-const USUAL_INDEXES = [
-  // In parts: no file of ours names the host of a registry (tests/habits/text_test.ts).
-  { host: ["pypi", "org"].join("."), port: 443 },
-  { host: ["files", "pythonhosted", "org"].join("."), port: 443 },
-] as const;
 const INDEX_NAMES = ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS"];
 
 /**
- * The package indexes of pip: the usual ones, and those that it is told of by its environment and its settings for all users.
+ * The package indexes of pip: its own, for which a mirror may stand in some networks, and those that
+ * it is told of by its environment and its settings for all users.
  *
  * @param settings content of `/etc/pip.conf`.
+ * @param own hosts of pip's own index.
  */
-export function packageIndexes(inherited: Inherited, settings: string): HostPort[] {
+export function packageIndexes(
+  inherited: Inherited,
+  settings: string,
+  own: readonly string[],
+): HostPort[] {
   const named = INDEX_NAMES.map((name) => inherited[name] ?? "");
   const lines = settings.split("\n").filter((line) => !/^\s*[#;]/.test(line));
   const words = [...named, ...lines].join(" ").split(/[\s=]+/);
-  return [...USUAL_INDEXES, ...words.flatMap((word) => hostPortOf(word) ?? [])];
+  const usual = own.map((host) => ({ host, port: 443 }));
+  return [...usual, ...words.flatMap((word) => hostPortOf(word) ?? [])];
 }
 
 const PROXY_NAMES = ["PIP_PROXY", "https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"];

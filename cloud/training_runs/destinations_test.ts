@@ -47,7 +47,8 @@ Deno.test("packageIndexes() reads pip's variables and settings", () => {
   const settings =
     "[global]\n# index-url = http://no.example\nextra-index-url=http://b.example/x\n";
   const inherited = { PIP_INDEX_URL: "https://user:pass@a.example/simple", PIP_FIND_LINKS: "/opt" };
-  assert.deepEqual(packageIndexes(inherited, settings).slice(2), [
+  assert.deepEqual(packageIndexes(inherited, settings, ["own.example"]), [
+    { host: "own.example", port: 443 },
     { host: "a.example", port: 443 },
     { host: "b.example", port: 80 },
   ]);

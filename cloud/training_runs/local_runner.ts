@@ -143,6 +143,7 @@ export class LocalRunner implements TrainingRunner {
         signal,
         folder,
         sandbox,
+        indexHosts: python.indexHosts,
       });
       const environment = await run.environment(this.#environments, python);
       try {
@@ -213,6 +214,8 @@ interface LocalRunParts {
   readonly signal: AbortSignal;
   readonly folder: RunFolder;
   readonly sandbox: Sandbox;
+  /** Of pip's own package index. */
+  readonly indexHosts: readonly string[];
 }
 
 /** One start of a script. */
@@ -297,13 +300,13 @@ class LocalRun {
   }
 
   async #supervise(limits: RunLimits, command: SandboxedCommand): Promise<ExitInfo> {
-    const { sandbox, output } = this.parts;
+    const { sandbox, output, indexHosts } = this.parts;
     if (!sandbox.hasWalls) return await this.#start(limits, command, undefined);
     const { inherited, clock, cloudUrl } = this.options;
     const settings = await readIfExists("/etc/pip.conf") ?? "";
     await using network = await RunNetwork.open({
       ...{ clock, cloudUrl: cloudUrl(), upstream: upstreamProxy(inherited) },
-      indexes: packageIndexes(inherited, settings),
+      indexes: packageIndexes(inherited, settings, indexHosts),
       refused: (reason) => output.note("warn", reason),
     });
     const env = { ...command.env, ...network.environment };

@@ -12,6 +12,8 @@ export interface Python {
   readonly version: string;
   /** Folders that it is installed in. */
   readonly prefixes: readonly string[];
+  /** Hosts of the package index that its pip uses by itself; none where it does not tell. */
+  readonly indexHosts: readonly string[];
 }
 
 /** What scripts need at least. */
@@ -19,7 +21,17 @@ const OLDEST = [3, 9] as const;
 const QUESTION = `import importlib.util as u, json, sys
 lacks = [m for m in ("venv", "ensurepip") if u.find_spec(m) is None]
 folders = sorted({sys.base_prefix, sys.base_exec_prefix, sys.prefix, sys.exec_prefix})
-print(json.dumps([sys.executable, "%d.%d.%d" % sys.version_info[:3], lacks, folders]))`;
+def hosts():
+    try:
+        if u.find_spec("pip") is None:
+            import ensurepip, glob, os
+            inside = os.path.dirname(ensurepip.__file__) + "/_bundled/pip-*.whl"
+            sys.path[:0] = glob.glob(inside) + glob.glob("/usr/share/python-wheels/pip-*.whl")
+        from pip._internal.models.index import PyPI
+        return [PyPI.netloc, PyPI.file_storage_domain]
+    except Exception:
+        return []
+print(json.dumps([sys.executable, "%d.%d.%d" % sys.version_info[:3], lacks, folders, hosts()]))`;
 const ANSWER_MS = 20_000;
 
 /**
@@ -56,7 +68,7 @@ export async function findPython(
   }
   const answer = code === 0 ? readAnswer(lines.at(-1)) : undefined;
   if (!answer) throw unusable(name, errors.at(-1) ?? "it does not answer as Python does");
-  const [program, version, lacks, prefixes] = answer;
+  const [program, version, lacks, prefixes, indexHosts] = answer;
   if (lacks.length > 0) {
     throw unusable(name, `it lacks ${lacks.join(" and ")}; on Debian install python3-venv`);
   }
@@ -64,10 +76,16 @@ export async function findPython(
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
     throw unusable(name, `it is ${version}, and ${OLDEST.join(".")} is the oldest that works`);
   }
-  return { program, version, prefixes };
+  return { program, version, prefixes, indexHosts };
 }
 
-type Answer = [program: string, version: string, lacks: string[], prefixes: string[]];
+type Answer = [
+  program: string,
+  version: string,
+  lacks: string[],
+  prefixes: string[],
+  indexHosts: string[],
+];
 
 function readAnswer(line = ""): Answer | undefined {
   try {
