@@ -1,31 +1,31 @@
-import { versionText } from "../shared/build_info/build_info.ts";
-import { parseCommand, UsageError } from "../shared/flags/flags.ts";
+import { versionText } from "../shared/base/build_info/build_info.ts";
+import { parseCommand, UsageError } from "../shared/base/flags/flags.ts";
 import { configureLogging } from "../shared/log/configure.ts";
 import { getLogger } from "../shared/log/loggers.ts";
-import { systemClock } from "../shared/time/clock.ts";
-import { trustSystemCertificates } from "../shared/tls_trust/system_certificates.ts";
-import { bootstrapFlags, runBootstrap } from "./bootstrap/bootstrap_command.ts";
-import { CHECKPOINT_PROCESS } from "./checkpoints/checkpoint_process_name.ts";
-import { dataCommands } from "./data_command/data_flags.ts";
-import { QUERY_PROCESS } from "./data_queries/query_process_name.ts";
-import { systemRandom } from "./keys/random.ts";
-import { moduleCommands } from "./module_command/module_flags.ts";
-import { releaseCommands } from "./release_command/release_flags.ts";
-import { secretCommands } from "./secret_command/secret_flags.ts";
+import { systemClock } from "../shared/base/time/clock.ts";
+import { trustSystemCertificates } from "../shared/cloud/tls_trust/system_certificates.ts";
+import { bootstrapFlags, runBootstrap } from "./local/bootstrap/bootstrap_command.ts";
+import { CHECKPOINT_PROCESS } from "./storage/checkpoints/checkpoint_process_name.ts";
+import { dataCommands } from "./cli/data/data_flags.ts";
+import { QUERY_PROCESS } from "./data/queries/query_process_name.ts";
+import { systemRandom } from "./storage/keys/random.ts";
+import { moduleCommands } from "./cli/modules/module_flags.ts";
+import { releaseCommands } from "./cli/releases/release_flags.ts";
+import { secretCommands } from "./cli/secrets/secret_flags.ts";
 import { readServeOptions, runServe, serveFlags } from "./serve/serve_command.ts";
 import { untilToldToStop } from "./serve/stop_signal.ts";
-import { trainingCommands } from "./training_command/training_flags.ts";
-import { triggerCommands } from "./trigger_command/trigger_flags.ts";
+import { trainingCommands } from "./cli/training/training_flags.ts";
+import { triggerCommands } from "./cli/triggers/trigger_flags.ts";
 
 const PROGRAM = "machine-cloud";
 
 async function main(argv: readonly string[]): Promise<void> {
   if (argv[0] === QUERY_PROCESS) {
-    const { runQueryProcess } = await import("./data_queries/query_process.ts");
+    const { runQueryProcess } = await import("./data/queries/query_process.ts");
     return await runQueryProcess(argv[1] ?? "");
   }
   if (argv[0] === CHECKPOINT_PROCESS) {
-    const { runCheckpointProcess } = await import("./checkpoints/checkpoint_process.ts");
+    const { runCheckpointProcess } = await import("./storage/checkpoints/checkpoint_process.ts");
     return await runCheckpointProcess(argv[1] ?? "");
   }
   const parsed = parseCommand(argv, {
@@ -58,7 +58,7 @@ async function main(argv: readonly string[]): Promise<void> {
     case "module list":
     case "module remove":
     case "module namespace": {
-      const { runModuleCommand } = await import("./module_command/module_command.ts");
+      const { runModuleCommand } = await import("./cli/modules/module_command.ts");
       return print(await runModuleCommand(parsed, deps));
     }
     case "release add":
@@ -71,7 +71,7 @@ async function main(argv: readonly string[]): Promise<void> {
     case "release resume":
     case "release key":
     case "agent tell": {
-      const { runReleaseCommand } = await import("./release_command/release_command.ts");
+      const { runReleaseCommand } = await import("./cli/releases/release_command.ts");
       return print(await runReleaseCommand(parsed, deps));
     }
     case "trigger list":
@@ -82,19 +82,19 @@ async function main(argv: readonly string[]): Promise<void> {
     case "trigger replay":
     case "trigger secret":
     case "trigger owners": {
-      const { runTriggerCommand } = await import("./trigger_command/trigger_command.ts");
+      const { runTriggerCommand } = await import("./cli/triggers/trigger_command.ts");
       return print(await runTriggerCommand(parsed, deps));
     }
     case "secret list":
     case "secret create":
     case "secret delete": {
-      const { runSecretCommand } = await import("./secret_command/secret_command.ts");
+      const { runSecretCommand } = await import("./cli/secrets/secret_command.ts");
       return print(await runSecretCommand(parsed, deps));
     }
     case "data sources":
     case "data export":
     case "data settings": {
-      const { runDataCommand } = await import("./data_command/data_command.ts");
+      const { runDataCommand } = await import("./cli/data/data_command.ts");
       return print(await runDataCommand(parsed, { ...deps, write: writeAll }));
     }
     case "training submit":
@@ -106,7 +106,7 @@ async function main(argv: readonly string[]): Promise<void> {
     case "training containers":
     case "training-script upload":
     case "training-script list": {
-      const { runTrainingCommand } = await import("./training_command/training_command.ts");
+      const { runTrainingCommand } = await import("./cli/training/training_command.ts");
       return print(await runTrainingCommand(parsed, { ...deps, write: writeAll }));
     }
     case "serve": {

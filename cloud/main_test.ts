@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { waitFor } from "../shared/time/wait_for.ts";
+import { waitFor } from "../shared/base/time/wait_for.ts";
 
 const MAIN = new URL("./main.ts", import.meta.url).pathname;
 const CONFIG = new URL("../deno.json", import.meta.url).pathname;

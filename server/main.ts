@@ -1,15 +1,15 @@
-/** machine-server: runs one machine. Parses the command line and composes; see server/machine. */
-import { buildInfo, versionText } from "../shared/build_info/build_info.ts";
-import { renderHelp, UsageError } from "../shared/flags/flags.ts";
+/** machine-server: runs one machine. Parses the command line and composes; see server/run/machine. */
+import { buildInfo, versionText } from "../shared/base/build_info/build_info.ts";
+import { renderHelp, UsageError } from "../shared/base/flags/flags.ts";
 import { configureLogging, getLogger } from "../shared/log/configure.ts";
 import type { Logger } from "../shared/log/logger.ts";
-import { collectGarbage, releaseIdleMemory } from "../shared/memory/idle_memory.ts";
-import { systemClock } from "../shared/time/clock.ts";
-import { trustSystemCertificates } from "../shared/tls_trust/system_certificates.ts";
-import { MachineSeat } from "./data_manager/machine_seat.ts";
-import { commandLine, parseOptions, type ServerOptions } from "./options/options.ts";
-import { readEnvironment, type ServerEnvironment } from "./options/environment.ts";
-import { toError } from "./resources/errors.ts";
+import { collectGarbage, releaseIdleMemory } from "../shared/base/memory/idle_memory.ts";
+import { systemClock } from "../shared/base/time/clock.ts";
+import { trustSystemCertificates } from "../shared/cloud/tls_trust/system_certificates.ts";
+import { MachineSeat } from "./data/machine_seat.ts";
+import { commandLine, parseOptions, type ServerOptions } from "./run/options/options.ts";
+import { readEnvironment, type ServerEnvironment } from "./run/options/environment.ts";
+import { toError } from "./resources/graph/errors.ts";
 import type { Diagnostics } from "./diagnostics/diagnostics.ts";
 import type { RunProfile } from "./diagnostics/profiles/cpu_profile.ts";
 
@@ -69,9 +69,9 @@ async function serve(
   const log = getLogger("rdk");
   log.info(versionText("machine-server"));
   profile?.describe(log);
-  const { MachineServer } = await import("./machine/machine_server.ts");
+  const { MachineServer } = await import("./run/machine/machine_server.ts");
   const { builtinModels } = await import("./models/builtin.ts");
-  const { systemProcesses } = await import("../shared/process/system_processes.ts");
+  const { systemProcesses } = await import("../shared/base/process/system_processes.ts");
   const signalled = Promise.withResolvers<"signal">();
   onSignals(() => signalled.resolve("signal"));
   let server;
@@ -79,7 +79,7 @@ async function serve(
   try {
     diagnostics = await startDiagnostics(values, environment, log);
     const processes = systemProcesses();
-    const { childVariables } = await import("./processes/child_variables.ts");
+    const { childVariables } = await import("./modules/processes/child_variables.ts");
     const variables = () => childVariables(Deno.env.toObject());
     const seat = new MachineSeat();
     const starting = MachineServer.start({
@@ -151,8 +151,8 @@ async function graceFor<T>(starting: Promise<T>): Promise<T | undefined> {
 
 async function dumpResources(path: string): Promise<number> {
   const { builtinModels } = await import("./models/builtin.ts");
-  const { writeFileAtomic } = await import("../shared/files/atomic_write.ts");
-  const { systemProcesses } = await import("../shared/process/system_processes.ts");
+  const { writeFileAtomic } = await import("../shared/base/files/atomic_write.ts");
+  const { systemProcesses } = await import("../shared/base/process/system_processes.ts");
   const entries = await builtinModels({
     clock: systemClock,
     processes: systemProcesses(),
@@ -165,9 +165,9 @@ async function dumpResources(path: string): Promise<number> {
 }
 
 async function networkCheck(configPath: string | undefined): Promise<number> {
-  const { networkReport } = await import("./network_check/run.ts");
-  const { readLocalFile } = await import("./configuration/local_file.ts");
-  const { appAddress } = await import("./machine/config_mode.ts");
+  const { networkReport } = await import("./cloud/network_check/run.ts");
+  const { readLocalFile } = await import("./config/source/local_file.ts");
+  const { appAddress } = await import("./run/machine/config_mode.ts");
   const file = configPath ? await readLocalFile(configPath, readVariable) : undefined;
   const { table, ok, text } = await networkReport({
     appAddress: file && appAddress(file.json),
@@ -184,7 +184,7 @@ async function startDiagnostics(
   log: Logger,
 ): Promise<Diagnostics> {
   const { Diagnostics } = await import("./diagnostics/diagnostics.ts");
-  const { StaticAssets } = await import("./static_assets/static_assets.ts");
+  const { StaticAssets } = await import("./serving/assets/static_assets.ts");
   return new Diagnostics({
     ftdc: values.ftdc,
     ftdcUpload,
@@ -205,7 +205,7 @@ function onSignals(stop: () => void): void {
     : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, stop);
   if (Deno.build.os !== "windows") return;
-  void import("../shared/process/stop_event.ts").then(({ onStopEvent }) => onStopEvent(stop));
+  void import("../shared/base/process/stop_event.ts").then(({ onStopEvent }) => onStopEvent(stop));
 }
 
 function print(text: string, to: typeof Deno.stdout | typeof Deno.stderr = Deno.stdout): number {

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { createClient } from "@connectrpc/connect";
 import { EchoService } from "../shared/gen/proto/rpc/examples/echo/v1/echo_pb.ts";
 import { RobotService } from "../shared/gen/viam/robot/v1/robot_pb.ts";
-import { createGrpcTransport } from "../shared/rpc/grpc_transport.ts";
-import { waitFor } from "../shared/time/wait_for.ts";
+import { createGrpcTransport } from "../shared/rpc/client/grpc_transport.ts";
+import { waitFor } from "../shared/base/time/wait_for.ts";
 
 const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
 

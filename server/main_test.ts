@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { waitFor } from "../shared/time/wait_for.ts";
+import { waitFor } from "../shared/base/time/wait_for.ts";
 
 const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
 

@@ -27,7 +27,7 @@ export const PROGRAMS: readonly Program[] = [
   {
     name: "machine-agent",
     entry: "agent/main.ts",
-    assets: [{ from: "agent/guard", as: "guard" }],
+    assets: [{ from: "agent/updates/guard", as: "guard" }],
   },
   {
     name: "machine-cloud",
@@ -35,7 +35,7 @@ export const PROGRAMS: readonly Program[] = [
     assets: [
       { from: "cloud/web", as: "web" },
       { from: "install", as: "install" },
-      { from: "cloud/managed_training/training_script", as: "training_script" },
+      { from: "cloud/training/managed/training_script", as: "training_script" },
     ],
   },
 ];

@@ -4,7 +4,7 @@ import {
   type ReadEnv,
   renderHelp,
   UsageError,
-} from "../../shared/flags/flags.ts";
+} from "../../shared/base/flags/flags.ts";
 
 import { type OwnerCommand, readOwnerCommand } from "./owner_commands.ts";
 import { absolute, DIR, PROGRAM } from "./shared_flags.ts";

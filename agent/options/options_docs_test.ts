@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Flag } from "../../shared/flags/flags.ts";
+import type { Flag } from "../../shared/base/flags/flags.ts";
 import { agentFlags, statusFlags } from "./options.ts";
 
 const text = await Deno.readTextFile(new URL("../../docs/machine-agent.md", import.meta.url));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
-import { UsageError } from "../../shared/flags/flags.ts";
+import { UsageError } from "../../shared/base/flags/flags.ts";
 import { readCommand } from "./options.ts";
 import { checkUser } from "./user.ts";
 

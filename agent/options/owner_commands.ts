@@ -6,9 +6,9 @@ import {
   type ReadEnv,
   renderHelp,
   UsageError,
-} from "../../shared/flags/flags.ts";
-import { LONGEST_WINDOW_MINUTES } from "../maintenance/opened_window.ts";
-import type { ProgramName } from "../updates/slot.ts";
+} from "../../shared/base/flags/flags.ts";
+import { LONGEST_WINDOW_MINUTES } from "../server/maintenance/opened_window.ts";
+import type { ProgramName } from "../updates/machine/slot.ts";
 import { absolute, DIR, PROGRAM } from "./shared_flags.ts";
 
 export type OwnerCommand =

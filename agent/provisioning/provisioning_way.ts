@@ -1,7 +1,7 @@
 import type { NetworkSettings } from "../../shared/config/agent_fields.ts";
 import type { Logger } from "../../shared/log/logger.ts";
-import type { Clock } from "../../shared/time/clock.ts";
-import type { SystemBus } from "../networks/dbus/system_bus.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import type { SystemBus } from "../dbus/system_bus.ts";
 import type { ProvisioningPort } from "./provisioning_port.ts";
 
 /** What a way to provision a machine gets when it begins. */

@@ -1,5 +1,5 @@
-import type { Failures, Health } from "../updates/control.ts";
-import type { FailingWorker } from "../workers/worker_health.ts";
+import type { Failures, Health } from "../updates/machine/control.ts";
+import type { FailingWorker } from "../../shared/workers/worker_health.ts";
 
 export interface AgentHealthOptions {
   readonly failingWorkers: () => readonly FailingWorker[];

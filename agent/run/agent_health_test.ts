@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Health } from "../updates/control.ts";
-import type { FailingWorker } from "../workers/worker_health.ts";
+import type { Health } from "../updates/machine/control.ts";
+import type { FailingWorker } from "../../shared/workers/worker_health.ts";
 import { AgentHealth } from "./agent_health.ts";
 
 const good: Health = { is: "yes", why: "" };

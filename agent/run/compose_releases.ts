@@ -1,6 +1,6 @@
-import { LowestVersions } from "../reporting/lowest_versions.ts";
-import { ReleaseKeys } from "../reporting/release_keys.ts";
-import { ReleasePolicy } from "../reporting/release_policy.ts";
+import { LowestVersions } from "../updates/keys/lowest_versions.ts";
+import { ReleaseKeys } from "../updates/keys/release_keys.ts";
+import { ReleasePolicy } from "../updates/keys/release_policy.ts";
 import type { AgentParts } from "./compose.ts";
 
 /** Whose word counts for what is installed. */

@@ -1,21 +1,21 @@
 import { join } from "node:path";
-import type { MachineCredentials } from "../../shared/credentials/credentials_file.ts";
-import { originCredentials } from "../../shared/download/origin_credentials.ts";
-import { CacheCleaner } from "../cache/clean.ts";
-import type { Directories } from "../directories/directories.ts";
-import { Downloader } from "../downloads/downloader.ts";
-import type { ReleasePolicy } from "../reporting/release_policy.ts";
+import type { MachineCredentials } from "../../shared/cloud/credentials/credentials_file.ts";
+import { originCredentials } from "../../shared/transfer/download/origin_credentials.ts";
+import { CacheCleaner } from "../updates/cache/clean.ts";
+import type { Directories } from "../state/directories.ts";
+import { Downloader } from "../updates/downloads/downloader.ts";
+import type { ReleasePolicy } from "../updates/keys/release_policy.ts";
 import type { SettingsSource } from "../settings/settings_source.ts";
 import type { AgentState } from "../state/agent_state.ts";
-import { AgentSlot } from "../updates/agent_slot.ts";
-import type { AgentControl, MayRestart, ServerControl } from "../updates/control.ts";
-import { guardPatienceS, updateLimits } from "../updates/limits.ts";
-import { programLink } from "../updates/program_link.ts";
-import { ServerSlot } from "../updates/server_slot.ts";
-import type { ProgramSlot } from "../updates/slot.ts";
-import { Turns } from "../updates/turns.ts";
-import { Updater } from "../updates/updater.ts";
-import type { Worker } from "../workers/run_workers.ts";
+import { AgentSlot } from "../updates/machine/agent_slot.ts";
+import type { AgentControl, MayRestart, ServerControl } from "../updates/machine/control.ts";
+import { guardPatienceS, updateLimits } from "../updates/machine/limits.ts";
+import { programLink } from "../updates/machine/program_link.ts";
+import { ServerSlot } from "../updates/machine/server_slot.ts";
+import type { ProgramSlot } from "../updates/machine/slot.ts";
+import { Turns } from "../updates/machine/turns.ts";
+import { Updater } from "../updates/machine/updater.ts";
+import type { Worker } from "../../shared/workers/run_workers.ts";
 import type { AgentDeps } from "./run_agent.ts";
 
 export interface UpdateParts {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { waitFor } from "../../shared/time/wait_for.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import type { AgentReport } from "../status/report.ts";
 import { agentTest as test } from "./testing.ts";
 

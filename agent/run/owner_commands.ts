@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { Clock } from "../../shared/time/clock.ts";
-import { closeWindow, openWindow } from "../maintenance/opened_window.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import { closeWindow, openWindow } from "../server/maintenance/opened_window.ts";
 import type { OwnerCommand } from "../options/owner_commands.ts";
-import { allowVersion } from "../reporting/lowest_versions.ts";
+import { allowVersion } from "../updates/keys/lowest_versions.ts";
 
 /**
  * Does what the owner of this computer asks, by a file that only they may write and that the agent

@@ -2,10 +2,10 @@ import type { Logger } from "../../shared/log/logger.ts";
 import {
   FAILURES_BEFORE_LEAVE,
   type MaintenanceWindow,
-} from "../maintenance/maintenance_window.ts";
+} from "../server/maintenance/maintenance_window.ts";
 import type { AgentState } from "../state/agent_state.ts";
-import type { ServerSupervisor } from "../supervision/supervisor.ts";
-import { anyChange } from "../workers/watched.ts";
+import type { ServerSupervisor } from "../server/supervision/supervisor.ts";
+import { anyChange } from "../../shared/workers/watched.ts";
 
 export interface RememberServedOptions {
   readonly window: Pick<MaintenanceWindow, "observed" | "current">;

@@ -3,30 +3,30 @@ import type { Client } from "@connectrpc/connect";
 import {
   type MachineCredentials,
   readCredentialsFile,
-} from "../../shared/credentials/credentials_file.ts";
+} from "../../shared/cloud/credentials/credentials_file.ts";
 import type { HostInfo } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { Logging } from "../../shared/log/configure.ts";
 import type { Logger } from "../../shared/log/logger.ts";
-import type { ProcessRunner } from "../../shared/process/child_process.ts";
-import type { Clock } from "../../shared/time/clock.ts";
-import { linkedController } from "../../shared/time/linked_controller.ts";
-import { type Directories, directoriesOf, prepareDirectories } from "../directories/directories.ts";
-import { InstanceLock } from "../lock/instance_lock.ts";
-import { KnownSecrets } from "../logs/known_secrets.ts";
-import { LogQueue } from "../logs/log_queue.ts";
-import type { CollectGarbage } from "../../shared/memory/idle_memory.ts";
+import type { ProcessRunner } from "../../shared/base/process/child_process.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import { linkedController } from "../../shared/base/time/linked_controller.ts";
+import { type Directories, directoriesOf, prepareDirectories } from "../state/directories.ts";
+import { InstanceLock } from "../state/instance_lock.ts";
+import { KnownSecrets } from "../cloud/logs/known_secrets.ts";
+import { LogQueue } from "../cloud/logs/log_queue.ts";
+import type { CollectGarbage } from "../../shared/base/memory/idle_memory.ts";
 import type { AgentOptions } from "../options/options.ts";
 import type { SelfProgram } from "../service/self_program.ts";
 import type { ServiceManager } from "../service/service_manager.ts";
 import { tendWatchdog } from "../service/watchdog.ts";
 import { readDefaultsFile } from "../settings/settings_source.ts";
 import { openAgentState } from "../state/open_state.ts";
-import type { AskRestartStatus } from "../supervision/restart_status.ts";
-import { runWorkers, type Worker } from "../workers/run_workers.ts";
-import { WorkerHealth } from "../workers/worker_health.ts";
+import type { AskRestartStatus } from "../server/supervision/restart_status.ts";
+import { runWorkers, type Worker } from "../../shared/workers/run_workers.ts";
+import { WorkerHealth } from "../../shared/workers/worker_health.ts";
 import { composeAgent } from "./compose.ts";
-import type { StopSignals } from "./stop_signals.ts";
+import type { StopSignals } from "../service/stop_signals.ts";
 
 /** The connection to the cloud. */
 export interface Cloud {

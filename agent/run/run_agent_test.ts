@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
-import { CredentialsError } from "../../shared/credentials/credentials_file.ts";
-import { systemProcesses } from "../../shared/process/system_processes.ts";
-import { waitFor } from "../../shared/time/wait_for.ts";
-import { LockedError } from "../lock/instance_lock.ts";
+import { CredentialsError } from "../../shared/cloud/credentials/credentials_file.ts";
+import { systemProcesses } from "../../shared/base/process/system_processes.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { LockedError } from "../state/instance_lock.ts";
 import { AgentState } from "../state/agent_state.ts";
 import { agentTest as test, isAlive } from "./testing.ts";
 

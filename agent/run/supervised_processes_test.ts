@@ -1,6 +1,6 @@
 /** What the agent does with servers that behave badly: real processes, real files. */
 import assert from "node:assert/strict";
-import { waitFor } from "../../shared/time/wait_for.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { agentTest as test, isAlive, READY } from "./testing.ts";
 
 const DEADLINE = { deadlineMs: 20_000 };

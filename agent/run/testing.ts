@@ -1,17 +1,17 @@
 /** What tests of the whole agent use. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { readIfExists } from "../../shared/files/read_file.ts";
+import { readIfExists } from "../../shared/base/files/read_file.ts";
 import { configureLogging } from "../../shared/log/configure.ts";
 import { getLogger } from "../../shared/log/loggers.ts";
-import { LinuxProcessTable } from "../../shared/process/process_table_linux.ts";
-import { systemProcesses } from "../../shared/process/system_processes.ts";
-import { systemClock } from "../../shared/time/clock.ts";
-import { waitFor } from "../../shared/time/wait_for.ts";
+import { LinuxProcessTable } from "../../shared/base/process/process_table_linux.ts";
+import { systemProcesses } from "../../shared/base/process/system_processes.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import type { AgentOptions } from "../options/options.ts";
 import { type AgentReport, parseReport } from "../status/report.ts";
 import { statusPath } from "../status/status_file.ts";
-import type { AskRestartStatus } from "../supervision/restart_status.ts";
+import type { AskRestartStatus } from "../server/supervision/restart_status.ts";
 import { FakeCloud, testHost } from "../testing.ts";
 import { type AgentDeps, type AgentEnd, runAgent } from "./run_agent.ts";
 

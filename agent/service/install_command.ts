@@ -1,5 +1,5 @@
-import { buildInfo } from "../../shared/build_info/build_info.ts";
-import { guardFiles } from "../guard/trial_file.ts";
+import { buildInfo } from "../../shared/base/build_info/build_info.ts";
+import { guardFiles } from "../updates/guard/trial_file.ts";
 import { type InstallOptions, PROGRAM } from "../options/options.ts";
 import { placeProgram, readScripts } from "./own_program.ts";
 import { runProgram } from "./run_program.ts";

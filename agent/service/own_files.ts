@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { removeIfExists } from "../../shared/files/atomic_write.ts";
-import { toFileError } from "../../shared/files/fs_error.ts";
+import { removeIfExists } from "../../shared/base/files/atomic_write.ts";
+import { toFileError } from "../../shared/base/files/fs_error.ts";
 
 /** In the agent's folder while a first install is not through. */
 export const UNFINISHED = "etc/agent-installing";

@@ -1,12 +1,16 @@
 /** The file of this program: where it is, and how it gets to its place in the agent's folder. */
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
-import { replaceSymlink, syncFolder, writeFileAtomic } from "../../shared/files/atomic_write.ts";
-import { toFileError } from "../../shared/files/fs_error.ts";
-import { buildInfo } from "../../shared/build_info/build_info.ts";
-import { cacheName } from "../downloads/wanted_file.ts";
-import { endTrial, guardFiles } from "../guard/trial_file.ts";
-import { programLink } from "../updates/program_link.ts";
+import {
+  replaceSymlink,
+  syncFolder,
+  writeFileAtomic,
+} from "../../shared/base/files/atomic_write.ts";
+import { toFileError } from "../../shared/base/files/fs_error.ts";
+import { buildInfo } from "../../shared/base/build_info/build_info.ts";
+import { cacheName } from "../updates/downloads/wanted_file.ts";
+import { endTrial, guardFiles } from "../updates/guard/trial_file.ts";
+import { programLink } from "../updates/machine/program_link.ts";
 
 /** The shell scripts beside the agent: the start guard and the launcher. */
 export interface Scripts {
@@ -16,7 +20,7 @@ export interface Scripts {
 
 /** Their text, out of this program. */
 export async function readScripts(): Promise<Scripts> {
-  const folder = buildInfo.assetsDir("../guard", import.meta.url);
+  const folder = buildInfo.assetsDir("../updates/guard", import.meta.url);
   const [guard, launcher] = await Promise.all(
     ["start_guard.sh", "launcher.sh"].map((name) => Deno.readTextFile(join(folder, name))),
   );

@@ -1,5 +1,5 @@
 import { isAbsolute, join, relative } from "node:path";
-import { buildInfo } from "../../shared/build_info/build_info.ts";
+import { buildInfo } from "../../shared/base/build_info/build_info.ts";
 import { OWN_VARIABLES } from "./systemd_manager.ts";
 
 /** This process as its own update sees it. */

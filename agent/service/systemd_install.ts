@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
-import { removeIfExists, writeFileAtomic } from "../../shared/files/atomic_write.ts";
-import { toFileError } from "../../shared/files/fs_error.ts";
-import { readIfExists } from "../../shared/files/read_file.ts";
+import { removeIfExists, writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
+import { toFileError } from "../../shared/base/files/fs_error.ts";
+import { readIfExists } from "../../shared/base/files/read_file.ts";
 import { InstallError } from "./install_error.ts";
 import { removeOwnFiles, UNFINISHED } from "./own_files.ts";
 import { placeProgram, type Scripts } from "./own_program.ts";

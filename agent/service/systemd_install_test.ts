@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { FileError } from "../../shared/files/fs_error.ts";
-import { beginTrial, readTrial } from "../guard/trial_file.ts";
+import { FileError } from "../../shared/base/files/fs_error.ts";
+import { beginTrial, readTrial } from "../updates/guard/trial_file.ts";
 import { InstallError } from "./install_error.ts";
 import { installSystemd, uninstallSystemd } from "./systemd_install.ts";
 import { SERVICE } from "./systemd_unit.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { FakeClock } from "../../shared/time/fake_clock.ts";
+import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { socketAddress } from "./notify_socket.ts";
 import { noServiceManager } from "./service_manager.ts";
 import { systemdManager } from "./systemd_manager.ts";
-import { DatagramReceiver } from "./test_datagram_receiver.ts";
+import { DatagramReceiver } from "./datagram_receiver_testing.ts";
 import { tendWatchdog } from "./watchdog.ts";
 
 const isLinux = Deno.build.os === "linux";

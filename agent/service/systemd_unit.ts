@@ -1,5 +1,5 @@
 /** The systemd unit of the agent. */
-import { UPDATE_EXIT_CODE } from "../guard/trial_file.ts";
+import { UPDATE_EXIT_CODE } from "../updates/guard/trial_file.ts";
 
 export const SERVICE = "machine-agent.service";
 

@@ -1,5 +1,5 @@
 import type { Logger } from "../../shared/log/logger.ts";
-import type { Clock } from "../../shared/time/clock.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
 import type { ServiceManager } from "./service_manager.ts";
 
 export interface WatchdogOptions {

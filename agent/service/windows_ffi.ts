@@ -1,5 +1,5 @@
 /** {@link ServiceControl} and {@link EventLog} over advapi32.dll. Windows on 64 bit only. */
-import { wideText as wide } from "../../shared/process/windows_structs.ts";
+import { wideText as wide } from "../../shared/base/process/windows_structs.ts";
 import type {
   EventKind,
   EventLog,

@@ -1,5 +1,5 @@
-import { removeIfExists } from "../../shared/files/atomic_write.ts";
-import { readIfExists } from "../../shared/files/read_file.ts";
+import { removeIfExists } from "../../shared/base/files/atomic_write.ts";
+import { readIfExists } from "../../shared/base/files/read_file.ts";
 import { InstallError } from "./install_error.ts";
 import { removeOwnFiles } from "./own_files.ts";
 import { placeProgram } from "./own_program.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { LogLine } from "../../shared/log/line.ts";
-import { beginTrial, readRollback, readTrial } from "../guard/trial_file.ts";
+import { beginTrial, readRollback, readTrial } from "../updates/guard/trial_file.ts";
 import { InstallError } from "./install_error.ts";
 import type { RunProgram } from "./run_program.ts";
 import type { EventLog } from "./windows_api.ts";

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { formatLine, type LogSink } from "../../shared/log/line.ts";
-import { systemClock } from "../../shared/time/clock.ts";
-import { readTrial } from "../guard/trial_file.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { readTrial } from "../updates/guard/trial_file.ts";
 import type { AgentOptions } from "../options/options.ts";
 import type { AgentEnd } from "../run/run_agent.ts";
-import type { StopSignals } from "../run/stop_signals.ts";
-import { programLink } from "../updates/program_link.ts";
+import type { StopSignals } from "./stop_signals.ts";
+import { programLink } from "../updates/machine/program_link.ts";
 import { runProgram } from "./run_program.ts";
 import type { ServiceManager } from "./service_manager.ts";
 import type { EventKind, EventLog } from "./windows_api.ts";

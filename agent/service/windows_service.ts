@@ -1,7 +1,7 @@
-import type { Clock } from "../../shared/time/clock.ts";
-import { UPDATE_EXIT_CODE } from "../guard/trial_file.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import { UPDATE_EXIT_CODE } from "../updates/guard/trial_file.ts";
 import type { AgentEnd } from "../run/run_agent.ts";
-import type { StopSignals } from "../run/stop_signals.ts";
+import type { StopSignals } from "./stop_signals.ts";
 import type { ServiceManager } from "./service_manager.ts";
 import {
   Accept,

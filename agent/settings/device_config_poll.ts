@@ -8,10 +8,10 @@ import {
   type HostInfo,
 } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
-import { Backoff } from "../../shared/time/backoff.ts";
-import type { Clock } from "../../shared/time/clock.ts";
-import { spread } from "../workers/spread.ts";
-import { Watched } from "../workers/watched.ts";
+import { Backoff } from "../../shared/base/time/backoff.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import { spread } from "../../shared/workers/spread.ts";
+import { Watched } from "../../shared/workers/watched.ts";
 import { fromResponse } from "./device_config.ts";
 import type { SettingsSource } from "./settings_source.ts";
 

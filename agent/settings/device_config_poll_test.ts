@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { FakeClock } from "../../shared/time/fake_clock.ts";
+import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { AgentState } from "../state/agent_state.ts";
 import { FakeCloud, settle, testHost } from "../testing.ts";
 import { DeviceConfigPoll } from "./device_config_poll.ts";

@@ -1,8 +1,8 @@
 import type { Logger } from "../../shared/log/logger.ts";
-import type { Clock } from "../../shared/time/clock.ts";
-import { withDeadline } from "../../shared/time/deadline.ts";
-import { WaitTimeoutError } from "../../shared/time/wait_for.ts";
-import { anyChange, type Watched } from "../workers/watched.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import { withDeadline } from "../../shared/base/time/deadline.ts";
+import { WaitTimeoutError } from "../../shared/base/time/wait_for.ts";
+import { anyChange, type Watched } from "../../shared/workers/watched.ts";
 
 export interface WaitForUpdatesOptions {
   /** The server's version that the cloud wants, empty: none; undefined until the cloud was heard. */

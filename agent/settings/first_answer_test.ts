@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { FakeClock } from "../../shared/time/fake_clock.ts";
-import { Watched } from "../workers/watched.ts";
+import { FakeClock } from "../../shared/base/time/fake_clock.ts";
+import { Watched } from "../../shared/workers/watched.ts";
 import { waitForUpdates } from "./first_answer.ts";
 
 function bench() {

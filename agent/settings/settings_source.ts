@@ -4,12 +4,12 @@ import {
 } from "../../shared/config/agent_settings.ts";
 import type { AgentSettings } from "../../shared/config/agent_fields.ts";
 import { type ConfigProblem, formatProblem } from "../../shared/config/problem.ts";
-import { JsoncError, type JsonValue, parseJsonc } from "../../shared/files/jsonc.ts";
-import { readIfExists } from "../../shared/files/read_file.ts";
+import { JsoncError, type JsonValue, parseJsonc } from "../../shared/base/files/jsonc.ts";
+import { readIfExists } from "../../shared/base/files/read_file.ts";
 import type { Logger } from "../../shared/log/logger.ts";
-import type { Clock } from "../../shared/time/clock.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
 import type { AgentState } from "../state/agent_state.ts";
-import { Watched } from "../workers/watched.ts";
+import { Watched } from "../../shared/workers/watched.ts";
 import { type DeviceConfig, fromText, toText } from "./device_config.ts";
 
 /** What holds at this moment. */

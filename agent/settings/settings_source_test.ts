@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { FakeClock } from "../../shared/time/fake_clock.ts";
+import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { AgentState } from "../state/agent_state.ts";
 import { type DeviceConfig, fromText, toText } from "./device_config.ts";
 import { type DefaultsFile, readDefaultsFile, SettingsSource } from "./settings_source.ts";

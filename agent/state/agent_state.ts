@@ -1,11 +1,11 @@
-import { newTreeMark } from "../../shared/process/system_processes.ts";
-import type { ProcessMark } from "../../shared/process/child_process.ts";
+import { newTreeMark } from "../../shared/base/process/system_processes.ts";
+import type { ProcessMark } from "../../shared/base/process/child_process.ts";
 import {
   closeSqlite,
   type Database,
   type Migration,
   openSqlite,
-} from "../../shared/store/sqlite.ts";
+} from "../../shared/base/store/sqlite.ts";
 import { cloudWishesMigration } from "./cloud_wishes_schema.ts";
 import { downloadsMigration } from "./downloads_schema.ts";
 import { lowestVersionsMigration } from "./lowest_versions_schema.ts";

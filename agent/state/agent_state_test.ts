@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { StoreError } from "../../shared/store/sqlite.ts";
+import { StoreError } from "../../shared/base/store/sqlite.ts";
 import { AgentState } from "./agent_state.ts";
 
 async function withFolder(body: (path: string) => Promise<void> | void): Promise<void> {

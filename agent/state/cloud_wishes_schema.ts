@@ -1,6 +1,6 @@
-import type { Migration } from "../../shared/store/sqlite.ts";
+import type { Migration } from "../../shared/base/store/sqlite.ts";
 
-/** What agent/reporting keeps. Times are ISO texts in UTC. */
+/** What agent/cloud/reporting keeps. Times are ISO texts in UTC. */
 export const cloudWishesMigration: Migration = {
   version: 4,
   name: "release keys, commands that were carried out",

@@ -1,6 +1,6 @@
-import type { Migration } from "../../shared/store/sqlite.ts";
+import type { Migration } from "../../shared/base/store/sqlite.ts";
 
-/** What agent/downloads keeps. Times are ISO texts in UTC, hashes hexadecimal. */
+/** What agent/updates/downloads keeps. Times are ISO texts in UTC, hashes hexadecimal. */
 export const downloadsMigration: Migration = {
   version: 2,
   name: "downloads, files in the cache, their sources, refused downloads",

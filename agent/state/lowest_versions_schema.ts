@@ -1,6 +1,6 @@
-import type { Migration } from "../../shared/store/sqlite.ts";
+import type { Migration } from "../../shared/base/store/sqlite.ts";
 
-/** What agent/reporting keeps against being taken back to old releases. */
+/** What agent/cloud/reporting keeps against being taken back to old releases. */
 export const lowestVersionsMigration: Migration = {
   version: 6,
   name: "the lowest version of each program that is installed",

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Logger } from "../../shared/log/logger.ts";
-import { moveSqlite, restoreSqlite } from "../../shared/store/copy.ts";
-import { StoreError } from "../../shared/store/sqlite.ts";
+import { moveSqlite, restoreSqlite } from "../../shared/base/store/copy.ts";
+import { StoreError } from "../../shared/base/store/sqlite.ts";
 import { AgentState } from "./agent_state.ts";
 import { copiesOf } from "./state_copies.ts";
 

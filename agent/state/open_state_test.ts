@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { connect } from "../../shared/store/connect.ts";
-import { copySqlite } from "../../shared/store/copy.ts";
-import { StoreError } from "../../shared/store/sqlite.ts";
+import { connect } from "../../shared/base/store/connect.ts";
+import { copySqlite } from "../../shared/base/store/copy.ts";
+import { StoreError } from "../../shared/base/store/sqlite.ts";
 import { AgentState } from "./agent_state.ts";
 import { openAgentState } from "./open_state.ts";
 import { copiesOf, copyPath, dropCopies, restoreCopies, saveCopies } from "./state_copies.ts";

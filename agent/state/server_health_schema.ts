@@ -1,4 +1,4 @@
-import type { Migration } from "../../shared/store/sqlite.ts";
+import type { Migration } from "../../shared/base/store/sqlite.ts";
 
 /** Whether the server served when it was looked at last, so that a new agent knows what to expect. */
 export const serverHealthMigration: Migration = {

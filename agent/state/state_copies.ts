@@ -5,11 +5,11 @@
  */
 import { basename, dirname, join } from "node:path";
 import { existsSync } from "node:fs";
-import { removeIfExists } from "../../shared/files/atomic_write.ts";
-import { fsErrorCode, toFileError } from "../../shared/files/fs_error.ts";
+import { removeIfExists } from "../../shared/base/files/atomic_write.ts";
+import { fsErrorCode, toFileError } from "../../shared/base/files/fs_error.ts";
 import type { Logger } from "../../shared/log/logger.ts";
-import { copySqlite, restoreSqlite, schemaOf } from "../../shared/store/copy.ts";
-import { StoreError } from "../../shared/store/sqlite.ts";
+import { copySqlite, restoreSqlite, schemaOf } from "../../shared/base/store/copy.ts";
+import { StoreError } from "../../shared/base/store/sqlite.ts";
 
 const BEFORE = ".before-";
 const NEWER = ".newer";

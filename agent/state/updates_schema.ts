@@ -1,4 +1,4 @@
-import type { Migration } from "../../shared/store/sqlite.ts";
+import type { Migration } from "../../shared/base/store/sqlite.ts";
 
 /**
  * One row a program: its whole record as JSON, so that a step of an update is one write. What was

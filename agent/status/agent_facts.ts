@@ -1,4 +1,4 @@
-import { processState, type StatusFacts, waitingFor } from "../reporting/agent_status.ts";
+import { processState, type StatusFacts, waitingFor } from "../cloud/reporting/agent_status.ts";
 import { type AgentFacts, programReport, timeOf } from "./report.ts";
 
 /** What the status file says on top of what the cloud is told. */

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import {
   CredentialsError,
   readCredentialsFile,
-} from "../../shared/credentials/credentials_file.ts";
-import { readIfExists } from "../../shared/files/read_file.ts";
-import { guardFiles, readTrial } from "../guard/trial_file.ts";
+} from "../../shared/cloud/credentials/credentials_file.ts";
+import { readIfExists } from "../../shared/base/files/read_file.ts";
+import { guardFiles, readTrial } from "../updates/guard/trial_file.ts";
 import type { StatusOptions } from "../options/options.ts";
 import type { ServiceState } from "../service/service_state.ts";
 import { type AgentReport, parseReport } from "./report.ts";

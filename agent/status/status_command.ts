@@ -1,7 +1,7 @@
-import { buildInfo } from "../../shared/build_info/build_info.ts";
-import { LinuxProcessTable } from "../../shared/process/process_table_linux.ts";
-import { WindowsProcessTable } from "../../shared/process/process_table_windows.ts";
-import type { Clock } from "../../shared/time/clock.ts";
+import { buildInfo } from "../../shared/base/build_info/build_info.ts";
+import { LinuxProcessTable } from "../../shared/base/process/process_table_linux.ts";
+import { WindowsProcessTable } from "../../shared/base/process/process_table_windows.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
 import type { StatusOptions } from "../options/options.ts";
 import { runProgram } from "../service/run_program.ts";
 import { serviceState } from "../service/service_state.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { writeFileAtomic } from "../../shared/files/atomic_write.ts";
+import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import type { Logger } from "../../shared/log/logger.ts";
-import type { Clock } from "../../shared/time/clock.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
 import type { AgentFacts, AgentReport } from "./report.ts";
 import { statusLine } from "./status_line.ts";
 

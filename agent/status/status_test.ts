@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { FileError } from "../../shared/files/fs_error.ts";
+import { FileError } from "../../shared/base/files/fs_error.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { FakeClock } from "../../shared/time/fake_clock.ts";
+import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { settle } from "../testing.ts";
-import { beginTrial } from "../guard/trial_file.ts";
-import type { ProgramSnapshot } from "../updates/snapshot.ts";
+import { beginTrial } from "../updates/guard/trial_file.ts";
+import type { ProgramSnapshot } from "../updates/machine/snapshot.ts";
 import { renderStatus } from "./render.ts";
 import { type AgentFacts, type AgentReport, parseReport, programReport } from "./report.ts";
 import { gatherStatus, type Status, type StatusSources } from "./status.ts";

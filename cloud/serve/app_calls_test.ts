@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { ABSENT_CALLS, absentCalls } from "./absent_calls.ts";
-import { apiKey, TestCloud } from "./test_cloud.ts";
+import { apiKey, TestCloud } from "./cloud_testing.ts";
 
 const TABLE = new URL("../../docs/compatibility.md", import.meta.url);
 

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import type { Logger } from "../../shared/log/logger.ts";
-import type { Clock } from "../../shared/time/clock.ts";
-import type { Queries } from "../database/cloud_database.ts";
-import { readSetting, writeSetting } from "../database/settings.ts";
-import type { Random } from "../keys/random.ts";
-import type { S3Settings } from "../object_storage/s3_settings.ts";
-import type { BlobStore } from "../packages/blob_store.ts";
-import { FolderBlobStore } from "../packages/folder_blob_store.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import type { Queries } from "../storage/database/cloud_database.ts";
+import { readSetting, writeSetting } from "../storage/database/settings.ts";
+import type { Random } from "../storage/keys/random.ts";
+import type { S3Settings } from "../storage/blobs/s3_settings.ts";
+import type { BlobStore } from "../storage/blobs/blob_store.ts";
+import { FolderBlobStore } from "../storage/blobs/folder_blob_store.ts";
 
 /** Folders of the data folder, or of the object storage, that hold large files. */
 export type BlobFolder = "blobs" | "data-exports" | "data-files" | "releases";
@@ -27,8 +27,8 @@ export async function openBlobStores(
 ): Promise<(folder: BlobFolder) => Promise<BlobStore>> {
   const inFolder = (folder: BlobFolder) => FolderBlobStore.open(join(dataDir, folder));
   if (!settings) return inFolder;
-  const { openObjectStorage } = await import("../object_storage/open_object_storage.ts");
-  const { MovedBlobStore } = await import("../object_storage/moved_blob_store.ts");
+  const { openObjectStorage } = await import("../storage/blobs/open_object_storage.ts");
+  const { MovedBlobStore } = await import("../storage/blobs/moved_blob_store.ts");
   const ownId = await storageId(queries, random);
   const objects = await openObjectStorage({ settings, ownId, clock, log });
   // Files from before stay in the folder, and commands beside this process put some there.

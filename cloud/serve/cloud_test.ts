@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { PortInUseError } from "../../shared/rpc/errors.ts";
-import { systemClock } from "../../shared/time/clock.ts";
-import { bootstrap, type BootstrapResult } from "../bootstrap/bootstrap.ts";
-import { openDataFolder } from "../data_folder/data_folder.ts";
-import { systemRandom } from "../keys/random.ts";
+import { PortInUseError } from "../../shared/rpc/server/errors.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { bootstrap, type BootstrapResult } from "../local/bootstrap/bootstrap.ts";
+import { openDataFolder } from "../storage/data_folder/data_folder.ts";
+import { systemRandom } from "../storage/keys/random.ts";
 import { type Cloud, startCloud } from "./cloud.ts";
 
 const deps = { clock: systemClock, random: systemRandom, log: memoryLogger("machine-cloud") };

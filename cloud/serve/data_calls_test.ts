@@ -5,7 +5,7 @@ import { Code } from "@connectrpc/connect";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { apiKey, failure, TestCloud } from "./test_cloud.ts";
+import { apiKey, failure, TestCloud } from "./cloud_testing.ts";
 
 /** Mean nothing in this cloud. */
 const ABSENT: Readonly<Record<string, RegExp>> = {

@@ -1,16 +1,16 @@
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { MLTrainingService } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
-import { systemProcesses } from "../../shared/process/system_processes.ts";
-import { defaultSender, Mailer } from "../mail/mailer.ts";
-import { checkManaged } from "../managed_training/check_dataset.ts";
-import { managedScript } from "../managed_training/managed_script.ts";
-import type { JobLogs } from "../training/job_logs.ts";
-import { TrainingJobs } from "../training/jobs.ts";
-import { trainingService } from "../training/training_service.ts";
-import { EndMailer } from "../training_queue/end_mailer.ts";
-import { openTrainingQueue } from "../training_queue/open_training_queue.ts";
-import { LocalRunner } from "../training_runs/local_runner.ts";
-import type { TrainingRunner } from "../training_runs/runner.ts";
+import { systemProcesses } from "../../shared/base/process/system_processes.ts";
+import { defaultSender, Mailer } from "../triggers/mail/mailer.ts";
+import { checkManaged } from "../training/managed/check_dataset.ts";
+import { managedScript } from "../training/managed/managed_script.ts";
+import type { JobLogs } from "../training/jobs/job_logs.ts";
+import { TrainingJobs } from "../training/jobs/jobs.ts";
+import { trainingService } from "../training/jobs/training_service.ts";
+import { EndMailer } from "../training/queue/end_mailer.ts";
+import { openTrainingQueue } from "../training/queue/open_training_queue.ts";
+import { LocalRunner } from "../training/runs/local_runner.ts";
+import type { TrainingRunner } from "../training/runs/runner.ts";
 import { TRAINING_JOBS, type TrainingOptions } from "./training_settings.ts";
 
 /** The calls about training, and the queue behind them. */
@@ -88,8 +88,8 @@ async function ownRunner(
     const { allowNoWalls } = settings;
     return new LocalRunner({ ...common, python, allowNoWalls, cloudUrl: publicUrl });
   }
-  const { ContainerRunner } = await import("../training_runs/container_runner.ts");
-  const { readImages, USUAL_IMAGES } = await import("../training_runs/container_images.ts");
+  const { ContainerRunner } = await import("../training/runs/container_runner.ts");
+  const { readImages, USUAL_IMAGES } = await import("../training/runs/container_images.ts");
   const list = images === undefined ? USUAL_IMAGES : await readImages(images);
   return new ContainerRunner({ ...common, engine, images: list });
 }

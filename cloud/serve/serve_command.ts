@@ -1,15 +1,15 @@
 import { hostname } from "node:os";
-import { toFileError } from "../../shared/files/fs_error.ts";
-import type { FlagTable, FlagValues } from "../../shared/flags/flags.ts";
-import { UsageError } from "../../shared/flags/flags.ts";
-import { isLoopback, parseListenAddress, parsePublicUrl } from "../addresses/addresses.ts";
-import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../addresses/defaults.ts";
-import { LOG_LIMITS, logLimits } from "../logs/log_quota.ts";
-import { readS3Settings } from "../object_storage/s3_settings.ts";
+import { toFileError } from "../../shared/base/files/fs_error.ts";
+import type { FlagTable, FlagValues } from "../../shared/base/flags/flags.ts";
+import { UsageError } from "../../shared/base/flags/flags.ts";
+import { isLoopback, parseListenAddress, parsePublicUrl } from "../api/addresses/addresses.ts";
+import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../api/addresses/defaults.ts";
+import { LOG_LIMITS, logLimits } from "../fleet/logs/log_quota.ts";
+import { readS3Settings } from "../storage/blobs/s3_settings.ts";
 import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
-import { MOST_UNFINISHED } from "../training/jobs.ts";
-import { RUN_LIMITS } from "../training_runs/limits.ts";
-import type { IceServerSetting } from "../signaling/ice_servers.ts";
+import { MOST_UNFINISHED } from "../training/jobs/jobs.ts";
+import { RUN_LIMITS } from "../training/runs/limits.ts";
+import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import { bearRuntimeFaults } from "./runtime_faults.ts";
 import { TRAINING_JOBS } from "./training_settings.ts";
 
@@ -305,7 +305,7 @@ export async function readServeOptions(
 /** A list that cannot be used is told at the start, not with the first job. */
 async function readableImages(path: string | undefined): Promise<string | undefined> {
   if (path === undefined) return undefined;
-  const { ImageListError, readImages } = await import("../training_runs/container_images.ts");
+  const { ImageListError, readImages } = await import("../training/runs/container_images.ts");
   try {
     await readImages(path);
   } catch (error) {
@@ -317,7 +317,7 @@ async function readableImages(path: string | undefined): Promise<string | undefi
 
 async function iceServersOf(path: string | undefined): Promise<IceServerSetting[] | undefined> {
   if (path === undefined) return undefined;
-  const { IceServersError, readIceServers } = await import("../signaling/ice_server_list.ts");
+  const { IceServersError, readIceServers } = await import("../fleet/signaling/ice_server_list.ts");
   try {
     return await readIceServers(path);
   } catch (error) {

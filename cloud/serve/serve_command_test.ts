@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseFlags } from "../../shared/flags/flags.ts";
+import { parseFlags } from "../../shared/base/flags/flags.ts";
 import { isHarmless } from "./runtime_faults.ts";
 import { readServeOptions, serveFlags, startWarnings } from "./serve_command.ts";
 

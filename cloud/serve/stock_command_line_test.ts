@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { compare } from "semver";
-import { announcedVersion, FAMILY_VERSION } from "../../shared/build_info/family_version.ts";
+import { announcedVersion, FAMILY_VERSION } from "../../shared/base/build_info/family_version.ts";
 import { ConsoleService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
-import { uploadModule } from "../packages/test_packages.ts";
-import { apiKey, failure, partSecret, TestCloud } from "./test_cloud.ts";
+import { uploadModule } from "../registry/packages/packages_testing.ts";
+import { apiKey, failure, partSecret, TestCloud } from "./cloud_testing.ts";
 
 const PLATFORM = "linux/amd64";
 

@@ -1,4 +1,4 @@
-import { onStopEvent } from "../../shared/process/stop_event.ts";
+import { onStopEvent } from "../../shared/base/process/stop_event.ts";
 
 /**
  * Aborts when the process is told to end (SIGINT, SIGTERM; Ctrl-C and Ctrl-Break on Windows).

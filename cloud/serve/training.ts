@@ -1,12 +1,12 @@
 import { join, resolve } from "node:path";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { MLTrainingService } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
-import type { RpcRouter } from "../../shared/rpc/router.ts";
-import { withCallFailures } from "../database/call_failures.ts";
-import { JobLogs } from "../training/job_logs.ts";
-import { UNFINISHED_STATES } from "../training/job_states.ts";
-import { TrainingUpkeep } from "../training/upkeep.ts";
-import { JobFolders, TRAINING_FOLDER } from "../training_queue/job_folder.ts";
+import type { RpcRouter } from "../../shared/rpc/server/router.ts";
+import { withCallFailures } from "../storage/database/call_failures.ts";
+import { JobLogs } from "../training/jobs/job_logs.ts";
+import { UNFINISHED_STATES } from "../training/jobs/job_states.ts";
+import { TrainingUpkeep } from "../training/jobs/upkeep.ts";
+import { JobFolders, TRAINING_FOLDER } from "../training/queue/job_folder.ts";
 import type { LoadedTraining } from "./loaded_training.ts";
 import type { TrainingOptions } from "./training_settings.ts";
 

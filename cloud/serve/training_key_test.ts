@@ -1,7 +1,7 @@
 /** What the key of a training job opens, and what it does not. */
 import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
-import { tarGzOf } from "../../shared/archive/testing.ts";
+import { tarGzOf } from "../../shared/transfer/archive/testing.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
@@ -9,12 +9,12 @@ import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync
 import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { MLTrainingService } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
-import { waitFor } from "../../shared/time/wait_for.ts";
-import { NOON, uploadPicture } from "../data/test_data.ts";
-import { createPackage } from "../packages/test_packages.ts";
-import { FakeRunner, runsForEver } from "../training_queue/test_queue.ts";
-import { apiKey, failure, partSecret } from "./test_cloud.ts";
-import { TrainingCloud } from "./test_training.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { NOON, uploadPicture } from "../data/ingest/data_testing.ts";
+import { createPackage } from "../registry/packages/packages_testing.ts";
+import { FakeRunner, runsForEver } from "../training/queue/queue_testing.ts";
+import { apiKey, failure, partSecret } from "./cloud_testing.ts";
+import { TrainingCloud } from "./training_testing.ts";
 
 Deno.test("the key of a training job opens its dataset, its model and its log, and no more", async (t) => {
   const runner = new FakeRunner(runsForEver);

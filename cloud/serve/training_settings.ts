@@ -1,14 +1,14 @@
 import type { Logger } from "../../shared/log/logger.ts";
-import type { Clock } from "../../shared/time/clock.ts";
-import type { Callers } from "../access/callers.ts";
-import type { ChangeFeed } from "../database/change_feed.ts";
-import type { Queries } from "../database/cloud_database.ts";
-import type { Random } from "../keys/random.ts";
-import type { BlobStore } from "../packages/blob_store.ts";
-import type { PackageStore } from "../packages/package_store.ts";
-import type { EngineKind } from "../training_runs/container_engine.ts";
-import type { RunLimits } from "../training_runs/limits.ts";
-import type { TrainingRunner } from "../training_runs/runner.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import type { Callers } from "../accounts/access/callers.ts";
+import type { ChangeFeed } from "../storage/database/change_feed.ts";
+import type { Queries } from "../storage/database/cloud_database.ts";
+import type { Random } from "../storage/keys/random.ts";
+import type { BlobStore } from "../storage/blobs/blob_store.ts";
+import type { PackageStore } from "../registry/packages/package_store.ts";
+import type { EngineKind } from "../training/runs/container_engine.ts";
+import type { RunLimits } from "../training/runs/limits.ts";
+import type { TrainingRunner } from "../training/runs/runner.ts";
 import type { NotificationSettings } from "./notifications.ts";
 
 /** One training alone uses all processors that there are, and most of the memory. */

@@ -1,12 +1,12 @@
 /** Whole training jobs: submitted by a call, run by Python, read by calls. */
 import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
-import type { TestEntry } from "../../shared/archive/testing.ts";
+import type { TestEntry } from "../../shared/transfer/archive/testing.ts";
 import { TrainingStatus } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
-import { waitFor } from "../../shared/time/wait_for.ts";
-import { OBEDIENT } from "../training_runs/test_scripts.ts";
-import { failure } from "./test_cloud.ts";
-import { isRunning, TrainingCloud } from "./test_training.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { OBEDIENT } from "../training/runs/scripts_testing.ts";
+import { failure } from "./cloud_testing.ts";
+import { isRunning, TrainingCloud } from "./training_testing.ts";
 
 const MIB = 2 ** 20;
 const ignore = Deno.build.os !== "linux";

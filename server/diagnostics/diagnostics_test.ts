@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
-import type { Peer } from "../../shared/rpc/peer.ts";
-import { RpcRouter } from "../../shared/rpc/router.ts";
-import { FakeClock } from "../../shared/time/fake_clock.ts";
-import { StaticAssets } from "../static_assets/static_assets.ts";
+import { createInProcessTransport } from "../../shared/rpc/server/in_process.ts";
+import type { Peer } from "../../shared/rpc/server/peer.ts";
+import { RpcRouter } from "../../shared/rpc/server/router.ts";
+import { FakeClock } from "../../shared/base/time/fake_clock.ts";
+import { StaticAssets } from "../serving/assets/static_assets.ts";
 import { Diagnostics, type DiagnosticsOptions } from "./diagnostics.ts";
 import { RequestCounters } from "./request_counters.ts";
 

@@ -1,7 +1,7 @@
 /** `proto.rpc.examples.echo.v1.EchoService`, for those who try out connections to a machine. */
 import type { ServiceImpl } from "@connectrpc/connect";
 import { EchoService } from "../../shared/gen/proto/rpc/examples/echo/v1/echo_pb.ts";
-import type { RpcRouter } from "../../shared/rpc/router.ts";
+import type { RpcRouter } from "../../shared/rpc/server/router.ts";
 
 /** Serves it from now on. */
 export function serveEcho(router: RpcRouter): void {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createClient } from "@connectrpc/connect";
 import { EchoService } from "../../shared/gen/proto/rpc/examples/echo/v1/echo_pb.ts";
-import { createInProcessTransport } from "../../shared/rpc/in_process.ts";
-import { RpcRouter } from "../../shared/rpc/router.ts";
+import { createInProcessTransport } from "../../shared/rpc/server/in_process.ts";
+import { RpcRouter } from "../../shared/rpc/server/router.ts";
 import { serveEcho } from "./echo_service.ts";
 
 Deno.test("serveEcho() gives back what it gets, at once or letter by letter", async () => {

@@ -1,5 +1,5 @@
 /** Counts calls by method, for capture and metrics. */
-import type { Interceptor } from "../../shared/rpc/interceptor.ts";
+import type { Interceptor } from "../../shared/rpc/server/interceptor.ts";
 
 /** What has been counted of one method since the start. */
 export interface MethodCount {

@@ -1,5 +1,5 @@
 /** The models that come with the server. */
-import { ModelRegistry } from "../resources/registry.ts";
+import { ModelRegistry } from "../resources/graph/registry.ts";
 import { commandSensorModel } from "./command/command_model.ts";
 import { devicesModel } from "./discovery/devices_model.ts";
 import type { BuiltinEnvironment } from "./environment.ts";
@@ -45,7 +45,7 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
 }
 
 async function dataManager(environment: BuiltinEnvironment) {
-  const { dataManagerModel } = await import("../data_manager/data_manager_model.ts");
-  const { MachineSeat } = await import("../data_manager/machine_seat.ts");
+  const { dataManagerModel } = await import("../data/data_manager_model.ts");
+  const { MachineSeat } = await import("../data/machine_seat.ts");
   return dataManagerModel({ ...environment, seat: environment.seat ?? new MachineSeat() });
 }

@@ -2,8 +2,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { AttributeError } from "../resources/attributes.ts";
-import type { RegisteredModel } from "../resources/registry.ts";
+import { AttributeError } from "../resources/graph/attributes.ts";
+import type { RegisteredModel } from "../resources/graph/registry.ts";
 import { builtinModels } from "./builtin.ts";
 import { testEnvironment } from "./testing.ts";
 

@@ -1,6 +1,6 @@
-import type { ProcessRunner } from "../../shared/process/child_process.ts";
-import type { Clock } from "../../shared/time/clock.ts";
-import type { MachineSeat } from "../data_manager/machine_seat.ts";
+import type { ProcessRunner } from "../../shared/base/process/child_process.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import type { MachineSeat } from "../data/machine_seat.ts";
 
 /** What the built-in models need from outside. */
 export interface BuiltinEnvironment {

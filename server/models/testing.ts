@@ -1,10 +1,10 @@
 /** What tests of the built-in models give them. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { systemProcesses } from "../../shared/process/system_processes.ts";
-import { systemClock } from "../../shared/time/clock.ts";
-import { type Model, ModelRegistry } from "../resources/registry.ts";
-import type { Construction, Resource } from "../resources/resource.ts";
+import { systemProcesses } from "../../shared/base/process/system_processes.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { type Model, ModelRegistry } from "../resources/graph/registry.ts";
+import type { Construction, Resource } from "../resources/graph/resource.ts";
 import type { BuiltinEnvironment } from "./environment.ts";
 
 /** The real clock and real processes, unless told otherwise. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { DataCaptureMetadataSchema, DataType } from "../gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { noSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../test_tools/small_disk.ts";
 import { CaptureWriter } from "./capture_writer.ts";
 import { decodeCapture } from "./decode.ts";
 import { encodeMetadata, ReadingEncoder } from "./encode.ts";

@@ -1,8 +1,8 @@
 /** Writes one capture file: `NAME.prog` while it grows, `NAME.capture` when it is whole. */
 import { dirname } from "node:path";
-import { faultPoint } from "../faults/fault_point.ts";
-import { syncFolder } from "../files/atomic_write.ts";
-import { toFileError } from "../files/fs_error.ts";
+import { faultPoint } from "../base/faults/fault_point.ts";
+import { syncFolder } from "../base/files/atomic_write.ts";
+import { toFileError } from "../base/files/fs_error.ts";
 
 /** Ending of a file that is being written. */
 export const IN_PROGRESS = ".prog";

@@ -1,5 +1,5 @@
 /** Brings capture files in order that a killed writer left behind. */
-import { toFileError } from "../files/fs_error.ts";
+import { toFileError } from "../base/files/fs_error.ts";
 import { completeFile } from "./capture_writer.ts";
 import { decodeCapture } from "./decode.ts";
 

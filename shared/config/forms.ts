@@ -1,5 +1,5 @@
 /** Forms of texts in a configuration. Every check answers yes or no; the callers make problems. */
-import { parseGoDuration } from "../time/duration.ts";
+import { parseGoDuration } from "../base/time/duration.ts";
 
 /** Names of resources, modules, packages, remotes, jobs. */
 export const NAME_PATTERN = "^[a-zA-Z0-9][-\\w]*$";

@@ -1,4 +1,4 @@
-import { isSecretKey, maskUserInfo, SECRET_MASK } from "../redaction/secret_keys.ts";
+import { isSecretKey, maskUserInfo, SECRET_MASK } from "../base/redaction/secret_keys.ts";
 
 /** One thing that is wrong (or, as a warning, unusual) in a configuration. */
 export interface ConfigProblem {

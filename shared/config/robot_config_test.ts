@@ -12,7 +12,7 @@ import { sameJson } from "./equal.ts";
 import { fromRobotConfig } from "./from_robot_config.ts";
 import { emptyMachineConfig, type MachineConfig } from "./machine_config.ts";
 import { parseMachineConfig } from "./parse.ts";
-import { randomMachineConfig, randomSource } from "./random_config_fake.ts";
+import { randomMachineConfig, randomSource } from "./random_config_testing.ts";
 import type { Frame } from "./resources.ts";
 import { type CloudConfigInput, toRobotConfig } from "./to_robot_config.ts";
 

@@ -1,8 +1,8 @@
-import { maskArgumentList } from "../redaction/arguments.ts";
-import { Redactor } from "../redaction/redactor.ts";
-import { isSecretKey, SECRET_MASK } from "../redaction/secret_keys.ts";
+import { maskArgumentList } from "../base/redaction/arguments.ts";
+import { Redactor } from "../base/redaction/redactor.ts";
+import { isSecretKey, SECRET_MASK } from "../base/redaction/secret_keys.ts";
 
-export { isSecretKey, SECRET_MASK } from "../redaction/secret_keys.ts";
+export { isSecretKey, SECRET_MASK } from "../base/redaction/secret_keys.ts";
 
 /** Knows no values: what is a secret by its form is hidden. */
 const REDACTOR = new Redactor();

@@ -1,4 +1,4 @@
-import { nearestName } from "../flags/nearest.ts";
+import { nearestName } from "../base/flags/nearest.ts";
 import { type ConfigProblem, type Path, problemAt } from "./problem.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../time/clock.ts";
+import { type Clock, systemClock } from "../base/time/clock.ts";
 import type { PatternProblem } from "./level_rules.ts";
 import { formatLine, type LogLine, type LogSink } from "./line.ts";
 import type { Level } from "./logger.ts";

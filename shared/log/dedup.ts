@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock, Timer } from "../time/clock.ts";
+import type { Clock, Timer } from "../base/time/clock.ts";
 import { fieldsToJson } from "./fields_json.ts";
 import type { LogLine } from "./line.ts";
 import { type Fields, NO_FIELDS } from "./logger.ts";

@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { FakeClock } from "../time/fake_clock.ts";
+import { FakeClock } from "../base/time/fake_clock.ts";
 import { Deduplicator } from "./dedup.ts";
 import type { LogLine } from "./line.ts";
 import { LinePreparer, type Said } from "./prepare_line.ts";

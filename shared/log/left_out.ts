@@ -1,4 +1,4 @@
-import type { Clock } from "../time/clock.ts";
+import type { Clock } from "../base/time/clock.ts";
 
 /** From one notice to the next. Milliseconds. */
 const NOTICE_EVERY_MS = 10_000;

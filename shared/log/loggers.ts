@@ -1,4 +1,4 @@
-import type { Clock } from "../time/clock.ts";
+import type { Clock } from "../base/time/clock.ts";
 import { callerOf } from "./caller.ts";
 import { Deduplicator } from "./dedup.ts";
 import { severity } from "./level.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../time/clock.ts";
+import type { Clock, Timer } from "../base/time/clock.ts";
 import { severity } from "./level.ts";
 import type { LogLine, LogSink } from "./line.ts";
 import type { Level } from "./logger.ts";

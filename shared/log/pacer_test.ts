@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { FakeClock } from "../time/fake_clock.ts";
+import { FakeClock } from "../base/time/fake_clock.ts";
 import type { LogLine } from "./line.ts";
 import type { Level } from "./logger.ts";
 import { Pacer } from "./pacer.ts";

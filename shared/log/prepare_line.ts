@@ -1,6 +1,6 @@
-import { maskArgumentList } from "../redaction/arguments.ts";
-import { Redactor } from "../redaction/redactor.ts";
-import { isSecretKey, SECRET_MASK } from "../redaction/secret_keys.ts";
+import { maskArgumentList } from "../base/redaction/arguments.ts";
+import { Redactor } from "../base/redaction/redactor.ts";
+import { isSecretKey, SECRET_MASK } from "../base/redaction/secret_keys.ts";
 import { cutText, toPlain, type Veil } from "./fields_json.ts";
 import type { LogLine } from "./line.ts";
 import type { Fields, Level } from "./logger.ts";

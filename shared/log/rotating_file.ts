@@ -1,5 +1,5 @@
-import { type FileError, fsErrorCode, toFileError } from "../files/fs_error.ts";
-import type { Clock, Timer } from "../time/clock.ts";
+import { type FileError, fsErrorCode, toFileError } from "../base/files/fs_error.ts";
+import type { Clock, Timer } from "../base/time/clock.ts";
 import { severity } from "./level.ts";
 import { formatLine, type LogLine } from "./line.ts";
 

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import { join } from "node:path";
-import { noSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
-import { FakeClock } from "../time/fake_clock.ts";
+import { noSmallDisks, withSmallDisk } from "../test_tools/small_disk.ts";
+import { FakeClock } from "../base/time/fake_clock.ts";
 import { readFileSettings } from "./file_settings.ts";
 import type { Level } from "./logger.ts";
 import { RotatingFile, type Rotation } from "./rotating_file.ts";

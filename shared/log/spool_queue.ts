@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Timestamp, timestampNow } from "@bufbuild/protobuf/wkt";
 import { LogEntrySchema } from "../gen/viam/common/v1/common_pb.ts";
-import type { Database } from "../store/sqlite.ts";
+import type { Database } from "../base/store/sqlite.ts";
 import { severity } from "./level.ts";
 
 /** How much may be in the queue, or in a batch. */

@@ -1,4 +1,4 @@
-import type { Migration } from "../store/sqlite.ts";
+import type { Migration } from "../base/store/sqlite.ts";
 
 /**
  * The queue's table. `notice` and `count` are set for entries that stand where others were

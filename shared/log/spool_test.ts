@@ -1,10 +1,10 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
-import { runFaultChild } from "../faults/fault_child.ts";
-import { noSmallDisks, withSmallDisk } from "../faults/small_disk.ts";
+import { runFaultChild } from "../base/faults/fault_child.ts";
+import { noSmallDisks, withSmallDisk } from "../test_tools/small_disk.ts";
 import { type LogEntry, LogEntrySchema } from "../gen/viam/common/v1/common_pb.ts";
-import { FakeClock } from "../time/fake_clock.ts";
+import { FakeClock } from "../base/time/fake_clock.ts";
 import type { Level } from "./logger.ts";
 import { LogSpool, type SpoolOptions } from "./spool.ts";
 

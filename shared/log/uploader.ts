@@ -1,9 +1,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { LogEntry } from "../gen/viam/common/v1/common_pb.ts";
-import { Backoff } from "../time/backoff.ts";
-import type { Clock } from "../time/clock.ts";
-import { withDeadline } from "../time/deadline.ts";
-import { retry } from "../time/retry.ts";
+import { Backoff } from "../base/time/backoff.ts";
+import type { Clock } from "../base/time/clock.ts";
+import { withDeadline } from "../base/time/deadline.ts";
+import { retry } from "../base/time/retry.ts";
 import type { Logger } from "./logger.ts";
 import type { LogSpool } from "./spool.ts";
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createClient } from "@connectrpc/connect";
 import { SensorService } from "../gen/viam/component/sensor/v1/sensor_pb.ts";
-import { waitFor } from "../time/wait_for.ts";
+import { waitFor } from "../base/time/wait_for.ts";
 import {
   encodeFrame,
   encodeNumberFrame,
@@ -17,7 +17,7 @@ import {
 } from "./h2/frames.ts";
 import { encodeHeaders } from "./h2/hpack.ts";
 import { MOST_STREAMS } from "./h2/served_connection.ts";
-import { RpcRouter } from "./router.ts";
+import { RpcRouter } from "./server/router.ts";
 import { GET_READINGS, withGrpc, withServer } from "./testing.ts";
 
 const CALLS = 20;

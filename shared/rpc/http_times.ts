@@ -1,5 +1,5 @@
 /** How long a connection over HTTP/1.1 may take for the headers of a request, and between requests. */
-import type { ConnectionLimits } from "./connection_limits.ts";
+import type { ConnectionLimits } from "./server/connection_limits.ts";
 
 export interface HttpTimesOptions {
   readonly limits: Pick<ConnectionLimits, "headersMs" | "idleMs">;

@@ -1,9 +1,9 @@
 /** The messages of one call over HTTP/2, of which nothing is cut or inflated until it is let in. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Buffer } from "node:buffer";
-import type { Inflate } from "./grpc_compression.ts";
-import { MessageCutter } from "./lean_wire.ts";
-import { MAX_MESSAGE_BYTES } from "./limits.ts";
+import type { Inflate } from "./client/grpc_compression.ts";
+import { MessageCutter } from "./client/lean_wire.ts";
+import { MAX_MESSAGE_BYTES } from "./client/limits.ts";
 import type { RequestAccount, RequestAccounts } from "./request_budget.ts";
 import { PACE, type Pace } from "./request_pace.ts";
 

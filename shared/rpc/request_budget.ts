@@ -1,7 +1,7 @@
 /** How much of requests may wait here: bytes that have come and that no handler has used up yet. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { addressBlock } from "./address_block.ts";
-import type { Peer } from "./peer.ts";
+import type { Peer } from "./server/peer.ts";
 
 const MIB = 1024 * 1024;
 

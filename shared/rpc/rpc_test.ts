@@ -4,11 +4,11 @@ import { ServerReflection } from "../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { SensorService } from "../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { ShellService } from "../gen/viam/service/shell/v1/shell_pb.ts";
-import { createInProcessTransport } from "./in_process.ts";
-import type { CallOutcome, Interceptor } from "./interceptor.ts";
-import { RpcRouter } from "./router.ts";
-import { waitFor } from "../time/wait_for.ts";
-import type { RpcServerOptions } from "./server.ts";
+import { createInProcessTransport } from "./server/in_process.ts";
+import type { CallOutcome, Interceptor } from "./server/interceptor.ts";
+import { RpcRouter } from "./server/router.ts";
+import { waitFor } from "../base/time/wait_for.ts";
+import type { RpcServerOptions } from "./server/server.ts";
 import { GET_READINGS, post, rejection, testRouter, withGrpc, withServer } from "./testing.ts";
 
 Deno.test("RpcServer answers gRPC and knows the caller", async () => {

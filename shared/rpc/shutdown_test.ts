@@ -4,9 +4,9 @@ import { connect } from "node:net";
 import { Health } from "../gen/grpc/health/v1/health_pb.ts";
 import { SensorService } from "../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { ShellService } from "../gen/viam/service/shell/v1/shell_pb.ts";
-import { createGrpcTransport } from "./grpc_transport.ts";
-import { RpcRouter } from "./router.ts";
-import { RpcServer } from "./server.ts";
+import { createGrpcTransport } from "./client/grpc_transport.ts";
+import { RpcRouter } from "./server/router.ts";
+import { RpcServer } from "./server/server.ts";
 import { rejection, testRouter, text } from "./testing.ts";
 
 Deno.test("health tells watchers when the server shuts down", async () => {

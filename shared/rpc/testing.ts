@@ -4,10 +4,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { SensorService } from "../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { ShellService } from "../gen/viam/service/shell/v1/shell_pb.ts";
-import { createGrpcTransport } from "./grpc_transport.ts";
-import { peerKey } from "./peer.ts";
-import { RpcRouter } from "./router.ts";
-import { RpcServer, type RpcServerOptions } from "./server.ts";
+import { createGrpcTransport } from "./client/grpc_transport.ts";
+import { peerKey } from "./server/peer.ts";
+import { RpcRouter } from "./server/router.ts";
+import { RpcServer, type RpcServerOptions } from "./server/server.ts";
 
 export const text = (value: string): Value =>
   create(ValueSchema, { kind: { case: "stringValue", value } });

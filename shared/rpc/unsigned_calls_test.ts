@@ -4,9 +4,9 @@ import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
 import http2 from "node:http2";
 import { gzipSync } from "node:zlib";
-import { requireAuthentication } from "../auth/require_auth.ts";
-import type { Identity } from "../auth/identity.ts";
-import { waitFor } from "../time/wait_for.ts";
+import { requireAuthentication } from "../cloud/auth/require_auth.ts";
+import type { Identity } from "../cloud/auth/identity.ts";
+import { waitFor } from "../base/time/wait_for.ts";
 import { RequestBudgets } from "./request_budget.ts";
 import { GET_READINGS, withServer } from "./testing.ts";
 

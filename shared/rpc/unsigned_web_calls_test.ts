@@ -2,8 +2,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
-import { requireAuthentication } from "../auth/require_auth.ts";
-import type { Interceptor } from "./interceptor.ts";
+import { requireAuthentication } from "../cloud/auth/require_auth.ts";
+import type { Interceptor } from "./server/interceptor.ts";
 import { RequestBudgets } from "./request_budget.ts";
 import { GET_READINGS, post, withServer } from "./testing.ts";
 

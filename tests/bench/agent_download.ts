@@ -1,5 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { FileServer, randomBytes, sha256Of, withFolder } from "../../shared/download/testing.ts";
+import {
+  FileServer,
+  randomBytes,
+  sha256Of,
+  withFolder,
+} from "../../shared/transfer/download/testing.ts";
 import type { DownloadFigures } from "./download_process.ts";
 import type { Reporter } from "./report.ts";
 

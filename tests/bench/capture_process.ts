@@ -5,8 +5,8 @@
 import { join } from "node:path";
 import process from "node:process";
 import { decodeCapture } from "../../shared/capture_file/decode.ts";
-import { filesIn, testSensor, withRig } from "../../server/data_manager/testing.ts";
-import { systemClock } from "../../shared/time/clock.ts";
+import { filesIn, testSensor, withRig } from "../../server/data/testing.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
 import { percentile } from "./report.ts";
 
 export interface CaptureFigures {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { CloudDatabase } from "../../cloud/database/cloud_database.ts";
-import { insertReadings } from "../../cloud/data/reading_rows.ts";
+import { CloudDatabase } from "../../cloud/storage/database/cloud_database.ts";
+import { insertReadings } from "../../cloud/data/ingest/reading_rows.ts";
 import {
   PlotTabularDataResponseSchema,
   StoredDataService,

@@ -4,10 +4,10 @@
  */
 import { join } from "node:path";
 import process from "node:process";
-import { Downloader } from "../../agent/downloads/downloader.ts";
+import { Downloader } from "../../agent/updates/downloads/downloader.ts";
 import { AgentState } from "../../agent/state/agent_state.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { systemClock } from "../../shared/time/clock.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
 
 export interface DownloadFigures {
   readonly seconds: number;

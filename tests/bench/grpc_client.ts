@@ -1,6 +1,6 @@
 import { type Client, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
 import type { DescService } from "@bufbuild/protobuf";
-import { createGrpcTransport } from "../../shared/rpc/grpc_transport.ts";
+import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
 
 /** Native gRPC with an access token. */
 export class GrpcClient implements Disposable {

@@ -12,9 +12,9 @@ import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_
 import { configureLogging, getLogger } from "../../shared/log/configure.ts";
 import { LogSpool } from "../../shared/log/spool.ts";
 import { spoolSink } from "../../shared/log/spool_sink.ts";
-import { LineSplitter } from "../../shared/process/line_splitter.ts";
-import { RpcRouter } from "../../shared/rpc/router.ts";
-import { RpcServer } from "../../shared/rpc/server.ts";
+import { LineSplitter } from "../../shared/base/process/line_splitter.ts";
+import { RpcRouter } from "../../shared/rpc/server/router.ts";
+import { RpcServer } from "../../shared/rpc/server/server.ts";
 
 const LINES_PER_MS = 50;
 

@@ -45,6 +45,6 @@ function makeBatch(batch: number): LogEntry[] {
       time: timestampNow(),
       loggerName: "rdk.resource_manager.rdk:component:sensor/host",
       message: `reading ${batch * BATCH + n} took longer than the one before`,
-      caller: { Defined: true, File: "server/resources/manager.ts", Line: 120, Function: "" },
+      caller: { Defined: true, File: "server/resources/graph/manager.ts", Line: 120, Function: "" },
     }));
 }

@@ -4,7 +4,7 @@ import {
   MLTrainingService,
   TrainingStatus,
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
-import { NOON, uploadPicture } from "../../cloud/data/test_data.ts";
+import { NOON, uploadPicture } from "../../cloud/data/ingest/data_testing.ts";
 import { untilStatus, uploadCounter } from "../compat/training_rig.ts";
 import { eventually, Rig } from "../e2e/rig.ts";
 import { GrpcClient } from "./grpc_client.ts";

@@ -6,11 +6,11 @@ import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { createDataChannelTransport } from "../../shared/rpc/data_channel/transport.ts";
-import { callPeer } from "../../shared/signaling/caller.ts";
-import { decodeSdp, encodeSdp } from "../../shared/signaling/sdp.ts";
-import { systemClock } from "../../shared/time/clock.ts";
-import type { RtcPeer } from "../../shared/webrtc/peer.ts";
-import { weriftPeers } from "../../shared/webrtc/werift_peers.ts";
+import { callPeer } from "../../shared/rtc/signaling/caller.ts";
+import { decodeSdp, encodeSdp } from "../../shared/rtc/signaling/sdp.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import type { RtcPeer } from "../../shared/rtc/webrtc/peer.ts";
+import { weriftPeers } from "../../shared/rtc/webrtc/werift_peers.ts";
 import { Rig } from "../e2e/rig.ts";
 import { residentMiB } from "./footprint.ts";
 import { GrpcClient } from "./grpc_client.ts";

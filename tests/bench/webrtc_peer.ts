@@ -3,10 +3,10 @@
  * argument and prints that of its answer. A message of 4 bytes asks for so many bytes; all others
  * are sent back.
  */
-import { decodeSdp, encodeSdp } from "../../shared/signaling/sdp.ts";
+import { decodeSdp, encodeSdp } from "../../shared/rtc/signaling/sdp.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { systemClock } from "../../shared/time/clock.ts";
-import { weriftPeers } from "../../shared/webrtc/werift_peers.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { weriftPeers } from "../../shared/rtc/webrtc/werift_peers.ts";
 import { pour } from "./webrtc_pour.ts";
 
 const peers = weriftPeers({ clock: systemClock, log: memoryLogger() });

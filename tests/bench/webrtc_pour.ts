@@ -1,4 +1,4 @@
-import { HIGH_WATER_BYTES, type MessageChannel } from "../../shared/webrtc/channel.ts";
+import { HIGH_WATER_BYTES, type MessageChannel } from "../../shared/rtc/webrtc/channel.ts";
 
 const FRAME_BYTES = 60_000;
 

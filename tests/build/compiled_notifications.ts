@@ -1,9 +1,9 @@
 /** A compiled cloud that really tells somebody: what it loads late must be in the binary too. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { TestReceiver } from "../../cloud/delivery/test_receiver.ts";
-import { TestMailServer } from "../../cloud/mail/test_mail_server.ts";
-import { waitFor } from "../../shared/time/wait_for.ts";
+import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
+import { TestMailServer } from "../../cloud/triggers/mail/mail_server_testing.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 
 const LIMIT_MS = 60_000;
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MotorService } from "../../shared/gen/viam/component/motor/v1/motor_pb.ts";
-import { createGrpcTransport } from "../../shared/rpc/grpc_transport.ts";
+import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
 import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { Program } from "../e2e/program.ts";
 import { ensurePythonSdk } from "../e2e/python_sdk.ts";

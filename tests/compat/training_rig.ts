@@ -1,5 +1,5 @@
-import { OBEDIENT } from "../../cloud/training_runs/test_scripts.ts";
-import { tarGzOf } from "../../shared/archive/testing.ts";
+import { OBEDIENT } from "../../cloud/training/runs/scripts_testing.ts";
+import { tarGzOf } from "../../shared/transfer/archive/testing.ts";
 import {
   MLTrainingService,
   type TrainingJobMetadata,

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
-import { systemClock } from "../../shared/time/clock.ts";
-import type { IceCandidate, RtcPeer } from "../../shared/webrtc/peer.ts";
-import { weriftPeers } from "../../shared/webrtc/werift_peers.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import type { IceCandidate, RtcPeer } from "../../shared/rtc/webrtc/peer.ts";
+import { weriftPeers } from "../../shared/rtc/webrtc/werift_peers.ts";
 import { buildGoProgram } from "./go_program.ts";
 
 const peers = weriftPeers({ clock: systemClock, log: memoryLogger() });

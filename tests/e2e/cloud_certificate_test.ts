@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { connect } from "node:tls";
-import { CertificateAuthority } from "../../cloud/certificates/authority.ts";
+import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
 import { waitForPort } from "../../tools/run/ports.ts";
 import { rigTest } from "./rig.ts";
 

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import process from "node:process";
-import { TREE_VARIABLE } from "../../shared/process/process_table.ts";
-import { systemProcesses } from "../../shared/process/system_processes.ts";
+import { TREE_VARIABLE } from "../../shared/base/process/process_table.ts";
+import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 
 /** How a program is started. */
 export interface ProgramOptions {

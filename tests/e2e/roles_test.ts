@@ -16,7 +16,7 @@ import {
 import { createFetchClient } from "@connectrpc/connect/protocol";
 import { createTransport as createGrpcWebTransport } from "@connectrpc/connect/protocol-grpc-web";
 import assert from "node:assert/strict";
-import { servedApis } from "../../server/apis/all.ts";
+import { servedApis } from "../../server/serving/apis/all.ts";
 import { Health } from "../../shared/gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../shared/gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../shared/gen/grpc/reflection/v1alpha/reflection_pb.ts";
@@ -30,10 +30,10 @@ import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { isListed, isMachineWide, machineRight } from "../../shared/rights/machine_methods.ts";
 import { createDataChannelTransport } from "../../shared/rpc/data_channel/transport.ts";
-import { createGrpcTransport } from "../../shared/rpc/grpc_transport.ts";
-import { callPeer } from "../../shared/signaling/caller.ts";
-import { systemClock } from "../../shared/time/clock.ts";
-import { weriftPeers } from "../../shared/webrtc/werift_peers.ts";
+import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
+import { callPeer } from "../../shared/rtc/signaling/caller.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { weriftPeers } from "../../shared/rtc/webrtc/werift_peers.ts";
 import { type ApiKey, signIn } from "../../tools/run/cloud_api.ts";
 import { eventually, type Rig, rigTest } from "./rig.ts";
 

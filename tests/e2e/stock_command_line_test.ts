@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { signIn } from "../../tools/run/cloud_api.ts";
-import { waitFor } from "../../shared/time/wait_for.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { Rig } from "./rig.ts";
 
 // Wrong sign-ins are limited, so they are not tried all the time.

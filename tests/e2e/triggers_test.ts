@@ -4,8 +4,11 @@ import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type ReceivedRequest, TestReceiver } from "../../cloud/delivery/test_receiver.ts";
-import { TestMailServer } from "../../cloud/mail/test_mail_server.ts";
+import {
+  type ReceivedRequest,
+  TestReceiver,
+} from "../../cloud/triggers/delivery/receiver_testing.ts";
+import { TestMailServer } from "../../cloud/triggers/mail/mail_server_testing.ts";
 import { eventually, type Rig, rigTest } from "./rig.ts";
 
 /** For what waits for two programs and, where it is offline that is waited for, for seconds. */

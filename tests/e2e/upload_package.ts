@@ -1,8 +1,11 @@
 import { createClient } from "@connectrpc/connect";
-import { createPackage, type UploadOptions } from "../../cloud/packages/test_packages.ts";
-import { tarGzOf } from "../../shared/archive/testing.ts";
+import {
+  createPackage,
+  type UploadOptions,
+} from "../../cloud/registry/packages/packages_testing.ts";
+import { tarGzOf } from "../../shared/transfer/archive/testing.ts";
 import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
-import { createGrpcTransport } from "../../shared/rpc/grpc_transport.ts";
+import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
 import type { Rig } from "./rig.ts";
 
 const CHUNK_BYTES = 32 * 1024;

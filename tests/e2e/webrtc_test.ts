@@ -8,10 +8,10 @@ import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { createDataChannelTransport } from "../../shared/rpc/data_channel/transport.ts";
-import { createGrpcTransport } from "../../shared/rpc/grpc_transport.ts";
-import { callPeer } from "../../shared/signaling/caller.ts";
-import { systemClock } from "../../shared/time/clock.ts";
-import { weriftPeers } from "../../shared/webrtc/werift_peers.ts";
+import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
+import { callPeer } from "../../shared/rtc/signaling/caller.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { weriftPeers } from "../../shared/rtc/webrtc/werift_peers.ts";
 import { signIn } from "../../tools/run/cloud_api.ts";
 import { eventually, type Rig, rigTest } from "./rig.ts";
 

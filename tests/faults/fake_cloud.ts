@@ -6,8 +6,8 @@ import {
   RobotConfigSchema,
   RobotService,
 } from "../../shared/gen/viam/app/v1/robot_pb.ts";
-import { RpcRouter } from "../../shared/rpc/router.ts";
-import { RpcServer } from "../../shared/rpc/server.ts";
+import { RpcRouter } from "../../shared/rpc/server/router.ts";
+import { RpcServer } from "../../shared/rpc/server/server.ts";
 
 export const FAKE_PART = { id: "5c7ac9b1-0c55-4f0a-9f32-cf33b2ad7f7e", secret: "part-secret" };
 

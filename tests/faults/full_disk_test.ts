@@ -1,7 +1,7 @@
 /** A disk on which not a byte is free: what was there before is enough for a machine to run. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { noSmallDisks, withSmallDisk } from "../../shared/faults/small_disk.ts";
+import { noSmallDisks, withSmallDisk } from "../../shared/test_tools/small_disk.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
 
 const KIBIBYTES = 8_000;

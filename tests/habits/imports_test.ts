@@ -6,7 +6,7 @@ const sources = await readSources();
 const imports = sources.filter(({ path }) => path.endsWith(".ts")).flatMap(readImports);
 
 const top = (path: string): string => path.split("/")[0] ?? "";
-/** The capability a file belongs to: `shared/rpc`, `server/resources`, or `server` for its main. */
+/** The capability a file belongs to: `shared/rpc`, `server/resources/graph`, or `server` for its main. */
 const capability = (path: string): string => path.split("/").slice(0, -1).slice(0, 2).join("/");
 /** A test, or what only tests use: `x_test.ts`, `test_x.ts`, `testing.ts`, all of `tests/`. */
 const isTest = (path: string): boolean =>
@@ -14,7 +14,7 @@ const isTest = (path: string): boolean =>
 const show = ({ from, to }: Import): string => `${from} imports ${to}`;
 
 Deno.test("imports are found at all", () => {
-  assert.ok(imports.some(({ from }) => from === "shared/store/sqlite.ts"));
+  assert.ok(imports.some(({ from }) => from === "shared/base/store/sqlite.ts"));
 });
 
 Deno.test("readImports() tells types from values, and finds re-exports and dynamic imports", () => {

@@ -2,10 +2,10 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { LINES_PER_SECOND } from "../../server/modules/module_output.ts";
-import { LinuxProcessTable } from "../../shared/process/process_table_linux.ts";
-import { type Clock, systemClock } from "../../shared/time/clock.ts";
-import { waitFor } from "../../shared/time/wait_for.ts";
+import { LINES_PER_SECOND } from "../../server/modules/modules/module_output.ts";
+import { LinuxProcessTable } from "../../shared/base/process/process_table_linux.ts";
+import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import {
   type Machine,
   plainModule,

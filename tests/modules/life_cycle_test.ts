@@ -1,8 +1,8 @@
 /** What a change of the configuration, a removal and the end of the server do to modules. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { readIfExists } from "../../shared/files/read_file.ts";
-import { LinuxProcessTable } from "../../shared/process/process_table_linux.ts";
+import { readIfExists } from "../../shared/base/files/read_file.ts";
+import { LinuxProcessTable } from "../../shared/base/process/process_table_linux.ts";
 import { gaugeOf } from "./gauge.ts";
 import {
   gaugeSpec,

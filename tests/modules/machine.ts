@@ -4,27 +4,30 @@ import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { sensorApi } from "../../server/apis/sensor.ts";
-import { LearnedApis } from "../../server/forwarding/learned_apis.ts";
-import { ModuleManager, type ModuleManagerOptions } from "../../server/modules/module_manager.ts";
-import type { ModuleSnapshot } from "../../server/modules/module_supervisor.ts";
-import { ParentServer } from "../../server/modules/parent_server.ts";
-import type { WantedModule } from "../../server/modules/wanted_module.ts";
-import { anyAttributes } from "../../server/resources/attributes.ts";
-import { toResourceName } from "../../server/resources/name.ts";
-import { ResourceManager } from "../../server/resources/manager.ts";
-import { ModelRegistry } from "../../server/resources/registry.ts";
-import type { Sensor } from "../../server/resources/resource.ts";
-import type { ResourceSpec } from "../../server/resources/target.ts";
+import { sensorApi } from "../../server/serving/apis/sensor.ts";
+import { LearnedApis } from "../../server/serving/apis/learned_apis.ts";
+import {
+  ModuleManager,
+  type ModuleManagerOptions,
+} from "../../server/modules/modules/module_manager.ts";
+import type { ModuleSnapshot } from "../../server/modules/modules/module_supervisor.ts";
+import { ParentServer } from "../../server/modules/modules/parent_server.ts";
+import type { WantedModule } from "../../server/modules/modules/wanted_module.ts";
+import { anyAttributes } from "../../server/resources/graph/attributes.ts";
+import { toResourceName } from "../../server/resources/graph/name.ts";
+import { ResourceManager } from "../../server/resources/graph/manager.ts";
+import { ModelRegistry } from "../../server/resources/graph/registry.ts";
+import type { Sensor } from "../../server/resources/graph/resource.ts";
+import type { ResourceSpec } from "../../server/resources/graph/target.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
-import { systemProcesses } from "../../shared/process/system_processes.ts";
-import { createGrpcTransport } from "../../shared/rpc/grpc_transport.ts";
-import { RpcRouter } from "../../shared/rpc/router.ts";
-import { RpcServer } from "../../shared/rpc/server.ts";
-import { systemClock } from "../../shared/time/clock.ts";
-import { waitFor } from "../../shared/time/wait_for.ts";
+import { systemProcesses } from "../../shared/base/process/system_processes.ts";
+import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
+import { RpcRouter } from "../../shared/rpc/server/router.ts";
+import { RpcServer } from "../../shared/rpc/server/server.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { GAUGE_API } from "./gauge.ts";
 
 export const SENSOR_API = "rdk:component:sensor";

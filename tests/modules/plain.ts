@@ -20,9 +20,9 @@ import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_
 import { LogEntrySchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { ModuleService } from "../../shared/gen/viam/module/v1/module_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { createGrpcTransport } from "../../shared/rpc/grpc_transport.ts";
-import { RpcRouter } from "../../shared/rpc/router.ts";
-import { RpcServer } from "../../shared/rpc/server.ts";
+import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
+import { RpcRouter } from "../../shared/rpc/server/router.ts";
+import { RpcServer } from "../../shared/rpc/server/server.ts";
 
 import { GAUGE_API, GaugeService } from "./gauge.ts";
 

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { Code } from "@connectrpc/connect";
-import { NOON, uploadPicture, uploadTemperatures } from "../../cloud/data/test_data.ts";
-import { filePieces, pictureMetadata } from "../../cloud/data/test_data.ts";
-import { apiKey, failure, TestCloud } from "../../cloud/serve/test_cloud.ts";
+import { NOON, uploadPicture, uploadTemperatures } from "../../cloud/data/ingest/data_testing.ts";
+import { filePieces, pictureMetadata } from "../../cloud/data/ingest/data_testing.ts";
+import { apiKey, failure, TestCloud } from "../../cloud/serve/cloud_testing.ts";
 import { StoredDataService } from "../../shared/gen/machine/cloud/v1/data_pb.ts";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { FakeClock } from "../../shared/time/fake_clock.ts";
-import { type Clock, systemClock } from "../../shared/time/clock.ts";
+import { FakeClock } from "../../shared/base/time/fake_clock.ts";
+import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
 import { S3Server } from "./s3_server.ts";
 
 const MIB = 1024 * 1024;
@@ -46,7 +46,7 @@ async function rig(
 }
 
 async function objects(server: S3Server): Promise<string[]> {
-  const { S3Client } = await import("../../cloud/object_storage/s3_client.ts");
+  const { S3Client } = await import("../../cloud/storage/blobs/s3_client.ts");
   const client = new S3Client(server.settings(), systemClock);
   const query = { "list-type": "2", prefix: "site/data-files/" };
   const { body } = await client.send({ method: "GET", key: "", query });

@@ -1,17 +1,17 @@
 /** Kills the cloud where it hurts most while it brings a file to an object storage. */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { bootstrap } from "../../cloud/bootstrap/bootstrap.ts";
-import { uploadToFolder } from "../../cloud/data/fault_upload.ts";
-import { openDataFolder } from "../../cloud/data_folder/data_folder.ts";
-import { systemRandom } from "../../cloud/keys/random.ts";
-import { openObjectStorage } from "../../cloud/object_storage/open_object_storage.ts";
-import { S3Client } from "../../cloud/object_storage/s3_client.ts";
-import type { S3Settings } from "../../cloud/object_storage/s3_settings.ts";
-import type { BlobStore } from "../../cloud/packages/blob_store.ts";
-import { runFaultChild } from "../../shared/faults/fault_child.ts";
+import { bootstrap } from "../../cloud/local/bootstrap/bootstrap.ts";
+import { uploadToFolder } from "../../cloud/data/ingest/fault_upload.ts";
+import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
+import { systemRandom } from "../../cloud/storage/keys/random.ts";
+import { openObjectStorage } from "../../cloud/storage/blobs/open_object_storage.ts";
+import { S3Client } from "../../cloud/storage/blobs/s3_client.ts";
+import type { S3Settings } from "../../cloud/storage/blobs/s3_settings.ts";
+import type { BlobStore } from "../../cloud/storage/blobs/blob_store.ts";
+import { runFaultChild } from "../../shared/base/faults/fault_child.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { systemClock } from "../../shared/time/clock.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
 import { S3Server } from "./s3_server.ts";
 
 const HOUR_MS = 60 * 60_000;
@@ -19,11 +19,11 @@ const HOUR_MS = 60 * 60_000;
 const PIECES = 11_000;
 
 const SOURCE = `
-  import { uploadToFolder } from "../../cloud/data/fault_upload.ts";
-  import { openObjectStorage } from "../../cloud/object_storage/open_object_storage.ts";
+  import { uploadToFolder } from "../../cloud/data/ingest/fault_upload.ts";
+  import { openObjectStorage } from "../../cloud/storage/blobs/open_object_storage.ts";
   import { memoryLogger } from "../../shared/log/memory_logger.ts";
-  import { Secret } from "../../shared/auth/secret.ts";
-  import { systemClock as clock } from "../../shared/time/clock.ts";
+  import { Secret } from "../../shared/base/redaction/secret.ts";
+  import { systemClock as clock } from "../../shared/base/time/clock.ts";
   const [dataDir, settings, secret] = Deno.args;
   const stores = await openObjectStorage({
     settings: { ...JSON.parse(settings), secretAccessKey: new Secret(secret) },

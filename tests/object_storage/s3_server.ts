@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import type { S3Settings } from "../../cloud/object_storage/s3_settings.ts";
-import { Secret } from "../../shared/auth/secret.ts";
+import type { S3Settings } from "../../cloud/storage/blobs/s3_settings.ts";
+import { Secret } from "../../shared/base/redaction/secret.ts";
 import { freePort } from "../ports/free_port.ts";
 
 const INSTALLER = new URL("../../tools/s3_server.sh", import.meta.url);

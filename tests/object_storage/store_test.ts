@@ -1,19 +1,19 @@
 /** The object storage against a real server for the protocol of S3. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { openObjectStorage } from "../../cloud/object_storage/open_object_storage.ts";
-import { S3BlobStore } from "../../cloud/object_storage/s3_blob_store.ts";
-import { S3Client } from "../../cloud/object_storage/s3_client.ts";
-import { S3Reader } from "../../cloud/object_storage/s3_reader.ts";
-import type { S3Settings } from "../../cloud/object_storage/s3_settings.ts";
+import { openObjectStorage } from "../../cloud/storage/blobs/open_object_storage.ts";
+import { S3BlobStore } from "../../cloud/storage/blobs/s3_blob_store.ts";
+import { S3Client } from "../../cloud/storage/blobs/s3_client.ts";
+import { S3Reader } from "../../cloud/storage/blobs/s3_reader.ts";
+import type { S3Settings } from "../../cloud/storage/blobs/s3_settings.ts";
 import {
   BlobStorageError,
   type BlobStore,
   BlobTooLargeError,
-} from "../../cloud/packages/blob_store.ts";
-import { Secret } from "../../shared/auth/secret.ts";
+} from "../../cloud/storage/blobs/blob_store.ts";
+import { Secret } from "../../shared/base/redaction/secret.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { systemClock } from "../../shared/time/clock.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
 import { S3Server } from "./s3_server.ts";
 
 const MIB = 1024 * 1024;

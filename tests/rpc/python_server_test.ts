@@ -4,8 +4,8 @@ import { Metadata } from "@grpc/grpc-js";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { LeanChannel } from "../../shared/rpc/lean_channel.ts";
-import { waitFor } from "../../shared/time/wait_for.ts";
+import { LeanChannel } from "../../shared/rpc/client/lean_channel.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ensurePythonSdk } from "../e2e/python_sdk.ts";
 
 const SERVER = fileURLToPath(new URL("echo_server.py", import.meta.url));

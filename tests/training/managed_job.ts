@@ -10,12 +10,12 @@ import {
   type TrainingJobMetadata,
   TrainingStatus,
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
-import { waitFor } from "../../shared/time/wait_for.ts";
-import type { BootstrapResult } from "../../cloud/bootstrap/bootstrap.ts";
-import { NOON, uploadPicture } from "../../cloud/data/test_data.ts";
-import { FolderBlobStore } from "../../cloud/packages/folder_blob_store.ts";
-import { apiKey, partSecret, TestCloud } from "../../cloud/serve/test_cloud.ts";
-import type { TrainingRunner } from "../../cloud/training_runs/runner.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
+import type { BootstrapResult } from "../../cloud/local/bootstrap/bootstrap.ts";
+import { NOON, uploadPicture } from "../../cloud/data/ingest/data_testing.ts";
+import { FolderBlobStore } from "../../cloud/storage/blobs/folder_blob_store.ts";
+import { apiKey, partSecret, TestCloud } from "../../cloud/serve/cloud_testing.ts";
+import type { TrainingRunner } from "../../cloud/training/runs/runner.ts";
 import { type ShapePicture, SHAPES, toJpeg } from "./shapes.ts";
 
 /** Far more than a job takes here: the computer may have much else to do. Milliseconds. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
-import { waitFor } from "../../shared/time/wait_for.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { tellSkip } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { type ApiKey, signIn } from "../../tools/run/cloud_api.ts";

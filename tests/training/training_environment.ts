@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
-import { managedScript } from "../../cloud/managed_training/managed_script.ts";
-import { LocalRunner } from "../../cloud/training_runs/local_runner.ts";
-import { environmentPython } from "../../cloud/training_runs/python_environment.ts";
-import type { TrainingTask } from "../../cloud/training_runs/runner.ts";
+import { managedScript } from "../../cloud/training/managed/managed_script.ts";
+import { LocalRunner } from "../../cloud/training/runs/local_runner.ts";
+import { environmentPython } from "../../cloud/training/runs/python_environment.ts";
+import type { TrainingTask } from "../../cloud/training/runs/runner.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { systemProcesses } from "../../shared/process/system_processes.ts";
-import { systemClock } from "../../shared/time/clock.ts";
+import { systemProcesses } from "../../shared/base/process/system_processes.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
 import { ROOT } from "../../tools/programs.ts";
 
 /** Keeps the Python environment, so that only the first run installs TensorFlow. */

@@ -1,4 +1,4 @@
-import type { BuildStamp } from "../../shared/build_info/build_info.ts";
+import type { BuildStamp } from "../../shared/base/build_info/build_info.ts";
 
 /** Runs git and returns its trimmed output, or undefined when it fails or is not there. */
 export type Git = (...args: string[]) => Promise<string | undefined>;

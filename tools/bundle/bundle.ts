@@ -1,7 +1,7 @@
 import { isBuiltin } from "node:module";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { build, type OutputFile, type Plugin, stop } from "esbuild";
-import type { BuildStamp } from "../../shared/build_info/build_info.ts";
+import type { BuildStamp } from "../../shared/base/build_info/build_info.ts";
 import type { Program } from "../programs.ts";
 import { copyAssets } from "./files.ts";
 import { hideImports } from "./hidden_imports.ts";

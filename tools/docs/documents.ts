@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { builtinModels } from "../../server/models/builtin.ts";
-import { systemProcesses } from "../../shared/process/system_processes.ts";
-import { systemClock } from "../../shared/time/clock.ts";
+import { systemProcesses } from "../../shared/base/process/system_processes.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
 import { machineConfigJsonSchema } from "../../shared/config/json_schema.ts";
 import { ROOT } from "../programs.ts";
 import { fillBlocks } from "./blocks.ts";

@@ -2,9 +2,14 @@
 // Shows what full-time data capture has written: a table, CSV, or a picture.
 import { join } from "node:path";
 import process from "node:process";
-import { toFileError } from "../../shared/files/fs_error.ts";
-import { writeFileAtomic } from "../../shared/files/atomic_write.ts";
-import { type FlagSpec, parseFlags, renderHelp, UsageError } from "../../shared/flags/flags.ts";
+import { toFileError } from "../../shared/base/files/fs_error.ts";
+import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
+import {
+  type FlagSpec,
+  parseFlags,
+  renderHelp,
+  UsageError,
+} from "../../shared/base/flags/flags.ts";
 import { type Datum, readFtdc, toSeries } from "./read.ts";
 import { csv, svg, table } from "./render.ts";
 

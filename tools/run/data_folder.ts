@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { writeFileAtomic } from "../../shared/files/atomic_write.ts";
-import type { ProcessMark, ProcessRunner } from "../../shared/process/child_process.ts";
+import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
+import type { ProcessMark, ProcessRunner } from "../../shared/base/process/child_process.ts";
 
 const STRAY_GRACE_MS = 5_000;
 

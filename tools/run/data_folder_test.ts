@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { ProcessMark, ProcessRunner } from "../../shared/process/child_process.ts";
+import type { ProcessMark, ProcessRunner } from "../../shared/base/process/child_process.ts";
 import { DataFolder } from "./data_folder.ts";
 
 const marks: ProcessMark[] = [

@@ -9,7 +9,7 @@ import { type DemoPlaces, preparedConfig } from "./demo_config.ts";
 import { prepareModule, withModule } from "./demo_module.ts";
 import { programPath, type RunOptions } from "./options.ts";
 import { assertPortFree, waitForPort } from "./ports.ts";
-import type { ProcessRunner } from "../../shared/process/child_process.ts";
+import type { ProcessRunner } from "../../shared/base/process/child_process.ts";
 import { DataFolder } from "./data_folder.ts";
 import { Part, type PartEndedError } from "./parts.ts";
 

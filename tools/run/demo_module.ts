@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { writeFileAtomic } from "../../shared/files/atomic_write.ts";
+import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 
 const PROGRAM = fileURLToPath(new URL("module/gardener.py", import.meta.url));
 const INSTALLER = fileURLToPath(new URL("../python_sdk.sh", import.meta.url));

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { systemProcesses } from "../../shared/process/system_processes.ts";
+import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 import { Demo } from "./demo.ts";
 import { renderGuide } from "./guide.ts";
 import { parseRunOptions, RUN_HELP, type RunOptions, RunUsageError } from "./options.ts";

@@ -4,7 +4,7 @@ import {
   type ExitInfo,
   type ProcessMark,
   type ProcessRunner,
-} from "../../shared/process/child_process.ts";
+} from "../../shared/base/process/child_process.ts";
 
 /** How to start one of the parts. */
 export interface PartCommand {

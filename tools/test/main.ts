@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { writeFileAtomic } from "../../shared/files/atomic_write.ts";
+import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import { SKIPS_FILE } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../programs.ts";
 import { type Group, GROUPS } from "./groups.ts";

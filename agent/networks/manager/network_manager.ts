@@ -5,7 +5,7 @@ import {
   type Signal,
   type SystemBus,
   variant,
-} from "../dbus/system_bus.ts";
+} from "../../dbus/system_bus.ts";
 import { labelOf, type ProfileSettings } from "./profile.ts";
 
 const NAME = "org.freedesktop.NetworkManager";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ignoreBecause } from "../../../shared/test_tools/skips.ts";
-import { waitFor } from "../../../shared/time/wait_for.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { AdditionalNetwork } from "../../../shared/config/agent_fields.ts";
 import { NetworkManager, NoNetworkManager } from "./network_manager.ts";
 import { hotspotProfile, managedNetwork, profileOf } from "./profile.ts";

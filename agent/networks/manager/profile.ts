@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AdditionalNetwork } from "../../../shared/config/agent_fields.ts";
-import { type Variant, variant } from "../dbus/system_bus.ts";
+import { type Variant, variant } from "../../dbus/system_bus.ts";
 
 /** A connection profile as NetworkManager takes it (`a{sa{sv}}`). */
 export type ProfileSettings = Readonly<Record<string, Readonly<Record<string, Variant>>>>;

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import process from "node:process";
 import { missingTools } from "../../../shared/test_tools/skips.ts";
-import { systemClock } from "../../../shared/time/clock.ts";
-import { waitFor } from "../../../shared/time/wait_for.ts";
-import { connectSystemBus } from "../dbus/dbus_connection.ts";
-import { getProperty, type SystemBus } from "../dbus/system_bus.ts";
-import { PrivateBus } from "../dbus/testing.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { connectSystemBus } from "../../dbus/dbus_connection.ts";
+import { getProperty, type SystemBus } from "../../dbus/system_bus.ts";
+import { PrivateBus } from "../../dbus/testing.ts";
 
 /** Why a real NetworkManager cannot be run here; undefined where it can. */
 export function noNetworkManagerBecause(): string | undefined {

@@ -1,5 +1,5 @@
 /** Full-time data capture: once a second a few hundred bytes about how the server fares. */
-import type { Clock, Timer } from "../../../shared/time/clock.ts";
+import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { FtdcEncoder } from "./encoder.ts";
 import { CaptureFiles, type FileLimits } from "./files.ts";

@@ -1,6 +1,6 @@
 /** The files of full-time data capture: one is written, older ones are kept up to a number. */
 import { join } from "node:path";
-import { fsErrorCode, toFileError } from "../../../shared/files/fs_error.ts";
+import { fsErrorCode, toFileError } from "../../../shared/base/files/fs_error.ts";
 
 /** Bounds of what capture keeps on disk; the reference server's figures, machine-server.md §6.5. */
 export interface FileLimits {

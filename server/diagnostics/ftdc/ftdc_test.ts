@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
-import { systemClock } from "../../../shared/time/clock.ts";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
-import { waitFor } from "../../../shared/time/wait_for.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { Capture, type Statser } from "./capture.ts";
 import { FtdcEncoder, SCHEMA_MARK } from "./encoder.ts";
 import { CaptureFiles, DEFAULT_FILE_LIMITS } from "./files.ts";

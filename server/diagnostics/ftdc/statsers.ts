@@ -1,6 +1,6 @@
 /** What full-time data capture looks at. */
 import process from "node:process";
-import type { Clock } from "../../../shared/time/clock.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { MethodCount } from "../request_counters.ts";
 import type { Statser } from "./capture.ts";
 import { parseProcessStat, parseProcessStatus, parseSockets, readInterfaces } from "./proc.ts";

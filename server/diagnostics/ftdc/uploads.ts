@@ -1,14 +1,14 @@
 /** Brings files of full-time data capture to the cloud, one after the other, when they are complete. */
 import { join } from "node:path";
-import { writeFileAtomic } from "../../../shared/files/atomic_write.ts";
-import { readIfExists } from "../../../shared/files/read_file.ts";
+import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
+import { readIfExists } from "../../../shared/base/files/read_file.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
-import { Backoff } from "../../../shared/time/backoff.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
-import { fileAt } from "../../data_manager/capture_folder.ts";
-import type { DataCloud } from "../../data_manager/machine_seat.ts";
-import { uploadFile } from "../../data_manager/upload.ts";
-import { reasonOf, toError } from "../../resources/errors.ts";
+import { Backoff } from "../../../shared/base/time/backoff.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { fileAt } from "../../data/capture_folder.ts";
+import type { DataCloud } from "../../data/machine_seat.ts";
+import { uploadFile } from "../../data/upload.ts";
+import { reasonOf, toError } from "../../resources/graph/errors.ts";
 import { captureFilesIn } from "./files.ts";
 
 export interface FtdcUploadsOptions {

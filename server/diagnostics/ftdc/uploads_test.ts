@@ -3,10 +3,10 @@ import { createClient } from "@connectrpc/connect";
 import { basename, join } from "node:path";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
-import { createInProcessTransport } from "../../../shared/rpc/in_process.ts";
-import { RpcRouter } from "../../../shared/rpc/router.ts";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
-import { waitFor } from "../../../shared/time/wait_for.ts";
+import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
+import { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { FtdcUploads } from "./uploads.ts";
 
 const NAMES = [1, 2, 3].map((day) => `machine-server-2026-01-0${day}T00-00-00Z.ftdc`);

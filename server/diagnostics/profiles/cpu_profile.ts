@@ -1,6 +1,6 @@
 /** CPU profiles of this process, in the form that Chrome DevTools opens (`.cpuprofile`). */
-import { writeFileAtomic } from "../../../shared/files/atomic_write.ts";
-import type { Clock, Timer } from "../../../shared/time/clock.ts";
+import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
+import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 
 /** What V8 reports; see the `Profiler` domain of the Chrome DevTools protocol. */

@@ -1,6 +1,6 @@
 /** The pages of `-webprofile` and `enable_web_profile`, for callers on this host. */
 import { Readable } from "node:stream";
-import type { Peer } from "../../../shared/rpc/peer.ts";
+import type { Peer } from "../../../shared/rpc/server/peer.ts";
 import type { GraphNode } from "./graph.ts";
 
 export interface ProfilePagesOptions {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
-import type { Peer } from "../../../shared/rpc/peer.ts";
-import { systemClock } from "../../../shared/time/clock.ts";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
-import { waitFor } from "../../../shared/time/wait_for.ts";
+import type { Peer } from "../../../shared/rpc/server/peer.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { type CpuProfile, RunProfile } from "./cpu_profile.ts";
 import { type GraphNode, layOut, toDot } from "./graph.ts";
 import { toSvg } from "./graph_svg.ts";

@@ -9,7 +9,7 @@ import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { type ExportResult, ExportResultCode } from "@opentelemetry/core";
 import { JsonTraceSerializer, ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
-import { fsErrorCode, toFileError } from "../../../shared/files/fs_error.ts";
+import { fsErrorCode, toFileError } from "../../../shared/base/files/fs_error.ts";
 
 /** `traces.jsonl` is written; `traces.1.jsonl` to `traces.5.jsonl` are older; so with `traces`. */
 const OLD_FILES = 5;

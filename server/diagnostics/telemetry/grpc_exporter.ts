@@ -6,7 +6,7 @@ import { type ExportResult, ExportResultCode } from "@opentelemetry/core";
 import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
 import { Metadata } from "@grpc/grpc-js";
-import { GrpcChannel } from "../../../shared/rpc/grpc_channel.ts";
+import { GrpcChannel } from "../../../shared/rpc/client/grpc_channel.ts";
 
 const EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 

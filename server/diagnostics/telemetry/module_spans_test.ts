@@ -12,13 +12,13 @@ import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sens
 import { GetReadingsResponseSchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
-import type { ForwardedCall } from "../../../shared/rpc/forward.ts";
-import { createGrpcTransport } from "../../../shared/rpc/grpc_transport.ts";
-import { createInProcessTransport } from "../../../shared/rpc/in_process.ts";
-import { RpcRouter } from "../../../shared/rpc/router.ts";
-import { RpcServer } from "../../../shared/rpc/server.ts";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
-import { systemClock } from "../../../shared/time/clock.ts";
+import type { ForwardedCall } from "../../../shared/rpc/client/forward.ts";
+import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
+import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
+import { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import { RpcServer } from "../../../shared/rpc/server/server.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
 import { moduleSpans } from "./module_spans.ts";
 import { Telemetry, type TelemetryOptions } from "./telemetry.ts";
 

@@ -21,9 +21,9 @@ import {
 } from "@opentelemetry/sdk-trace";
 import { Code } from "@connectrpc/connect";
 import type { ResourceSpans } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
-import type { Call, CallOutcome } from "../../../shared/rpc/interceptor.ts";
+import type { Call, CallOutcome } from "../../../shared/rpc/server/interceptor.ts";
 import { LeftOut } from "../../../shared/log/left_out.ts";
-import { Allowance } from "../../../shared/time/allowance.ts";
+import { Allowance } from "../../../shared/base/time/allowance.ts";
 import { collectorExporter } from "./collector.ts";
 import { DiskExporter } from "./disk_exporter.ts";
 import { moduleSpans } from "./module_spans.ts";

@@ -3,9 +3,9 @@ import type { TracingConfig } from "../../../shared/config/operation.ts";
 import type { ResourceSpans } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
-import { passedOnKey } from "../../../shared/rpc/forward.ts";
-import type { Interceptor } from "../../../shared/rpc/interceptor.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
+import { passedOnKey } from "../../../shared/rpc/client/forward.ts";
+import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Pipeline, PipelineSettings } from "./pipeline.ts";
 
 export interface TelemetryOptions {

@@ -14,11 +14,11 @@ import {
 } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
-import { passedOnKey } from "../../../shared/rpc/forward.ts";
-import { createInProcessTransport } from "../../../shared/rpc/in_process.ts";
-import { RpcRouter } from "../../../shared/rpc/router.ts";
-import { systemClock } from "../../../shared/time/clock.ts";
-import { waitFor } from "../../../shared/time/wait_for.ts";
+import { passedOnKey } from "../../../shared/rpc/client/forward.ts";
+import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
+import { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { parseCollectorAddress } from "./collector.ts";
 import { DiskExporter } from "./disk_exporter.ts";
 import { Telemetry, type TelemetryOptions } from "./telemetry.ts";

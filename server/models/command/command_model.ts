@@ -8,8 +8,8 @@ import {
   mapOf,
   optional,
   text,
-} from "../../resources/attributes.ts";
-import type { Model } from "../../resources/registry.ts";
+} from "../../resources/graph/attributes.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { type JsonPath, optionalPath } from "../readings/json_path.ts";
 
 export interface CommandAttributes {

@@ -1,7 +1,7 @@
-import type { ProcessRunner } from "../../../shared/process/child_process.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
-import { AttributeError } from "../../resources/attributes.ts";
-import type { Readings, Sensor } from "../../resources/resource.ts";
+import type { ProcessRunner } from "../../../shared/base/process/child_process.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { AttributeError } from "../../resources/graph/attributes.ts";
+import type { Readings, Sensor } from "../../resources/graph/resource.ts";
 import { jsonReadings } from "../readings/json_readings.ts";
 import { Polled } from "../readings/polled.ts";
 import type { CommandAttributes } from "./command_model.ts";

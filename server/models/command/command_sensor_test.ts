@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { join } from "node:path";
-import { AttributeError } from "../../resources/attributes.ts";
-import type { Sensor } from "../../resources/resource.ts";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
-import { waitFor } from "../../../shared/time/wait_for.ts";
+import { AttributeError } from "../../resources/graph/attributes.ts";
+import type { Sensor } from "../../resources/graph/resource.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { UntrustedError } from "../environment.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
 import { commandSensorModel } from "./command_model.ts";

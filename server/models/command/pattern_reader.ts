@@ -1,9 +1,9 @@
 /** Readings out of any text by a regular expression. Pure. */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { RE2JS } from "re2js";
-import { AttributeError } from "../../resources/attributes.ts";
-import { toError } from "../../resources/errors.ts";
-import type { Readings } from "../../resources/resource.ts";
+import { AttributeError } from "../../resources/graph/attributes.ts";
+import { toError } from "../../resources/graph/errors.ts";
+import type { Readings } from "../../resources/graph/resource.ts";
 import { beginning, ReadingsError } from "../readings/json_readings.ts";
 
 const ALLOWED =

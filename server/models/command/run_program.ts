@@ -4,9 +4,9 @@ import {
   describeExit,
   LONGEST_LINE,
   type ProcessRunner,
-} from "../../../shared/process/child_process.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
-import { formatGoDuration } from "../../../shared/time/duration.ts";
+} from "../../../shared/base/process/child_process.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { formatGoDuration } from "../../../shared/base/time/duration.ts";
 
 /** Standard output of more bytes is refused. Up to here lines arrive whole. */
 export const LONGEST_OUTPUT = LONGEST_LINE;

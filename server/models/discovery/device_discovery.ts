@@ -1,8 +1,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { DiscoveryService } from "../../../shared/gen/viam/service/discovery/v1/discovery_pb.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { CallContext } from "../../resources/resource.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { CallContext } from "../../resources/graph/resource.ts";
 import { findNetworkInterfaces, findSerialPorts, findVideoDevices } from "./device_files.ts";
 
 /** A component as the configuration has it. */

@@ -1,5 +1,5 @@
-import { attributes } from "../../resources/attributes.ts";
-import type { Model } from "../../resources/registry.ts";
+import { attributes } from "../../resources/graph/attributes.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 
 /** This model takes no attributes. */
 export type DevicesAttributes = Record<never, never>;

@@ -5,7 +5,7 @@ import {
   DiscoverResourcesRequestSchema,
   type DiscoveryService,
 } from "../../../shared/gen/viam/service/discovery/v1/discovery_pb.ts";
-import type { Driver } from "../../resources/driver.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
 import { construct, testCall } from "../testing.ts";
 import { devicesModel } from "./devices_model.ts";
 

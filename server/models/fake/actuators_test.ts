@@ -6,7 +6,7 @@ import type { GantryService } from "../../../shared/gen/viam/component/gantry/v1
 import type { GripperService } from "../../../shared/gen/viam/component/gripper/v1/gripper_pb.ts";
 import type { ServoService } from "../../../shared/gen/viam/component/servo/v1/servo_pb.ts";
 import type { SwitchService } from "../../../shared/gen/viam/component/switch/v1/switch_pb.ts";
-import type { Driver } from "../../resources/driver.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
 import { construct, testCall } from "../testing.ts";
 import { fakeBaseModel } from "./base.ts";
 import { fakeButtonModel } from "./button.ts";

@@ -4,9 +4,9 @@ import type {
   JointPositions,
   MoveThroughJointPositionsStreamedRequest,
 } from "../../../shared/gen/viam/component/arm/v1/arm_pb.ts";
-import { attributes, integer, oneOf, optional } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
+import { attributes, integer, oneOf, optional } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import { type Joint, kinematics, type Vector } from "./kinematics.ts";
 import { LINK_MM, planarEnd, planarReach, reachPlanar } from "./planar_arm.ts";

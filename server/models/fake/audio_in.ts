@@ -2,11 +2,11 @@ import type {
   AudioInService,
   GetAudioRequest,
 } from "../../../shared/gen/viam/component/audioin/v1/audioin_pb.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
-import { attributes, number, optional } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
-import type { CallContext } from "../../resources/resource.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { attributes, number, optional } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
+import type { CallContext } from "../../resources/graph/resource.ts";
 import { AUDIO_CODECS, CHANNELS, checkedCodec, SAMPLE_RATE_HZ, sineWave } from "./audio_format.ts";
 import { echo } from "./echo.ts";
 

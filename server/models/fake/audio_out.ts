@@ -2,9 +2,9 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { AudioInfo } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import type { AudioOutService } from "../../../shared/gen/viam/component/audioout/v1/audioout_pb.ts";
-import { anyAttributes } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
+import { anyAttributes } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { AUDIO_CODECS, CHANNELS, checkedCodec, SAMPLE_RATE_HZ } from "./audio_format.ts";
 import { echo } from "./echo.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import type { Driver } from "../../resources/driver.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
 import type { AudioInService } from "../../../shared/gen/viam/component/audioin/v1/audioin_pb.ts";
 import type {
   AudioOutService,
   PlayStreamRequest,
 } from "../../../shared/gen/viam/component/audioout/v1/audioout_pb.ts";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { construct, testCall } from "../testing.ts";
 import { sineWave } from "./audio_format.ts";
 import { fakeAudioInModel } from "./audio_in.ts";

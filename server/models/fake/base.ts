@@ -1,7 +1,7 @@
 import type { BaseService } from "../../../shared/gen/viam/component/base/v1/base_pb.ts";
-import { attributes, number, optional } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
+import { attributes, number, optional } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import type { Vector } from "./kinematics.ts";
 

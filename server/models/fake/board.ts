@@ -3,7 +3,7 @@ import type {
   BoardService,
   StreamTicksRequest,
 } from "../../../shared/gen/viam/component/board/v1/board_pb.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import {
   attributes,
   integer,
@@ -11,10 +11,10 @@ import {
   objectOf,
   optional,
   text,
-} from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
-import type { CallContext } from "../../resources/resource.ts";
+} from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
+import type { CallContext } from "../../resources/graph/resource.ts";
 import { echo } from "./echo.ts";
 
 /** Analogue inputs count from 0 to this and begin again. */

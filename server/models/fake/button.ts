@@ -1,8 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { ButtonService } from "../../../shared/gen/viam/component/button/v1/button_pb.ts";
-import { anyAttributes } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
+import { anyAttributes } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 
 /** Model `rdk:builtin:fake` of `rdk:component:button`: writes each push to the log. */

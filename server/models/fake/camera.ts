@@ -4,16 +4,16 @@ import type {
   CameraService,
   GetImagesRequest,
 } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import {
   attributes,
   type Check,
   converted,
   integer,
   optional,
-} from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
+} from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import { gradientColor, gradientJpeg } from "./gradient.ts";
 import { pcd, PCD_MIME_TYPE, type Point } from "./point_cloud.ts";

@@ -1,6 +1,6 @@
 import jpeg from "jpeg-js";
 import assert from "node:assert/strict";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { construct } from "../testing.ts";
 import { type FakeCamera, fakeCameraModel } from "./camera.ts";
 

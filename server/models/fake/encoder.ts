@@ -2,10 +2,10 @@ import type {
   EncoderService,
   PositionType,
 } from "../../../shared/gen/viam/component/encoder/v1/encoder_pb.ts";
-import type { Clock, Timer } from "../../../shared/time/clock.ts";
-import { attributes, integer, number, optional } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
+import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
+import { attributes, integer, number, optional } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import type { TurnedEncoder } from "./motor.ts";
 import { repeat } from "./repeat.ts";

@@ -1,6 +1,6 @@
 /** Models `rdk:builtin:fake`: devices and services that are not there. */
-import type { Clock } from "../../../shared/time/clock.ts";
-import { ModelRegistry } from "../../resources/registry.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { ModelRegistry } from "../../resources/graph/registry.ts";
 import { fakeArmModel } from "./arm.ts";
 import { fakeAudioInModel } from "./audio_in.ts";
 import { fakeAudioOutModel } from "./audio_out.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { FAKE_APIS } from "./fake_apis.ts";
 import { fakeModels } from "./fakes.ts";
 

@@ -1,8 +1,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { GantryService } from "../../../shared/gen/viam/component/gantry/v1/gantry_pb.ts";
-import { attributes, listOf, number, optional } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
+import { attributes, listOf, number, optional } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import { type Joint, kinematics } from "./kinematics.ts";
 

@@ -5,11 +5,11 @@ import type {
   InputControllerService,
   StreamEventsRequest,
 } from "../../../shared/gen/viam/component/inputcontroller/v1/input_controller_pb.ts";
-import type { Clock, Timer } from "../../../shared/time/clock.ts";
-import { attributes, listOf, number, optional, text } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
-import type { CallContext } from "../../resources/resource.ts";
+import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
+import { attributes, listOf, number, optional, text } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
+import type { CallContext } from "../../resources/graph/resource.ts";
 import { Broadcast } from "./broadcast.ts";
 import { echo } from "./echo.ts";
 import { repeat } from "./repeat.ts";

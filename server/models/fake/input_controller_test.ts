@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Event } from "../../../shared/gen/viam/component/inputcontroller/v1/input_controller_pb.ts";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { construct, testCall } from "../testing.ts";
 import { type FakeInputController, fakeInputControllerModel } from "./input_controller.ts";
 

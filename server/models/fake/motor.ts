@@ -1,12 +1,12 @@
 /** A motor that is not there; where it would have turned to is worked out from the time. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { MotorService } from "../../../shared/gen/viam/component/motor/v1/motor_pb.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
-import { linkedController } from "../../../shared/time/linked_controller.ts";
-import { attributes, number, optional, text } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
-import type { CallContext, Resource } from "../../resources/resource.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { linkedController } from "../../../shared/base/time/linked_controller.ts";
+import { attributes, number, optional, text } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
+import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import { echo } from "./echo.ts";
 
 /** Speeds below this are standing still. Turns a minute. */

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { construct, testCall } from "../testing.ts";
 import { FakeEncoder } from "./encoder.ts";
 import { FakeMotor, fakeMotorModel } from "./motor.ts";

@@ -1,7 +1,7 @@
 import type { PoseTrackerService } from "../../../shared/gen/viam/component/posetracker/v1/pose_tracker_pb.ts";
-import { attributes, listOf, optional, text } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
+import { attributes, listOf, optional, text } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 
 /** From one body to the next. mm. */

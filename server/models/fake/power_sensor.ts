@@ -1,7 +1,7 @@
-import { attributes, boolean, number, optional } from "../../resources/attributes.ts";
+import { attributes, boolean, number, optional } from "../../resources/graph/attributes.ts";
 import type { PowerSensorService } from "../../../shared/gen/viam/component/powersensor/v1/powersensor_pb.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 
 export interface FakePowerSensorAttributes {

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../../shared/time/clock.ts";
+import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 
 /** Calls `run` every `ms` milliseconds until it is cancelled. */
 export function repeat(clock: Clock, ms: number, run: () => void): Timer {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { anyObject, attributes, optional } from "../../resources/attributes.ts";
-import type { Model } from "../../resources/registry.ts";
-import type { Sensor } from "../../resources/resource.ts";
+import { anyObject, attributes, optional } from "../../resources/graph/attributes.ts";
+import type { Model } from "../../resources/graph/registry.ts";
+import type { Sensor } from "../../resources/graph/resource.ts";
 import { echo } from "./echo.ts";
 
 export interface FakeSensorAttributes {

@@ -4,9 +4,9 @@ import type {
   SensorType,
   SLAMService,
 } from "../../../shared/gen/viam/service/slam/v1/slam_pb.ts";
-import { anyAttributes } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
+import { anyAttributes } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import { pcd, type Point } from "./point_cloud.ts";
 

@@ -2,9 +2,9 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { VideoService } from "../../../shared/gen/viam/service/video/v1/video_pb.ts";
-import { anyAttributes } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
+import { anyAttributes } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import { gradientJpeg } from "./gradient.ts";
 

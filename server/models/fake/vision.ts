@@ -1,11 +1,11 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { CameraService } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import type { VisionService } from "../../../shared/gen/viam/service/vision/v1/vision_pb.ts";
-import { attributes, optional, text } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import { fullName } from "../../resources/name.ts";
-import type { Model } from "../../resources/registry.ts";
-import type { CallContext, Resource } from "../../resources/resource.ts";
+import { attributes, optional, text } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import { fullName } from "../../resources/graph/name.ts";
+import type { Model } from "../../resources/graph/registry.ts";
+import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import { readImageHeader } from "../images/image_header.ts";
 import { echo } from "./echo.ts";
 

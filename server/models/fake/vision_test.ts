@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { construct, testCall } from "../testing.ts";
 import { FakeCamera } from "./camera.ts";
 import { type FakeVision, fakeVisionModel } from "./vision.ts";

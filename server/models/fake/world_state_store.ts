@@ -4,11 +4,11 @@ import type {
   TransformChangeType,
   WorldStateStoreService,
 } from "../../../shared/gen/viam/service/worldstatestore/v1/world_state_store_pb.ts";
-import type { Clock, Timer } from "../../../shared/time/clock.ts";
-import { attributes, number, optional } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Model } from "../../resources/registry.ts";
-import type { CallContext } from "../../resources/resource.ts";
+import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
+import { attributes, number, optional } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Model } from "../../resources/graph/registry.ts";
+import type { CallContext } from "../../resources/graph/resource.ts";
 import { Broadcast } from "./broadcast.ts";
 import { echo } from "./echo.ts";
 import { repeat } from "./repeat.ts";

@@ -1,10 +1,10 @@
 /** The sensor of the computer itself: processor, memory, disk, network, uptime. */
 import type { Logger } from "../../../shared/log/logger.ts";
-import type { Clock, Timer } from "../../../shared/time/clock.ts";
-import { attributes, listOf, optional, text } from "../../resources/attributes.ts";
-import { toError } from "../../resources/errors.ts";
-import type { Model } from "../../resources/registry.ts";
-import type { Readings, Sensor } from "../../resources/resource.ts";
+import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
+import { attributes, listOf, optional, text } from "../../resources/graph/attributes.ts";
+import { toError } from "../../resources/graph/errors.ts";
+import type { Model } from "../../resources/graph/registry.ts";
+import type { Readings, Sensor } from "../../resources/graph/resource.ts";
 import type { HostFacts, HostSource, HostSourceOptions } from "./host_source.ts";
 import { linuxHostSource } from "./host_source_linux.ts";
 import { portableHostSource } from "./host_source_portable.ts";

@@ -1,10 +1,10 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
-import { systemClock } from "../../../shared/time/clock.ts";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
-import { AttributeError } from "../../resources/attributes.ts";
-import { hasReadings, type Sensor } from "../../resources/resource.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { AttributeError } from "../../resources/graph/attributes.ts";
+import { hasReadings, type Sensor } from "../../resources/graph/resource.ts";
 import { construct as constructModel } from "../testing.ts";
 import { type HostAttributes, HostSensor, hostSensorModel } from "./host_sensor.ts";
 import type { Counters, HostSource } from "./host_source.ts";

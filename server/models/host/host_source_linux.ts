@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { toFileError } from "../../../shared/files/fs_error.ts";
+import { toFileError } from "../../../shared/base/files/fs_error.ts";
 import type { HostFacts, HostSource, HostSourceOptions } from "./host_source.ts";
 import {
   parseLoadavg,

@@ -1,7 +1,7 @@
 /** Addresses and headers whose secrets are kept apart from what messages show. */
 import { Buffer } from "node:buffer";
-import { Secret } from "../../../shared/auth/secret.ts";
-import { AttributeError, type Check, mapOf } from "../../resources/attributes.ts";
+import { Secret } from "../../../shared/base/redaction/secret.ts";
+import { AttributeError, type Check, mapOf } from "../../resources/graph/attributes.ts";
 
 export interface HttpAddress {
   /** Without user and password. */

@@ -1,5 +1,5 @@
 import type { CameraService } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
-import type { Driver } from "../../resources/driver.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
 import { MAX_IMAGE_BYTES, type Still, stillCamera } from "../images/still_camera.ts";
 import { Polled } from "../readings/polled.ts";
 import type { HttpCameraAttributes } from "./http_camera_model.ts";

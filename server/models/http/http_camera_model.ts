@@ -1,6 +1,6 @@
-import type { Secret } from "../../../shared/auth/secret.ts";
-import { attributes, duration, optional } from "../../resources/attributes.ts";
-import type { Model } from "../../resources/registry.ts";
+import type { Secret } from "../../../shared/base/redaction/secret.ts";
+import { attributes, duration, optional } from "../../resources/graph/attributes.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import { type HttpAddress, httpAddress, httpHeaders } from "./http_address.ts";
 import type { HttpSensorEnvironment } from "./http_sensor.ts";
 

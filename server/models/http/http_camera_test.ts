@@ -6,8 +6,8 @@ import {
   GetImagesRequestSchema,
   GetPropertiesRequestSchema,
 } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
-import type { Driver } from "../../resources/driver.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
 import { jpegBytes, pngBytes } from "../images/testing.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
 import { httpCameraModel } from "./http_camera_model.ts";

@@ -1,8 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Logger } from "../../../shared/log/logger.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
-import { toError } from "../../resources/errors.ts";
-import type { CallContext, Readings, Sensor } from "../../resources/resource.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { toError } from "../../resources/graph/errors.ts";
+import type { CallContext, Readings, Sensor } from "../../resources/graph/resource.ts";
 import { jsonReadings } from "../readings/json_readings.ts";
 import { Polled } from "../readings/polled.ts";
 import { type Fetch, httpGet, readBody } from "./http_get.ts";

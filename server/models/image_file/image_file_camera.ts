@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toFileError } from "../../../shared/files/fs_error.ts";
+import { toFileError } from "../../../shared/base/files/fs_error.ts";
 import type { CameraService } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
-import type { Driver } from "../../resources/driver.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
 import { ImageError } from "../images/image_header.ts";
 import { MAX_IMAGE_BYTES, type Still, stillCamera } from "../images/still_camera.ts";
 import type { FolderOrder, ImageFileAttributes } from "./image_file_model.ts";

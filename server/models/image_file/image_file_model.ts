@@ -1,5 +1,11 @@
-import { AttributeError, attributes, oneOf, optional, text } from "../../resources/attributes.ts";
-import type { Model } from "../../resources/registry.ts";
+import {
+  AttributeError,
+  attributes,
+  oneOf,
+  optional,
+  text,
+} from "../../resources/graph/attributes.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 
 /** Which image of a folder comes next. */
 export type FolderOrder = "cycle" | "newest";

@@ -10,8 +10,8 @@ import {
   GetPropertiesRequestSchema,
 } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { AttributeError } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
+import { AttributeError } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
 import { jpegBytes, PCD_TEXT, pngBytes } from "../images/testing.ts";
 import { construct, testCall } from "../testing.ts";
 import { imageFileModel } from "./image_file_model.ts";

@@ -2,9 +2,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { CameraService } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
-import { MAX_MESSAGE_BYTES } from "../../../shared/rpc/limits.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { CallContext } from "../../resources/resource.ts";
+import { MAX_MESSAGE_BYTES } from "../../../shared/rpc/client/limits.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { CallContext } from "../../resources/graph/resource.ts";
 import { readImageHeader } from "./image_header.ts";
 
 /** What one message of the public port can carry, with room for the rest of it. */

@@ -5,8 +5,8 @@ import {
   listOf,
   optional,
   text,
-} from "../../resources/attributes.ts";
-import type { Model } from "../../resources/registry.ts";
+} from "../../resources/graph/attributes.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 
 /** What a movement sensor measures, as the attributes name it. */
 export const QUANTITIES = [

@@ -6,9 +6,9 @@ import type {
   MovementSensorService,
 } from "../../../shared/gen/viam/component/movementsensor/v1/movementsensor_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
-import type { Driver } from "../../resources/driver.ts";
-import { toError } from "../../resources/errors.ts";
-import type { CallContext, Resource } from "../../resources/resource.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import { toError } from "../../resources/graph/errors.ts";
+import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import type { MergedAttributes, Quantity } from "./merged_model.ts";
 
 type MovementSensor = Driver<typeof MovementSensorService>;

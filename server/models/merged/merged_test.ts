@@ -7,9 +7,9 @@ import {
   GetPropertiesRequestSchema,
   type MovementSensorService,
 } from "../../../shared/gen/viam/component/movementsensor/v1/movementsensor_pb.ts";
-import { AttributeError } from "../../resources/attributes.ts";
-import type { Driver } from "../../resources/driver.ts";
-import type { Resource } from "../../resources/resource.ts";
+import { AttributeError } from "../../resources/graph/attributes.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Resource } from "../../resources/graph/resource.ts";
 import { construct, testCall } from "../testing.ts";
 import { mergedModel } from "./merged_model.ts";
 

@@ -1,6 +1,12 @@
 /** Paths into JSON values: `main.temps[0].celsius`, `["a key"].x`. Pure. */
 import type { JsonValue } from "@bufbuild/protobuf";
-import { type Check, converted, isJsonObject, optional, text } from "../../resources/attributes.ts";
+import {
+  type Check,
+  converted,
+  isJsonObject,
+  optional,
+  text,
+} from "../../resources/graph/attributes.ts";
 
 /** Keys of objects and indexes of arrays, from outside in. */
 export type PathSteps = readonly (string | number)[];

@@ -1,7 +1,7 @@
 /** Readings out of a JSON text. Pure. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../resources/attributes.ts";
-import type { Readings } from "../../resources/resource.ts";
+import { isJsonObject } from "../../resources/graph/attributes.ts";
+import type { Readings } from "../../resources/graph/resource.ts";
 import { type JsonPath, pickJson } from "./json_path.ts";
 
 /** A text that gives no readings; the message says why, and shows the beginning of the text. */

@@ -1,5 +1,5 @@
 /** Something that is asked anew at most so often, and once for all who ask at the same time. */
-import type { Clock } from "../../../shared/time/clock.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 
 export interface PolledOptions<T> {
   clock: Clock;

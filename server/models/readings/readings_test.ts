@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FakeClock } from "../../../shared/time/fake_clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { parseJsonPath, pickJson } from "./json_path.ts";
 import { jsonReadings, ReadingsError } from "./json_readings.ts";
 import { Polled } from "./polled.ts";

@@ -1,13 +1,13 @@
 /** The service that reads several sensors with one call. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { READABLE_APIS, readingsOf } from "../../readings/readings_of.ts";
-import type { SensorName, SensorsDriver } from "../../readings/sensors_driver.ts";
-import { anyAttributes } from "../../resources/attributes.ts";
-import { toError } from "../../resources/errors.ts";
-import { fullName } from "../../resources/name.ts";
-import type { Model } from "../../resources/registry.ts";
-import type { Resource } from "../../resources/resource.ts";
+import { READABLE_APIS, readingsOf } from "../../resources/readings/readings_of.ts";
+import type { SensorName, SensorsDriver } from "../../resources/readings/sensors_driver.ts";
+import { anyAttributes } from "../../resources/graph/attributes.ts";
+import { toError } from "../../resources/graph/errors.ts";
+import { fullName } from "../../resources/graph/name.ts";
+import type { Model } from "../../resources/graph/registry.ts";
+import type { Resource } from "../../resources/graph/resource.ts";
 
 /** Model `rdk:builtin:builtin` of `rdk:service:sensors`: all of the machine that can be read. */
 export const sensorsServiceModel: Model<JsonObject> = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { SensorsDriver } from "../../readings/sensors_driver.ts";
-import type { Resource } from "../../resources/resource.ts";
+import type { SensorsDriver } from "../../resources/readings/sensors_driver.ts";
+import type { Resource } from "../../resources/graph/resource.ts";
 import { fakePowerSensorModel } from "../fake/power_sensor.ts";
 import { construct, testCall } from "../testing.ts";
 import { sensorsServiceModel } from "./sensors_service.ts";

@@ -1,7 +1,7 @@
 /**
  * Pseudo terminals of Linux, through the C library. That takes six functions, which Deno can call
  * by itself, also out of a compiled program. An addon like node-pty would have to be shipped
- * beside every binary, and would start its programs past `shared/process`, which ends them with
+ * beside every binary, and would start its programs past `shared/base/process`, which ends them with
  * everything that they started.
  */
 import { Code, ConnectError } from "@connectrpc/connect";

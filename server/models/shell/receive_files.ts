@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { fsErrorCode, toFileError } from "../../../shared/files/fs_error.ts";
+import { fsErrorCode, toFileError } from "../../../shared/base/files/fs_error.ts";
 import {
   CopyFilesSourceType,
   type CopyFilesToMachineRequest,

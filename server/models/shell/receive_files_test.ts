@@ -9,7 +9,7 @@ import {
   CopyFilesToMachineRequestSchema,
   type FileDataSchema,
 } from "../../../shared/gen/viam/service/shell/v1/shell_pb.ts";
-import { waitFor } from "../../../shared/time/wait_for.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { nameParts } from "./machine_path.ts";
 import { receiveFiles } from "./receive_files.ts";
 import { hasCode, RequestStream, testWithHome as test, tree } from "./testing.ts";

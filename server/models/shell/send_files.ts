@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toFileError } from "../../../shared/files/fs_error.ts";
+import { toFileError } from "../../../shared/base/files/fs_error.ts";
 import {
   type CopyFilesFromMachineRequest,
   type CopyFilesFromMachineResponseSchema,

@@ -7,9 +7,9 @@ import {
   type ShellService,
 } from "../../../shared/gen/viam/service/shell/v1/shell_pb.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
-import { FakeProcesses } from "../../../shared/process/fake_processes.ts";
-import { waitFor } from "../../../shared/time/wait_for.ts";
-import type { Driver } from "../../resources/driver.ts";
+import { FakeProcesses } from "../../../shared/base/process/fake_processes.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
 import { UntrustedError } from "../environment.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
 import { shellModel } from "./shell_model.ts";

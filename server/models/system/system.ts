@@ -2,9 +2,9 @@ import { arch, availableParallelism, hostname, release, totalmem, uptime } from 
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Logger } from "../../../shared/log/logger.ts";
-import { SpawnError } from "../../../shared/process/child_process.ts";
+import { SpawnError } from "../../../shared/base/process/child_process.ts";
 import { runProgram } from "../command/run_program.ts";
-import type { CallContext, Resource } from "../../resources/resource.ts";
+import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import type { BuiltinEnvironment } from "../environment.ts";
 
 /** The command only hands the wish over; it does not wait for the end. Milliseconds. */

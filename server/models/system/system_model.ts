@@ -1,5 +1,5 @@
-import { attributes, boolean, optional } from "../../resources/attributes.ts";
-import type { Model } from "../../resources/registry.ts";
+import { attributes, boolean, optional } from "../../resources/graph/attributes.ts";
+import type { Model } from "../../resources/graph/registry.ts";
 import type { BuiltinEnvironment } from "../environment.ts";
 
 export interface SystemAttributes {

@@ -2,7 +2,7 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema } from "@bufbuild/protobuf/wkt";
 import { CredentialsType } from "../../gen/viam/app/v1/robot_pb.ts";
-import { formatGoDuration, parseGoDuration } from "../../time/duration.ts";
+import { formatGoDuration, parseGoDuration } from "../../base/time/duration.ts";
 
 const NS_PER_MS = 1_000_000;
 const NS_PER_SECOND = 1_000_000_000n;

@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
-import { MAX_FRAME_BYTES } from "../../webrtc/channel.ts";
-import { statusMessage } from "../grpc_status.ts";
-import { MAX_MESSAGE_BYTES } from "../limits.ts";
+import { MAX_FRAME_BYTES } from "../../rtc/webrtc/channel.ts";
+import { statusMessage } from "../client/grpc_status.ts";
+import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import { metadataOf } from "./call_metadata.ts";
 import type { FrameWriter } from "./frame_writer.ts";
 import { type Frame, responseFrame, responseMessageFrames } from "./frames.ts";

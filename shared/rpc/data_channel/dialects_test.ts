@@ -1,9 +1,9 @@
 /** What callers of all kinds send, and what they must not. */
 import { Code } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import { waitFor } from "../../time/wait_for.ts";
+import { waitFor } from "../../base/time/wait_for.ts";
 import { RawCaller, serveEcho } from "./testing.ts";
-import { ECHO, echo, echoed, UPLOAD, upload, uploaded } from "./test_messages.ts";
+import { ECHO, echo, echoed, UPLOAD, upload, uploaded } from "./messages_testing.ts";
 
 /** Sends a message in pieces of `size`; `eos` says what each piece is told about the end. */
 function inPieces(

@@ -1,6 +1,6 @@
-import { HIGH_WATER_BYTES, type MessageChannel } from "../../webrtc/channel.ts";
-import { waitFor } from "../../time/wait_for.ts";
-import type { CancelSignal } from "../call_channel.ts";
+import { HIGH_WATER_BYTES, type MessageChannel } from "../../rtc/webrtc/channel.ts";
+import { waitFor } from "../../base/time/wait_for.ts";
+import type { CancelSignal } from "../client/call_channel.ts";
 import type { Frame } from "./frames.ts";
 
 /**

@@ -1,9 +1,13 @@
 import { createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { TestEchoService } from "../../gen/viam/component/testecho/v1/testecho_pb.ts";
-import { HIGH_WATER_BYTES, MAX_FRAME_BYTES, type MessageChannel } from "../../webrtc/channel.ts";
-import { waitFor } from "../../time/wait_for.ts";
-import { RpcRouter } from "../router.ts";
+import {
+  HIGH_WATER_BYTES,
+  MAX_FRAME_BYTES,
+  type MessageChannel,
+} from "../../rtc/webrtc/channel.ts";
+import { waitFor } from "../../base/time/wait_for.ts";
+import { RpcRouter } from "../server/router.ts";
 import { FrameWriter } from "./frame_writer.ts";
 import type { Frame } from "./frames.ts";
 import { serveEcho } from "./testing.ts";

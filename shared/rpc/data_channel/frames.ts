@@ -8,8 +8,8 @@ import {
   type Response,
   ResponseSchema,
 } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
-import { MAX_FRAME_BYTES } from "../../webrtc/channel.ts";
-import { MAX_MESSAGE_BYTES } from "../limits.ts";
+import { MAX_FRAME_BYTES } from "../../rtc/webrtc/channel.ts";
+import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import type { HeldBytes } from "./held_bytes.ts";
 
 /** A frame, as a channel takes it. */

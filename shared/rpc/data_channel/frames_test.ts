@@ -2,8 +2,8 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { RequestSchema, ResponseSchema } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
-import { MAX_FRAME_BYTES } from "../../webrtc/channel.ts";
-import { MAX_MESSAGE_BYTES } from "../limits.ts";
+import { MAX_FRAME_BYTES } from "../../rtc/webrtc/channel.ts";
+import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import {
   endOfStreamFrame,
   MAX_PIECE_BYTES,

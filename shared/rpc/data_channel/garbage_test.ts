@@ -1,9 +1,9 @@
 /** Whatever comes in whatever order: each call gets its own answer, and nothing is thrown. */
 import { createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import { type RandomSource, randomSource } from "../../config/random_config_fake.ts";
+import { type RandomSource, randomSource } from "../../config/random_config_testing.ts";
 import { TestEchoService } from "../../gen/viam/component/testecho/v1/testecho_pb.ts";
-import { waitFor } from "../../time/wait_for.ts";
+import { waitFor } from "../../base/time/wait_for.ts";
 import {
   endOfStreamFrame,
   type Frame,
@@ -13,7 +13,7 @@ import {
   responseFrame,
 } from "./frames.ts";
 import { RawCaller, serveEcho } from "./testing.ts";
-import * as messages from "./test_messages.ts";
+import * as messages from "./messages_testing.ts";
 import { createDataChannelTransport } from "./transport.ts";
 
 const SEEDS = 15;

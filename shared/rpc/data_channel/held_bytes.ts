@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { MAX_MESSAGE_BYTES } from "../limits.ts";
+import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import type { RequestAccount } from "../request_budget.ts";
 
 /** Two messages of the largest size, or many smaller ones. */

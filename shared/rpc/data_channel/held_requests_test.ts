@@ -1,12 +1,12 @@
 /** What callers of data channels can make a server hold. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import type { Interceptor } from "../interceptor.ts";
-import { OPEN_MESSAGE_BYTES } from "../limits.ts";
+import type { Interceptor } from "../server/interceptor.ts";
+import { OPEN_MESSAGE_BYTES } from "../client/limits.ts";
 import { RequestBudgets } from "../request_budget.ts";
 import { HeldBytes } from "./held_bytes.ts";
 import { MessageAssembler } from "./frames.ts";
-import { ECHO, UPLOAD } from "./test_messages.ts";
+import { ECHO, UPLOAD } from "./messages_testing.ts";
 import { RawCaller, serveEcho } from "./testing.ts";
 
 Deno.test("channels share what all requests may hold, and give it back", () => {

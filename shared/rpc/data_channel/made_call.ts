@@ -1,8 +1,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Response, ResponseTrailers } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
-import type { CancelSignal } from "../call_channel.ts";
-import { addDetails } from "../grpc_status.ts";
-import { MAX_MESSAGE_BYTES } from "../limits.ts";
+import type { CancelSignal } from "../client/call_channel.ts";
+import { addDetails } from "../client/grpc_status.ts";
+import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import { appendAnswerMetadata } from "./call_metadata.ts";
 import type { FrameWriter } from "./frame_writer.ts";
 import {

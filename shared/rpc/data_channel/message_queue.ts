@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { MAX_MESSAGE_BYTES } from "../limits.ts";
+import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import type { HeldBytes } from "./held_bytes.ts";
 
 /** What a queued message costs beside its bytes. */

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import { MAX_MESSAGE_BYTES } from "../limits.ts";
+import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import { rejection } from "../testing.ts";
 import { HeldBytes } from "./held_bytes.ts";
 import { MessageQueue } from "./message_queue.ts";

@@ -7,11 +7,11 @@ import {
 } from "@connectrpc/connect";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { OutgoingHttpHeaders } from "node:http2";
-import type { CancelSignal } from "../call_channel.ts";
-import { type ForwardedCall, isForwardedKey, passedOnKey } from "../forward.ts";
-import type { Call } from "../interceptor.ts";
-import { type Peer, peerKey } from "../peer.ts";
-import type { MethodBinding } from "../router.ts";
+import type { CancelSignal } from "../client/call_channel.ts";
+import { type ForwardedCall, isForwardedKey, passedOnKey } from "../client/forward.ts";
+import type { Call } from "../server/interceptor.ts";
+import { type Peer, peerKey } from "../server/peer.ts";
+import type { MethodBinding } from "../server/router.ts";
 import { type CallMetadata, headersFrom } from "./call_metadata.ts";
 
 export interface ServedCallOptions {

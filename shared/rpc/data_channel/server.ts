@@ -1,13 +1,13 @@
 /** gRPC over one WebRTC data channel: the side that answers. */
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { RequestHeaders, RequestMessage } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
-import type { MessageChannel } from "../../webrtc/channel.ts";
-import type { UnexpectedErrorReporter } from "../errors.ts";
-import type { Interceptor } from "../interceptor.ts";
-import type { Peer } from "../peer.ts";
+import type { MessageChannel } from "../../rtc/webrtc/channel.ts";
+import type { UnexpectedErrorReporter } from "../server/errors.ts";
+import type { Interceptor } from "../server/interceptor.ts";
+import type { Peer } from "../server/peer.ts";
 import type { RequestBudgets } from "../request_budget.ts";
-import type { RpcRouter } from "../router.ts";
-import { RunningCalls } from "../running_calls.ts";
+import type { RpcRouter } from "../server/router.ts";
+import { RunningCalls } from "../server/running_calls.ts";
 import { Answer, refuse } from "./answer.ts";
 import { readMetadata } from "./call_metadata.ts";
 import { timeoutOf } from "./call_timeout.ts";

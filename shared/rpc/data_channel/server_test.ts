@@ -6,14 +6,14 @@ import {
   EchoBiDiResponseSchema,
   TestEchoService,
 } from "../../gen/viam/component/testecho/v1/testecho_pb.ts";
-import { waitFor } from "../../time/wait_for.ts";
-import type { Call, CallOutcome, Interceptor } from "../interceptor.ts";
-import { MAX_MESSAGE_BYTES } from "../limits.ts";
-import { peerKey } from "../peer.ts";
-import { RpcRouter } from "../router.ts";
+import { waitFor } from "../../base/time/wait_for.ts";
+import type { Call, CallOutcome, Interceptor } from "../server/interceptor.ts";
+import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
+import { peerKey } from "../server/peer.ts";
+import { RpcRouter } from "../server/router.ts";
 import { MOST_CALLS } from "./server.ts";
 import { patterned, RawCaller, serveEcho } from "./testing.ts";
-import { BIDI, bidi, ECHO, echo, echoed, MULTIPLE, multiple, UPLOAD } from "./test_messages.ts";
+import { BIDI, bidi, ECHO, echo, echoed, MULTIPLE, multiple, UPLOAD } from "./messages_testing.ts";
 
 Deno.test("serveDataChannel() answers headers, messages, trailers, in this order", async () => {
   const { client } = serveEcho();

@@ -10,10 +10,10 @@ import {
 } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
 import { DataSyncService } from "../../gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { TestEchoService } from "../../gen/viam/component/testecho/v1/testecho_pb.ts";
-import type { MessageChannel } from "../../webrtc/channel.ts";
-import { channelPair, type TestChannel } from "../../webrtc/channel_testing.ts";
-import { waitFor } from "../../time/wait_for.ts";
-import { RpcRouter } from "../router.ts";
+import type { MessageChannel } from "../../rtc/webrtc/channel.ts";
+import { channelPair, type TestChannel } from "../../rtc/webrtc/channel_testing.ts";
+import { waitFor } from "../../base/time/wait_for.ts";
+import { RpcRouter } from "../server/router.ts";
 import { requestFrame } from "./frames.ts";
 import {
   type DataChannelServerOptions,

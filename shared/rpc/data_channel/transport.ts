@@ -1,8 +1,8 @@
 /** gRPC over one WebRTC data channel: the side that calls. */
 import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
-import { MAX_FRAME_BYTES, type MessageChannel } from "../../webrtc/channel.ts";
-import type { AnswerMetadata, CallChannel, OutgoingCall } from "../call_channel.ts";
-import { transportOver } from "../grpc_transport.ts";
+import { MAX_FRAME_BYTES, type MessageChannel } from "../../rtc/webrtc/channel.ts";
+import type { AnswerMetadata, CallChannel, OutgoingCall } from "../client/call_channel.ts";
+import { transportOver } from "../client/grpc_transport.ts";
 import { metadataOfHttp2 } from "./call_metadata.ts";
 import { durationOf } from "./call_timeout.ts";
 import { FrameWriter } from "./frame_writer.ts";

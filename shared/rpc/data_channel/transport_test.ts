@@ -7,15 +7,15 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts"
 import { DataSyncService } from "../../gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { ResourceNameSchema } from "../../gen/viam/common/v1/common_pb.ts";
 import { TestEchoService } from "../../gen/viam/component/testecho/v1/testecho_pb.ts";
-import { waitFor } from "../../time/wait_for.ts";
-import type { CallOutcome, Interceptor } from "../interceptor.ts";
-import { MAX_MESSAGE_BYTES } from "../limits.ts";
-import { mountReflection } from "../reflection.ts";
-import { RpcRouter } from "../router.ts";
+import { waitFor } from "../../base/time/wait_for.ts";
+import type { CallOutcome, Interceptor } from "../server/interceptor.ts";
+import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
+import { mountReflection } from "../server/reflection.ts";
+import { RpcRouter } from "../server/router.ts";
 import { rejection } from "../testing.ts";
 import type { DataChannelServerOptions } from "./server.ts";
 import { echoRouter, patterned, serveEcho } from "./testing.ts";
-import { MULTIPLE, multiple } from "./test_messages.ts";
+import { MULTIPLE, multiple } from "./messages_testing.ts";
 import { createDataChannelTransport, DataChannelCalls } from "./transport.ts";
 
 /** Both ends, with clients of what is served. */

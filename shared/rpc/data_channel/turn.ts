@@ -1,10 +1,10 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { RequestMessage } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
-import { toCallerError, type UnexpectedErrorReporter } from "../errors.ts";
-import { type Interceptor, runAfter, runBefore } from "../interceptor.ts";
-import { invokeMany, invokeOne } from "../invocation.ts";
-import { DEFAULT_CALL_DEADLINE_MS } from "../limits.ts";
-import type { MethodBinding } from "../router.ts";
+import { toCallerError, type UnexpectedErrorReporter } from "../server/errors.ts";
+import { type Interceptor, runAfter, runBefore } from "../server/interceptor.ts";
+import { invokeMany, invokeOne } from "../server/invocation.ts";
+import { DEFAULT_CALL_DEADLINE_MS } from "../client/limits.ts";
+import type { MethodBinding } from "../server/router.ts";
 import type { Answer } from "./answer.ts";
 import { after } from "./call_timeout.ts";
 import { MessageAssembler } from "./frames.ts";

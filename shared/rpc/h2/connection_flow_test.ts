@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { BLOCK, Connected } from "./test_connection.ts";
-import { SeenAnswer } from "./test_peer.ts";
+import { BLOCK, Connected } from "./connection_testing.ts";
+import { SeenAnswer } from "./peer_testing.ts";
 import {
   DEFAULT_FRAME_SIZE,
   encodeFrame,

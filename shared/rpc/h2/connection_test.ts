@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { Connected } from "./test_connection.ts";
-import { ALL_STREAMS, ANSWER_HEADERS } from "./test_peer.ts";
+import { Connected } from "./connection_testing.ts";
+import { ALL_STREAMS, ANSWER_HEADERS } from "./peer_testing.ts";
 import {
   encodeFrame,
   encodeGoaway,

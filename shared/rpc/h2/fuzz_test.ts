@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { H2Connection } from "./connection.ts";
-import { ANSWER_HEADERS, FakePeer, SeenAnswer } from "./test_peer.ts";
+import { ANSWER_HEADERS, FakePeer, SeenAnswer } from "./peer_testing.ts";
 import { encodeFrame, encodeSettings, ErrorCode, Flag, FrameType, PREFACE } from "./frames.ts";
 import { encodeHeaders, type HeaderList } from "./hpack.ts";
-import { BLOCK } from "./test_connection.ts";
-import { FakeClient } from "./test_client.ts";
+import { BLOCK } from "./connection_testing.ts";
+import { FakeClient } from "./client_testing.ts";
 
 const ROUNDS = 300;
 const REQUEST: HeaderList = [":method", "POST", ":scheme", "http", ":path", "/a"];

@@ -4,7 +4,7 @@ import { encodeFrame, encodeNumberFrame, ErrorCode, Flag, FrameType, Setting } f
 import { encodeHeaders, type HeaderList } from "./hpack.ts";
 import { MOST_STREAMS } from "./served_connection.ts";
 import type { ServedStream } from "./served_stream.ts";
-import { FakeClient } from "./test_client.ts";
+import { FakeClient } from "./client_testing.ts";
 
 const { data, headers, rstStream, windowUpdate, ping, priority, settings, continuation } =
   FrameType;

@@ -4,7 +4,7 @@ import { encodeFrame, encodeNumberFrame, ErrorCode, Flag, FrameType } from "./fr
 import { encodeHeaders, type HeaderList } from "./hpack.ts";
 import { MOST_WAITING_BYTES, type ServedConnection } from "./served_connection.ts";
 import type { ServedStream } from "./served_stream.ts";
-import { FakeClient } from "./test_client.ts";
+import { FakeClient } from "./client_testing.ts";
 
 const { headers, rstStream, windowUpdate } = FrameType;
 const REQUEST: HeaderList = [":method", "POST", ":scheme", "http", ":path", "/a"];

@@ -1,7 +1,7 @@
 // Makes calls over one connection; then leaves, or stays idle until its standard input ends.
 import { createClient } from "@connectrpc/connect";
 import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
-import { createGrpcTransport } from "../grpc_transport.ts";
+import { createGrpcTransport } from "../client/grpc_transport.ts";
 
 const [port, calls, whenDone] = Deno.args as [string, string, "leave" | "stay"];
 const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` });

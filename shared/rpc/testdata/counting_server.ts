@@ -1,7 +1,7 @@
 // Serves a sensor on a free port, prints the port, and ends after as many calls as it is told.
 import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
-import { RpcRouter } from "../router.ts";
-import { RpcServer } from "../server.ts";
+import { RpcRouter } from "../server/router.ts";
+import { RpcServer } from "../server/server.ts";
 
 const endAfter = Number(Deno.args[0]);
 const enough = Promise.withResolvers<void>();

@@ -2,10 +2,10 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { ShellService } from "../../gen/viam/service/shell/v1/shell_pb.ts";
-import type { Interceptor } from "../interceptor.ts";
-import { OPEN_MESSAGE_BYTES } from "../limits.ts";
-import { RpcRouter } from "../router.ts";
-import { RpcServer } from "../server.ts";
+import type { Interceptor } from "../server/interceptor.ts";
+import { OPEN_MESSAGE_BYTES } from "../client/limits.ts";
+import { RpcRouter } from "../server/router.ts";
+import { RpcServer } from "../server/server.ts";
 
 const signIn: Interceptor = {
   before(call) {

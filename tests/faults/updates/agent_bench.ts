@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { guardFiles } from "../../../agent/guard/trial_file.ts";
-import type { Target } from "../../../agent/updates/target.ts";
-import { removeIfExists } from "../../../shared/files/atomic_write.ts";
-import { systemProcesses } from "../../../shared/process/system_processes.ts";
-import { systemClock } from "../../../shared/time/clock.ts";
+import { guardFiles } from "../../../agent/updates/guard/trial_file.ts";
+import type { Target } from "../../../agent/updates/machine/target.ts";
+import { removeIfExists } from "../../../shared/base/files/atomic_write.ts";
+import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
 import type { ChildOptions } from "./child.ts";
 import { Bench } from "./bench.ts";
 
 const CHILD = new URL("./child.ts", import.meta.url).pathname;
-const GUARD = new URL("../../../agent/guard/", import.meta.url).pathname;
+const GUARD = new URL("../../../agent/updates/guard/", import.meta.url).pathname;
 /** A version starts up to six times in one launch; each start of Deno may wait for a busy computer. */
 const DEADLINE_MS = 120_000;
 

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { readTrial } from "../../../agent/guard/trial_file.ts";
+import { readTrial } from "../../../agent/updates/guard/trial_file.ts";
 import { AgentBench, type KillPoint, type Said } from "./agent_bench.ts";
 import { numbered } from "./bench.ts";
 import { AGENT_STORIES, type AgentStory, prepareAgents } from "./stories.ts";

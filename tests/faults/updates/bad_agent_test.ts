@@ -1,7 +1,7 @@
 /** Versions of the agent that do not do what they ought to, as the launcher and the guard meet them. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { readRollback } from "../../../agent/guard/trial_file.ts";
+import { readRollback } from "../../../agent/updates/guard/trial_file.ts";
 import { AgentBench, type AgentVersion } from "./agent_bench.ts";
 
 interface Bad {

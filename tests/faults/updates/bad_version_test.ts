@@ -1,9 +1,9 @@
 /** Versions that do not do what they ought to, and what the machine makes of them. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { LinuxProcessTable } from "../../../shared/process/process_table_linux.ts";
-import { type Clock, systemClock } from "../../../shared/time/clock.ts";
-import { waitFor } from "../../../shared/time/wait_for.ts";
+import { LinuxProcessTable } from "../../../shared/base/process/process_table_linux.ts";
+import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { Bench, settled } from "./bench.ts";
 import { homeOf, type Machine, shortStatus } from "./machine.ts";
 import type { Behaviour } from "./versions.ts";

@@ -1,12 +1,12 @@
 /** Folders of machines to be killed, and what must hold whenever one has been. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { SnapshotState } from "../../../agent/updates/snapshot.ts";
-import type { Target } from "../../../agent/updates/target.ts";
-import { systemProcesses } from "../../../shared/process/system_processes.ts";
-import { connect } from "../../../shared/store/connect.ts";
-import { systemClock } from "../../../shared/time/clock.ts";
-import { waitFor } from "../../../shared/time/wait_for.ts";
+import type { SnapshotState } from "../../../agent/updates/machine/snapshot.ts";
+import type { Target } from "../../../agent/updates/machine/target.ts";
+import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
+import { connect } from "../../../shared/base/store/connect.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { ChildOptions } from "./child.ts";
 import { type Machine, type MachineOptions, shortStatus, startMachine } from "./machine.ts";
 import { Answering, type Behaviour, makeVersion, prepareHome } from "./versions.ts";

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { AgentState } from "../../../agent/state/agent_state.ts";
-import { connect } from "../../../shared/store/connect.ts";
+import { connect } from "../../../shared/base/store/connect.ts";
 import { type MachineOptions, shortStatus, startMachine } from "./machine.ts";
 
 type Passed = "dir" | "server" | "agent" | "limits" | "trialLimitS" | "closedQuestions";

@@ -8,9 +8,10 @@ import { AGENT_STORIES, prepareAgents, SERVER_STORIES } from "./stories.ts";
 
 /** Fault points that no story passes, and why. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  "downloads.begun": "of downloads by HTTP; agent/downloads/downloads_faults_test.ts",
-  "downloads.discarded": "of downloads by HTTP; agent/downloads/downloads_faults_test.ts",
-  "cache.row-removed": "of the cleaning of the cache; agent/downloads/downloads_faults_test.ts",
+  "downloads.begun": "of downloads by HTTP; agent/updates/downloads/downloads_faults_test.ts",
+  "downloads.discarded": "of downloads by HTTP; agent/updates/downloads/downloads_faults_test.ts",
+  "cache.row-removed":
+    "of the cleaning of the cache; agent/updates/downloads/downloads_faults_test.ts",
 };
 
 Deno.test({
@@ -54,7 +55,7 @@ async function wanted(): Promise<string[]> {
   for (const { text } of sources) {
     for (const [, name = ""] of text.matchAll(/faultPoint\("([^"]+)"\)/g)) names.add(name);
   }
-  const record = sources.find(({ path }) => path === "agent/updates/record.ts")?.text ?? "";
+  const record = sources.find(({ path }) => path === "agent/updates/machine/record.ts")?.text ?? "";
   const states = [...record.matchAll(/readonly kind: "([a-z-]+)"/g)].map(([, kind]) => kind);
   assert.equal(states.length, 11);
   for (const kind of states) {

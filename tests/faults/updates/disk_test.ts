@@ -1,9 +1,9 @@
 /** A disk that takes nothing any more: whatever ran goes on, and a bad version still goes. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { noSmallDisks, withSmallDisk } from "../../../shared/faults/small_disk.ts";
-import { StoreError } from "../../../shared/store/sqlite.ts";
-import { waitFor } from "../../../shared/time/wait_for.ts";
+import { noSmallDisks, withSmallDisk } from "../../../shared/test_tools/small_disk.ts";
+import { StoreError } from "../../../shared/base/store/sqlite.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { Bench, logOf, settled } from "./bench.ts";
 import { type Machine, shortStatus } from "./machine.ts";
 

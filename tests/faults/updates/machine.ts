@@ -3,28 +3,28 @@
  * servers are small scripts, and the maintenance window is a question to the test's web server.
  */
 import { join } from "node:path";
-import { AgentSlot } from "../../../agent/updates/agent_slot.ts";
-import type { AgentControl, Health } from "../../../agent/updates/control.ts";
-import type { UpdateLimits } from "../../../agent/updates/limits.ts";
-import { programLink } from "../../../agent/updates/program_link.ts";
-import { ServerSlot } from "../../../agent/updates/server_slot.ts";
-import type { ProgramSnapshot } from "../../../agent/updates/snapshot.ts";
-import type { Target } from "../../../agent/updates/target.ts";
-import { Turns } from "../../../agent/updates/turns.ts";
-import { Updater } from "../../../agent/updates/updater.ts";
-import { Downloader } from "../../../agent/downloads/downloader.ts";
-import { UPDATE_EXIT_CODE } from "../../../agent/guard/trial_file.ts";
+import { AgentSlot } from "../../../agent/updates/machine/agent_slot.ts";
+import type { AgentControl, Health } from "../../../agent/updates/machine/control.ts";
+import type { UpdateLimits } from "../../../agent/updates/machine/limits.ts";
+import { programLink } from "../../../agent/updates/machine/program_link.ts";
+import { ServerSlot } from "../../../agent/updates/machine/server_slot.ts";
+import type { ProgramSnapshot } from "../../../agent/updates/machine/snapshot.ts";
+import type { Target } from "../../../agent/updates/machine/target.ts";
+import { Turns } from "../../../agent/updates/machine/turns.ts";
+import { Updater } from "../../../agent/updates/machine/updater.ts";
+import { Downloader } from "../../../agent/updates/downloads/downloader.ts";
+import { UPDATE_EXIT_CODE } from "../../../agent/updates/guard/trial_file.ts";
 import { openAgentState } from "../../../agent/state/open_state.ts";
-import { ServerSupervisor } from "../../../agent/supervision/supervisor.ts";
-import { SupervisedServer } from "../../../agent/supervision/supervised_server.ts";
-import type { WantedServer } from "../../../agent/supervision/wanted_server.ts";
-import { runWorkers } from "../../../agent/workers/run_workers.ts";
-import { Watched } from "../../../agent/workers/watched.ts";
+import { ServerSupervisor } from "../../../agent/server/supervision/supervisor.ts";
+import { SupervisedServer } from "../../../agent/server/supervision/supervised_server.ts";
+import type { WantedServer } from "../../../agent/server/supervision/wanted_server.ts";
+import { runWorkers } from "../../../shared/workers/run_workers.ts";
+import { Watched } from "../../../shared/workers/watched.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
-import { systemProcesses } from "../../../shared/process/system_processes.ts";
-import { Backoff } from "../../../shared/time/backoff.ts";
-import { type Clock, systemClock } from "../../../shared/time/clock.ts";
+import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
+import { Backoff } from "../../../shared/base/time/backoff.ts";
+import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 
 /** Times that make an update short enough for a test of each of its moments. */
 export const SHORT: UpdateLimits = {

@@ -3,8 +3,8 @@
  * machine is started without a word of the cloud, and must run a version that works.
  */
 import assert from "node:assert/strict";
-import { parseFlags, renderHelp } from "../../../shared/flags/flags.ts";
-import type { Target } from "../../../agent/updates/target.ts";
+import { parseFlags, renderHelp } from "../../../shared/base/flags/flags.ts";
+import type { Target } from "../../../agent/updates/machine/target.ts";
 import { AgentBench } from "./agent_bench.ts";
 import { Bench, settled } from "./bench.ts";
 

@@ -1,8 +1,8 @@
 /** Versions of a server that are small scripts, and the database that they share. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Target } from "../../../agent/updates/target.ts";
-import { closeSqlite, type Migration, openSqlite } from "../../../shared/store/sqlite.ts";
+import type { Target } from "../../../agent/updates/machine/target.ts";
+import { closeSqlite, type Migration, openSqlite } from "../../../shared/base/store/sqlite.ts";
 import { homeOf } from "./machine.ts";
 
 /** What a version does. */

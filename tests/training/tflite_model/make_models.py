@@ -2,7 +2,7 @@
 
 colour.tflite tells which of red, green and blue a picture has most of; box.tflite gives one box
 around what is red. Inputs and outputs are those of managed training, whose code writes the files,
-so this needs what cloud/managed_training/training_script/requirements.txt names.
+so this needs what cloud/training/managed/training_script/requirements.txt names.
 """
 
 import sys
@@ -11,7 +11,7 @@ from pathlib import Path
 import tensorflow as tf
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parents[2] / "cloud/managed_training/training_script"))
+sys.path.insert(0, str(HERE.parents[2] / "cloud/training/managed/training_script"))
 
 from model.tflite import write_model  # noqa: E402
 

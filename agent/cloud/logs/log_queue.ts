@@ -1,0 +1,61 @@
+import type { Client } from "@connectrpc/connect";
+import type { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
+import type { LogSink } from "../../../shared/log/line.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import { LogSpool } from "../../../shared/log/spool.ts";
+import { spoolSink } from "../../../shared/log/spool_sink.ts";
+import { LogUploader } from "../../../shared/log/uploader.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+
+export interface LogQueueOptions {
+  /** Path of the queue's database. */
+  readonly path: string;
+  readonly host: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Gives every line to the sink from now on; returns how to take it away again. */
+  readonly addSink: (sink: LogSink) => () => void;
+  /** Most lines kept. Default 20,000, and 16 MiB. */
+  readonly maxEntries?: number;
+}
+
+/** Keeps the agent's log lines on disk until the cloud has them. */
+export class LogQueue {
+  readonly #options: LogQueueOptions;
+  readonly #spool: LogSpool;
+  readonly #removeSink: () => void;
+  #uploader: LogUploader | undefined;
+
+  /** @throws {StoreError} when the queue cannot be opened. */
+  constructor(options: LogQueueOptions) {
+    const { path, host, clock, log, maxEntries } = options;
+    this.#options = options;
+    this.#spool = LogSpool.open(path, {
+      host,
+      clock,
+      ...(maxEntries === undefined ? {} : { maxEntries }),
+      loggerName: "machine-agent.log_queue",
+      onProblem: (error) => log.error("log lines cannot be queued for the cloud", { error }),
+    });
+    this.#removeSink = options.addSink(spoolSink(this.#spool, host));
+  }
+
+  /** Starts sending in the background. */
+  sendTo(client: Pick<Client<typeof RobotService>, "log">, partId: string): void {
+    const { clock, log } = this.#options;
+    this.#uploader = new LogUploader({
+      spool: this.#spool,
+      clock,
+      log,
+      send: async (logs, signal) => void await client.log({ id: partId, logs }, { signal }),
+    });
+    this.#uploader.start();
+  }
+
+  /** Sends what is left, within the deadline; the rest waits for the next start. */
+  async close(deadlineMs: number): Promise<void> {
+    await this.#uploader?.close({ deadlineMs });
+    this.#removeSink();
+    this.#spool.close();
+  }
+}

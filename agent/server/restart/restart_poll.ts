@@ -1,0 +1,61 @@
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import type { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import { Backoff } from "../../../shared/base/time/backoff.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { spread } from "../../../shared/workers/spread.ts";
+
+export interface RestartPollOptions {
+  readonly client: Client<typeof RobotService>;
+  readonly partId: string;
+  /** Somebody asked for a restart. */
+  readonly restart: () => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Numbers in [0, 1). Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+const QUESTION_TIMEOUT_MS = 15_000;
+const SHORTEST_INTERVAL_MS = 1_000;
+/** When the cloud names no interval. */
+const DEFAULT_INTERVAL_MS = 5_000;
+const LONGEST_RETRY_MS = 30_000;
+
+/**
+ * Asks the cloud again and again whether somebody wants the server restarted. That is a person's
+ * wish, so the server is not asked whether it suits.
+ */
+export async function pollRestarts(
+  { client, partId, restart, clock, log, random = Math.random }: RestartPollOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const backoff = new Backoff({
+    minMs: DEFAULT_INTERVAL_MS,
+    maxMs: LONGEST_RETRY_MS,
+    jitter: false,
+  });
+  while (!signal.aborted) {
+    let intervalMs: number;
+    try {
+      const answer = await client.needsRestart({ id: partId }, {
+        signal,
+        timeoutMs: QUESTION_TIMEOUT_MS,
+      });
+      backoff.reset();
+      if (answer.mustRestart) {
+        log.info("the cloud asks for a restart of machine-server");
+        restart();
+      }
+      const { restartCheckInterval } = answer;
+      intervalMs = restartCheckInterval ? durationMs(restartCheckInterval) : DEFAULT_INTERVAL_MS;
+    } catch (error) {
+      if (signal.aborted || !(error instanceof ConnectError)) throw error;
+      // The settings' poll tells that the cloud is away; once is enough.
+      log.debug("cannot ask the cloud for restarts", { code: Code[error.code] });
+      intervalMs = backoff.next();
+    }
+    await clock.sleep(spread(Math.max(intervalMs, SHORTEST_INTERVAL_MS), random()), signal);
+  }
+}

@@ -1,0 +1,84 @@
+import type { Failures, Health, ServerControl } from "../../updates/machine/control.ts";
+import type { InstalledVersion } from "../../state/agent_state.ts";
+import type { Watched } from "../../../shared/workers/watched.ts";
+import type { ServerSupervisor } from "./supervisor.ts";
+import type { WantedServer } from "./wanted_server.ts";
+
+export interface SupervisedServerOptions {
+  readonly supervisor: Pick<ServerSupervisor, "state" | "failures" | "endStray">;
+  readonly wanted: Watched<WantedServer>;
+  /** What keeps the running server from being healthy; undefined when it answers. */
+  readonly silence: () => string | undefined;
+  readonly reachesCloud: () => boolean;
+  /** Whether this agent reaches the cloud: when it does not, the server cannot either. */
+  readonly agentReachesCloud: () => boolean;
+}
+
+/** The server as the updates exchange it. */
+export class SupervisedServer implements ServerControl {
+  readonly #options: SupervisedServerOptions;
+  #failuresBefore = 0;
+
+  constructor(options: SupervisedServerOptions) {
+    this.#options = options;
+  }
+
+  async stop(): Promise<void> {
+    this.#want(undefined);
+    await this.#options.supervisor.endStray();
+    const isGone = () => this.#options.supervisor.state.value.kind === "stopped";
+    await this.#options.supervisor.state.until(isGone, new AbortController().signal);
+  }
+
+  start(version: InstalledVersion): void {
+    this.#failuresBefore = this.#options.supervisor.failures.count;
+    this.#want(version);
+  }
+
+  failures(): Failures {
+    const { count, reason } = this.#options.supervisor.failures;
+    const since = count - this.#failuresBefore;
+    return { count: since, reason: since > 0 ? `machine-server ${reason}` : "" };
+  }
+
+  healthy(cloudBefore: boolean): Health {
+    const { supervisor, silence } = this.#options;
+    const { kind } = supervisor.state.value;
+    if (!this.#options.wanted.value.isEnabled) {
+      return { is: "not yet", why: "machine-server is disabled", isPaused: true };
+    }
+    if (kind !== "running") {
+      const { count, reason } = this.failures();
+      const failed = count > 0 ? `; before that it ${reason.replace(/^machine-server /, "")}` : "";
+      const why = `machine-server is ${STATE_WORDS[kind]}${failed}`;
+      // A start has a limit of its own, and one that is switched off shows nothing.
+      return { is: "not yet", why, isPaused: true };
+    }
+    const why = silence();
+    if (why !== undefined) return { is: "not yet", why };
+    if (cloudBefore && !this.reachesCloud()) {
+      return {
+        is: "not yet",
+        why: "the cloud is not reached, and was reached before",
+        isPaused: !this.#options.agentReachesCloud(),
+      };
+    }
+    return { is: "yes", why: "" };
+  }
+
+  reachesCloud(): boolean {
+    return this.#options.reachesCloud();
+  }
+
+  #want(version: InstalledVersion | undefined): void {
+    const { wanted } = this.#options;
+    wanted.value = { ...wanted.value, version };
+  }
+}
+
+const STATE_WORDS = {
+  "stopped": "not running",
+  "starting": "starting",
+  "stopping": "ending",
+  "backing-off": "waiting to be started again",
+} as const;

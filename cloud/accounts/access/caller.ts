@@ -1,0 +1,73 @@
+import { type Action, type Role, roleAllows } from "../../../shared/rights/roles.ts";
+import type { ActorType, ResourceType } from "../../storage/database/schema.ts";
+
+/** Who acts, as history names it. */
+export interface Actor {
+  readonly type: ActorType;
+  /** Id of the API key, the part or the location. */
+  readonly id: string;
+}
+
+/** One thing that a caller may act on. `self` is what a part may do with itself. */
+export type Grant =
+  | { readonly role: Role; readonly resource: ResourceType; readonly id: string }
+  | { readonly role: "self"; readonly resource: "part"; readonly id: string };
+
+/**
+ * What the key of a training job may do in place of grants: read the files of its dataset, the job
+ * and its log, and upload versions of its model. No keys, secrets, machines or other data.
+ */
+export interface TrainingRights {
+  readonly jobId: string;
+  readonly datasetId: string;
+  /** Name of the package of type `ml_model`. */
+  readonly modelName: string;
+}
+
+/** An authenticated caller: one organisation, and what the caller may do in it. */
+export interface Caller {
+  readonly actor: Actor;
+  readonly orgId: string;
+  readonly grants: readonly Grant[];
+  /** Only for the key of a training job, which has no grants. */
+  readonly training?: TrainingRights | undefined;
+}
+
+/** Where a thing stands in the tree; the levels below it are left out. */
+export interface Place {
+  readonly orgId: string;
+  readonly locationId?: string | undefined;
+  readonly machineId?: string | undefined;
+  readonly partId?: string | undefined;
+}
+
+/** The caller's grants whose role covers an action. */
+export function grantsFor(caller: Caller, action: Action): readonly Grant[] {
+  return caller.grants.filter((grant) => roleAllows(grant.role, action));
+}
+
+/** Whether a caller may do something with the thing at a place. */
+export function allows(caller: Caller, action: Action, place: Place): boolean {
+  return caller.orgId === place.orgId &&
+    grantsFor(caller, action).some((grant) => covers(grant, place));
+}
+
+/** Whether what a grant is for holds the thing at a place, or is that thing. */
+export function covers(grant: Pick<Grant, "resource" | "id">, place: Place): boolean {
+  switch (grant.resource) {
+    case "organization":
+      return grant.id === place.orgId;
+    case "location":
+      return grant.id === place.locationId;
+    case "robot":
+      return grant.id === place.machineId;
+    case "part":
+      return grant.id === place.partId;
+  }
+}
+
+/** What a caller is on the machine at a place: its own part's secret counts as its owner's. */
+export function roleAt(caller: Caller, place: Place): Role | undefined {
+  if (allows(caller, "manage", place) || allows(caller, "report", place)) return "owner";
+  return allows(caller, "operate", place) ? "operator" : undefined;
+}

@@ -1,0 +1,216 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import {
+  APIKeySchema,
+  type APIKeyWithAuthorizations,
+  APIKeyWithAuthorizationsSchema,
+  type AppService,
+  type Authorization,
+  AuthorizationDetailsSchema,
+  type AuthorizedPermissions,
+} from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import type { Role } from "../../../shared/rights/roles.ts";
+import type { ResourceType } from "../../storage/database/schema.ts";
+import { titleProblem } from "../../api/names/names.ts";
+import { type ApiKey, type ApiKeys, type KeyGrant, requireNoMoreThanOwn } from "./api_keys.ts";
+import type { Action } from "../../../shared/rights/roles.ts";
+import type { Place } from "./caller.ts";
+import type { Callers } from "./callers.ts";
+import type { MachineKeys } from "./machine_keys.ts";
+import { machinePlace, notFound, type Scope } from "./scope.ts";
+
+/** The calls of AppService about API keys and what they may do. */
+export function keyMethods(
+  { callers, keys, machineKeys }: {
+    readonly callers: Callers;
+    readonly keys: ApiKeys;
+    readonly machineKeys: MachineKeys;
+  },
+): Partial<ServiceImpl<typeof AppService>> {
+  return {
+    async getRobotAPIKeys({ robotId }, context) {
+      const scope = await callers.scope(context);
+      const machine = await scope.machine(robotId, "manage");
+      // First the one that can be told: clients connect with the first key of this answer.
+      const own = await machineKeys.of(machine);
+      const opening = await keys.opening(machinePlace(machine));
+      const [first, others] = [
+        opening.filter(({ id }) => id === own.id),
+        opening.filter(({ id }) => id !== own.id),
+      ];
+      return {
+        apiKeys: [
+          ...first.map((key) => toMessage(key, own.key)),
+          ...others.map((key) => toMessage(key)),
+        ],
+      };
+    },
+
+    async listKeys({ orgId }, context) {
+      const scope = await callers.scope(context);
+      await scope.organization(orgId, "manage");
+      return { apiKeys: (await keys.list(orgId)).map((key) => toMessage(key)) };
+    },
+
+    async createKey({ authorizations, name }, context) {
+      const scope = await callers.scope(context);
+      if (authorizations.length === 0) {
+        throw new ConnectError("authorizations: a key needs at least one", Code.InvalidArgument);
+      }
+      const problem = titleProblem(name);
+      if (problem) throw new ConnectError(`name: ${problem}`, Code.InvalidArgument);
+      const wanted = await Promise.all(authorizations.map((each) => toGrant(scope, each)));
+      requireNoMoreThanOwn(scope.caller, wanted.map(({ place }) => place));
+      return await keys.create(scope.caller.orgId, name, wanted.map(({ grant }) => grant));
+    },
+
+    async deleteKey({ id }, context) {
+      await keys.delete(await ownedKey(await callers.scope(context), keys, id));
+      return {};
+    },
+
+    async renameKey({ id, name }, context) {
+      const key = await ownedKey(await callers.scope(context), keys, id);
+      const problem = titleProblem(name);
+      if (problem) throw new ConnectError(`name: ${problem}`, Code.InvalidArgument);
+      await keys.rename(key, name);
+      return { id, name };
+    },
+
+    async rotateKey({ id }, context) {
+      return await keys.rotate(withGrants(await ownedKey(await callers.scope(context), keys, id)));
+    },
+
+    async createKeyFromExistingKeyAuthorizations({ id }, context) {
+      const key = withGrants(await ownedKey(await callers.scope(context), keys, id));
+      return await keys.create(key.orgId, key.name, key.grants);
+    },
+
+    async checkPermissions({ permissions }, context) {
+      const scope = await callers.scope(context);
+      return {
+        authorizedPermissions: await Promise.all(
+          permissions.map(async (asked) => ({
+            resourceType: asked.resourceType,
+            resourceId: asked.resourceId,
+            permissions: await permitted(scope, asked),
+          })),
+        ),
+      };
+    },
+  };
+}
+
+/** A key that the caller sees and has all rights of. */
+async function ownedKey(scope: Scope, keys: ApiKeys, id: string): Promise<ApiKey> {
+  const key = (await keys.list(scope.caller.orgId)).find((key) => key.id === id);
+  // The key of a training job has no grants of its own: it is its organisation's.
+  const places = key &&
+    (key.grants.length === 0
+      ? [{ orgId: key.orgId }]
+      : await Promise.all(key.grants.map((grant) => placeOf(scope, grant))));
+  if (!key || !places || places.some((place) => !scope.allows("see", place))) {
+    throw notFound("API key", id);
+  }
+  requireNoMoreThanOwn(scope.caller, places);
+  return key;
+}
+
+/** A copy of a training job's key would open nothing. */
+function withGrants(key: ApiKey): ApiKey {
+  if (key.grants.length > 0) return key;
+  throw new ConnectError(
+    "this is the key of a training job and ends with it",
+    Code.FailedPrecondition,
+  );
+}
+
+const RESOURCE_TYPES: readonly ResourceType[] = ["organization", "location", "robot"];
+const ROLES: readonly Role[] = ["owner", "operator"];
+
+/** Permissions that an operator has too; all others are an owner's. */
+const OPERATOR_PERMISSIONS = new Set(["control_robot", "read_robot", "read_location"]);
+
+async function permitted(scope: Scope, asked: AuthorizedPermissions): Promise<string[]> {
+  const resource = RESOURCE_TYPES.find((type) => type === asked.resourceType);
+  if (!resource) {
+    throw new ConnectError(
+      `resource_type: ${JSON.stringify(asked.resourceType)} is unknown; allowed: ` +
+        RESOURCE_TYPES.join(", "),
+      Code.InvalidArgument,
+    );
+  }
+  const place = await placeOf(scope, { resource, id: asked.resourceId }).catch(() => undefined);
+  if (!place) return [];
+  return asked.permissions.filter((permission) => {
+    const action: Action = OPERATOR_PERMISSIONS.has(permission) ? "see" : "manage";
+    return scope.allows(action, place);
+  });
+}
+
+/** Where a thing stands. Throws NOT_FOUND when the caller does not see it. */
+async function placeOf(
+  scope: Scope,
+  { resource, id }: { resource: ResourceType; id: string },
+): Promise<Place> {
+  switch (resource) {
+    case "organization":
+      return { orgId: (await scope.organization(id, "see")).id };
+    case "location": {
+      const location = await scope.location(id, "see");
+      return { orgId: location.org_id, locationId: location.id };
+    }
+    case "robot":
+      return machinePlace(await scope.machine(id, "see"));
+  }
+}
+
+/** An authorization names its role as `owner` or in full as `robot_owner`. */
+async function toGrant(
+  scope: Scope,
+  authorization: Authorization,
+): Promise<{ grant: KeyGrant; place: Place }> {
+  const { resourceType, resourceId, authorizationId } = authorization;
+  const resource = RESOURCE_TYPES.find((type) => type === resourceType);
+  if (!resource) {
+    throw new ConnectError(
+      `authorizations.resource_type: ${JSON.stringify(resourceType)} is unknown; allowed: ` +
+        RESOURCE_TYPES.join(", "),
+      Code.InvalidArgument,
+    );
+  }
+  const role = ROLES.find((role) =>
+    authorizationId === role || authorizationId === `${resource}_${role}`
+  );
+  if (!role) {
+    throw new ConnectError(
+      `authorizations.authorization_id: ${JSON.stringify(authorizationId)} is unknown; allowed: ` +
+        ROLES.map((role) => `${resource}_${role}`).join(", "),
+      Code.InvalidArgument,
+    );
+  }
+  const place = await placeOf(scope, { resource, id: resourceId });
+  return { grant: { role, resource, id: resourceId }, place };
+}
+
+/** @param value the key itself; that of most is not known any more, and its field stays empty */
+function toMessage(key: ApiKey, value = ""): APIKeyWithAuthorizations {
+  return create(APIKeyWithAuthorizationsSchema, {
+    apiKey: create(APIKeySchema, {
+      id: key.id,
+      key: value,
+      name: key.name,
+      createdOn: timestampFromMs(key.createdAtMs),
+    }),
+    authorizations: key.grants.map((grant) =>
+      create(AuthorizationDetailsSchema, {
+        authorizationType: "role",
+        authorizationId: `${grant.resource}_${grant.role}`,
+        resourceType: grant.resource,
+        resourceId: grant.id,
+        orgId: key.orgId,
+      })
+    ),
+  });
+}

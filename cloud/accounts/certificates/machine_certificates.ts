@@ -1,0 +1,111 @@
+import { join } from "node:path";
+import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
+import { toFileError } from "../../../shared/base/files/fs_error.ts";
+import { readIfExists } from "../../../shared/base/files/read_file.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { PartRow } from "../access/scope.ts";
+import { hostNames } from "../../api/addresses/host_names.ts";
+import type { AuthorityFiles, CertificateAuthority, CertificatePair } from "./authority.ts";
+
+export interface MachineCertificatesOptions {
+  readonly dataDir: string;
+  /** Left out: an authority of the cloud's own. */
+  readonly files?: AuthorityFiles | undefined;
+  /** Domain of the machines' host names. */
+  readonly domain: string;
+  readonly clock: Clock;
+}
+
+/** Below the cloud's folder; for its owner only. */
+const FOLDER = "certificates";
+/** Machines ask each hour; who is away for two months comes back with a good certificate. */
+const RENEW_MS = 30 * 86_400_000;
+
+interface Kept extends CertificatePair {
+  readonly names: readonly string[];
+  readonly authority: string;
+  /** Milliseconds since 1970. */
+  readonly notAfter: number;
+}
+
+/**
+ * The certificates of machines, each for the names of its part. A machine gets the same one until
+ * it is to be renewed: servers begin to listen anew with another one, which ends their connections.
+ */
+export class MachineCertificates {
+  readonly #making = new Map<string, Promise<Kept>>();
+  #authority: Promise<CertificateAuthority> | undefined;
+
+  constructor(private readonly options: MachineCertificatesOptions) {}
+
+  /** What has to be trusted, PEM. @throws {AuthorityError}, {FileError} */
+  async rootPem(): Promise<string> {
+    return (await this.#open()).rootPem;
+  }
+
+  /** The certificate of a part. @throws {AuthorityError}, {FileError} */
+  async of(part: Pick<PartRow, "id" | "dns_label" | "location_id">): Promise<CertificatePair> {
+    const making = this.#making.get(part.id) ?? this.#keptOrNew(part);
+    this.#making.set(part.id, making);
+    try {
+      return await making;
+    } finally {
+      this.#making.delete(part.id);
+    }
+  }
+
+  async #keptOrNew(part: Pick<PartRow, "id" | "dns_label" | "location_id">): Promise<Kept> {
+    const { domain, dataDir, clock } = this.options;
+    const { fqdn, localFqdn } = hostNames(part.dns_label, part.location_id, domain);
+    const names = [fqdn, localFqdn];
+    const authority = await this.#open();
+    const now = clock.now();
+    const folder = join(dataDir, FOLDER);
+    const path = join(folder, `${part.id}.json`);
+    const kept = parse(await readIfExists(path));
+    const isGood = kept && kept.authority === authority.id &&
+      kept.notAfter - now.getTime() > RENEW_MS && kept.names.join() === names.join();
+    if (isGood) return kept;
+    const { certificate, key, notAfter } = await authority.issue({
+      ...{ names, commonName: part.id, now },
+    });
+    const made = {
+      ...{ names, authority: authority.id, notAfter: notAfter.getTime(), certificate, key },
+    };
+    await makeFolder(folder);
+    await writeFileAtomic(path, JSON.stringify(made), { mode: 0o600 });
+    return made;
+  }
+
+  #open(): Promise<CertificateAuthority> {
+    const { dataDir, files, clock } = this.options;
+    // Its library is loaded with the first machine that asks.
+    const opening = this.#authority ??= import("./authority.ts").then(({ CertificateAuthority }) =>
+      CertificateAuthority.open(dataDir, { files, now: clock.now() })
+    );
+    opening.catch(() => {
+      this.#authority = undefined;
+    });
+    return opening;
+  }
+}
+
+function parse(text: string | undefined): Kept | undefined {
+  try {
+    const kept = JSON.parse(text ?? "null");
+    return typeof kept?.certificate === "string" && typeof kept.key === "string" &&
+        Array.isArray(kept.names)
+      ? kept
+      : undefined;
+  } catch {
+    return undefined; // made anew
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw toFileError(error, "create the folder of certificates", path);
+  }
+}

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { join } from "node:path";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { AuthorityError, CertificateAuthority } from "./authority.ts";
+import { MachineCertificates } from "./machine_certificates.ts";
+
+const DAY_MS = 86_400_000;
+const part = {
+  id: "8d0d1f3c-7c1a-4a4e-9f0e-0c9d3a2b1f00",
+  dns_label: "demo-main",
+  location_id: "abc",
+};
+const names = ["demo-main.abc.machine.internal", "demo-main.abc.local.machine.internal"];
+
+function test(name: string, fn: (dataDir: string, clock: FakeClock) => Promise<void>): void {
+  Deno.test(name, async () => {
+    const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
+    try {
+      await fn(dataDir, new FakeClock());
+    } finally {
+      await Deno.remove(dataDir, { recursive: true });
+    }
+  });
+}
+
+const open = (dataDir: string, clock: FakeClock, changes: { domain?: string } = {}) =>
+  new MachineCertificates({ dataDir, clock, domain: "machine.internal", ...changes });
+
+test(
+  "a machine's certificate is for both its names, and the published root signed it",
+  async (dataDir, clock) => {
+    const certificates = open(dataDir, clock);
+    const { certificate, key } = await certificates.of(part);
+    const leaf = new X509Certificate(certificate);
+    const root = new X509Certificate(await certificates.rootPem());
+    assert.ok(leaf.checkIssued(root));
+    assert.ok(leaf.verify(root.publicKey));
+    assert.ok(root.ca && !leaf.ca);
+    for (const name of names) assert.equal(leaf.checkHost(name), name);
+    assert.equal(leaf.checkHost("other.abc.machine.internal"), undefined);
+    assert.match(key, /^-----BEGIN PRIVATE KEY-----\n[^-]+-----END PRIVATE KEY-----\n$/);
+    const now = clock.now().getTime();
+    assert.ok(new Date(leaf.validFrom).getTime() < now);
+    assert.ok(Math.abs(new Date(leaf.validTo).getTime() - now - 90 * DAY_MS) < 2_000);
+    for (const name of ["ca.pem", `certificates/${part.id}.json`]) {
+      const { mode } = await Deno.stat(join(dataDir, name));
+      if (Deno.build.os !== "windows") assert.equal((mode ?? 0) & 0o777, 0o600, name);
+    }
+  },
+);
+
+test(
+  "a machine gets the same certificate, from the next start of the cloud too, until it is renewed",
+  async (dataDir, clock) => {
+    const first = await open(dataDir, clock).of(part);
+    await clock.advance(59 * DAY_MS);
+    const certificates = open(dataDir, clock);
+    const [again, twice] = await Promise.all([certificates.of(part), certificates.of(part)]);
+    assert.equal(again.certificate, first.certificate);
+    assert.equal(twice.certificate, first.certificate);
+    await clock.advance(2 * DAY_MS);
+    const renewed = await certificates.of(part);
+    assert.notEqual(renewed.certificate, first.certificate);
+    assert.ok(new X509Certificate(renewed.certificate).checkIssued(
+      new X509Certificate(await certificates.rootPem()),
+    ));
+  },
+);
+
+test(
+  "a machine gets another certificate when its names change, or the authority",
+  async (dataDir, clock) => {
+    const first = await open(dataDir, clock).of(part);
+    const renamed = await open(dataDir, clock, { domain: "example.com" }).of(part);
+    assert.equal(
+      new X509Certificate(renamed.certificate).checkHost("demo-main.abc.example.com"),
+      "demo-main.abc.example.com",
+    );
+    await Deno.remove(join(dataDir, "ca.pem"));
+    const second = await open(dataDir, clock, { domain: "example.com" }).of(part);
+    assert.notEqual(second.certificate, first.certificate);
+    await Deno.writeTextFile(join(dataDir, "certificates", `${part.id}.json`), "{torn");
+    assert.ok((await open(dataDir, clock).of(part)).certificate);
+  },
+);
+
+test(
+  "an authority of the operator's own is used, and one that cannot be is refused with advice",
+  async (dataDir, clock) => {
+    const now = clock.now();
+    await CertificateAuthority.open(dataDir, { now });
+    const pem = await Deno.readTextFile(join(dataDir, "ca.pem"));
+    const certificate = join(dataDir, "own.crt");
+    const key = join(dataDir, "own.key");
+    const [own = "", ownKey = ""] = pem.split(/(?=-----BEGIN PRIVATE KEY)/);
+    await Deno.writeTextFile(certificate, own);
+    await Deno.writeTextFile(key, ownKey);
+    await Deno.remove(join(dataDir, "ca.pem"));
+    const files = { certificate, key };
+    const authority = await CertificateAuthority.open(dataDir, { files, now });
+    assert.equal(authority.rootPem.trim(), own.trim());
+    await assert.rejects(Deno.stat(join(dataDir, "ca.pem")));
+
+    await CertificateAuthority.open(dataDir, { now });
+    const other = await Deno.readTextFile(join(dataDir, "ca.pem"));
+    const refused: [text: string, why: RegExp][] = [
+      ["hello", /there is no private key/],
+      [other, /the key is not that of the certificate/],
+    ];
+    for (const [text, why] of refused) {
+      await Deno.writeTextFile(key, text);
+      await assert.rejects(CertificateAuthority.open(dataDir, { files, now }), (error: Error) => {
+        assert.ok(error instanceof AuthorityError);
+        assert.match(error.message, why);
+        return true;
+      });
+    }
+    const later = new Date(now.getTime() + 4_000 * DAY_MS);
+    await assert.rejects(CertificateAuthority.open(dataDir, { now: later }), /ended .*renew it/);
+  },
+);

@@ -1,0 +1,175 @@
+import { Hono } from "hono";
+import {
+  type AttemptLimiter,
+  TOO_MANY_ATTEMPTS,
+} from "../../../shared/cloud/auth/attempt_limiter.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Peer } from "../../../shared/rpc/server/peer.ts";
+import type { StaticFile } from "./static_files.ts";
+
+/** The answer to a request for a credentials file. */
+export type CredentialsAnswer =
+  | { readonly kind: "found"; readonly credentials: object }
+  | { readonly kind: "wrong-key" }
+  | { readonly kind: "not-allowed" }
+  | { readonly kind: "no-such-part" };
+
+export interface RoutesOptions {
+  readonly files: ReadonlyMap<string, StaticFile>;
+  /** The credentials file of a part, for the holder of an API key. */
+  readonly credentials: (
+    asked: { keyId: string; key: string; partId: string },
+  ) => Promise<CredentialsAnswer>;
+  /** A package file. */
+  readonly downloads: (asked: {
+    fileId: string;
+    method: "GET" | "HEAD";
+    header: (name: string) => string | undefined;
+    query: (name: string) => string | undefined;
+    peer: Peer;
+  }) => Promise<Response>;
+  /** Captured data: files, exports and plots. */
+  readonly data: (asked: {
+    path: readonly string[];
+    method: "GET" | "HEAD";
+    header: (name: string) => string | undefined;
+    query: (name: string) => string | undefined;
+    peer: Peer;
+  }) => Promise<Response>;
+  /** A file of a release. */
+  readonly releases: (asked: {
+    path: readonly string[];
+    method: "GET" | "HEAD";
+    header: (name: string) => string | undefined;
+    peer: Peer;
+  }) => Promise<Response>;
+  /** Certificates of the authority that issues those of machines, PEM. */
+  readonly authority: () => Promise<string>;
+  readonly limiter: AttemptLimiter;
+  readonly log: Logger;
+}
+
+/** Everything the cloud serves that is no RPC: the console, its health, credentials files. */
+export function createRoutes(
+  options: RoutesOptions,
+): (request: Request, peer: Peer) => Response | Promise<Response> {
+  const { files, log } = options;
+  const app = new Hono<{ Bindings: { peer: Peer } }>();
+
+  app.use(async (context, next) => {
+    await next();
+    // What people and machines have sent is served with a stricter policy of its own.
+    for (const [name, value] of SECURITY_HEADERS) {
+      if (!context.res.headers.has(name)) context.header(name, value);
+    }
+  });
+
+  app.get("/ca.pem", async (context) => {
+    context.header("content-type", "application/x-pem-file");
+    return context.body(await options.authority());
+  });
+
+  app.get("/healthz", (context) => context.json({ status: "ok" }));
+
+  app.get("/api/json1/config", async (context) => {
+    const keyId = context.req.header("key_id");
+    const key = context.req.header("key");
+    const partId = context.req.query("id");
+    if (!keyId || !key) {
+      return context.json({ error: "the headers key_id and key with an API key are missing" }, 401);
+    }
+    if (!partId) return context.json({ error: "the parameter id with a part id is missing" }, 400);
+    const outcome = await options.limiter.attempt({
+      address: context.env.peer.address,
+      credential: { type: "api-key", entity: keyId, payload: key },
+    }, async () => {
+      const answer = await options.credentials({ keyId, key, partId });
+      return answer.kind === "wrong-key" ? undefined : answer;
+    });
+    if (outcome.kind === "refused") return context.json({ error: TOO_MANY_ATTEMPTS }, 429);
+    if (outcome.kind === "wrong") {
+      return context.json({ error: "invalid credentials of type api-key" }, 401);
+    }
+    const answer = outcome.value;
+    switch (answer.kind) {
+      case "found":
+        context.header("cache-control", "no-store");
+        return context.json(answer.credentials);
+      case "not-allowed":
+        return context.json({ error: "these api-key credentials do not manage that part" }, 403);
+      case "no-such-part":
+        return context.json({ error: `no part with id ${JSON.stringify(partId)}` }, 404);
+    }
+  });
+
+  app.get("/packages/:id/:name", (context) =>
+    options.downloads({
+      fileId: context.req.param("id"),
+      method: methodOf(context.req.raw),
+      header: (name) => context.req.header(name),
+      query: (name) => context.req.query(name),
+      peer: context.env.peer,
+    }));
+
+  app.get("/data/*", (context) =>
+    options.data({
+      path: piecesOf(context.req.path).slice(1),
+      method: methodOf(context.req.raw),
+      header: (name) => context.req.header(name),
+      query: (name) => context.req.query(name),
+      peer: context.env.peer,
+    }));
+
+  app.get("/releases/*", (context) =>
+    options.releases({
+      path: piecesOf(context.req.path).slice(1),
+      method: methodOf(context.req.raw),
+      header: (name) => context.req.header(name),
+      peer: context.env.peer,
+    }));
+
+  app.get("*", (context) => {
+    const file = files.get(context.req.path);
+    if (!file) return context.json({ error: "not found" }, 404);
+    const headers = { etag: file.etag, "cache-control": "no-cache" };
+    if (context.req.header("if-none-match") === file.etag) {
+      return context.body(null, 304, headers);
+    }
+    return context.body(file.body, 200, { ...headers, "content-type": file.contentType });
+  });
+
+  app.notFound((context) => context.json({ error: "not found" }, 404));
+  app.onError((error, context) => {
+    const id = crypto.randomUUID().slice(0, 8);
+    log.error("cannot answer a request", { id, path: context.req.path, error: String(error) });
+    return context.json({ error: `internal error; the log has it under ${id}` }, 500);
+  });
+
+  return (request, peer) => app.fetch(request, { peer });
+}
+
+const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
+  [
+    "content-security-policy",
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; " +
+    "form-action 'self'; frame-ancestors 'none'",
+  ],
+  ["x-content-type-options", "nosniff"],
+  ["x-frame-options", "DENY"],
+  ["referrer-policy", "no-referrer"],
+  ["cross-origin-opener-policy", "same-origin"],
+];
+
+/** Hono routes HEAD as GET and drops the body; that would leave a file open. */
+function methodOf(request: Request): "GET" | "HEAD" {
+  return request.method === "HEAD" ? "HEAD" : "GET";
+}
+
+/** The pieces of a path, decoded; none of a path that cannot be. */
+function piecesOf(path: string): string[] {
+  try {
+    return path.split("/").filter((piece) => piece !== "").map(decodeURIComponent);
+  } catch {
+    return []; // A % that stands for nothing: there is no such file.
+  }
+}

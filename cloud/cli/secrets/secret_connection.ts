@@ -1,0 +1,95 @@
+import { type Client, createClient } from "@connectrpc/connect";
+import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import { getLogger } from "../../../shared/log/loggers.ts";
+import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
+import { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { SecretChanges } from "../../accounts/access/secret_changes.ts";
+import { SharedSecrets } from "../../accounts/access/secrets.ts";
+import { DEFAULT_DOMAIN } from "../../api/addresses/defaults.ts";
+import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { withCallFailures } from "../../storage/database/call_failures.ts";
+import { ChangeFeed } from "../../storage/database/change_feed.ts";
+import type { Random } from "../../storage/keys/random.ts";
+import { machineMethods } from "../../fleet/machines/machine_methods.ts";
+import { Restarts } from "../../fleet/machines/restarts.ts";
+import { Revisions } from "../../fleet/machines/revisions.ts";
+import { secretMethods } from "../../fleet/machines/secret_methods.ts";
+import { organizationMethods } from "../../accounts/organizations/organization_methods.ts";
+import { connectToCloud } from "../../local/connection/cloud_connection.ts";
+import { folderOwner } from "../../local/connection/folder_owner.ts";
+import { chosenPlace, type Place } from "../../local/connection/place_flags.ts";
+import { Presence } from "../../fleet/presence/presence.ts";
+
+/** The secrets of a cloud, or of a data folder of this computer. */
+export interface SecretConnection extends AsyncDisposable {
+  readonly app: Client<typeof AppService>;
+  /** Address of the cloud; undefined for a data folder. */
+  readonly url: string | undefined;
+}
+
+export interface SecretDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/**
+ * @param organization id or name; needed when a folder has several
+ * @throws {UsageError} for a place that is not told in full; {FileError} or {StoreError}.
+ */
+export async function connectToSecrets(
+  place: Place,
+  organization: string | undefined,
+  deps: SecretDeps,
+): Promise<SecretConnection> {
+  const chosen = chosenPlace(place, "the secrets are");
+  if ("dataDir" in chosen) return await openFolder(chosen.dataDir, organization, deps);
+  const connection = connectToCloud(place, chosen.cloudUrl);
+  return {
+    app: connection.client(AppService),
+    url: chosen.cloudUrl,
+    [Symbol.asyncDispose]: () => Promise.resolve(connection.close()),
+  };
+}
+
+/** Works on the files beside a running `serve`, which sees within half a second what changed. */
+async function openFolder(
+  dataDir: string,
+  organization: string | undefined,
+  { clock, random }: SecretDeps,
+): Promise<SecretConnection> {
+  const { database, keys } = await openDataFolder(dataDir, random);
+  try {
+    const { queries } = database;
+    const owner = await folderOwner(queries, organization, "machine-cloud secret");
+    const log = getLogger("machine-cloud");
+    const changes = new ChangeFeed(database, clock, log);
+    const machines = {
+      callers: { scope: () => Promise.resolve(owner) },
+      queries,
+      secrets: new SharedSecrets(queries, keys.secrets),
+      revisions: new Revisions(queries, changes, clock),
+      restarts: new Restarts(queries, changes, clock),
+      presence: new Presence(queries, clock, log),
+      clock,
+      domain: DEFAULT_DOMAIN,
+    };
+    const secretChanges = new SecretChanges({ queries, changes, clock, random });
+    const router = new RpcRouter().service(
+      AppService,
+      withCallFailures({
+        ...organizationMethods(machines),
+        ...machineMethods(machines),
+        ...secretMethods({ ...machines, secretChanges }),
+      }),
+    );
+    return {
+      app: createClient(AppService, createInProcessTransport(router)),
+      url: undefined,
+      [Symbol.asyncDispose]: () => Promise.resolve(database.close()),
+    };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}

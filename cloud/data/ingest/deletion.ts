@@ -1,0 +1,155 @@
+import { type Selectable, sql } from "kysely";
+import { letOthersWork } from "../../../shared/base/time/other_work.ts";
+import type { CloudDatabase, Queries } from "../../storage/database/cloud_database.ts";
+import type { DataUploadsTable } from "../../storage/database/data_schema.ts";
+import type { BlobStore } from "../../storage/blobs/blob_store.ts";
+import { type ReadingFilter, taggedWith } from "./readings.ts";
+import { NOTHING, subtractUsage } from "./usage.ts";
+
+/** Rows of one transaction: a few milliseconds. */
+const SLICE = 1_000;
+/** They wait for the disk together; more would hold up who wants to write in between. */
+const UPLOADS_AT_ONCE = 4;
+const FILES_AT_ONCE = 200;
+/** Each may be a request to an object storage. */
+const REMOVED_AT_ONCE = 8;
+
+type UploadRow = Selectable<DataUploadsTable>;
+/** What it wrote is safe when it resolves; the cloud goes on while the disk writes. */
+type Transact = CloudDatabase["sharedTransaction"];
+
+/** Deletes readings in short transactions, so that uploads go on meanwhile. */
+export class TabularDeletion {
+  constructor(private readonly queries: Queries, private readonly transact: Transact) {}
+
+  /** @returns how many were deleted, also when the signal stopped it. */
+  async delete(
+    orgId: string,
+    sourceIds: readonly number[],
+    filter: ReadingFilter,
+    signal?: AbortSignal,
+  ): Promise<number> {
+    let deleted = 0;
+    for (const sourceId of sourceIds) {
+      for (let count = SLICE; count === SLICE && !signal?.aborted; deleted += count) {
+        count = await this.#slice(orgId, sourceId, filter);
+        await letOthersWork();
+      }
+    }
+    return deleted;
+  }
+
+  /** Deletes uploads that arrived before a time, with their readings. @returns how many readings. */
+  async arrivedBefore(orgId: string, before: Date, signal?: AbortSignal): Promise<number> {
+    const { queries } = this;
+    let deleted = 0;
+    while (!signal?.aborted) {
+      const uploads = await queries.selectFrom("data_uploads").selectAll()
+        .where("org_id", "=", orgId).where("synced_at", "<", before.getTime())
+        .orderBy("synced_at").limit(UPLOADS_AT_ONCE).execute();
+      if (uploads.length === 0) break;
+      const counts = await Promise.all(uploads.map((upload) => this.#upload(upload, signal)));
+      deleted += counts.reduce((sum, count) => sum + count, 0);
+      await letOthersWork();
+    }
+    return deleted;
+  }
+
+  async #upload(upload: UploadRow, signal: AbortSignal | undefined): Promise<number> {
+    const { id, org_id, source_id, min_received_us, max_received_us } = upload;
+    const span = { fromUs: min_received_us, toUs: max_received_us + 1 };
+    let deleted = 0;
+    for (let count = SLICE; count === SLICE && !signal?.aborted; deleted += count) {
+      count = await this.#slice(org_id, source_id, span, id);
+      await letOthersWork();
+    }
+    return deleted;
+  }
+
+  /** @param uploadId the readings of this upload, and with the last ones the upload itself */
+  async #slice(
+    orgId: string,
+    sourceId: number,
+    filter: ReadingFilter,
+    uploadId?: number,
+  ): Promise<number> {
+    return await this.transact(async (transaction) => {
+      let picked = transaction.selectFrom("tabular_readings as r")
+        .select(["r.received_us", "r.upload_id", "r.position"])
+        .where("r.source_id", "=", sourceId)
+        .where("r.received_us", ">=", filter.fromUs).where("r.received_us", "<", filter.toUs)
+        .limit(SLICE);
+      if (uploadId !== undefined) picked = picked.where("r.upload_id", "=", uploadId);
+      if (filter.tags) {
+        picked = picked.where((eb) =>
+          eb.exists(
+            eb.selectFrom("data_uploads as u").select("u.id")
+              .whereRef("u.id", "=", "r.upload_id").where(taggedWith(filter.tags)),
+          )
+        );
+      }
+      const rows = await transaction.deleteFrom("tabular_readings")
+        .where("source_id", "=", sourceId)
+        .where(sql<boolean>`(received_us, upload_id, position) in ${picked}`)
+        .returning(sql<number>`octet_length(data)`.as("bytes")).execute();
+      const readingBytes = rows.reduce((sum, { bytes }) => sum + bytes, 0);
+      if (rows.length > 0) {
+        await subtractUsage(transaction, orgId, {
+          ...NOTHING,
+          readings: rows.length,
+          readingBytes,
+        });
+      }
+      if (uploadId !== undefined && rows.length < SLICE) {
+        await transaction.deleteFrom("data_uploads").where("id", "=", uploadId).execute();
+      }
+      return rows.length;
+    });
+  }
+}
+
+/** Deletes files: first their rows, then the bytes; a sweep finishes what was cut between. */
+export class FileDeletion {
+  constructor(
+    private readonly queries: Queries,
+    private readonly transact: Transact,
+    private readonly files: BlobStore,
+  ) {}
+
+  /** @returns how many of them there were. */
+  async delete(orgId: string, ids: readonly string[]): Promise<number> {
+    const { transact, files } = this;
+    let deleted = 0;
+    for (let at = 0; at < ids.length; at += FILES_AT_ONCE) {
+      const slice = ids.slice(at, at + FILES_AT_ONCE);
+      const rows = await transact(async (transaction) => {
+        const rows = await transaction.deleteFrom("binary_data")
+          .where("org_id", "=", orgId).where("id", "in", slice)
+          .returning(["id", "size"]).execute();
+        const fileBytes = rows.reduce((sum, { size }) => sum + size, 0);
+        await subtractUsage(transaction, orgId, { ...NOTHING, files: rows.length, fileBytes });
+        return rows;
+      });
+      for (let from = 0; from < rows.length; from += REMOVED_AT_ONCE) {
+        const some = rows.slice(from, from + REMOVED_AT_ONCE);
+        await Promise.all(some.map(({ id }) => files.remove(id)));
+      }
+      deleted += rows.length;
+      await letOthersWork();
+    }
+    return deleted;
+  }
+
+  /** Deletes files that arrived before a time. @returns how many. */
+  async arrivedBefore(orgId: string, before: Date, signal?: AbortSignal): Promise<number> {
+    let deleted = 0;
+    while (!signal?.aborted) {
+      const rows = await this.queries.selectFrom("binary_data").select("id")
+        .where("org_id", "=", orgId).where("synced_at", "<", before.getTime())
+        .orderBy("synced_at").limit(FILES_AT_ONCE).execute();
+      if (rows.length === 0) break;
+      deleted += await this.delete(orgId, rows.map(({ id }) => id));
+    }
+    return deleted;
+  }
+}

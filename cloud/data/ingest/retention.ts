@@ -1,0 +1,74 @@
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { BlobStore } from "../../storage/blobs/blob_store.ts";
+import { keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
+import type { FileDeletion, TabularDeletion } from "./deletion.ts";
+
+export interface DataUpkeepOptions {
+  readonly queries: Queries;
+  readonly clock: Clock;
+  readonly tabular: TabularDeletion;
+  readonly binary: FileDeletion;
+  readonly files: BlobStore;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+const EVERY_MS = 10 * 60_000;
+
+/** Deletes what organisations do not want any more, and what cut uploads left. */
+export class DataUpkeep {
+  constructor(private readonly options: DataUpkeepOptions) {}
+
+  /** Works at the start and then every ten minutes until the signal aborts. */
+  async run(log: Logger, signal: AbortSignal): Promise<void> {
+    const { files, clock } = this.options;
+    await Promise.all([
+      keepBlobsSwept(files, (id) => this.#isKnown(id), { clock, log, signal }),
+      this.#keepRetention(log, signal),
+    ]);
+  }
+
+  /**
+   * Deletes what arrived longer ago than its organisation keeps data. The time of arrival counts,
+   * not that of the machine, whose clock may be wrong.
+   */
+  async deleteOld(signal?: AbortSignal): Promise<{ readings: number; files: number }> {
+    const { queries, clock, tabular, binary } = this.options;
+    const settings = await queries.selectFrom("data_settings").selectAll()
+      .where("retention_days", "is not", null).execute();
+    const deleted = { readings: 0, files: 0 };
+    for (const { org_id, retention_days } of settings) {
+      const before = new Date(clock.now().getTime() - Number(retention_days) * DAY_MS);
+      deleted.readings += await tabular.arrivedBefore(org_id, before, signal);
+      deleted.files += await binary.arrivedBefore(org_id, before, signal);
+    }
+    return deleted;
+  }
+
+  /** Removes what cut uploads left, and what could not be removed in its time. @returns how many. */
+  async sweep(): Promise<number> {
+    const { files, clock } = this.options;
+    return await files.sweep((id) => this.#isKnown(id), clock.now());
+  }
+
+  async #isKnown(id: string): Promise<boolean> {
+    const row = await this.options.queries.selectFrom("binary_data").select("id")
+      .where("id", "=", id).executeTakeFirst();
+    return row !== undefined;
+  }
+
+  async #keepRetention(log: Logger, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const deleted = await this.deleteOld(signal);
+        if (deleted.readings + deleted.files > 0) {
+          log.info("deleted data that its organisation does not keep any longer", deleted);
+        }
+      } catch (error) {
+        log.error("cannot delete old data; trying again", { error: String(error) });
+      }
+      await this.options.clock.sleep(EVERY_MS, signal).catch(() => undefined); // the loop looks itself
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import type { Grant } from "../../accounts/access/caller.ts";
+
+/** What the process that runs queries is asked, as one line of JSON. */
+export interface QueryRequest {
+  readonly scope: QueryScope;
+  readonly query:
+    | { readonly kind: "sql"; readonly text: string }
+    /** Stages of a pipeline, each a BSON document in base64. */
+    | { readonly kind: "mql"; readonly stages: readonly string[] };
+}
+
+/** Whose readings a query sees. */
+export interface QueryScope {
+  readonly orgId: string;
+  readonly grants: readonly Pick<Grant, "resource" | "id">[];
+}
+
+/**
+ * What it answers: a line of JSON, and behind that the rows as BSON documents, one after the
+ * other; a BSON document begins with its length.
+ */
+export type QueryAnswer =
+  | { readonly kind: "ready" }
+  | { readonly kind: "rows"; readonly rows: number; readonly bytes: number }
+  /** The query is wrong. */
+  | { readonly kind: "refused"; readonly message: string }
+  /** There are more rows than an answer may have. */
+  | { readonly kind: "too-large"; readonly message: string }
+  /** The database or this program failed. */
+  | { readonly kind: "failed"; readonly message: string };
+
+/** Most rows of an answer. */
+export const MOST_ROWS = 100_000;
+/** Most bytes of an answer; a message may have 32 MiB. */
+export const MOST_BYTES = 24 * 1024 * 1024;
+/** Longest text of a query. */
+export const LONGEST_QUERY = 64 * 1024;

@@ -1,0 +1,61 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type DataService,
+  TabularDataSourceType,
+} from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
+import { grantsFor } from "../../accounts/access/caller.ts";
+import type { Callers } from "../../accounts/access/callers.ts";
+import type { Scope } from "../../accounts/access/scope.ts";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { LONGEST_QUERY, type QueryScope } from "./query_form.ts";
+import type { QueryRunner } from "./query_runner.ts";
+import { stagesOf } from "./saved_query_methods.ts";
+import { readStages } from "./stages.ts";
+
+export interface QueryMethodsOptions {
+  readonly callers: Callers;
+  readonly runner: QueryRunner;
+}
+
+/** The calls of DataService that take queries. */
+export function queryMethods(
+  { callers, runner }: QueryMethodsOptions,
+): Pick<ServiceImpl<typeof DataService>, "tabularDataBySQL" | "tabularDataByMQL"> {
+  return {
+    async tabularDataBySQL({ organizationId, sqlQuery }, context) {
+      const scope = await queryScope(await callers.scope(context), organizationId);
+      if (sqlQuery.length > LONGEST_QUERY) {
+        throw invalid("sql_query", `it is longer than ${LONGEST_QUERY} characters`);
+      }
+      const query = { kind: "sql", text: sqlQuery } as const;
+      return { rawData: await runner.run({ scope, query }, context.signal) };
+    },
+
+    async tabularDataByMQL(request, context) {
+      const caller = await callers.scope(context);
+      const scope = await queryScope(caller, request.organizationId);
+      const { mqlBinary, dataSource, queryPrefixName } = request;
+      if (dataSource?.type === TabularDataSourceType.PIPELINE_SINK) {
+        throw new ConnectError(
+          "this cloud has no data pipelines; leave data_source out to query the readings",
+          Code.Unimplemented,
+        );
+      }
+      // A saved query comes first; it may be all there is.
+      const saved = queryPrefixName ? await stagesOf(caller, queryPrefixName) : [];
+      const own = saved.length > 0 && mqlBinary.length === 0 ? [] : readStages(mqlBinary);
+      const query = { kind: "mql", stages: [...saved, ...own] } as const;
+      return { rawData: await runner.run({ scope, query }, context.signal) };
+    },
+  };
+}
+
+async function queryScope(scope: Scope, organizationId: string): Promise<QueryScope> {
+  const { id } = await scope.organization(organizationId, "see");
+  const grants = grantsFor(scope.caller, "see").map(({ resource, id }) => ({ resource, id }));
+  return { orgId: id, grants };
+}
+
+function invalid(path: string, problem: string): ConnectError {
+  return new ConnectError(`${path}: ${problem}`, Code.InvalidArgument);
+}

@@ -1,0 +1,45 @@
+import { Buffer } from "node:buffer";
+import { join } from "node:path";
+import { addonFor, connect } from "../../../shared/base/store/connect.ts";
+import type { QueryAnswer, QueryRequest } from "./query_form.ts";
+import { prepareStub, runQuery } from "./run_query.ts";
+
+/**
+ * Runs queries that come as lines on standard input, one after the other, until that ends. It
+ * stands apart from the cloud so that a query that goes on for ever, or takes all memory, can be
+ * ended; nothing else ends one inside SQLite.
+ */
+export async function runQueryProcess(dataDir: string): Promise<void> {
+  const path = join(dataDir, "cloud.db");
+  const database = connect(path, addonFor(path), true);
+  const stub = connect(":memory:", addonFor(path), false);
+  for (const handle of [database, stub]) {
+    handle.pragma("trusted_schema = OFF");
+    handle.pragma("temp_store = MEMORY");
+  }
+  prepareStub(stub);
+  await answer({ kind: "ready" });
+  for await (const line of linesOf(Deno.stdin.readable)) {
+    const request = JSON.parse(line) as QueryRequest;
+    const outcome = await runQuery(database, stub, request);
+    await answer(outcome.answer, outcome.documents);
+  }
+}
+
+async function* linesOf(input: ReadableStream<Uint8Array>): AsyncIterable<string> {
+  let text = "";
+  for await (const piece of input.pipeThrough(new TextDecoderStream())) {
+    const lines = (text + piece).split("\n");
+    text = lines.pop() ?? "";
+    yield* lines;
+  }
+}
+
+async function answer(answer: QueryAnswer, documents: readonly Uint8Array[] = []): Promise<void> {
+  const pieces = [new TextEncoder().encode(`${JSON.stringify(answer)}\n`), ...documents];
+  await write(Buffer.concat(pieces));
+}
+
+async function write(bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await Deno.stdout.write(bytes.subarray(at));
+}

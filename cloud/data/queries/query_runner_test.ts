@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { systemRandom } from "../../storage/keys/random.ts";
+import { ownQueryProgram, type QueryProgram } from "./query_child.ts";
+import type { QueryRequest } from "./query_form.ts";
+import { QueryRunner } from "./query_runner.ts";
+
+const NOBODY = new AbortController().signal;
+const ENDLESS = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) " +
+  "SELECT count(*) FROM n";
+
+function sql(text: string): QueryRequest {
+  return { scope: { orgId: "none", grants: [] }, query: { kind: "sql", text } };
+}
+
+async function withRunner(
+  options: { program?: QueryProgram; limitMs?: number },
+  work: (runner: QueryRunner, dataDir: string) => Promise<void>,
+): Promise<void> {
+  const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-queries-" });
+  const folder = await openDataFolder(dataDir, systemRandom);
+  const runner = new QueryRunner({
+    dataDir,
+    program: options.program ?? ownQueryProgram(),
+    clock: systemClock,
+    log: memoryLogger("machine-cloud"),
+    limitMs: options.limitMs,
+  });
+  try {
+    await work(runner, dataDir);
+  } finally {
+    await runner.close();
+    folder.database.close();
+    await Deno.remove(dataDir, { recursive: true });
+  }
+}
+
+function codeOf(call: Promise<unknown>): Promise<Code> {
+  return call.then(
+    () => assert.fail("it did not fail"),
+    (error) => {
+      assert.ok(error instanceof ConnectError, String(error));
+      return error.code;
+    },
+  );
+}
+
+Deno.test("QueryRunner.run() answers UNAVAILABLE when no process can be started", async () => {
+  await withRunner({ program: { command: "/nonexistent", args: [] } }, async (runner) => {
+    assert.equal(await codeOf(runner.run(sql("SELECT 1"), NOBODY)), Code.Unavailable);
+  });
+});
+
+Deno.test("QueryRunner.run() lets two of an organisation run, some wait, and refuses more", async () => {
+  await withRunner({ limitMs: 5_000 }, async (runner) => {
+    const slow = [1, 2].map(() => codeOf(runner.run(sql(ENDLESS), NOBODY)));
+    const waiting = Array.from({ length: 32 }, () => runner.run(sql("SELECT 1 AS one"), NOBODY));
+    assert.equal(await codeOf(runner.run(sql("SELECT 1"), NOBODY)), Code.ResourceExhausted);
+    let slowEnded = false;
+    void Promise.race(slow).then(() => slowEnded = true);
+    const other = { ...sql("SELECT 1"), scope: { orgId: "other", grants: [] } };
+    assert.equal((await runner.run(other, NOBODY)).length, 1);
+    assert.equal(slowEnded, false, "another organisation doesn't wait for them");
+    assert.deepEqual(await Promise.all(slow), [Code.DeadlineExceeded, Code.DeadlineExceeded]);
+    const answers = await Promise.all(waiting);
+    assert.ok(answers.every((documents) => documents.length === 1));
+    assert.equal((await runner.run(sql("SELECT 1"), NOBODY)).length, 1);
+  });
+});
+
+const ignore = Deno.build.os !== "linux"; // Elsewhere processes are not found by files.
+
+Deno.test(
+  "QueryRunner.run() starts a new process when the one before has ended",
+  { ignore },
+  async () => {
+    await withRunner({}, async (runner, dataDir) => {
+      await runner.run(sql("SELECT 1"), NOBODY);
+      const [pid] = await children(dataDir);
+      assert.ok(pid !== undefined);
+      Deno.kill(pid, "SIGKILL");
+      await waitFor(async () => (await children(dataDir)).length === 0, {
+        deadlineMs: 5_000,
+        what: "the process to end",
+      });
+      assert.equal((await runner.run(sql("SELECT 1"), NOBODY)).length, 1);
+    });
+  },
+);
+
+Deno.test("QueryRunner.close() ends what runs", { ignore }, async () => {
+  await withRunner({}, async (runner, dataDir) => {
+    const running = codeOf(runner.run(sql(ENDLESS), NOBODY));
+    await waitFor(async () => (await children(dataDir)).length > 0, {
+      deadlineMs: 5_000,
+      what: "the process to start",
+    });
+    await runner.close();
+    assert.equal(await running, Code.Unavailable);
+    assert.equal(await codeOf(runner.run(sql("SELECT 1"), NOBODY)), Code.Unavailable);
+    assert.deepEqual(await children(dataDir), []);
+  });
+});
+
+/** Processes that this one started and that run queries on the folder; other tests have theirs. */
+async function children(dataDir: string): Promise<number[]> {
+  const tasks = `/proc/${Deno.pid}/task`;
+  const found: number[] = [];
+  for (const task of Deno.readDirSync(tasks)) {
+    const text = await Deno.readTextFile(`${tasks}/${task.name}/children`).catch(() => "");
+    for (const pid of text.split(" ").filter((pid) => pid !== "").map(Number)) {
+      const command = await Deno.readTextFile(`/proc/${pid}/cmdline`).catch(() => "");
+      if (command.includes("data-query-process") && command.includes(dataDir)) found.push(pid);
+    }
+  }
+  return found;
+}

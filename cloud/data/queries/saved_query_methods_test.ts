@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { Code } from "@connectrpc/connect";
+import { deserialize, serialize } from "bson";
+import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
+import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import { NOON, uploadTemperatures } from "../ingest/data_testing.ts";
+import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
+
+Deno.test("queries are saved under a name, run with what follows them, changed and deleted", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const organizationId = made.org_id;
+  const data = cloud.client(DataService, apiKey(made));
+  const sync = cloud.client(DataSyncService, partSecret(made));
+  await uploadTemperatures(sync, made.part_id, NOON, [1, 2, 3]);
+  const stage = (document: object) => new Uint8Array(serialize(document));
+  const warm = [stage({ $match: { "data.readings.temperature": { $gt: 1 } } })];
+  const { id } = await data.createSavedQuery({ organizationId, name: " warm ", mqlBinary: warm });
+
+  const counted = async (mqlBinary: Uint8Array<ArrayBuffer>[]) =>
+    (await data.tabularDataByMQL({ organizationId, queryPrefixName: "warm", mqlBinary })).rawData
+      .map((row) => deserialize(row));
+  assert.equal((await counted([])).length, 2);
+  assert.deepEqual(await counted([stage({ $count: "n" })]), [{ n: 2 }]);
+  const { savedQuery } = await data.getSavedQuery({ id });
+  assert.deepEqual([savedQuery?.name, savedQuery?.mqlBinary], ["warm", warm]);
+
+  await data.updateSavedQuery({ id, name: "", mqlBinary: [stage({ $limit: 1 })] });
+  assert.equal((await counted([])).length, 1);
+  await data.createSavedQuery({ organizationId, name: "all", mqlBinary: [stage({ $match: {} })] });
+  const { queries } = await data.listSavedQueries({ organizationId });
+  assert.deepEqual(queries.map(({ name }) => name), ["all", "warm"]);
+
+  const stranger = cloud.client(DataService, apiKey(await cloud.bootstrap({ organization: "X" })));
+  const asPart = cloud.client(DataService, partSecret(made));
+  const cases: [() => Promise<unknown>, Code, RegExp][] = [
+    [
+      () => data.updateSavedQuery({ id, name: "all" }),
+      Code.AlreadyExists,
+      /saved query "all" already/,
+    ],
+    [
+      () => data.createSavedQuery({ organizationId, name: "x" }),
+      Code.InvalidArgument,
+      /^mql_binary: /,
+    ],
+    [
+      () => data.createSavedQuery({ organizationId, mqlBinary: warm }),
+      Code.InvalidArgument,
+      /^name: /,
+    ],
+    [() => stranger.getSavedQuery({ id }), Code.NotFound, /^no saved query with id/],
+    [
+      () => asPart.deleteSavedQuery({ id }),
+      Code.PermissionDenied,
+      /do not allow that on this saved/,
+    ],
+    [
+      () => data.tabularDataByMQL({ organizationId, queryPrefixName: "none" }),
+      Code.NotFound,
+      /^query_prefix_name: there is no saved query "none"/,
+    ],
+  ];
+  for (const [call, code, message] of cases) {
+    const failed = await failure(call());
+    assert.match(failed.message, message);
+    assert.equal(failed.code, code);
+  }
+  await data.deleteSavedQuery({ id });
+  assert.equal((await failure(data.getSavedQuery({ id }))).code, Code.NotFound);
+});

@@ -1,0 +1,181 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Selectable } from "kysely";
+import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { SequenceExportsTable } from "../../storage/database/sequence_schema.ts";
+import type { Random } from "../../storage/keys/random.ts";
+import {
+  BlobStorageError,
+  type BlobStore,
+  BlobTooLargeError,
+} from "../../storage/blobs/blob_store.ts";
+import { keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
+import { type ExportedDataset, exportEntries, type ExportSources } from "./export_entries.ts";
+import { tarGz } from "./tar_stream.ts";
+
+export type ExportRow = Selectable<SequenceExportsTable>;
+
+export interface SequenceExportsOptions extends ExportSources {
+  /** Holds the archives. */
+  readonly archives: BlobStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** How long an archive is kept, milliseconds. */
+export const EXPORT_KEPT_MS = 24 * 60 * 60_000;
+const LARGEST_BYTES = 64 * 1024 ** 3;
+/** Exports of one organisation that run or wait. */
+const MOST_RUNNING = 10;
+const CLEAN_EVERY_MS = 10 * 60_000;
+
+/**
+ * Packs datasets of sequences, one after the other. Those that a stopped cloud left are begun anew
+ * by the next one.
+ */
+export class SequenceExports {
+  #wake = Promise.withResolvers<void>();
+
+  constructor(private readonly options: SequenceExportsOptions) {}
+
+  /** Begins an export, or gives the one of this dataset that runs. @returns its id */
+  async start(dataset: ExportedDataset): Promise<string> {
+    const { queries, random, clock } = this.options;
+    const id = await queries.transaction().execute(async (transaction) => {
+      const running = await transaction.selectFrom("sequence_exports").select(["id", "dataset_id"])
+        .where("org_id", "=", dataset.org_id).where("state", "=", "running").execute();
+      const same = running.find(({ dataset_id }) => dataset_id === dataset.id);
+      if (same) return same.id;
+      if (running.length >= MOST_RUNNING) {
+        throw new ConnectError(
+          `${MOST_RUNNING} exports of this organisation are running; try again when one is done`,
+          Code.ResourceExhausted,
+        );
+      }
+      const row = {
+        id: random.uuid(),
+        org_id: dataset.org_id,
+        dataset_id: dataset.id,
+        state: "running" as const,
+        error: "",
+        size: 0,
+        sha256: "",
+        created_at: clock.now().getTime(),
+        completed_at: null,
+      };
+      await transaction.insertInto("sequence_exports").values(row).execute();
+      return row.id;
+    });
+    this.#wake.resolve();
+    return id;
+  }
+
+  async byId(id: string): Promise<ExportRow | undefined> {
+    return await this.options.queries.selectFrom("sequence_exports").selectAll()
+      .where("id", "=", id).executeTakeFirst();
+  }
+
+  /** Opens an archive that is there. */
+  get archives(): Pick<BlobStore, "read"> {
+    return this.options.archives;
+  }
+
+  /** Works until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { archives, clock, log } = this.options;
+    const isKnown = async (id: string) => await this.byId(id) !== undefined;
+    await Promise.all([
+      keepBlobsSwept(archives, isKnown, { clock, log, signal }),
+      this.#keepWorking(signal),
+    ]);
+  }
+
+  async #keepWorking(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.options;
+    while (!signal.aborted) {
+      try {
+        this.#wake = Promise.withResolvers<void>();
+        await this.work(signal);
+        await this.clean();
+      } catch (error) {
+        log.error("cannot look after exports; trying again", { error: String(error) });
+      }
+      const ended = new AbortController();
+      const slept = clock.sleep(CLEAN_EVERY_MS, AbortSignal.any([signal, ended.signal]));
+      await Promise.race([slept.catch(() => undefined), this.#wake.promise]);
+      ended.abort();
+    }
+  }
+
+  /** Packs everything that was begun. */
+  async work(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const row = await this.options.queries.selectFrom("sequence_exports").selectAll()
+        .where("state", "=", "running").orderBy("seq").limit(1).executeTakeFirst();
+      if (!row) return;
+      await this.#pack(row, signal);
+    }
+  }
+
+  /** Removes what is older than a day. */
+  async clean(): Promise<void> {
+    const { queries, clock, archives } = this.options;
+    const before = clock.now().getTime() - EXPORT_KEPT_MS;
+    const old = await queries.deleteFrom("sequence_exports").where("completed_at", "<", before)
+      .returning("id").execute();
+    for (const { id } of old) await archives.remove(id);
+  }
+
+  async #pack(row: ExportRow, signal: AbortSignal): Promise<void> {
+    const { queries, archives, clock, log } = this.options;
+    const { id } = row;
+    const dataset = await queries.selectFrom("datasets").select(["id", "org_id", "name"])
+      .where("id", "=", row.dataset_id).executeTakeFirst();
+    if (!dataset) return;
+    try {
+      const entries = exportEntries(this.options, dataset, clock.now());
+      const contents = heeding(tarGz(entries), signal);
+      const { size, sha256 } = await archives.receive(id, contents, LARGEST_BYTES);
+      faultPoint("sequences.export.stored");
+      const kept = await this.#end(id, { state: "completed", size, sha256 });
+      // Its dataset was deleted meanwhile.
+      if (!kept) await archives.remove(id);
+    } catch (error) {
+      if (signal.aborted) return;
+      log.error("an export of sequences failed", { export: id, error: String(error) });
+      await this.#end(id, { state: "failed", error: reasonOf(error) });
+    }
+  }
+
+  async #end(id: string, change: Partial<ExportRow>): Promise<boolean> {
+    const { queries, clock } = this.options;
+    const { state, error = "", size = 0, sha256 = "" } = change;
+    const { numUpdatedRows } = await queries.updateTable("sequence_exports")
+      .set({ state: state ?? "failed", error, size, sha256, completed_at: clock.now().getTime() })
+      .where("id", "=", id).executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+}
+
+async function* heeding(
+  contents: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncIterable<Uint8Array> {
+  for await (const bytes of contents) {
+    signal.throwIfAborted();
+    yield bytes;
+  }
+}
+
+/** What people are told. */
+function reasonOf(error: unknown): string {
+  if (error instanceof BlobTooLargeError) {
+    return `the export is larger than ${LARGEST_BYTES} bytes; make several smaller datasets`;
+  }
+  if (error instanceof BlobStorageError) {
+    return "the cloud's storage of files is away; start the export again in a while";
+  }
+  return "the export could not be written; its reason is in the log of the cloud";
+}

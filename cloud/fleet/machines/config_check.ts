@@ -1,0 +1,77 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { formatProblem } from "../../../shared/config/problem.ts";
+import { validateForSave, warningsForSave } from "../../../shared/config/validate.ts";
+import {
+  type ConfigDocument,
+  documentOf,
+  isJsonObject,
+  LONGEST_CONFIG,
+} from "./config_document.ts";
+
+/** Problems told in one answer; the rest are counted. */
+const TOLD_PROBLEMS = 20;
+
+/** The configuration cannot be saved; the message tells every problem with its JSON path. */
+export class ConfigRefusedError extends Error {
+  override readonly name = "ConfigRefusedError";
+}
+
+/**
+ * A configuration that may be saved, from a JSON text or an object.
+ *
+ * @throws {ConfigRefusedError}
+ */
+export function readConfig(input: string | JsonObject): ConfigDocument {
+  const document = typeof input === "string" ? parseText(input) : documentOf(input);
+  if (document.text.length > LONGEST_CONFIG) {
+    throw new ConfigRefusedError(
+      `the configuration has ${document.text.length} characters; ${LONGEST_CONFIG} are allowed`,
+    );
+  }
+  const problems = validateForSave(document.value);
+  if (problems.length === 0) return document;
+  const told = problems.slice(0, TOLD_PROBLEMS).map(formatProblem);
+  const more = problems.length > told.length ? [`and ${problems.length - told.length} more`] : [];
+  throw new ConfigRefusedError(
+    `the configuration was not saved: ${[...told, ...more].join("; ")}`,
+  );
+}
+
+/** What is odd about a configuration that may be saved, one sentence each: keys nobody reads, and what has no effect. */
+export function configWarnings(config: JsonObject): string[] {
+  const warnings = warningsForSave(config);
+  const told = warnings.slice(0, TOLD_PROBLEMS).map((one) =>
+    `configuration: ${formatProblem(one)}`
+  );
+  const left = warnings.length - told.length;
+  return left > 0 ? [...told, `configuration: ${left} more like these`] : told;
+}
+
+/** {@link readConfig} for calls: INVALID_ARGUMENT when it is refused, undefined when none was sent. */
+export function checkedConfig(input: string | JsonObject | undefined): ConfigDocument | undefined {
+  if (input === undefined) return undefined;
+  try {
+    return readConfig(input);
+  } catch (error) {
+    if (!(error instanceof ConfigRefusedError)) throw error;
+    throw new ConnectError(error.message, Code.InvalidArgument);
+  }
+}
+
+function parseText(text: string): ConfigDocument {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigRefusedError(
+      `the configuration was not saved: its text is no JSON (${reason})`,
+      { cause: error },
+    );
+  }
+  if (!isJsonObject(value)) {
+    throw new ConfigRefusedError("the configuration was not saved: it must be a JSON object");
+  }
+  return { text, value };
+}

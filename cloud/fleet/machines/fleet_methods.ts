@@ -1,0 +1,220 @@
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import type { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import { type MachineRow, partPlace, type Scope } from "../../accounts/access/scope.ts";
+import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { Random } from "../../storage/keys/random.ts";
+import { machineNameProblem } from "../../api/names/names.ts";
+import { EMPTY_CONFIG } from "./config_document.ts";
+import { createMachine, createPart } from "./creation.ts";
+import { type MachineMethodsOptions, robotPart, robots } from "./machine_methods.ts";
+import { withdrawGrants } from "../../storage/keys/withdraw_grants.ts";
+
+export interface FleetMethodsOptions extends MachineMethodsOptions {
+  readonly changes: Pick<ChangeFeed, "drain">;
+  readonly random: Random;
+}
+
+/** The calls of AppService that make, rename, move and delete machines and parts. */
+export function fleetMethods(
+  options: FleetMethodsOptions,
+): Partial<ServiceImpl<typeof AppService>> {
+  const { callers, queries, changes, random, clock } = options;
+  /** Runs a change in a transaction; whoever listens has been told when it resolves. */
+  const change = async <T>(orgId: string, work: (queries: Queries) => Promise<T>): Promise<T> => {
+    const done = await queries.transaction().execute(async (transaction) => {
+      const result = await work(transaction);
+      for (const kind of ["access", "config"] as const) {
+        await recordChange(transaction, { orgId, partId: undefined, kind }, clock.now());
+      }
+      return result;
+    });
+    await changes.drain();
+    return done;
+  };
+  return {
+    async newRobot({ name, location: locationId }, context) {
+      const scope = await callers.scope(context);
+      const location = await scope.location(locationId, "manage");
+      requireName("name", name);
+      const { machineId } = await change(location.org_id, async (transaction) => {
+        await requireFreeMachineName(transaction, location.id, name);
+        const place = { orgId: location.org_id, locationId: location.id };
+        return await createMachine(
+          { queries: transaction, random, now: clock.now() },
+          { ...place, name, config: EMPTY_CONFIG },
+          scope.caller.actor,
+        );
+      });
+      return { id: machineId };
+    },
+
+    async updateRobot({ id, name, location: locationId }, context) {
+      const scope = await callers.scope(context);
+      const machine = await scope.machine(id, "manage");
+      const target = locationId === "" || locationId === machine.location_id
+        ? undefined
+        : await scope.location(locationId, "manage");
+      // Who takes a machine out of a location takes it from its people.
+      if (target) await scope.location(machine.location_id, "manage");
+      const wanted = name === "" ? machine.name : name;
+      if (wanted !== machine.name) requireName("name", wanted);
+      if (target || wanted !== machine.name) {
+        await change(machine.org_id, async (transaction) => {
+          const place = target?.id ?? machine.location_id;
+          await requireFreeMachineName(transaction, place, wanted, machine.id);
+          if (target) await moveParts(transaction, machine, target.id);
+          await transaction.updateTable("machines").set({ name: wanted, location_id: place })
+            .where("id", "=", machine.id).execute();
+        });
+      }
+      const [robot] = await robots(options, scope, [await scope.machine(id, "see")]);
+      return robot ? { robot } : {};
+    },
+
+    async deleteRobot({ id }, context) {
+      const scope = await callers.scope(context);
+      const machine = await scope.machine(id, "manage");
+      await change(machine.org_id, async (transaction) => {
+        await withdrawGrants(transaction, { resource: "robot", id: machine.id }, clock.now());
+        await transaction.deleteFrom("machines").where("id", "=", machine.id).execute();
+      });
+      return {};
+    },
+
+    async newRobotPart({ robotId, partName }, context) {
+      const scope = await callers.scope(context);
+      const machine = await scope.machine(robotId, "manage");
+      requireName("part_name", partName);
+      const partId = await change(machine.org_id, async (transaction) => {
+        const other = await transaction.selectFrom("parts").select("id")
+          .where("machine_id", "=", machine.id).where("name", "=", partName).executeTakeFirst();
+        if (other) {
+          throw new ConnectError(
+            `part_name: the machine has a part named ${JSON.stringify(partName)}`,
+            Code.AlreadyExists,
+          );
+        }
+        return await createPart({ queries: transaction, random, now: clock.now() }, {
+          orgId: machine.org_id,
+          locationId: machine.location_id,
+          machineId: machine.id,
+          machineName: machine.name,
+          name: partName,
+          isMain: false,
+          config: EMPTY_CONFIG,
+        }, scope.caller.actor);
+      });
+      return { partId };
+    },
+
+    async deleteRobotPart({ partId }, context) {
+      const scope = await callers.scope(context);
+      const part = await scope.part(partId, "manage");
+      await change(part.org_id, async (transaction) => {
+        const gone = await transaction.deleteFrom("parts")
+          .where("id", "=", part.id).where("is_main", "=", 0).executeTakeFirst();
+        if (gone.numDeletedRows === 0n) {
+          throw new ConnectError(
+            `${part.name} is the main part of its machine; make another one the main part first, ` +
+              "or delete the machine",
+            Code.FailedPrecondition,
+          );
+        }
+      });
+      return {};
+    },
+
+    async markPartAsMain({ partId }, context) {
+      const scope = await callers.scope(context);
+      const part = await scope.part(partId, "manage");
+      await scope.machine(part.machine_id, "manage");
+      await change(part.org_id, async (transaction) => {
+        await transaction.updateTable("parts")
+          .set((eb) => ({ is_main: eb.case().when("id", "=", part.id).then(1).else(0).end() }))
+          .where("machine_id", "=", part.machine_id).execute();
+      });
+      return {};
+    },
+
+    async listRobotsForLocations({ locationIds }, context) {
+      const scope = await callers.scope(context);
+      for (const id of locationIds) await scope.location(id, "see");
+      if (locationIds.length === 0) return { robots: [] };
+      return { robots: await robots(options, scope, await machinesOf(scope, locationIds)) };
+    },
+
+    async listRobotsForOrg({ orgId }, context) {
+      const scope = await callers.scope(context);
+      await scope.organization(orgId, "see");
+      return { robots: await robots(options, scope, await machinesOf(scope)) };
+    },
+
+    async getRobotPartByNameAndLocation({ name, locationId }, context) {
+      const scope = await callers.scope(context);
+      const location = await scope.location(locationId, "see");
+      // Clients ask with the first label of the host name, people with the name.
+      const rows = await scope.parts().selectAll("parts")
+        .where("parts.location_id", "=", location.id)
+        .where((eb) => eb.or([eb("parts.dns_label", "=", name), eb("parts.name", "=", name)]))
+        .execute();
+      const part = rows.find((row) => row.dns_label === name) ?? rows[0];
+      if (!part || !scope.allows("see", partPlace(part))) {
+        throw new ConnectError(
+          `no part named ${JSON.stringify(name)} in location ${location.id}`,
+          Code.NotFound,
+        );
+      }
+      return { part: await robotPart(options, scope, part) };
+    },
+  };
+}
+
+async function machinesOf(scope: Scope, locationIds?: readonly string[]): Promise<MachineRow[]> {
+  const machines = scope.machines().selectAll("machines")
+    .orderBy("machines.name").orderBy("machines.id");
+  if (locationIds === undefined) return await machines.execute();
+  return await machines.where("machines.location_id", "in", locationIds).execute();
+}
+
+/** A host name is a part's for good within its location; two of one label cannot meet. */
+async function moveParts(queries: Queries, machine: MachineRow, locationId: string): Promise<void> {
+  const labels = queries.selectFrom("parts").select("dns_label").where(
+    "location_id",
+    "=",
+    locationId,
+  );
+  const double = await queries.selectFrom("parts").select("dns_label")
+    .where("machine_id", "=", machine.id).where("dns_label", "in", labels).executeTakeFirst();
+  if (double) {
+    throw new ConnectError(
+      `location: a part there has the host name ${double.dns_label} already`,
+      Code.AlreadyExists,
+    );
+  }
+  await queries.updateTable("parts").set({ location_id: locationId })
+    .where("machine_id", "=", machine.id).execute();
+}
+
+async function requireFreeMachineName(
+  queries: Queries,
+  locationId: string,
+  name: string,
+  ownId = "",
+): Promise<void> {
+  const other = await queries.selectFrom("machines").select("id")
+    .where("location_id", "=", locationId).where("name", "=", name).where("id", "!=", ownId)
+    .executeTakeFirst();
+  if (!other) return;
+  throw new ConnectError(
+    `name: the location has another machine named ${JSON.stringify(name)}`,
+    Code.AlreadyExists,
+  );
+}
+
+function requireName(field: string, name: string): void {
+  const problem = machineNameProblem(name);
+  if (problem === undefined) return;
+  const message = `${field}: ${JSON.stringify(name)} cannot be a name: ${problem}`;
+  throw new ConnectError(message, Code.InvalidArgument);
+}

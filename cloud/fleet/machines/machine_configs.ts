@@ -1,0 +1,88 @@
+import { parseMachineConfig } from "../../../shared/config/parse.ts";
+import { toRobotConfig } from "../../../shared/config/to_robot_config.ts";
+import type { MachineConfig } from "../../../shared/config/machine_config.ts";
+import { create } from "@bufbuild/protobuf";
+import {
+  AuthConfigSchema,
+  AuthHandlerConfigSchema,
+  CredentialsType,
+  type RobotConfig,
+} from "../../../shared/gen/viam/app/v1/robot_pb.ts";
+import type { MachineKeys } from "../../accounts/access/machine_keys.ts";
+import type { PartRow } from "../../accounts/access/scope.ts";
+import type { SharedSecrets } from "../../accounts/access/secrets.ts";
+import { hostPort } from "../../api/addresses/addresses.ts";
+import { hostNames } from "../../api/addresses/host_names.ts";
+import type { Revisions } from "./revisions.ts";
+
+export interface MachineConfigsOptions {
+  readonly revisions: Revisions;
+  readonly secrets: SharedSecrets;
+  readonly machineKeys: Pick<MachineKeys, "of">;
+  /** Fills in what packages and registry modules are, for the part that asks. */
+  readonly packages: {
+    complete(
+      message: RobotConfig,
+      config: MachineConfig,
+      part: { orgId: string; platform: string | undefined },
+    ): Promise<void>;
+  };
+  readonly domain: string;
+  readonly publicUrl: () => string;
+}
+
+const KEPT_CONFIGS = 500;
+
+/** The configuration messages that machines are sent. */
+export class MachineConfigs {
+  /** Read configurations by part and revision: a revision never changes and is asked for often. */
+  readonly #kept = new Map<string, MachineConfig>();
+
+  constructor(private readonly options: MachineConfigsOptions) {}
+
+  async of(
+    part: PartRow,
+    { platform, secretsInClear }: {
+      /** `os/architecture` of the part's computer; undefined when it is not known. */
+      readonly platform?: string | undefined;
+      /** Whether the secrets of the location are in the message, and the machine's own key. */
+      readonly secretsInClear: boolean;
+    },
+  ): Promise<RobotConfig> {
+    const { revisions, secrets, machineKeys, packages, domain, publicUrl } = this.options;
+    const saved = await revisions.current(part);
+    const locationSecrets = secretsInClear ? await secrets.ofLocation(part.location_id) : [];
+    const config = this.#read(part.id, saved);
+    const message = toRobotConfig(config, {
+      partId: part.id,
+      machineId: part.machine_id,
+      locationId: part.location_id,
+      primaryOrgId: part.org_id,
+      ...hostNames(part.dns_label, part.location_id, domain),
+      signalingAddress: hostPort(publicUrl()),
+      signalingInsecure: publicUrl().startsWith("http:"),
+      locationSecrets: locationSecrets.map(({ id, value }) => ({ id, secret: value })),
+    }, { revision: saved.revision });
+    if (secretsInClear) {
+      const { id, key } = await machineKeys.of({ id: part.machine_id, org_id: part.org_id });
+      message.auth ??= create(AuthConfigSchema);
+      message.auth.handlers.push(
+        create(AuthHandlerConfigSchema, { type: CredentialsType.API_KEY, config: { [id]: key } }),
+      );
+    }
+    await packages.complete(message, config, { orgId: part.org_id, platform });
+    return message;
+  }
+
+  #read(partId: string, saved: { revision: string; config: string }): MachineConfig {
+    const key = `${partId} ${saved.revision}`;
+    const kept = this.#kept.get(key);
+    if (kept) return kept;
+    // What was saved was checked; what an older or newer version let through is left out.
+    const { config } = parseMachineConfig(JSON.parse(saved.config), { source: "cloud" });
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined && this.#kept.size >= KEPT_CONFIGS) this.#kept.delete(oldest);
+    this.#kept.set(key, config);
+    return config;
+  }
+}

@@ -1,0 +1,109 @@
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { PartRow } from "../../accounts/access/scope.ts";
+import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+
+/** How far a machine is with a restart that somebody asked for. */
+interface Progress {
+  readonly requestedAtMs: number;
+  /** When it was first told that it must restart. */
+  readonly firstToldMs: number;
+  lastToldMs: number;
+  done: boolean;
+}
+
+/** Enough for a server to end and start: told again sooner, an agent would end the new one. */
+const TELL_AGAIN_AFTER_MS = 30_000;
+/** A machine that is not seen to start in this time was told often enough. */
+const GIVE_UP_AFTER_MS = 2 * 60_000;
+
+/**
+ * Restarts that somebody asked for. An answer may be lost on its way, so a machine is told every
+ * 30 seconds until its server was seen to start again, for 2 minutes at most.
+ *
+ * What tells a start is the token a server calls with: a program asks for one when it starts.
+ */
+export class Restarts {
+  readonly #progress = new Map<string, Progress>();
+
+  constructor(
+    private readonly queries: Queries,
+    private readonly changes: ChangeFeed,
+    private readonly clock: Clock,
+  ) {}
+
+  async request(part: PartRow): Promise<void> {
+    await this.queries.transaction().execute(async (transaction) => {
+      const now = this.clock.now();
+      await transaction.updateTable("parts").set({ restart_requested_at: now.getTime() })
+        .where("id", "=", part.id).execute();
+      await recordChange(
+        transaction,
+        { orgId: part.org_id, partId: part.id, kind: "restart" },
+        now,
+      );
+    });
+    this.#progress.delete(part.id);
+    await this.changes.drain();
+  }
+
+  /** Whether to tell the machine now that its server must restart. */
+  async mustRestart(part: PartRow): Promise<boolean> {
+    if (part.restart_requested_at === null) return false;
+    const nowMs = this.clock.now().getTime();
+    const progress = this.#progressOf(part);
+    if (!progress) {
+      this.#progress.set(part.id, {
+        requestedAtMs: part.restart_requested_at,
+        firstToldMs: nowMs,
+        lastToldMs: nowMs,
+        done: false,
+      });
+      return true;
+    }
+    if (progress.done || nowMs - progress.lastToldMs < TELL_AGAIN_AFTER_MS) return false;
+    if (nowMs - progress.firstToldMs >= GIVE_UP_AFTER_MS) {
+      await this.#finish(part, progress);
+      return false;
+    }
+    progress.lastToldMs = nowMs;
+    return true;
+  }
+
+  /**
+   * The part's server fetched its configuration. Servers of others may ask for a token at any
+   * time, so this counts only when the machine was told before.
+   *
+   * @param tokenMs when the token was issued that it called with, milliseconds since 1970.
+   */
+  async fetched(part: PartRow, tokenMs: number): Promise<void> {
+    const progress = this.#progressOf(part);
+    if (progress && tokenMs > progress.firstToldMs) await this.#finish(part, progress);
+  }
+
+  /**
+   * The part's server opened its stream. Only ours does, and keeps its token while it runs: with
+   * a newer one than the request it restarted, told by the stream or for another reason.
+   */
+  async opened(part: PartRow, tokenMs: number): Promise<void> {
+    const { restart_requested_at: requestedAtMs } = part;
+    if (requestedAtMs === null || tokenMs <= requestedAtMs) return;
+    const toldMs = this.clock.now().getTime();
+    const untold = { requestedAtMs, firstToldMs: toldMs, lastToldMs: toldMs, done: false };
+    await this.#finish(part, this.#progressOf(part) ?? untold);
+  }
+
+  #progressOf(part: PartRow): Progress | undefined {
+    const progress = this.#progress.get(part.id);
+    return progress?.requestedAtMs === part.restart_requested_at ? progress : undefined;
+  }
+
+  /** Stays remembered: a call under way may have read the part before. */
+  async #finish(part: PartRow, progress: Progress): Promise<void> {
+    progress.done = true;
+    this.#progress.set(part.id, progress);
+    await this.queries.updateTable("parts").set({ restart_requested_at: null })
+      .where("id", "=", part.id).where("restart_requested_at", "=", progress.requestedAtMs)
+      .execute();
+  }
+}

@@ -1,0 +1,77 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import {
+  type AppService,
+  LocationSummarySchema,
+  MachineSummarySchema,
+  type PartSummary,
+  PartSummarySchema,
+} from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import type { PartRow } from "../../accounts/access/scope.ts";
+import type { MachineMethodsOptions } from "./machine_methods.ts";
+import { onlineFields } from "./messages.ts";
+
+const DEFAULT_LIMIT = 100;
+const LARGEST_LIMIT = 10_000;
+
+/** The call of AppService that tells the whole fleet at once. */
+export function summaryMethods(
+  { callers, presence, clock }: MachineMethodsOptions,
+): Partial<ServiceImpl<typeof AppService>> {
+  const summary = (part: PartRow): PartSummary => {
+    const known = presence.of(part.id);
+    const { os, platform } = known.facts;
+    return create(PartSummarySchema, {
+      partId: part.id,
+      partName: part.name,
+      isMainPart: part.is_main === 1,
+      dnsName: part.dns_label,
+      ...onlineFields(known, clock.now()),
+      ...(os === undefined ? {} : { os }),
+      ...(platform === undefined ? {} : { platform }),
+    });
+  };
+  return {
+    async listMachineSummaries({ organizationId, fragmentIds, locationIds, limit }, context) {
+      const scope = await callers.scope(context);
+      await scope.organization(organizationId, "see");
+      for (const id of locationIds) await scope.location(id, "see");
+      const most = limit ?? DEFAULT_LIMIT;
+      if (most < 1 || most > LARGEST_LIMIT) {
+        const message = `limit: ${most} is not from 1 to ${LARGEST_LIMIT}`;
+        throw new ConnectError(message, Code.InvalidArgument);
+      }
+      // No machine has a fragment in this release.
+      if (fragmentIds.length > 0) return { locationSummaries: [] };
+      let machines = scope.machines().innerJoin("locations", "locations.id", "machines.location_id")
+        .select(["machines.id", "machines.name", "machines.location_id"])
+        .select("locations.name as location_name")
+        .orderBy("locations.name").orderBy("locations.id")
+        .orderBy("machines.name").orderBy("machines.id").limit(most);
+      if (locationIds.length > 0) {
+        machines = machines.where("machines.location_id", "in", locationIds);
+      }
+      const rows = await machines.execute();
+      const parts = rows.length === 0 ? [] : await scope.parts().selectAll("parts")
+        .where("parts.machine_id", "in", rows.map(({ id }) => id))
+        .orderBy("parts.is_main", "desc").orderBy("parts.name").execute();
+      const partsOf = Map.groupBy(parts, (part) => part.machine_id);
+      const byLocation = Map.groupBy(rows, (row) => row.location_id);
+      return {
+        locationSummaries: [...byLocation].map(([locationId, of]) =>
+          create(LocationSummarySchema, {
+            locationId,
+            locationName: of[0]?.location_name ?? "",
+            machineSummaries: of.map((machine) =>
+              create(MachineSummarySchema, {
+                machineId: machine.id,
+                machineName: machine.name,
+                partSummaries: (partsOf.get(machine.id) ?? []).map(summary),
+              })
+            ),
+          })
+        ),
+      };
+    },
+  };
+}

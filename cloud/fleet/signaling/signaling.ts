@@ -1,0 +1,38 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import { CallQueue } from "../../../shared/rtc/signaling/call_queue.ts";
+import { signalingService } from "../../../shared/rtc/signaling/signaling_service.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Random } from "../../storage/keys/random.ts";
+import { cloudAccess, type CloudAccessOptions } from "./cloud_access.ts";
+import { type IceServerSetting, iceServersFor } from "./ice_servers.ts";
+
+export interface CloudSignalingOptions extends CloudAccessOptions {
+  /** What both sides of every call may use. Left out: none. */
+  readonly iceServers?: readonly IceServerSetting[] | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** The cloud's signaller: programs and browsers find machines through it, wherever these are. */
+export interface CloudSignaling {
+  readonly service: ServiceImpl<typeof SignalingService>;
+  /** Ends all calls and all streams of machines with UNAVAILABLE; they come back by themselves. */
+  close(): void;
+}
+
+/** Calls are kept in memory only: they live for seconds, and both sides try again. */
+export function openSignaling(options: CloudSignalingOptions): CloudSignaling {
+  const { iceServers = [], clock, random, log } = options;
+  const queue = new CallQueue({ clock, uuid: () => random.uuid() });
+  const service = signalingService({
+    queue,
+    access: cloudAccess(options),
+    iceServers: (entity) => iceServersFor(iceServers, entity, clock),
+    clock,
+    log,
+  });
+  return { service, close: () => queue.close() };
+}

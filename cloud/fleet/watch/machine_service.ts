@@ -1,0 +1,125 @@
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import {
+  KeyRole,
+  type MachineService,
+  type WatchResponse,
+  WatchResponseSchema,
+} from "../../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { hashSecret } from "../../../shared/cloud/auth/secret_hash.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { ApiKeys } from "../../accounts/access/api_keys.ts";
+import { type Callers, tokenIssuedMs } from "../../accounts/access/callers.ts";
+import { covers } from "../../accounts/access/caller.ts";
+import { partPlace } from "../../accounts/access/scope.ts";
+import type { SharedSecrets, SharedSecretValue } from "../../accounts/access/secrets.ts";
+import type { MachineCertificates } from "../../accounts/certificates/machine_certificates.ts";
+import type { Restarts } from "../machines/restarts.ts";
+import type { Revisions } from "../machines/revisions.ts";
+import type { Presence } from "../presence/presence.ts";
+import { LIVE_FOR_MS, type LiveStatus } from "./live_status.ts";
+import type { Watchers, WatchEvent } from "./watchers.ts";
+
+export interface MachineServiceOptions {
+  readonly callers: Callers;
+  readonly keys: ApiKeys;
+  readonly secrets: SharedSecrets;
+  readonly revisions: Revisions;
+  readonly restarts: Restarts;
+  readonly presence: Presence;
+  readonly watchers: Watchers;
+  readonly live: LiveStatus;
+  readonly certificates: Pick<MachineCertificates, "rootPem">;
+  readonly clock: Clock;
+}
+
+export const KEEPALIVE_MS = 10_000;
+
+/** `machine.cloud.v1.MachineService`: what a machine's server asks beyond the public API. */
+export function machineService(
+  options: MachineServiceOptions,
+): ServiceImpl<typeof MachineService> {
+  const { callers, keys, secrets, restarts, presence, watchers, live, certificates, clock } =
+    options;
+  return {
+    async *watch({ partId }, context) {
+      const part = await (await callers.scope(context)).part(partId, "report");
+      const mailbox = watchers.follow({ id: part.id, orgId: part.org_id });
+      const gone = presence.opened(part.id);
+      try {
+        await restarts.opened(part, tokenIssuedMs(context));
+        mailbox.put("config");
+        if (live.isLookedAt(part.id)) mailbox.put("live");
+        while (!context.signal.aborted && !mailbox.closed) {
+          const events = new Set(await mailbox.take(clock, KEEPALIVE_MS, context.signal));
+          // The stream ends when the credentials behind it were taken back.
+          const current = await (await callers.scope(context)).part(partId, "report");
+          if (events.size === 0) yield message("keepalive");
+          for (const event of events) {
+            if (event !== "config") yield message(event);
+            else yield configChanged((await options.revisions.current(current)).revision);
+          }
+        }
+      } finally {
+        gone();
+        mailbox.close();
+      }
+      throw new ConnectError("the cloud is shutting down; connect again", Code.Unavailable);
+    },
+
+    async listAccessKeys({ partId }, context) {
+      const part = await (await callers.scope(context)).part(partId, "report");
+      const place = partPlace(part);
+      const [opening, own, location] = await Promise.all([
+        keys.opening(place),
+        secrets.ofPart(part.id),
+        secrets.ofLocation(part.location_id),
+      ]);
+      return {
+        keys: opening.map(({ id, hash, grants }) => {
+          const isOwner = grants.some((grant) => grant.role === "owner" && covers(grant, place));
+          return { id, hash, role: isOwner ? KeyRole.OWNER : KeyRole.OPERATOR };
+        }),
+        partSecrets: own.map((secret) => hashed(secret, part.id)),
+        locationSecrets: location.map((secret) => hashed(secret, part.id)),
+      };
+    },
+
+    async getCertificateAuthority(_request, context) {
+      await callers.scope(context);
+      return { pem: await certificates.rootPem() };
+    },
+
+    async reportStatus(request, context) {
+      const part = await (await callers.scope(context)).part(request.partId, "report");
+      presence.seen(part.id);
+      live.report(request);
+      return {};
+    },
+  };
+}
+
+/** A hash for one part only, so that what one machine holds says nothing about another's. */
+function hashed({ id, value }: SharedSecretValue, partId: string) {
+  return { id, hash: hashSecret(value, `${partId} ${id}`) };
+}
+
+function configChanged(revision: string): WatchResponse {
+  return create(WatchResponseSchema, { event: { case: "configChanged", value: { revision } } });
+}
+
+function message(event: Exclude<WatchEvent, "config"> | "keepalive"): WatchResponse {
+  switch (event) {
+    case "keepalive":
+      return create(WatchResponseSchema, { event: { case: "keepalive", value: {} } });
+    case "access":
+      return create(WatchResponseSchema, { event: { case: "accessChanged", value: {} } });
+    case "restart":
+      return create(WatchResponseSchema, { event: { case: "restartRequested", value: {} } });
+    case "live": {
+      const duration = durationFromMs(LIVE_FOR_MS);
+      return create(WatchResponseSchema, { event: { case: "liveRequested", value: { duration } } });
+    }
+  }
+}

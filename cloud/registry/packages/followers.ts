@@ -1,0 +1,56 @@
+import { recordChange } from "../../storage/database/change_feed.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import { isJsonObject } from "../../fleet/machines/config_document.ts";
+
+/** An item as configurations name it. */
+export interface NamedItem {
+  readonly org_id: string;
+  readonly name: string;
+}
+
+export interface FollowingPart {
+  readonly id: string;
+  readonly orgId: string;
+  readonly machineName: string;
+}
+
+/** The parts whose present configuration names an item, as a module or as a package. */
+export async function partsNaming(queries: Queries, item: NamedItem): Promise<FollowingPart[]> {
+  const organization = await queries.selectFrom("organizations").select("namespace")
+    .where("id", "=", item.org_id).executeTakeFirst();
+  const prefixes = [item.org_id, organization?.namespace].filter((prefix) => prefix);
+  const modules = new Set(prefixes.map((prefix) => `${prefix}:${item.name}`));
+  const packages = new Set(prefixes.map((prefix) => `${prefix}/${item.name}`));
+  // The database narrows down to texts with the name in them; `_` in it only lets more through.
+  const rows = await queries.selectFrom("parts")
+    .innerJoin("part_revisions", (join) =>
+      join.onRef("part_revisions.part_id", "=", "parts.id")
+        .onRef("part_revisions.number", "=", "parts.revision_number"))
+    .innerJoin("machines", "machines.id", "parts.machine_id")
+    .select(["parts.id", "parts.org_id", "machines.name", "part_revisions.config"])
+    .where("part_revisions.config", "like", `%${item.name}%`).execute();
+  return rows.filter(({ config }) => {
+    const document: unknown = JSON.parse(config);
+    return isJsonObject(document) &&
+      (names(document["modules"], "module_id", modules) ||
+        names(document["packages"], "package", packages));
+  }).map((row) => ({ id: row.id, orgId: row.org_id, machineName: row.name }));
+}
+
+/**
+ * Notes for every part that names an item that its configuration may be another one now. Call it
+ * in the transaction that changes the item.
+ */
+export async function tellFollowers(queries: Queries, item: NamedItem, now: Date): Promise<void> {
+  for (const part of await partsNaming(queries, item)) {
+    await recordChange(queries, { orgId: part.orgId, partId: part.id, kind: "config" }, now);
+  }
+}
+
+function names(list: unknown, key: string, wanted: ReadonlySet<string>): boolean {
+  return Array.isArray(list) && list.some((entry: unknown) => {
+    if (!isJsonObject(entry)) return false;
+    const value = entry[key];
+    return typeof value === "string" && wanted.has(value);
+  });
+}

@@ -1,0 +1,156 @@
+import { create, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
+import {
+  type AgentStatus,
+  AgentStatusSchema,
+} from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { Program } from "../../storage/database/schema.ts";
+import { bounded } from "./bounded_status.ts";
+
+/** What a part's agent told last. */
+export interface KnownAgent {
+  readonly status: AgentStatus;
+  readonly reportedAt: Date;
+  /** False: its agent tells no status; this was made out of what it asks with. */
+  readonly isReport: boolean;
+}
+
+/** What an agent tells of itself when it asks for its configuration. */
+export interface ToldVersionInfo {
+  readonly platform: string;
+  readonly agent: { readonly installed: string; readonly running: string };
+  readonly server: { readonly installed: string; readonly running: string };
+}
+
+const WRITE_EVERY_MS = 30_000;
+const WRITE_SLICE = 200;
+/** A report says more than a question, and counts before it for this time. */
+const REPORT_COUNTS_MS = 5 * 60_000;
+
+/**
+ * What agents told of themselves. Kept in memory, because every report of every machine changes
+ * it; written to the database every 30 seconds and at the end.
+ */
+export class AgentStatuses {
+  readonly #known = new Map<string, KnownAgent>();
+  readonly #dirty = new Set<string>();
+
+  constructor(
+    private readonly queries: Queries,
+    private readonly clock: Clock,
+    private readonly log: Logger,
+  ) {}
+
+  /** Reads what was known when the last run ended. */
+  async load(): Promise<void> {
+    const rows = await this.queries.selectFrom("part_agents").selectAll().execute();
+    for (const row of rows) {
+      this.#known.set(row.part_id, {
+        status: fromJson(AgentStatusSchema, JSON.parse(row.status) as JsonValue, {
+          ignoreUnknownFields: true,
+        }),
+        reportedAt: new Date(row.reported_at),
+        isReport: row.is_report === 1,
+      });
+    }
+  }
+
+  /** Undefined when it never told anything. */
+  of(partId: string): KnownAgent | undefined {
+    return this.#known.get(partId);
+  }
+
+  partIds(): Iterable<string> {
+    return this.#known.keys();
+  }
+
+  /** Version that the part would start now; empty when unknown. */
+  installed(partId: string, program: Program): string {
+    const status = this.#known.get(partId)?.status;
+    const told = program === "machine-agent" ? status?.agent : status?.server;
+    return told?.installed ?? "";
+  }
+
+  /** The agent reports its status. @returns it as it is kept. */
+  report(partId: string, status: AgentStatus): AgentStatus {
+    const kept = bounded(status);
+    this.#keep(partId, { status: kept, reportedAt: this.clock.now(), isReport: true });
+    return kept;
+  }
+
+  /**
+   * The agent tells what runs while it asks for something.
+   *
+   * @returns what is made of it; undefined: the agent reports, which says more.
+   */
+  learned(partId: string, told: ToldVersionInfo): AgentStatus | undefined {
+    const before = this.#known.get(partId);
+    const now = this.clock.now();
+    const isFresh = before !== undefined &&
+      now.getTime() - before.reportedAt.getTime() < REPORT_COUNTS_MS;
+    if (before?.isReport && isFresh) return undefined;
+    const { platform, agent, server } = told;
+    const status = bounded(create(AgentStatusSchema, { platform, agent, server }));
+    this.#keep(partId, { status, reportedAt: now, isReport: false });
+    return status;
+  }
+
+  /** Writes to the database now and then until the signal aborts, and once more then. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.clock.sleep(WRITE_EVERY_MS, signal).catch(() => undefined); // told by the signal
+      await this.write().catch((error) =>
+        this.log.error("cannot write what agents told; trying again", { error: String(error) })
+      );
+    }
+  }
+
+  /** Writes what changed since the last time. */
+  async write(): Promise<void> {
+    const dirty = [...this.#dirty];
+    for (let at = 0; at < dirty.length; at += WRITE_SLICE) {
+      const slice = dirty.slice(at, at + WRITE_SLICE);
+      for (const id of slice) this.#dirty.delete(id);
+      try {
+        await this.#writeSlice(slice);
+      } catch (error) {
+        for (const id of slice) this.#dirty.add(id);
+        throw error;
+      }
+    }
+  }
+
+  async #writeSlice(slice: readonly string[]): Promise<void> {
+    // A part may have been deleted meanwhile; its row would be refused.
+    const existing = await this.queries.selectFrom("parts").select("id")
+      .where("id", "in", slice).execute();
+    const ids = new Set(existing.map((row) => row.id));
+    const values = slice.flatMap((id) => {
+      const known = this.#known.get(id);
+      if (!ids.has(id)) this.#known.delete(id);
+      if (!known || !ids.has(id)) return [];
+      return [{
+        part_id: id,
+        status: JSON.stringify(toJson(AgentStatusSchema, known.status)),
+        reported_at: known.reportedAt.getTime(),
+        is_report: known.isReport ? 1 : 0,
+      }];
+    });
+    if (values.length === 0) return;
+    await this.queries.insertInto("part_agents").values(values)
+      .onConflict((conflict) =>
+        conflict.column("part_id").doUpdateSet((eb) => ({
+          status: eb.ref("excluded.status"),
+          reported_at: eb.ref("excluded.reported_at"),
+          is_report: eb.ref("excluded.is_report"),
+        }))
+      ).execute();
+  }
+
+  #keep(partId: string, known: KnownAgent): void {
+    this.#known.set(partId, known);
+    this.#dirty.add(partId);
+  }
+}

@@ -1,0 +1,22 @@
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { BlobStore } from "./blob_store.ts";
+
+const SWEEP_EVERY_MS = 60 * 60_000;
+
+/** Removes what killed uploads left, at the start and every hour until the signal aborts. */
+export async function keepBlobsSwept(
+  blobs: Pick<BlobStore, "sweep">,
+  isKnown: (id: string) => Promise<boolean>,
+  { clock, log, signal }: { clock: Clock; log: Logger; signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const removed = await blobs.sweep(isKnown, clock.now());
+      if (removed > 0) log.info("removed what uploads left that were cut", { files: removed });
+    } catch (error) {
+      log.error("cannot clean the folder of uploads; trying again", { error: String(error) });
+    }
+    await clock.sleep(SWEEP_EVERY_MS, signal).catch(() => undefined); // the loop looks itself
+  }
+}

@@ -1,0 +1,50 @@
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import type { Callers } from "../../accounts/access/callers.ts";
+import { notFound, type Scope } from "../../accounts/access/scope.ts";
+import { requireValid } from "../../registry/packages/names.ts";
+import type { JobRow } from "./jobs.ts";
+
+/**
+ * Training is for API keys that are owner of a whole organisation. Throws PERMISSION_DENIED for all
+ * others, whatever they ask about.
+ */
+export async function ownerScope(
+  callers: Pick<Callers, "scope">,
+  context: HandlerContext,
+): Promise<Scope> {
+  return requireOwner(await callers.scope(context));
+}
+
+/** As {@link ownerScope}; the key of a running job gets a scope that has that job only. */
+export async function readerScope(
+  callers: Pick<Callers, "scope">,
+  context: HandlerContext,
+): Promise<Scope> {
+  const scope = await callers.scope(context);
+  return scope.caller.training ? scope : requireOwner(scope);
+}
+
+function requireOwner(scope: Scope): Scope {
+  const { actor, orgId } = scope.caller;
+  if (actor.type === "api-key" && scope.allows("manage", { orgId })) return scope;
+  const given = actor.type === "api-key" ? "this API key is not" : `these are ${actor.type} ones`;
+  throw new ConnectError(
+    `training needs the credentials of an API key that is owner of the organization; ${given}`,
+    Code.PermissionDenied,
+  );
+}
+
+/** Throws INVALID_ARGUMENT when the id is missing, NOT_FOUND when it is not the caller's. */
+export function requireOrganization(scope: Scope, id: string): void {
+  requireValid("organization_id", id === "" ? "it is missing" : undefined);
+  if (scope.caller.orgId !== id) throw notFound("organization", id);
+}
+
+/** A job of the caller's organisation. Throws INVALID_ARGUMENT, NOT_FOUND. */
+export async function ownedJob(scope: Scope, id: string): Promise<JobRow> {
+  requireValid("id", id === "" ? "it is missing" : undefined);
+  const row = await scope.trainingJobs().selectAll().where("training_jobs.id", "=", id)
+    .executeTakeFirst();
+  if (!row) throw notFound("training job", id);
+  return row;
+}

@@ -1,0 +1,141 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { NotificationType, TriggerType } from "../../storage/database/schema.ts";
+import { mailContent } from "../mail/mail_text.ts";
+import { type Mailer, MailError } from "../mail/mailer.ts";
+import type { DeliveryRow } from "./delivery_store.ts";
+import type { AttemptOutcome } from "./retry_policy.ts";
+import { signedHeaders } from "./signature.ts";
+import type { SecretGeneration, SigningSecrets } from "./signing_secrets.ts";
+import type { WebhookCredentials, WebhookSender } from "./webhook.ts";
+
+/** A notification as it is sent. */
+export interface Notification {
+  readonly id: string;
+  readonly type: NotificationType;
+  readonly target: string;
+  readonly credentials: WebhookCredentials | undefined;
+  readonly partId: string;
+  readonly triggerName: string;
+  readonly triggerType: TriggerType;
+  readonly at: Date;
+  readonly isTest: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly secret: SecretGeneration;
+}
+
+export interface NotificationSenderOptions {
+  readonly webhooks: WebhookSender;
+  /** Undefined: the operator has set no mail server. */
+  readonly mailer: Pick<Mailer, "send"> | undefined;
+  readonly secrets: SigningSecrets;
+  readonly clock: Clock;
+  readonly publicUrl: () => string;
+}
+
+/** Sends notifications of both types, one attempt each. */
+export class NotificationSender {
+  constructor(private readonly options: NotificationSenderOptions) {}
+
+  /** Rejects only when the signal aborts. */
+  async send(notification: Notification, signal: AbortSignal): Promise<AttemptOutcome> {
+    return notification.type === "webhook"
+      ? await this.#webhook(notification, signal)
+      : await this.#mail(notification, signal);
+  }
+
+  async #webhook(notification: Notification, signal: AbortSignal): Promise<AttemptOutcome> {
+    const { id, partId, triggerName, triggerType, target, body, credentials } = notification;
+    const { webhooks, secrets, clock } = this.options;
+    const keys = secrets.signing(partId, triggerName, notification.secret);
+    const isGet = triggerType === "part_online" || triggerType === "part_offline";
+    return await webhooks.send({
+      url: target,
+      method: isGet ? "GET" : "POST",
+      headers: {
+        ...notification.headers,
+        ...(isGet ? {} : { "content-type": "application/json" }),
+        ...signedHeaders(keys, { id, at: clock.now(), body }),
+      },
+      body,
+      credentials,
+    }, signal);
+  }
+
+  async #mail(notification: Notification, signal: AbortSignal): Promise<AttemptOutcome> {
+    const { mailer, publicUrl } = this.options;
+    if (!mailer) {
+      const error = "no mail server is set; start the cloud with --smtp-url";
+      return { kind: "final", error, response: "" };
+    }
+    const { headers, body, id, target, triggerName, triggerType, at, isTest } = notification;
+    const parsed: JsonObject | JsonObject[] = body === "" ? {} : JSON.parse(body);
+    // What is told of logs is a list of lines.
+    const about = Array.isArray(parsed) ? { logs: parsed } : parsed;
+    const text = (key: string) => String(about[key] ?? "");
+    const content = mailContent({
+      triggerName,
+      triggerType,
+      at,
+      isTest,
+      machineName: headers["Machine-Name"] ?? text("machine_name"),
+      partName: headers["Part-Name"] ?? "",
+      locationName: headers["Location-Name"] ?? text("location_name"),
+      organizationName: headers["Organization-Name"] ?? text("org_name"),
+      body: about,
+      machineUrl: `${publicUrl()}/?machine=${encodeURIComponent(headers["Robot-Id"] ?? "")}`,
+    });
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      const response = await Promise.race([
+        mailer.send({ to: target, id, ...content }),
+        aborted.promise,
+      ]);
+      return { kind: "delivered", statusCode: statusOf(response), response };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      return ofMailError(error);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+}
+
+/** A row of the outbox as it is sent. */
+export function notificationOf(row: DeliveryRow): Notification {
+  return {
+    id: row.id,
+    type: row.type,
+    target: row.target,
+    credentials: row.credentials === null ? undefined : JSON.parse(row.credentials),
+    partId: row.part_id,
+    triggerName: row.trigger_name,
+    triggerType: row.trigger_type,
+    at: new Date(row.created_at),
+    isTest: row.is_test === 1,
+    headers: JSON.parse(row.headers),
+    body: row.body,
+    secret: { generation: row.generation ?? 1, rotatedAtMs: row.rotated_at ?? undefined },
+  };
+}
+
+function ofMailError(error: unknown): AttemptOutcome {
+  if (!(error instanceof MailError)) throw error;
+  const { isRetryable, isOfOneRecipient, statusCode, message } = error;
+  return {
+    kind: isRetryable ? "retryable" : "final",
+    error: message,
+    response: "",
+    isOfOneRecipient,
+    ...(statusCode === undefined ? {} : { statusCode }),
+  };
+}
+
+/** What SMTP calls the code of an answer: its first three digits. */
+function statusOf(response: string): number {
+  return Number(/^\d{3}/.exec(response)?.[0] ?? 250);
+}

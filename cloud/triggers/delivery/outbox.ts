@@ -1,0 +1,99 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { NotificationType, TriggerType } from "../../storage/database/schema.ts";
+import type { Random } from "../../storage/keys/random.ts";
+import { TRY_FOR_MS } from "./retry_policy.ts";
+import type { WebhookCredentials } from "./webhook.ts";
+
+/** What happened, as receivers are told it. */
+export interface FiredEvent {
+  readonly partId: string;
+  readonly triggerName: string;
+  readonly triggerType: TriggerType;
+  readonly componentName: string | undefined;
+  readonly methodName: string | undefined;
+  readonly at: Date;
+  readonly isTest: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON text; empty: the request has no body. */
+  readonly body: string;
+  /** Why it fired. */
+  readonly evaluation: JsonValue;
+}
+
+/** Whom to tell. */
+export interface Recipient {
+  readonly type: NotificationType;
+  /** URL without credentials, or one e-mail address. */
+  readonly target: string;
+  readonly credentials: WebhookCredentials | undefined;
+}
+
+/** What all mail shares as its queue: there is one mail server. */
+export const MAIL_ENDPOINT = "mail";
+const LONGEST_ENDPOINT = 500;
+
+/**
+ * Writes an event and its notifications, and gives back their ids. Call it in the transaction that
+ * writes what happened, and wake the deliverer when that has been committed. A test is tried once.
+ */
+export async function postEvent(
+  queries: Queries,
+  event: FiredEvent,
+  recipients: readonly Recipient[],
+  random: Random,
+): Promise<string[]> {
+  const eventSeq = await insertEvent(queries, event);
+  const { partId, triggerName, isTest } = event;
+  const at = event.at.getTime();
+  const rows = recipients.map((recipient) => ({
+    id: notificationId(isTest, random),
+    event_seq: eventSeq,
+    part_id: partId,
+    trigger_name: triggerName,
+    type: recipient.type,
+    target: recipient.target,
+    credentials: recipient.credentials ? JSON.stringify(recipient.credentials) : null,
+    // A test does not wait for an endpoint that was away.
+    endpoint: `${isTest ? "test " : ""}${endpointOf(recipient)}`,
+    state: "pending" as const,
+    attempts: 0,
+    // At once, also when the clock is set back meanwhile.
+    next_attempt_at: 0,
+    expires_at: isTest ? at : at + TRY_FOR_MS,
+    created_at: at,
+    finished_at: null,
+    status_code: null,
+    error: "",
+  }));
+  await queries.insertInto("deliveries").values(rows).execute();
+  return rows.map(({ id }) => id);
+}
+
+/** What tells one notification from all others, at every attempt. */
+function notificationId(isTest: boolean, random: Random): string {
+  return `${isTest ? "test" : "msg"}_${random.uuid().replaceAll("-", "")}`;
+}
+
+/** What shares a queue: notifications to one receiver, whatever the query of its URL says. */
+export function endpointOf({ type, target }: Pick<Recipient, "type" | "target">): string {
+  if (type === "email") return MAIL_ENDPOINT;
+  const url = new URL(target);
+  return `${url.origin}${url.pathname}`.slice(0, LONGEST_ENDPOINT);
+}
+
+async function insertEvent(queries: Queries, event: FiredEvent): Promise<number> {
+  const { seq } = await queries.insertInto("trigger_events").values({
+    part_id: event.partId,
+    trigger_name: event.triggerName,
+    trigger_type: event.triggerType,
+    component_name: event.componentName ?? null,
+    method_name: event.methodName ?? null,
+    created_at: event.at.getTime(),
+    is_test: event.isTest ? 1 : 0,
+    headers: JSON.stringify(event.headers),
+    body: event.body,
+    evaluation: JSON.stringify(event.evaluation),
+  }).returning("seq").executeTakeFirstOrThrow();
+  return seq;
+}

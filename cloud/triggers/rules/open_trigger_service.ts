@@ -1,0 +1,46 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { TriggerService } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Callers } from "../../accounts/access/callers.ts";
+import type { ChangeFeed } from "../../storage/database/change_feed.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import { DeliveryLog } from "../delivery/delivery_log.ts";
+import { SigningSecrets } from "../delivery/signing_secrets.ts";
+import type { DerivedSecrets } from "../../storage/keys/derived_secrets.ts";
+import type { Random } from "../../storage/keys/random.ts";
+import { Revisions } from "../../fleet/machines/revisions.ts";
+import { recentReadings } from "./recent_readings.ts";
+import { Trials } from "./trials.ts";
+import { TriggerEditor } from "./trigger_editor.ts";
+import { triggerService } from "./trigger_service.ts";
+
+export interface OpenTriggerServiceOptions {
+  readonly queries: Queries;
+  readonly callers: Pick<Callers, "scope">;
+  readonly changes: ChangeFeed;
+  readonly secrets: DerivedSecrets;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Hears that something may have to be sent; another process finds out by itself. */
+  readonly deliverer: { wake(): void; lookAgain(): void };
+}
+
+/** The calls about triggers over one database, also beside a process that serves it. */
+export function openTriggerService(
+  options: OpenTriggerServiceOptions,
+): ServiceImpl<typeof TriggerService> {
+  const { queries, callers, changes, clock, random, deliverer } = options;
+  const deliveries = new DeliveryLog(queries, clock);
+  const recent = recentReadings(queries);
+  const wake = () => deliverer.wake();
+  return triggerService({
+    callers,
+    queries,
+    editor: new TriggerEditor(new Revisions(queries, changes, clock)),
+    deliveries,
+    secrets: new SigningSecrets(queries, options.secrets, clock),
+    recent,
+    trials: new Trials({ queries, deliveries, recent, wake, clock, random }),
+    lookAgain: () => deliverer.lookAgain(),
+  });
+}

@@ -1,0 +1,39 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import { type CaptureMethod, isOfMethod } from "./trigger_definition.ts";
+
+export interface RecentReading {
+  readonly receivedAt: Date;
+  readonly data: JsonObject;
+}
+
+/** The newest readings of a method, newest first. */
+export type RecentReadings = (
+  partId: string,
+  method: CaptureMethod,
+  limit: number,
+) => Promise<RecentReading[]>;
+
+/** Reads them out of what machines have synced. */
+export function recentReadings(queries: Queries): RecentReadings {
+  return async (partId, method, limit) => {
+    const sources = await queries.selectFrom("data_sources").selectAll()
+      .where("part_id", "=", partId).where("component_name", "=", method.name)
+      .where("method_name", "=", method.method).execute();
+    const ids = sources.filter((source) =>
+      isOfMethod(method, source.component_type, source.component_name, source.method_name)
+    ).map(({ id }) => id);
+    const slices = await Promise.all(
+      ids.map((id) =>
+        queries.selectFrom("tabular_readings").select(["received_us", "data"])
+          .where("source_id", "=", id).orderBy("received_us", "desc").limit(limit).execute()
+      ),
+    );
+    return slices.flat().sort((a, b) => b.received_us - a.received_us).slice(0, limit).map((
+      row,
+    ) => ({
+      receivedAt: new Date(row.received_us / 1_000),
+      data: JSON.parse(row.data) as JsonObject,
+    }));
+  };
+}

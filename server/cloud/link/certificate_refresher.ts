@@ -1,0 +1,88 @@
+/** The certificate that the cloud issues for this machine: kept, and asked for again each hour. */
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
+import { readIfExists } from "../../../shared/base/files/read_file.ts";
+import type { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
+import type { IssuedCertificate } from "../../serving/web/listen_settings.ts";
+
+export interface CertificateRefresherOptions {
+  readonly client: Pick<Client<typeof RobotService>, "certificate">;
+  readonly partId: string;
+  /** Where it is kept, readable by its owner only: the machine starts without the cloud, too. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** As the family's servers do; the cloud renews a certificate a month before its end. */
+const EVERY_MS = 3_600_000;
+/** After a failure. */
+const RETRY_MS = 60_000;
+const TIMEOUT_MS = 15_000;
+
+export class CertificateRefresher {
+  #current: IssuedCertificate | undefined;
+  #failed = false;
+
+  constructor(private readonly options: CertificateRefresherOptions) {}
+
+  /** The certificate to start with: the cloud's, or the kept one when it does not answer in time. */
+  async first(timeoutMs = TIMEOUT_MS): Promise<IssuedCertificate | undefined> {
+    this.#current = await this.#kept();
+    await this.#ask(timeoutMs);
+    return this.#current;
+  }
+
+  /** Asks until the signal aborts. @param changed hears of another certificate. */
+  async run(
+    signal: AbortSignal,
+    changed: (issued: IssuedCertificate) => Promise<void>,
+  ): Promise<void> {
+    const { clock } = this.options;
+    while (!signal.aborted) {
+      await clock.sleep(this.#failed ? RETRY_MS : EVERY_MS, signal).catch(() => {});
+      if (signal.aborted) return;
+      const before = this.#current?.cert;
+      await this.#ask(TIMEOUT_MS, signal);
+      if (this.#current && this.#current.cert !== before) await changed(this.#current);
+    }
+  }
+
+  async #ask(timeoutMs: number, signal?: AbortSignal): Promise<void> {
+    const { client, partId, path, log } = this.options;
+    try {
+      const { tlsCertificate: cert, tlsPrivateKey: key } = await client.certificate(
+        { id: partId },
+        { timeoutMs, ...(signal && { signal }) },
+      );
+      this.#failed = false;
+      if (cert === "" || key === "" || cert === this.#current?.cert) return;
+      this.#current = { cert, key };
+      await writeFileAtomic(path, JSON.stringify(this.#current), { mode: 0o600 });
+    } catch (error) {
+      if (signal?.aborted) return;
+      const wasFailed = this.#failed;
+      this.#failed = true;
+      if (wasFailed) return;
+      const issuesNone = error instanceof ConnectError &&
+        (error.code === Code.FailedPrecondition || error.code === Code.Unimplemented);
+      const message = `the cloud gives no certificate for this machine: ${reasonOf(error)}`;
+      if (issuesNone) log.info(message);
+      else log.warn(message);
+    }
+  }
+
+  async #kept(): Promise<IssuedCertificate | undefined> {
+    const { path, log } = this.options;
+    try {
+      const { cert, key } = JSON.parse(await readIfExists(path) ?? "{}");
+      return typeof cert === "string" && typeof key === "string" ? { cert, key } : undefined;
+    } catch (error) {
+      log.warn(`the kept certificate cannot be read: ${reasonOf(error)}`);
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,148 @@
+/** The configuration as the cloud has it: asked for at once when it changed, and regularly anyway. */
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import { checkMachineConfig } from "../../../shared/config/check.ts";
+import { fromRobotConfig } from "../../../shared/config/from_robot_config.ts";
+import type { AgentInfo, RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
+import { TAKES_HASHES_HEADER } from "../../../shared/rights/hashed_access.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import { Backoff } from "../../../shared/base/time/backoff.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
+import { type Candidate, candidateOf } from "./candidate.ts";
+import { linkedController } from "../../../shared/base/time/linked_controller.ts";
+
+/** Default of `cloud.refresh_interval`. Milliseconds. */
+export const DEFAULT_REFRESH_MS = 10_000;
+/** The first wait after a failed request; it grows up to the refresh interval. Milliseconds. */
+const FIRST_RETRY_MS = 1_000;
+/** Limit of one request. Milliseconds. */
+export const READ_TIMEOUT_MS = 15_000;
+
+export interface CloudSourceOptions {
+  client: Pick<Client<typeof RobotService>, "config">;
+  partId: string;
+  agentInfo: () => AgentInfo;
+  clock: Clock;
+  log: Logger;
+  /** Time between two requests without a push. Milliseconds. */
+  refreshMs?: number;
+  readTimeoutMs?: number;
+  /** For the jitter of retries. Default `Math.random`. */
+  random?: () => number;
+  /** Takes what the cloud answers; resolves when it has been decided on. */
+  offer: (candidate: Candidate) => Promise<void>;
+  /** The cloud answered, but not with a configuration. */
+  refuse: (reason: string) => void;
+}
+
+export class CloudSource {
+  #wake = Promise.withResolvers<void>();
+  #online: boolean | undefined;
+  readonly #refreshMs: number;
+  readonly #backoff: Backoff;
+
+  constructor(private readonly options: CloudSourceOptions) {
+    this.#refreshMs = options.refreshMs ?? DEFAULT_REFRESH_MS;
+    this.#backoff = new Backoff({
+      minMs: FIRST_RETRY_MS,
+      maxMs: this.#refreshMs,
+      ...(options.random && { random: options.random }),
+    });
+  }
+
+  /**
+   * Asks once.
+   *
+   * @throws {ConnectError} when the cloud cannot be reached or does not answer in time.
+   */
+  async fetch(
+    timeoutMs = this.options.readTimeoutMs ?? READ_TIMEOUT_MS,
+    signal?: AbortSignal,
+  ): Promise<Candidate> {
+    const { client, partId } = this.options;
+    const request = { id: partId, agentInfo: this.options.agentInfo() };
+    const { config } = await client.config(request, {
+      timeoutMs,
+      headers: { [TAKES_HASHES_HEADER]: "1" },
+      ...(signal && { signal }),
+    });
+    if (!config) throw new ConnectError("the answer holds no configuration", Code.InvalidArgument);
+    return candidateOf(checkMachineConfig(fromRobotConfig(config), { source: "cloud" }), "cloud");
+  }
+
+  /** Asks now instead of at the next turn. */
+  refresh(): void {
+    this.#wake.resolve();
+  }
+
+  /** Asks until the signal aborts; the first time after `refreshMs` or a {@link refresh}. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.options;
+    while (!signal.aborted) {
+      const waiting = linkedController(signal);
+      const waitMs = this.#online === false ? this.#backoff.next() : this.#refreshMs;
+      const sleep = clock.sleep(waitMs, waiting.signal);
+      await Promise.race([sleep.catch(() => {}), this.#wake.promise]);
+      waiting.abort();
+      if (signal.aborted) return;
+      // A push that comes while the answer is on its way leads to one more turn.
+      this.#wake = Promise.withResolvers();
+      await this.#turn(signal);
+    }
+  }
+
+  async #turn(signal: AbortSignal): Promise<void> {
+    try {
+      const candidate = await this.fetch(undefined, signal);
+      this.reached();
+      await this.options.offer(candidate);
+    } catch (error) {
+      if (!signal.aborted) this.failed(error);
+    }
+  }
+
+  /** Whether the cloud answered last time; undefined before the first question. */
+  get online(): boolean | undefined {
+    return this.#online;
+  }
+
+  /** Notes that the cloud answered; says so in the log when it had been away. */
+  reached(): void {
+    if (this.#online === false) this.options.log.info("the cloud answers again");
+    this.#online = true;
+    this.#backoff.reset();
+  }
+
+  /** Notes a failed request; the log tells the first of a row. */
+  failed(error: unknown): void {
+    const { log, refuse } = this.options;
+    const message = reasonOf(error);
+    if (isMalformed(error)) {
+      refuse(`the cloud's answer is not a configuration: ${message}`);
+      return;
+    }
+    if (this.#online === false) {
+      log.debug(`the cloud still cannot be asked for the configuration: ${message}`);
+      return;
+    }
+    this.#online = false;
+    if (error instanceof ConnectError && error.code === Code.Unauthenticated) {
+      log.error(
+        `the cloud refuses the credentials of this machine: ${message}. ` +
+          "Download the credentials file again; the machine runs on with what it has",
+      );
+    } else {
+      log.warn(
+        `the cloud cannot be asked for the configuration: ${message}. ` +
+          "The machine runs on with what it has and tries again",
+      );
+    }
+  }
+}
+
+/** Codes that say the configuration itself is broken, not the way to it. */
+function isMalformed(error: unknown): boolean {
+  if (!(error instanceof ConnectError)) return true;
+  return error.code === Code.Unknown || error.code === Code.InvalidArgument ||
+    error.code === Code.FailedPrecondition;
+}

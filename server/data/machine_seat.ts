@@ -1,0 +1,66 @@
+/** What a data manager needs of the machine that it is a resource of. */
+import type { DescService } from "@bufbuild/protobuf";
+import type { Client } from "@connectrpc/connect";
+import type { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import type { Database } from "../../shared/base/store/sqlite.ts";
+import type { ResourceIndex } from "../resources/graph/resource_index.ts";
+import type { ResourceSpec } from "../resources/graph/target.ts";
+
+/** How data gets into the cloud. */
+export interface DataCloud {
+  readonly client: DataSyncClient;
+  readonly partId: string;
+}
+
+export type DataSyncClient = Pick<
+  Client<typeof DataSyncService>,
+  "dataCaptureUpload" | "streamingDataCaptureUpload" | "fileUpload"
+>;
+
+/** The running machine, as its data manager sees it. */
+export interface DataMachine {
+  readonly resources: ResourceIndex;
+  /** The service that carries an API (`rdk:component:sensor`). */
+  readonly serviceOf: (api: string) => DescService | undefined;
+  /** The server's database. */
+  readonly db: Database;
+  /** Undefined for a machine without a cloud. */
+  readonly cloud: DataCloud | undefined;
+}
+
+/**
+ * Stands between the models, which are there before the machine, and the machine. The machine
+ * takes its seat before the first resource is built.
+ */
+export class MachineSeat {
+  #machine: DataMachine | undefined;
+  #specs: readonly ResourceSpec[] = [];
+  readonly #listeners = new Set<() => void>();
+
+  /** All entries of the configuration in force. */
+  get specs(): readonly ResourceSpec[] {
+    return this.#specs;
+  }
+
+  /** @throws {Error} while there is none. */
+  get machine(): DataMachine {
+    if (this.#machine) return this.#machine;
+    throw new Error("a data manager was built without a machine around it");
+  }
+
+  take(machine: DataMachine): void {
+    this.#machine = machine;
+  }
+
+  /** Called with each configuration before its resources are built. */
+  setSpecs(specs: readonly ResourceSpec[]): void {
+    this.#specs = specs;
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Calls `listener` after each change of {@link specs}, until the returned function is called. */
+  onSpecs(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,99 @@
+/** Learns from a server by gRPC reflection what a service looks like. */
+import { createFileRegistry, type DescService, fromBinary } from "@bufbuild/protobuf";
+import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import {
+  type ErrorResponse,
+  type FileDescriptorResponse,
+  ServerReflection,
+} from "../../../shared/gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionAlpha } from "../../../shared/gen/grpc/reflection/v1alpha/reflection_pb.ts";
+
+/** One question may take this long. */
+const QUESTION_MS = 5_000;
+/** More files than any API has; a server that never comes to an end is not listened to. */
+const MOST_FILES = 500;
+
+type Question =
+  | { readonly case: "fileContainingSymbol"; readonly value: string }
+  | { readonly case: "fileByFilename"; readonly value: string };
+
+type Ask = (question: Question) => Promise<Uint8Array[]>;
+
+/**
+ * The service of that full name with all its messages, as the server behind `transport` describes
+ * it. Asks version 1alpha first, which existing modules have, then version 1.
+ *
+ * @throws an error that says what the server does not describe.
+ */
+export async function learnService(
+  transport: Transport,
+  typeName: string,
+  signal: AbortSignal,
+): Promise<DescService> {
+  try {
+    return await learn(asker(transport, ServerReflectionAlpha, signal), typeName);
+  } catch (error) {
+    if (ConnectError.from(error).code !== Code.Unimplemented) throw error;
+  }
+  return await learn(asker(transport, ServerReflection, signal), typeName);
+}
+
+async function learn(ask: Ask, typeName: string): Promise<DescService> {
+  const files = new Map<string, FileDescriptorProto>();
+  const take = (all: Uint8Array[]) => {
+    for (const bytes of all) {
+      const file = fromBinary(FileDescriptorProtoSchema, bytes);
+      files.set(file.name, file);
+    }
+    if (files.size > MOST_FILES) throw new Error(`it describes more than ${MOST_FILES} files`);
+  };
+  take(await ask({ case: "fileContainingSymbol", value: typeName }));
+  for (let missing = imports(files); missing.length > 0; missing = imports(files)) {
+    const before = files.size;
+    for (const name of missing) take(await ask({ case: "fileByFilename", value: name }));
+    if (files.size === before) throw new Error(`it does not describe ${missing.join(", ")}`);
+  }
+  const root = [...files.values()].find((file) => servicesIn(file).includes(typeName));
+  if (!root) throw new Error(`what it describes has no service ${typeName}`);
+  const service = createFileRegistry(root, (name) => files.get(name)).getService(typeName);
+  if (!service) throw new Error(`what it describes has no service ${typeName}`);
+  return service;
+}
+
+/** Imports that have not been asked for. */
+function imports(files: ReadonlyMap<string, FileDescriptorProto>): string[] {
+  const wanted = [...files.values()].flatMap(({ dependency }) => dependency);
+  return [...new Set(wanted)].filter((name) => !files.has(name));
+}
+
+function servicesIn(file: FileDescriptorProto): string[] {
+  const prefix = file.package === "" ? "" : `${file.package}.`;
+  return file.service.map(({ name }) => prefix + name);
+}
+
+/** The two versions differ in their package only. */
+function asker(
+  transport: Transport,
+  version: typeof ServerReflection | typeof ServerReflectionAlpha,
+  signal: AbortSignal,
+): Ask {
+  const client = createClient(version as typeof ServerReflection, transport);
+  return async (question) => {
+    const answers = client.serverReflectionInfo(once(question), { timeoutMs: QUESTION_MS, signal });
+    for await (const { messageResponse } of answers) {
+      if (messageResponse.case === "fileDescriptorResponse") {
+        return (messageResponse.value as FileDescriptorResponse).fileDescriptorProto;
+      }
+      if (messageResponse.case === "errorResponse") {
+        const { errorMessage } = messageResponse.value as ErrorResponse;
+        throw new Error(`it does not describe ${question.value}: ${errorMessage}`);
+      }
+    }
+    throw new Error(`it gave no answer about ${question.value}`);
+  };
+}
+
+async function* once(messageRequest: Question) {
+  yield await Promise.resolve({ messageRequest });
+}

@@ -1,0 +1,261 @@
+/** Answers where the machine's parts are: the frame methods of RobotService. */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { toOrientationVector } from "../../../shared/config/orientation.ts";
+import { toGeometry } from "../../../shared/config/proto/geometry.ts";
+import type { ResourceConfig } from "../../../shared/config/resources.ts";
+import type {
+  Geometry,
+  GetKinematicsResponse,
+  KinematicModel,
+  Transform,
+} from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import type {
+  GetPoseRequest,
+  TransformPCDRequest,
+  TransformPoseRequest,
+} from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { withDeadline } from "../../../shared/base/time/deadline.ts";
+import { driverMethod } from "../graph/driver.ts";
+import { toError } from "../graph/errors.ts";
+import { fullName } from "../graph/name.ts";
+import type { Resource } from "../graph/resource.ts";
+import type { ResourceIndex } from "../graph/resource_index.ts";
+import { Frames, frameTree, type Part, WORLD } from "./frame_tree.ts";
+import { kinematicChain, svaOf } from "./kinematic_chain.ts";
+import { transformPointCloud } from "./point_cloud.ts";
+import {
+  compose,
+  inverse,
+  ofOrientation,
+  ofPoseMessage,
+  type Pose,
+  toPoseMessage,
+} from "./pose.ts";
+import { currentPositions } from "./positions.ts";
+
+/** A part that takes longer to tell its joints counts as not answering. Milliseconds. */
+const PART_DEADLINE_MS = 5_000;
+
+export interface FrameSystemOptions {
+  readonly resources: ResourceIndex;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A part as configuration or caller describe it. */
+interface DescribedPart extends Part {
+  /** Component that it is; undefined for one that the caller describes. */
+  readonly key?: string;
+  readonly geometry?: Geometry | undefined;
+}
+
+/** Knows frames by the configuration, and asks the components for their joints at each call. */
+export class FrameSystem {
+  #parts: readonly DescribedPart[] = [];
+  #told = "";
+
+  constructor(private readonly options: FrameSystemOptions) {}
+
+  /** Takes the frames of these components; what is wrong with them is logged when it is new. */
+  setComponents(components: readonly ResourceConfig[]): void {
+    const { parts, problems } = frameTree(components.flatMap(configuredPart));
+    this.#parts = parts;
+    const told = problems.join("; ");
+    if (told !== "" && told !== this.#told) this.options.log.warn(`frames: ${told}`);
+    this.#told = told;
+  }
+
+  /** The answer to FrameSystemConfig. Parts that do not answer are told without their joints. */
+  async config(supplemental: readonly Transform[], signal: AbortSignal) {
+    const parts = this.#with(supplemental);
+    return {
+      frameSystemConfigs: await Promise.all(parts.map(async (part) => ({
+        frame: frameMessage(part),
+        ...await this.#kinematicsMessage(part, signal),
+      }))),
+    };
+  }
+
+  /** The answer to GetPose: where a component is, seen from the world or another frame. */
+  async pose(request: GetPoseRequest, signal: AbortSignal) {
+    const { componentName, destinationFrame, supplementalTransforms } = request;
+    if (componentName === "") throw missing("component_name");
+    const source = componentName.slice(componentName.indexOf("/") + 1);
+    const destination = destinationFrame || WORLD;
+    const pose = await this.#between(source, destination, supplementalTransforms, signal);
+    return { pose: { referenceFrame: destination, pose: toPoseMessage(pose) } };
+  }
+
+  /** The answer to TransformPose. */
+  async transformPose(request: TransformPoseRequest, signal: AbortSignal) {
+    const { source, destination, supplementalTransforms } = request;
+    if (!source?.referenceFrame) throw missing("source.reference_frame");
+    if (destination === "") throw missing("destination");
+    const frame = source.referenceFrame;
+    const way = await this.#between(frame, destination, supplementalTransforms, signal);
+    const pose = compose(way, ofPoseMessage(source.pose));
+    return { pose: { referenceFrame: destination, pose: toPoseMessage(pose) } };
+  }
+
+  /** The answer to TransformPCD. */
+  async transformPcd(
+    { pointCloudPcd, source, destination }: TransformPCDRequest,
+    signal: AbortSignal,
+  ) {
+    if (source === "") throw missing("source");
+    const way = await this.#between(source, destination || WORLD, [], signal);
+    return { pointCloudPcd: transformPointCloud(pointCloudPcd, way) };
+  }
+
+  /** The frames of the configuration with those that the caller adds. */
+  #with(supplemental: readonly Transform[]): readonly DescribedPart[] {
+    if (supplemental.length === 0) return this.#parts;
+    const { parts, problems } = frameTree([...this.#parts, ...supplemental.map(describedPart)]);
+    if (problems.length > 0) {
+      throw new ConnectError(`supplemental_transforms: ${problems[0]}`, Code.InvalidArgument);
+    }
+    return parts;
+  }
+
+  /** The frame `source`, seen from `destination`. */
+  async #between(
+    source: string,
+    destination: string,
+    supplemental: readonly Transform[],
+    signal: AbortSignal,
+  ): Promise<Pose> {
+    const parts = this.#with(supplemental);
+    const frames = new Frames(parts);
+    const unknown = [source, destination].find((frame) => !frames.has(frame));
+    if (unknown !== undefined) {
+      throw new ConnectError(
+        `there is no frame ${unknown}; known are ${frames.names().join(", ")}. ` +
+          "A component has one when its configuration has a frame",
+        Code.NotFound,
+      );
+    }
+    const moved = new Set([...frames.movedBy(source), ...frames.movedBy(destination)]);
+    const ends = new Map<string, Pose | undefined>();
+    await Promise.all(parts.map(async (part) => {
+      if (moved.has(part.name)) ends.set(part.name, await this.#end(part, signal));
+    }));
+    const [from, to] = [source, destination].map((frame) =>
+      frames.inWorld(frame, (part) => ends.get(part))
+    );
+    return compose(inverse(to!), from!);
+  }
+
+  /** Where the end of a part is now, seen from its origin; undefined for one without joints. */
+  async #end(part: DescribedPart, signal: AbortSignal): Promise<Pose | undefined> {
+    try {
+      const answer = await this.#kinematics(part, signal);
+      const chain = answer && kinematicChain(answer);
+      if (!chain || chain.jointCount === 0) return chain?.endAt([]);
+      const positions = await this.#ask(part, signal, currentPositions);
+      return chain.endAt(positions ?? []);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new ConnectError(
+        `it cannot be said where ${part.key} is: ${toError(error).message}`,
+        Code.Unavailable,
+      );
+    }
+  }
+
+  async #kinematicsMessage(
+    part: DescribedPart,
+    signal: AbortSignal,
+  ): Promise<{ model?: KinematicModel; kinematics?: JsonObject }> {
+    try {
+      const answer = await this.#kinematics(part, signal);
+      if (!answer) return {};
+      const file = svaOf(answer);
+      return {
+        ...(answer.model && { model: answer.model }),
+        ...(isObject(file) && { kinematics: file }),
+      };
+    } catch (error) {
+      signal.throwIfAborted();
+      this.options.log.debug(`${part.key} does not tell its joints: ${toError(error).message}`);
+      return {};
+    }
+  }
+
+  /** What a part tells of its joints; undefined for one that has none. */
+  async #kinematics(part: DescribedPart, signal: AbortSignal) {
+    try {
+      return await this.#ask(part, signal, async (resource, call) => {
+        const method = driverMethod(resource, "getKinematics");
+        return await method?.call(resource, {}, call) as GetKinematicsResponse | undefined;
+      });
+    } catch (error) {
+      if (error instanceof ConnectError && error.code === Code.Unimplemented) return undefined;
+      throw error;
+    }
+  }
+
+  /** Calls the component behind a part, for a bounded time; undefined when there is none. */
+  async #ask<T>(
+    { key }: DescribedPart,
+    signal: AbortSignal,
+    question: (resource: Resource, call: { signal: AbortSignal }) => Promise<T>,
+  ): Promise<T | undefined> {
+    const node = key === undefined ? undefined : this.options.resources.peek(key);
+    if (!node) return undefined;
+    const { instance } = node;
+    if (!instance) throw new Error(node.error || `it is ${node.state}`);
+    return await withDeadline((signal) => question(instance, { signal }), {
+      clock: this.options.clock,
+      deadlineMs: PART_DEADLINE_MS,
+      what: "its answer",
+      signal,
+    });
+  }
+}
+
+/** No part for a component without a frame. */
+function configuredPart({ api, name, frame }: ResourceConfig): DescribedPart[] {
+  if (!frame) return [];
+  const { x = 0, y = 0, z = 0 } = frame.translation ?? {};
+  const vector = toOrientationVector(frame.orientation) ?? { x: 0, y: 0, z: 1, theta: 0 };
+  const geometry = toGeometry(frame.geometry);
+  if (geometry) geometry.label ||= name;
+  return [{
+    name: frame.id || name,
+    parent: frame.parent || WORLD,
+    pose: {
+      point: { x, y, z },
+      rotation: ofOrientation({ oX: vector.x, oY: vector.y, oZ: vector.z, theta: vector.theta }),
+    },
+    key: fullName(api, name),
+    geometry,
+  }];
+}
+
+function describedPart({ referenceFrame, poseInObserverFrame, physicalObject }: Transform) {
+  return {
+    name: referenceFrame,
+    parent: poseInObserverFrame?.referenceFrame || WORLD,
+    pose: ofPoseMessage(poseInObserverFrame?.pose),
+    geometry: physicalObject,
+  };
+}
+
+function frameMessage({ name, parent, pose, geometry }: DescribedPart) {
+  return {
+    referenceFrame: name,
+    poseInObserverFrame: { referenceFrame: parent, pose: toPoseMessage(pose) },
+    ...(geometry && { physicalObject: geometry }),
+  };
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function missing(field: string): ConnectError {
+  return new ConnectError(`${field} is empty; name a frame`, Code.InvalidArgument);
+}

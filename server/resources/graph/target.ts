@@ -1,0 +1,218 @@
+/** From the configuration's entries to nodes with resolved dependencies. Pure. */
+import type { JsonObject } from "@bufbuild/protobuf";
+import {
+  type DependencyIndex,
+  findDependencyCycles,
+  indexNames,
+  isBuiltInDependency,
+  remoteOf,
+  resolveDependency,
+  resolveOthers,
+} from "../../../shared/config/dependencies.ts";
+import { fullName } from "./name.ts";
+
+/** One component or service of the configuration, in the form the graph works on. */
+export interface ResourceSpec {
+  /** Short name. */
+  readonly name: string;
+  readonly api: string;
+  readonly model: string;
+  readonly attributes: JsonObject;
+  /** Short or full names, as the user wrote them. */
+  readonly dependsOn: readonly string[];
+  /**
+   * What else of the entry a module is told: `frame`, `log_configuration`, `service_configs`. Of
+   * these a resource is built again only for its frame.
+   */
+  readonly extra?: JsonObject;
+  /** Why the entry cannot be built at all; found when the configuration was checked. */
+  readonly problem?: string | undefined;
+  /** What the entry waits for: a package that is downloaded. */
+  readonly pending?: string | undefined;
+}
+
+/** A spec whose dependencies are known. */
+export interface TargetNode {
+  /** Full name. */
+  readonly key: string;
+  readonly spec: ResourceSpec;
+  /** Two nodes with the same fingerprint would be built the same way. */
+  readonly fingerprint: string;
+  /** Full names of what must be ready first, without doubles. */
+  readonly dependencies: readonly string[];
+  /** Full names of what is used where it is ready; none of them stands in `dependencies`. */
+  readonly optional: readonly string[];
+  /** Why it cannot be built. */
+  readonly problem: string | undefined;
+  /** What it waits for before it can be said whether it can be built. */
+  readonly pending: string | undefined;
+}
+
+export type Target = ReadonlyMap<string, TargetNode>;
+
+/** What the model of a resource says of it. */
+export interface ModelFacts {
+  /** The resource is built again when it changes. Default empty. */
+  readonly generation?: string;
+  /** Names in the attributes that must be ready first. */
+  readonly required?: readonly string[];
+  /** Names in the attributes that are used where they are ready. */
+  readonly optional?: readonly string[];
+  /** APIs all of whose resources are used where they are ready. */
+  readonly weak?: readonly string[];
+  readonly problem?: string;
+  readonly pending?: string;
+}
+
+/**
+ * Resolves dependencies and finds what cannot be built: unknown names, doubles, cycles, unknown
+ * models. A node with a problem stays in the target so that its status can say why.
+ */
+export function buildTarget(
+  specs: readonly ResourceSpec[],
+  factsOf: (key: string, spec: ResourceSpec) => ModelFacts = () => ({}),
+): Target {
+  const first = new Map<string, { spec: ResourceSpec; facts: ModelFacts }>();
+  const doubles = new Set<string>();
+  for (const spec of specs) {
+    const key = fullName(spec.api, spec.name);
+    if (first.has(key)) doubles.add(key);
+    else first.set(key, { spec, facts: factsOf(key, spec) });
+  }
+  const names = indexNames(first.keys());
+  const cycles = findCycles(first);
+  const ofApi = groupByApi(first.keys());
+
+  const nodes = new Map<string, TargetNode>();
+  for (const [key, { spec, facts }] of first) {
+    const { dependencies, problem } = resolve(key, spec, facts, names);
+    const double = doubles.has(key) ? `the configuration has ${key} more than once` : undefined;
+    const optional = new Set<string>();
+    for (const written of facts.optional ?? []) {
+      for (const match of resolveDependency(written, names)) optional.add(match);
+    }
+    for (const api of facts.weak ?? []) {
+      for (const match of ofApi.get(api) ?? []) optional.add(match);
+    }
+    nodes.set(key, {
+      key,
+      spec,
+      fingerprint: fingerprintOf(spec, facts.generation),
+      dependencies,
+      optional: [...optional].filter((name) => name !== key && !dependencies.includes(name)),
+      problem: spec.problem ?? double ?? cycles.get(key) ?? problem ?? facts.problem,
+      pending: spec.pending ?? facts.pending,
+    });
+  }
+  return withoutLoops(nodes);
+}
+
+/**
+ * An optional dependency that needs the resource itself is left out: whenever it got ready, the
+ * resource would be built again with it, and it again after the resource, without end.
+ */
+function withoutLoops(nodes: Map<string, TargetNode>): Target {
+  let dependents: ReadonlyMap<string, readonly string[]> | undefined;
+  for (const [key, node] of nodes) {
+    if (node.optional.length === 0) continue;
+    const needing = new Set([key]);
+    dependents ??= requiredBy(nodes);
+    for (const reached of needing) {
+      for (const dependent of dependents.get(reached) ?? []) needing.add(dependent);
+    }
+    if (needing.size === 1) continue;
+    const optional = node.optional.filter((name) => !needing.has(name));
+    nodes.set(key, { ...node, optional });
+  }
+  return nodes;
+}
+
+function requiredBy(nodes: Target): Map<string, string[]> {
+  const dependents = new Map<string, string[]>();
+  for (const { key, dependencies } of nodes.values()) {
+    for (const dependency of dependencies) {
+      const known = dependents.get(dependency);
+      if (known) known.push(key);
+      else dependents.set(dependency, [key]);
+    }
+  }
+  return dependents;
+}
+
+function resolve(
+  self: string,
+  spec: ResourceSpec,
+  facts: ModelFacts,
+  names: DependencyIndex,
+): { dependencies: string[]; problem: string | undefined } {
+  const dependencies = new Set<string>();
+  let problem: string | undefined;
+  const add = (written: string, where: string) => {
+    const matches = resolveOthers(written, names, self);
+    for (const key of matches) dependencies.add(key);
+    if (matches.length === 0 && !isBuiltInDependency(written)) {
+      problem ??= `${where}: ${unknownText(written)}`;
+    }
+  };
+  spec.dependsOn.forEach((written, index) => add(written, `depends_on[${index}]`));
+  for (const written of facts.required ?? []) add(written, "a dependency of its attributes");
+  return { dependencies: [...dependencies], problem };
+}
+
+function unknownText(written: string): string {
+  const remote = remoteOf(written);
+  return remote === undefined
+    ? `there is no resource "${written}" in the configuration`
+    : `"${written}" would be a resource of the remote ${remote}; this release connects to no remotes`;
+}
+
+function groupByApi(keys: Iterable<string>): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const key of keys) {
+    const api = key.slice(0, key.indexOf("/"));
+    const group = groups.get(api);
+    if (group) group.push(key);
+    else groups.set(api, [key]);
+  }
+  return groups;
+}
+
+/** For each resource that stands in a cycle, the way round. */
+function findCycles(
+  specs: ReadonlyMap<string, { spec: ResourceSpec; facts: ModelFacts }>,
+): Map<string, string> {
+  const cycles = findDependencyCycles(
+    [...specs].map(([name, { spec, facts }]) => ({
+      name,
+      dependsOn: facts.required ? [...spec.dependsOn, ...facts.required] : spec.dependsOn,
+    })),
+  );
+  const texts = new Map<string, string>();
+  for (const cycle of cycles) {
+    cycle.forEach((key, at) => {
+      const way = [...cycle.slice(at), ...cycle.slice(0, at), key];
+      if (!texts.has(key)) texts.set(key, `circular dependency: ${way.join(" -> ")}`);
+    });
+  }
+  return texts;
+}
+
+/** Specs don't change; of most resources the same one comes again with the next target. */
+const fingerprints = new WeakMap<ResourceSpec, string>();
+
+function fingerprintOf(spec: ResourceSpec, generation = ""): string {
+  let known = fingerprints.get(spec);
+  if (known === undefined) {
+    const { model, attributes, extra } = spec;
+    fingerprints.set(spec, known = canonicalJson({ model, attributes, frame: extra?.["frame"] }));
+  }
+  return generation === "" ? known : `${generation} ${known}`;
+}
+
+/** JSON with sorted keys, so that equal values give equal text. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) => {
+    if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => a < b ? -1 : 1));
+  });
+}

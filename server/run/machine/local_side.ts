@@ -1,0 +1,88 @@
+/** A machine whose configuration is a file. */
+import { createHash } from "node:crypto";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import {
+  type Candidate,
+  candidateOf,
+  problemText,
+  refusing,
+} from "../../config/source/candidate.ts";
+import {
+  ConfigurationFileError,
+  type LocalFile,
+  readLocalFile,
+  watchFile,
+} from "../../config/source/local_file.ts";
+import { toError } from "../../resources/graph/errors.ts";
+import type { MachineCore } from "./machine_core.ts";
+
+export interface LocalSideOptions {
+  core: MachineCore;
+  path: string;
+  readVariable: (name: string) => string | undefined;
+  clock: Clock;
+  log: Logger;
+}
+
+export class LocalSide {
+  readonly #stop = new AbortController();
+  #watching: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: LocalSideOptions) {}
+
+  /**
+   * Listens, offers the configuration and follows the file.
+   *
+   * @throws {ConfigurationFileError} when nothing of the file can be used.
+   */
+  async start(file: LocalFile): Promise<void> {
+    const { core, path, clock } = this.options;
+    const candidate = await this.#candidate(file);
+    const fatal = candidate.problems.filter((problem) => problem.fatal);
+    if (fatal.length > 0) {
+      throw new ConfigurationFileError(`${path}: ${fatal.map(problemText).join("; ")}`);
+    }
+    core.setIdentity(candidate.config);
+    await core.listen(candidate.config);
+    await core.applier.offer(candidate);
+    core.announce();
+    this.#watching = watchFile(path, {
+      clock,
+      signal: this.#stop.signal,
+      onChange: (isCalm) => void this.#reload(isCalm),
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("the server ends"));
+    await this.#watching;
+  }
+
+  /** What cannot be read changes nothing, and is told when it isn't being written any more. */
+  async #reload(isCalm: boolean): Promise<void> {
+    const { core, path, readVariable } = this.options;
+    try {
+      const candidate = await this.#candidate(await readLocalFile(path, readVariable));
+      if (!isCalm && refusing(candidate.problems).length > 0) return;
+      await core.applier.offer(candidate);
+    } catch (error) {
+      if (isCalm) core.applier.refuse(toError(error).message);
+    }
+  }
+
+  async #candidate(file: LocalFile): Promise<Candidate> {
+    for (const name of file.missingVariables) {
+      this.options.log.warn(`the configuration names \${${name}}, which is not set`);
+    }
+    // The schemas are large; a machine with a cloud never loads them.
+    const { parseMachineConfig } = await import("../../../shared/config/parse.ts");
+    const { config, ...findings } = parseMachineConfig(file.json);
+    const revision = config.revision || `local-${digest(file.text)}`;
+    return candidateOf({ ...findings, config: { ...config, revision } }, "file");
+  }
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 12);
+}

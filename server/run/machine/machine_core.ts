@@ -1,0 +1,454 @@
+/** The part of a machine that is the same with and without a cloud: resources, API, access, port. */
+import { emptyMachineConfig, type MachineConfig } from "../../../shared/config/machine_config.ts";
+import { ownLogLevels } from "../../../shared/config/log_levels.ts";
+import { secretValues } from "../../../shared/config/secrets.ts";
+import type { MachineCredentials } from "../../../shared/cloud/credentials/credentials_file.ts";
+import { AuthService } from "../../../shared/gen/proto/rpc/v1/auth_pb.ts";
+import { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
+import type { LogEntry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import { StreamService } from "../../../shared/gen/proto/stream/v1/stream_pb.ts";
+import {
+  type GetMachineStatusResponse,
+  RobotService,
+} from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
+import type { Logging } from "../../../shared/log/configure.ts";
+import type { LogSink } from "../../../shared/log/line.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { ProcessRunner } from "../../../shared/base/process/child_process.ts";
+import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
+import { logRequests } from "../../../shared/rpc/server/request_log.ts";
+import type { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import type { Database } from "../../../shared/base/store/sqlite.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { parseGoDuration } from "../../../shared/base/time/duration.ts";
+import { AccessControl } from "../../serving/access/access_control.ts";
+import { type CloudAccess, NO_CLOUD_ACCESS } from "../../serving/access/cloud_access.ts";
+import { accessRules } from "../../serving/access/rules_from_config.ts";
+import { servedApis } from "../../serving/apis/all.ts";
+import { LearnedApis } from "../../serving/apis/learned_apis.ts";
+import { createRobotService } from "../../serving/apis/robot.ts";
+import { ConfigurationApplier } from "../../config/source/applier.ts";
+import type { RevisionStore } from "../../config/source/revision_store.ts";
+import { MaintenanceGate } from "../../config/maintenance/maintenance.ts";
+import { Mdns } from "../../serving/mdns/mdns.ts";
+import { writeModuleLog } from "../../modules/modules/module_log.ts";
+import { Operations } from "../../serving/operations/operations.ts";
+import type { DataCloud, MachineSeat } from "../../data/machine_seat.ts";
+import { FrameSystem } from "../../resources/frames/frame_system.ts";
+import type { Diagnostics } from "../../diagnostics/diagnostics.ts";
+import type { ServerEnvironment } from "../options/environment.ts";
+import type { PackageManagerOptions } from "../../modules/packages/package_manager.ts";
+import { ResourceManager } from "../../resources/graph/manager.ts";
+import type { ModelRegistry } from "../../resources/graph/registry.ts";
+import { DEFAULT_HEARTBEAT_WINDOW_MS, Sessions } from "../../serving/sessions/sessions.ts";
+import { MachineState } from "../../config/status/machine_state.ts";
+import { machineStatus } from "../../config/status/machine_status.ts";
+import { Tunnels } from "../../serving/tunnels/tunnels.ts";
+import {
+  bindsToAll,
+  type IssuedCertificate,
+  leavesCertificate,
+  listenSettings,
+} from "../../serving/web/listen_settings.ts";
+import { MachineAdmission } from "../../serving/web/machine_admission.ts";
+import { createRoutes, type RestartAnswer } from "../../serving/web/routes.ts";
+import { WebServer } from "../../serving/web/web_server.ts";
+import type { SignalingCloud } from "../../serving/webrtc/cloud_answerer.ts";
+import { createStreamService } from "../../serving/webrtc/stream_service.ts";
+import { WebRtc } from "../../serving/webrtc/webrtc.ts";
+import { machineFacts } from "./machine_facts.ts";
+import { MachineParts } from "./machine_parts.ts";
+
+/** How long calls may go on when the server ends. Milliseconds. */
+const CALL_GRACE_MS = 2_000;
+
+/** The part of the process's logging that a configuration changes. */
+export type LogSettings = Pick<
+  Logging,
+  | "setDebugMode"
+  | "setPatterns"
+  | "setResourceLevels"
+  | "setDeduplication"
+  | "setSecrets"
+  | "forward"
+  | "addSink"
+>;
+
+export interface MachineCoreOptions {
+  clock: Clock;
+  /** The root logger, `rdk`. */
+  log: Logger;
+  logSettings: LogSettings;
+  registry: ModelRegistry;
+  environment: ServerEnvironment;
+  readVariable: (name: string) => string | undefined;
+  /** What of this process's variables the programs that it starts get. */
+  variables: () => Record<string, string>;
+  processes: ProcessRunner;
+  db: Database;
+  /** How packages are had from the cloud; undefined without one. */
+  packageCloud: PackageManagerOptions["cloud"];
+  /** How captured data gets to the cloud; undefined without one. */
+  dataCloud?: DataCloud | undefined;
+  /** Where the data manager looks for this machine. */
+  seat?: MachineSeat | undefined;
+  revisions: RevisionStore;
+  credentials: MachineCredentials | undefined;
+  /** `network.bind_address` of a file that only leads to a cloud. */
+  localAddress: string | undefined;
+  /** Semantic version of this server. */
+  version: string;
+  /** Options of the command line. */
+  debug: boolean;
+  noTls: boolean;
+  revealDiffs: boolean;
+  untrusted: boolean;
+  /** False with `-disable-mdns`. */
+  mdns: boolean;
+  /** `-webrtc` */
+  webrtc: boolean;
+  /** Whose signaller passes calls on; undefined without a cloud. */
+  signalingCloud?: SignalingCloud | undefined;
+  /** What looks at the running server; undefined for nothing. */
+  diagnostics?: Diagnostics | undefined;
+  /** RobotService/Shutdown was called. */
+  onShutdown: () => void;
+}
+
+export class MachineCore {
+  readonly state: MachineState;
+  readonly resources: ResourceManager;
+  readonly applier: ConfigurationApplier;
+  readonly web: WebServer;
+  readonly webrtc: WebRtc;
+  readonly access = new AccessControl();
+  readonly parts: MachineParts;
+  readonly #apis: LearnedApis;
+  readonly #operations: Operations;
+  readonly #maintenance: MaintenanceGate;
+  readonly #sessions: Sessions;
+  readonly #tunnels: Tunnels;
+  readonly #admission: MachineAdmission;
+  readonly #mdns: Mdns;
+  readonly #frames: FrameSystem;
+  #cloudAccess: CloudAccess = NO_CLOUD_ACCESS;
+  #identity: MachineConfig = emptyMachineConfig();
+  #certificate: IssuedCertificate | undefined;
+  #announced = false;
+  #toldOfPermissions = false;
+  /** Whether the cloud answered last time; undefined without a cloud. */
+  cloudReached: () => boolean | undefined = () => undefined;
+  /** Told of every change of status. */
+  onStatusChange: () => void = () => {};
+
+  constructor(private readonly options: MachineCoreOptions) {
+    const { clock, log, environment } = options;
+    const changed = () => this.onStatusChange();
+    this.state = new MachineState(clock, changed);
+    this.#sessions = new Sessions(clock, {
+      log: log.child("sessions"),
+      stop: (resource, signal) => this.resources.index.peek(resource)?.instance?.stop?.({ signal }),
+    });
+    this.#tunnels = new Tunnels({ clock });
+    this.#admission = new MachineAdmission({
+      signInRequired: () => this.access.rules.required,
+      port: () => this.web.address?.port,
+      log: log.child("networking"),
+    });
+    this.#mdns = new Mdns({ enabled: options.mdns, clock, log: log.child("networking") });
+    this.resources = new ResourceManager({
+      registry: options.registry,
+      clock,
+      log: log.child("resource_manager"),
+      limits: {
+        ...(environment.resourceConfigurationTimeoutMs !== undefined &&
+          { buildTimeoutMs: environment.resourceConfigurationTimeoutMs }),
+        ...(environment.resourceRequestsLimit !== undefined &&
+          { concurrentCalls: environment.resourceRequestsLimit }),
+      },
+      onChange: changed,
+    });
+    const { index } = this.resources;
+    this.#frames = new FrameSystem({ resources: index, clock, log: log.child("frame_system") });
+    this.#maintenance = new MaintenanceGate({ resources: this.resources, clock, log });
+    this.#apis = new LearnedApis(servedApis, this.resources.index, this.#sessions);
+    this.#operations = new Operations(clock);
+    options.seat?.take({
+      resources: this.resources.index,
+      serviceOf: (api) => this.#apis.serviceOf(api),
+      db: options.db,
+      cloud: options.dataCloud,
+    });
+    const robot = this.#createRobotService();
+    this.parts = new MachineParts({
+      resources: this.resources,
+      registry: options.registry,
+      apis: this.#apis,
+      clock,
+      log,
+      environment,
+      readVariable: options.readVariable,
+      variables: options.variables,
+      processes: options.processes,
+      untrusted: options.untrusted,
+      db: options.db,
+      packageCloud: options.packageCloud,
+      mountForModules: (router) => {
+        this.#apis.mount(router.service(RobotService, robot));
+        return () => this.#apis.unmount(router);
+      },
+      interceptors: [
+        ...(options.diagnostics ? [options.diagnostics.tracing] : []),
+        this.#operations.interceptor,
+      ],
+      writeLog: (line) => options.logSettings.forward(line),
+      facts: () =>
+        machineFacts(this.#identity, {
+          partId: options.credentials?.partId,
+          printsSpans: options.diagnostics?.printsSpans ?? false,
+        }),
+      onSpecs: (specs) => options.seat?.setSpecs(specs),
+      onChange: changed,
+    });
+    this.applier = new ConfigurationApplier({
+      state: this.state,
+      clock,
+      log: log.child("config"),
+      revealDiffs: options.revealDiffs,
+      effects: {
+        setLogging: (config) => {
+          this.#setLogging(config);
+          void options.diagnostics?.follow(config);
+        },
+        setIdentity: (config) => this.setIdentity(config),
+        setNetwork: (config) => this.listen(config),
+        setMachine: (config) => {
+          this.#frames.setComponents(config.components);
+          return this.parts.apply(config);
+        },
+        maintenanceAllows: (config) => this.#maintenance.allowsChanges(config.maintenance),
+        keep: (config) => options.revisions.add(config, clock.now()),
+      },
+    });
+    const mount = (router: RpcRouter) => this.#mount(router, robot);
+    const interceptors = this.#interceptors();
+    this.web = this.#createWeb(mount, interceptors);
+    this.webrtc = new WebRtc({
+      enabled: options.webrtc,
+      cloud: options.signalingCloud,
+      port: () => this.web.address?.port,
+      mount,
+      interceptors,
+      access: this.access,
+      clock,
+      log: log.child("networking"),
+    });
+  }
+
+  /** Who the machine is, who may call it, how long sessions live, and where tunnels may go. */
+  setIdentity(config: MachineConfig): void {
+    const { credentials } = this.options;
+    this.#identity = config;
+    const rules = accessRules({ config, credentials, cloudAccess: this.#cloudAccess });
+    this.access.setRules(rules);
+    const holdNobody = rules.permissions.length > 0 && !rules.required;
+    if (holdNobody && !this.#toldOfPermissions) {
+      this.options.log.warn(
+        "auth.user_permissions hold nobody, because nobody signs in here; set auth.handlers",
+      );
+    }
+    this.#toldOfPermissions = holdNobody;
+    this.state.setCloud({
+      primaryOrgId: config.cloud?.primary_org_id ?? "",
+      locationId: config.cloud?.location_id ?? "",
+      machineId: config.cloud?.machine_id ?? "",
+      machinePartId: credentials?.partId ?? config.cloud?.id ?? "",
+    });
+    this.#admission.follow(config);
+    this.#tunnels.setEndpoints(config.network?.traffic_tunnel_endpoints);
+    this.webrtc.follow(config);
+    this.#sessions.endUnless((owner) => this.access.stands(owner));
+    void this.webrtc.accessChanged();
+    const window = config.network?.sessions?.heartbeat_window;
+    this.#sessions.heartbeatWindowMs = window
+      ? parseGoDuration(window)
+      : DEFAULT_HEARTBEAT_WINDOW_MS;
+    this.#announceInNetwork();
+  }
+
+  /** Who may open this machine, as the cloud tells it. */
+  setCloudAccess(access: CloudAccess): void {
+    this.#cloudAccess = access;
+    this.setIdentity(this.#identity);
+  }
+
+  /** A certificate that the cloud issued; the port is served with it from the next time on. */
+  set certificate(issued: IssuedCertificate | undefined) {
+    this.#certificate = issued;
+  }
+
+  /** Listens where the configuration says that runs, with a certificate that is new. */
+  async listenAgain(): Promise<void> {
+    await this.listen(this.#identity);
+  }
+
+  /**
+   * Listens where the configuration says.
+   *
+   * @throws {PortInUseError} or another error; the server then listens where it did.
+   */
+  async listen(config: Pick<MachineConfig, "network" | "cloud">): Promise<void> {
+    const { localAddress, noTls, log } = this.options;
+    const issued = this.#certificate;
+    const settings = await listenSettings({ config, localAddress, noTls, issued });
+    const changed = await this.web.listen(settings);
+    if (!changed) return;
+    if (leavesCertificate(config, settings)) {
+      log.warn("TLS is switched off by -no-tls or network.no_tls, though there is a certificate");
+    }
+    if (bindsToAll(settings)) {
+      if (!this.access.rules.required) {
+        log.warn("binding to all interfaces without authentication");
+      } else if (!settings.tls) {
+        log.warn("binding to all interfaces without TLS: tokens can be read on the way");
+      }
+    }
+    if (this.#announced) this.announce();
+  }
+
+  /** Tells operator and network where the machine is, now and whenever that changes. */
+  announce(): void {
+    this.#announced = true;
+    this.web.announce();
+    this.#announceInNetwork();
+  }
+
+  /** What status tells of the machine. */
+  status(): GetMachineStatusResponse {
+    return machineStatus(this.state, {
+      resources: this.resources.snapshot(),
+      modules: this.parts.moduleSnapshot(),
+      packages: this.parts.packageSnapshot(),
+      jobs: this.parts.jobSnapshot(),
+    });
+  }
+
+  /** Ends calls, then everything that runs. */
+  async close(): Promise<void> {
+    this.applier.close();
+    await Promise.all([
+      this.#mdns.close(),
+      this.web.close(CALL_GRACE_MS),
+      this.webrtc.close(CALL_GRACE_MS),
+    ]);
+    this.#sessions.close();
+    await this.parts.close();
+  }
+
+  #announceInNetwork(): void {
+    const { address } = this.web;
+    if (!this.#announced || !address) return;
+    const { cloud, network } = this.#identity;
+    const given = [cloud?.fqdn, cloud?.local_fqdn, network?.fqdn];
+    this.#mdns.announce({ given, ...address, webrtc: this.options.webrtc });
+  }
+
+  #createRobotService() {
+    return createRobotService({
+      resources: this.resources,
+      apis: () => this.#apis.list(),
+      modules: () => {
+        const { modules } = this.parts;
+        return modules && {
+          models: () => modules.models(),
+          restart: (which) => this.parts.restartModule(which),
+        };
+      },
+      writeLog: (entries, moduleName) => this.#writeLog(entries, moduleName),
+      status: () => this.status(),
+      state: this.state,
+      operations: this.#operations,
+      sessions: this.#sessions,
+      tunnels: this.#tunnels,
+      frames: this.#frames,
+      version: this.options.version,
+      uploadFromPath: async (...asked) => {
+        const { pathUploads } = await import("../../data/asked_uploads.ts");
+        const { dataCloud: cloud, environment: { home }, untrusted, log } = this.options;
+        return await pathUploads({ cloud, home, untrusted, log })(...asked);
+      },
+      takeSpans: (spans, module) => this.options.diagnostics?.takeSpans(spans, module),
+      shutdown: this.options.onShutdown,
+    });
+  }
+
+  /** Lines of modules go below their loggers, those of other callers below the server's own. */
+  #writeLog(entries: readonly LogEntry[], moduleName: string | undefined): void {
+    const { modules } = this.parts;
+    if (modules && moduleName !== undefined) return modules.writeLog(entries, moduleName);
+    const { log, logSettings, clock } = this.options;
+    const write: LogSink = (line) => logSettings.forward(line);
+    writeModuleLog(entries, moduleName ?? "", { root: log.name, write, clock });
+  }
+
+  #interceptors(): readonly Interceptor[] {
+    const { log, diagnostics } = this.options;
+    return [
+      ...diagnostics?.interceptors ?? [],
+      logRequests(log.child("networking")),
+      this.#admission.interceptor,
+      this.access.interceptor,
+      this.#sessions.interceptor,
+      this.#operations.interceptor,
+    ];
+  }
+
+  /** What callers find at the port and over WebRTC. */
+  #mount(router: RpcRouter, robot: ReturnType<typeof createRobotService>): void {
+    router.service(AuthService, this.access.authService).service(RobotService, robot)
+      .service(SignalingService, this.webrtc.signaling)
+      .service(StreamService, createStreamService(this.resources));
+    this.#apis.mount(router);
+    if (!this.options.debug) return;
+    void import("../../diagnostics/echo_service.ts").then(({ serveEcho }) => serveEcho(router));
+  }
+
+  #createWeb(
+    mount: (router: RpcRouter) => void,
+    interceptors: readonly Interceptor[],
+  ): WebServer {
+    const { log, diagnostics } = this.options;
+    return new WebServer({
+      log,
+      interceptors,
+      http: createRoutes({
+        restartAllowed: () => this.#restartAllowed(),
+        cloudReached: () => this.cloudReached(),
+        others: (request, peer) => diagnostics?.http(request, peer),
+      }),
+      mount,
+      refuse: (...asked) => this.#admission.refusal(...asked),
+    });
+  }
+
+  async #restartAllowed(): Promise<RestartAnswer> {
+    if (this.applier.busy) {
+      return { allowed: false, reason: "it applies a configuration", isReconfiguring: true };
+    }
+    return await this.#maintenance.allowsRestart(this.applier.config?.maintenance);
+  }
+
+  #setLogging(config: MachineConfig): void {
+    const { logSettings, log, debug, credentials } = this.options;
+    const isDebug = debug || config.debug;
+    logSettings.setDebugMode(isDebug);
+    logSettings.setDeduplication(!config.disable_log_deduplication && !isDebug);
+    for (const { message } of logSettings.setPatterns(config.log)) log.warn(message);
+    logSettings.setResourceLevels(ownLogLevels(config));
+    logSettings.setSecrets([...secretValues(config), ...credentialSecrets(credentials)]);
+  }
+}
+
+function credentialSecrets(credentials: MachineCredentials | undefined): string[] {
+  return credentials ? [credentials.credentials.payload.reveal()] : [];
+}

@@ -1,0 +1,333 @@
+/**
+ * Packages, modules, resources, processes and jobs of one machine, kept in step with its
+ * configuration. Most machines have only resources: the other parts are loaded when a
+ * configuration first has one of theirs.
+ */
+import { join } from "node:path";
+import type { DescService } from "@bufbuild/protobuf";
+import type { MachineConfig } from "../../../shared/config/machine_config.ts";
+import type { LogSink } from "../../../shared/log/line.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { ProcessRunner } from "../../../shared/base/process/child_process.ts";
+import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
+import type { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Database } from "../../../shared/base/store/sqlite.ts";
+import type { FindPackage, PlaceholderSources } from "../../config/source/placeholders.ts";
+import {
+  type PackageManifest,
+  resourceSpecs,
+  wantedModules,
+  wantedPackages,
+} from "../../config/source/wanted.ts";
+import type { LearnedApis } from "../../serving/apis/learned_apis.ts";
+import type { JobManager, JobSnapshot } from "../../modules/jobs/job_manager.ts";
+import type { MachineFacts } from "../../modules/modules/module_environment.ts";
+import type { ModuleManager } from "../../modules/modules/module_manager.ts";
+import type { ModuleSnapshot } from "../../modules/modules/module_supervisor.ts";
+import type { WantedModule } from "../../modules/modules/wanted_module.ts";
+import type { ServerEnvironment } from "../options/environment.ts";
+import type {
+  PackageManager,
+  PackageManagerOptions,
+} from "../../modules/packages/package_manager.ts";
+import type { PackageSnapshot, PackageType } from "../../modules/packages/package_types.ts";
+import type { ProcessManager } from "../../modules/processes/process_manager.ts";
+import { toError } from "../../resources/graph/errors.ts";
+import { fullName } from "../../resources/graph/name.ts";
+import type { ResourceManager } from "../../resources/graph/manager.ts";
+import type { ModelRegistry } from "../../resources/graph/registry.ts";
+import type { ResourceSpec } from "../../resources/graph/target.ts";
+
+export interface MachinePartsOptions {
+  readonly resources: ResourceManager;
+  readonly registry: ModelRegistry;
+  readonly apis: LearnedApis;
+  readonly clock: Clock;
+  /** The root logger, `rdk`. */
+  readonly log: Logger;
+  readonly environment: ServerEnvironment;
+  readonly readVariable: (name: string) => string | undefined;
+  readonly variables: () => Record<string, string>;
+  readonly processes: ProcessRunner;
+  /** `-untrusted-env` */
+  readonly untrusted: boolean;
+  readonly db: Database;
+  /** How packages are had from the cloud; undefined without one. */
+  readonly packageCloud: PackageManagerOptions["cloud"];
+  /** Adds what modules may call of the server; the returned function ends that. */
+  readonly mountForModules: (router: RpcRouter) => () => void;
+  /** Run around what modules and jobs call. */
+  readonly interceptors: readonly Interceptor[];
+  /** Takes log lines of modules whatever their level. */
+  readonly writeLog: LogSink;
+  readonly facts: () => MachineFacts;
+  /** Told what the resources are to be, before they are built. */
+  readonly onSpecs: (specs: readonly ResourceSpec[]) => void;
+  /** Called after each change of what status shows. */
+  readonly onChange: () => void;
+}
+
+export class MachineParts {
+  #packages: PackageManager | undefined;
+  #modules: ModuleManager | undefined;
+  #jobs: JobManager | undefined;
+  #processes: ProcessManager | undefined;
+  #config: MachineConfig | undefined;
+  #loading: Promise<void> = Promise.resolve();
+  #packagePlaces = "";
+  /** Folders of packages that modules run from. */
+  #roots: string[] = [];
+  readonly #manifests = new Map<string, PackageManifest | undefined>();
+  #isClosed = false;
+
+  constructor(private readonly options: MachinePartsOptions) {}
+
+  /** Undefined while the configuration has had no module. */
+  get modules(): ModuleManager | undefined {
+    return this.#modules;
+  }
+
+  /**
+   * Ends a module and starts it again, from the newest content of its archive.
+   *
+   * @throws {ConnectError} as {@link ModuleManager.restart}
+   */
+  async restartModule(which: { id?: string; name?: string }): Promise<void> {
+    await this.#modules?.restart(which, async () => {
+      const config = this.#config;
+      if (!config || !this.#packages) return;
+      await this.#packages.apply(wantedPackages(config));
+      this.#manifests.clear();
+      if (this.#config === config) await this.#modules?.apply(this.#wantedModules(config));
+    });
+  }
+
+  packageSnapshot(): PackageSnapshot[] {
+    return this.#packages?.snapshot() ?? [];
+  }
+
+  moduleSnapshot(): ModuleSnapshot[] {
+    return this.#modules?.snapshot() ?? [];
+  }
+
+  /** Process ids of the modules that run, for measurements. */
+  moduleProcesses(): { name: string; pid: number }[] {
+    return this.#modules?.processes().map(({ module, pid }) => ({ name: module, pid })) ?? [];
+  }
+
+  jobSnapshot(): JobSnapshot[] {
+    return this.#jobs?.snapshot() ?? [];
+  }
+
+  /**
+   * Moves everything to what the configuration says. Resolves when each resource has been tried
+   * once; what fails is in the status, never thrown. Of two calls that overlap the later counts.
+   */
+  async apply(config: MachineConfig): Promise<void> {
+    this.#config = config;
+    if (this.#lacks(config)) {
+      await (this.#loading = this.#loading.then(() => this.#load(config)));
+      if (this.#config !== config) return;
+    }
+    if (this.#isClosed) return;
+    this.#manifests.clear();
+    void this.#packages?.apply(wantedPackages(config));
+    this.#packagePlaces = this.#places();
+    void this.#processes?.apply(config.processes);
+    await this.#follow(config);
+    // Later, so that the first run finds its resource.
+    if (this.#config === config) this.#jobs?.apply(config.jobs);
+  }
+
+  /** Ends jobs, resources with their modules, processes and packages, in this order. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#loading;
+    await this.#jobs?.close();
+    await this.options.resources.close();
+    await Promise.all([this.#modules?.close(), this.#processes?.close(), this.#packages?.close()]);
+  }
+
+  /** Ends modules and processes at once, for when the time for an orderly end is over. */
+  kill(): void {
+    this.#modules?.kill();
+    this.#processes?.kill();
+  }
+
+  /** Modules and resources, by what packages there are. */
+  #follow(config: MachineConfig): Promise<void> {
+    const { log, resources } = this.options;
+    let modulesSettled: Promise<void> | undefined;
+    if (this.#modules) {
+      const wanted = this.#wantedModules(config);
+      this.#roots = wanted.map(({ root }) => root).filter((root) => root !== "");
+      modulesSettled = this.#modules.apply(wanted);
+    }
+    const specs = resourceSpecs(config, this.#sources, (text) => log.warn(text));
+    this.options.onSpecs(specs);
+    const settled = resources.apply(specs, config.revision);
+    if (this.#packages) {
+      void Promise.all([modulesSettled, settled]).then(() => this.#cleanUpPackages());
+    }
+    return settled;
+  }
+
+  #wantedModules(config: MachineConfig): WantedModule[] {
+    const sources = { ...this.#sources, manifest: (folder: string) => this.#manifest(folder) };
+    return wantedModules(config, sources, (text) => this.options.log.warn(text));
+  }
+
+  get #sources(): PlaceholderSources {
+    return {
+      read: this.options.readVariable,
+      findPackage: (type, name) => this.#findPackage(type, name),
+    };
+  }
+
+  #findPackage: FindPackage = (type, name) => {
+    const found = this.#packages?.folder(type as PackageType, name);
+    if (found) return found;
+    const isWanted = this.#config && wantedPackages(this.#config)
+      .some((wanted) => wanted.type === type && wanted.name === name);
+    return isWanted ? { pending: "it is being looked for" } : undefined;
+  };
+
+  #manifest(folder: string): PackageManifest | undefined {
+    if (!this.#manifests.has(folder)) this.#manifests.set(folder, readManifest(folder));
+    return this.#manifests.get(folder);
+  }
+
+  /** What modules and resources see of the packages, in a form that can be compared. */
+  #places(): string {
+    return JSON.stringify(
+      this.packageSnapshot().map(({ type, name, version }) => [
+        type,
+        name,
+        version,
+        this.#packages?.folder(type, name),
+      ]),
+    );
+  }
+
+  #packagesChanged(): void {
+    const places = this.#places();
+    if (places !== this.#packagePlaces && this.#config && !this.#isClosed) {
+      this.#packagePlaces = places;
+      this.#manifests.clear();
+      void this.#follow(this.#config);
+    }
+    this.options.onChange();
+  }
+
+  /** Older versions go when the modules that used them have changed over. */
+  async #cleanUpPackages(): Promise<void> {
+    try {
+      await this.#packages?.cleanUp([...this.#roots, ...this.#modules?.roots() ?? []]);
+    } catch (error) {
+      this.options.log.warn(`packages cannot be cleaned up: ${toError(error).message}`);
+    }
+  }
+
+  #lacks(config: MachineConfig): boolean {
+    return (!this.#packages && wantedPackages(config).length > 0) ||
+      (!this.#modules && config.modules.length > 0) ||
+      (!this.#jobs && config.jobs.length > 0) ||
+      (!this.#processes && config.processes.length > 0);
+  }
+
+  async #load(config: MachineConfig): Promise<void> {
+    if (this.#isClosed) return;
+    if (wantedPackages(config).length > 0) this.#packages ??= await this.#createPackages();
+    if (config.modules.length > 0) this.#modules ??= await this.#createModules();
+    if (config.jobs.length > 0) this.#jobs ??= await this.#createJobs();
+    if (config.processes.length > 0) this.#processes ??= await this.#createProcesses();
+  }
+
+  async #createPackages(): Promise<PackageManager> {
+    const { PackageManager } = await import("../../modules/packages/package_manager.ts");
+    const { environment, db, packageCloud, clock, log } = this.options;
+    return new PackageManager({
+      home: environment.home,
+      db,
+      cloud: packageCloud,
+      clock,
+      log: log.child("package_manager"),
+      onChange: () => this.#packagesChanged(),
+    });
+  }
+
+  async #createModules(): Promise<ModuleManager> {
+    const { ModuleManager } = await import("../../modules/modules/module_manager.ts");
+    const { ParentServer } = await import("../../modules/modules/parent_server.ts");
+    const { options } = this;
+    const { environment, log } = options;
+    return new ModuleManager({
+      registry: options.registry,
+      resourcesChanged: () => options.resources.refresh(),
+      learned: options.apis,
+      parent: new ParentServer({
+        mount: options.mountForModules,
+        interceptors: options.interceptors,
+        log: log.child("modmanager"),
+        folderFile: join(environment.home, "module-sockets"),
+      }),
+      processes: options.processes,
+      clock: options.clock,
+      log: log.child("modmanager"),
+      writeLog: options.writeLog,
+      facts: options.facts,
+      home: environment.home,
+      readVariables: options.variables,
+      startupTimeoutMs: environment.moduleStartupTimeoutMs,
+      tcpSockets: environment.tcpSockets,
+      untrusted: options.untrusted,
+      onChange: options.onChange,
+      onChangedOver: () => void this.#cleanUpPackages(),
+      onFirstRun: (name, running, error) => this.#packages?.setFirstRun(name, running, error),
+    });
+  }
+
+  async #createJobs(): Promise<JobManager> {
+    const { JobManager } = await import("../../modules/jobs/job_manager.ts");
+    const { createJobCaller } = await import("../../modules/jobs/job_caller.ts");
+    const { RpcRouter } = await import("../../../shared/rpc/server/router.ts");
+    const { apis, resources, clock, log, onChange, interceptors } = this.options;
+    const router = new RpcRouter();
+    apis.mount(router);
+    const call = createJobCaller({
+      router,
+      interceptors,
+      apisOf: (name) =>
+        resources.snapshot().filter((one) =>
+          one.name === name || fullName(one.api, one.name) === name
+        ),
+      serviceOf: (api): DescService | undefined => apis.serviceOf(api),
+    });
+    return new JobManager({ clock, call, log: log.child("job_manager"), onChange });
+  }
+
+  async #createProcesses(): Promise<ProcessManager> {
+    const { ProcessManager } = await import("../../modules/processes/process_manager.ts");
+    const { processes, clock, log, untrusted, variables, environment } = this.options;
+    return new ProcessManager({
+      processes,
+      clock,
+      log: log.child("process"),
+      untrusted,
+      environment: variables(),
+      home: environment.home,
+    });
+  }
+}
+
+/** Undefined where there is none, or none that can be read; whoever needs it says so. */
+function readManifest(folder: string): PackageManifest | undefined {
+  try {
+    const manifest: unknown = JSON.parse(Deno.readTextFileSync(`${folder}/meta.json`));
+    const entrypoint = (manifest as { entrypoint?: unknown } | null)?.entrypoint;
+    return typeof entrypoint === "string" ? { entrypoint } : {};
+  } catch {
+    return undefined;
+  }
+}

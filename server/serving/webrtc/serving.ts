@@ -1,0 +1,62 @@
+/** What serves WebRTC callers; loaded with the first of them. */
+import { HealthService } from "../../../shared/rpc/server/health.ts";
+import { mountReflection } from "../../../shared/rpc/server/reflection.ts";
+import { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import type { Timer } from "../../../shared/base/time/clock.ts";
+import { collectGarbage } from "../../../shared/base/memory/idle_memory.ts";
+import type { RtcPeers } from "../../../shared/rtc/webrtc/peer.ts";
+import { toError } from "../../resources/graph/errors.ts";
+import { ConnectionLimit } from "./connection_limit.ts";
+import { ServedPeers } from "./served_peers.ts";
+import type { WebRtcOptions } from "./webrtc.ts";
+
+/** What connections held is given back this long after the last has ended. Milliseconds. */
+const COLLECT_AFTER_MS = 10_000;
+
+export interface Serving {
+  readonly peers: ConnectionLimit;
+  readonly served: ServedPeers;
+  close(graceMs: number): Promise<void>;
+}
+
+export async function serving(options: WebRtcOptions): Promise<Serving> {
+  const { clock, log, access, interceptors, mount } = options;
+  const router = new RpcRouter();
+  mount(router);
+  const health = new HealthService(router);
+  router.service(HealthService.descriptor, health.implementation);
+  mountReflection(router);
+  const served = new ServedPeers({
+    router,
+    interceptors,
+    stands: (identity) => access.stands(identity),
+    report: (error, path, id) =>
+      log.error(`${path} failed: ${toError(error).message}`, { id, stack: toError(error).stack }),
+    log,
+  });
+  let collecting: Timer | undefined;
+  const peers = new ConnectionLimit({
+    peers: options.peers ?? await realPeers(options),
+    clock,
+    onNone: () => {
+      collecting?.cancel();
+      collecting = clock.setTimer(COLLECT_AFTER_MS, () => {
+        if (peers.count === 0) collectGarbage();
+      });
+    },
+  });
+  return {
+    peers,
+    served,
+    async close(graceMs) {
+      health.shutdown();
+      await served.close(graceMs);
+      collecting?.cancel();
+    },
+  };
+}
+
+async function realPeers({ clock, log }: WebRtcOptions): Promise<RtcPeers> {
+  const { weriftPeers } = await import("../../../shared/rtc/webrtc/werift_peers.ts");
+  return weriftPeers({ clock, log });
+}

@@ -1,0 +1,141 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { AttemptBuckets, type BucketLimits } from "./attempt_buckets.ts";
+import { addressBlock } from "../../rpc/address_block.ts";
+
+/** How many wrong attempts there may be, and how fast they come back. */
+export interface AttemptLimits {
+  /** Of one entity from one address block; default 20 in a row, then 10 a minute. */
+  readonly entity: BucketLimits;
+  /**
+   * Of all entities from one address block; default 200 in a row, then 1,200 a minute: so many
+   * verifications of 8 ms are a sixth of a core.
+   */
+  readonly address: BucketLimits;
+}
+
+const DEFAULT_LIMITS: AttemptLimits = {
+  entity: { burst: 20, perMinute: 10 },
+  address: { burst: 200, perMinute: 1_200 },
+};
+
+/** Somebody who wants to be let in. */
+export interface Attempt {
+  /** IP address of the peer. */
+  readonly address: string;
+  /** What is proven, and by whom; undefined for what nobody can guess, such as a signed token. */
+  readonly credential?: {
+    readonly type: string;
+    readonly entity: string;
+    readonly payload: string;
+  };
+}
+
+/** How an attempt ended. `refused`: nothing was verified, as there were too many wrong ones. */
+export type AttemptOutcome<Value> =
+  | { readonly kind: "right"; readonly value: Value }
+  | { readonly kind: "wrong" }
+  | { readonly kind: "refused" };
+
+const REMEMBERED_CREDENTIALS = 10_000;
+const MOST_WAITING = 1_000;
+
+/** What a caller is told whose attempt was refused. */
+export const TOO_MANY_ATTEMPTS =
+  "too many failed attempts to authenticate from this address; wait a minute";
+
+/**
+ * Slows down guessing. An attempt is reserved before anything is verified and given back when it
+ * was right, so that concurrent guesses count and a fleet behind one address is not slowed down:
+ * while reservations are out, others wait for them. A credential that was right before in this
+ * process always passes, whatever else comes from its address. IPv6 addresses count by their /64.
+ */
+export class AttemptLimiter {
+  readonly #byEntity: AttemptBuckets;
+  readonly #byAddress: AttemptBuckets;
+  readonly #remembered = new Set<string>();
+  readonly #secret = randomBytes(32);
+  #waiting = 0;
+
+  constructor(
+    monotonicMs: () => number = () => performance.now(),
+    limits: Partial<AttemptLimits> = {},
+  ) {
+    this.#byEntity = new AttemptBuckets(monotonicMs, limits.entity ?? DEFAULT_LIMITS.entity);
+    this.#byAddress = new AttemptBuckets(monotonicMs, limits.address ?? DEFAULT_LIMITS.address);
+  }
+
+  /**
+   * Verifies unless there were too many wrong attempts.
+   *
+   * @param verify gives undefined for what is wrong; what it throws counts as no attempt.
+   */
+  async attempt<Value>(
+    { address, credential }: Attempt,
+    verify: () => Promise<Value | undefined>,
+  ): Promise<AttemptOutcome<Value>> {
+    const block = addressBlock(address);
+    const digest = credential &&
+      this.#digest(credential.type, credential.entity, credential.payload);
+    const entity = credential && this.#digest(block, credential.type, credential.entity);
+    if (!await this.#reserved(block, entity, digest)) return { kind: "refused" };
+    let wrong = false;
+    try {
+      const value = await verify();
+      if (value !== undefined) {
+        if (digest !== undefined) this.#remember(digest);
+        return { kind: "right", value };
+      }
+      wrong = true;
+      if (digest !== undefined) this.#remembered.delete(digest);
+      return { kind: "wrong" };
+    } finally {
+      this.#byAddress.settle(block, wrong);
+      if (entity !== undefined) this.#byEntity.settle(entity, wrong);
+    }
+  }
+
+  /** Counts a wrong attempt that was seen for wrong without an effort. */
+  failed(address: string): void {
+    const block = addressBlock(address);
+    if (!this.#byAddress.free(block)) return;
+    this.#byAddress.reserve(block);
+    this.#byAddress.settle(block, true);
+  }
+
+  /** Whether the attempt may be verified now; it then must be settled. */
+  async #reserved(
+    block: string,
+    entity: string | undefined,
+    digest: string | undefined,
+  ): Promise<boolean> {
+    while (true) {
+      const entityFree = entity === undefined || this.#byEntity.free(entity);
+      const addressFree = this.#byAddress.free(block);
+      if ((entityFree && addressFree) || (digest !== undefined && this.#remembered.has(digest))) {
+        this.#byAddress.reserve(block);
+        if (entity !== undefined) this.#byEntity.reserve(entity);
+        return true;
+      }
+      const settled = !entityFree && entity !== undefined
+        ? this.#byEntity.settled(entity)
+        : this.#byAddress.settled(block);
+      if (!settled || this.#waiting >= MOST_WAITING) return false;
+      this.#waiting++;
+      await settled;
+      this.#waiting--;
+    }
+  }
+
+  #remember(digest: string): void {
+    this.#remembered.delete(digest);
+    this.#remembered.add(digest);
+    if (this.#remembered.size <= REMEMBERED_CREDENTIALS) return;
+    const [oldest] = this.#remembered;
+    if (oldest !== undefined) this.#remembered.delete(oldest);
+  }
+
+  /** Short whatever a caller sends, and worth nothing outside of this process. */
+  #digest(...pieces: readonly string[]): string {
+    return createHmac("sha256", this.#secret).update(JSON.stringify(pieces)).digest("base64url");
+  }
+}

@@ -1,0 +1,46 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Call, Interceptor } from "../../rpc/server/interceptor.ts";
+import { OPEN_MESSAGE_BYTES } from "../../rpc/client/limits.ts";
+import { type Identity, identityKey } from "./identity.ts";
+
+export interface RequireAuthenticationOptions {
+  /** Whose token it is; throws UNAUTHENTICATED when it does not count (any more). */
+  readonly verify: (token: string) => Identity | Promise<Identity>;
+  /** Paths (`/package.Service/Method`) that need no token. */
+  readonly exempt?: (path: string, call: Call) => boolean;
+}
+
+/** What needs no token anywhere: getting one, and the health of the process. */
+export function isOpenToAll(path: string): boolean {
+  return path === "/proto.rpc.v1.AuthService/Authenticate" ||
+    path.startsWith("/grpc.health.v1.Health/");
+}
+
+/**
+ * Lets only calls with a good `authorization: Bearer` token in, and puts their identity at
+ * `identityKey`. Messages of calls that need none are short: {@link OPEN_MESSAGE_BYTES}.
+ */
+export function requireAuthentication(options: RequireAuthenticationOptions): Interceptor {
+  const exempt = options.exempt ?? isOpenToAll;
+  return {
+    before(call) {
+      if (exempt(call.path, call)) return call.limitMessages?.(OPEN_MESSAGE_BYTES);
+      const header = call.header("authorization");
+      if (header === undefined) throw missing();
+      const [scheme, token, ...rest] = header.split(" ");
+      if (scheme?.toLowerCase() !== "bearer" || !token || rest.length > 0) throw missing();
+      const identity = options.verify(token);
+      if (identity instanceof Promise) {
+        return identity.then((identity) => void call.values.set(identityKey, identity));
+      }
+      call.values.set(identityKey, identity);
+    },
+  };
+}
+
+function missing(): ConnectError {
+  return new ConnectError(
+    "authentication required: send an access token as `authorization: Bearer …`",
+    Code.Unauthenticated,
+  );
+}

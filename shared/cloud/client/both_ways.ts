@@ -1,0 +1,75 @@
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescMethodStreaming, MessageInitShape } from "@bufbuild/protobuf";
+import type { ContextValues, Interceptor, StreamResponse, Transport } from "@connectrpc/connect";
+import { transportOver } from "../../rpc/client/grpc_transport.ts";
+import { openSocket } from "../../rpc/h2/socket.ts";
+import { openTlsSocket } from "../../rpc/h2/tls_socket.ts";
+import { LeanChannel } from "../../rpc/client/lean_channel.ts";
+
+export interface BothWaysOptions {
+  /** `http://host:port` or `https://host:port`. */
+  readonly baseUrl: string;
+  readonly interceptors: Interceptor[];
+  /** PEM text of the authority to trust. Default: the system's. */
+  readonly ca?: string | undefined;
+}
+
+type Closable = Transport & { close(): void };
+
+/**
+ * Calls go through `web`, but for streams both ways, which gRPC-web has none of: each of these has
+ * an HTTP/2 connection of its own, so that one that died takes no other with it.
+ */
+export function withBothWays(web: Closable, options: BothWaysOptions): Closable {
+  const open = new Set<LeanChannel>();
+  return {
+    unary: web.unary,
+    async stream<I extends DescMessage, O extends DescMessage>(
+      method: DescMethodStreaming<I, O>,
+      signal: AbortSignal | undefined,
+      timeoutMs: number | undefined,
+      header: HeadersInit | undefined,
+      input: AsyncIterable<MessageInitShape<I>>,
+      values?: ContextValues,
+    ): Promise<StreamResponse<I, O>> {
+      if (method.methodKind !== "bidi_streaming") {
+        return await web.stream(method, signal, timeoutMs, header, input, values);
+      }
+      const channel = channelTo(options);
+      open.add(channel);
+      const close = () => {
+        open.delete(channel);
+        channel.close();
+      };
+      try {
+        const response = await transportOver(channel, options.interceptors)
+          .stream(method, signal, timeoutMs, header, input, values);
+        return { ...response, message: followed(response.message, close) };
+      } catch (error) {
+        close();
+        throw error;
+      }
+    },
+    close() {
+      web.close();
+      for (const channel of open) channel.close();
+      open.clear();
+    },
+  };
+}
+
+function channelTo({ baseUrl, ca }: BothWaysOptions): LeanChannel {
+  const isTls = baseUrl.startsWith("https:");
+  return new LeanChannel(
+    baseUrl,
+    () => isTls ? openTlsSocket(baseUrl, { ca }) : openSocket(baseUrl),
+  );
+}
+
+async function* followed<T>(messages: AsyncIterable<T>, close: () => void): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } finally {
+    close();
+  }
+}

@@ -1,0 +1,135 @@
+import {
+  type Client,
+  Code,
+  ConnectError,
+  createClient,
+  type Interceptor,
+  type Transport,
+} from "@connectrpc/connect";
+import type { DescService } from "@bufbuild/protobuf";
+import type { CloudCredentials } from "../auth/cloud_credentials.ts";
+import { isSecureAddress } from "../credentials/secure_address.ts";
+import { AuthService } from "../../gen/proto/rpc/v1/auth_pb.ts";
+import type { Logger } from "../../log/logger.ts";
+import { createGrpcTransport } from "../../rpc/client/grpc_transport.ts";
+import { createWebTransport, hasReliableHttp2 } from "../../rpc/client/fallback/web_transport.ts";
+import { withBothWays } from "./both_ways.ts";
+
+export interface CloudConnectionOptions {
+  /** `https://host:port`, or `http://host:port` for plaintext. */
+  readonly appAddress: string;
+  readonly credentials: CloudCredentials;
+  /** Send credentials over plaintext to another host. Default false. */
+  readonly allowInsecure?: boolean;
+  /** PEM text of the authority to trust. Default: the system's. */
+  readonly ca?: string | undefined;
+  /**
+   * Speak native gRPC; otherwise gRPC-web, and HTTP/2 of our own for streams both ways. Default: as
+   * far as the runtime is good for it.
+   */
+  readonly http2?: boolean;
+  readonly log: Logger;
+}
+
+const AUTHENTICATE_TIMEOUT_MS = 15_000;
+
+/**
+ * The connection of a server or an agent to its cloud. It connects and authenticates when first
+ * used, again when the cloud no longer takes its token, and reconnects by itself.
+ */
+export class CloudConnection {
+  /** Calls through it are authenticated. */
+  readonly transport: Transport;
+  readonly #plain: Transport & { close(): void };
+  readonly #options: CloudConnectionOptions;
+  #token: Promise<string> | undefined;
+
+  private constructor(options: CloudConnectionOptions) {
+    this.#options = options;
+    const { appAddress: baseUrl, ca } = options;
+    const wired = { baseUrl, ca, interceptors: [this.#authenticated()] };
+    this.#plain = options.http2 ?? hasReliableHttp2()
+      ? createGrpcTransport(wired)
+      : withBothWays(createWebTransport(wired), wired);
+    this.transport = this.#plain;
+  }
+
+  /** Nothing is sent yet. Throws when credentials would go over plaintext to another host. */
+  static open(options: CloudConnectionOptions): CloudConnection {
+    if (!options.allowInsecure && !isSecureAddress(options.appAddress)) {
+      throw new Error(
+        `${options.appAddress} is plaintext: credentials could be read on the way; ` +
+          "use https://, or allow it with -allow-insecure-creds",
+      );
+    }
+    return new CloudConnection(options);
+  }
+
+  /** A client for one of the cloud's services. */
+  client<S extends DescService>(service: S): Client<S> {
+    return createClient(service, this.transport);
+  }
+
+  close(): void {
+    this.#plain.close();
+  }
+
+  #authenticated(): Interceptor {
+    return (next) => async (request) => {
+      if (request.service.typeName === AuthService.typeName) return await next(request);
+      const token = this.#token ??= this.#authenticate();
+      request.header.set("authorization", `Bearer ${await this.#settled(token)}`);
+      try {
+        const response = await next(request);
+        return response.stream
+          ? { ...response, message: this.#followed(response.message, token) }
+          : response;
+      } catch (error) {
+        if (!isUnauthenticated(error)) throw error;
+        this.#forget(token);
+        if (request.stream) throw error;
+        const renewed = this.#token ??= this.#authenticate();
+        request.header.set("authorization", `Bearer ${await this.#settled(renewed)}`);
+        return await next(request);
+      }
+    };
+  }
+
+  /** A stream that the cloud ends for its token makes the next call authenticate again. */
+  async *#followed<T>(messages: AsyncIterable<T>, token: Promise<string>): AsyncIterable<T> {
+    try {
+      yield* messages;
+    } catch (error) {
+      if (isUnauthenticated(error)) this.#forget(token);
+      throw error;
+    }
+  }
+
+  async #settled(token: Promise<string>): Promise<string> {
+    try {
+      return await token;
+    } catch (error) {
+      this.#forget(token);
+      throw error;
+    }
+  }
+
+  #forget(token: Promise<string>): void {
+    if (this.#token === token) this.#token = undefined;
+  }
+
+  async #authenticate(): Promise<string> {
+    const { credentials, log } = this.#options;
+    const { type, entity, payload } = credentials;
+    const { accessToken } = await createClient(AuthService, this.#plain).authenticate(
+      { entity, credentials: { type, payload: payload.reveal() } },
+      { timeoutMs: AUTHENTICATE_TIMEOUT_MS },
+    );
+    log.debug("authenticated at the cloud", { type, entity });
+    return accessToken;
+  }
+}
+
+function isUnauthenticated(error: unknown): boolean {
+  return error instanceof ConnectError && error.code === Code.Unauthenticated;
+}

@@ -1,0 +1,210 @@
+import { Code, createClient } from "@connectrpc/connect";
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
+import { waitFor } from "../../base/time/wait_for.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
+import { Edge, requireTls } from "./edge.ts";
+import { PortInUseError } from "./errors.ts";
+import { createGrpcTransport } from "../client/grpc_transport.ts";
+import { RpcServer } from "./server.ts";
+import { rejection, testRouter, withServer } from "../testing.ts";
+
+/** Opens a raw connection, sends nothing or some bytes, and waits until the server ends it. */
+function rawConnection(port: number, bytes?: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = "";
+    const socket = connect({ host: "127.0.0.1", port }, () => bytes && socket.write(bytes));
+    socket.on("data", (chunk) => received += String(chunk));
+    socket.on("error", reject);
+    socket.on("close", () => resolve(received));
+  });
+}
+
+Deno.test("RpcServer.start() says which port is taken", async () => {
+  await withServer({}, async (_url, server) => {
+    const again = RpcServer.start({
+      router: testRouter(),
+      listen: { hostname: "127.0.0.1", port: server.address.port },
+    });
+    await assert.rejects(again, (error: Error) => {
+      assert.ok(error instanceof PortInUseError);
+      assert.match(error.message, new RegExp(`127.0.0.1:${server.address.port}.*another program`));
+      return true;
+    });
+  });
+});
+
+Deno.test("RpcServer listens on a unix socket", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/rpc.sock`;
+  try {
+    await withServer({ listen: { path } }, async () => {
+      const transport = createGrpcTransport({ baseUrl: `unix:${path}` });
+      const { readings } = await createClient(SensorService, transport).getReadings({
+        name: "peer",
+      });
+      assert.equal(JSON.parse(String(readings["peer"]?.kind.value)).transport, "unix");
+      transport.close();
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("RpcServer ends a connection that sends nothing within the handshake time", async () => {
+  await withServer({ limits: { handshakeMs: 50 } }, async (_url, server) => {
+    assert.equal(await rawConnection(server.address.port), "");
+    assert.equal(await rawConnection(server.address.port, "PR"), "");
+  });
+});
+
+Deno.test("RpcServer turns connections away over its limit, and says so", async () => {
+  const refused: string[] = [];
+  const onRefused = (_address: string, reason: string) => refused.push(reason);
+  await withServer({ limits: { total: 1 }, onRefused }, async (_url, server) => {
+    const first = connect({ host: "127.0.0.1", port: server.address.port });
+    await new Promise((resolve) => first.once("connect", resolve));
+    assert.equal(await rawConnection(server.address.port, "GET / HTTP/1.1\r\n\r\n"), "");
+    first.destroy();
+    assert.deepEqual(refused, ["1 descriptors of connections are open"]);
+  });
+});
+
+Deno.test("RpcServer takes the caller's address from a PROXY header when told to", async () => {
+  const http = (_request: Request, peer: { address: string; local: boolean }) =>
+    new Response(`${peer.address} ${peer.local}`);
+  await withServer({ proxyProtocol: true, http }, async (_url, server) => {
+    const request = "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    const header = "PROXY TCP4 203.0.113.7 10.0.0.1 4711 443\r\n";
+    const answer = await rawConnection(server.address.port, header + request);
+    assert.match(answer, /203\.0\.113\.7 false$/);
+    assert.equal(await rawConnection(server.address.port, request), "", "without a header");
+  });
+});
+
+Deno.test("RpcServer speaks TLS on the same port for gRPC and HTTP", async () => {
+  const ca = await Deno.readTextFile(new URL("../testdata/ca.pem", import.meta.url));
+  const tls = {
+    cert: await Deno.readTextFile(new URL("../testdata/cert.pem", import.meta.url)),
+    key: await Deno.readTextFile(new URL("../testdata/key.pem", import.meta.url)),
+  };
+  await withServer({ tls, http: () => new Response("hello") }, async (_url, server) => {
+    const baseUrl = `https://localhost:${server.address.port}`;
+    const transport = createGrpcTransport({ baseUrl, ca });
+    const { readings } = await createClient(SensorService, transport).getReadings({ name: "s" });
+    assert.equal(readings["name"]?.kind.value, "s");
+    transport.close();
+    const client = Deno.createHttpClient({ caCerts: [ca] });
+    assert.equal(await (await fetch(baseUrl, { client })).text(), "hello");
+    client.close();
+  });
+});
+
+Deno.test("createGrpcTransport() reports an address where nothing listens as UNAVAILABLE", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` });
+  const error = await rejection(createClient(SensorService, transport).getReadings({}));
+  assert.equal(error.code, Code.Unavailable);
+  transport.close();
+});
+
+Deno.test("RpcServer counts a connection over HTTP/1.1 as the three descriptors that it takes", async () => {
+  const refused: string[] = [];
+  const onRefused = (_address: string, reason: string) => refused.push(reason);
+  await withServer({ limits: { total: 2 }, onRefused }, async (_url, server) => {
+    assert.equal(await rawConnection(server.address.port, "GET / HTTP/1.1\r\n\r\n"), "");
+    assert.deepEqual(refused, ["2 descriptors of connections are open"]);
+    // All of them are given back.
+    const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${server.address.port}` });
+    await createClient(SensorService, transport).getReadings({ name: "s" });
+    transport.close();
+  });
+});
+
+Deno.test("RpcServer ends HTTP/1.1 connections whose headers or next request don't come", async () => {
+  const http = () => new Response("hello");
+  await withServer({ limits: { headersMs: 50, idleMs: 100 }, http }, async (_url, server) => {
+    assert.equal(await rawConnection(server.address.port, "GET / HTTP/1.1\r\nhost:"), "");
+    const again = "GET / HTTP/1.1\r\nhost: x\r\n\r\nGET / HT";
+    assert.match(await rawConnection(server.address.port, again), /^HTTP\/1.1 200/);
+  });
+  await withServer({ limits: { headersMs: 60_000, idleMs: 50 }, http }, async (_url, server) => {
+    const once = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+    assert.match(await rawConnection(server.address.port, once), /^HTTP\/1.1 200/);
+  });
+});
+
+Deno.test("RpcServer ends a body that doesn't come on, and hands others over whole", async () => {
+  const pace = { openMs: 50, graceMs: 50, bytesPerMs: 1_000 };
+  const http = async (request: Request) => new Response(await request.text().catch(String));
+  await withServer({ pace, http, limits: { idleMs: 50 } }, async (url, server) => {
+    const half = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n12345";
+    assert.match(await rawConnection(server.address.port, half), /did not come to its end/);
+    const body = "x".repeat(1_000_000);
+    assert.equal(await (await fetch(url, { method: "POST", body })).text(), body);
+  });
+});
+
+Deno.test("RpcServer refuses a malformed Host in plain words", async () => {
+  await withServer({}, async (_url, server) => {
+    for (const host of ["a b", "[", "x:y:z", "%"]) {
+      const request = `GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
+      const answer = await rawConnection(server.address.port, request);
+      assert.match(answer, /^HTTP\/1.1 400/, host);
+      assert.doesNotMatch(answer, /TypeError|\.ts/, host);
+    }
+  });
+});
+
+Deno.test("RpcServer tells callers nothing of what went wrong inside", async () => {
+  const reported: unknown[] = [];
+  const report = (error: unknown) => reported.push(error);
+  const http = () => {
+    throw new TypeError("secret detail");
+  };
+  await withServer({ http, report }, async (url) => {
+    const answer = await fetch(url);
+    assert.equal(answer.status, 500);
+    assert.doesNotMatch(await answer.text(), /secret/);
+    assert.match(String(reported[0]), /secret detail/);
+  });
+});
+
+Deno.test("Edge knows callers of the private port by address and port", async () => {
+  const opened = Promise.withResolvers<Deno.NetAddr>();
+  const inner = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port: httpPort } = inner.addr as Deno.NetAddr;
+  const accepted = inner.accept().then((connection) => {
+    opened.resolve(connection.remoteAddr as Deno.NetAddr);
+    return connection;
+  });
+  const edge = await Edge.listen({
+    listen: { hostname: "127.0.0.1", port: 0 },
+    limits: DEFAULT_CONNECTION_LIMITS,
+    proxyProtocol: false,
+    onHttp2: () => undefined,
+    httpPort,
+    onRefused: () => undefined,
+  });
+  const caller = connect({ host: "127.0.0.1", port: edge.address.port });
+  caller.write("GET / HTTP/1.1\r\n");
+  const { port } = await opened.promise;
+  const known = () => edge.behindPrivate({ hostname: "127.0.0.1", port });
+  await waitFor(() => known() !== undefined, { deadlineMs: 10_000 });
+  assert.equal(edge.behindPrivate({ hostname: "127.0.0.2", port }), undefined);
+  caller.destroy();
+  await waitFor(() => known() === undefined, { deadlineMs: 10_000 });
+  (await accepted).close();
+  inner.close();
+  edge.destroy();
+});
+
+Deno.test("requireTls() says what to do on a runtime that cannot serve TLS", () => {
+  for (const version of ["2.9.0", "2.9.6", "2.10.1", "3.0.0"]) requireTls(version);
+  for (const version of ["2.7.11", "2.8.9", "1.46.0"]) {
+    assert.throws(() => requireTls(version), /cannot serve TLS: .* let a proxy .* runtime 2\.9$/);
+  }
+});

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers";
+import { waitFor } from "../../base/time/wait_for.ts";
+import { PayloadProtocol, SctpChannel } from "./sctp_channel.ts";
+import { makeAssociation, SctpLink, type SctpOptions, StreamId } from "./sctp_link.ts";
+import type { Association } from "./werift_internals.ts";
+
+const OPTIONS: SctpOptions = {
+  isClient: true,
+  sameHost: true,
+  roundTripS: 0,
+  remotePort: 5000,
+  remoteMaxMessageBytes: 65_536,
+};
+const until = (what: string, condition: () => boolean) =>
+  waitFor(condition, { what, deadlineMs: 20_000 });
+
+/** A link of ours, with what it told. */
+class Ours {
+  readonly data = new SctpChannel((reason) => this.ended ??= reason);
+  readonly got: Buffer[] = [];
+  readonly link: SctpLink;
+  isOpen = false;
+  ended: string | undefined;
+
+  constructor(
+    isClient: boolean,
+    send: (packet: Buffer) => void,
+    options: Partial<SctpOptions> = {},
+  ) {
+    this.data.onMessage = (bytes) => this.got.push(Buffer.from(bytes));
+    const channels = new Map([[StreamId.data, this.data]]);
+    this.link = new SctpLink(channels, { ...OPTIONS, ...options, isClient }, {
+      send,
+      open: () => this.isOpen = true,
+      ended: (reason) => this.ended = reason,
+    });
+  }
+}
+
+/** Ours as the server of an association that does what it likes. */
+async function withStranger(work: (ours: Ours, stranger: Association) => Promise<void>) {
+  const ours: Ours = new Ours(false, (packet) => {
+    setImmediate(() => void stranger.handleData(packet).catch(() => {}));
+  });
+  const stranger: Association = makeAssociation(OPTIONS, {
+    send: (packet) => void setImmediate(() => ours.link.receive(Buffer.from(packet))),
+  });
+  try {
+    await stranger.start(OPTIONS.remotePort);
+    await until("it is open", () => ours.isOpen);
+    await work(ours, stranger);
+  } finally {
+    await ours.link.close();
+    await stranger.stop();
+  }
+}
+
+/** Two of ours; `loses` says which packets are lost. */
+function pair(
+  loses: (number: number) => boolean,
+  options: Partial<SctpOptions> = {},
+): [Ours, Ours] {
+  let number = 0;
+  const ends: Ours[] = [];
+  const to = (index: number) => (packet: Buffer) => {
+    if (!loses(number++)) setImmediate(() => ends[index]?.link.receive(Buffer.from(packet)));
+  };
+  const [client, server] = [new Ours(true, to(1), options), new Ours(false, to(0), options)];
+  ends.push(client, server);
+  client.link.start();
+  return [client, server];
+}
+
+async function closeAll(...ends: Ours[]): Promise<void> {
+  for (const { link } of ends) await link.close();
+}
+
+Deno.test("SctpLink carries messages of all sizes in order, though packets are lost", async () => {
+  // Of the first ones none: the beginning of an association waits a second for each.
+  const [client, server] = pair((number) => number > 20 && number % 50 === 0);
+  await until("both are open", () => client.isOpen && server.isOpen);
+  const sizes = [1, 65_535, 1_363, 1_364, 1_365, 30_000, 0, 2, ...Array(50).fill(9_000)];
+  const messages = sizes.map((size) => randomBytes(size));
+  for (const message of messages) client.data.send(new Uint8Array(message));
+  await until("all has come", () => server.got.length === messages.length);
+  assert.deepEqual(server.got, messages);
+  assert.equal(client.data.bufferedBytes, 0);
+  await closeAll(client, server);
+});
+
+Deno.test("SctpChannel refuses what is longer than either side takes", async () => {
+  const [client, server] = pair(() => false, { remoteMaxMessageBytes: 1_000 });
+  await until("both are open", () => client.isOpen && server.isOpen);
+  client.data.send(new Uint8Array(1_000));
+  assert.throws(
+    () => client.data.send(new Uint8Array(1_001)),
+    /1001 bytes is too long.* takes 1000/,
+  );
+  await closeAll(client, server);
+});
+
+Deno.test("SctpLink ends when a message is longer than was announced", async () => {
+  await withStranger(async (ours, stranger) => {
+    void stranger.send(StreamId.data, PayloadProtocol.binary, Buffer.alloc(70_000));
+    await until("it ended", () => ours.ended !== undefined);
+    assert.match(ours.ended ?? "", /a message of 70000 bytes; 65536 are allowed/);
+    assert.deepEqual(ours.got, []);
+  });
+});
+
+Deno.test("SctpLink ignores other streams, requests for more of them, and unknown protocols", async () => {
+  await withStranger(async (ours, stranger) => {
+    for (let streamId = 2; streamId < 50; streamId++) {
+      await stranger.send(streamId, PayloadProtocol.control, Buffer.from([3, 0, 0, 0]));
+      await stranger.send(streamId, 99, Buffer.from("x"));
+    }
+    await stranger.send(StreamId.data, PayloadProtocol.control, Buffer.from([2]));
+    await stranger.send(StreamId.data, 99, Buffer.from("as bytes"));
+    await until("it has come", () => ours.got.length === 1);
+    assert.deepEqual([ours.got[0]?.toString(), ours.ended], ["as bytes", undefined]);
+  });
+});
+
+Deno.test("SctpLink ends, and not the process, at packets that are none", async () => {
+  for (const packet of [Buffer.alloc(0), Buffer.alloc(11), randomBytes(40), Buffer.alloc(60_000)]) {
+    await withStranger(async (ours, stranger) => {
+      ours.link.receive(packet);
+      await stranger.send(StreamId.data, PayloadProtocol.binary, Buffer.from("x"));
+      await until("it ended or went on", () => ours.ended !== undefined || ours.got.length === 1);
+    });
+  }
+});
+
+Deno.test("SctpLink ends when the other side sends more unfinished messages than it may", async () => {
+  await withStranger(async (ours, stranger) => {
+    // Only ever first pieces: their end, which would let them go, is left out.
+    const send = stranger as unknown as { outboundQueue: { flags: number }[]; peerRwnd: number };
+    Object.defineProperty(send, "peerRwnd", { get: () => Infinity });
+    const push = Array.prototype.push;
+    send.outboundQueue.push = function (...chunks) {
+      for (const chunk of chunks) chunk.flags &= ~1;
+      return push.apply(this, chunks);
+    };
+    void stranger.send(StreamId.data, PayloadProtocol.binary, Buffer.alloc(2_000_000));
+    await until("it ended", () => ours.ended !== undefined);
+    assert.match(ours.ended ?? "", /sent more than it may have on the way/);
+  });
+});
+
+Deno.test("SctpChannel ends what sends a lot to nobody", () => {
+  let ended: string | undefined;
+  const channel = new SctpChannel((reason) => ended = reason);
+  for (let n = 0; n < 16; n++) channel.arrive(new Uint8Array(65_536));
+  assert.equal(ended, undefined);
+  channel.arrive(new Uint8Array(1));
+  assert.match(ended ?? "", /more than 1048576 bytes came that nobody read/);
+});

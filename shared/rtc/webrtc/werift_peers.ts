@@ -1,0 +1,34 @@
+/** WebRTC peers made with werift, which is loaded with the first of them. */
+import type { Logger } from "../../log/logger.ts";
+import type { Clock } from "../../base/time/clock.ts";
+import type { RtcPeers } from "./peer.ts";
+import type { PeerFactory } from "./werift_peer.ts";
+
+/** What peers need. */
+export interface WeriftPeersOptions {
+  clock: Clock;
+  log: Logger;
+  /** Milliseconds until a connection must be open; default 30,000. */
+  openDeadlineMs?: number;
+}
+
+const OPEN_DEADLINE_MS = 30_000;
+
+/** Nothing is loaded, opened or kept before the first connection is made. */
+export function weriftPeers(options: WeriftPeersOptions): RtcPeers {
+  let factory: Promise<PeerFactory> | undefined;
+  const load = () =>
+    factory ??= loadFactory(options).catch((error) => {
+      factory = undefined;
+      throw error;
+    });
+  return {
+    answer: async (offerSdp, rtc) => (await load()).answer(offerSdp, rtc),
+    offer: async (rtc) => (await load()).offer(rtc),
+  };
+}
+
+async function loadFactory(options: WeriftPeersOptions): Promise<PeerFactory> {
+  const { PeerFactory } = await import("./werift_peer.ts");
+  return await PeerFactory.create({ openDeadlineMs: OPEN_DEADLINE_MS, ...options });
+}
