@@ -17,6 +17,7 @@ import { KnownSecrets } from "../cloud/logs/known_secrets.ts";
 import { LogQueue } from "../cloud/logs/log_queue.ts";
 import type { CollectGarbage } from "../../shared/base/memory/idle_memory.ts";
 import type { AgentOptions } from "../options/options.ts";
+import type { AgentEnd } from "../service/agent_end.ts";
 import type { SelfProgram } from "../service/self_program.ts";
 import type { ServiceManager } from "../service/service_manager.ts";
 import { tendWatchdog } from "../service/watchdog.ts";
@@ -59,9 +60,6 @@ export interface AgentDeps {
   /** This process, and what tells it from another one of the same number. */
   readonly process: { readonly pid: number; readonly mark: string };
 }
-
-/** Why the agent ended: it was told to, or its link leads to another version now. */
-export type AgentEnd = "told" | "update";
 
 const LAST_LOGS_MS = 2_000;
 

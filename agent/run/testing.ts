@@ -13,7 +13,8 @@ import { type AgentReport, parseReport } from "../status/report.ts";
 import { statusPath } from "../status/status_file.ts";
 import type { AskRestartStatus } from "../server/supervision/restart_status.ts";
 import { FakeCloud, testHost } from "../testing.ts";
-import { type AgentDeps, type AgentEnd, runAgent } from "./run_agent.ts";
+import type { AgentEnd } from "../service/agent_end.ts";
+import { type AgentDeps, runAgent } from "./run_agent.ts";
 
 /** The line by which a server of the tests says that it serves, for `printf`. */
 export const READY = 'x\\tINFO\\trdk\\tw.go:1\\tserving\\t{"url":"http://127.0.0.1:9"}\\n';

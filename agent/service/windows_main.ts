@@ -3,7 +3,7 @@ import { formatLine, type LogSink } from "../../shared/log/line.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { readTrial } from "../updates/guard/trial_file.ts";
 import type { AgentOptions } from "../options/options.ts";
-import type { AgentEnd } from "../run/run_agent.ts";
+import type { AgentEnd } from "./agent_end.ts";
 import type { StopSignals } from "./stop_signals.ts";
 import { programLink } from "../updates/machine/program_link.ts";
 import { runProgram } from "./run_program.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { UPDATE_EXIT_CODE } from "../updates/guard/trial_file.ts";
-import type { AgentEnd } from "../run/run_agent.ts";
+import type { AgentEnd } from "./agent_end.ts";
 import type { StopSignals } from "./stop_signals.ts";
 import type { ServiceManager } from "./service_manager.ts";
 import {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { wideText } from "../../shared/base/process/windows_structs.ts";
 import { settle } from "../testing.ts";
-import type { AgentEnd } from "../run/run_agent.ts";
+import type { AgentEnd } from "./agent_end.ts";
 import type { StopSignals } from "./stop_signals.ts";
 import type { ServiceManager } from "./service_manager.ts";
 import {

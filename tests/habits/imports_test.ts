@@ -1,16 +1,26 @@
 import assert from "node:assert/strict";
+import { areaRules } from "../../tools/import_rules/areas.ts";
 import { cycles, type Import, readImports, readSources } from "./sources.ts";
 
-const PROGRAMS = ["server", "agent", "cloud", "micro"];
+const PROGRAMS = ["server", "agent", "cloud", "cli", "micro"];
 const sources = await readSources();
 const imports = sources.filter(({ path }) => path.endsWith(".ts")).flatMap(readImports);
 
 const top = (path: string): string => path.split("/")[0] ?? "";
-/** The capability a file belongs to: `shared/rpc`, `server/resources/graph`, or `server` for its main. */
-const capability = (path: string): string => path.split("/").slice(0, -1).slice(0, 2).join("/");
-/** A test, or what only tests use: `x_test.ts`, `test_x.ts`, `testing.ts`, all of `tests/`. */
+const folders = (path: string): string[] => path.split("/").slice(0, -1);
+/** `cloud/fleet`, or `cloud` for its main. */
+const area = (path: string): string => folders(path).slice(0, 2).join("/");
+/** A test, or what only tests use: `x_test.ts`, `testing.ts`, `x_testing.ts`, all of `tests/`. */
 const isTest = (path: string): boolean =>
-  /_test\.ts$|\/test_[a-z0-9_]+\.ts$|\/testing\.ts$|^tests\//.test(path);
+  /_test\.ts$|[/_]testing\.ts$|^tests\/|^shared\/test_tools\//.test(path);
+/** Areas that are one capability; the others hold several, one a folder. */
+const single = new Set(
+  sources.map(({ path }) => path)
+    .filter((path) => /^[a-z]+\/[a-z_]+\/[a-z0-9_]+\.ts$/.test(path) && !isTest(path)).map(area),
+);
+/** The capability a file belongs to: `shared/rpc/h2`, `server/models`, or `server` for its main. */
+const capability = (path: string): string =>
+  single.has(area(path)) ? area(path) : folders(path).slice(0, 3).join("/");
 const show = ({ from, to }: Import): string => `${from} imports ${to}`;
 
 Deno.test("imports are found at all", () => {
@@ -72,21 +82,56 @@ Deno.test("programs do not import tools or tests", () => {
 });
 
 Deno.test("only tests import tests", () => {
-  assert.deepEqual(imports.filter(({ from, to }) => isTest(to) && !isTest(from)).map(show), []);
+  assert.deepEqual(
+    imports.filter(({ from, to }) => isTest(to) && !isTest(from) && top(from) !== "tools").map(
+      show,
+    ),
+    [],
+  );
 });
 
 Deno.test("files do not import one another in a circle", () => {
-  assert.deepEqual(circles((path) => path), []);
+  assert.deepEqual(circles((path) => path, ({ typeOnly }) => !typeOnly), []);
 });
 
-Deno.test("folders do not import one another in a circle", () => {
+Deno.test("capabilities do not import one another in a circle", () => {
   assert.deepEqual(circles(capability), []);
 });
 
-/** The circles among nodes, each with the imports that make it. Tests and types do not count. */
-function circles(node: (path: string) => string): string[][] {
-  const crossing = imports.filter(({ from, to, typeOnly }) =>
-    !typeOnly && !isTest(from) && node(from) !== node(to)
+const rules = new Map(areaRules().map(({ area, may }) => [area, may]));
+
+Deno.test("areas import only what their table allows", () => {
+  const wrong = imports.filter(({ from, to }) => {
+    const may = rules.get(area(from));
+    if (may === undefined || isTest(from) || top(from) !== top(to)) return false;
+    const other = area(to);
+    return other !== area(from) && other.includes("/") && other !== "shared/gen" &&
+      !may.includes(other);
+  });
+  assert.deepEqual(wrong.map(show), []);
+});
+
+Deno.test("every area of a program and of shared code is in the table, and none else", () => {
+  const there = new Set(
+    sources.map(({ path }) => path)
+      .filter((path) => /^(server|agent|cloud|shared)\//.test(path) && path.endsWith(".ts"))
+      .map(area).filter((name) => name.includes("/") && name !== "shared/test_tools"),
+  );
+  assert.deepEqual([...rules.keys()].sort(), [...there].sort());
+});
+
+Deno.test("the table of areas has no circle", () => {
+  const edges = new Map([...rules].map(([name, may]) => [name, new Set(may)]));
+  assert.deepEqual(cycles(edges), []);
+});
+
+/** The circles among nodes, each with the imports that make it. Tests do not count. */
+function circles(
+  node: (path: string) => string,
+  counts: (one: Import) => boolean = () => true,
+): string[][] {
+  const crossing = imports.filter((one) =>
+    !isTest(one.from) && node(one.from) !== node(one.to) && counts(one)
   );
   const edges = new Map<string, Set<string>>();
   for (const { from, to } of crossing) {

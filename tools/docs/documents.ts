@@ -3,6 +3,7 @@ import { builtinModels } from "../../server/models/builtin.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { machineConfigJsonSchema } from "../../shared/config/json_schema.ts";
+import { areaTable } from "../import_rules/areas.ts";
 import { ROOT } from "../programs.ts";
 import { fillBlocks } from "./blocks.ts";
 import { fieldRows, fieldTable, type JsonSchema } from "./schema_table.ts";
@@ -39,6 +40,7 @@ export interface Document {
 /** The documents with generated parts, made from the code as it is. */
 export async function documents(): Promise<Document[]> {
   return await Promise.all([
+    document("ARCHITECTURE.md", new Map([["areas", areaTable()]])),
     document("docs/configuration.md", configurationBlocks()),
     document("docs/models.md", await modelBlocks()),
   ]);
