@@ -4,4 +4,6 @@ import type { MakeWay } from "./provisioning_way.ts";
  * Every way to provision a machine, in the order in which they begin. Each entry loads its part by
  * `import()`, so that an agent that never is in provisioning does not carry it.
  */
-export const provisioningWays: readonly MakeWay[] = [];
+export const provisioningWays: readonly MakeWay[] = [
+  async (deps) => (await import("./api/api_way.ts")).apiWay(deps),
+];
