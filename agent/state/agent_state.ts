@@ -9,6 +9,7 @@ import {
 import { cloudWishesMigration } from "./cloud_wishes_schema.ts";
 import { downloadsMigration } from "./downloads_schema.ts";
 import { lowestVersionsMigration } from "./lowest_versions_schema.ts";
+import { networksMigration } from "./networks_schema.ts";
 import { serverHealthMigration } from "./server_health_schema.ts";
 import { updatesMigration } from "./updates_schema.ts";
 
@@ -55,6 +56,7 @@ const migrations: readonly Migration[] = [
   cloudWishesMigration,
   serverHealthMigration,
   lowestVersionsMigration,
+  networksMigration,
 ];
 
 /** What the agent must know after a restart, on disk before anything relies on it. */
