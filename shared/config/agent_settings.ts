@@ -9,6 +9,7 @@ import {
   systemConfigurationFields,
   versionControlFields,
 } from "./agent_fields.ts";
+import { isLoopbackHost } from "../base/net/loopback.ts";
 import { readAgentField } from "./agent_values.ts";
 import { type ConfigProblem, type Path, problemAt, type Report } from "./problem.ts";
 import { unknownKey } from "./unknown_key.ts";
@@ -134,9 +135,20 @@ function readSection(
     if (item === undefined || (item === null && known.field.kind !== "tristate")) return [];
     if (item === "" && readAgentField(known.field, item, [], () => {}) === undefined) return [];
     const read = readAgentField(known.field, item, [...path, key], report);
+    if (read && known.field.kind === "text" && known.field.form === "version") {
+      warnOfPlainAddress(String(read.value), [...path, key], warn);
+    }
     return read ? [[known.name, read.value]] : [];
   });
   return Object.fromEntries(entries);
+}
+
+/** Agents fetch a program over plain http from another host only where its hash is written. */
+function warnOfPlainAddress(version: string, path: Path, warn: Report): void {
+  if (!/^http:\/\//i.test(version) || /#sha256=[0-9a-f]{64}$/i.test(version)) return;
+  if (isLoopbackHost(new URL(version).hostname)) return;
+  const message = "agents refuse a program over plain http whose hash is not known";
+  warn(problemAt(path, version, message, "https, or #sha256=HEX behind the address"));
 }
 
 function readNetworks(

@@ -1,5 +1,5 @@
-import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { defaultAgentSettings, mergeAgentSettings } from "./agent_settings.ts";
+import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { defaultAgentSettings, mergeAgentSettings, readAgentConfig } from "./agent_settings.ts";
 import { validateForSave } from "./validate.ts";
 
 Deno.test("defaultAgentSettings() are those of the spec", () => {
@@ -287,3 +287,17 @@ for (const [what, agent, path] of FIELDS) {
     deepStrictEqual(problems.map((problem) => problem.path), path ? [`agent.${path}`] : []);
   });
 }
+
+Deno.test("readAgentConfig() warns of a program over plain http without its hash", () => {
+  const warningsOf = (version: string): string[] => {
+    const warnings: string[] = [];
+    const config = { version_control: { "machine-server": version } };
+    readAgentConfig(config, ["agent"], () => {}, ({ message }) => warnings.push(message));
+    return warnings;
+  };
+  const plain = "http://releases.example.com/machine-server";
+  ok(warningsOf(plain)[0]?.includes("plain http"));
+  for (const fine of ["stable", `${plain}#sha256=${"a".repeat(64)}`, "http://127.0.0.1:1/s"]) {
+    deepStrictEqual(warningsOf(fine), []);
+  }
+});

@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "../../../shared/base/net/loopback.ts";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Clock } from "../../../shared/base/time/clock.ts";
@@ -93,7 +94,7 @@ const unclear = (reason: string): RestartStatus => ({
 /** `127.0.0.1`, `localhost`, or an address of one of this computer's interfaces. */
 export function isOwnAddress(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "");
-  if (host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host)) return true;
+  if (isLoopbackHost(host)) return true;
   try {
     return Deno.networkInterfaces().some(({ address }) => address === host);
   } catch {

@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "../../../shared/base/net/loopback.ts";
 import { compare, valid } from "semver";
 import type { ProgramName } from "../machine/slot.ts";
 import type { Target } from "../machine/target.ts";
@@ -68,12 +69,9 @@ function plaintextProblem(
   { url, sha256 }: Target,
 ): string | undefined {
   const address = URL.parse(url);
-  if (address?.protocol !== "http:" || sha256 !== "" || isLoopback(address.hostname)) {
+  if (address?.protocol !== "http:" || sha256 !== "" || isLoopbackHost(address.hostname)) {
     return undefined;
   }
   return `${program} is not fetched over plain http from ${address.host}: write #sha256=HEX ` +
     "behind the address, or use https";
 }
-
-const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);

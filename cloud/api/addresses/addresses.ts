@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "../../../shared/base/net/loopback.ts";
 import { UsageError } from "../../../shared/base/flags/flags.ts";
 
 export interface ListenAddress {
@@ -46,7 +47,7 @@ export function urlOf(address: ListenAddress, tls: boolean, hostname: string): s
 
 /** Whether only programs on this host can reach an address. */
 export function isLoopback({ hostname }: ListenAddress): boolean {
-  return hostname === "localhost" || hostname === "::1" || hostname.startsWith("127.");
+  return isLoopbackHost(hostname);
 }
 
 /** Host and port of a URL as signalling wants them: the port is always there. */

@@ -132,7 +132,7 @@ class Entries {
 }
 
 function leaves(target: string, linkpath: string): boolean {
-  return posix.isAbsolute(linkpath) || target === ".." || target.startsWith("../../");
+  return posix.isAbsolute(linkpath) || target === ".." || target.startsWith("../");
 }
 
 function unreadable(path: string, reason: string, cause: unknown): ArchiveError {

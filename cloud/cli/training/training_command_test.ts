@@ -161,7 +161,7 @@ Deno.test("training-script upload takes an archive, flat or in one folder, and r
     ["", { ...without, "training.py": "" }, /which is what a job runs; there is trai/],
     ["a/", { "setup.py": "", "model/training.py": "" }, /has no model\/__init__\.py/],
     ["", bare, /has neither setup\.py nor pyproject\.toml/],
-    ["../../", SCRIPT, /leaves the archive/],
+    ["../", SCRIPT, /leaves the archive/],
   ];
   for (const [prefix, files, message] of cases) {
     await assert.rejects(upload(await put(prefix, files)), { name: "ArchiveError", message });

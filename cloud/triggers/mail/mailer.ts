@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "../../../shared/base/net/loopback.ts";
 import type { Transporter } from "nodemailer";
 
 /** One mail. */
@@ -96,16 +97,12 @@ function transportOptions(smtpUrl: string) {
     host,
     port: url.port === "" ? secure ? 465 : 587 : Number(url.port),
     secure,
-    requireTLS: user !== "" && !isLoopback(host),
+    requireTLS: user !== "" && !isLoopbackHost(host),
     ...(user === "" ? {} : { auth: { user, pass: decodeURIComponent(url.password) } }),
     connectionTimeout: TIMEOUT_MS,
     greetingTimeout: TIMEOUT_MS,
     socketTimeout: TIMEOUT_MS,
   } as const;
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
 }
 
 function toMailError(error: unknown): MailError {

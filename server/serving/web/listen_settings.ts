@@ -1,4 +1,5 @@
 /** Where and how the server listens, from the configuration. Pure but for reading certificates. */
+import { isLoopbackHost } from "../../../shared/base/net/loopback.ts";
 import { toFileError } from "../../../shared/base/files/fs_error.ts";
 import type { MachineConfig } from "../../../shared/config/machine_config.ts";
 
@@ -52,7 +53,7 @@ export async function listenSettings(sources: ListenSources): Promise<ListenSett
       (fromCloud ? DEFAULT_TLS_ADDRESS : DEFAULT_ADDRESS),
   );
   // Nobody else hears what goes over loopback, and callers there know the machine by no name.
-  const tls = own ?? (isLoopback(address.hostname) ? undefined : found);
+  const tls = own ?? (isLoopbackHost(address.hostname) ? undefined : found);
   return { ...address, tls, localFqdn: cloud?.local_fqdn ?? "" };
 }
 
@@ -62,10 +63,6 @@ export function leavesCertificate(
   { tls }: Pick<ListenSettings, "tls">,
 ): boolean {
   return tls === undefined && Boolean(network?.tls_cert_file || cloud?.tls_certificate);
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === "::1" || hostname.startsWith("127.");
 }
 
 async function certificate({ network, cloud }: NetworkConfig): Promise<ListenSettings["tls"]> {

@@ -1,6 +1,6 @@
 /** By which names callers may ask a machine for WebRTC. Pure. */
 import { isIP } from "node:net";
-import { isLoopbackHost } from "../../../shared/cloud/credentials/secure_address.ts";
+import { isLoopbackHost } from "../../../shared/base/net/loopback.ts";
 
 /** What a machine is called. */
 export interface MachineNames {

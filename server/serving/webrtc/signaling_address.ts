@@ -1,6 +1,6 @@
 /** Where a machine waits for the calls that its cloud passes on. Pure. */
 import type { CloudBlock } from "../../../shared/config/cloud_block.ts";
-import { isLoopbackHost } from "../../../shared/cloud/credentials/secure_address.ts";
+import { isLoopbackHost } from "../../../shared/base/net/loopback.ts";
 
 /**
  * `cloud.signaling_address` as a URL; without one, the cloud's own address. A signaller on loopback

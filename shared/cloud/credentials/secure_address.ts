@@ -1,4 +1,4 @@
-import { isIPv4 } from "node:net";
+import { isLoopbackHost } from "../../base/net/loopback.ts";
 
 /**
  * Tells whether credentials may be sent to this address: over TLS, or to this computer itself.
@@ -8,11 +8,4 @@ import { isIPv4 } from "node:net";
 export function isSecureAddress(address: string): boolean {
   const url = new URL(address);
   return url.protocol === "https:" || isLoopbackHost(url.hostname);
-}
-
-/** Tells whether a host name or address (IPv6 with or without brackets) is this computer. */
-export function isLoopbackHost(host: string): boolean {
-  const name = host.replace(/^\[|\]$/g, "").toLowerCase();
-  if (isIPv4(name)) return name.startsWith("127.");
-  return name === "::1" || name === "localhost" || name.endsWith(".localhost");
 }

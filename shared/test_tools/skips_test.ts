@@ -46,7 +46,7 @@ Deno.test("ignoreBecause() tells the reason in one line, in the file of the runn
     assert.equal(ignoreBecause(import.meta.url, "no\n  x here "), true);
     assert.deepEqual(JSON.parse(await Deno.readTextFile(file)), {
       reason: "no x here",
-      file: "shared/test_tools/tools_test_testing.ts",
+      file: "shared/test_tools/skips_test.ts",
     });
   } finally {
     if (before === undefined) delete process.env[SKIPS_FILE];
