@@ -29,6 +29,16 @@ export interface ChosenNetwork {
   readonly isHidden: boolean;
 }
 
+/** Why a try failed, as far as it is known. */
+export type ConnectionFailure =
+  | "wrong-password"
+  | "not-found"
+  | "no-address"
+  | "no-internet"
+  | "cloud-unreachable"
+  | "cloud-refused"
+  | "other";
+
 /** The last try to connect to a network that a person chose. */
 export interface ConnectionAttempt {
   readonly ssid: string;
@@ -38,6 +48,8 @@ export interface ConnectionAttempt {
   readonly result: "connecting" | "connected" | "failed";
   /** Why it failed, in words for that person; undefined unless it failed. */
   readonly error: string | undefined;
+  /** The same as {@link error} in a form that can be told in another language. Default: `other`. */
+  readonly failure?: ConnectionFailure | undefined;
 }
 
 export interface ProvisioningStatus {

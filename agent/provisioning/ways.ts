@@ -5,5 +5,6 @@ import type { MakeWay } from "./provisioning_way.ts";
  * `import()`, so that an agent that never is in provisioning does not carry it.
  */
 export const provisioningWays: readonly MakeWay[] = [
+  async (deps) => (await import("./portal/portal_way.ts")).portalWay(deps),
   async (deps) => (await import("./api/api_way.ts")).apiWay(deps),
 ];
