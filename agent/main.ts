@@ -1,4 +1,5 @@
 import { buildInfo, versionText } from "../shared/base/build_info/build_info.ts";
+import { toError } from "../shared/base/errors/to_error.ts";
 import { CloudConnection } from "../shared/cloud/client/connection.ts";
 import { UsageError } from "../shared/base/flags/flags.ts";
 import { configureLogging } from "../shared/log/configure.ts";
@@ -165,7 +166,7 @@ function print(stream: typeof Deno.stdout | typeof Deno.stderr, text: string): v
 }
 
 function fail(error: unknown): number {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = toError(error).message;
   print(Deno.stderr, `${PROGRAM}: ${message}\n`);
   return error instanceof UsageError ? error.exitCode : 1;
 }

@@ -1,4 +1,6 @@
 import { versionText } from "../shared/base/build_info/build_info.ts";
+import { toError } from "../shared/base/errors/to_error.ts";
+import { writeAll } from "../shared/base/files/write_all.ts";
 import { parseCommand, UsageError } from "../shared/base/flags/flags.ts";
 import { configureLogging } from "../shared/log/configure.ts";
 import { getLogger } from "../shared/log/loggers.ts";
@@ -95,7 +97,7 @@ async function main(argv: readonly string[]): Promise<void> {
     case "data export":
     case "data settings": {
       const { runDataCommand } = await import("./cli/data/data_command.ts");
-      return print(await runDataCommand(parsed, { ...deps, write: writeAll }));
+      return print(await runDataCommand(parsed, { ...deps, write: writeOutput }));
     }
     case "training submit":
     case "training list":
@@ -107,7 +109,7 @@ async function main(argv: readonly string[]): Promise<void> {
     case "training-script upload":
     case "training-script list": {
       const { runTrainingCommand } = await import("./cli/training/training_command.ts");
-      return print(await runTrainingCommand(parsed, { ...deps, write: writeAll }));
+      return print(await runTrainingCommand(parsed, { ...deps, write: writeOutput }));
     }
     case "serve": {
       const home = Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE") ?? ".";
@@ -127,8 +129,8 @@ function print(text: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(text));
 }
 
-async function writeAll(bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await Deno.stdout.write(bytes.subarray(at));
+function writeOutput(bytes: Uint8Array): Promise<void> {
+  return writeAll(Deno.stdout, bytes);
 }
 
 function warn(text: string): void {
@@ -136,7 +138,7 @@ function warn(text: string): void {
 }
 
 function fail(error: unknown): number {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = toError(error).message;
   const hint = error instanceof UsageError ? `\n${PROGRAM} --help tells what is allowed` : "";
   warn(`${message}${hint}`);
   return error instanceof UsageError ? 2 : 1;

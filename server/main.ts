@@ -1,5 +1,6 @@
 /** machine-server: runs one machine. Parses the command line and composes; see server/run/machine. */
 import { buildInfo, versionText } from "../shared/base/build_info/build_info.ts";
+import { toError } from "../shared/base/errors/to_error.ts";
 import { renderHelp, UsageError } from "../shared/base/flags/flags.ts";
 import { configureLogging, getLogger } from "../shared/log/configure.ts";
 import type { Logger } from "../shared/log/logger.ts";
@@ -9,7 +10,6 @@ import { trustSystemCertificates } from "../shared/cloud/tls_trust/system_certif
 import { MachineSeat } from "./data/machine_seat.ts";
 import { commandLine, parseOptions, type ServerOptions } from "./run/options/options.ts";
 import { readEnvironment, type ServerEnvironment } from "./run/options/environment.ts";
-import { toError } from "./resources/graph/errors.ts";
 import type { Diagnostics } from "./diagnostics/diagnostics.ts";
 import type { RunProfile } from "./diagnostics/profiles/cpu_profile.ts";
 

@@ -1,3 +1,5 @@
+import { toError } from "../../shared/base/errors/to_error.ts";
+
 /** What a system's program answered. */
 export interface ProgramAnswer {
   /** 127 when there is no such program. */
@@ -30,6 +32,6 @@ export const runProgram: RunProgram = async (program, args, limitMs = LIMIT_MS) 
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { code: output.code, stdout: text(output.stdout), stderr: text(output.stderr) };
   } catch (error) {
-    return { code: 127, stdout: "", stderr: error instanceof Error ? error.message : `${error}` };
+    return { code: 127, stdout: "", stderr: toError(error).message };
   }
 };

@@ -1,5 +1,6 @@
 /** Keeps the agent's folder on Windows in the hands of the system and its administrators. */
 import { win32 } from "node:path";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { InstallError } from "./install_error.ts";
 import type { RunProgram } from "./run_program.ts";
 import {
@@ -119,7 +120,7 @@ function read(sddl: string, path: string): SecurityDescriptor {
   try {
     return parseSddl(sddl);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = toError(error).message;
     throw new InstallError(`the permissions of ${path} are not understood: ${reason}`);
   }
 }

@@ -1,3 +1,4 @@
+import { toError } from "../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { UPDATE_EXIT_CODE } from "../updates/guard/trial_file.ts";
 import type { AgentEnd } from "./agent_end.ts";
@@ -118,7 +119,7 @@ class WindowsService implements ServiceManager {
       await this.#finish(end, end === "update" ? UPDATE_EXIT_CODE : 0, pending);
       return end;
     } catch (error) {
-      await this.#finish(error instanceof Error ? error : new Error(String(error)), 1, pending);
+      await this.#finish(toError(error), 1, pending);
       throw error;
     }
   }

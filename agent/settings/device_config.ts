@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
+import { isJsonObject } from "../../shared/base/json/json.ts";
 import type {
   DeviceAgentConfigResponse,
   UpdateInfo,
@@ -47,7 +48,7 @@ export function toText(config: DeviceConfig): string {
 export function fromText(text: string): DeviceConfig | undefined {
   try {
     const { checkIntervalMs, server, agent, sections } = JSON.parse(text);
-    if (typeof checkIntervalMs !== "number" || !isObject(sections)) return undefined;
+    if (typeof checkIntervalMs !== "number" || !isJsonObject(sections)) return undefined;
     return { checkIntervalMs, server: storedTarget(server), agent: storedTarget(agent), sections };
   } catch {
     return undefined;
@@ -60,12 +61,8 @@ function targetOf(info: UpdateInfo | undefined): UpdateTarget | undefined {
 }
 
 function storedTarget(value: unknown): UpdateTarget | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { version, url, sha256 } = value;
   if (typeof version !== "string" || typeof url !== "string") return undefined;
   return { version, url, sha256: typeof sha256 === "string" ? sha256 : "" };
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

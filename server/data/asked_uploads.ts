@@ -1,8 +1,9 @@
 /** Uploads that somebody asks for, outside of the regular ones. Nothing is removed afterwards. */
 import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { MimeType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
-import { reasonOf, toError } from "../resources/graph/errors.ts";
+import { reasonOf } from "../resources/graph/errors.ts";
 import { fileAt, filesBelow, type FoundFile, isCapture, isInProgress } from "./capture_folder.ts";
 import type { DataCloud } from "./machine_seat.ts";
 import { placeInHome } from "./places.ts";

@@ -1,15 +1,15 @@
 /** What the control sensor wants captured. Pure. */
 import type { JsonValue } from "@bufbuild/protobuf";
+import { toError } from "../../shared/base/errors/to_error.ts";
+import { isJsonObject } from "../../shared/base/json/json.ts";
 import {
   type Check,
-  isJsonObject,
   listOf,
   number,
   objectOf,
   optional,
   text,
 } from "../resources/graph/attributes.ts";
-import { toError } from "../resources/graph/errors.ts";
 import type { ResourceSpec } from "../resources/graph/target.ts";
 import { type CaptureSettings, RATES } from "./capture_settings.ts";
 

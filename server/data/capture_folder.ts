@@ -1,10 +1,10 @@
 /** Where capture files lie. */
 import { join } from "node:path";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { COMPLETE, IN_PROGRESS } from "../../shared/capture_file/capture_writer.ts";
 import { repairCapture } from "../../shared/capture_file/repair.ts";
 import { fsErrorCode } from "../../shared/base/files/fs_error.ts";
 import type { Logger } from "../../shared/log/logger.ts";
-import { toError } from "../resources/graph/errors.ts";
 
 /** Folders in a capture folder whose files are not for upload. */
 export const FAILED_FOLDER = "failed";

@@ -1,18 +1,18 @@
 /** What the configuration says of one captured method. Pure. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { toError } from "../../shared/base/errors/to_error.ts";
+import { isJsonObject } from "../../shared/base/json/json.ts";
 import {
   anyObject,
   boolean,
   type Check,
   integer,
-  isJsonObject,
   listOf,
   number,
   objectOf,
   optional,
   text,
 } from "../resources/graph/attributes.ts";
-import { toError } from "../resources/graph/errors.ts";
 import type { ResourceSpec } from "../resources/graph/target.ts";
 
 /** Rates that can be asked for. Hertz. */

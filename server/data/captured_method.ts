@@ -12,9 +12,9 @@ import {
   type MessageInitShape,
   toJson,
 } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../shared/base/json/json.ts";
 import { readingsOf } from "../resources/readings/readings_of.ts";
 import { driverMethod } from "../resources/graph/driver.ts";
-import { isJsonObject } from "../resources/graph/attributes.ts";
 import type { CallContext, Resource } from "../resources/graph/resource.ts";
 
 /** One binary that a driver answered with. */

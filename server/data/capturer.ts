@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { create, fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { type Any, anyPack, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { CaptureWriter } from "../../shared/capture_file/capture_writer.ts";
 import { encodeMetadata, ReadingEncoder } from "../../shared/capture_file/encode.ts";
 import {
@@ -12,7 +13,7 @@ import {
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { linkedController } from "../../shared/base/time/linked_controller.ts";
-import { reasonOf, toError } from "../resources/graph/errors.ts";
+import { reasonOf } from "../resources/graph/errors.ts";
 import { fullName } from "../resources/graph/name.ts";
 import { fileNameOf, folderOf } from "./capture_folder.ts";
 import type { CaptureSettings } from "./capture_settings.ts";

@@ -1,6 +1,7 @@
 /** Captures data on the machine and brings it to the cloud. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import type {
   DataManagerService,
   UploadBinaryDataToDatasetsRequest,
@@ -9,7 +10,6 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { aborted } from "../resources/graph/aborted.ts";
 import type { Driver } from "../resources/graph/driver.ts";
-import { toError } from "../resources/graph/errors.ts";
 import type { CallContext } from "../resources/graph/resource.ts";
 import { noCloud, uploadToDatasets } from "./asked_uploads.ts";
 import { repairFolder } from "./capture_folder.ts";

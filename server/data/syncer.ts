@@ -1,12 +1,13 @@
 /** Brings files to the cloud and removes them here when it has them. */
 import { basename, dirname, join, relative } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { faultPoint } from "../../shared/base/faults/fault_point.ts";
 import { removeIfExists, writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import { Backoff } from "../../shared/base/time/backoff.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
-import { reasonOf, toError } from "../resources/graph/errors.ts";
+import { reasonOf } from "../resources/graph/errors.ts";
 import { FAILED_FOLDER, fileAt, type FoundFile } from "./capture_folder.ts";
 import type { DataCloud } from "./machine_seat.ts";
 import { upload, WrongFileError } from "./upload.ts";

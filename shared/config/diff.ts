@@ -1,4 +1,4 @@
-import { sameJson } from "./equal.ts";
+import { sameJson } from "../base/json/json.ts";
 import type { MachineConfig } from "./machine_config.ts";
 import type { ModuleConfig, PackageConfig } from "./modules.ts";
 import type { JobConfig } from "./operation.ts";

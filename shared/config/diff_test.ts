@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import { sameJson } from "../base/json/json.ts";
 import { type ConfigDiff, diffConfigs } from "./diff.ts";
-import { sameJson } from "./equal.ts";
 import { emptyMachineConfig, type MachineConfig } from "./machine_config.ts";
 import { renderDiff } from "./render_diff.ts";
 import type { ResourceConfig } from "./resources.ts";

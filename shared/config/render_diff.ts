@@ -1,5 +1,5 @@
+import { sameJson } from "../base/json/json.ts";
 import type { ConfigDiff, ListDiff } from "./diff.ts";
-import { sameJson } from "./equal.ts";
 import { maskSecrets } from "./secrets.ts";
 import { formatPath } from "./problem.ts";
 

@@ -2,13 +2,13 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { create, fromBinary, isFieldSet, toBinary } from "@bufbuild/protobuf";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
+import { sameJson } from "../base/json/json.ts";
 import {
   ComponentConfigSchema,
   type RobotConfig,
   RobotConfigSchema,
 } from "../gen/viam/app/v1/robot_pb.ts";
 import { checkMachineConfig } from "./check.ts";
-import { sameJson } from "./equal.ts";
 import { fromRobotConfig } from "./from_robot_config.ts";
 import { emptyMachineConfig, type MachineConfig } from "./machine_config.ts";
 import { parseMachineConfig } from "./parse.ts";

@@ -1,4 +1,5 @@
 /** The form of JSON values against a zod schema, with problems in our own words. */
+import { isJsonObject } from "../base/json/json.ts";
 import { type ConfigProblem, type Path, problemAt, type Report } from "./problem.ts";
 import { isListOrOne, z } from "./schema_kit.ts";
 import { unknownKey } from "./unknown_key.ts";
@@ -57,13 +58,13 @@ function visit(schema: z.ZodType, value: unknown, path: Path, enter: Visitor): v
   const inner = unwrap(schema, value);
   if (inner instanceof z.ZodArray && Array.isArray(value)) {
     value.forEach((item, at) => visit(inner.element as z.ZodType, item, [...path, at], enter));
-  } else if (isObject(value) && inner instanceof z.ZodObject) {
+  } else if (isJsonObject(value) && inner instanceof z.ZodObject) {
     const shape: Record<string, z.ZodType> = inner.shape;
     enter(shape, value, path);
     for (const [key, field] of Object.entries(shape)) {
       if (value[key] !== undefined) visit(field, value[key], [...path, key], enter);
     }
-  } else if (isObject(value) && inner instanceof z.ZodRecord) {
+  } else if (isJsonObject(value) && inner instanceof z.ZodRecord) {
     for (const [key, item] of Object.entries(value)) {
       visit(inner.valueType as z.ZodType, item, [...path, key], enter);
     }
@@ -78,7 +79,7 @@ function tidied(schema: z.ZodType, value: unknown): unknown {
       const field = Object.hasOwn(shape, key) ? shape[key] as z.ZodType : undefined;
       const saysNothing = item === null || item === "";
       if (saysNothing && field instanceof z.ZodOptional) delete object[key];
-      else if (field && isObject(item) && isListOrOne(field)) object[key] = [item];
+      else if (field && isJsonObject(item) && isListOrOne(field)) object[key] = [item];
     }
   });
   return copy;
@@ -93,7 +94,7 @@ function unwrap(schema: z.ZodType, value: unknown): z.ZodType {
   ) {
     inner = inner.unwrap() as z.ZodType;
   }
-  if (inner instanceof z.ZodUnion && isObject(value)) {
+  if (inner instanceof z.ZodUnion && isJsonObject(value)) {
     const options = inner.options as readonly z.ZodType[];
     return options.find((option) => option instanceof z.ZodObject) ?? inner;
   }
@@ -152,8 +153,4 @@ function valueAt(root: unknown, path: Path): unknown {
     value = (value as Record<string | number, unknown>)[step];
   }
   return value;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { toError } from "../base/errors/to_error.ts";
 import { parseLevel, severity } from "./level.ts";
 import { type Level, LEVELS } from "./logger.ts";
 import { compileLogPattern, type LogPattern } from "./pattern.ts";
@@ -64,7 +65,7 @@ export class LevelRules {
       try {
         rules.push({ expression: compileLogPattern(pattern), level: requireLevel(level) });
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = toError(error).message;
         problems.push({ index, pattern, message: `log[${index}] is skipped: ${reason}` });
       }
     });

@@ -1,3 +1,4 @@
+import { toError } from "../base/errors/to_error.ts";
 import type { Clock } from "../base/time/clock.ts";
 
 /** A worker that fails again and again, or stands still. */
@@ -50,7 +51,7 @@ export class WorkerHealth {
     if (nowMs - state.startedMs >= WORKS_AFTER_MS) state.failingSinceMs = undefined;
     state.failingSinceMs ??= nowMs;
     state.beatMs = undefined;
-    state.reason = error instanceof Error ? error.message : String(error);
+    state.reason = toError(error).message;
   }
 
   /** The worker has made a turn; from then on it must go on making them. */

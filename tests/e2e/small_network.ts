@@ -1,5 +1,6 @@
 /** A network of computers of its own, on this one: namespaces that a cable joins. */
 import { basename } from "node:path";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { missingTools } from "../../shared/test_tools/skips.ts";
 
 /** One of the two computers. */
@@ -20,7 +21,7 @@ export async function noNetworkBecause(): Promise<string | undefined> {
     const network = await SmallNetwork.create();
     await network[Symbol.asyncDispose]();
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return toError(error).message;
   }
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import manifest from "../../deno.json" with { type: "json" };
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { bundleForHost } from "../bundle/bundle.ts";
 import { gitIn, readStamp } from "../bundle/build_stamp.ts";
 import { programByName, PROGRAMS, ROOT, v8Flags } from "../programs.ts";
@@ -64,6 +65,6 @@ async function denoCacheDir(): Promise<string> {
 try {
   await main();
 } catch (error) {
-  process.stderr.write(`compile: ${error instanceof Error ? error.message : error}\n`);
+  process.stderr.write(`compile: ${toError(error).message}\n`);
   process.exitCode = 1;
 }

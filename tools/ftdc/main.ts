@@ -2,6 +2,7 @@
 // Shows what full-time data capture has written: a table, CSV, or a picture.
 import { join } from "node:path";
 import process from "node:process";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { toFileError } from "../../shared/base/files/fs_error.ts";
 import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import {
@@ -82,6 +83,6 @@ async function read(path: string): Promise<Uint8Array> {
 try {
   await main();
 } catch (error) {
-  process.stderr.write(`ftdc: ${error instanceof Error ? error.message : error}\n`);
+  process.stderr.write(`ftdc: ${toError(error).message}\n`);
   process.exitCode = error instanceof UsageError ? error.exitCode : 1;
 }

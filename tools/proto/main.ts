@@ -1,6 +1,7 @@
 // deno run -A tools/proto/main.ts [--check]
 // Generates shared/gen from proto/; with --check only says whether it is fresh.
 import process from "node:process";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { ROOT } from "../programs.ts";
 import { generate, GENERATED, staleFiles } from "./generate.ts";
 
@@ -18,6 +19,6 @@ try {
     }
   }
 } catch (error) {
-  process.stderr.write(`make proto: ${error instanceof Error ? error.message : error}\n`);
+  process.stderr.write(`make proto: ${toError(error).message}\n`);
   process.exitCode = 1;
 }

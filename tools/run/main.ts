@@ -1,5 +1,6 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 import { Demo } from "./demo.ts";
 import { renderGuide } from "./guide.ts";
@@ -31,7 +32,7 @@ async function run(options: RunOptions): Promise<number> {
   try {
     return await Promise.race([interrupted.then(() => 0), work(demo, options)]);
   } catch (error) {
-    process.stderr.write(`make run: ${error instanceof Error ? error.message : error}\n`);
+    process.stderr.write(`make run: ${toError(error).message}\n`);
     return 1;
   } finally {
     await demo.stop();

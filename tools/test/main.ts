@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import { SKIPS_FILE } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../programs.ts";
@@ -133,6 +134,6 @@ async function runGroup(group: Group, run: Run, at: number): Promise<GroupResult
 try {
   process.exit(await main());
 } catch (error) {
-  process.stderr.write(`make test: ${error instanceof Error ? error.message : error}\n`);
+  process.stderr.write(`make test: ${toError(error).message}\n`);
   process.exit(1);
 }

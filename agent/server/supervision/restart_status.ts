@@ -1,6 +1,7 @@
 import { isLoopbackHost } from "../../../shared/base/net/loopback.ts";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 
 /** What a server answers to `GET /restart_status`; no answer is told apart from a no. */
@@ -173,5 +174,5 @@ function ask(
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return toError(error).message;
 }

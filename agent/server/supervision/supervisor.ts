@@ -1,3 +1,4 @@
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import {
@@ -140,7 +141,7 @@ export class ServerSupervisor {
       this.#start();
     } catch (error) {
       this.#options.log.error("machine-server cannot be started", { error });
-      this.#failed(`cannot be started: ${error instanceof Error ? error.message : error}`);
+      this.#failed(`cannot be started: ${toError(error).message}`);
       this.tell({ type: "ended" });
     }
   }

@@ -1,5 +1,6 @@
 /** Brings versions of programs into the cache. */
 import { join } from "node:path";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { isSecureAddress } from "../../../shared/cloud/credentials/secure_address.ts";
 import { DiskSpace } from "../../../shared/transfer/download/disk_space.ts";
 import type { BegunDownload } from "../../../shared/transfer/download/download.ts";
@@ -128,7 +129,7 @@ export class Downloader {
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (error instanceof DownloadError) throw error;
-        throw new DownloadError(false, messageOf(error), this.#waits.postpone(key), error);
+        throw new DownloadError(false, toError(error).message, this.#waits.postpone(key), error);
       } finally {
         this.#active.delete(key);
       }
@@ -161,7 +162,7 @@ export class Downloader {
       try {
         wanted.verify?.({ sha256, size: found.size });
       } catch (error) {
-        throw new DownloadError(true, messageOf(error), this.#options.clock.now(), error);
+        throw new DownloadError(true, toError(error).message, this.#options.clock.now(), error);
       }
     }
     return { path: found.path, sha256 };
@@ -240,7 +241,7 @@ export class Downloader {
     try {
       wanted.verify?.({ sha256, size: bytes });
     } catch (error) {
-      throw new TransferError("refused", messageOf(error), error);
+      throw new TransferError("refused", toError(error).message, error);
     }
     signal.throwIfAborted();
     const path = await this.#files.place(this.#files.part(wanted), wanted, fetched);
@@ -293,8 +294,4 @@ export class Downloader {
     await Deno.remove(this.#files.part(wanted)).catch(() => {}); // or it was never there
     faultPoint("downloads.discarded");
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

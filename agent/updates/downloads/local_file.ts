@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { writeAll } from "../../../shared/base/files/write_all.ts";
 import type { DiskSpace } from "../../../shared/transfer/download/disk_space.ts";
 import {
   toTransferError,
@@ -161,10 +162,4 @@ async function readHeader(file: Deno.FsFile): Promise<Uint8Array> {
     have += count;
   }
   return header.subarray(0, have);
-}
-
-async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
-  for (let written = 0; written < bytes.length;) {
-    written += await file.write(bytes.subarray(written));
-  }
 }

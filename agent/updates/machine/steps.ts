@@ -1,4 +1,5 @@
 /** The activities of the states. Each ends with an event, or without one to be begun again. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
@@ -204,7 +205,7 @@ export class Steps {
       await slot.swap(candidate, current);
       this.#support.apply({ type: "swapped" });
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = toError(error).message;
       log.error(`${slot.program} cannot be exchanged; the version before stays`, { error: reason });
       await slot.undoSwap(current);
       this.#swapUntilMs = clock.monotonicMs() + this.#swapBackoff.next();
@@ -306,7 +307,7 @@ class FailedDownload extends Error {
   readonly permanent: boolean;
 
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(toError(cause).message, { cause });
     this.permanent = isPermanent(cause);
   }
 }

@@ -1,3 +1,4 @@
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { AgentState, InstalledVersion } from "../../state/agent_state.ts";
@@ -124,7 +125,7 @@ export class Updater {
         if (signal.aborted) return;
         // A disk that is full or read-only, mostly. What runs goes on.
         log.error(`the update of ${program} cannot go on; tried again`, { error });
-        this.#tell(error instanceof Error ? error.message : String(error));
+        this.#tell(toError(error).message);
         await clock.sleep(Math.max(limits.lookEveryMs, backoff.next()), signal).catch(() => {});
       }
     }

@@ -1,4 +1,5 @@
-import { isJsonObject } from "../../fleet/machines/config_document.ts";
+import { toError } from "../../../shared/base/errors/to_error.ts";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { ArchiveError } from "./archive.ts";
 
 /** What `meta.json` at the root of a module's archive says; all of it may be left out. */
@@ -19,7 +20,7 @@ export function parseMeta(archive: string, text: string): ModuleMeta {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw wrong(`is no JSON (${error instanceof Error ? error.message : String(error)})`);
+    throw wrong(`is no JSON (${toError(error).message})`);
   }
   if (!isJsonObject(value)) throw wrong("must be a JSON object");
   const meta = value;

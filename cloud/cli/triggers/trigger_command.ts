@@ -1,12 +1,13 @@
 import { type JsonObject, toJson } from "@bufbuild/protobuf";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import {
   type FlagValues,
   type ParsedCommand,
   UsageError,
 } from "../../../shared/base/flags/flags.ts";
 import { toFileError } from "../../../shared/base/files/fs_error.ts";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { DeliverySchema } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
-import { isJsonObject } from "../../fleet/machines/config_document.ts";
 import { withAdvice } from "../../local/connection/cloud_connection.ts";
 import { choosePart } from "../../local/connection/part_choice.ts";
 import { readPlace } from "../../local/connection/place_flags.ts";
@@ -106,7 +107,7 @@ async function readTrigger(file: string): Promise<JsonObject> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = toError(error).message;
     throw new UsageError(`${file} is no JSON: ${reason}`, { cause: error });
   }
   if (isJsonObject(value)) return value;

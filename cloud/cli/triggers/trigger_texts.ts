@@ -1,10 +1,10 @@
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 import {
   type Delivery,
   DeliveryState,
   type Trigger,
 } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
-import { isJsonObject } from "../../fleet/machines/config_document.ts";
 import { textTable } from "../output/text_table.ts";
 
 const STATES: Readonly<Record<DeliveryState, string>> = {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 
 /** What the values of a column are; `json` where they differ, or are lists. */
 export type ColumnType = "number" | "boolean" | "text" | "json";
@@ -18,7 +19,7 @@ export function flatten(data: JsonObject): Map<string, JsonValue> {
   const walk = (object: JsonObject, prefix: string) => {
     for (const [name, value] of Object.entries(object)) {
       const path = `${prefix}${name}`;
-      if (isObject(value) && Object.keys(value).length > 0) walk(value, `${path}.`);
+      if (isJsonObject(value) && Object.keys(value).length > 0) walk(value, `${path}.`);
       else values.set(path, value);
     }
   };
@@ -66,8 +67,4 @@ function typeOf(value: JsonValue): ColumnType | undefined {
     default:
       return value === null ? undefined : "json";
   }
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

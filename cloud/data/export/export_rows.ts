@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { parseObject, parseTexts } from "../ingest/canonical_json.ts";
+import { parseObject, parseTexts } from "../ingest/stored_json.ts";
 import type { TimeSpan } from "../ingest/filters.ts";
 import type { Readings } from "../ingest/readings.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";

@@ -1,11 +1,11 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { canonicalJson } from "../../../shared/base/json/json.ts";
 import {
   DataType,
   MimeType,
   type SensorMetadata,
   type UploadMetadata,
 } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { canonicalJson } from "./canonical_json.ts";
 import type { IngestedDataType } from "./ingested.ts";
 import { parametersToJson } from "./parameters.ts";
 import type { CaptureMethod } from "./sources.ts";

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CaptureMetadataSchema } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
-import { parseObject, parseTexts } from "./canonical_json.ts";
+import { parseObject, parseTexts } from "./stored_json.ts";
 import { parametersFromJson } from "./parameters.ts";
 import type { NamedSource } from "./filters.ts";
 

@@ -1,4 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
+import { canonicalJson } from "../../../shared/base/json/json.ts";
 import type { Annotations } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import type {
   DataCaptureUploadRequest,
@@ -14,7 +15,6 @@ import type { Callers } from "../../accounts/access/callers.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
 import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.ts";
 import { binaryDataId } from "./binary_ids.ts";
-import { canonicalJson } from "./canonical_json.ts";
 import { type Capture, fileTimes, invalid, mimeTypeOf, readCapture, readTimes } from "./capture.ts";
 import type { CapturedReading, Ingestion, NewAnnotation } from "./ingestion.ts";
 

@@ -1,6 +1,7 @@
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { canonicalJson } from "../../../shared/base/json/json.ts";
 import {
   type CaptureMetadataSchema,
   type DataService,
@@ -13,7 +14,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import type { Scope } from "../../accounts/access/scope.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
-import { canonicalJson, parseObject, parseTexts } from "./canonical_json.ts";
+import { parseObject, parseTexts } from "./stored_json.ts";
 import { invalid } from "./capture.ts";
 import type { TabularDeletion } from "./deletion.ts";
 import { captureMetadata } from "./capture_metadata.ts";

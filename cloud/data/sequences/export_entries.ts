@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { Scope } from "../../accounts/access/scope.ts";
-import { parseObject, parseTexts } from "../ingest/canonical_json.ts";
+import { parseObject, parseTexts } from "../ingest/stored_json.ts";
 import { named } from "../ingest/binary_methods.ts";
 import { toBinaryData } from "../ingest/binary_messages.ts";
 import type { NamedFile } from "../ingest/binary_messages.ts";

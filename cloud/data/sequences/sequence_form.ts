@@ -6,7 +6,7 @@ import type {
   SequenceResourceFilter,
   SequenceSchema,
 } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
-import { parseTexts } from "../ingest/canonical_json.ts";
+import { parseTexts } from "../ingest/stored_json.ts";
 import { invalid } from "../ingest/capture.ts";
 import { microseconds, timestampOf } from "../ingest/times.ts";
 import type { SequencesTable } from "../../storage/database/sequence_schema.ts";

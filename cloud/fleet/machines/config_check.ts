@@ -1,13 +1,10 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { formatProblem } from "../../../shared/config/problem.ts";
 import { validateForSave, warningsForSave } from "../../../shared/config/validate.ts";
-import {
-  type ConfigDocument,
-  documentOf,
-  isJsonObject,
-  LONGEST_CONFIG,
-} from "./config_document.ts";
+import { type ConfigDocument, documentOf, LONGEST_CONFIG } from "./config_document.ts";
 
 /** Problems told in one answer; the rest are counted. */
 const TOLD_PROBLEMS = 20;
@@ -64,7 +61,7 @@ function parseText(text: string): ConfigDocument {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = toError(error).message;
     throw new ConfigRefusedError(
       `the configuration was not saved: its text is no JSON (${reason})`,
       { cause: error },

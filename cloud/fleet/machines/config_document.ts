@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject, sameJson } from "../../../shared/base/json/json.ts";
 
 /** A machine configuration as somebody sent it. */
 export interface ConfigDocument {
@@ -26,24 +27,6 @@ export function documentOf(value: JsonObject): ConfigDocument {
 
 export function parseDocument(text: string): ConfigDocument {
   return { text, value: JSON.parse(text) as JsonObject };
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Whether two values say the same, whatever the order of their keys. */
-export function sameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b)) {
-    return a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
-  }
-  if (isJsonObject(a) && isJsonObject(b)) {
-    const keys = Object.keys(a);
-    return keys.length === Object.keys(b).length &&
-      keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]));
-  }
-  return false;
 }
 
 /** Whether two values say the same with their keys in the same order. */

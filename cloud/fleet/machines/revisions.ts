@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
+import { sameJson } from "../../../shared/base/json/json.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
 import { notFound, type PartRow } from "../../accounts/access/scope.ts";
@@ -10,7 +11,6 @@ import {
   type ConfigDocument,
   parseDocument,
   revisionName,
-  sameJson,
   sameJsonInOrder,
   summarizeDiff,
 } from "./config_document.ts";

@@ -1,6 +1,6 @@
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import { isJsonObject } from "../../fleet/machines/config_document.ts";
 
 /** An item as configurations name it. */
 export interface NamedItem {

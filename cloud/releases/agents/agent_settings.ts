@@ -1,11 +1,11 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 import {
   advancedSettingsFields,
   type AgentFieldTable,
   networkConfigurationFields,
   systemConfigurationFields,
 } from "../../../shared/config/agent_fields.ts";
-import { isJsonObject } from "../../fleet/machines/config_document.ts";
 
 export type SettingsSection =
   | "advanced_settings"

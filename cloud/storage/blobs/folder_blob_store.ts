@@ -4,6 +4,7 @@ import { syncFolder } from "../../../shared/base/files/atomic_write.ts";
 import { Crc32c } from "../../../shared/base/files/crc32c.ts";
 import { fsErrorCode, toFileError } from "../../../shared/base/files/fs_error.ts";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
+import { writeAll } from "../../../shared/base/files/write_all.ts";
 import { type Blob, type BlobStore, BlobTooLargeError, ORPHAN_AFTER_MS } from "./blob_store.ts";
 
 const ID = /^[0-9a-f-]{36}$/;
@@ -39,17 +40,18 @@ export class FolderBlobStore implements BlobStore {
     let size = 0;
     let file: Deno.FsFile | undefined;
     try {
-      file = await this.#disk(() => Deno.open(temporary, OPEN), "write", temporary);
+      const opened = await this.#disk(() => Deno.open(temporary, OPEN), "write", temporary);
+      file = opened;
       for await (const bytes of contents) {
         size += bytes.length;
         if (size > limitBytes) throw new BlobTooLargeError();
         sha256.update(bytes);
         crc32c.update(bytes);
-        await this.#disk(() => writeAll(file, bytes), "write", temporary);
+        await this.#disk(() => writeAll(opened, bytes), "write", temporary);
         faultPoint("packages.blob.writing");
       }
-      await this.#disk(() => file?.sync(), "write", temporary);
-      file.close();
+      await this.#disk(() => opened.sync(), "write", temporary);
+      opened.close();
       file = undefined;
       faultPoint("packages.blob.before-rename");
       await this.#disk(() => Deno.rename(temporary, this.#path(id)), "write", this.#path(id));
@@ -57,7 +59,7 @@ export class FolderBlobStore implements BlobStore {
       faultPoint("packages.blob.after-rename");
     } catch (error) {
       file?.close();
-      await removeIfExists(temporary);
+      await tryRemove(temporary);
       throw error;
     }
     return { id, size, sha256: sha256.digest("hex"), crc32c: crc32c.toBase64() };
@@ -74,7 +76,7 @@ export class FolderBlobStore implements BlobStore {
 
   /** One that is open elsewhere goes at the next sweep where it cannot go now. */
   async remove(id: string): Promise<void> {
-    await removeIfExists(this.#path(id));
+    await tryRemove(this.#path(id));
   }
 
   async sweep(isKnown: (id: string) => Promise<boolean>, now: Date): Promise<number> {
@@ -86,7 +88,7 @@ export class FolderBlobStore implements BlobStore {
         const { mtime } = await Deno.stat(path);
         if (now.getTime() - (mtime?.getTime() ?? 0) < ORPHAN_AFTER_MS) continue;
         if (folder === this.folder && await isKnown(entry.name)) continue;
-        await removeIfExists(path);
+        await tryRemove(path);
         removed++;
       }
     }
@@ -110,14 +112,8 @@ export class FolderBlobStore implements BlobStore {
 /** Exports are tried again under their id: what a killed attempt left is written over. */
 const OPEN: Deno.OpenOptions = { write: true, create: true, truncate: true, mode: 0o600 };
 
-async function writeAll(file: Deno.FsFile | undefined, bytes: Uint8Array): Promise<void> {
-  if (!file) return;
-  for (let written = 0; written < bytes.length;) {
-    written += await file.write(bytes.subarray(written));
-  }
-}
-
-async function removeIfExists(path: string): Promise<void> {
+/** Removes a file where that can be done now. */
+async function tryRemove(path: string): Promise<void> {
   try {
     await Deno.remove(path);
   } catch {

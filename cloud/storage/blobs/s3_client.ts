@@ -1,4 +1,5 @@
 import { AwsV4Signer } from "aws4fetch";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
@@ -80,7 +81,7 @@ export class S3Client {
       });
     } catch (error) {
       if (!(error instanceof RetryError)) throw error;
-      const reason = error.cause instanceof Error ? error.cause.message : String(error.cause);
+      const reason = toError(error.cause).message;
       const message = `the object storage ${this.place} does not answer as it should: ${reason} ` +
         `(${error.attempts} attempts)`;
       this.report(message);

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { toFileError } from "../../../shared/base/files/fs_error.ts";
+import { writeAll } from "../../../shared/base/files/write_all.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { BlobStore } from "../../storage/blobs/blob_store.ts";
 import { customLine, type DatasetFile, type DatasetForm, managedLine } from "./dataset_lines.ts";
@@ -125,10 +126,4 @@ async function writeFile(
 /** What machines send as an extension may hold anything. */
 function safeExtension(extension: string): string {
   return /^(\.[A-Za-z0-9_-]{1,16}){1,3}$/.test(extension) ? extension : "";
-}
-
-async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
-  for (let written = 0; written < bytes.length;) {
-    written += await file.write(bytes.subarray(written));
-  }
 }

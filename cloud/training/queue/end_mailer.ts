@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
@@ -92,7 +93,7 @@ export class EndMailer {
     } catch (error) {
       if (this.#ending.signal.aborted) return;
       const cause = error instanceof RetryError ? error.cause : error;
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = toError(cause).message;
       const message = `could not send the mail about the end of this job to ${mail.to}: ${reason}`;
       await logs.append(job.seq, [{ timeMs: clock.now().getTime(), level: "warn", message }]);
     }

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { join } from "node:path";
+import { writeAll } from "../../../shared/base/files/write_all.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import {
   Destinations,
@@ -213,10 +214,6 @@ async function answer(socket: Deno.Conn, status: number, message: string): Promi
   const head = `HTTP/1.1 ${status} Refused\r\nContent-Type: text/plain\r\nConnection: close\r\n`;
   const length = `Content-Length: ${encode(message).length + 1}\r\n\r\n`;
   await writeAll(socket, encode(`${head}${length}${message}\n`));
-}
-
-async function writeAll(socket: Deno.Conn, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await socket.write(bytes.subarray(at));
 }
 
 function close(socket: Disposable): void {

@@ -1,6 +1,7 @@
 /** Which addresses webhooks may reach: those of the internet, not those of the cloud's own network. */
 import { lookup as systemLookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 
 /** A webhook leads into a network that is not public. */
 export class PrivateAddressError extends Error {
@@ -103,7 +104,7 @@ export function guardedLookup(resolve: Resolve, isAllowed: IsAllowed): LookupFun
         if (options.all) callback(null, addresses.map((one) => ({ ...one })));
         else callback(null, first?.address ?? "", first?.family);
       },
-      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), ""),
+      (error: unknown) => callback(toError(error), ""),
     );
   };
 }

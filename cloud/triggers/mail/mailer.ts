@@ -1,5 +1,6 @@
 import { isLoopbackHost } from "../../../shared/base/net/loopback.ts";
 import type { Transporter } from "nodemailer";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 
 /** One mail. */
 export interface Mail {
@@ -106,7 +107,7 @@ function transportOptions(smtpUrl: string) {
 }
 
 function toMailError(error: unknown): MailError {
-  const reason = error instanceof Error ? error : new Error(String(error));
+  const reason = toError(error);
   const { responseCode, code } = reason as Error & { responseCode?: unknown; code?: unknown };
   const statusCode = typeof responseCode === "number" ? responseCode : undefined;
   // A wrong password is put right by the operator, and then the mail goes.

@@ -1,6 +1,7 @@
 /** Whether a reading fulfils the condition of a trigger. Pure, and never throws for a reading. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { RE2JS } from "re2js";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { conditionLeaves } from "../../../shared/config/checks/trigger_values.ts";
 import type { TriggerEval } from "../../../shared/config/triggers.ts";
 
@@ -155,15 +156,15 @@ type Found = { readonly value: JsonValue } | { readonly problem: string };
 /** Values of sensors stand under `readings`, which a path may name or leave out. */
 function find(path: string | undefined, reading: JsonObject): Found {
   const inner = reading["readings"];
-  if (path === undefined) return onlyValue(isObject(inner) ? inner : reading);
-  const relative = isObject(inner) ? lookUp(inner, path) : undefined;
+  if (path === undefined) return onlyValue(isJsonObject(inner) ? inner : reading);
+  const relative = isJsonObject(inner) ? lookUp(inner, path) : undefined;
   const value = relative === undefined ? lookUp(reading, path) : relative;
   return value === undefined ? { problem: `there is no ${path}` } : { value };
 }
 
 /** The value at a dotted path; keys may have dots themselves. */
 function lookUp(value: JsonValue, path: string): JsonValue | undefined {
-  if (!isObject(value) && !Array.isArray(value)) return undefined;
+  if (!isJsonObject(value) && !Array.isArray(value)) return undefined;
   const direct = own(value, path);
   if (direct !== undefined) return direct;
   for (let at = path.indexOf("."); at >= 0; at = path.indexOf(".", at + 1)) {
@@ -181,7 +182,7 @@ function own(value: JsonObject | JsonValue[], key: string): JsonValue | undefine
 
 function onlyValue(value: JsonObject): Found {
   let left: JsonValue = value;
-  while (isObject(left)) {
+  while (isJsonObject(left)) {
     const keys: string[] = Object.keys(left);
     const [key] = keys;
     if (key === undefined) return { problem: "the reading is empty" };
@@ -191,10 +192,6 @@ function onlyValue(value: JsonObject): Found {
     left = left[key] ?? null;
   }
   return { value: left };
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function toOutcome(holds: boolean): Outcome {

@@ -1,4 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { toError } from "../../../shared/base/errors/to_error.ts";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 import {
   ALL_OWNERS,
   checkTrigger,
@@ -8,7 +10,6 @@ import { type ConfigProblem, formatProblem } from "../../../shared/config/proble
 import { readShape } from "../../../shared/config/shape.ts";
 import { type TriggerConfig, triggerSchema } from "../../../shared/config/triggers.ts";
 import type { TriggerType } from "../../storage/database/schema.ts";
-import { isJsonObject } from "../../fleet/machines/config_document.ts";
 import type { Recipient } from "../delivery/outbox.ts";
 import { compileCondition, type Condition } from "./condition.ts";
 
@@ -89,7 +90,7 @@ export function readTrigger(config: JsonObject): TriggerEntry {
   try {
     return { ...entry, ...define(trigger) };
   } catch (error) {
-    return { ...entry, problem: error instanceof Error ? error.message : String(error) };
+    return { ...entry, problem: toError(error).message };
   }
 }
 

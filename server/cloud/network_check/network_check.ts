@@ -1,7 +1,7 @@
 /** `-network-check`: name servers, own resolver, STUN, lost packets, and the way to the cloud. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { Finding, Subject } from "./finding.ts";
 import type { NetworkProbe, UdpSocket } from "./probe.ts";
 import {

@@ -1,4 +1,5 @@
 /** Looks at the network while the server runs, and logs what changes. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { type Finding, judge } from "./finding.ts";
@@ -29,7 +30,7 @@ export class NetworkWatch {
         this.#tell(await check(scope, signal));
       } catch (error) {
         if (signal.aborted) return;
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = toError(error).message;
         log.error(`the network could not be checked: ${reason}`);
       }
       await clock.sleep(INTERVAL_MS, signal).catch(() => {}); // Aborted: the loop ends.

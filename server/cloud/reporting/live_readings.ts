@@ -1,5 +1,6 @@
 /** The readings of all sensors, for whoever looks at the machine in its cloud. */
 import { create } from "@bufbuild/protobuf";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import {
   type ResourceReadings,
   ResourceReadingsSchema,
@@ -8,7 +9,6 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
 import { toPlainJson } from "../../serving/apis/values.ts";
 import { READABLE_APIS, readingsOf } from "../../resources/readings/readings_of.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { ResourceManager } from "../../resources/graph/manager.ts";
 
 /** A sensor that takes longer is reported as an error. Milliseconds. */

@@ -1,9 +1,9 @@
 /** Whether the machine's own sensor allows changes and restarts at the moment. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { MaintenanceConfig } from "../../../shared/config/operation.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { ResourceManager } from "../../resources/graph/manager.ts";
 import { hasReadings, type Sensor } from "../../resources/graph/resource.ts";
 

@@ -1,10 +1,10 @@
 /** Decides what happens with a new configuration, and lets it happen. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { diffConfigs } from "../../../shared/config/diff.ts";
 import { emptyMachineConfig, type MachineConfig } from "../../../shared/config/machine_config.ts";
 import { renderDiff } from "../../../shared/config/render_diff.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { MachineState } from "../status/machine_state.ts";
 import { bringsNew, type Candidate, ignoredParts, problemText, refusing } from "./candidate.ts";
 

@@ -1,8 +1,8 @@
 /** A configuration on its way to be applied. */
+import { canonicalJson } from "../../../shared/base/json/json.ts";
 import type { CheckedConfig } from "../../../shared/config/check.ts";
 import type { ConfigProblem } from "../../../shared/config/problem.ts";
 import { withoutEffect } from "../../../shared/config/without_effect.ts";
-import { canonicalJson } from "../../resources/graph/target.ts";
 
 export interface Candidate extends CheckedConfig {
   /** Where it comes from, for the log. */

@@ -1,4 +1,5 @@
 /** Full-time data capture: once a second a few hundred bytes about how the server fares. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { FtdcEncoder } from "./encoder.ts";
@@ -120,7 +121,7 @@ export class Capture {
   #failed(what: string, error: unknown): void {
     if (this.#failing.has(what)) return;
     this.#failing.add(what);
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = toError(error).message;
     this.options.log.warn(`diagnostics are not captured: ${reason}`, { of: what });
   }
 

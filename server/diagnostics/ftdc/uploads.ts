@@ -1,5 +1,6 @@
 /** Brings files of full-time data capture to the cloud, one after the other, when they are complete. */
 import { join } from "node:path";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { readIfExists } from "../../../shared/base/files/read_file.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
@@ -8,7 +9,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { fileAt } from "../../data/capture_folder.ts";
 import type { DataCloud } from "../../data/machine_seat.ts";
 import { uploadFile } from "../../data/upload.ts";
-import { reasonOf, toError } from "../../resources/graph/errors.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import { captureFilesIn } from "./files.ts";
 
 export interface FtdcUploadsOptions {

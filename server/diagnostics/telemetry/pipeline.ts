@@ -20,6 +20,7 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import { Code } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { ResourceSpans } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import type { Call, CallOutcome } from "../../../shared/rpc/server/interceptor.ts";
 import { LeftOut } from "../../../shared/log/left_out.ts";
@@ -156,7 +157,7 @@ export class Pipeline {
     if (!span) return;
     span.setAttribute("rpc.grpc.status_code", code ?? 0);
     if (code !== undefined) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = toError(error).message;
       span.setStatus({ code: SpanStatusCode.ERROR, message });
     }
     span.end();

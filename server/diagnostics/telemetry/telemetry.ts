@@ -1,4 +1,5 @@
 /** Traces and metrics of calls, following `-output-telemetry` and the block `tracing`. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { TracingConfig } from "../../../shared/config/operation.ts";
 import type { ResourceSpans } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
@@ -94,7 +95,7 @@ export class Telemetry {
       const { Pipeline } = await import("./pipeline.ts");
       return await Pipeline.start(settings, this.options);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = toError(error).message;
       this.options.log.error(`calls are not traced: ${reason}`);
     }
   }

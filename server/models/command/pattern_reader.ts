@@ -1,8 +1,8 @@
 /** Readings out of any text by a regular expression. Pure. */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { RE2JS } from "re2js";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { AttributeError } from "../../resources/graph/attributes.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { Readings } from "../../resources/graph/resource.ts";
 import { beginning, ReadingsError } from "../readings/json_readings.ts";
 

@@ -1,8 +1,8 @@
 /** The sensor of the computer itself: processor, memory, disk, network, uptime. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import { attributes, listOf, optional, text } from "../../resources/graph/attributes.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { Readings, Sensor } from "../../resources/graph/resource.ts";
 import type { HostFacts, HostSource, HostSourceOptions } from "./host_source.ts";

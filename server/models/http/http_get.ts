@@ -1,9 +1,9 @@
 /** One GET, bounded in time and size. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Secret } from "../../../shared/base/redaction/secret.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { formatGoDuration } from "../../../shared/base/time/duration.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { HttpAddress } from "./http_address.ts";
 
 /** The runtime's `fetch`, or what stands for it. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { CallContext, Readings, Sensor } from "../../resources/graph/resource.ts";
 import { jsonReadings } from "../readings/json_readings.ts";
 import { Polled } from "../readings/polled.ts";

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type {
   GetPropertiesResponse,
   GetPropertiesResponseSchema,
@@ -7,7 +8,6 @@ import type {
 } from "../../../shared/gen/viam/component/movementsensor/v1/movementsensor_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import type { MergedAttributes, Quantity } from "./merged_model.ts";
 

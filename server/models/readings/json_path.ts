@@ -1,12 +1,7 @@
 /** Paths into JSON values: `main.temps[0].celsius`, `["a key"].x`. Pure. */
 import type { JsonValue } from "@bufbuild/protobuf";
-import {
-  type Check,
-  converted,
-  isJsonObject,
-  optional,
-  text,
-} from "../../resources/graph/attributes.ts";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
+import { type Check, converted, optional, text } from "../../resources/graph/attributes.ts";
 
 /** Keys of objects and indexes of arrays, from outside in. */
 export type PathSteps = readonly (string | number)[];

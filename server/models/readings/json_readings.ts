@@ -1,6 +1,6 @@
 /** Readings out of a JSON text. Pure. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../resources/graph/attributes.ts";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 import type { Readings } from "../../resources/graph/resource.ts";
 import { type JsonPath, pickJson } from "./json_path.ts";
 

@@ -1,10 +1,10 @@
 /** The service that reads several sensors with one call. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { READABLE_APIS, readingsOf } from "../../resources/readings/readings_of.ts";
 import type { SensorName, SensorsDriver } from "../../resources/readings/sensors_driver.ts";
 import { anyAttributes } from "../../resources/graph/attributes.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import { fullName } from "../../resources/graph/name.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { Resource } from "../../resources/graph/resource.ts";

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { toError } from "../../../shared/base/errors/to_error.ts";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 import type { ShellRequest } from "../../../shared/gen/viam/service/shell/v1/shell_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { ChildProcess, ProcessRunner } from "../../../shared/base/process/child_process.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { isJsonObject } from "../../resources/graph/attributes.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import { nextRequest } from "./next_request.ts";
 import type { Pty, TerminalSize } from "./pty.ts";
 

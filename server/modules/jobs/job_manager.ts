@@ -1,5 +1,5 @@
 /** Calls to resources that the configuration has made at set times. */
-import { sameJson } from "../../../shared/config/equal.ts";
+import { sameJson } from "../../../shared/base/json/json.ts";
 import type { JobConfig } from "../../../shared/config/operation.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";

@@ -1,8 +1,8 @@
 /** Prepares the next form of a module while the one before it goes on running. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import { needsRestart, type WantedModule } from "./wanted_module.ts";
 
 export interface ChangeOverOptions {

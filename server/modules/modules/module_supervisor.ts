@@ -1,11 +1,11 @@
 /** Starts one module, watches it, ends it. What to do when is the state machine's to say. */
 import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { describeExit } from "../../../shared/base/process/child_process.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import { ChangeOver } from "./change_over.ts";
 import { executableIdentity, isReplaced } from "./executable.ts";
 import type { ModuleRun } from "./module_run.ts";

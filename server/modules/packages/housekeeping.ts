@@ -1,11 +1,11 @@
 /** Removes what interrupted work and old versions leave behind. */
 import { join } from "node:path";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import { removeStaleTemps, replaceSymlink } from "../../../shared/base/files/atomic_write.ts";
 import { fsErrorCode } from "../../../shared/base/files/fs_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { Installer } from "./installer.ts";
 import { isLeftover, type PackageLayout } from "./package_layout.ts";
 import type { InstalledPackage, PackageStore } from "./package_store.ts";

@@ -1,8 +1,8 @@
 /** Brings one package here and keeps trying until it is. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { Limiter } from "../../resources/graph/limiter.ts";
 import { PackageError, type PackageErrorKind } from "./package_error.ts";
 import type { PackageSource, SourceReport } from "./package_source.ts";

@@ -1,4 +1,5 @@
 /** One program of the configuration, kept running. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { parseSignal } from "../../../shared/config/stop_signal.ts";
 import type { ProcessConfig } from "../../../shared/config/remotes.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
@@ -13,7 +14,6 @@ import {
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { parseGoDuration } from "../../../shared/base/time/duration.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { FindUser, SystemUser } from "./system_user.ts";
 
 /** Default of `stop_timeout`. Milliseconds. */

@@ -1,6 +1,6 @@
 /** Programs of the configuration that run beside the server. */
 import { createHash } from "node:crypto";
-import { sameJson } from "../../../shared/config/equal.ts";
+import { sameJson } from "../../../shared/base/json/json.ts";
 import type { ProcessConfig } from "../../../shared/config/remotes.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { ProcessRunner } from "../../../shared/base/process/child_process.ts";

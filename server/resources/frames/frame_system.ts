@@ -1,6 +1,8 @@
 /** Answers where the machine's parts are: the frame methods of RobotService. */
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { toOrientationVector } from "../../../shared/config/orientation.ts";
 import { toGeometry } from "../../../shared/config/proto/geometry.ts";
 import type { ResourceConfig } from "../../../shared/config/resources.ts";
@@ -19,7 +21,6 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
 import { driverMethod } from "../graph/driver.ts";
-import { toError } from "../graph/errors.ts";
 import { fullName } from "../graph/name.ts";
 import type { Resource } from "../graph/resource.ts";
 import type { ResourceIndex } from "../graph/resource_index.ts";
@@ -175,7 +176,7 @@ export class FrameSystem {
       const file = svaOf(answer);
       return {
         ...(answer.model && { model: answer.model }),
-        ...(isObject(file) && { kinematics: file }),
+        ...(isJsonObject(file) && { kinematics: file }),
       };
     } catch (error) {
       signal.throwIfAborted();
@@ -250,10 +251,6 @@ function frameMessage({ name, parent, pose, geometry }: DescribedPart) {
     poseInObserverFrame: { referenceFrame: parent, pose: toPoseMessage(pose) },
     ...(geometry && { physicalObject: geometry }),
   };
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function missing(field: string): ConnectError {

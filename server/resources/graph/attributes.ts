@@ -3,6 +3,7 @@
  * that `-dump-resources` prints. Small on purpose; the checks run before the server is ready.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { formatGoDuration, parseGoDuration } from "../../../shared/base/time/duration.ts";
 
 /** Attributes that do not fit. The message names the path, what was found and what is allowed. */
@@ -258,11 +259,6 @@ export const anyAttributes: Attributes<JsonObject> = {
   schema: { type: "object" },
   parse: (value) => ({ attributes: value, unknown: [] }),
 };
-
-/** True for objects that are no array. */
-export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function numeric(
   type: "number" | "integer",

@@ -1,8 +1,9 @@
 /** Asks models what resources of theirs depend on, and remembers the answers. */
+import { canonicalJson } from "../../../shared/base/json/json.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { validationErrorText } from "./node.ts";
 import type { ImplicitDependencies, ModelRegistry, RegisteredModel } from "./registry.ts";
-import { canonicalJson, type ModelFacts, type ResourceSpec } from "./target.ts";
+import { type ModelFacts, type ResourceSpec } from "./target.ts";
 
 /** One question to a model. */
 interface Question {

@@ -1,5 +1,5 @@
 /** One resource of the running graph: its state for status, its instance for calls. */
-import { toError } from "./errors.ts";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Resource } from "./resource.ts";
 import type { StartedBuild } from "./start_build.ts";
 import type { TargetNode } from "./target.ts";

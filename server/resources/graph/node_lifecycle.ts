@@ -1,7 +1,7 @@
 /** What happens to one resource: it is built, fails, is closed; its state says so. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
-import { toError } from "./errors.ts";
 import type { ResourceLimits } from "./limits.ts";
 import { type Build, buildErrorText, type ResourceNode, type ResourceState } from "./node.ts";
 import { optionalInstances } from "./optional.ts";

@@ -1,8 +1,8 @@
 /** Runs one constructor with a time limit and sees to it that a late result is closed. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { formatGoDuration } from "../../../shared/base/time/duration.ts";
-import { toError } from "./errors.ts";
 import type { ModelRegistry } from "./registry.ts";
 import type { Resource } from "./resource.ts";
 import type { TargetNode } from "./target.ts";

@@ -1,5 +1,6 @@
 /** From the configuration's entries to nodes with resolved dependencies. Pure. */
 import type { JsonObject } from "@bufbuild/protobuf";
+import { canonicalJson } from "../../../shared/base/json/json.ts";
 import {
   type DependencyIndex,
   findDependencyCycles,
@@ -207,12 +208,4 @@ function fingerprintOf(spec: ResourceSpec, generation = ""): string {
     fingerprints.set(spec, known = canonicalJson({ model, attributes, frame: extra?.["frame"] }));
   }
   return generation === "" ? known : `${generation} ${known}`;
-}
-
-/** JSON with sorted keys, so that equal values give equal text. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) => {
-    if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return inner;
-    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => a < b ? -1 : 1));
-  });
 }

@@ -1,6 +1,7 @@
 /** Everything a machine does with its cloud. */
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { CloudConnection } from "../../../shared/cloud/client/connection.ts";
 import { checkMachineConfig } from "../../../shared/config/check.ts";
 import { emptyMachineConfig, type MachineConfig } from "../../../shared/config/machine_config.ts";
@@ -24,7 +25,6 @@ import type { ServerEnvironment } from "../options/environment.ts";
 import { readSensors } from "../../cloud/reporting/live_readings.ts";
 import { StatusReporter } from "../../cloud/reporting/status_reporter.ts";
 import { pollNeedsRestart } from "../../cloud/restart/needs_restart.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { LogSettings, MachineCore } from "./machine_core.ts";
 
 /** Limit of the first request where a configuration is kept from before. Milliseconds. */

@@ -1,5 +1,6 @@
 /** A machine whose configuration is a file. */
 import { createHash } from "node:crypto";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import {
@@ -14,7 +15,6 @@ import {
   readLocalFile,
   watchFile,
 } from "../../config/source/local_file.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import type { MachineCore } from "./machine_core.ts";
 
 export interface LocalSideOptions {

@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import type { DescService } from "@bufbuild/protobuf";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { MachineConfig } from "../../../shared/config/machine_config.ts";
 import type { LogSink } from "../../../shared/log/line.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
@@ -33,7 +34,6 @@ import type {
 } from "../../modules/packages/package_manager.ts";
 import type { PackageSnapshot, PackageType } from "../../modules/packages/package_types.ts";
 import type { ProcessManager } from "../../modules/processes/process_manager.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import { fullName } from "../../resources/graph/name.ts";
 import type { ResourceManager } from "../../resources/graph/manager.ts";
 import type { ModelRegistry } from "../../resources/graph/registry.ts";

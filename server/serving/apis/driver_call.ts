@@ -1,6 +1,7 @@
 /** What all resource APIs share: find the resource, count the call, tell drivers' errors apart. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { toGeometry } from "../../../shared/config/proto/geometry.ts";
 import type { Frame } from "../../../shared/config/resources.ts";
 import type {
@@ -9,7 +10,6 @@ import type {
   GetGeometriesResponse,
   GetStatusResponse,
 } from "../../../shared/gen/viam/common/v1/common_pb.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import { fullName } from "../../resources/graph/name.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import type { ResourceIndex } from "../../resources/graph/resource_index.ts";

@@ -2,6 +2,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { identityKey } from "../../../shared/cloud/auth/identity.ts";
 import type { ResourceSpans } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import type { LogEntry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
@@ -14,7 +15,6 @@ import {
 import type { FrameSystem } from "../../resources/frames/frame_system.ts";
 import type { Operation, Operations } from "../operations/operations.ts";
 import { aborted } from "../../resources/graph/aborted.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import { fullName, toResourceName } from "../../resources/graph/name.ts";
 import type { ResourceManager } from "../../resources/graph/manager.ts";
 import type { Sessions } from "../sessions/sessions.ts";

@@ -3,12 +3,12 @@
  * moved last is stopped.
  */
 import { Code, ConnectError, type ContextKey, createContextKey } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { type Identity, identityKey } from "../../../shared/cloud/auth/identity.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Call, CallOutcome, Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import { isMonitored, type MonitoredCall, type SafetyMonitor } from "./monitored.ts";
 
 /** More at a time are refused; the reference's figure. */

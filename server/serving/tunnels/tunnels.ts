@@ -1,13 +1,13 @@
 /** Ways for callers to ports of this computer that the configuration names. */
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { NetworkConfig } from "../../../shared/config/network.ts";
 import type { TunnelRequest } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
 import { parseGoDuration } from "../../../shared/base/time/duration.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
-import { toError } from "../../resources/graph/errors.ts";
 
 /** How long a port may take to answer when the configuration says nothing. Milliseconds. */
 const CONNECTION_TIMEOUT_MS = 10_000;

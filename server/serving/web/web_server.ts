@@ -1,10 +1,10 @@
 /** The public port, moved when the configuration says so. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { RpcServer, type RpcServerOptions } from "../../../shared/rpc/server/server.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import { type ListenSettings, readyFields } from "./listen_settings.ts";
 
 /** How long calls may go on when the port moves. Milliseconds. */

@@ -1,5 +1,6 @@
 /** Waits at the cloud's signaller for calls, under the machine's names. */
 import type { Client } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { CloudConnection } from "../../../shared/cloud/client/connection.ts";
 import type { CloudBlock } from "../../../shared/config/cloud_block.ts";
 import type { MachineCredentials } from "../../../shared/cloud/credentials/credentials_file.ts";
@@ -8,7 +9,6 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { AnsweredCall } from "../../../shared/rtc/signaling/answerer.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { RtcPeer, RtcPeers } from "../../../shared/rtc/webrtc/peer.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import { answeredNames, signalingAddress } from "./signaling_address.ts";
 
 /** How a machine reaches its cloud. */

@@ -1,11 +1,11 @@
 /** What serves WebRTC callers; loaded with the first of them. */
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { HealthService } from "../../../shared/rpc/server/health.ts";
 import { mountReflection } from "../../../shared/rpc/server/reflection.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import type { Timer } from "../../../shared/base/time/clock.ts";
 import { collectGarbage } from "../../../shared/base/memory/idle_memory.ts";
 import type { RtcPeers } from "../../../shared/rtc/webrtc/peer.ts";
-import { toError } from "../../resources/graph/errors.ts";
 import { ConnectionLimit } from "./connection_limit.ts";
 import { ServedPeers } from "./served_peers.ts";
 import type { WebRtcOptions } from "./webrtc.ts";

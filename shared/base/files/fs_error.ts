@@ -1,3 +1,5 @@
+import { toError } from "../errors/to_error.ts";
+
 /** A file operation the operating system refused; `code` is the POSIX name ("ENOSPC"). */
 export class FileError extends Error {
   override readonly name = "FileError";
@@ -58,6 +60,6 @@ export function toFileError(error: unknown, action: string, path: string): FileE
 }
 
 function firstLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = toError(error).message;
   return text.split("\n", 1)[0] ?? text;
 }

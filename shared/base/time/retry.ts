@@ -1,3 +1,4 @@
+import { toError } from "../errors/to_error.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 
@@ -24,7 +25,7 @@ export class RetryError extends Error {
   readonly attempts: number;
 
   constructor(attempts: number, cause: unknown) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = toError(cause).message;
     super(`gave up after ${attempts} attempts: ${reason}`, { cause });
     this.attempts = attempts;
   }

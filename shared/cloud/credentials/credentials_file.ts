@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../base/json/json.ts";
 import { Secret } from "../../base/redaction/secret.ts";
 import type { CloudCredentials } from "../auth/cloud_credentials.ts";
 import { fsErrorCode, toFileError } from "../../base/files/fs_error.ts";
@@ -67,8 +68,8 @@ export function parseCredentials(
   const fail = (problem: string): never => {
     throw new CredentialsError("invalid", `${where}: ${problem}`);
   };
-  const cloud = isObject(json) ? json["cloud"] : undefined;
-  if (!isObject(cloud)) return fail(`there is no "cloud" object; expected ${FORM}`);
+  const cloud = isJsonObject(json) ? json["cloud"] : undefined;
+  if (!isJsonObject(cloud)) return fail(`there is no "cloud" object; expected ${FORM}`);
   const text = (object: JsonObject, name: string, path: string): string => {
     const value = object[name];
     if (typeof value === "string" && value.trim() !== "") return value.trim();
@@ -92,7 +93,7 @@ function parseProof(
 ): CloudCredentials {
   const apiKey = cloud["api_key"];
   if (apiKey !== undefined && apiKey !== null) {
-    if (!isObject(apiKey)) return fail('"cloud.api_key" must be an object of "id" and "key"');
+    if (!isJsonObject(apiKey)) return fail('"cloud.api_key" must be an object of "id" and "key"');
     const entity = text(apiKey, "id", "cloud.api_key.id");
     return {
       type: "api-key",
@@ -149,8 +150,4 @@ async function modeWarnings(path: string): Promise<string[]> {
   if ((mode & 0o077) === 0) return [];
   const shown = (mode & 0o777).toString(8).padStart(4, "0");
   return [`${path} can be read by other users (mode ${shown}); run: chmod 600 ${path}`];
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

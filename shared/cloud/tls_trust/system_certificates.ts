@@ -1,3 +1,5 @@
+import { toError } from "../../base/errors/to_error.ts";
+
 /** Which certificate authorities a program trusts. */
 
 /** The runtime reads it when it first needs a certificate: stores, separated by commas. */
@@ -47,6 +49,6 @@ function attempt(read: () => void): string | undefined {
   try {
     read();
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return toError(error).message;
   }
 }

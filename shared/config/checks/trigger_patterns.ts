@@ -1,5 +1,6 @@
 /** Checks of the regular expressions in triggers, with the engine that runs them in the cloud. */
 import { RE2JS } from "re2js";
+import { toError } from "../../base/errors/to_error.ts";
 import { type Path, problemAt, type Report } from "../problem.ts";
 import type { TriggerConfig } from "../triggers.ts";
 import { conditionLeaves } from "./trigger_values.ts";
@@ -26,7 +27,7 @@ function patternProblem(pattern: string): string | undefined {
     RE2JS.compile(pattern);
     return undefined;
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = toError(error).message;
     return text.replace(/^error parsing regexp: /, "");
   }
 }

@@ -1,6 +1,7 @@
 /** Small values between JSON and messages: durations, structs, credential types, log levels. */
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema } from "@bufbuild/protobuf/wkt";
+import { isJsonObject } from "../../base/json/json.ts";
 import { CredentialsType } from "../../gen/viam/app/v1/robot_pb.ts";
 import { formatGoDuration, parseGoDuration } from "../../base/time/duration.ts";
 
@@ -62,14 +63,10 @@ export function compact<T extends object>(values: T): Compact<T> {
     Object.entries(values).filter(([, value]) => {
       if (value === undefined || value === "" || value === false || value === 0) return false;
       if (Array.isArray(value)) return value.length > 0;
-      return !(isPlainObject(value) && Object.keys(value).length === 0);
+      return !(isJsonObject(value) && Object.keys(value).length === 0);
     }),
   ) as Compact<T>;
 }
 
 /** Every key may be missing, none is undefined. */
 export type Compact<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function isPlainObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -1,4 +1,5 @@
 import type { Client } from "@connectrpc/connect";
+import { toError } from "../../base/errors/to_error.ts";
 import type {
   AnswerRequest,
   SignalingService,
@@ -97,7 +98,7 @@ export class Answerer {
       // It may have none any more; then no stream is to be ended for that again.
       if (!stream.hasBeaten) this.#beats = false;
       stream.close();
-      return error instanceof Error ? error.message : String(error);
+      return toError(error).message;
     }
     if (!offer) {
       stream.close();

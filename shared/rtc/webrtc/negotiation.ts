@@ -1,5 +1,6 @@
 /** The second data channel, by which the other side may ask to change the connection. */
 import { Buffer } from "node:buffer";
+import { toError } from "../../base/errors/to_error.ts";
 import type { Logger } from "../../log/logger.ts";
 import {
   type LocalDescription,
@@ -36,7 +37,7 @@ export function answerNegotiation(
       negotiation.sendText(Buffer.from(answer).toString("base64"));
     } catch (error) {
       log.debug("what came over the negotiation channel is ignored", {
-        reason: error instanceof Error ? error.message : String(error),
+        reason: toError(error).message,
       });
     }
   };

@@ -1,6 +1,7 @@
 /** Fetches a file into a partial one, going on where an earlier attempt ended, and checks it. */
 import { dirname } from "node:path";
 import { faultPoint } from "../../base/faults/fault_point.ts";
+import { removeIfExists } from "../../base/files/atomic_write.ts";
 import { fsErrorCode } from "../../base/files/fs_error.ts";
 import type { Clock } from "../../base/time/clock.ts";
 import { type Answer, factsOf, lengthOf, rangeTotal } from "./answer.ts";
@@ -327,12 +328,4 @@ function isSame(begun: BegunDownload, now: BegunDownload): boolean {
 /** The answer to GET wins; what only HEAD said stays. */
 function merged(head: Answer | undefined, get: Answer): Answer {
   return { ...get, announced: { ...head?.announced, ...get.announced } };
-}
-
-async function removeIfExists(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (fsErrorCode(error) !== "ENOENT") throw error;
-  }
 }

@@ -1,4 +1,5 @@
 /** HTTP requests for files, with credentials only where they belong. */
+import { toError } from "../../base/errors/to_error.ts";
 import { TransferError } from "./transfer_error.ts";
 
 /** More hops than any object store makes. */
@@ -110,6 +111,6 @@ export function shown(url: URL): string {
 
 /** Errors of `fetch` quote the address. */
 function withoutQueries(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = toError(error).message;
   return text.replace(/\?[^\s)"']*/g, "").replace(/\/\/[^\s/@]*@/g, "//");
 }

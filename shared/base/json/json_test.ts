@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { canonicalJson } from "./canonical_json.ts";
+import { canonicalJson, isJsonObject, sameJson } from "./json.ts";
 
 Deno.test("canonicalJson() gives one text for equal values, and their values", () => {
   const one = { b: [{ z: 1, a: null }, "x"], a: { d: true, c: -0.5 } };
@@ -13,4 +13,26 @@ Deno.test("canonicalJson() keeps every name, and writes null for what JSON canno
   const named = JSON.parse('{"__proto__":{"b":1,"a":2},"constructor":3}');
   assert.equal(canonicalJson(named), '{"__proto__":{"a":2,"b":1},"constructor":3}');
   assert.equal(canonicalJson({ a: NaN, b: [Infinity] }), '{"a":null,"b":[null]}');
+});
+
+Deno.test("canonicalJson() leaves out what is undefined", () => {
+  assert.equal(canonicalJson({ b: undefined, a: { c: undefined } }), '{"a":{}}');
+});
+
+Deno.test("sameJson() ignores the order of keys and what is undefined, not that of a list", () => {
+  assert.ok(sameJson({ a: [1, { b: null }], c: undefined }, { a: [1, { b: null }] }));
+  assert.ok(sameJson({ a: 1, b: 2 }, { b: 2, a: 1 }));
+  assert.ok(!sameJson([1, 2], [2, 1]));
+  assert.ok(!sameJson({ a: null }, {}));
+  assert.ok(!sameJson([], {}));
+});
+
+Deno.test("isJsonObject() is false for lists and null", () => {
+  assert.deepEqual([{}, [], null, "x", undefined].map(isJsonObject), [
+    true,
+    false,
+    false,
+    false,
+    false,
+  ]);
 });

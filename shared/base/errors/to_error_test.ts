@@ -1,0 +1,11 @@
+import assert from "node:assert/strict";
+import { toError } from "./to_error.ts";
+
+Deno.test("toError() keeps an error, and gives anything else a message", () => {
+  const error = new TypeError("bad");
+  assert.equal(toError(error), error);
+  assert.equal(toError("text").message, "text");
+  assert.equal(toError(7).message, "7");
+  assert.equal(toError("").message, "unknown error");
+  assert.equal(toError(undefined).message, "undefined");
+});
