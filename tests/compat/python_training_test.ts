@@ -7,7 +7,7 @@ import {
 import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { runPython } from "../e2e/python_sdk.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
-import { untilStatus, uploadCounter } from "./training_rig.ts";
+import { untilStatus, uploadCounter, WITHOUT_WALLS } from "./training_rig.ts";
 
 type Refusal = [status: string, message: string];
 
@@ -52,7 +52,7 @@ interface Finished {
 rigTest(
   "the published Python SDK trains a model with a script and drives all calls",
   async (rig) => {
-    await rig.startCloud();
+    await rig.startCloud(WITHOUT_WALLS);
     const script = await uploadCounter(rig);
     const organization = rig.bootstrapped.org_id;
     const submitted = await tour<Submitted>(rig, "submit", [organization, rig.partId, script]);

@@ -30,6 +30,9 @@ with open(os.path.join(args.model_output_directory, "labels.txt"), "w") as file:
     file.write("\\n".join(labels))
 `;
 
+/** For a cloud where scripts run in containers and chroots, too, which give no namespaces. */
+export const WITHOUT_WALLS = ["--training-walls", "if-possible"];
+
 /** Uploads the script `counter`, version 1.0.0. @returns its id in the registry */
 export async function uploadCounter(rig: Rig): Promise<string> {
   const contents = tarGzOf(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { rigTest } from "../e2e/rig.ts";
-import { uploadCounter } from "./training_rig.ts";
+import { uploadCounter, WITHOUT_WALLS } from "./training_rig.ts";
 import { runTypescriptSdk } from "./typescript_sdk.ts";
 
 interface Tour {
@@ -23,7 +23,7 @@ interface Tour {
 }
 
 rigTest("the published TypeScript SDK drives all calls of the training API", async (rig) => {
-  await rig.startCloud();
+  await rig.startCloud(WITHOUT_WALLS);
   const script = await uploadCounter(rig);
   const { org_id, api_key_id, api_key } = rig.bootstrapped;
   const { id: dataset } = await (await rig.cloud()).client(DatasetService)
