@@ -21,7 +21,7 @@ import type { LogEntry } from "../shared/gen/viam/common/v1/common_pb.ts";
 import { HostInfoSchema } from "../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { createInProcessTransport } from "../shared/rpc/server/in_process.ts";
 import { RpcRouter } from "../shared/rpc/server/router.ts";
-import type { Cloud } from "./run/run_agent.ts";
+import type { Cloud } from "./run/deps.ts";
 
 /** A cloud inside the test. It answers what the test says and keeps what it is asked. */
 export class FakeCloud {

@@ -1,19 +1,15 @@
-import type { MachineCredentials } from "../../shared/cloud/credentials/credentials_file.ts";
 import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { Backoff } from "../../shared/base/time/backoff.ts";
-import type { Directories } from "../state/directories.ts";
-import { type KnownSecrets, secretsOf } from "../cloud/logs/known_secrets.ts";
+import { secretsOf } from "../cloud/logs/known_secrets.ts";
 import { MaintenanceWindow } from "../server/maintenance/maintenance_window.ts";
 import { openedUntil } from "../server/maintenance/opened_window.ts";
 import { releaseIdleMemory } from "../../shared/base/memory/idle_memory.ts";
-import type { AgentOptions } from "../options/options.ts";
 import { PlannedRestarts } from "../server/restart/planned_restarts.ts";
 import { pollRestarts } from "../server/restart/restart_poll.ts";
 import { type AgentFacts, DeviceConfigPoll } from "../settings/device_config_poll.ts";
 import { waitForUpdates } from "../settings/first_answer.ts";
-import { type DefaultsFile, SettingsSource } from "../settings/settings_source.ts";
-import type { AgentState } from "../state/agent_state.ts";
+import { SettingsSource } from "../settings/settings_source.ts";
 import { followSettings } from "../server/supervision/follow_settings.ts";
 import { SupervisedServer } from "../server/supervision/supervised_server.ts";
 import { ServerSupervisor } from "../server/supervision/supervisor.ts";
@@ -22,28 +18,12 @@ import { versionName } from "../updates/machine/target.ts";
 import type { Updater } from "../updates/machine/updater.ts";
 import type { Worker } from "../../shared/workers/run_workers.ts";
 import { Watched } from "../../shared/workers/watched.ts";
-import type { WorkerHealth } from "../../shared/workers/worker_health.ts";
 import { AgentHealth } from "./agent_health.ts";
 import { composeReleases } from "./compose_releases.ts";
 import { composeReporting } from "./compose_reporting.ts";
 import { composeUpdates } from "./compose_updates.ts";
+import type { AgentDeps, AgentParts } from "./deps.ts";
 import { rememberServed } from "./remember_served.ts";
-import type { AgentDeps, Cloud } from "./run_agent.ts";
-
-export interface AgentParts {
-  readonly options: AgentOptions;
-  readonly deps: AgentDeps;
-  readonly state: AgentState;
-  readonly directories: Directories;
-  readonly credentials: MachineCredentials;
-  readonly cloud: Cloud;
-  readonly partId: string;
-  readonly defaults: DefaultsFile;
-  readonly secrets: KnownSecrets;
-  readonly workerHealth: WorkerHealth;
-  /** Ends this process so that whoever started it starts what the link leads to now. */
-  readonly restartSelf: (reason: string) => void;
-}
 
 /** The agent's loops, and the supervisor for who must end the server at once. */
 export interface ComposedAgent {

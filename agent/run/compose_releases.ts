@@ -1,7 +1,7 @@
 import { LowestVersions } from "../updates/keys/lowest_versions.ts";
 import { ReleaseKeys } from "../updates/keys/release_keys.ts";
 import { ReleasePolicy } from "../updates/keys/release_policy.ts";
-import type { AgentParts } from "./compose.ts";
+import type { AgentParts } from "./deps.ts";
 
 /** Whose word counts for what is installed. */
 export interface ComposedReleases {

@@ -14,9 +14,9 @@ import { versionName } from "../updates/machine/target.ts";
 import type { Worker } from "../../shared/workers/run_workers.ts";
 import { Watched } from "../../shared/workers/watched.ts";
 import type { MaintenanceWindow } from "../server/maintenance/maintenance_window.ts";
-import type { AgentParts } from "./compose.ts";
 import type { ComposedReleases } from "./compose_releases.ts";
 import type { ComposedUpdates } from "./compose_updates.ts";
+import type { AgentParts } from "./deps.ts";
 
 export interface ReportingParts extends AgentParts {
   readonly current: Watched<CurrentSettings>;

@@ -16,7 +16,7 @@ import type { ProgramSlot } from "../updates/machine/slot.ts";
 import { Turns } from "../updates/machine/turns.ts";
 import { Updater } from "../updates/machine/updater.ts";
 import type { Worker } from "../../shared/workers/run_workers.ts";
-import type { AgentDeps } from "./run_agent.ts";
+import type { AgentDeps } from "./deps.ts";
 
 export interface UpdateParts {
   readonly deps: AgentDeps;

@@ -1,65 +1,20 @@
-import type { DescService } from "@bufbuild/protobuf";
-import type { Client } from "@connectrpc/connect";
-import {
-  type MachineCredentials,
-  readCredentialsFile,
-} from "../../shared/cloud/credentials/credentials_file.ts";
-import type { HostInfo } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
+import { readCredentialsFile } from "../../shared/cloud/credentials/credentials_file.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
-import type { Logging } from "../../shared/log/configure.ts";
-import type { Logger } from "../../shared/log/logger.ts";
-import type { ProcessRunner } from "../../shared/base/process/child_process.ts";
-import type { Clock } from "../../shared/base/time/clock.ts";
 import { linkedController } from "../../shared/base/time/linked_controller.ts";
 import { type Directories, directoriesOf, prepareDirectories } from "../state/directories.ts";
 import { InstanceLock } from "../state/instance_lock.ts";
 import { KnownSecrets } from "../cloud/logs/known_secrets.ts";
 import { LogQueue } from "../cloud/logs/log_queue.ts";
-import type { CollectGarbage } from "../../shared/base/memory/idle_memory.ts";
 import type { AgentOptions } from "../options/options.ts";
 import type { AgentEnd } from "../service/agent_end.ts";
-import type { SelfProgram } from "../service/self_program.ts";
-import type { ServiceManager } from "../service/service_manager.ts";
 import { tendWatchdog } from "../service/watchdog.ts";
 import { readDefaultsFile } from "../settings/settings_source.ts";
 import { openAgentState } from "../state/open_state.ts";
-import type { AskRestartStatus } from "../server/supervision/restart_status.ts";
 import { runWorkers, type Worker } from "../../shared/workers/run_workers.ts";
 import { WorkerHealth } from "../../shared/workers/worker_health.ts";
 import { composeAgent } from "./compose.ts";
 import type { StopSignals } from "../service/stop_signals.ts";
-
-/** The connection to the cloud. */
-export interface Cloud {
-  client<S extends DescService>(service: S): Client<S>;
-  close(): void;
-}
-
-/** Everything from outside. */
-export interface AgentDeps {
-  /** Of this program. */
-  readonly version: string;
-  readonly host: HostInfo;
-  readonly hostName: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly processes: ProcessRunner;
-  readonly openCloud: (credentials: MachineCredentials) => Cloud;
-  readonly askRestartStatus: AskRestartStatus;
-  /** Passes on a line of the server's standard output. */
-  readonly writeLine: (line: string) => void;
-  readonly collect: CollectGarbage;
-  readonly clock: Clock;
-  readonly logging: Pick<Logging, "addSink" | "setDebugMode" | "setSecrets">;
-  readonly log: Logger;
-  /** Gets the server's standard error. */
-  readonly serverErrorLog: Logger;
-  /** Who started this process and wants to know how it goes. */
-  readonly service: ServiceManager;
-  /** The program that this process runs. */
-  readonly self: SelfProgram;
-  /** This process, and what tells it from another one of the same number. */
-  readonly process: { readonly pid: number; readonly mark: string };
-}
+import type { AgentDeps } from "./deps.ts";
 
 const LAST_LOGS_MS = 2_000;
 

@@ -14,7 +14,8 @@ import { statusPath } from "../status/status_file.ts";
 import type { AskRestartStatus } from "../server/supervision/restart_status.ts";
 import { FakeCloud, testHost } from "../testing.ts";
 import type { AgentEnd } from "../service/agent_end.ts";
-import { type AgentDeps, runAgent } from "./run_agent.ts";
+import type { AgentDeps } from "./deps.ts";
+import { runAgent } from "./run_agent.ts";
 
 /** The line by which a server of the tests says that it serves, for `printf`. */
 export const READY = 'x\\tINFO\\trdk\\tw.go:1\\tserving\\t{"url":"http://127.0.0.1:9"}\\n';

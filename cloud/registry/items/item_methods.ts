@@ -15,14 +15,9 @@ import type { Visibility } from "../../storage/database/schema.ts";
 import { itemNameProblem, requireType, requireValid } from "../packages/names.ts";
 import { platformRank } from "../packages/platforms.ts";
 import { checkItemTexts, checkModuleDetails } from "./checks.ts";
-import {
-  itemId,
-  readModuleDetails,
-  toRegistryItem,
-  visibilityOfNumber,
-  type WholeItem,
-} from "./messages.ts";
+import { itemId, readModuleDetails, toRegistryItem, visibilityOfNumber } from "./messages.ts";
 import type { RegistryItems } from "./registry_items.ts";
+import type { WholeItem } from "./whole_item.ts";
 
 export interface ItemMethodsOptions {
   readonly callers: Pick<Callers, "scope">;

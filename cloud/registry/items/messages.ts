@@ -19,9 +19,8 @@ import {
 import type { RegistryItemRow } from "../../accounts/access/scope.ts";
 import type { Visibility } from "../../storage/database/schema.ts";
 import { typeNumber } from "../packages/messages.ts";
-import type { FileRow } from "../packages/package_store.ts";
 import { uploadedDetails } from "./ml_details.ts";
-import type { VersionRow } from "./registry_items.ts";
+import type { WholeItem } from "./whole_item.ts";
 
 const VISIBILITIES: Readonly<Record<Visibility, VisibilityNumber>> = {
   private: VisibilityNumber.PRIVATE,
@@ -33,17 +32,6 @@ const VISIBILITIES: Readonly<Record<Visibility, VisibilityNumber>> = {
 export function visibilityOfNumber(number: VisibilityNumber): Visibility | undefined {
   const all = Object.keys(VISIBILITIES) as Visibility[];
   return all.find((visibility) => VISIBILITIES[visibility] === number);
-}
-
-/** An item with everything that hangs on it. */
-export interface WholeItem {
-  readonly item: RegistryItemRow;
-  /** Newest first. */
-  readonly versions: readonly VersionRow[];
-  /** Newest first. */
-  readonly files: readonly FileRow[];
-  /** How many parts and organisations name it; undefined: nobody counted. */
-  readonly usage?: { readonly parts: number; readonly organizations: number };
 }
 
 /** What `namespace:name` is for an item: the organisation's id stands in for its namespace. */

@@ -1,16 +1,13 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Selectable } from "kysely";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { RegistryItemRow } from "../../accounts/access/scope.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { ItemVersionsTable, PackageType, Visibility } from "../../storage/database/schema.ts";
+import type { PackageType, Visibility } from "../../storage/database/schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { partsNaming, tellFollowers } from "../packages/followers.ts";
 import { insertItem, type PackageStore } from "../packages/package_store.ts";
-import type { WholeItem } from "./messages.ts";
-
-export type VersionRow = Selectable<ItemVersionsTable>;
+import type { WholeItem } from "./whole_item.ts";
 
 /** What a save changes; what is left out stays. */
 export interface ItemEdit {

@@ -13,7 +13,7 @@ import { writeDataset } from "../datasets/write_dataset.ts";
 import type { TaskEnd, TrainingRunner } from "../runs/runner.ts";
 import type { JobFolder, JobFolders } from "./job_folder.ts";
 import { RunError } from "./run_failure.ts";
-import type { JobOutput } from "./run_ends.ts";
+import type { JobOutput } from "./run_output.ts";
 import type { RunKey, RunRecords } from "./run_records.ts";
 import { packResult, readResult, type RunResult } from "./run_result.ts";
 import type { ScriptSource } from "./script_source.ts";

@@ -7,11 +7,8 @@ import { retry } from "../../../shared/base/time/retry.ts";
 import type { JobRow } from "../jobs/jobs.ts";
 import type { JobFolders } from "./job_folder.ts";
 import type { RunEnd } from "./job_run.ts";
-import type { RunOutput } from "./run_output.ts";
+import type { JobOutput } from "./run_output.ts";
 import type { RunRecords } from "./run_records.ts";
-
-/** What a job's log is written with. */
-export type JobOutput = Pick<RunOutput, "line" | "flush">;
 
 export interface RunEndsOptions {
   readonly records: RunRecords;

@@ -93,3 +93,6 @@ export class RunOutput implements TaskOutput {
     }
   }
 }
+
+/** What a job's log is written with. */
+export type JobOutput = Pick<RunOutput, "line" | "flush">;

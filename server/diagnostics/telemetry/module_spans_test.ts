@@ -20,7 +20,8 @@ import { RpcServer } from "../../../shared/rpc/server/server.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { moduleSpans } from "./module_spans.ts";
-import { Telemetry, type TelemetryOptions } from "./telemetry.ts";
+import { Telemetry } from "./telemetry.ts";
+import type { TelemetryOptions } from "./telemetry_options.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const SPAN = "b7ad6b7169203331";

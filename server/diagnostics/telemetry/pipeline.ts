@@ -30,7 +30,7 @@ import { DiskExporter } from "./disk_exporter.ts";
 import { moduleSpans } from "./module_spans.ts";
 import { PrintedMetrics, PrintedSpans } from "./printed.ts";
 import { ReportingExporter } from "./reporting_exporter.ts";
-import type { TelemetryOptions, TraceHeaders } from "./telemetry.ts";
+import type { TelemetryOptions, TraceHeaders } from "./telemetry_options.ts";
 
 /** What is wanted. */
 export interface PipelineSettings {

@@ -3,40 +3,15 @@ import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { TracingConfig } from "../../../shared/config/operation.ts";
 import type { ResourceSpans } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
-import type { Logger } from "../../../shared/log/logger.ts";
 import { passedOnKey } from "../../../shared/rpc/client/forward.ts";
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
-import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Pipeline, PipelineSettings } from "./pipeline.ts";
-
-export interface TelemetryOptions {
-  /** `-output-telemetry`: print metrics every 10 s, and spans. */
-  print: boolean;
-  /** Where `tracing.disk` writes. */
-  folder: () => string;
-  /** Version of this server. */
-  version: string;
-  /** Resources by state. */
-  resourceStates: () => Readonly<Record<string, number>>;
-  clock: Clock;
-  /** `rdk.telemetry` */
-  log: Logger;
-  /** Takes lines, each with its newline. */
-  write: (text: string) => void;
-  /** Milliseconds between two prints of the metrics. Default 10 s. */
-  metricsIntervalMs?: number;
-}
+import type { TelemetryOptions } from "./telemetry_options.ts";
 
 /** What modules say of their own work; a span of each would be one more to say. */
 const UNTRACED: ReadonlySet<string> = new Set(
   ["Log", "SendTraces"].map((method) => `/${RobotService.typeName}/${method}`),
 );
-
-/** W3C trace context of a call that is being traced; goes along where the call is passed on. */
-export interface TraceHeaders {
-  readonly traceparent: string;
-  readonly tracestate?: string;
-}
 
 /**
  * Costs nothing while nobody asks for telemetry: the libraries are loaded by the first `apply` that

@@ -21,7 +21,8 @@ import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { parseCollectorAddress } from "./collector.ts";
 import { DiskExporter } from "./disk_exporter.ts";
-import { Telemetry, type TelemetryOptions } from "./telemetry.ts";
+import { Telemetry } from "./telemetry.ts";
+import type { TelemetryOptions } from "./telemetry_options.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";

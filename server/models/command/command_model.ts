@@ -10,18 +10,8 @@ import {
   text,
 } from "../../resources/graph/attributes.ts";
 import type { Model } from "../../resources/graph/registry.ts";
-import { type JsonPath, optionalPath } from "../readings/json_path.ts";
-
-export interface CommandAttributes {
-  program: string;
-  args: string[] | undefined;
-  cwd: string | undefined;
-  env: Record<string, string> | undefined;
-  timeout: number | undefined;
-  min_interval: number | undefined;
-  path: JsonPath | undefined;
-  pattern: string | undefined;
-}
+import { optionalPath } from "../readings/json_path.ts";
+import type { CommandAttributes } from "./command_attributes.ts";
 
 /**
  * Model `rdk:builtin:command` of `rdk:component:sensor`: runs a program for each reading and reads

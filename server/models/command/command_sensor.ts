@@ -4,7 +4,7 @@ import { AttributeError } from "../../resources/graph/attributes.ts";
 import type { Readings, Sensor } from "../../resources/graph/resource.ts";
 import { jsonReadings } from "../readings/json_readings.ts";
 import { Polled } from "../readings/polled.ts";
-import type { CommandAttributes } from "./command_model.ts";
+import type { CommandAttributes } from "./command_attributes.ts";
 import { runProgram } from "./run_program.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;

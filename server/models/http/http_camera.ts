@@ -2,7 +2,7 @@ import type { CameraService } from "../../../shared/gen/viam/component/camera/v1
 import type { Driver } from "../../resources/graph/driver.ts";
 import { MAX_IMAGE_BYTES, type Still, stillCamera } from "../images/still_camera.ts";
 import { Polled } from "../readings/polled.ts";
-import type { HttpCameraAttributes } from "./http_camera_model.ts";
+import type { HttpCameraAttributes } from "./http_attributes.ts";
 import { HttpError, httpGet, readBody } from "./http_get.ts";
 import type { HttpSensorEnvironment } from "./http_sensor.ts";
 import { multipartBoundary, readFirstPart } from "./multipart.ts";

@@ -1,15 +1,8 @@
-import type { Secret } from "../../../shared/base/redaction/secret.ts";
 import { attributes, duration, optional } from "../../resources/graph/attributes.ts";
 import type { Model } from "../../resources/graph/registry.ts";
-import { type HttpAddress, httpAddress, httpHeaders } from "./http_address.ts";
+import { httpAddress, httpHeaders } from "./http_address.ts";
+import type { HttpCameraAttributes } from "./http_attributes.ts";
 import type { HttpSensorEnvironment } from "./http_sensor.ts";
-
-export interface HttpCameraAttributes {
-  url: HttpAddress;
-  headers: Record<string, Secret> | undefined;
-  timeout: number | undefined;
-  interval: number | undefined;
-}
 
 /** Model `rdk:builtin:http` of `rdk:component:camera`: images from a network camera. */
 export function httpCameraModel(environment: HttpSensorEnvironment): Model<HttpCameraAttributes> {

@@ -5,8 +5,8 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { CallContext, Readings, Sensor } from "../../resources/graph/resource.ts";
 import { jsonReadings } from "../readings/json_readings.ts";
 import { Polled } from "../readings/polled.ts";
+import type { HttpSensorAttributes } from "./http_attributes.ts";
 import { type Fetch, httpGet, readBody } from "./http_get.ts";
-import type { HttpSensorAttributes } from "./http_sensor_model.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_INTERVAL_MS = 1_000;

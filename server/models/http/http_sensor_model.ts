@@ -1,18 +1,9 @@
-import type { Secret } from "../../../shared/base/redaction/secret.ts";
 import { attributes, duration, optional } from "../../resources/graph/attributes.ts";
 import type { Model } from "../../resources/graph/registry.ts";
-import { type JsonPath, optionalPath } from "../readings/json_path.ts";
-import { type HttpAddress, httpAddress, httpHeaders } from "./http_address.ts";
+import { optionalPath } from "../readings/json_path.ts";
+import { httpAddress, httpHeaders } from "./http_address.ts";
+import type { HttpSensorAttributes } from "./http_attributes.ts";
 import type { HttpSensorEnvironment } from "./http_sensor.ts";
-
-export interface HttpSensorAttributes {
-  url: HttpAddress;
-  headers: Record<string, Secret> | undefined;
-  timeout: number | undefined;
-  interval: number | undefined;
-  max_age: number | undefined;
-  path: JsonPath | undefined;
-}
 
 /** Model `rdk:builtin:http` of `rdk:component:sensor`: reads JSON from an address. */
 export function httpSensorModel(environment: HttpSensorEnvironment): Model<HttpSensorAttributes> {

@@ -5,7 +5,7 @@ import type { CameraService } from "../../../shared/gen/viam/component/camera/v1
 import type { Driver } from "../../resources/graph/driver.ts";
 import { ImageError } from "../images/image_header.ts";
 import { MAX_IMAGE_BYTES, type Still, stillCamera } from "../images/still_camera.ts";
-import type { FolderOrder, ImageFileAttributes } from "./image_file_model.ts";
+import type { FolderOrder, ImageFileAttributes } from "./image_file_attributes.ts";
 
 /** A folder with more images is a mistake, and would be listed for each of them. */
 const MAX_IMAGES = 10_000;

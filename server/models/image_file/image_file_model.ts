@@ -6,15 +6,7 @@ import {
   text,
 } from "../../resources/graph/attributes.ts";
 import type { Model } from "../../resources/graph/registry.ts";
-
-/** Which image of a folder comes next. */
-export type FolderOrder = "cycle" | "newest";
-
-export interface ImageFileAttributes {
-  color_image_file_path: string | undefined;
-  folder_order: FolderOrder | undefined;
-  pointcloud_file_path: string | undefined;
-}
+import type { ImageFileAttributes } from "./image_file_attributes.ts";
 
 /** Model `rdk:builtin:image_file` of `rdk:component:camera`: images and points from files. */
 export const imageFileModel: Model<ImageFileAttributes> = {

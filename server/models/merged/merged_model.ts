@@ -7,21 +7,7 @@ import {
   text,
 } from "../../resources/graph/attributes.ts";
 import type { Model } from "../../resources/graph/registry.ts";
-
-/** What a movement sensor measures, as the attributes name it. */
-export const QUANTITIES = [
-  "position",
-  "orientation",
-  "compass_heading",
-  "angular_velocity",
-  "linear_velocity",
-  "linear_acceleration",
-] as const;
-
-export type Quantity = typeof QUANTITIES[number];
-
-/** For each quantity the sensors it is asked of, best first. */
-export type MergedAttributes = Record<Quantity, string[] | undefined>;
+import { type MergedAttributes, QUANTITIES } from "./merged_attributes.ts";
 
 /**
  * Model `rdk:builtin:merged` of `rdk:component:movement_sensor`: several movement sensors as one.

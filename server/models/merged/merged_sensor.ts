@@ -9,7 +9,7 @@ import type {
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
-import type { MergedAttributes, Quantity } from "./merged_model.ts";
+import type { MergedAttributes, Quantity } from "./merged_attributes.ts";
 
 type MovementSensor = Driver<typeof MovementSensorService>;
 type Properties = MessageInitShape<typeof GetPropertiesResponseSchema>;

@@ -6,8 +6,8 @@ import type { CloudBlock } from "../../../shared/config/cloud_block.ts";
 import type { MachineCredentials } from "../../../shared/cloud/credentials/credentials_file.ts";
 import { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
-import type { AnsweredCall } from "../../../shared/rtc/signaling/answerer.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { AnsweredCall } from "../../../shared/rtc/signaling/answerer_options.ts";
 import type { RtcPeer, RtcPeers } from "../../../shared/rtc/webrtc/peer.ts";
 import { answeredNames, signalingAddress } from "./signaling_address.ts";
 

@@ -10,7 +10,8 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import { peerKey } from "../../../shared/rpc/server/peer.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
-import { type AnsweredCall, Answerer } from "../../../shared/rtc/signaling/answerer.ts";
+import { Answerer } from "../../../shared/rtc/signaling/answerer.ts";
+import type { AnsweredCall } from "../../../shared/rtc/signaling/answerer_options.ts";
 import { CallQueue } from "../../../shared/rtc/signaling/call_queue.ts";
 import type {
   SignalingAccess,

@@ -8,7 +8,7 @@ import { collectGarbage } from "../../../shared/base/memory/idle_memory.ts";
 import type { RtcPeers } from "../../../shared/rtc/webrtc/peer.ts";
 import { ConnectionLimit } from "./connection_limit.ts";
 import { ServedPeers } from "./served_peers.ts";
-import type { WebRtcOptions } from "./webrtc.ts";
+import type { WebRtcOptions } from "./webrtc_options.ts";
 
 /** What connections held is given back this long after the last has ended. Milliseconds. */
 const COLLECT_AFTER_MS = 10_000;

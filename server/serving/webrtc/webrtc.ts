@@ -6,40 +6,16 @@ import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { hostname } from "node:os";
 import type { MachineConfig } from "../../../shared/config/machine_config.ts";
 import type { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
-import type { Logger } from "../../../shared/log/logger.ts";
-import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import { ROLE_METADATA } from "../../../shared/rights/roles.ts";
 import { LocalAddresses } from "../../../shared/rpc/server/peer.ts";
-import type { RpcRouter } from "../../../shared/rpc/server/router.ts";
-import type { AnsweredCall } from "../../../shared/rtc/signaling/answerer.ts";
-import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { AnsweredCall } from "../../../shared/rtc/signaling/answerer_options.ts";
 import type { RtcPeer, RtcPeers } from "../../../shared/rtc/webrtc/peer.ts";
-import type { AccessControl } from "../access/access_control.ts";
-import { CloudAnswerer, type SignalingCloud } from "./cloud_answerer.ts";
+import { CloudAnswerer } from "./cloud_answerer.ts";
 import { isNameOf } from "./machine_names.ts";
 import type { OwnSignaling } from "./own_signaling.ts";
 import type { RemoteCaller } from "./served_peers.ts";
 import type { Serving } from "./serving.ts";
-
-export interface WebRtcOptions {
-  /** `-webrtc` */
-  readonly enabled: boolean;
-  /** Undefined without a cloud. */
-  readonly cloud: SignalingCloud | undefined;
-  /** Port that the server listens on; undefined while it does not. */
-  readonly port: () => number | undefined;
-  /** Mounts what the port serves on a router. */
-  readonly mount: (router: RpcRouter) => void;
-  /** The same as the port's. */
-  readonly interceptors: readonly Interceptor[];
-  readonly access: Pick<AccessControl, "stands" | "vouchedByCloud">;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Makes connections. Default: werift. */
-  readonly peers?: RtcPeers | undefined;
-  /** Random numbers in [0, 1). Default: the computer's. */
-  readonly random?: (() => number) | undefined;
-}
+import type { WebRtcOptions } from "./webrtc_options.ts";
 
 type Signaling = ServiceImpl<typeof SignalingService>;
 

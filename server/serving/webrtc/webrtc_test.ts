@@ -27,7 +27,8 @@ import { AccessControl } from "../access/access_control.ts";
 import { NO_CLOUD_ACCESS } from "../access/cloud_access.ts";
 import { accessRules } from "../access/rules_from_config.ts";
 import { MOST_CONNECTIONS } from "./connection_limit.ts";
-import { WebRtc, type WebRtcOptions } from "./webrtc.ts";
+import { WebRtc } from "./webrtc.ts";
+import type { WebRtcOptions } from "./webrtc_options.ts";
 
 const NAME = "arm-main.loc.machine.internal";
 const CONFIG = { ...emptyMachineConfig(), cloud: { fqdn: NAME, local_fqdn: "arm.local" } };

@@ -1,5 +1,5 @@
 import { faultPoint } from "../faults/fault_point.ts";
-import type { Database } from "./sqlite.ts";
+import type { Database } from "./connect.ts";
 import { storeError, type StoreLocation, toStoreError } from "./store_error.ts";
 
 /** One step of a schema. Once released its version, name and content never change. */

@@ -1,7 +1,7 @@
 /** What one HTTP/2 stream brings back, put together. */
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { HeaderList } from "../h2/fields.ts";
 import { ErrorCode } from "../h2/frames.ts";
-import type { HeaderList } from "../h2/hpack.ts";
 import type { H2Stream, StreamFailure, StreamReceiver } from "../h2/stream.ts";
 import {
   answerHeaders,

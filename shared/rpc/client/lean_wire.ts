@@ -3,10 +3,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { Metadata, type ServiceError } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
+import type { HeaderList } from "../h2/fields.ts";
 import type { OutgoingCall } from "./call_channel.ts";
 import { connectErrorFromGrpc } from "./grpc_status.ts";
 import { ErrorCode } from "../h2/frames.ts";
-import type { HeaderList } from "../h2/hpack.ts";
 import { type HeaderBlock, HeaderField } from "../h2/hpack_encoder.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
 

@@ -1,7 +1,8 @@
 /** The client's end of an HTTP/2 connection, as tests play it. */
+import type { HeaderList } from "./fields.ts";
 import { encodeFrame, Flag, FrameCutter, FrameType, PREFACE, type Setting } from "./frames.ts";
 import { encodeSettings } from "./frames.ts";
-import { encodeHeaders, type HeaderList, HpackDecoder } from "./hpack.ts";
+import { encodeHeaders, HpackDecoder } from "./hpack.ts";
 import { ServedConnection } from "./served_connection.ts";
 import type { RequestReceiver, ServedStream } from "./served_stream.ts";
 import type { WritableSocket } from "./socket.ts";

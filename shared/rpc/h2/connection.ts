@@ -1,4 +1,5 @@
 /** The client's side of one HTTP/2 connection (RFC 9113) in plaintext, with all its streams. */
+import type { HeaderList } from "./fields.ts";
 import { DEFAULT_WINDOW, ReceiveWindow } from "./flow.ts";
 import {
   encodeFrame,
@@ -13,7 +14,7 @@ import {
   ProtocolError,
   Setting,
 } from "./frames.ts";
-import { type HeaderList, MAX_HEADER_BYTES } from "./hpack.ts";
+import { MAX_HEADER_BYTES } from "./hpack.ts";
 import type { HeaderBlock } from "./hpack_encoder.ts";
 import { Incoming, type IncomingEvents } from "./incoming.ts";
 import { Outbox, OUTBOX_BYTES } from "./outbox.ts";

@@ -1,5 +1,7 @@
 /** What each field of headers is to HTTP/2, and which of them make a message (RFC 9113, 8.1 to 8.3). */
-import type { HeaderList } from "./hpack.ts";
+
+/** Names and values in turns: `[":status", "200", "content-type", "application/grpc"]`. */
+export type HeaderList = readonly string[];
 
 /** Bits of a field; those of a whole list are the bits of all its fields. */
 export const FieldKind = {

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
-import { fieldKind, isAnswer, isRequest, isTrailers, withField } from "./fields.ts";
-import type { HeaderList } from "./hpack.ts";
+import {
+  fieldKind,
+  type HeaderList,
+  isAnswer,
+  isRequest,
+  isTrailers,
+  withField,
+} from "./fields.ts";
 
 const REQUEST = [":method", "POST", ":scheme", "http", ":path", "/a"];
 

@@ -1,10 +1,7 @@
 /** Compressed headers (RFC 7541) to texts, and texts to headers that aren't compressed. Pure. */
-import { fieldKind, withField } from "./fields.ts";
+import { fieldKind, type HeaderList, withField } from "./fields.ts";
 import { ErrorCode, ProtocolError } from "./frames.ts";
 import { HuffmanDecoder } from "./huffman.ts";
-
-/** Names and values in turns: `[":status", "200", "content-type", "application/grpc"]`. */
-export type HeaderList = readonly string[];
 
 /** Bytes that the entries of a table may take: what the protocol begins with. */
 export const TABLE_BYTES = 4096;

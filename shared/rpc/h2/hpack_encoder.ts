@@ -1,5 +1,6 @@
 /** Compresses headers (RFC 7541): what is sent again and again becomes a byte. Pure. */
-import { type HeaderList, TABLE_BYTES, writeHeader, writeLength } from "./hpack.ts";
+import type { HeaderList } from "./fields.ts";
+import { TABLE_BYTES, writeHeader, writeLength } from "./hpack.ts";
 
 /** Entries of the table that every connection has; those of the connection follow them. */
 const STATIC_ENTRIES = 61;

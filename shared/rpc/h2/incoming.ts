@@ -1,4 +1,5 @@
 /** Makes events of what the other side sends; what is against the protocol throws. */
+import type { HeaderList } from "./fields.ts";
 import {
   badSize,
   decodeGoaway,
@@ -14,7 +15,7 @@ import {
   readUint32,
   unpadded,
 } from "./frames.ts";
-import { type HeaderList, HpackDecoder, MAX_HEADER_BYTES } from "./hpack.ts";
+import { HpackDecoder, MAX_HEADER_BYTES } from "./hpack.ts";
 
 /** What came in. Bytes are only valid until the receiver returns. */
 export interface IncomingEvents {

@@ -1,4 +1,5 @@
 /** The server's end of an HTTP/2 connection, as tests play it. */
+import type { HeaderList } from "./fields.ts";
 import {
   encodeFrame,
   encodeSettings,
@@ -9,7 +10,7 @@ import {
   PREFACE,
   type Setting,
 } from "./frames.ts";
-import { encodeHeaders, type HeaderList } from "./hpack.ts";
+import { encodeHeaders } from "./hpack.ts";
 import type { ByteSocket } from "./socket.ts";
 import type { StreamFailure, StreamReceiver } from "./stream.ts";
 import { until } from "./wait_testing.ts";

@@ -1,6 +1,6 @@
 /** The server's side of one HTTP/2 connection (RFC 9113), with all its streams. */
 import { DataSender } from "./data_sender.ts";
-import { bodyLength, FieldKind, isRequest } from "./fields.ts";
+import { bodyLength, FieldKind, type HeaderList, isRequest } from "./fields.ts";
 import { DEFAULT_WINDOW, ReceiveWindow } from "./flow.ts";
 import {
   encodeFrame,
@@ -14,7 +14,7 @@ import {
   ProtocolError,
   Setting,
 } from "./frames.ts";
-import { type HeaderList, MAX_HEADER_BYTES } from "./hpack.ts";
+import { MAX_HEADER_BYTES } from "./hpack.ts";
 import { GivenUpStreams } from "./given_up_streams.ts";
 import type { HeaderBlock } from "./hpack_encoder.ts";
 import { Incoming, type IncomingEvents } from "./incoming.ts";

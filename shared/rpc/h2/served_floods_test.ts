@@ -1,7 +1,8 @@
 /** What a peer does again and again that costs it less than the server: it is sent away. */
 import assert from "node:assert/strict";
+import type { HeaderList } from "./fields.ts";
 import { encodeFrame, encodeNumberFrame, ErrorCode, Flag, FrameType, Setting } from "./frames.ts";
-import { encodeHeaders, type HeaderList } from "./hpack.ts";
+import { encodeHeaders } from "./hpack.ts";
 import { MOST_STREAMS } from "./served_connection.ts";
 import type { ServedStream } from "./served_stream.ts";
 import { FakeClient } from "./client_testing.ts";

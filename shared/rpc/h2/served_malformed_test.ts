@@ -1,7 +1,8 @@
 /** Requests that are malformed, and frames on streams that have ended: only they are refused. */
 import assert from "node:assert/strict";
+import type { HeaderList } from "./fields.ts";
 import { encodeFrame, encodeNumberFrame, ErrorCode, Flag, FrameType } from "./frames.ts";
-import { encodeHeaders, type HeaderList } from "./hpack.ts";
+import { encodeHeaders } from "./hpack.ts";
 import { MOST_WAITING_BYTES, type ServedConnection } from "./served_connection.ts";
 import type { ServedStream } from "./served_stream.ts";
 import { FakeClient } from "./client_testing.ts";

@@ -1,9 +1,8 @@
 /** One request and its answer. */
 import type { SendingStream } from "./data_sender.ts";
-import { isAnswer, isTrailers } from "./fields.ts";
+import { type HeaderList, isAnswer, isTrailers } from "./fields.ts";
 import { DEFAULT_WINDOW, ReceiveWindow, SendWindow } from "./flow.ts";
 import { ErrorCode } from "./frames.ts";
-import type { HeaderList } from "./hpack.ts";
 import type { HeaderBlock } from "./hpack_encoder.ts";
 import { SendQueue } from "./send_queue.ts";
 

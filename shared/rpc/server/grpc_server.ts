@@ -2,12 +2,12 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
+import type { HeaderList } from "../h2/fields.ts";
 import type { CallDeadlines } from "./deadlines.ts";
 import type { UnexpectedErrorReporter } from "./errors.ts";
 import { GrpcRequest } from "./grpc_request.ts";
 import { ANSWER_FIELDS, errorTrailers } from "./grpc_trailers.ts";
 import { answer, GrpcTurn } from "./grpc_turn.ts";
-import type { HeaderList } from "../h2/hpack.ts";
 import type { HeaderBlock } from "../h2/hpack_encoder.ts";
 import { ServedConnection } from "../h2/served_connection.ts";
 import type { RequestReceiver, ServedStream } from "../h2/served_stream.ts";

@@ -3,7 +3,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 import { statusMessage } from "../client/grpc_status.ts";
-import type { HeaderList } from "../h2/hpack.ts";
+import type { HeaderList } from "../h2/fields.ts";
 import { type HeaderBlock, HeaderField } from "../h2/hpack_encoder.ts";
 
 /** What every answer begins with. */

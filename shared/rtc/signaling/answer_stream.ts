@@ -17,8 +17,8 @@ import {
 import { Outbox } from "./outbox.ts";
 import { HEARTBEATS_ALLOWED, hostsOf, MOST_HOSTS } from "./rpc_host.ts";
 import { decodeSdp } from "./sdp.ts";
+import type { SignalingServiceOptions } from "./service_options.ts";
 import { notPreconfigured } from "./signaling_errors.ts";
-import type { SignalingServiceOptions } from "./signaling_service.ts";
 
 /** How often one who waits gets a heartbeat, and is looked at again. */
 export const HEARTBEAT_MS = 15_000;

@@ -7,7 +7,7 @@ import type {
 } from "../../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { Clock } from "../../base/time/clock.ts";
 import type { RtcPeer } from "../webrtc/peer.ts";
-import type { AnsweredCall, AnswererOptions } from "./answerer.ts";
+import type { AnsweredCall, AnswererOptions } from "./answerer_options.ts";
 import type { AnswerStream } from "./answerer_stream.ts";
 import {
   candidateFromProto,

@@ -1,39 +1,9 @@
-import type { Client } from "@connectrpc/connect";
 import { toError } from "../../base/errors/to_error.ts";
-import type {
-  AnswerRequest,
-  SignalingService,
-} from "../../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
-import type { Logger } from "../../log/logger.ts";
+import type { AnswerRequest } from "../../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import { Backoff } from "../../base/time/backoff.ts";
-import type { Clock } from "../../base/time/clock.ts";
-import type { RtcPeer, RtcPeers } from "../webrtc/peer.ts";
+import type { AnswererOptions } from "./answerer_options.ts";
 import { AnswerStream } from "./answerer_stream.ts";
 import { answerCall } from "./answered_call.ts";
-
-/** A call that a machine is to answer. */
-export interface AnsweredCall {
-  readonly uuid: string;
-  /** The entity of the caller's token; empty when the signaller did not tell. */
-  readonly callerEntity: string;
-  /** What else the signaller told of the caller. */
-  readonly callerMetadata: Readonly<Record<string, string>>;
-}
-
-export interface AnswererOptions {
-  readonly client: Client<typeof SignalingService>;
-  /** The machine's names, at most five. */
-  readonly hosts: readonly string[];
-  readonly peers: RtcPeers;
-  /** Asked before a call is answered. @throws {ConnectError} the caller gets this error. */
-  readonly admit?: (call: AnsweredCall) => void | Promise<void>;
-  /** Gets each connection once it is open; closing it is the receiver's from then on. */
-  accept(peer: RtcPeer, call: AnsweredCall): void;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Random numbers in [0, 1). */
-  readonly random: () => number;
-}
 
 /** Streams that wait for a call. */
 export const WAITING_STREAMS = 2;

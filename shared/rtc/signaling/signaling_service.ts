@@ -7,28 +7,15 @@ import {
   DialStage,
   type SignalingService,
 } from "../../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
-import type { Logger } from "../../log/logger.ts";
-import type { Clock } from "../../base/time/clock.ts";
-import type { IceServer } from "../webrtc/peer.ts";
 import { answerStream } from "./answer_stream.ts";
-import type { CallQueue } from "./call_queue.ts";
 import type { CallUpdate } from "./call_sides.ts";
 import { candidateFromProto, candidateToProto, errorOf, iceServerToProto } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 import { hostsOf } from "./rpc_host.ts";
 import { decodeSdp } from "./sdp.ts";
-import type { CallableHost, SignalingAccess } from "./signaling_access.ts";
+import type { SignalingServiceOptions } from "./service_options.ts";
+import type { CallableHost } from "./signaling_access.ts";
 import { notPreconfigured } from "./signaling_errors.ts";
-
-export interface SignalingServiceOptions {
-  readonly queue: CallQueue;
-  readonly access: SignalingAccess;
-  /** What both sides of a call may use beside what they have; `entity` is who asks. */
-  readonly iceServers: (entity: string) => readonly IceServer[];
-  readonly clock: Clock;
-  /** Left out: how dials went is not kept. */
-  readonly log?: Logger;
-}
 
 /** `proto.rpc.webrtc.v1.SignalingService` over a queue in memory. */
 export function signalingService(

@@ -1,0 +1,15 @@
+import type { Clock } from "../../base/time/clock.ts";
+import type { Logger } from "../../log/logger.ts";
+import type { IceServer } from "../webrtc/peer.ts";
+import type { CallQueue } from "./call_queue.ts";
+import type { SignalingAccess } from "./signaling_access.ts";
+
+export interface SignalingServiceOptions {
+  readonly queue: CallQueue;
+  readonly access: SignalingAccess;
+  /** What both sides of a call may use beside what they have; `entity` is who asks. */
+  readonly iceServers: (entity: string) => readonly IceServer[];
+  readonly clock: Clock;
+  /** Left out: how dials went is not kept. */
+  readonly log?: Logger;
+}
