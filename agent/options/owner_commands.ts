@@ -8,7 +8,7 @@ import {
   UsageError,
 } from "../../shared/base/flags/flags.ts";
 import { LONGEST_WINDOW_MINUTES } from "../server/maintenance/opened_window.ts";
-import type { ProgramName } from "../updates/machine/slot.ts";
+import type { ProgramName } from "../updates/updater/slot.ts";
 import { absolute, DIR, PROGRAM } from "./shared_flags.ts";
 
 export type OwnerCommand =

@@ -1,4 +1,4 @@
-import type { Failures, Health } from "../updates/machine/control.ts";
+import type { Failures, Health } from "../updates/updater/control.ts";
 import type { FailingWorker } from "../../shared/workers/worker_health.ts";
 
 export interface AgentHealthOptions {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Health } from "../updates/machine/control.ts";
+import type { Health } from "../updates/updater/control.ts";
 import type { FailingWorker } from "../../shared/workers/worker_health.ts";
 import { AgentHealth } from "./agent_health.ts";
 

@@ -10,7 +10,7 @@ import { agentFacts } from "../status/agent_facts.ts";
 import { keepStatusFile } from "../status/status_file.ts";
 import type { ServerSupervisor } from "../server/supervision/supervisor.ts";
 import type { WantedServer } from "../server/supervision/wanted_server.ts";
-import { versionName } from "../updates/machine/target.ts";
+import { versionName } from "../updates/updater/target.ts";
 import type { Worker } from "../../shared/workers/run_workers.ts";
 import { Watched } from "../../shared/workers/watched.ts";
 import type { MaintenanceWindow } from "../server/maintenance/maintenance_window.ts";

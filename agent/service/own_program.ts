@@ -10,7 +10,7 @@ import { toFileError } from "../../shared/base/files/fs_error.ts";
 import { buildInfo } from "../../shared/base/build_info/build_info.ts";
 import { cacheName } from "../updates/downloads/wanted_file.ts";
 import { endTrial, guardFiles } from "../updates/guard/trial_file.ts";
-import { programLink } from "../updates/machine/program_link.ts";
+import { programLink } from "../updates/updater/program_link.ts";
 
 /** The shell scripts beside the agent: the start guard and the launcher. */
 export interface Scripts {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { endTrial, readTrial, writeRollback } from "../updates/guard/trial_file.ts";
-import { programLink } from "../updates/machine/program_link.ts";
+import { programLink } from "../updates/updater/program_link.ts";
 import { runProgram } from "./run_program.ts";
 import { type ServiceCommand, WindowsServiceConfig } from "./windows_config.ts";
 

@@ -4,7 +4,7 @@
  * texts are empty where there is nothing to say.
  */
 
-import type { ProgramSnapshot } from "../updates/machine/snapshot.ts";
+import type { ProgramSnapshot } from "../updates/updater/snapshot.ts";
 
 /** How a program and its update stand. */
 export interface ProgramReport {

@@ -5,7 +5,7 @@ import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { settle } from "../testing.ts";
 import { beginTrial } from "../updates/guard/trial_file.ts";
-import type { ProgramSnapshot } from "../updates/machine/snapshot.ts";
+import type { ProgramSnapshot } from "../updates/updater/snapshot.ts";
 import { renderStatus } from "./render.ts";
 import { type AgentFacts, type AgentReport, parseReport, programReport } from "./report.ts";
 import { gatherStatus, type Status, type StatusSources } from "./status.ts";

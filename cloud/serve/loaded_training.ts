@@ -3,7 +3,7 @@ import type { MLTrainingService } from "../../shared/gen/viam/app/mltraining/v1/
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 import { defaultSender, Mailer } from "../triggers/mail/mailer.ts";
 import { checkManaged } from "../training/managed/check_dataset.ts";
-import { managedScript } from "../training/managed/managed_script.ts";
+import { managedScript } from "../training/managed/read_managed_script.ts";
 import type { JobLogs } from "../training/jobs/job_logs.ts";
 import { TrainingJobs } from "../training/jobs/jobs.ts";
 import { trainingService } from "../training/jobs/training_service.ts";

@@ -30,7 +30,7 @@ import { AgentStatuses } from "../releases/agents/agent_statuses.ts";
 import { cloudAgentService } from "../releases/agents/cloud_agent_service.ts";
 import { PartTargets } from "../releases/agents/part_targets.ts";
 import { ReleaseOutcomes } from "../releases/agents/release_outcomes.ts";
-import { toldVersions } from "../releases/agents/told_versions.ts";
+import { reportedVersions } from "../releases/agents/reported_versions.ts";
 import type { DataFolder } from "../storage/data_folder/data_folder.ts";
 import { withCallFailures } from "../storage/database/call_failures.ts";
 import { ChangeFeed } from "../storage/database/change_feed.ts";
@@ -316,7 +316,7 @@ export async function createServices(options: ServicesOptions) {
       withCallFailures(releaseService({
         ...releases,
         access: releaseAccess(callers, queries),
-        told: toldVersions(statuses, presence),
+        told: reportedVersions(statuses, presence),
         commands,
         clock,
         publicUrl,

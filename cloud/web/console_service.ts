@@ -11,7 +11,7 @@ import type { Target } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { ownVersion } from "../../shared/base/build_info/family_version.ts";
 import type { Callers } from "../accounts/access/callers.ts";
 import { partPlace, type PartRow } from "../accounts/access/scope.ts";
-import { toTarget } from "../releases/catalogue/messages.ts";
+import { toTarget } from "../releases/catalogue/release_messages.ts";
 import { withoutSecrets } from "../releases/catalogue/wishes.ts";
 import type { Presence } from "../fleet/presence/presence.ts";
 import type { LiveStatus } from "../fleet/watch/live_status.ts";

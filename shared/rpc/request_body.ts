@@ -2,7 +2,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Buffer } from "node:buffer";
 import type { Inflate } from "./client/grpc_compression.ts";
-import { MessageCutter } from "./client/lean_wire.ts";
+import { MessageCutter } from "./client/grpc_frames.ts";
 import { MAX_MESSAGE_BYTES } from "./client/limits.ts";
 import type { RequestAccount, RequestAccounts } from "./request_budget.ts";
 import { PACE, type Pace } from "./request_pace.ts";

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { inflater } from "./client/grpc_compression.ts";
-import { framed } from "./client/lean_wire.ts";
+import { framed } from "./client/grpc_frames.ts";
 import { OPEN_MESSAGE_BYTES } from "./client/limits.ts";
 import { RequestBody } from "./request_body.ts";
 import { RequestBudgets } from "./request_budget.ts";

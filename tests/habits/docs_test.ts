@@ -1,7 +1,7 @@
 /** The documentation says what the code does: options, fields, variables, models, links. */
 import assert from "node:assert/strict";
 import { dirname, posix } from "node:path";
-import { moduleEnvironment } from "../../server/modules/modules/module_environment.ts";
+import { moduleEnvironment } from "../../server/modules/manager/module_environment.ts";
 import { commandLine } from "../../server/run/options/options.ts";
 import { readEnvironment } from "../../server/run/options/environment.ts";
 import { parseMachineConfig } from "../../shared/config/parse.ts";

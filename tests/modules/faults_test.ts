@@ -2,7 +2,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { LINES_PER_SECOND } from "../../server/modules/modules/module_output.ts";
+import { LINES_PER_SECOND } from "../../server/modules/manager/module_output.ts";
 import { LinuxProcessTable } from "../../shared/base/process/process_table_linux.ts";
 import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";

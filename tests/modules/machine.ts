@@ -9,10 +9,10 @@ import { LearnedApis } from "../../server/serving/apis/learned_apis.ts";
 import {
   ModuleManager,
   type ModuleManagerOptions,
-} from "../../server/modules/modules/module_manager.ts";
-import type { ModuleSnapshot } from "../../server/modules/modules/module_supervisor.ts";
-import { ParentServer } from "../../server/modules/modules/parent_server.ts";
-import type { WantedModule } from "../../server/modules/modules/wanted_module.ts";
+} from "../../server/modules/manager/module_manager.ts";
+import type { ModuleSnapshot } from "../../server/modules/manager/module_supervisor.ts";
+import { ParentServer } from "../../server/modules/manager/parent_server.ts";
+import type { WantedModule } from "../../server/modules/manager/wanted_module.ts";
 import { anyAttributes } from "../../server/resources/graph/attributes.ts";
 import { toResourceName } from "../../server/resources/graph/name.ts";
 import { ResourceManager } from "../../server/resources/graph/manager.ts";

@@ -1,7 +1,7 @@
 /** A module on the published Python SDK runs unchanged. */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import type { WantedModule } from "../../server/modules/modules/wanted_module.ts";
+import type { WantedModule } from "../../server/modules/manager/wanted_module.ts";
 import { ensurePythonSdk } from "../e2e/python_sdk.ts";
 import { gaugeOf } from "./gauge.ts";
 import {

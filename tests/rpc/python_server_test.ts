@@ -4,7 +4,7 @@ import { Metadata } from "@grpc/grpc-js";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { LeanChannel } from "../../shared/rpc/client/lean_channel.ts";
+import { Http2Channel } from "../../shared/rpc/client/http2_channel.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ensurePythonSdk } from "../e2e/python_sdk.ts";
 
@@ -13,7 +13,7 @@ const DEADLINE_MS = 30_000;
 
 /** The server in a process of its own, and two channels to it. */
 async function withServer(
-  test: (channel: LeanChannel, another: LeanChannel) => Promise<void>,
+  test: (channel: Http2Channel, another: Http2Channel) => Promise<void>,
 ): Promise<void> {
   const folder = await Deno.makeTempDir();
   const path = join(folder, "s.sock");
@@ -23,7 +23,7 @@ async function withServer(
     stdout: "piped",
     stderr: "null",
   }).spawn();
-  const channels = [new LeanChannel(`unix:${path}`), new LeanChannel(`unix:${path}`)] as const;
+  const channels = [new Http2Channel(`unix:${path}`), new Http2Channel(`unix:${path}`)] as const;
   try {
     const output = process.stdout.getReader();
     const { value } = await output.read();
@@ -47,7 +47,7 @@ const call = (method: string, signal: AbortSignal = AbortSignal.timeout(DEADLINE
 const bytes = (size: number, fill = 7) => new Uint8Array(size).fill(fill);
 const text = (answer: Uint8Array) => new TextDecoder().decode(answer);
 
-Deno.test("LeanChannel speaks with hyper-h2: sizes up to 4 MB both ways, errors", async () => {
+Deno.test("Http2Channel speaks with hyper-h2: sizes up to 4 MB both ways, errors", async () => {
   await withServer(async (channel) => {
     for (const size of [0, 1, 70_000, 4_000_000]) {
       const answer = await channel.call(call("One"), bytes(size));
@@ -62,7 +62,7 @@ Deno.test("LeanChannel speaks with hyper-h2: sizes up to 4 MB both ways, errors"
   });
 });
 
-Deno.test("LeanChannel speaks with hyper-h2: more calls at a time than it takes", async () => {
+Deno.test("Http2Channel speaks with hyper-h2: more calls at a time than it takes", async () => {
   await withServer(async (channel) => {
     const sizes = Array.from({ length: 300 }, (_, n) => 100 * n);
     const answers = await Promise.all(
@@ -74,7 +74,7 @@ Deno.test("LeanChannel speaks with hyper-h2: more calls at a time than it takes"
   });
 });
 
-Deno.test("LeanChannel speaks with hyper-h2: a stream both ways, slower read than sent", async () => {
+Deno.test("Http2Channel speaks with hyper-h2: a stream both ways, slower read than sent", async () => {
   await withServer(async (channel, calls) => {
     const requests = async function* () {
       for (let n = 0; n < 100; n++) yield bytes(50_000, n);
@@ -91,7 +91,7 @@ Deno.test("LeanChannel speaks with hyper-h2: a stream both ways, slower read tha
   });
 });
 
-Deno.test("LeanChannel speaks with hyper-h2: cancelled calls end there, others go on", async () => {
+Deno.test("Http2Channel speaks with hyper-h2: cancelled calls end there, others go on", async () => {
   await withServer(async (channel) => {
     const controllers = Array.from({ length: 20 }, () => new AbortController());
     const waiting = controllers.map(({ signal }) => channel.call(call("Wait", signal), bytes(1)));

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
-import { managedScript } from "../../cloud/training/managed/managed_script.ts";
+import { managedScript } from "../../cloud/training/managed/read_managed_script.ts";
 import { LocalRunner } from "../../cloud/training/runs/local_runner.ts";
 import { environmentPython } from "../../cloud/training/runs/python_environment.ts";
 import type { TrainingTask } from "../../cloud/training/runs/runner.ts";

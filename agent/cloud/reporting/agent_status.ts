@@ -7,7 +7,7 @@ import {
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import type { WaitingRestart } from "../../server/restart/planned_restarts.ts";
 import type { ServerState } from "../../server/supervision/state_machine.ts";
-import type { ProgramSnapshot, SnapshotState } from "../../updates/machine/snapshot.ts";
+import type { ProgramSnapshot, SnapshotState } from "../../updates/updater/snapshot.ts";
 
 /** Everything that the status is made of, at one moment. */
 export interface StatusFacts {

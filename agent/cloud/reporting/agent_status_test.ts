@@ -5,7 +5,7 @@ import {
   AgentStatusSchema,
   ProgramStatus_State as State,
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
-import type { ProgramSnapshot, SnapshotState } from "../../updates/machine/snapshot.ts";
+import type { ProgramSnapshot, SnapshotState } from "../../updates/updater/snapshot.ts";
 import { agentStatus, type ProcessFacts, processState, type StatusFacts } from "./agent_status.ts";
 
 const date = (second: number) => new Date(Date.UTC(2026, 0, 2, 3, 4, second));

@@ -6,7 +6,7 @@ import type { AskRestartStatus, RestartStatus } from "../supervision/restart_sta
 import type { Running, ServerState } from "../supervision/state_machine.ts";
 import type { ServerSupervisor } from "../supervision/supervisor.ts";
 import type { LaunchedServer, WantedServer } from "../supervision/wanted_server.ts";
-import type { RestartPermission } from "../../updates/machine/control.ts";
+import type { RestartPermission } from "../../updates/updater/control.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
 
 export interface MaintenanceWindowOptions {

@@ -4,7 +4,7 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { settle } from "../../testing.ts";
 import type { ServerEvent, ServerState } from "../supervision/state_machine.ts";
 import type { LaunchedServer, WantedServer } from "../supervision/wanted_server.ts";
-import type { RestartPermission } from "../../updates/machine/control.ts";
+import type { RestartPermission } from "../../updates/updater/control.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
 import { PlannedRestarts } from "./planned_restarts.ts";
 

@@ -1,4 +1,4 @@
-import type { Failures, Health, ServerControl } from "../../updates/machine/control.ts";
+import type { Failures, Health, ServerControl } from "../../updates/updater/control.ts";
 import type { InstalledVersion } from "../../state/agent_state.ts";
 import type { Watched } from "../../../shared/workers/watched.ts";
 import type { ServerSupervisor } from "./supervisor.ts";

@@ -12,7 +12,7 @@ import {
 import type { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import type { AgentState } from "../../state/agent_state.ts";
-import { versionName } from "../../updates/machine/target.ts";
+import { versionName } from "../../updates/updater/target.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
 import { readyUrls } from "./ready_line.ts";
 import { serverCommand } from "./server_command.ts";

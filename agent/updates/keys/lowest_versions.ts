@@ -5,7 +5,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { Database } from "../../../shared/base/store/sqlite.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { readOwnersWord } from "../../state/owners_word.ts";
-import type { ProgramName } from "../machine/slot.ts";
+import type { ProgramName } from "../updater/slot.ts";
 
 /** In the agent's folder, by program, until the agent has taken note of it. */
 const allowedFile = (dir: string, program: ProgramName): string =>

@@ -8,7 +8,7 @@ import {
 } from "../../../shared/transfer/releases/manifest.ts";
 import type { Database } from "../../../shared/base/store/sqlite.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import type { Target } from "../machine/target.ts";
+import type { Target } from "../updater/target.ts";
 
 export interface ReleaseKeysOptions {
   readonly db: Database;

@@ -12,7 +12,7 @@ import {
 } from "../../../shared/transfer/releases/manifest.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { AgentState } from "../../state/agent_state.ts";
-import type { Target } from "../machine/target.ts";
+import type { Target } from "../updater/target.ts";
 import { ReleaseKeys } from "./release_keys.ts";
 
 interface Signer {

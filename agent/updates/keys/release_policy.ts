@@ -1,7 +1,7 @@
 import { isLoopbackHost } from "../../../shared/base/net/loopback.ts";
 import { compare, valid } from "semver";
-import type { ProgramName } from "../machine/slot.ts";
-import type { Target } from "../machine/target.ts";
+import type { ProgramName } from "../updater/slot.ts";
+import type { Target } from "../updater/target.ts";
 import type { LowestVersions } from "./lowest_versions.ts";
 import type { ReleaseKeys } from "./release_keys.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Target } from "../machine/target.ts";
+import type { Target } from "../updater/target.ts";
 import { ReleasePolicy } from "./release_policy.ts";
 
 const target: Target = { version: "1.2.0", url: "https://x/y", sha256: "", signature: "ab" };

@@ -9,7 +9,7 @@ import { notFound } from "../../accounts/access/scope.ts";
 import { DEFAULT_ADDRESS } from "../../api/addresses/defaults.ts";
 import { AgentCommands } from "../../releases/agents/agent_commands.ts";
 import { AgentStatuses } from "../../releases/agents/agent_statuses.ts";
-import { toldVersions } from "../../releases/agents/told_versions.ts";
+import { reportedVersions } from "../../releases/agents/reported_versions.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { withCallFailures } from "../../storage/database/call_failures.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -69,7 +69,7 @@ async function openFolder(
     const service = releaseService({
       ...releases,
       access: folderAccess(queries),
-      told: toldVersions(statuses, presence),
+      told: reportedVersions(statuses, presence),
       commands: new AgentCommands(queries, clock, random),
       clock,
       publicUrl: () => publicUrl,

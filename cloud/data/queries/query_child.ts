@@ -1,10 +1,13 @@
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { type OwnProgram, ownProgram } from "../../storage/self_program/own_program.ts";
+import {
+  type SubprocessCommand,
+  subprocessCommand,
+} from "../../storage/subprocess/subprocess_command.ts";
 import type { QueryAnswer, QueryRequest } from "./query_form.ts";
 import { QUERY_PROCESS } from "./query_process_name.ts";
 
 /** How a process that runs queries is started. */
-export type QueryProgram = OwnProgram;
+export type QueryProgram = SubprocessCommand;
 
 /** What came of a query. */
 export type QueryResult =
@@ -28,7 +31,7 @@ const LONGEST_HEAD = 64 * 1024;
 
 /** This program in the form in which it runs: compiled, bundled or from its sources. */
 export function ownQueryProgram(): QueryProgram {
-  return ownProgram(QUERY_PROCESS);
+  return subprocessCommand(QUERY_PROCESS);
 }
 
 /** One process that runs queries, one at a time. */

@@ -18,7 +18,7 @@ import { machineNameProblem } from "../../api/names/names.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
 import type { Presence } from "../presence/presence.ts";
 import { checkedConfig, configWarnings } from "./config_check.ts";
-import { toHistoryEntry, toRobot, toRobotPart } from "./messages.ts";
+import { toHistoryEntry, toRobot, toRobotPart } from "./robot_messages.ts";
 import type { Restarts } from "./restarts.ts";
 import type { Revisions } from "./revisions.ts";
 

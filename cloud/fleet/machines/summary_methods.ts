@@ -9,7 +9,7 @@ import {
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
 import type { MachineMethodsOptions } from "./machine_methods.ts";
-import { onlineFields } from "./messages.ts";
+import { onlineFields } from "./robot_messages.ts";
 
 const DEFAULT_LIMIT = 100;
 const LARGEST_LIMIT = 10_000;

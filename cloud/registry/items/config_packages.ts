@@ -18,7 +18,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import { candidate } from "../packages/package_service.ts";
 import type { FileRow, PackageStore } from "../packages/package_store.ts";
 import { chooseFile } from "../packages/versions.ts";
-import { readModuleDetails } from "./messages.ts";
+import { readModuleDetails } from "./item_messages.ts";
 
 /** The part that asks. */
 export interface AskingPart {

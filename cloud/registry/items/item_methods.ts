@@ -15,7 +15,7 @@ import type { Visibility } from "../../storage/database/schema.ts";
 import { itemNameProblem, requireType, requireValid } from "../packages/names.ts";
 import { platformRank } from "../packages/platforms.ts";
 import { checkItemTexts, checkModuleDetails } from "./checks.ts";
-import { itemId, readModuleDetails, toRegistryItem, visibilityOfNumber } from "./messages.ts";
+import { itemId, readModuleDetails, toRegistryItem, visibilityOfNumber } from "./item_messages.ts";
 import type { RegistryItems } from "./registry_items.ts";
 import type { WholeItem } from "./whole_item.ts";
 

@@ -14,7 +14,7 @@ import { checkedUpload, itemNameProblem, requireValid } from "../packages/names.
 import type { NewPackage, PackageStore } from "../packages/package_store.ts";
 import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.ts";
 import { checkItemTexts, checkModuleDetails } from "./checks.ts";
-import { itemId, readModuleDetails, toModule, visibilityOfNumber } from "./messages.ts";
+import { itemId, readModuleDetails, toModule, visibilityOfNumber } from "./item_messages.ts";
 import type { RegistryItems } from "./registry_items.ts";
 
 export interface ModuleMethodsOptions {

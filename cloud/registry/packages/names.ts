@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { PackageType } from "../../storage/database/schema.ts";
-import { PACKAGE_TYPES, typeOfNumber } from "./messages.ts";
+import { PACKAGE_TYPES, typeOfNumber } from "./package_messages.ts";
 import { platformProblem } from "./platforms.ts";
 import { versionProblem } from "./versions.ts";
 

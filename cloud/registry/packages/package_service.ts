@@ -16,7 +16,7 @@ import {
 } from "../../accounts/access/scope.ts";
 import type { Presence } from "../../fleet/presence/presence.ts";
 import type { DownloadUrls } from "./download_urls.ts";
-import { toPackage, typeOfNumber } from "./messages.ts";
+import { toPackage, typeOfNumber } from "./package_messages.ts";
 import { checkedUpload, requireType, requireValid } from "./names.ts";
 import type { FileRow, NewPackage, PackageStore } from "./package_store.ts";
 import { platformProblem, withPlatform } from "./platforms.ts";

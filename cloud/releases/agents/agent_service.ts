@@ -12,7 +12,7 @@ import type { Callers } from "../../accounts/access/callers.ts";
 import { parseDocument } from "../../fleet/machines/config_document.ts";
 import type { Revisions } from "../../fleet/machines/revisions.ts";
 import type { PartFacts, Presence } from "../../fleet/presence/presence.ts";
-import { CUSTOM_URL } from "../catalogue/messages.ts";
+import { CUSTOM_URL } from "../catalogue/release_messages.ts";
 import type { Program } from "../../storage/database/schema.ts";
 import { releaseUrl } from "../catalogue/release_urls.ts";
 import { settingsSection } from "./agent_settings.ts";

@@ -2,7 +2,7 @@ import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { AgentService } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import type { Presence } from "../../fleet/presence/presence.ts";
-import { toReleaseKey, toTarget } from "../catalogue/messages.ts";
+import { toReleaseKey, toTarget } from "../catalogue/release_messages.ts";
 import type { ReleaseCatalogue } from "../catalogue/release_catalogue.ts";
 import type { AgentCommands } from "./agent_commands.ts";
 import type { AgentStatuses } from "./agent_statuses.ts";

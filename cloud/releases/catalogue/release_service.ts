@@ -18,7 +18,7 @@ import { KeyFileError } from "../../storage/keys/key_file.ts";
 import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.ts";
 import { requireNotes, requirePlatform, requireProgram, requireVersion } from "./checks.ts";
 import type { KnownRelease } from "./known_release.ts";
-import { channelOf, limitsOf, toRelease, toReleaseKey, toRollout } from "./messages.ts";
+import { channelOf, limitsOf, toRelease, toReleaseKey, toRollout } from "./release_messages.ts";
 import type { WishesOfParts } from "./part_wishes.ts";
 import { progressOf, type ToldPart } from "./progress.ts";
 import type { ReleaseAccess } from "./release_access.ts";

@@ -2,7 +2,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
 import type { CloudDatabase } from "../database/cloud_database.ts";
-import { type OwnProgram, ownProgram } from "../self_program/own_program.ts";
+import { type SubprocessCommand, subprocessCommand } from "../subprocess/subprocess_command.ts";
 import type { CheckpointResult } from "./checkpoint_process.ts";
 import { CHECKPOINT_PROCESS } from "./checkpoint_process_name.ts";
 
@@ -12,7 +12,7 @@ export interface CheckpointsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Default: this program. */
-  readonly program?: OwnProgram;
+  readonly program?: SubprocessCommand;
 }
 
 const LOOK_EVERY_MS = 250;
@@ -63,7 +63,8 @@ export class Checkpoints {
 
   /** Asks for a checkpoint where enough was written. @returns what it did, when there was one */
   async look(): Promise<CheckpointResult | undefined> {
-    const { database, dataDir, clock, program = ownProgram(CHECKPOINT_PROCESS) } = this.options;
+    const { database, dataDir, clock, program = subprocessCommand(CHECKPOINT_PROCESS) } =
+      this.options;
     const changes = database.totalChanges();
     if (changes - this.#asked < (this.#child ? ROWS_TO_ASK : ROWS_TO_START)) {
       if (this.#child && clock.monotonicMs() - this.#lastAskMs > IDLE_MS) await this.#end();
@@ -96,7 +97,7 @@ class CheckpointChild {
     this.#lines = linesOf(process.stdout)[Symbol.asyncIterator]();
   }
 
-  static start({ command, args }: OwnProgram, dataDir: string): CheckpointChild {
+  static start({ command, args }: SubprocessCommand, dataDir: string): CheckpointChild {
     const options = { stdin: "piped", stdout: "piped", stderr: "null" } as const;
     const process = new Deno.Command(command, { args: [...args, dataDir], ...options }).spawn();
     return new CheckpointChild(process);

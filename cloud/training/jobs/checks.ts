@@ -11,7 +11,7 @@ import type { TrainingState } from "../../storage/database/training_schema.ts";
 import { itemNameProblem, requireValid } from "../../registry/packages/names.ts";
 import { versionProblem } from "../../registry/packages/versions.ts";
 import type { TrainingContainer } from "../runs/runner.ts";
-import { stateOfNumber } from "./messages.ts";
+import { stateOfNumber } from "./job_messages.ts";
 
 /** Stands for the newest version of a script. */
 export const LATEST = "latest";

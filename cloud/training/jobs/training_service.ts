@@ -13,10 +13,10 @@ import { checkCustomRequest, checkedStatus, checkManagedRequest } from "./checks
 import type { JobLogs } from "./job_logs.ts";
 import { isEnded } from "./job_states.ts";
 import { actorText, type JobRow, requireFreeVersion, type TrainingJobs } from "./jobs.ts";
-import { toContainer, toLogEntry, toMetadata } from "./messages.ts";
+import { toContainer, toLogEntry, toMetadata } from "./job_messages.ts";
 import { ownedJob, ownerScope, readerScope, requireOrganization } from "./owner.ts";
 import { findScript } from "./scripts.ts";
-import { ToldJobs } from "./told_jobs.ts";
+import { JobList } from "./job_list.ts";
 
 /** What a managed job is to be trained from. */
 export interface ManagedWish {
@@ -49,7 +49,7 @@ export function trainingService(
   options: TrainingServiceOptions,
 ): ServiceImpl<typeof MLTrainingService> {
   const { callers, queries, jobs, logs, containers, queue } = options;
-  const told = new ToldJobs();
+  const told = new JobList();
 
   async function requireDataset(scope: Scope, id: string): Promise<void> {
     const row = await scope.datasets().select("id").where("id", "=", id).executeTakeFirst();

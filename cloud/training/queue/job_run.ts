@@ -12,8 +12,8 @@ import { actorOf, type JobRow } from "../jobs/jobs.ts";
 import { writeDataset } from "../datasets/write_dataset.ts";
 import type { TaskEnd, TrainingRunner } from "../runs/runner.ts";
 import type { JobFolder, JobFolders } from "./job_folder.ts";
-import { RunError } from "./run_failure.ts";
-import type { JobOutput } from "./run_output.ts";
+import { JobError } from "./job_failure.ts";
+import type { JobOutput } from "./job_log_writer.ts";
 import type { RunKey, RunRecords } from "./run_records.ts";
 import { packResult, readResult, type RunResult } from "./run_result.ts";
 import type { ScriptSource } from "./script_source.ts";
@@ -61,7 +61,7 @@ export class JobRuns {
    * Writes the dataset out, runs the script and stores what it made. When this resolves nothing of
    * it runs; the folder is still there.
    *
-   * @throws whatever went wrong on the way, see `toRunFailure`.
+   * @throws whatever went wrong on the way, see `toJobFailure`.
    */
   async run({ job, key }: StartedJob, output: JobOutput, signal: AbortSignal): Promise<RunEnd> {
     const { folders, runner, scripts } = this.options;
@@ -142,7 +142,7 @@ export class JobRuns {
     }
     const dataset = await queries.selectFrom("datasets").select("name")
       .where("id", "=", datasetId).where("org_id", "=", orgId).executeTakeFirst();
-    throw new RunError(
+    throw new JobError(
       Code.FailedPrecondition,
       dataset
         ? `the dataset ${dataset.name} has no files any more that can be trained on; add some and ` +

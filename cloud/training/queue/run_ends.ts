@@ -7,7 +7,7 @@ import { retry } from "../../../shared/base/time/retry.ts";
 import type { JobRow } from "../jobs/jobs.ts";
 import type { JobFolders } from "./job_folder.ts";
 import type { RunEnd } from "./job_run.ts";
-import type { JobOutput } from "./run_output.ts";
+import type { JobOutput } from "./job_log_writer.ts";
 import type { RunRecords } from "./run_records.ts";
 
 export interface RunEndsOptions {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { ARCHIVE_LIMITS } from "../../../shared/transfer/archive/archive_policy.ts";
-import { RunError } from "./run_failure.ts";
+import { JobError } from "./job_failure.ts";
 import { list, tarGz } from "./tar_gz.ts";
 
 /** What a run left in its output folder. */
@@ -25,7 +25,7 @@ const LONGEST_METRIC_NAME = 200;
 /** Files that the package names. */
 const NAMED_FILES = 1_000;
 
-/** Looks through what a run left. @throws {RunError} when there is nothing. */
+/** Looks through what a run left. @throws {JobError} when there is nothing. */
 export async function readResult(output: string, signal: AbortSignal): Promise<RunResult> {
   const files: { name: string; size: number }[] = [];
   const found = { fileCount: 0, bytes: 0, leftOut: 0 };
@@ -48,7 +48,7 @@ export async function readResult(output: string, signal: AbortSignal): Promise<R
   const top = (isFolder ? await list(output) : []).filter(({ name }) => !isNotPacked(name));
   await look(top, output, "");
   if (found.fileCount === 0) {
-    throw new RunError(
+    throw new JobError(
       Code.FailedPrecondition,
       "the script ended without an error but left no file in the folder of " +
         "--model_output_directory; what it writes there becomes the model",
@@ -62,7 +62,7 @@ export async function readResult(output: string, signal: AbortSignal): Promise<R
 function requireUsable({ fileCount, bytes }: Pick<RunResult, "fileCount" | "bytes">): void {
   const { entries: mostFiles, bytes: mostBytes } = ARCHIVE_LIMITS;
   if (fileCount <= mostFiles && bytes <= mostBytes) return;
-  throw new RunError(
+  throw new JobError(
     Code.ResourceExhausted,
     `the model is too large for machines: files ${fileCount}, bytes ${bytes}, and they take up to ` +
       `${mostFiles} and ${mostBytes}; what is not part of the model belongs in the folder tmp`,

@@ -5,7 +5,7 @@ import type { BlobStore } from "../../storage/blobs/blob_store.ts";
 import { chooseFile } from "../../registry/packages/versions.ts";
 import type { JobRow } from "../jobs/jobs.ts";
 import type { TrainingScript } from "../runs/runner.ts";
-import { RunError } from "./run_failure.ts";
+import { JobError } from "./job_failure.ts";
 
 /** Finds the code of jobs in the registry. */
 export class ScriptSource {
@@ -17,7 +17,7 @@ export class ScriptSource {
   /**
    * What a job runs. It was there when the job was submitted, and may be gone now.
    *
-   * @throws {RunError}
+   * @throws {JobError}
    */
   async of(job: JobRow): Promise<TrainingScript> {
     if (job.kind === "managed") return { kind: "managed" };
@@ -51,6 +51,6 @@ export class ScriptSource {
   }
 }
 
-function gone(what: string): RunError {
-  return new RunError(Code.NotFound, `${what}; upload it again and submit the job again`);
+function gone(what: string): JobError {
+  return new JobError(Code.NotFound, `${what}; upload it again and submit the job again`);
 }

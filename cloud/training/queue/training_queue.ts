@@ -9,8 +9,8 @@ import type { TrainingRunner } from "../runs/runner.ts";
 import type { JobFolders } from "./job_folder.ts";
 import type { JobRuns, RunEnd, StartedJob } from "./job_run.ts";
 import type { RunEnds } from "./run_ends.ts";
-import { toRunFailure } from "./run_failure.ts";
-import { RunOutput } from "./run_output.ts";
+import { toJobFailure } from "./job_failure.ts";
+import { JobLogWriter } from "./job_log_writer.ts";
 import type { RunRecords } from "./run_records.ts";
 import { nextTurn, type QueueLimits } from "./turns.ts";
 
@@ -180,7 +180,7 @@ export class TrainingQueue {
     try {
       end = await runs.run(start, output, signal);
     } catch (error) {
-      const { code, reason, isOwnFault } = toRunFailure(error);
+      const { code, reason, isOwnFault } = toJobFailure(error);
       if (isOwnFault) {
         const text = error instanceof Error ? error.stack ?? error.message : String(error);
         log.error("a training job failed unexpectedly", { job, error: text });
@@ -252,9 +252,9 @@ export class TrainingQueue {
     if (job && isEnded(job.state)) this.options.ended(job);
   }
 
-  #outputOf({ seq: jobSeq }: JobRow): RunOutput {
+  #outputOf({ seq: jobSeq }: JobRow): JobLogWriter {
     const { logs, clock, log } = this.options;
-    return new RunOutput({ jobSeq, logs, clock, log });
+    return new JobLogWriter({ jobSeq, logs, clock, log });
   }
 
   #lookAgain(): void {

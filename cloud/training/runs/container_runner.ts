@@ -25,7 +25,7 @@ import type {
   TrainingRunner,
   TrainingTask,
 } from "./runner.ts";
-import { unpackScript } from "./script_archive.ts";
+import { unpackScript } from "./unpack_script.ts";
 import { supervise } from "./supervise.ts";
 
 export interface ContainerRunnerOptions {

@@ -49,7 +49,7 @@ import type {
 import { packageIndexes, upstreamProxy } from "./destinations.ts";
 import { RunNetwork } from "./run_network.ts";
 import { bestSandbox, type Sandbox, type SandboxOptions } from "./sandbox.ts";
-import { unpackScript } from "./script_archive.ts";
+import { unpackScript } from "./unpack_script.ts";
 import { supervise } from "./supervise.ts";
 
 export interface LocalRunnerOptions {

@@ -5,7 +5,7 @@ import type { TriggerType } from "../../storage/database/schema.ts";
 import { postEvent, type Recipient } from "../delivery/outbox.ts";
 import { MOST_WAITING_PER_TRIGGER } from "../delivery/deliverer.ts";
 import type { Random } from "../../storage/keys/random.ts";
-import { type NamedPart, notificationHeaders } from "./messages.ts";
+import { type NamedPart, notificationHeaders } from "./notification.ts";
 import { ownersOf } from "./owners.ts";
 import type { NotificationDefinition, TriggerDefinition } from "./trigger_definition.ts";
 

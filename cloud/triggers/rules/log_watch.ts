@@ -7,7 +7,7 @@ import type { LogLine } from "../../fleet/logs/log_line.ts";
 import type { LogStore } from "../../fleet/logs/log_store.ts";
 import { addLook } from "./counts.ts";
 import type { Firing } from "./firing.ts";
-import { logsBody, MOST_TOLD_LINES } from "./messages.ts";
+import { logsBody, MOST_TOLD_LINES } from "./notification.ts";
 import type { PartTriggers } from "./part_triggers.ts";
 import type { TriggerDefinition } from "./trigger_definition.ts";
 

@@ -14,7 +14,7 @@ import {
   logsBody,
   type NamedPart,
   notificationHeaders,
-} from "./messages.ts";
+} from "./notification.ts";
 import type { RecentReading, RecentReadings } from "./recent_readings.ts";
 import type { TriggerDefinition } from "./trigger_definition.ts";
 

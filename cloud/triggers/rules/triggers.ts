@@ -5,7 +5,7 @@ import type { LivenessState } from "../../storage/database/schema.ts";
 import { evaluate, explain, REGEX_STEPS_PER_UPLOAD, type RegexBudget } from "./condition.ts";
 import { addLook } from "./counts.ts";
 import type { Firing, Occurrence } from "./firing.ts";
-import { conditionBody, ingestedBody } from "./messages.ts";
+import { conditionBody, ingestedBody } from "./notification.ts";
 import type { PartTriggers } from "./part_triggers.ts";
 import { isOfMethod, type TriggerDefinition } from "./trigger_definition.ts";
 

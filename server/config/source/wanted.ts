@@ -7,7 +7,7 @@ import type { ModuleConfig } from "../../../shared/config/modules.ts";
 import { isRegistryModule, reloaded } from "../../../shared/config/reload.ts";
 import type { ResourceConfig } from "../../../shared/config/resources.ts";
 import { parseGoDuration } from "../../../shared/base/time/duration.ts";
-import type { WantedModule } from "../../modules/modules/wanted_module.ts";
+import type { WantedModule } from "../../modules/manager/wanted_module.ts";
 import {
   PACKAGE_TYPES,
   type PackageFolder,

@@ -31,7 +31,7 @@ import { ConfigurationApplier } from "../../config/source/applier.ts";
 import type { RevisionStore } from "../../config/source/revision_store.ts";
 import { MaintenanceGate } from "../../config/maintenance/maintenance.ts";
 import { Mdns } from "../../serving/mdns/mdns.ts";
-import { writeModuleLog } from "../../modules/modules/module_log.ts";
+import { writeModuleLog } from "../../modules/manager/module_log.ts";
 import { Operations } from "../../serving/operations/operations.ts";
 import type { DataCloud, MachineSeat } from "../../data/machine_seat.ts";
 import { FrameSystem } from "../../resources/frames/frame_system.ts";

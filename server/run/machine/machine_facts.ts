@@ -1,6 +1,6 @@
 /** What modules are told of the machine they run on. Pure. */
 import type { MachineConfig } from "../../../shared/config/machine_config.ts";
-import type { MachineFacts } from "../../modules/modules/module_environment.ts";
+import type { MachineFacts } from "../../modules/manager/module_environment.ts";
 
 /**
  * @param partId of the credentials; the configuration's own counts where there are none.

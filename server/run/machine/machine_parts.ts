@@ -23,10 +23,10 @@ import {
 } from "../../config/source/wanted.ts";
 import type { LearnedApis } from "../../serving/apis/learned_apis.ts";
 import type { JobManager, JobSnapshot } from "../../modules/jobs/job_manager.ts";
-import type { MachineFacts } from "../../modules/modules/module_environment.ts";
-import type { ModuleManager } from "../../modules/modules/module_manager.ts";
-import type { ModuleSnapshot } from "../../modules/modules/module_supervisor.ts";
-import type { WantedModule } from "../../modules/modules/wanted_module.ts";
+import type { MachineFacts } from "../../modules/manager/module_environment.ts";
+import type { ModuleManager } from "../../modules/manager/module_manager.ts";
+import type { ModuleSnapshot } from "../../modules/manager/module_supervisor.ts";
+import type { WantedModule } from "../../modules/manager/wanted_module.ts";
 import type { ServerEnvironment } from "../options/environment.ts";
 import type {
   PackageManager,
@@ -258,8 +258,8 @@ export class MachineParts {
   }
 
   async #createModules(): Promise<ModuleManager> {
-    const { ModuleManager } = await import("../../modules/modules/module_manager.ts");
-    const { ParentServer } = await import("../../modules/modules/parent_server.ts");
+    const { ModuleManager } = await import("../../modules/manager/module_manager.ts");
+    const { ParentServer } = await import("../../modules/manager/parent_server.ts");
     const { options } = this;
     const { environment, log } = options;
     return new ModuleManager({

@@ -1,6 +1,6 @@
 /** Answers queries on one link: not too soon, not too often, and with all that the asker knows. */
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
-import type { Heard, Said, Sender } from "./messages.ts";
+import type { Heard, Said, Sender } from "./mdns_message.ts";
 import type { Instance } from "./records.ts";
 import { replies, type Reply } from "./responder.ts";
 

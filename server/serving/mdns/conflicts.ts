@@ -1,6 +1,6 @@
 /** Whether somebody else has our name (RFC 6762, 8 and 9). Pure. */
 import type { Answer } from "dns-packet";
-import { type Heard, ipv6Key, orderKey, sameName } from "./messages.ts";
+import { type Heard, ipv6Key, orderKey, sameName } from "./mdns_message.ts";
 import { hostOf } from "./names.ts";
 import { claimedRecords, type Instance, serviceName } from "./records.ts";
 

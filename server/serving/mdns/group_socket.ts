@@ -1,5 +1,5 @@
 /** A socket in the group of multicast DNS: the smallest that this server needs. */
-import type { Heard, Said, Sender } from "./messages.ts";
+import type { Heard, Said, Sender } from "./mdns_message.ts";
 
 /** Speaks on one link and hears all of them. */
 export interface GroupSocket {

@@ -1,7 +1,7 @@
 /** A network of multicast DNS in memory, for tests. */
 import { type Answer, decode, encode, type Packet } from "dns-packet";
 import type { GroupHandlers, OpenGroupSocket } from "./group_socket.ts";
-import { type Heard, MDNS_PORT, type Said, type Sender } from "./messages.ts";
+import { type Heard, MDNS_PORT, type Said, type Sender } from "./mdns_message.ts";
 
 /** A message that went over the network. */
 export interface Sent {

@@ -7,7 +7,7 @@ import { Answers } from "./answers.ts";
 import { type Conflict, conflictIn, lostTo, type Own } from "./conflicts.ts";
 import type { GroupSocket, OpenGroupSocket } from "./group_socket.ts";
 import { isOnLink, type Link } from "./links.ts";
-import type { Heard, Said, Sender } from "./messages.ts";
+import type { Heard, Said, Sender } from "./mdns_message.ts";
 import { type AnnouncedNames, hostOf, renamed } from "./names.ts";
 import { allRecords, claimedRecords, type Instance, serviceName } from "./records.ts";
 import { unasked } from "./responder.ts";

@@ -1,5 +1,5 @@
 /** On which links of this computer a machine is announced, and with which addresses. Pure. */
-import { ipv6Key } from "./messages.ts";
+import { ipv6Key } from "./mdns_message.ts";
 
 /** As `node:os` tells of it; there are more fields. */
 export interface InterfaceAddress {

@@ -3,7 +3,7 @@ import { createSocket } from "node:dgram";
 import type { Packet } from "dns-packet";
 import multicastDns from "multicast-dns";
 import type { GroupHandlers, GroupSocket, OpenGroupSocket } from "./group_socket.ts";
-import { MDNS_PORT, type Said, type Sender } from "./messages.ts";
+import { MDNS_PORT, type Said, type Sender } from "./mdns_message.ts";
 
 const GROUP = "224.0.0.251";
 /** RFC 6762, 11. */

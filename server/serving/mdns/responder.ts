@@ -10,7 +10,7 @@ import {
   sameRecord,
   type Sender,
   wantsUnicast,
-} from "./messages.ts";
+} from "./mdns_message.ts";
 import {
   addresses,
   type Instance,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { decode, encode, type Packet } from "dns-packet";
-import type { Heard, Sender } from "./messages.ts";
+import type { Heard, Sender } from "./mdns_message.ts";
 import type { Instance } from "./records.ts";
 import { replies, type Reply, unasked } from "./responder.ts";
 

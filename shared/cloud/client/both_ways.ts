@@ -4,7 +4,7 @@ import type { ContextValues, Interceptor, StreamResponse, Transport } from "@con
 import { transportOver } from "../../rpc/client/grpc_transport.ts";
 import { openSocket } from "../../rpc/h2/socket.ts";
 import { openTlsSocket } from "../../rpc/h2/tls_socket.ts";
-import { LeanChannel } from "../../rpc/client/lean_channel.ts";
+import { Http2Channel } from "../../rpc/client/http2_channel.ts";
 
 export interface BothWaysOptions {
   /** `http://host:port` or `https://host:port`. */
@@ -21,7 +21,7 @@ type Closable = Transport & { close(): void };
  * an HTTP/2 connection of its own, so that one that died takes no other with it.
  */
 export function withBothWays(web: Closable, options: BothWaysOptions): Closable {
-  const open = new Set<LeanChannel>();
+  const open = new Set<Http2Channel>();
   return {
     unary: web.unary,
     async stream<I extends DescMessage, O extends DescMessage>(
@@ -58,9 +58,9 @@ export function withBothWays(web: Closable, options: BothWaysOptions): Closable 
   };
 }
 
-function channelTo({ baseUrl, ca }: BothWaysOptions): LeanChannel {
+function channelTo({ baseUrl, ca }: BothWaysOptions): Http2Channel {
   const isTls = baseUrl.startsWith("https:");
-  return new LeanChannel(
+  return new Http2Channel(
     baseUrl,
     () => isTls ? openTlsSocket(baseUrl, { ca }) : openSocket(baseUrl),
   );

@@ -9,8 +9,8 @@ import {
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { CancelSignal } from "./call_channel.ts";
 import { transportOver } from "./grpc_transport.ts";
-import { LeanChannel } from "./lean_channel.ts";
-import type { LeanCall } from "./lean_wire.ts";
+import { Http2Channel } from "./http2_channel.ts";
+import type { Http2Call } from "./grpc_frames.ts";
 
 /** Metadata that interceptors want to go along where a call is passed on, over that of the caller. */
 export const passedOnKey: ContextKey<Readonly<Record<string, string>> | undefined> =
@@ -56,16 +56,16 @@ const MOST_IN_FLIGHT = 90;
 /** Opens a channel to `unix:/path` or `http://host:port`; it connects when first used. */
 export function openForwardChannel(options: { address: string }): ForwardChannel {
   const { address } = options;
-  const channels: LeanChannel[] = [];
-  const withRoom = (): LeanChannel => {
+  const channels: Http2Channel[] = [];
+  const withRoom = (): Http2Channel => {
     const found = channels.find(({ inFlight }) => inFlight < MOST_IN_FLIGHT);
     if (found) return found;
-    const added = new LeanChannel(address);
+    const added = new Http2Channel(address);
     channels.push(added);
     return added;
   };
   // Streams stay open for long; they must not take the places of calls.
-  const streams = new LeanChannel(address);
+  const streams = new Http2Channel(address);
   return {
     transport: transportOver(streams),
     unary: (call, request) => withRoom().call(outgoing(call), request),
@@ -78,7 +78,7 @@ export function openForwardChannel(options: { address: string }): ForwardChannel
   };
 }
 
-function outgoing(call: ForwardedCall): LeanCall {
+function outgoing(call: ForwardedCall): Http2Call {
   return {
     path: call.path,
     metadata: { toHttp2Headers: () => call.forwardedHeaders() },

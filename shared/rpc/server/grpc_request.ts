@@ -7,7 +7,7 @@ import { inflater } from "../client/grpc_compression.ts";
 import type { HeaderList } from "../h2/fields.ts";
 import { ANSWER_FIELDS, answerHeaders, errorTrailers, okTrailers } from "./grpc_trailers.ts";
 import type { RequestReceiver, ServedStream } from "../h2/served_stream.ts";
-import { framed, headerValue, parseTimeout } from "../client/lean_wire.ts";
+import { framed, headerValue, parseTimeout } from "../client/grpc_frames.ts";
 import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import type { RequestAccounts } from "../request_budget.ts";
 import { RequestBody } from "../request_body.ts";

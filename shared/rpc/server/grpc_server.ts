@@ -14,7 +14,7 @@ import type { RequestReceiver, ServedStream } from "../h2/served_stream.ts";
 import { writableOf } from "../h2/socket.ts";
 import { Turns } from "../h2/turns.ts";
 import type { Interceptor } from "./interceptor.ts";
-import { headerValue } from "../client/lean_wire.ts";
+import { headerValue } from "../client/grpc_frames.ts";
 import type { Peer } from "./peer.ts";
 import type { RequestAccounts, RequestBudgets } from "../request_budget.ts";
 import type { Pace } from "../request_pace.ts";

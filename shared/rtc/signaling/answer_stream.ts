@@ -13,7 +13,7 @@ import {
   errorOf,
   iceServerToProto,
   statusOf,
-} from "./messages.ts";
+} from "./signaling_messages.ts";
 import { Outbox } from "./outbox.ts";
 import { HEARTBEATS_ALLOWED, hostsOf, MOST_HOSTS } from "./rpc_host.ts";
 import { decodeSdp } from "./sdp.ts";

@@ -15,7 +15,7 @@ import {
   errorOf,
   iceServerFromProto,
   statusOf,
-} from "./messages.ts";
+} from "./signaling_messages.ts";
 import { decodeSdp, encodeSdp } from "./sdp.ts";
 import { tookTooLong } from "./signaling_errors.ts";
 

@@ -3,7 +3,12 @@ import type { CallResponse, SignalingService } from "../../gen/proto/rpc/webrtc/
 import { type Clock, systemClock } from "../../base/time/clock.ts";
 import { linkedController } from "../../base/time/linked_controller.ts";
 import type { IceServer, RtcPeer, RtcPeers } from "../webrtc/peer.ts";
-import { candidateFromProto, candidateToProto, iceServerFromProto, statusOf } from "./messages.ts";
+import {
+  candidateFromProto,
+  candidateToProto,
+  iceServerFromProto,
+  statusOf,
+} from "./signaling_messages.ts";
 import { RPC_HOST } from "./rpc_host.ts";
 import { decodeSdp, encodeSdp } from "./sdp.ts";
 import { tookTooLong } from "./signaling_errors.ts";

@@ -9,7 +9,12 @@ import {
 } from "../../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import { answerStream } from "./answer_stream.ts";
 import type { CallUpdate } from "./call_sides.ts";
-import { candidateFromProto, candidateToProto, errorOf, iceServerToProto } from "./messages.ts";
+import {
+  candidateFromProto,
+  candidateToProto,
+  errorOf,
+  iceServerToProto,
+} from "./signaling_messages.ts";
 import { Outbox } from "./outbox.ts";
 import { hostsOf } from "./rpc_host.ts";
 import { decodeSdp } from "./sdp.ts";

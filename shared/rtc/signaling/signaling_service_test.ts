@@ -8,7 +8,7 @@ import {
 } from "../../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import { createGrpcTransport } from "../../rpc/client/grpc_transport.ts";
 import { transportOver } from "../../rpc/client/grpc_transport.ts";
-import { LeanChannel } from "../../rpc/client/lean_channel.ts";
+import { Http2Channel } from "../../rpc/client/http2_channel.ts";
 import { RpcRouter } from "../../rpc/server/router.ts";
 import { RpcServer } from "../../rpc/server/server.ts";
 import { createWebTransport } from "../../rpc/client/fallback/web_transport.ts";
@@ -82,7 +82,7 @@ class Signaller implements AsyncDisposable {
   }
 
   lean(): Client<typeof SignalingService> {
-    const channel = new LeanChannel(this.url);
+    const channel = new Http2Channel(this.url);
     return this.#client({ ...transportOver(channel), close: () => channel.close() });
   }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { guardFiles } from "../../../agent/updates/guard/trial_file.ts";
-import type { Target } from "../../../agent/updates/machine/target.ts";
+import type { Target } from "../../../agent/updates/updater/target.ts";
 import { removeIfExists } from "../../../shared/base/files/atomic_write.ts";
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";

@@ -1,8 +1,8 @@
 /** Folders of machines to be killed, and what must hold whenever one has been. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { SnapshotState } from "../../../agent/updates/machine/snapshot.ts";
-import type { Target } from "../../../agent/updates/machine/target.ts";
+import type { SnapshotState } from "../../../agent/updates/updater/snapshot.ts";
+import type { Target } from "../../../agent/updates/updater/target.ts";
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
 import { connect } from "../../../shared/base/store/connect.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";

@@ -55,7 +55,7 @@ async function wanted(): Promise<string[]> {
   for (const { text } of sources) {
     for (const [, name = ""] of text.matchAll(/faultPoint\("([^"]+)"\)/g)) names.add(name);
   }
-  const record = sources.find(({ path }) => path === "agent/updates/machine/record.ts")?.text ?? "";
+  const record = sources.find(({ path }) => path === "agent/updates/updater/record.ts")?.text ?? "";
   const states = [...record.matchAll(/readonly kind: "([a-z-]+)"/g)].map(([, kind]) => kind);
   assert.equal(states.length, 11);
   for (const kind of states) {

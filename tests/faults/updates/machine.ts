@@ -3,15 +3,15 @@
  * servers are small scripts, and the maintenance window is a question to the test's web server.
  */
 import { join } from "node:path";
-import { AgentSlot } from "../../../agent/updates/machine/agent_slot.ts";
-import type { AgentControl, Health } from "../../../agent/updates/machine/control.ts";
-import type { UpdateLimits } from "../../../agent/updates/machine/limits.ts";
-import { programLink } from "../../../agent/updates/machine/program_link.ts";
-import { ServerSlot } from "../../../agent/updates/machine/server_slot.ts";
-import type { ProgramSnapshot } from "../../../agent/updates/machine/snapshot.ts";
-import type { Target } from "../../../agent/updates/machine/target.ts";
-import { Turns } from "../../../agent/updates/machine/turns.ts";
-import { Updater } from "../../../agent/updates/machine/updater.ts";
+import { AgentSlot } from "../../../agent/updates/updater/agent_slot.ts";
+import type { AgentControl, Health } from "../../../agent/updates/updater/control.ts";
+import type { UpdateLimits } from "../../../agent/updates/updater/limits.ts";
+import { programLink } from "../../../agent/updates/updater/program_link.ts";
+import { ServerSlot } from "../../../agent/updates/updater/server_slot.ts";
+import type { ProgramSnapshot } from "../../../agent/updates/updater/snapshot.ts";
+import type { Target } from "../../../agent/updates/updater/target.ts";
+import { Turns } from "../../../agent/updates/updater/turns.ts";
+import { Updater } from "../../../agent/updates/updater/updater.ts";
 import { Downloader } from "../../../agent/updates/downloads/downloader.ts";
 import { UPDATE_EXIT_CODE } from "../../../agent/updates/guard/trial_file.ts";
 import { openAgentState } from "../../../agent/state/open_state.ts";

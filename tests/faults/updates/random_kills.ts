@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { parseFlags, renderHelp } from "../../../shared/base/flags/flags.ts";
-import type { Target } from "../../../agent/updates/machine/target.ts";
+import type { Target } from "../../../agent/updates/updater/target.ts";
 import { AgentBench } from "./agent_bench.ts";
 import { Bench, settled } from "./bench.ts";
 

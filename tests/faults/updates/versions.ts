@@ -1,7 +1,7 @@
 /** Versions of a server that are small scripts, and the database that they share. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Target } from "../../../agent/updates/machine/target.ts";
+import type { Target } from "../../../agent/updates/updater/target.ts";
 import { closeSqlite, type Migration, openSqlite } from "../../../shared/base/store/sqlite.ts";
 import { homeOf } from "./machine.ts";
 

@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import type { JobLogLine, JobLogs, TrainingLogLevel } from "../jobs/job_logs.ts";
 import type { TaskOutput } from "../runs/runner.ts";
 
-export interface RunOutputOptions {
+export interface JobLogWriterOptions {
   readonly jobSeq: number;
   readonly logs: Pick<JobLogs, "append">;
   readonly clock: Clock;
@@ -22,14 +22,14 @@ const LONGEST_LINE = 64 * 1024;
  * Brings what a run prints to the job's log: the first line at once, then what came together. A
  * script that prints faster than can be stored loses lines in between, and the log says how many.
  */
-export class RunOutput implements TaskOutput {
+export class JobLogWriter implements TaskOutput {
   #waiting: JobLogLine[] = [];
   #characters = 0;
   #leftOut = 0;
   #writing: Promise<void> | undefined;
   #timer: Timer | undefined;
 
-  constructor(private readonly options: RunOutputOptions) {}
+  constructor(private readonly options: JobLogWriterOptions) {}
 
   line(level: TrainingLogLevel, message: string): void {
     const { lines, characters } = MOST_WAITING;
@@ -95,4 +95,4 @@ export class RunOutput implements TaskOutput {
 }
 
 /** What a job's log is written with. */
-export type JobOutput = Pick<RunOutput, "line" | "flush">;
+export type JobOutput = Pick<JobLogWriter, "line" | "flush">;

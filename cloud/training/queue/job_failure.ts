@@ -3,7 +3,7 @@ import { FileError } from "../../../shared/base/files/fs_error.ts";
 import { toCallFailure } from "../../storage/database/call_failures.ts";
 
 /** Why a job failed. */
-export interface RunFailure {
+export interface JobFailure {
   readonly code: Code;
   /** For people. */
   readonly reason: string;
@@ -14,8 +14,8 @@ export interface RunFailure {
 const DISK_FULL = "the cloud's disk is full. Free space there and submit the job again";
 
 /** A run cannot go on; the message is the reason for people. */
-export class RunError extends Error {
-  override readonly name = "RunError";
+export class JobError extends Error {
+  override readonly name = "JobError";
 
   constructor(readonly code: Code, message: string) {
     super(message);
@@ -23,9 +23,9 @@ export class RunError extends Error {
 }
 
 /** What is told of an error, without what only the operator is to know, such as paths. */
-export function toRunFailure(error: unknown): RunFailure {
+export function toJobFailure(error: unknown): JobFailure {
   const known = toCallFailure(error);
-  if (known instanceof RunError) {
+  if (known instanceof JobError) {
     return { code: known.code, reason: known.message, isOwnFault: false };
   }
   if (known instanceof ConnectError) {

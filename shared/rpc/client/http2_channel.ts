@@ -4,8 +4,8 @@ import type { AnswerMetadata, CallChannel, CancelSignal } from "./call_channel.t
 import { H2Connection } from "../h2/connection.ts";
 import { openSocket } from "../h2/socket.ts";
 import type { H2Stream } from "../h2/stream.ts";
-import { LeanAnswer } from "./lean_answer.ts";
-import { framed, type LeanCall, RequestHeaders } from "./lean_wire.ts";
+import { Http2Response } from "./http2_response.ts";
+import { framed, type Http2Call, RequestHeaders } from "./grpc_frames.ts";
 
 /** Messages of one stream that wait for their reader before the flow is stopped. */
 const QUEUED_MESSAGES = 16;
@@ -16,7 +16,7 @@ const QUEUED_MESSAGES = 16;
  * which that client loses calls. One connection, opened when first used and again after it broke.
  * Plaintext unless others open its connections. Messages are not compressed.
  */
-export class LeanChannel implements CallChannel {
+export class Http2Channel implements CallChannel {
   readonly #headers: RequestHeaders;
   #current: H2Connection | undefined;
   /** The current connection, and others that finish their calls. */
@@ -37,12 +37,12 @@ export class LeanChannel implements CallChannel {
     return this.#inFlight;
   }
 
-  call(outgoing: LeanCall, request: Uint8Array): Promise<Uint8Array> {
+  call(outgoing: Http2Call, request: Uint8Array): Promise<Uint8Array> {
     return this.#unary(outgoing, request, (_answer, bytes) => bytes);
   }
 
   unaryWithMetadata(
-    outgoing: LeanCall,
+    outgoing: Http2Call,
     request: Uint8Array,
   ): Promise<AnswerMetadata & { bytes: Uint8Array }> {
     return this.#unary(
@@ -53,9 +53,9 @@ export class LeanChannel implements CallChannel {
   }
 
   #unary<T>(
-    outgoing: LeanCall,
+    outgoing: Http2Call,
     request: Uint8Array,
-    result: (answer: LeanAnswer, bytes: Uint8Array) => T,
+    result: (answer: Http2Response, bytes: Uint8Array) => T,
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const { signal } = outgoing;
@@ -63,10 +63,10 @@ export class LeanChannel implements CallChannel {
       const headers = this.#headers.of(outgoing);
       const body = framed(request);
       this.#inFlight++;
-      let current: LeanAnswer;
+      let current: Http2Response;
       const cancel = () => current.cancel();
       const attempt = (again: boolean) => {
-        current = new LeanAnswer((answer) => {
+        current = new Http2Response((answer) => {
           // A server that leaves says which calls it hasn't begun; they belong to the next one.
           if (answer.unprocessed && again && !signal.aborted) return attempt(false);
           this.#inFlight--;
@@ -87,7 +87,7 @@ export class LeanChannel implements CallChannel {
   }
 
   async stream(
-    outgoing: LeanCall,
+    outgoing: Http2Call,
     requests: AsyncIterable<Uint8Array>,
   ): Promise<AnswerMetadata & { messages: AsyncIterable<Uint8Array> }> {
     const { signal } = outgoing;
@@ -121,7 +121,7 @@ export class LeanChannel implements CallChannel {
 
 /** Hands the messages of a stream on in the pace of their reader. */
 class StreamReader {
-  readonly answer: LeanAnswer;
+  readonly answer: Http2Response;
   /** Resolves when the headers are there or never come. */
   readonly begun: Promise<void>;
   #ended = false;
@@ -131,7 +131,7 @@ class StreamReader {
     const begun = Promise.withResolvers<void>();
     this.begun = begun.promise;
     const cancel = () => this.answer.cancel();
-    this.answer = new LeanAnswer(() => {
+    this.answer = new Http2Response(() => {
       this.#ended = true;
       signal.removeEventListener("abort", cancel);
       begun.resolve();

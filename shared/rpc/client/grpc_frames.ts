@@ -20,7 +20,7 @@ const LONGEST_TIMEOUT_MS = 99_999_999;
 const KEPT_PATHS = 1_000;
 
 /** A call to be made, whose metadata may be headers already. */
-export interface LeanCall extends Omit<OutgoingCall, "metadata"> {
+export interface Http2Call extends Omit<OutgoingCall, "metadata"> {
   readonly metadata: { toHttp2Headers(): OutgoingHttpHeaders };
 }
 
@@ -43,7 +43,7 @@ export class RequestHeaders {
     this.#authority = new HeaderField(":authority", authority);
   }
 
-  of({ path, metadata, timeoutMs }: LeanCall): HeaderBlock {
+  of({ path, metadata, timeoutMs }: Http2Call): HeaderBlock {
     const others: string[] = [];
     if (timeoutMs !== undefined) {
       others.push("grpc-timeout", `${Math.min(LONGEST_TIMEOUT_MS, Math.ceil(timeoutMs))}m`);

@@ -2,7 +2,7 @@ import type { TrainingJobMetadata } from "../../../shared/gen/viam/app/mltrainin
 import type { Scope } from "../../accounts/access/scope.ts";
 import type { TrainingState } from "../../storage/database/training_schema.ts";
 import type { JobRow } from "./jobs.ts";
-import { toMetadata } from "./messages.ts";
+import { toMetadata } from "./job_messages.ts";
 
 /** Most jobs in one list: the newest. */
 export const MOST_LISTED = 10_000;
@@ -23,7 +23,7 @@ interface Kept extends Pick<Stamp, "state" | "updated_at"> {
  * Lists jobs. Whoever follows a job asks for the whole list again and again, in which hardly anything
  * has changed: messages are kept, and only what changed is read anew. It halves the cost of a list.
  */
-export class ToldJobs {
+export class JobList {
   readonly #kept = new Map<number, Kept>();
 
   /** Of the caller's organisation, newest first. @param state undefined: in all states */

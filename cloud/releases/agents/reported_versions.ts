@@ -3,7 +3,7 @@ import type { ToldVersions } from "../catalogue/release_service.ts";
 import type { AgentStatuses } from "./agent_statuses.ts";
 
 /** What agents told, as the releases ask for it. */
-export function toldVersions(
+export function reportedVersions(
   statuses: AgentStatuses,
   presence: Pick<Presence, "of">,
 ): ToldVersions {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { managedScript } from "./managed_script.ts";
+import { managedScript } from "./read_managed_script.ts";
 
 Deno.test("managedScript() is a source distribution with pinned requirements", async () => {
   const { key, files, requirements } = await managedScript();

@@ -9,9 +9,9 @@ import {
   headerValue,
   MessageCutter,
   statusError,
-} from "./lean_wire.ts";
+} from "./grpc_frames.ts";
 
-export class LeanAnswer implements StreamReceiver {
+export class Http2Response implements StreamReceiver {
   readonly #cutter = new MessageCutter();
   /** Messages that nobody has taken yet. */
   readonly messages: Uint8Array[] = [];
@@ -27,7 +27,7 @@ export class LeanAnswer implements StreamReceiver {
   onMessage: () => void = () => {};
 
   /** @param onClosed called when nothing comes any more, which may be before there is a stream. */
-  constructor(private readonly onClosed: (answer: LeanAnswer) => void) {}
+  constructor(private readonly onClosed: (answer: Http2Response) => void) {}
 
   get header(): Headers {
     return answerHeaders(this.#header);

@@ -13,7 +13,7 @@ import {
   parseTimeout,
   RequestHeaders,
   statusError,
-} from "./lean_wire.ts";
+} from "./grpc_frames.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
 
 const { signal } = new AbortController();

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { Scope } from "../../accounts/access/scope.ts";
 import { TrainingRig } from "./rig_testing.ts";
-import { ToldJobs } from "./told_jobs.ts";
+import { JobList } from "./job_list.ts";
 
-Deno.test("ToldJobs.list() reads again what changed, and only that", async () => {
+Deno.test("JobList.list() reads again what changed, and only that", async () => {
   await using rig = await TrainingRig.open();
   const { queries } = rig.cloud.folder.database;
   const scope = new Scope(queries, {
@@ -11,7 +11,7 @@ Deno.test("ToldJobs.list() reads again what changed, and only that", async () =>
     orgId: rig.orgId,
     grants: [{ role: "owner", resource: "organization", id: rig.orgId }],
   });
-  const told = new ToldJobs();
+  const told = new JobList();
   // More than one statement reads.
   for (let n = 0; n < 600; n++) await rig.jobs.submit(rig.newJob(String(n)));
   const first = await told.list(scope, undefined);

@@ -18,7 +18,7 @@ import {
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import type { RegistryItemRow } from "../../accounts/access/scope.ts";
 import type { Visibility } from "../../storage/database/schema.ts";
-import { typeNumber } from "../packages/messages.ts";
+import { typeNumber } from "../packages/package_messages.ts";
 import { uploadedDetails } from "./ml_details.ts";
 import type { WholeItem } from "./whole_item.ts";
 

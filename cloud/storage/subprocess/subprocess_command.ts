@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { buildInfo } from "../../../shared/base/build_info/build_info.ts";
 
 /** How a process of this program is started. */
-export interface OwnProgram {
+export interface SubprocessCommand {
   readonly command: string;
   readonly args: readonly string[];
 }
@@ -12,7 +12,7 @@ export interface OwnProgram {
  *
  * @param job its first argument, which `main.ts` knows
  */
-export function ownProgram(job: string): OwnProgram {
+export function subprocessCommand(job: string): SubprocessCommand {
   const command = Deno.execPath();
   if (buildInfo.compiled) return { command, args: [job] };
   const isBundled = buildInfo.nativeSqlite !== undefined;

@@ -25,8 +25,8 @@ import {
   PREFACE,
 } from "../h2/frames.ts";
 import { encodeHeaders } from "../h2/hpack.ts";
-import { LeanChannel } from "./lean_channel.ts";
-import { framed } from "./lean_wire.ts";
+import { Http2Channel } from "./http2_channel.ts";
+import { framed } from "./grpc_frames.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
 import { RpcRouter } from "../server/router.ts";
 import { RpcServer } from "../server/server.ts";
@@ -40,11 +40,11 @@ class Served implements AsyncDisposable {
   headers = new Headers();
   timeoutMs: number | undefined;
 
-  private constructor(readonly folder: string, readonly client: LeanChannel) {}
+  private constructor(readonly folder: string, readonly client: Http2Channel) {}
 
   static async start(): Promise<Served> {
     const folder = await Deno.makeTempDir();
-    const served = new Served(folder, new LeanChannel(`unix:${join(folder, "s.sock")}`));
+    const served = new Served(folder, new Http2Channel(`unix:${join(folder, "s.sock")}`));
     await served.listen();
     return served;
   }
@@ -103,14 +103,14 @@ class Served implements AsyncDisposable {
   }
 }
 
-Deno.test("LeanChannel answers small and large messages, many at a time", async () => {
+Deno.test("Http2Channel answers small and large messages, many at a time", async () => {
   await using served = await Served.start();
   const sizes = [1, 100, 70_000, 4_000_000, 5];
   assert.deepEqual(await Promise.all(sizes.map((size) => served.ask({ size }))), sizes);
   assert.equal(served.client.inFlight, 0);
 });
 
-Deno.test("LeanChannel carries hundreds of calls at a time, and large requests", async () => {
+Deno.test("Http2Channel carries hundreds of calls at a time, and large requests", async () => {
   await using served = await Served.start();
   const many = Array.from({ length: 250 }, (_, n) => 1 + n * 10);
   assert.deepEqual(await Promise.all(many.map((size) => served.ask({ size }))), many);
@@ -144,11 +144,11 @@ async function leavingServer(listener: Deno.Listener, requests: number): Promise
   return begun;
 }
 
-Deno.test("LeanChannel makes a call again that a server which leaves hasn't begun", async () => {
+Deno.test("Http2Channel makes a call again that a server which leaves hasn't begun", async () => {
   const folder = await Deno.makeTempDir();
   const path = join(folder, "s.sock");
   const listener = Deno.listen({ transport: "unix", path });
-  const client = new LeanChannel(`unix:${path}`);
+  const client = new Http2Channel(`unix:${path}`);
   const outgoing = { path: SHELL, metadata: new Metadata(), signal: AbortSignal.timeout(10_000) };
   const calls = [1, 2].map((byte) => client.call(outgoing, Uint8Array.of(byte)));
   assert.equal(await leavingServer(listener, 2), 2);
@@ -159,10 +159,10 @@ Deno.test("LeanChannel makes a call again that a server which leaves hasn't begu
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("LeanChannel works over TCP", async () => {
+Deno.test("Http2Channel works over TCP", async () => {
   const router = new RpcRouter().service(SensorService, { doCommand: () => ({ result: {} }) });
   const server = await RpcServer.start({ router, listen: { hostname: "127.0.0.1", port: 0 } });
-  const client = new LeanChannel(`http://127.0.0.1:${server.address.port}`);
+  const client = new Http2Channel(`http://127.0.0.1:${server.address.port}`);
   const { bytes, trailer } = await client.unaryWithMetadata(
     {
       path: "/viam.component.sensor.v1.SensorService/DoCommand",
@@ -176,7 +176,7 @@ Deno.test("LeanChannel works over TCP", async () => {
   await server.close({ graceMs: 100 });
 });
 
-Deno.test("LeanChannel sends metadata and the time that is left", async () => {
+Deno.test("Http2Channel sends metadata and the time that is left", async () => {
   await using served = await Served.start();
   const metadata = new Metadata();
   metadata.set("opid", "op-1");
@@ -185,7 +185,7 @@ Deno.test("LeanChannel sends metadata and the time that is left", async () => {
   assert.ok(served.timeoutMs! > 1_000 && served.timeoutMs! <= 5_000, String(served.timeoutMs));
 });
 
-Deno.test("LeanChannel gives code, text and details of an error", async () => {
+Deno.test("Http2Channel gives code, text and details of an error", async () => {
   await using served = await Served.start();
   await assert.rejects(served.ask({ fail: true }), (error: ConnectError) => {
     assert.equal(error.code, Code.DataLoss);
@@ -195,7 +195,7 @@ Deno.test("LeanChannel gives code, text and details of an error", async () => {
   });
 });
 
-Deno.test("LeanChannel cancels the call at the other side when its signal aborts", async () => {
+Deno.test("Http2Channel cancels the call at the other side when its signal aborts", async () => {
   await using served = await Served.start();
   const controller = new AbortController();
   const asked = served.ask({ wait: true }, { signal: controller.signal });
@@ -208,7 +208,7 @@ Deno.test("LeanChannel cancels the call at the other side when its signal aborts
   await waitFor(() => served.aborted, { deadlineMs: 10_000, what: "the end of the call" });
 });
 
-Deno.test("LeanChannel says UNAVAILABLE while nobody listens, and connects again after it", async () => {
+Deno.test("Http2Channel says UNAVAILABLE while nobody listens, and connects again after it", async () => {
   await using served = await Served.start();
   assert.equal(await served.ask({}), 1);
   await served.server!.close({ graceMs: 0 });
@@ -217,7 +217,7 @@ Deno.test("LeanChannel says UNAVAILABLE while nobody listens, and connects again
   assert.equal(await served.ask({}), 1);
 });
 
-Deno.test("LeanChannel refuses an answer that is larger than messages may be", async () => {
+Deno.test("Http2Channel refuses an answer that is larger than messages may be", async () => {
   await using served = await Served.start();
   await assert.rejects(
     served.ask({ size: MAX_MESSAGE_BYTES + 1 }),
@@ -254,17 +254,17 @@ async function* each(...texts: string[]): AsyncIterable<string> {
   for (const text of texts) yield await Promise.resolve(text);
 }
 
-Deno.test("LeanChannel streams both ways, in order, also more than may wait", async () => {
+Deno.test("Http2Channel streams both ways, in order, also more than may wait", async () => {
   await using served = await Served.start();
   const texts = Array.from({ length: 200 }, (_, n) => `${n}-${"x".repeat(20_000)}`);
   assert.deepEqual(await echoed(served, each(...texts)), texts);
   assert.deepEqual(await echoed(served, each()), []);
 });
 
-Deno.test("LeanChannel stops a stream whose reader is slow, and goes on when it has read", async () => {
+Deno.test("Http2Channel stops a stream whose reader is slow, and goes on when it has read", async () => {
   await using served = await Served.start();
   const texts = Array.from({ length: 150 }, (_, n) => `${n}-${"x".repeat(20_000)}`);
-  const calls = new LeanChannel(`unix:${join(served.folder, "s.sock")}`);
+  const calls = new Http2Channel(`unix:${join(served.folder, "s.sock")}`);
   const request = toBinary(DoCommandRequestSchema, create(DoCommandRequestSchema, { name: "s" }));
   // A call takes longer than the messages that wait meanwhile.
   const slowly = () =>
@@ -278,7 +278,7 @@ Deno.test("LeanChannel stops a stream whose reader is slow, and goes on when it 
   calls.close();
 });
 
-Deno.test("LeanChannel hands out what came before a stream failed, then the error", async () => {
+Deno.test("Http2Channel hands out what came before a stream failed, then the error", async () => {
   await using served = await Served.start();
   const said: string[] = [];
   await assert.rejects(
@@ -288,7 +288,7 @@ Deno.test("LeanChannel hands out what came before a stream failed, then the erro
   assert.deepEqual(said, ["a"]);
 });
 
-Deno.test("LeanChannel ends a stream when its signal aborts", async () => {
+Deno.test("Http2Channel ends a stream when its signal aborts", async () => {
   await using served = await Served.start();
   const controller = new AbortController();
   const endless = async function* () {
