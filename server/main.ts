@@ -98,17 +98,19 @@ async function serve(
       seat,
       processes,
       variables,
-      untrusted: values["untrusted-env"],
-      mdns: !values["disable-mdns"],
-      webrtc: values.webrtc,
       clock: systemClock,
       log,
       logSettings: logging,
       build: buildInfo,
-      debug: values.debug,
-      noTls: values["no-tls"],
-      allowInsecure: values["allow-insecure-creds"],
-      revealDiffs: values["reveal-sensitive-config-diffs"],
+      switches: {
+        debug: values.debug,
+        noTls: values["no-tls"],
+        allowInsecure: values["allow-insecure-creds"],
+        revealDiffs: values["reveal-sensitive-config-diffs"],
+        untrusted: values["untrusted-env"],
+        webrtc: values.webrtc,
+        mdns: !values["disable-mdns"],
+      },
     });
     server = await Promise.race([starting, signalled.promise.then(() => graceFor(starting))]);
   } catch (error) {

@@ -3,10 +3,13 @@ import { Backoff } from "../base/time/backoff.ts";
 import type { Clock } from "../base/time/clock.ts";
 import type { WorkerHealth } from "./worker_health.ts";
 
-/** One of the agent's loops. It ends when the signal is aborted, and only then. */
+/**
+ * A loop of a program. It ends when the signal is aborted; one that ends before is started again,
+ * unless it returns `"done"`.
+ */
 export interface Worker {
   readonly name: string;
-  run(signal: AbortSignal): Promise<void>;
+  run(signal: AbortSignal): Promise<void | "done">;
 }
 
 export interface RunWorkersOptions {
@@ -40,7 +43,7 @@ async function keepRunning(
     const startedMs = clock.monotonicMs();
     health?.started(worker.name);
     try {
-      await worker.run(signal);
+      if (await worker.run(signal) === "done") return;
     } catch (error) {
       if (signal.aborted) return;
       health?.failed(worker.name, error);

@@ -35,7 +35,10 @@ export interface WatchOptions {
 }
 
 /** Keeps the stream open until the signal aborts, or the cloud says that it has none. */
-export async function watchCloud(options: WatchOptions, signal: AbortSignal): Promise<void> {
+export async function watchCloud(
+  options: WatchOptions,
+  signal: AbortSignal,
+): Promise<void | "done"> {
   const { clock, log } = options;
   const backoff = options.backoff ?? new Backoff({ minMs: 500, maxMs: 30_000 });
   while (!signal.aborted) {
@@ -46,7 +49,7 @@ export async function watchCloud(options: WatchOptions, signal: AbortSignal): Pr
       if (signal.aborted) return;
       if (error instanceof ConnectError && error.code === Code.Unimplemented) {
         log.info("the cloud has no push channel; changes are asked for");
-        return;
+        return "done";
       }
       log.debug(`the push channel is down: ${reasonOf(error)}`);
     }

@@ -3,13 +3,17 @@ import type { Client } from "@connectrpc/connect";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { spread } from "../../../shared/workers/spread.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 
 /** Time between two questions where the cloud names none, and the shortest it may name. */
 const DEFAULT_INTERVAL_MS = 5_000;
 const SHORTEST_INTERVAL_MS = 1_000;
 const TIMEOUT_MS = 10_000;
+/** A cloud that is down is polled at this interval in the end, each machine at its own time. */
+const LONGEST_BACKOFF_MS = 60_000;
 
 export interface NeedsRestartOptions {
   client: Pick<Client<typeof RobotService>, "needsRestart">;
@@ -17,26 +21,36 @@ export interface NeedsRestartOptions {
   clock: Clock;
   log: Logger;
   onRestart: () => void;
+  /** In [0, 1); default Math.random. */
+  random?: () => number;
 }
 
-/** Asks until the cloud says yes or the signal aborts. */
+/** Polls until the cloud says yes, which is "done", or the signal aborts. */
 export async function pollNeedsRestart(
   options: NeedsRestartOptions,
   signal: AbortSignal,
-): Promise<void> {
-  const { client, partId, clock, log, onRestart } = options;
+): Promise<void | "done"> {
+  const { client, partId, clock, log, onRestart, random = Math.random } = options;
   let intervalMs = DEFAULT_INTERVAL_MS;
+  const backoff = new Backoff({ minMs: DEFAULT_INTERVAL_MS, maxMs: LONGEST_BACKOFF_MS, random });
+  let extraMs = 0;
   while (!signal.aborted) {
     try {
-      await clock.sleep(intervalMs, signal);
+      await clock.sleep(spread(intervalMs, random()) + extraMs, signal);
       const answer = await client.needsRestart({ id: partId }, { timeoutMs: TIMEOUT_MS, signal });
-      if (answer.mustRestart) return onRestart();
+      if (answer.mustRestart) {
+        onRestart();
+        return "done";
+      }
+      extraMs = 0;
+      backoff.reset();
       const { restartCheckInterval: wished } = answer;
       intervalMs = wished
         ? Math.max(SHORTEST_INTERVAL_MS, durationMs(wished))
         : DEFAULT_INTERVAL_MS;
     } catch (error) {
       if (signal.aborted) return;
+      extraMs = backoff.next();
       log.debug(`the cloud could not be asked about a restart: ${reasonOf(error)}`);
     }
   }

@@ -2,15 +2,12 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { toError } from "../../../shared/base/errors/to_error.ts";
-import type { CloudConnection } from "../../../shared/cloud/client/connection.ts";
 import { checkMachineConfig } from "../../../shared/config/check.ts";
 import { emptyMachineConfig, type MachineConfig } from "../../../shared/config/machine_config.ts";
-import type { MachineCredentials } from "../../../shared/cloud/credentials/credentials_file.ts";
 import { MachineService } from "../../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
-import type { Database } from "../../../shared/base/store/sqlite.ts";
-import type { Clock } from "../../../shared/base/time/clock.ts";
+import { runWorkers, type Worker } from "../../../shared/workers/run_workers.ts";
 import { isEmpty } from "../../serving/access/cloud_access.ts";
 import { KeyRefresher } from "../../serving/access/key_refresher.ts";
 import { KeyStore } from "../../serving/access/key_store.ts";
@@ -20,12 +17,11 @@ import { type LogUpload, startLogUpload } from "../../cloud/link/log_upload.ts";
 import { watchCloud } from "../../cloud/link/watch.ts";
 import { type Candidate, candidateOf, refusing } from "../../config/source/candidate.ts";
 import { CloudSource, READ_TIMEOUT_MS } from "../../config/source/cloud_source.ts";
-import type { RevisionStore } from "../../config/source/revision_store.ts";
-import type { ServerEnvironment } from "../options/environment.ts";
 import { readSensors } from "../../cloud/reporting/live_readings.ts";
 import { StatusReporter } from "../../cloud/reporting/status_reporter.ts";
 import { pollNeedsRestart } from "../../cloud/restart/needs_restart.ts";
-import type { LogSettings, MachineCore } from "./machine_core.ts";
+import type { MachineCloud, MachineContext } from "./machine_context.ts";
+import type { CloudLink, MachineCore } from "./machine_core.ts";
 
 /** Limit of the first request where a configuration is kept from before. Milliseconds. */
 const QUICK_READ_TIMEOUT_MS = 1_000;
@@ -35,115 +31,81 @@ const CERTIFICATE_FILE = "certificate.json";
 const LOG_FLUSH_MS = 3_000;
 
 export interface CloudSideOptions {
-  core: MachineCore;
-  credentials: MachineCredentials;
-  /** Closed at the end. */
-  connection: CloudConnection;
-  revisions: RevisionStore;
-  db: Database;
-  environment: ServerEnvironment;
-  logSettings: LogSettings;
-  clock: Clock;
-  log: Logger;
-  build: { readonly version: string; readonly commit: string };
   /** `cloud.refresh_interval` of the file. Milliseconds. */
-  refreshMs: number | undefined;
+  readonly refreshMs: number | undefined;
   /** The cloud wants the server to end, to be started again. */
-  onRestart: () => void;
+  readonly onRestart: () => void;
 }
 
-export class CloudSide {
-  readonly #connection: CloudConnection;
-  readonly #source: CloudSource;
-  readonly #keys: KeyRefresher;
+/** What runs once there is a machine to run it for. */
+interface Talk {
+  readonly core: MachineCore;
+  readonly source: CloudSource;
+  readonly keys: KeyRefresher;
+  readonly reporter: StatusReporter;
   /** Undefined: a cloud without TLS issues none. */
-  readonly #certificates: CertificateRefresher | undefined;
-  readonly #reporter: StatusReporter;
+  readonly certificates: CertificateRefresher | undefined;
+}
+
+export class CloudSide implements CloudLink {
+  readonly #context: MachineContext;
+  readonly #cloud: MachineCloud;
+  readonly #options: CloudSideOptions;
   readonly #stop = new AbortController();
   readonly #logs: LogUpload;
+  #talk: Talk | undefined;
   #loops: Promise<unknown> = Promise.resolve();
 
-  /** @throws {StoreError} when the queue of log lines cannot be opened. */
-  constructor(private readonly options: CloudSideOptions) {
-    const { core, credentials, clock, log, environment } = options;
-    const { partId } = credentials;
-    this.#connection = options.connection;
-    const robot = this.#connection.client(RobotService);
-    const machine = this.#connection.client(MachineService);
+  /**
+   * @param cloud its connection is closed at the end.
+   * @throws {StoreError} when the queue of log lines cannot be opened.
+   */
+  constructor(context: MachineContext, cloud: MachineCloud, options: CloudSideOptions) {
+    this.#context = context;
+    this.#cloud = cloud;
+    this.#options = options;
+    const { clock, log, environment, logSettings } = context;
     this.#logs = startLogUpload({
       path: join(environment.home, "logs.db"),
-      client: robot,
-      partId,
+      client: cloud.connection.client(RobotService),
+      partId: cloud.credentials.partId,
       host: hostname(),
       clock,
       log: log.child("networking"),
-      addSink: (sink) => options.logSettings.addSink(sink),
+      addSink: (sink) => logSettings.addSink(sink),
     });
-    this.#source = new CloudSource({
-      client: robot,
-      partId,
-      agentInfo: () => agentInfo(options.build),
-      clock,
-      log: log.child("config"),
-      offer: (candidate) => core.applier.offer(candidate),
-      refuse: (reason) => core.applier.refuse(reason),
-      ...(options.refreshMs !== undefined && { refreshMs: options.refreshMs }),
-      ...(environment.configReadTimeoutMs !== undefined &&
-        { readTimeoutMs: environment.configReadTimeoutMs }),
-    });
-    this.#keys = new KeyRefresher({
-      client: machine,
-      partId,
-      store: new KeyStore(options.db, partId),
-      clock,
-      log: log.child("config"),
-      onChange: (access) => core.setCloudAccess(access),
-    });
-    this.#reporter = new StatusReporter({
-      client: machine,
-      partId,
-      status: () => ({
-        status: core.status(),
-        configError: core.state.configError,
-      }),
-      readings: () => readSensors(core.resources, clock),
-      clock,
-      log: log.child("networking"),
-    });
-    this.#certificates = isHttps(credentials.appAddress)
-      ? new CertificateRefresher({
-        client: robot,
-        partId,
-        path: join(environment.home, CERTIFICATE_FILE),
-        clock,
-        log: log.child("networking"),
-      })
-      : undefined;
-    core.setCloudAccess(this.#keys.access);
-    core.onStatusChange = () => this.#reporter.changed();
-    core.cloudReached = () => this.#source.online;
+  }
+
+  get online(): boolean {
+    return this.#talk?.source.online ?? false;
+  }
+
+  statusChanged(): void {
+    this.#talk?.reporter.changed();
   }
 
   /** Listens with what is known and offers the first configuration; never waits for long. */
-  async start(): Promise<void> {
-    const { core } = this.options;
+  async start(core: MachineCore): Promise<void> {
+    const talk = this.#talk = this.#talkFor(core);
+    core.setCloudAccess(talk.keys.access);
     const kept = this.#keptCandidate();
-    const hasKeys = !isEmpty(this.#keys.access);
+    const hasKeys = !isEmpty(talk.keys.access);
     const timeoutMs = kept ? QUICK_READ_TIMEOUT_MS : this.#readTimeoutMs;
-    const asked = this.#ask(timeoutMs);
-    const keys = this.#keys.ask();
-    core.certificate = await this.#certificates?.first(timeoutMs);
+    const asked = fetchFirst(talk.source, timeoutMs);
+    const keys = talk.keys.ask();
+    core.certificate = await talk.certificates?.first(timeoutMs);
     if (kept) {
-      await this.#listen(kept.config);
-      this.#offerFirst(asked.then((candidate) => candidate ?? kept));
+      await listen(core, kept.config);
+      this.#offerFirst(core, asked.then((candidate) => candidate ?? kept));
     } else {
       const candidate = await asked;
       if (!hasKeys && candidate) await keys;
-      await this.#listen(candidate ? candidate.config : emptyMachineConfig());
-      this.#offerFirst(Promise.resolve(candidate));
+      await listen(core, candidate ? candidate.config : emptyMachineConfig());
+      this.#offerFirst(core, Promise.resolve(candidate));
     }
     core.announce();
-    this.#run();
+    const { clock, log } = this.#context;
+    this.#loops = runWorkers(this.#workers(talk), { signal: this.#stop.signal, clock, log });
   }
 
   /** Ends the talk with the cloud but for the log lines. */
@@ -155,35 +117,63 @@ export class CloudSide {
   /** Sends the last log lines and hangs up. */
   async close(): Promise<void> {
     await this.#logs.close(LOG_FLUSH_MS);
-    this.#connection.close();
+    this.#cloud.connection.close();
   }
 
   get #readTimeoutMs(): number {
-    return this.options.environment.configReadTimeoutMs ?? READ_TIMEOUT_MS;
+    return this.#context.environment.configReadTimeoutMs ?? READ_TIMEOUT_MS;
   }
 
-  async #listen(config: MachineConfig): Promise<void> {
-    this.options.core.setIdentity(config);
-    await this.options.core.listen(config);
-  }
-
-  /** What the cloud has; undefined when it does not answer in time. */
-  async #ask(timeoutMs: number): Promise<Candidate | undefined> {
-    try {
-      const candidate = await this.#source.fetch(timeoutMs);
-      this.#source.reached();
-      return candidate;
-    } catch (error) {
-      this.#source.failed(error);
-    }
+  #talkFor(core: MachineCore): Talk {
+    const { clock, log, environment, build, db } = this.#context;
+    const { connection, credentials: { partId, appAddress } } = this.#cloud;
+    const robot = connection.client(RobotService);
+    const machine = connection.client(MachineService);
+    const source = new CloudSource({
+      client: robot,
+      partId,
+      agentInfo: () => agentInfo(build),
+      clock,
+      log: log.child("config"),
+      offer: (candidate) => core.applier.offer(candidate),
+      refuse: (reason) => core.applier.refuse(reason),
+      ...(this.#options.refreshMs !== undefined && { refreshMs: this.#options.refreshMs }),
+      ...(environment.configReadTimeoutMs !== undefined &&
+        { readTimeoutMs: environment.configReadTimeoutMs }),
+    });
+    const keys = new KeyRefresher({
+      client: machine,
+      partId,
+      store: new KeyStore(db, partId),
+      clock,
+      log: log.child("config"),
+      onChange: (access) => core.setCloudAccess(access),
+    });
+    const reporter = new StatusReporter({
+      client: machine,
+      partId,
+      status: () => ({ status: core.status(), configError: core.state.configError }),
+      readings: () => readSensors(core.resources, clock),
+      clock,
+      log: log.child("networking"),
+    });
+    const certificates = appAddress.startsWith("https:")
+      ? new CertificateRefresher({
+        client: robot,
+        partId,
+        path: join(environment.home, CERTIFICATE_FILE),
+        clock,
+        log: log.child("networking"),
+      })
+      : undefined;
+    return { core, source, keys, reporter, certificates };
   }
 
   /**
    * Something must run before a configuration can be refused in favour of it: where the cloud's one
    * is wrong, the kept one goes first.
    */
-  #offerFirst(first: Promise<Candidate | undefined>): void {
-    const { core } = this.options;
+  #offerFirst(core: MachineCore, first: Promise<Candidate | undefined>): void {
     const offer = async () => {
       const candidate = await first;
       if (!candidate) return;
@@ -191,96 +181,115 @@ export class CloudSide {
       if (kept && refusing(candidate.problems).length > 0) await core.applier.offer(kept);
       await core.applier.offer(candidate);
     };
-    this.#guard("the first configuration", offer());
+    offer().catch((thrown) => {
+      const { message, stack } = toError(thrown);
+      this.#context.log.error(`the first configuration could not be offered: ${message}`, {
+        stack,
+      });
+    });
   }
 
   #keptCandidate(): Candidate | undefined {
     try {
-      const kept = this.options.revisions.newest();
+      const kept = this.#context.revisions.newest();
       if (!kept) return undefined;
       const candidate = candidateOf(checkMachineConfig(kept.config, { source: "cloud" }), "cache");
       return refusing(candidate.problems).length === 0 ? candidate : undefined;
     } catch (error) {
-      this.options.log.warn(`the kept configuration cannot be used: ${toError(error).message}`);
+      this.#context.log.warn(`the kept configuration cannot be used: ${toError(error).message}`);
     }
   }
 
-  #run(): void {
-    const { signal } = this.#stop;
-    const { clock, log, credentials, environment, onRestart } = this.options;
-    const { partId } = credentials;
-    const robot = this.#connection.client(RobotService);
-    const askRestart = () =>
-      pollNeedsRestart({ client: robot, partId, clock, log, onRestart }, signal);
-    this.#loops = Promise.all([
-      this.#guard("asking for the configuration", this.#source.run(signal)),
-      this.#guard("asking for the access keys", this.#keys.run(signal)),
-      this.#guard("reporting the status", this.#reporter.run(signal)),
-      this.#guard("the push channel", this.#watch(signal)),
-      this.#guard("asking for a certificate", this.#renewCertificate(signal)),
-      this.#guard("checking the network", this.#checkNetwork(signal)),
-      environment.agentHandlesRestart || this.#guard("asking for a restart", askRestart()),
-    ]);
+  #workers(talk: Talk): Worker[] {
+    const { clock, log, environment } = this.#context;
+    const { connection, credentials: { partId } } = this.#cloud;
+    const { onRestart } = this.#options;
+    const client = connection.client(RobotService);
+    const { certificates } = talk;
+    return [
+      { name: "configuration", run: (signal) => talk.source.run(signal) },
+      { name: "access keys", run: (signal) => talk.keys.run(signal) },
+      { name: "status", run: (signal) => talk.reporter.run(signal) },
+      { name: "push channel", run: (signal) => this.#watch(talk, signal) },
+      ...(certificates
+        ? [{ name: "certificate", run: certificateRun(certificates, talk.core, log) }]
+        : []),
+      { name: "network check", run: (signal) => this.#checkNetwork(signal) },
+      ...(environment.agentHandlesRestart ? [] : [{
+        name: "restart",
+        run: (signal: AbortSignal) =>
+          pollNeedsRestart({ client, partId, clock, log, onRestart }, signal),
+      }]),
+    ];
   }
 
   async #checkNetwork(signal: AbortSignal): Promise<void> {
-    const { clock, log, credentials, environment } = this.options;
+    const { clock, log, environment } = this.#context;
     const { NetworkWatch } = await import("../../cloud/network_check/network_watch.ts");
     const { backgroundCheck } = await import("../../cloud/network_check/run.ts");
     const check = await backgroundCheck({
-      appAddress: credentials.appAddress,
+      appAddress: this.#cloud.credentials.appAddress,
       setting: environment.networkCheck,
       clock,
     });
     await new NetworkWatch({ check, clock, log: log.child("network-checks") }).run(signal);
   }
 
-  async #renewCertificate(signal: AbortSignal): Promise<void> {
-    const { core, log } = this.options;
-    await this.#certificates?.run(signal, async (issued) => {
+  #watch({ source, keys, reporter }: Talk, signal: AbortSignal): Promise<void | "done"> {
+    const { clock, log, environment } = this.#context;
+    const { connection, credentials: { partId } } = this.#cloud;
+    return watchCloud({
+      client: connection.client(MachineService),
+      partId,
+      clock,
+      log: log.child("networking"),
+      handlers: {
+        connected: () => {
+          source.refresh();
+          keys.refresh();
+          reporter.changed();
+        },
+        // Also with the revision that runs: a new version of a module changes what it means.
+        configChanged: () => source.refresh(),
+        accessChanged: () => keys.refresh(),
+        liveRequested: (ms) => reporter.live(ms),
+        restartRequested: () => {
+          if (!environment.agentHandlesRestart) this.#options.onRestart();
+        },
+      },
+    }, signal);
+  }
+}
+
+async function listen(core: MachineCore, config: MachineConfig): Promise<void> {
+  core.setIdentity(config);
+  await core.listen(config);
+}
+
+/** What the cloud has; undefined when it does not answer in time. */
+async function fetchFirst(
+  source: CloudSource,
+  timeoutMs: number,
+): Promise<Candidate | undefined> {
+  try {
+    const candidate = await source.fetch(timeoutMs);
+    source.reached();
+    return candidate;
+  } catch (error) {
+    source.failed(error);
+  }
+}
+
+function certificateRun(
+  certificates: CertificateRefresher,
+  core: MachineCore,
+  log: Logger,
+): (signal: AbortSignal) => Promise<void> {
+  return (signal) =>
+    certificates.run(signal, async (issued) => {
       core.certificate = issued;
       await core.listenAgain().catch((error) =>
         log.error(`cannot serve with the new certificate: ${toError(error).message}`)
       );
     });
-  }
-
-  #watch(signal: AbortSignal): Promise<void> {
-    const { clock, log, credentials, environment, onRestart } = this.options;
-    return watchCloud({
-      client: this.#connection.client(MachineService),
-      partId: credentials.partId,
-      clock,
-      log: log.child("networking"),
-      handlers: {
-        connected: () => {
-          this.#source.refresh();
-          this.#keys.refresh();
-          this.#reporter.changed();
-        },
-        // Also with the revision that runs: a new version of a module changes what it means.
-        configChanged: () => this.#source.refresh(),
-        accessChanged: () => this.#keys.refresh(),
-        liveRequested: (ms) => this.#reporter.live(ms),
-        restartRequested: () => {
-          if (!environment.agentHandlesRestart) onRestart();
-        },
-      },
-    }, signal);
-  }
-
-  /** A loop that ends with an error has a fault; the machine goes on without it. */
-  async #guard(what: string, loop: Promise<unknown>): Promise<void> {
-    try {
-      await loop;
-    } catch (error) {
-      this.options.log.error(`${what} ended: ${toError(error).message}`, {
-        stack: toError(error).stack,
-      });
-    }
-  }
-}
-
-function isHttps(address: string): boolean {
-  return address.startsWith("https:");
 }

@@ -1,8 +1,6 @@
 /** A machine whose configuration is a file. */
 import { createHash } from "node:crypto";
 import { toError } from "../../../shared/base/errors/to_error.ts";
-import type { Logger } from "../../../shared/log/logger.ts";
-import type { Clock } from "../../../shared/base/time/clock.ts";
 import {
   type Candidate,
   candidateOf,
@@ -15,29 +13,23 @@ import {
   readLocalFile,
   watchFile,
 } from "../../config/source/local_file.ts";
+import type { MachineContext } from "./machine_context.ts";
 import type { MachineCore } from "./machine_core.ts";
-
-export interface LocalSideOptions {
-  core: MachineCore;
-  path: string;
-  readVariable: (name: string) => string | undefined;
-  clock: Clock;
-  log: Logger;
-}
 
 export class LocalSide {
   readonly #stop = new AbortController();
   #watching: Promise<void> = Promise.resolve();
 
-  constructor(private readonly options: LocalSideOptions) {}
+  /** @param path of the configuration. */
+  constructor(private readonly context: MachineContext, private readonly path: string) {}
 
   /**
    * Listens, offers the configuration and follows the file.
    *
    * @throws {ConfigurationFileError} when nothing of the file can be used.
    */
-  async start(file: LocalFile): Promise<void> {
-    const { core, path, clock } = this.options;
+  async start(core: MachineCore, file: LocalFile): Promise<void> {
+    const { path } = this;
     const candidate = await this.#candidate(file);
     const fatal = candidate.problems.filter((problem) => problem.fatal);
     if (fatal.length > 0) {
@@ -48,9 +40,9 @@ export class LocalSide {
     await core.applier.offer(candidate);
     core.announce();
     this.#watching = watchFile(path, {
-      clock,
+      clock: this.context.clock,
       signal: this.#stop.signal,
-      onChange: (isCalm) => void this.#reload(isCalm),
+      onChange: (isCalm) => void this.#reload(core, isCalm),
     });
   }
 
@@ -60,10 +52,10 @@ export class LocalSide {
   }
 
   /** What cannot be read changes nothing, and is told when it isn't being written any more. */
-  async #reload(isCalm: boolean): Promise<void> {
-    const { core, path, readVariable } = this.options;
+  async #reload(core: MachineCore, isCalm: boolean): Promise<void> {
     try {
-      const candidate = await this.#candidate(await readLocalFile(path, readVariable));
+      const file = await readLocalFile(this.path, this.context.readVariable);
+      const candidate = await this.#candidate(file);
       if (!isCalm && refusing(candidate.problems).length > 0) return;
       await core.applier.offer(candidate);
     } catch (error) {
@@ -73,7 +65,7 @@ export class LocalSide {
 
   async #candidate(file: LocalFile): Promise<Candidate> {
     for (const name of file.missingVariables) {
-      this.options.log.warn(`the configuration names \${${name}}, which is not set`);
+      this.context.log.warn(`the configuration names \${${name}}, which is not set`);
     }
     // The schemas are large; a machine with a cloud never loads them.
     const { parseMachineConfig } = await import("../../../shared/config/parse.ts");

@@ -11,15 +11,10 @@ import {
   type GetMachineStatusResponse,
   RobotService,
 } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
-import type { Logging } from "../../../shared/log/configure.ts";
 import type { LogSink } from "../../../shared/log/line.ts";
-import type { Logger } from "../../../shared/log/logger.ts";
-import type { ProcessRunner } from "../../../shared/base/process/child_process.ts";
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import { logRequests } from "../../../shared/rpc/server/request_log.ts";
 import type { RpcRouter } from "../../../shared/rpc/server/router.ts";
-import type { Database } from "../../../shared/base/store/sqlite.ts";
-import type { Clock } from "../../../shared/base/time/clock.ts";
 import { parseGoDuration } from "../../../shared/base/time/duration.ts";
 import { AccessControl } from "../../serving/access/access_control.ts";
 import { type CloudAccess, NO_CLOUD_ACCESS } from "../../serving/access/cloud_access.ts";
@@ -28,18 +23,12 @@ import { servedApis } from "../../serving/apis/all.ts";
 import { LearnedApis } from "../../serving/apis/learned_apis.ts";
 import { createRobotService } from "../../serving/apis/robot.ts";
 import { ConfigurationApplier } from "../../config/source/applier.ts";
-import type { RevisionStore } from "../../config/source/revision_store.ts";
 import { MaintenanceGate } from "../../config/maintenance/maintenance.ts";
 import { Mdns } from "../../serving/mdns/mdns.ts";
 import { writeModuleLog } from "../../modules/manager/module_log.ts";
 import { Operations } from "../../serving/operations/operations.ts";
-import type { DataCloud, MachineSeat } from "../../data/machine_seat.ts";
 import { FrameSystem } from "../../resources/frames/frame_system.ts";
-import type { Diagnostics } from "../../diagnostics/diagnostics.ts";
-import type { ServerEnvironment } from "../options/environment.ts";
-import type { PackageManagerOptions } from "../../modules/packages/package_manager.ts";
 import { ResourceManager } from "../../resources/graph/manager.ts";
-import type { ModelRegistry } from "../../resources/graph/registry.ts";
 import { DEFAULT_HEARTBEAT_WINDOW_MS, Sessions } from "../../serving/sessions/sessions.ts";
 import { MachineState } from "../../config/status/machine_state.ts";
 import { machineStatus } from "../../config/status/machine_status.ts";
@@ -53,66 +42,30 @@ import {
 import { MachineAdmission } from "../../serving/web/machine_admission.ts";
 import { createRoutes, type RestartAnswer } from "../../serving/web/routes.ts";
 import { WebServer } from "../../serving/web/web_server.ts";
-import type { SignalingCloud } from "../../serving/webrtc/cloud_answerer.ts";
 import { createStreamService } from "../../serving/webrtc/stream_service.ts";
 import { WebRtc } from "../../serving/webrtc/webrtc.ts";
+import type { MachineContext } from "./machine_context.ts";
 import { machineFacts } from "./machine_facts.ts";
 import { MachineParts } from "./machine_parts.ts";
 
 /** How long calls may go on when the server ends. Milliseconds. */
 const CALL_GRACE_MS = 2_000;
 
-/** The part of the process's logging that a configuration changes. */
-export type LogSettings = Pick<
-  Logging,
-  | "setDebugMode"
-  | "setPatterns"
-  | "setResourceLevels"
-  | "setDeduplication"
-  | "setSecrets"
-  | "forward"
-  | "addSink"
->;
+/** The cloud's side of a machine, as far as the core knows it. */
+export interface CloudLink {
+  /** Whether the cloud answered last time. */
+  readonly online: boolean;
+  /** Something that status shows has changed. */
+  statusChanged(): void;
+}
 
 export interface MachineCoreOptions {
-  clock: Clock;
-  /** The root logger, `rdk`. */
-  log: Logger;
-  logSettings: LogSettings;
-  registry: ModelRegistry;
-  environment: ServerEnvironment;
-  readVariable: (name: string) => string | undefined;
-  /** What of this process's variables the programs that it starts get. */
-  variables: () => Record<string, string>;
-  processes: ProcessRunner;
-  db: Database;
-  /** How packages are had from the cloud; undefined without one. */
-  packageCloud: PackageManagerOptions["cloud"];
-  /** How captured data gets to the cloud; undefined without one. */
-  dataCloud?: DataCloud | undefined;
-  /** Where the data manager looks for this machine. */
-  seat?: MachineSeat | undefined;
-  revisions: RevisionStore;
-  credentials: MachineCredentials | undefined;
+  /** Undefined without a cloud. */
+  readonly link: CloudLink | undefined;
   /** `network.bind_address` of a file that only leads to a cloud. */
-  localAddress: string | undefined;
-  /** Semantic version of this server. */
-  version: string;
-  /** Options of the command line. */
-  debug: boolean;
-  noTls: boolean;
-  revealDiffs: boolean;
-  untrusted: boolean;
-  /** False with `-disable-mdns`. */
-  mdns: boolean;
-  /** `-webrtc` */
-  webrtc: boolean;
-  /** Whose signaller passes calls on; undefined without a cloud. */
-  signalingCloud?: SignalingCloud | undefined;
-  /** What looks at the running server; undefined for nothing. */
-  diagnostics?: Diagnostics | undefined;
+  readonly localAddress: string | undefined;
   /** RobotService/Shutdown was called. */
-  onShutdown: () => void;
+  readonly onShutdown: () => void;
 }
 
 export class MachineCore {
@@ -136,14 +89,13 @@ export class MachineCore {
   #certificate: IssuedCertificate | undefined;
   #announced = false;
   #toldOfPermissions = false;
-  /** Whether the cloud answered last time; undefined without a cloud. */
-  cloudReached: () => boolean | undefined = () => undefined;
-  /** Told of every change of status. */
-  onStatusChange: () => void = () => {};
 
-  constructor(private readonly options: MachineCoreOptions) {
-    const { clock, log, environment } = options;
-    const changed = () => this.onStatusChange();
+  constructor(
+    private readonly context: MachineContext,
+    private readonly options: MachineCoreOptions,
+  ) {
+    const { clock, log, environment, switches, cloud, diagnostics } = context;
+    const changed = () => options.link?.statusChanged();
     this.state = new MachineState(clock, changed);
     this.#sessions = new Sessions(clock, {
       log: log.child("sessions"),
@@ -155,9 +107,9 @@ export class MachineCore {
       port: () => this.web.address?.port,
       log: log.child("networking"),
     });
-    this.#mdns = new Mdns({ enabled: options.mdns, clock, log: log.child("networking") });
+    this.#mdns = new Mdns({ enabled: switches.mdns, clock, log: log.child("networking") });
     this.resources = new ResourceManager({
-      registry: options.registry,
+      registry: context.registry,
       clock,
       log: log.child("resource_manager"),
       limits: {
@@ -173,52 +125,40 @@ export class MachineCore {
     this.#maintenance = new MaintenanceGate({ resources: this.resources, clock, log });
     this.#apis = new LearnedApis(servedApis, this.resources.index, this.#sessions);
     this.#operations = new Operations(clock);
-    options.seat?.take({
+    context.seat.take({
       resources: this.resources.index,
       serviceOf: (api) => this.#apis.serviceOf(api),
-      db: options.db,
-      cloud: options.dataCloud,
+      db: context.db,
+      cloud: cloud?.data,
     });
     const robot = this.#createRobotService();
-    this.parts = new MachineParts({
+    this.parts = new MachineParts(context, {
       resources: this.resources,
-      registry: options.registry,
       apis: this.#apis,
-      clock,
-      log,
-      environment,
-      readVariable: options.readVariable,
-      variables: options.variables,
-      processes: options.processes,
-      untrusted: options.untrusted,
-      db: options.db,
-      packageCloud: options.packageCloud,
       mountForModules: (router) => {
         this.#apis.mount(router.service(RobotService, robot));
         return () => this.#apis.unmount(router);
       },
       interceptors: [
-        ...(options.diagnostics ? [options.diagnostics.tracing] : []),
+        ...(diagnostics ? [diagnostics.tracing] : []),
         this.#operations.interceptor,
       ],
-      writeLog: (line) => options.logSettings.forward(line),
       facts: () =>
         machineFacts(this.#identity, {
-          partId: options.credentials?.partId,
-          printsSpans: options.diagnostics?.printsSpans ?? false,
+          partId: cloud?.credentials.partId,
+          printsSpans: diagnostics?.printsSpans ?? false,
         }),
-      onSpecs: (specs) => options.seat?.setSpecs(specs),
       onChange: changed,
     });
     this.applier = new ConfigurationApplier({
       state: this.state,
       clock,
       log: log.child("config"),
-      revealDiffs: options.revealDiffs,
+      revealDiffs: switches.revealDiffs,
       effects: {
         setLogging: (config) => {
           this.#setLogging(config);
-          void options.diagnostics?.follow(config);
+          void diagnostics?.follow(config);
         },
         setIdentity: (config) => this.setIdentity(config),
         setNetwork: (config) => this.listen(config),
@@ -227,15 +167,15 @@ export class MachineCore {
           return this.parts.apply(config);
         },
         maintenanceAllows: (config) => this.#maintenance.allowsChanges(config.maintenance),
-        keep: (config) => options.revisions.add(config, clock.now()),
+        keep: (config) => context.revisions.add(config, clock.now()),
       },
     });
     const mount = (router: RpcRouter) => this.#mount(router, robot);
     const interceptors = this.#interceptors();
     this.web = this.#createWeb(mount, interceptors);
     this.webrtc = new WebRtc({
-      enabled: options.webrtc,
-      cloud: options.signalingCloud,
+      enabled: switches.webrtc,
+      cloud: cloud && { ...cloud, allowInsecure: switches.allowInsecure },
       port: () => this.web.address?.port,
       mount,
       interceptors,
@@ -247,13 +187,13 @@ export class MachineCore {
 
   /** Who the machine is, who may call it, how long sessions live, and where tunnels may go. */
   setIdentity(config: MachineConfig): void {
-    const { credentials } = this.options;
+    const credentials = this.context.cloud?.credentials;
     this.#identity = config;
     const rules = accessRules({ config, credentials, cloudAccess: this.#cloudAccess });
     this.access.setRules(rules);
     const holdNobody = rules.permissions.length > 0 && !rules.required;
     if (holdNobody && !this.#toldOfPermissions) {
-      this.options.log.warn(
+      this.context.log.warn(
         "auth.user_permissions hold nobody, because nobody signs in here; set auth.handlers",
       );
     }
@@ -298,7 +238,8 @@ export class MachineCore {
    * @throws {PortInUseError} or another error; the server then listens where it did.
    */
   async listen(config: Pick<MachineConfig, "network" | "cloud">): Promise<void> {
-    const { localAddress, noTls, log } = this.options;
+    const { log, switches: { noTls } } = this.context;
+    const { localAddress } = this.options;
     const issued = this.#certificate;
     const settings = await listenSettings({ config, localAddress, noTls, issued });
     const changed = await this.web.listen(settings);
@@ -350,7 +291,7 @@ export class MachineCore {
     if (!this.#announced || !address) return;
     const { cloud, network } = this.#identity;
     const given = [cloud?.fqdn, cloud?.local_fqdn, network?.fqdn];
-    this.#mdns.announce({ given, ...address, webrtc: this.options.webrtc });
+    this.#mdns.announce({ given, ...address, webrtc: this.context.switches.webrtc });
   }
 
   #createRobotService() {
@@ -371,13 +312,13 @@ export class MachineCore {
       sessions: this.#sessions,
       tunnels: this.#tunnels,
       frames: this.#frames,
-      version: this.options.version,
+      version: this.context.build.version,
       uploadFromPath: async (...asked) => {
         const { pathUploads } = await import("../../data/asked_uploads.ts");
-        const { dataCloud: cloud, environment: { home }, untrusted, log } = this.options;
-        return await pathUploads({ cloud, home, untrusted, log })(...asked);
+        const { cloud, environment: { home }, switches: { untrusted }, log } = this.context;
+        return await pathUploads({ cloud: cloud?.data, home, untrusted, log })(...asked);
       },
-      takeSpans: (spans, module) => this.options.diagnostics?.takeSpans(spans, module),
+      takeSpans: (spans, module) => this.context.diagnostics?.takeSpans(spans, module),
       shutdown: this.options.onShutdown,
     });
   }
@@ -386,13 +327,13 @@ export class MachineCore {
   #writeLog(entries: readonly LogEntry[], moduleName: string | undefined): void {
     const { modules } = this.parts;
     if (modules && moduleName !== undefined) return modules.writeLog(entries, moduleName);
-    const { log, logSettings, clock } = this.options;
+    const { log, logSettings, clock } = this.context;
     const write: LogSink = (line) => logSettings.forward(line);
     writeModuleLog(entries, moduleName ?? "", { root: log.name, write, clock });
   }
 
   #interceptors(): readonly Interceptor[] {
-    const { log, diagnostics } = this.options;
+    const { log, diagnostics } = this.context;
     return [
       ...diagnostics?.interceptors ?? [],
       logRequests(log.child("networking")),
@@ -409,7 +350,7 @@ export class MachineCore {
       .service(SignalingService, this.webrtc.signaling)
       .service(StreamService, createStreamService(this.resources));
     this.#apis.mount(router);
-    if (!this.options.debug) return;
+    if (!this.context.switches.debug) return;
     void import("../../diagnostics/echo_service.ts").then(({ serveEcho }) => serveEcho(router));
   }
 
@@ -417,13 +358,13 @@ export class MachineCore {
     mount: (router: RpcRouter) => void,
     interceptors: readonly Interceptor[],
   ): WebServer {
-    const { log, diagnostics } = this.options;
+    const { log, diagnostics } = this.context;
     return new WebServer({
       log,
       interceptors,
       http: createRoutes({
         restartAllowed: () => this.#restartAllowed(),
-        cloudReached: () => this.cloudReached(),
+        cloudReached: () => this.options.link?.online,
         others: (request, peer) => diagnostics?.http(request, peer),
       }),
       mount,
@@ -439,13 +380,13 @@ export class MachineCore {
   }
 
   #setLogging(config: MachineConfig): void {
-    const { logSettings, log, debug, credentials } = this.options;
-    const isDebug = debug || config.debug;
+    const { logSettings, log, switches, cloud } = this.context;
+    const isDebug = switches.debug || config.debug;
     logSettings.setDebugMode(isDebug);
     logSettings.setDeduplication(!config.disable_log_deduplication && !isDebug);
     for (const { message } of logSettings.setPatterns(config.log)) log.warn(message);
     logSettings.setResourceLevels(ownLogLevels(config));
-    logSettings.setSecrets([...secretValues(config), ...credentialSecrets(credentials)]);
+    logSettings.setSecrets([...secretValues(config), ...credentialSecrets(cloud?.credentials)]);
   }
 }
 

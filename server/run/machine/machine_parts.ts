@@ -7,13 +7,8 @@ import { join } from "node:path";
 import type { DescService } from "@bufbuild/protobuf";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { MachineConfig } from "../../../shared/config/machine_config.ts";
-import type { LogSink } from "../../../shared/log/line.ts";
-import type { Logger } from "../../../shared/log/logger.ts";
-import type { ProcessRunner } from "../../../shared/base/process/child_process.ts";
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import type { RpcRouter } from "../../../shared/rpc/server/router.ts";
-import type { Clock } from "../../../shared/base/time/clock.ts";
-import type { Database } from "../../../shared/base/store/sqlite.ts";
 import type { FindPackage, PlaceholderSources } from "../../config/source/placeholders.ts";
 import {
   type PackageManifest,
@@ -27,43 +22,26 @@ import type { MachineFacts } from "../../modules/manager/module_environment.ts";
 import type { ModuleManager } from "../../modules/manager/module_manager.ts";
 import type { ModuleSnapshot } from "../../modules/manager/module_supervisor.ts";
 import type { WantedModule } from "../../modules/manager/wanted_module.ts";
-import type { ServerEnvironment } from "../options/environment.ts";
 import type {
   PackageManager,
   PackageManagerOptions,
 } from "../../modules/packages/package_manager.ts";
 import type { PackageSnapshot, PackageType } from "../../modules/packages/package_types.ts";
 import type { ProcessManager } from "../../modules/processes/process_manager.ts";
+import { PackageService } from "../../../shared/gen/viam/app/packages/v1/packages_pb.ts";
+import { agentInfo } from "../../cloud/link/agent_info.ts";
 import { fullName } from "../../resources/graph/name.ts";
 import type { ResourceManager } from "../../resources/graph/manager.ts";
-import type { ModelRegistry } from "../../resources/graph/registry.ts";
-import type { ResourceSpec } from "../../resources/graph/target.ts";
+import type { MachineContext } from "./machine_context.ts";
 
 export interface MachinePartsOptions {
   readonly resources: ResourceManager;
-  readonly registry: ModelRegistry;
   readonly apis: LearnedApis;
-  readonly clock: Clock;
-  /** The root logger, `rdk`. */
-  readonly log: Logger;
-  readonly environment: ServerEnvironment;
-  readonly readVariable: (name: string) => string | undefined;
-  readonly variables: () => Record<string, string>;
-  readonly processes: ProcessRunner;
-  /** `-untrusted-env` */
-  readonly untrusted: boolean;
-  readonly db: Database;
-  /** How packages are had from the cloud; undefined without one. */
-  readonly packageCloud: PackageManagerOptions["cloud"];
   /** Adds what modules may call of the server; the returned function ends that. */
   readonly mountForModules: (router: RpcRouter) => () => void;
   /** Run around what modules and jobs call. */
   readonly interceptors: readonly Interceptor[];
-  /** Takes log lines of modules whatever their level. */
-  readonly writeLog: LogSink;
   readonly facts: () => MachineFacts;
-  /** Told what the resources are to be, before they are built. */
-  readonly onSpecs: (specs: readonly ResourceSpec[]) => void;
   /** Called after each change of what status shows. */
   readonly onChange: () => void;
 }
@@ -81,7 +59,10 @@ export class MachineParts {
   readonly #manifests = new Map<string, PackageManifest | undefined>();
   #isClosed = false;
 
-  constructor(private readonly options: MachinePartsOptions) {}
+  constructor(
+    private readonly context: MachineContext,
+    private readonly options: MachinePartsOptions,
+  ) {}
 
   /** Undefined while the configuration has had no module. */
   get modules(): ModuleManager | undefined {
@@ -157,7 +138,7 @@ export class MachineParts {
 
   /** Modules and resources, by what packages there are. */
   #follow(config: MachineConfig): Promise<void> {
-    const { log, resources } = this.options;
+    const { log, seat } = this.context;
     let modulesSettled: Promise<void> | undefined;
     if (this.#modules) {
       const wanted = this.#wantedModules(config);
@@ -165,8 +146,8 @@ export class MachineParts {
       modulesSettled = this.#modules.apply(wanted);
     }
     const specs = resourceSpecs(config, this.#sources, (text) => log.warn(text));
-    this.options.onSpecs(specs);
-    const settled = resources.apply(specs, config.revision);
+    seat.setSpecs(specs);
+    const settled = this.options.resources.apply(specs, config.revision);
     if (this.#packages) {
       void Promise.all([modulesSettled, settled]).then(() => this.#cleanUpPackages());
     }
@@ -175,12 +156,12 @@ export class MachineParts {
 
   #wantedModules(config: MachineConfig): WantedModule[] {
     const sources = { ...this.#sources, manifest: (folder: string) => this.#manifest(folder) };
-    return wantedModules(config, sources, (text) => this.options.log.warn(text));
+    return wantedModules(config, sources, (text) => this.context.log.warn(text));
   }
 
   get #sources(): PlaceholderSources {
     return {
-      read: this.options.readVariable,
+      read: this.context.readVariable,
       findPackage: (type, name) => this.#findPackage(type, name),
     };
   }
@@ -225,7 +206,7 @@ export class MachineParts {
     try {
       await this.#packages?.cleanUp([...this.#roots, ...this.#modules?.roots() ?? []]);
     } catch (error) {
-      this.options.log.warn(`packages cannot be cleaned up: ${toError(error).message}`);
+      this.context.log.warn(`packages cannot be cleaned up: ${toError(error).message}`);
     }
   }
 
@@ -246,24 +227,36 @@ export class MachineParts {
 
   async #createPackages(): Promise<PackageManager> {
     const { PackageManager } = await import("../../modules/packages/package_manager.ts");
-    const { environment, db, packageCloud, clock, log } = this.options;
+    const { environment, db, clock, log } = this.context;
     return new PackageManager({
       home: environment.home,
       db,
-      cloud: packageCloud,
+      cloud: this.#packageCloud(),
       clock,
       log: log.child("package_manager"),
       onChange: () => this.#packagesChanged(),
     });
   }
 
+  /** How packages are had from the cloud; undefined without one. */
+  #packageCloud(): PackageManagerOptions["cloud"] {
+    const { cloud, build, switches } = this.context;
+    return cloud && {
+      client: cloud.connection.client(PackageService),
+      address: cloud.credentials.appAddress,
+      credentials: cloud.credentials.credentials,
+      allowInsecure: switches.allowInsecure,
+      platform: agentInfo(build).platform ?? "",
+    };
+  }
+
   async #createModules(): Promise<ModuleManager> {
     const { ModuleManager } = await import("../../modules/manager/module_manager.ts");
     const { ParentServer } = await import("../../modules/manager/parent_server.ts");
-    const { options } = this;
-    const { environment, log } = options;
+    const { context, options } = this;
+    const { environment, log } = context;
     return new ModuleManager({
-      registry: options.registry,
+      registry: context.registry,
       resourcesChanged: () => options.resources.refresh(),
       learned: options.apis,
       parent: new ParentServer({
@@ -272,16 +265,16 @@ export class MachineParts {
         log: log.child("modmanager"),
         folderFile: join(environment.home, "module-sockets"),
       }),
-      processes: options.processes,
-      clock: options.clock,
+      processes: context.processes,
+      clock: context.clock,
       log: log.child("modmanager"),
-      writeLog: options.writeLog,
+      writeLog: (line) => context.logSettings.forward(line),
       facts: options.facts,
       home: environment.home,
-      readVariables: options.variables,
+      readVariables: context.variables,
       startupTimeoutMs: environment.moduleStartupTimeoutMs,
       tcpSockets: environment.tcpSockets,
-      untrusted: options.untrusted,
+      untrusted: context.switches.untrusted,
       onChange: options.onChange,
       onChangedOver: () => void this.#cleanUpPackages(),
       onFirstRun: (name, running, error) => this.#packages?.setFirstRun(name, running, error),
@@ -292,7 +285,8 @@ export class MachineParts {
     const { JobManager } = await import("../../modules/jobs/job_manager.ts");
     const { createJobCaller } = await import("../../modules/jobs/job_caller.ts");
     const { RpcRouter } = await import("../../../shared/rpc/server/router.ts");
-    const { apis, resources, clock, log, onChange, interceptors } = this.options;
+    const { clock, log } = this.context;
+    const { apis, resources, onChange, interceptors } = this.options;
     const router = new RpcRouter();
     apis.mount(router);
     const call = createJobCaller({
@@ -309,12 +303,12 @@ export class MachineParts {
 
   async #createProcesses(): Promise<ProcessManager> {
     const { ProcessManager } = await import("../../modules/processes/process_manager.ts");
-    const { processes, clock, log, untrusted, variables, environment } = this.options;
+    const { processes, clock, log, switches, variables, environment } = this.context;
     return new ProcessManager({
       processes,
       clock,
       log: log.child("process"),
-      untrusted,
+      untrusted: switches.untrusted,
       environment: variables(),
       home: environment.home,
     });

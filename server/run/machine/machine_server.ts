@@ -2,63 +2,29 @@
 import { CloudConnection } from "../../../shared/cloud/client/connection.ts";
 import { parseCredentials } from "../../../shared/cloud/credentials/credentials_file.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { PackageService } from "../../../shared/gen/viam/app/packages/v1/packages_pb.ts";
-import type { Logger } from "../../../shared/log/logger.ts";
-import type { ProcessRunner } from "../../../shared/base/process/child_process.ts";
-import { closeSqlite, type Database } from "../../../shared/base/store/sqlite.ts";
-import type { Clock } from "../../../shared/base/time/clock.ts";
+import { closeSqlite } from "../../../shared/base/store/sqlite.ts";
 import { parseGoDuration } from "../../../shared/base/time/duration.ts";
-import { agentInfo } from "../../cloud/link/agent_info.ts";
 import { type LocalFile, readLocalFile } from "../../config/source/local_file.ts";
 import { RevisionStore } from "../../config/source/revision_store.ts";
-import type { MachineSeat } from "../../data/machine_seat.ts";
-import type { Diagnostics } from "../../diagnostics/diagnostics.ts";
-import type { ServerEnvironment } from "../options/environment.ts";
-import type { ModelRegistry } from "../../resources/graph/registry.ts";
 import { openServerState } from "../../config/state/open_state.ts";
 import { CloudSide } from "./cloud_side.ts";
 import { configMode, localBindAddress, refreshInterval } from "./config_mode.ts";
 import { LocalSide } from "./local_side.ts";
-import { type LogSettings, MachineCore } from "./machine_core.ts";
+import type { MachineCloud, MachineContext, MachineHost } from "./machine_context.ts";
+import { MachineCore } from "./machine_core.ts";
 
 /** Why a server ends. */
 export type StopReason = "signal" | "shutdown_request" | "app_restart";
 
-export interface MachineServerOptions {
-  configPath: string;
-  environment: ServerEnvironment;
-  readVariable: (name: string) => string | undefined;
-  registry: ModelRegistry;
-  clock: Clock;
-  /** The root logger, `rdk`. */
-  log: Logger;
-  logSettings: LogSettings;
-  build: { readonly version: string; readonly commit: string };
-  debug: boolean;
-  noTls: boolean;
-  allowInsecure: boolean;
-  revealDiffs: boolean;
-  /** `-untrusted-env` */
-  untrusted: boolean;
-  /** `-webrtc` */
-  webrtc: boolean;
-  /** Whether the machine is announced in its own network; false with `-disable-mdns`. */
-  mdns: boolean;
-  /** What looks at the running server; undefined for nothing. The caller closes it. */
-  diagnostics?: Diagnostics | undefined;
-  /** What of this process's variables the programs that it starts get. */
-  variables: () => Record<string, string>;
-  processes: ProcessRunner;
-  /** The same as the registry's models have; taken here. Default: nobody needs it. */
-  seat?: MachineSeat;
+export interface MachineServerOptions extends MachineHost {
+  readonly configPath: string;
 }
 
 export class MachineServer {
   readonly #stopping = Promise.withResolvers<StopReason>();
 
   private constructor(
-    private readonly options: MachineServerOptions,
-    private readonly db: Database,
+    private readonly context: MachineContext,
     readonly core: MachineCore,
     private readonly side: CloudSide | LocalSide,
   ) {}
@@ -68,88 +34,35 @@ export class MachineServer {
    *
    * @throws an error whose message is one line for the operator.
    */
-  static async start(options: MachineServerOptions): Promise<MachineServer> {
-    const { configPath, environment, readVariable, clock, log } = options;
-    const file = await readLocalFile(configPath, readVariable);
-    const cloud = configMode(file.json) === "cloud";
-    const credentials = cloud
-      ? parseCredentials(file.json, configPath, { allowInsecure: options.allowInsecure })
-      : undefined;
-    const db = await openServerState(environment.home, log);
-    const revisions = new RevisionStore(db, credentials?.partId ?? "local");
-    const connection = credentials && CloudConnection.open({
-      appAddress: credentials.appAddress,
-      credentials: credentials.credentials,
-      allowInsecure: options.allowInsecure,
-      log: log.child("networking"),
-    });
-    const dataCloud = credentials && connection && {
-      client: connection.client(DataSyncService),
-      partId: credentials.partId,
-    };
+  static async start({ configPath, ...host }: MachineServerOptions): Promise<MachineServer> {
+    const file = await readLocalFile(configPath, host.readVariable);
+    const isCloud = configMode(file.json) === "cloud";
+    const cloud = isCloud ? openCloud(file, configPath, host) : undefined;
+    const db = await openServerState(host.environment.home, host.log);
+    const revisions = new RevisionStore(db, cloud?.credentials.partId ?? "local");
+    const context: MachineContext = { ...host, db, revisions, cloud };
     let started: MachineServer | undefined;
-    const core = new MachineCore({
-      clock,
-      log,
-      logSettings: options.logSettings,
-      registry: options.registry,
-      environment,
-      readVariable,
-      variables: options.variables,
-      processes: options.processes,
-      untrusted: options.untrusted,
-      webrtc: options.webrtc,
-      signalingCloud: credentials && connection && {
-        connection,
-        credentials,
-        allowInsecure: options.allowInsecure,
-      },
-      mdns: options.mdns,
-      diagnostics: options.diagnostics,
-      db,
-      packageCloud: credentials && connection && {
-        client: connection.client(PackageService),
-        address: credentials.appAddress,
-        credentials: credentials.credentials,
-        allowInsecure: options.allowInsecure,
-        platform: agentInfo(options.build).platform ?? "",
-      },
-      dataCloud,
-      seat: options.seat,
-      revisions,
-      credentials,
-      localAddress: cloud ? localBindAddress(file.json) : undefined,
-      version: options.build.version,
-      debug: options.debug,
-      noTls: options.noTls,
-      revealDiffs: options.revealDiffs,
-      onShutdown: () => started?.requestStop("shutdown_request"),
-    });
-    const side = credentials && connection
-      ? new CloudSide({
-        core,
-        credentials,
-        connection,
-        revisions,
-        db,
-        environment,
-        logSettings: options.logSettings,
-        clock,
-        log,
-        build: options.build,
+    const stop = (reason: StopReason) => started?.requestStop(reason);
+    const side = cloud
+      ? new CloudSide(context, cloud, {
         refreshMs: refreshMs(file),
-        onRestart: () => started?.requestStop("app_restart"),
+        onRestart: () => stop("app_restart"),
       })
-      : new LocalSide({ core, path: configPath, readVariable, clock, log });
-    const server = started = new MachineServer(options, db, core, side);
-    options.diagnostics?.watch({
-      partId: credentials?.partId,
-      cloud: dataCloud,
+      : new LocalSide(context, configPath);
+    const core = new MachineCore(context, {
+      link: side instanceof CloudSide ? side : undefined,
+      localAddress: isCloud ? localBindAddress(file.json) : undefined,
+      onShutdown: () => stop("shutdown_request"),
+    });
+    const server = started = new MachineServer(context, core, side);
+    host.diagnostics?.watch({
+      partId: cloud?.credentials.partId,
+      cloud: cloud?.data,
       graph: () => core.resources.graph(),
       modules: () => core.parts.moduleProcesses(),
     });
     try {
-      await (side instanceof LocalSide ? side.start(file) : side.start());
+      await (side instanceof LocalSide ? side.start(core, file) : side.start(core));
     } catch (error) {
       await server.close();
       throw error;
@@ -180,10 +93,26 @@ export class MachineServer {
   async close(): Promise<void> {
     await this.side.stop();
     await this.core.close();
-    this.options.log.info("resources are closed");
+    this.context.log.info("resources are closed");
     if (this.side instanceof CloudSide) await this.side.close();
-    closeSqlite(this.db);
+    closeSqlite(this.context.db);
   }
+}
+
+function openCloud(
+  file: LocalFile,
+  path: string,
+  { switches: { allowInsecure }, log }: MachineHost,
+): MachineCloud {
+  const credentials = parseCredentials(file.json, path, { allowInsecure });
+  const connection = CloudConnection.open({
+    appAddress: credentials.appAddress,
+    credentials: credentials.credentials,
+    allowInsecure,
+    log: log.child("networking"),
+  });
+  const data = { client: connection.client(DataSyncService), partId: credentials.partId };
+  return { credentials, connection, data };
 }
 
 function refreshMs(file: LocalFile): number | undefined {
