@@ -11,6 +11,7 @@ import { CHECKPOINT_PROCESS } from "./storage/checkpoints/checkpoint_process_nam
 import { dataCommands } from "./cli/data/data_flags.ts";
 import { QUERY_PROCESS } from "./data/queries/query_process_name.ts";
 import { systemRandom } from "./storage/keys/random.ts";
+import { operationCommands } from "./operations/operation_flags.ts";
 import { moduleCommands } from "./cli/modules/module_flags.ts";
 import { releaseCommands } from "./cli/releases/release_flags.ts";
 import { secretCommands } from "./cli/secrets/secret_flags.ts";
@@ -21,7 +22,7 @@ import { triggerCommands } from "./cli/triggers/trigger_flags.ts";
 
 const PROGRAM = "machine-cloud";
 
-async function main(argv: readonly string[]): Promise<void> {
+async function main(argv: readonly string[]): Promise<number | void> {
   if (argv[0] === QUERY_PROCESS) {
     const { runQueryProcess } = await import("./data/queries/query_process.ts");
     return await runQueryProcess(argv[1] ?? "");
@@ -45,6 +46,7 @@ async function main(argv: readonly string[]): Promise<void> {
       ...dataCommands,
       ...trainingCommands,
       ...secretCommands,
+      ...operationCommands,
       version: { summary: "Print the version.", flags: {} },
     },
   });
@@ -111,6 +113,14 @@ async function main(argv: readonly string[]): Promise<void> {
       const { runTrainingCommand } = await import("./cli/training/training_command.ts");
       return print(await runTrainingCommand(parsed, { ...deps, write: writeOutput }));
     }
+    case "backup":
+    case "restore":
+    case "doctor": {
+      const { runOperationCommand } = await import("./operations/operation_command.ts");
+      const { text, code } = await runOperationCommand(parsed, { ...deps, warn });
+      print(text);
+      return code;
+    }
     case "serve": {
       const home = Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE") ?? ".";
       const options = await readServeOptions(parsed.values, home, (name) => Deno.env.get(name));
@@ -146,5 +156,5 @@ function fail(error: unknown): number {
 
 if (import.meta.main) {
   trustSystemCertificates(warn);
-  Deno.exit(await main(Deno.args).then(() => 0, fail));
+  Deno.exit(await main(Deno.args).then((code) => code ?? 0, fail));
 }

@@ -24,9 +24,11 @@ const TABLE: Readonly<Record<string, string>> = {
   "cloud/data": "accounts api registry storage",
   "cloud/fleet": "accounts api storage",
   "cloud/local": "accounts api fleet storage",
+  "cloud/operations": "api fleet storage",
   "cloud/registry": "accounts fleet storage",
   "cloud/releases": "accounts fleet registry storage",
-  "cloud/serve": "accounts api data fleet registry releases storage training triggers web",
+  "cloud/serve":
+    "accounts api data fleet operations registry releases storage training triggers web",
   "cloud/storage": "",
   "cloud/training": "accounts api data registry storage triggers",
   "cloud/triggers": "accounts api data fleet storage",

@@ -9,17 +9,38 @@ export class DataFolderInUseError extends Error {
 
 /**
  * Takes a data folder, made when it is not there, for the one process that serves it: two would
- * each keep who is online and who listens for itself. The system gives the lock back when the
- * process ends, however it ends; the file `serve.lock` stays.
+ * each keep who is online and who listens for itself.
  *
- * @throws {DataFolderInUseError} or {FileError}, each with one line for the operator.
+ * @throws {DataFolderInUseError}, {UnfinishedRestoreError} or {FileError}, each with one line for
+ * the operator.
  */
 export async function lockForServing(dataDir: string): Promise<Disposable> {
   await makeDataFolder(dataDir);
-  const path = join(dataDir, "serve.lock");
+  return await lockFolder(
+    dataDir,
+    "serve.lock",
+    `another "machine-cloud serve" works on ${dataDir}; end that one, or give this one another ` +
+      "data folder with --data",
+  );
+}
+
+/**
+ * Takes a file of a folder, both made when they are not there, for one process at a time. The system
+ * gives the lock back when the process ends, however it ends; the file stays.
+ *
+ * @param inUse what the operator is told when another process has it
+ * @throws {DataFolderInUseError} or {FileError}
+ */
+export async function lockFolder(
+  folder: string,
+  name: string,
+  inUse: string,
+): Promise<Disposable> {
+  const path = join(folder, name);
   let file: Deno.FsFile | undefined;
   let locked: boolean;
   try {
+    await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
     file = await Deno.open(path, { write: true, create: true, mode: 0o600 });
     locked = await file.tryLock(true);
   } catch (error) {
@@ -28,8 +49,5 @@ export async function lockForServing(dataDir: string): Promise<Disposable> {
   }
   if (locked) return file;
   file.close();
-  throw new DataFolderInUseError(
-    `another "machine-cloud serve" works on ${dataDir}; end that one, or give this one another ` +
-      "data folder with --data",
-  );
+  throw new DataFolderInUseError(inUse);
 }

@@ -1,0 +1,132 @@
+import { existsSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { versionText } from "../../../shared/base/build_info/build_info.ts";
+import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
+import { syncFolder } from "../../../shared/base/files/atomic_write.ts";
+import { fsErrorCode, toFileError } from "../../../shared/base/files/fs_error.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { lockFolder } from "../../storage/data_folder/serve_lock.ts";
+import { ABOUT_ENTRY, BackupError, BackupWriter } from "./archive.ts";
+import { DATABASES } from "./folder_files.ts";
+import { copyDatabase, schemaVersion, takeSnapshot } from "./snapshot.ts";
+
+export interface BackupResult {
+  /** Absolute. */
+  readonly file: string;
+  /** Files and databases in it. */
+  readonly files: number;
+  /** Bytes of these. */
+  readonly bytes: number;
+  /** Files that the database names and that were not in the folder. */
+  readonly elsewhere: number;
+  /** Those are in an object storage; else they are lost. */
+  readonly hasObjectStorage: boolean;
+}
+
+/** Below the data folder, for second names of files; what a killed backup left is removed. */
+const STAGING = ".backup";
+
+/**
+ * Writes a backup of a data folder, also of one that is being served: everything in it is of one
+ * moment. The file appears when it is whole and on the disk; one that is there is replaced.
+ *
+ * @throws {BackupError}, {DataFolderInUseError} or {FileError}, each with one line for the operator.
+ */
+export async function backUp(
+  dataDir: string,
+  file: string,
+  { clock }: { clock: Clock },
+): Promise<BackupResult> {
+  if (!existsSync(join(dataDir, "cloud.db"))) {
+    throw new BackupError(
+      `${dataDir} is no data folder of machine-cloud: it has no cloud.db. Name the folder that ` +
+        "serve uses with --data",
+    );
+  }
+  const target = resolve(file);
+  const inFolder = `${resolve(dataDir)}/`;
+  if (target.startsWith(inFolder)) {
+    throw new BackupError(
+      `${file} is within the data folder, and would be part of the next backup; write it ` +
+        "elsewhere, best onto another disk",
+    );
+  }
+  using _lock = await lockFolder(
+    dataDir,
+    "backup.lock",
+    `another backup of ${dataDir} is being made; wait for its end`,
+  );
+  const staging = join(dataDir, STAGING);
+  const unfinished = join(dirname(target), `.${basename(target)}.unfinished`);
+  try {
+    await remove(staging);
+    await Deno.mkdir(staging, { mode: 0o700 });
+    return await write(dataDir, { target, unfinished, staging, now: clock.now() });
+  } catch (error) {
+    if (fsErrorCode(error) === undefined) throw error;
+    throw toFileError(error, "write the backup", target);
+  } finally {
+    for (const name of [unfinished, ...DATABASES.map((db) => `${unfinished}.${db}`), staging]) {
+      await remove(name);
+    }
+  }
+}
+
+async function write(
+  dataDir: string,
+  { target, unfinished, staging, now }: {
+    target: string;
+    unfinished: string;
+    staging: string;
+    now: Date;
+  },
+): Promise<BackupResult> {
+  const snapshot = await takeSnapshot(dataDir, staging, `${unfinished}.cloud.db`);
+  faultPoint("backup.snapshot.taken");
+  const logs = `${unfinished}.logs.db`;
+  const hasLogs = existsSync(join(dataDir, "logs.db"));
+  if (hasLogs) await copyDatabase(join(dataDir, "logs.db"), logs);
+  const file = await Deno.open(unfinished, {
+    write: true,
+    create: true,
+    truncate: true,
+    mode: 0o600,
+  });
+  try {
+    const writer = new BackupWriter(file);
+    const about = {
+      format: 1,
+      made_at: now.toISOString(),
+      program: versionText("machine-cloud"),
+      schema: {
+        "cloud.db": schemaVersion(snapshot.database),
+        "logs.db": hasLogs ? schemaVersion(logs) : 0,
+      },
+    };
+    await writer.addText(ABOUT_ENTRY, `${JSON.stringify(about, null, 2)}\n`, now);
+    await writer.addFile("cloud.db", snapshot.database);
+    if (hasLogs) await writer.addFile("logs.db", logs);
+    for (const [path, from] of snapshot.files) {
+      await writer.addFile(path, from);
+      faultPoint("backup.archive.entry");
+    }
+    await writer.finish(now);
+    await file.sync();
+    faultPoint("backup.archive.before-rename");
+    await Deno.rename(unfinished, target);
+    faultPoint("backup.archive.after-rename");
+    await syncFolder(dirname(target));
+    const { elsewhere, hasObjectStorage } = snapshot;
+    // Without the entries about the backup itself.
+    const files = writer.entries - 2;
+    return { file: target, files, bytes: writer.bytes, elsewhere, hasObjectStorage };
+  } finally {
+    file.close();
+  }
+}
+
+async function remove(path: string): Promise<void> {
+  await Deno.remove(path, { recursive: true }).catch((error) => {
+    if (fsErrorCode(error) !== "ENOENT") throw error;
+  });
+}

@@ -1,0 +1,118 @@
+/** A data folder as it was at one moment, while others go on writing to it. */
+import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { fsErrorCode } from "../../../shared/base/files/fs_error.ts";
+import { addonFor, connect, type Database } from "../../../shared/base/store/connect.ts";
+import { filesToKeep } from "./folder_files.ts";
+
+/** Pages that one step copies: all of them, so that the copy is of one moment. */
+const ALL_PAGES = 0x7fffffff;
+/** Files that were written and deleted between two looks make a second attempt necessary. */
+const ATTEMPTS = 3;
+
+/** Tables whose ids are names of files, by folder. */
+const NAMED_FILES = {
+  "blobs": "SELECT id FROM package_files",
+  "releases": "SELECT id FROM release_files",
+  "data-files": "SELECT id FROM binary_data",
+} as const;
+
+export interface Snapshot {
+  /** A copy of `cloud.db`. */
+  readonly database: string;
+  /** Paths from the data folder, and where their contents are. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Files that the database names and that are not in the folder. */
+  readonly elsewhere: number;
+  /** Large files of this cloud are kept in an object storage. */
+  readonly hasObjectStorage: boolean;
+}
+
+/**
+ * Copies `cloud.db` and holds on to every file that it names: a second name (hard link) keeps a
+ * file that is deleted meanwhile. The row of a file is written after it and deleted before it, so
+ * that files held before and after the copy are all that the copy can name.
+ *
+ * @param staging a folder on the same disk as the data folder
+ * @param copy where the copy of the database goes
+ */
+export async function takeSnapshot(
+  dataDir: string,
+  staging: string,
+  copy: string,
+): Promise<Snapshot> {
+  const files = new Map<string, string>();
+  for (let attempt = 1;; attempt++) {
+    await hold(dataDir, staging, files);
+    await copyDatabase(join(dataDir, "cloud.db"), copy);
+    await hold(dataDir, staging, files);
+    const { missing, hasObjectStorage } = look(copy, files);
+    if (missing === 0 || hasObjectStorage || attempt === ATTEMPTS) {
+      return { database: copy, files, elsewhere: missing, hasObjectStorage };
+    }
+  }
+}
+
+/** Gives every file of the folder that is not held yet a second name. */
+async function hold(dataDir: string, staging: string, files: Map<string, string>): Promise<void> {
+  for await (const path of filesToKeep(dataDir)) {
+    if (files.has(path)) continue;
+    const from = join(dataDir, path);
+    const held = join(staging, String(files.size));
+    try {
+      await Deno.link(from, held);
+      files.set(path, held);
+    } catch (error) {
+      if (fsErrorCode(error) === "ENOENT") continue;
+      files.set(path, from); // A file system without hard links: it is read where it is.
+    }
+  }
+}
+
+/** Copies a database as it is at one moment; others may write to it. The copy is replaced. */
+export async function copyDatabase(path: string, copy: string): Promise<void> {
+  await Deno.remove(copy).catch((error) => {
+    if (fsErrorCode(error) !== "ENOENT") throw error;
+  });
+  await Deno.open(copy, { write: true, createNew: true, mode: 0o600 }).then((file) => file.close());
+  const db = connect(path, addonFor(path), true);
+  try {
+    await db.backup(copy, { progress: () => ALL_PAGES });
+  } finally {
+    db.close();
+  }
+}
+
+function look(
+  copy: string,
+  files: ReadonlyMap<string, string>,
+): { missing: number; hasObjectStorage: boolean } {
+  return withDatabase(copy, (db) => {
+    let missing = 0;
+    for (const [folder, query] of Object.entries(NAMED_FILES)) {
+      for (const { id } of db.prepare<[], { id: string }>(query).iterate()) {
+        if (!files.has(`${folder}/${id}`)) missing++;
+      }
+    }
+    const storage = db.prepare("SELECT 1 FROM settings WHERE name = 'storage_id'").get();
+    return { missing, hasObjectStorage: storage !== undefined };
+  });
+}
+
+/** The number of a database's last migration; 0 where there is no database. */
+export function schemaVersion(path: string): number {
+  if (!existsSync(path)) return 0;
+  return withDatabase(path, (db) =>
+    db.prepare<[], { version: number | null }>(
+      "SELECT max(version) AS version FROM schema_migrations",
+    ).get()?.version ?? 0);
+}
+
+function withDatabase<T>(path: string, work: (db: Database) => T): T {
+  const db = connect(path, addonFor(path), false);
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
+import { CertificateAuthority } from "../../accounts/certificates/authority.ts";
+import { LogStore } from "../../fleet/logs/log_store.ts";
+import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { systemRandom } from "../../storage/keys/random.ts";
+import { TestMailServer } from "../../triggers/mail/mail_server_testing.ts";
+import type { Finding } from "./check.ts";
+import { examine, renderFindings } from "./doctor.ts";
+import { checkFolder } from "./folder_checks.ts";
+import { checkTls } from "./network_checks.ts";
+
+async function withFolder(work: (data: string) => Promise<void>) {
+  const data = await Deno.makeTempDir({ prefix: "machine-doctor-" });
+  try {
+    (await openDataFolder(data, systemRandom)).database.close();
+    LogStore.open(data, systemClock).close();
+    await work(data);
+  } finally {
+    await Deno.remove(data, { recursive: true });
+  }
+}
+
+function wrong(findings: readonly Finding[], check: string): string | undefined {
+  const finding = findings.find((each) => each.check === check && each.state !== "ok");
+  return finding && `${finding.state}: ${finding.detail} → ${finding.advice}`;
+}
+
+Deno.test("examine() finds nothing wrong with a good folder", () =>
+  withFolder(async (dataDir) => {
+    const findings = await examine({ dataDir }, systemClock);
+    assert.deepEqual(findings.filter(({ state, check }) => state !== "ok" && check !== "disk"), []);
+    assert.match(renderFindings(findings), /^ok {7}database +cloud\.db is whole, schema \d+$/m);
+  }));
+
+Deno.test("examine() says what to do about each fault", () =>
+  withFolder(async (dataDir) => {
+    const faults: [string, string, () => Promise<unknown>, RegExp][] = [
+      ["a key for all", "keys", () => Deno.chmod(join(dataDir, "cloud.key"), 0o644), /chmod 600/],
+      [
+        "another key",
+        "keys",
+        async () => {
+          const other = await Deno.makeTempDir();
+          (await openDataFolder(other, systemRandom)).database.close();
+          await Deno.copyFile(join(other, "cloud.key"), join(dataDir, "cloud.key"));
+          await Deno.chmod(join(dataDir, "cloud.key"), 0o600);
+          await Deno.remove(other, { recursive: true });
+        },
+        /not the one .* put the cloud\.key back/,
+      ],
+      ["no key", "keys", () => Deno.remove(join(dataDir, "cloud.key")), /missing .*backup/],
+      [
+        "a damaged database",
+        "database",
+        () => Deno.writeFile(join(dataDir, "logs.db"), new Uint8Array(9_000).fill(7)),
+        /logs\.db is damaged: .*restore the last backup/,
+      ],
+      [
+        "a cut restore",
+        "folder",
+        () => Deno.writeTextFile(join(dataDir, "restore-unfinished"), ""),
+        /restore FILE/,
+      ],
+      ["no database", "folder", () => Deno.remove(join(dataDir, "cloud.db")), /no cloud\.db/],
+    ];
+    for (const [name, check, make, expected] of faults) {
+      await make();
+      assert.match(wrong(await examine({ dataDir }, systemClock), check) ?? "", expected, name);
+    }
+  }));
+
+Deno.test("examine() tells a clock that is behind what was written", () =>
+  withFolder(async (dataDir) => {
+    const logs = LogStore.open(dataDir, systemClock);
+    const texts = { level: "info", logger: "l", message: "m", host: "h" };
+    await logs.append("part", [
+      { timeNs: 1n, digest: 1, ...texts, caller: null, stack: null, fields: null },
+    ]);
+    logs.close();
+    const clock = new FakeClock(new Date(Date.now() - 3_600_000));
+    assert.match(wrong(await examine({ dataDir }, clock), "clock") ?? "", /failed.*NTP/);
+  }));
+
+Deno.test("checkFolder() warns of a disk that is nearly full", () =>
+  withFolder(async (dataDir) => {
+    const at = (bytes: number) => checkFolder(dataDir, () => Promise.resolve(bytes));
+    assert.match(wrong(await at(1e8), "disk") ?? "", /^failed/);
+    assert.match(wrong(await at(1e9), "disk") ?? "", /^warning: 0\.9 GiB free/);
+    assert.equal(wrong(await at(1e12), "disk"), undefined);
+  }));
+
+Deno.test("checkTls() tells an end that is near, another host and a key of another certificate", () =>
+  withFolder(async (dataDir) => {
+    const now = new Date("2026-01-01T00:00:00Z");
+    const authority = await CertificateAuthority.open(dataDir, { now });
+    const issue = async () => {
+      const names = ["cloud.example"];
+      const { certificate: cert, key } = await authority.issue({
+        names,
+        commonName: "c",
+        now,
+      });
+      return { cert, key };
+    };
+    const pair = await issue();
+    const look = (days: number, url = "https://cloud.example", used = pair) =>
+      wrong(checkTls(used, url, new Date(now.getTime() + days * 86_400_000)), "tls");
+    assert.equal(look(0), undefined);
+    assert.match(look(80) ?? "", /^warning: the certificate ends .*in 10 days/);
+    assert.match(look(91) ?? "", /^failed: the certificate ended/);
+    assert.match(look(0, "https://other.example") ?? "", /not for other\.example/);
+    assert.match(look(0, undefined, { ...pair, key: (await issue()).key }) ?? "", /not that of/);
+    assert.match(look(0, undefined, { cert: "x", key: "y" }) ?? "", /no certificate in PEM/);
+  }));
+
+Deno.test("examine() tries the mail server and the public URL", () =>
+  withFolder(async (dataDir) => {
+    await using mail = await TestMailServer.start();
+    await using web = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen: () => undefined },
+      ({ url }) => new Response("{}", { status: url.endsWith("/healthz") ? 200 : 404 }),
+    );
+    const publicUrl = `http://127.0.0.1:${web.addr.port}`;
+    const good = await examine({ dataDir, publicUrl, smtpUrl: mail.url }, systemClock);
+    assert.equal(wrong(good, "smtp"), undefined);
+    assert.equal(wrong(good, "public-url"), undefined);
+    const nobody = "127.0.0.1:9";
+    const bad = await examine(
+      { dataDir, publicUrl: `http://${nobody}`, smtpUrl: `smtp://${nobody}` },
+      systemClock,
+    );
+    assert.match(wrong(bad, "smtp") ?? "", /check host, port/);
+    assert.match(wrong(bad, "public-url") ?? "", /start serve/);
+  }));

@@ -1,0 +1,94 @@
+import { UsageError } from "../../shared/base/flags/flags.ts";
+import type { ParsedCommand } from "../../shared/base/flags/flags.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import { parsePublicUrl } from "../api/addresses/addresses.ts";
+import { logMigrations } from "../fleet/logs/log_migrations.ts";
+import { cloudMigrations } from "../storage/database/migrations.ts";
+import { backUp } from "./backup/backup.ts";
+import { restore } from "./backup/restore.ts";
+import { type DoctorOptions, examine, renderFindings } from "./doctor/doctor.ts";
+import type { operationCommands } from "./operation_flags.ts";
+
+type Parsed = Extract<
+  ParsedCommand<typeof operationCommands>,
+  { command: keyof typeof operationCommands }
+>;
+
+/** What to print, and the exit code. */
+export interface CommandResult {
+  readonly text: string;
+  readonly code: 0 | 1;
+}
+
+/** Runs one of the commands for operators. */
+export async function runOperationCommand(
+  parsed: Parsed,
+  deps: { readonly clock: Clock; readonly warn: (text: string) => void },
+): Promise<CommandResult> {
+  const { values } = parsed;
+  if (parsed.command === "doctor") return await runDoctor(parsed.values, deps);
+  const [file = ""] = parsed.arguments;
+  if (parsed.command === "backup") {
+    const result = await backUp(values.data, file, deps);
+    const { files, bytes, elsewhere, hasObjectStorage } = result;
+    if (elsewhere > 0) {
+      deps.warn(
+        hasObjectStorage
+          ? `${elsewhere} files are in the object storage and not in this backup: keep versions ` +
+            "of its objects, or copy them"
+          : `${elsewhere} files that the database names are not in the data folder: they were ` +
+            "lost before this backup",
+      );
+    }
+    const text = `Wrote ${result.file}: ${count(files)}, ${size(bytes)}.\n`;
+    return { text: values.json ? printed(result) : text, code: 0 };
+  }
+  const known = { "cloud.db": cloudMigrations.length, "logs.db": logMigrations.length };
+  const result = await restore(file, values.data, known);
+  const text = `Restored ${values.data} as it was at ${result.madeAt}: ${count(result.files)}, ` +
+    `${size(result.bytes)}. Start it with: machine-cloud serve --data ${values.data}\n`;
+  return { text: values.json ? printed(result) : text, code: 0 };
+}
+
+async function runDoctor(
+  flags: Extract<Parsed, { command: "doctor" }>["values"],
+  { clock }: { readonly clock: Clock },
+): Promise<CommandResult> {
+  const url = flags["public-url"];
+  const findings = await examine({
+    dataDir: flags.data,
+    publicUrl: url === undefined ? undefined : parsePublicUrl(url),
+    tls: await tlsOf(flags["tls-cert"], flags["tls-key"]),
+    smtpUrl: flags["smtp-url"],
+  }, clock);
+  const code = findings.some(({ state }) => state === "failed") ? 1 : 0;
+  return { text: flags.json ? printed({ findings }) : renderFindings(findings), code };
+}
+
+async function tlsOf(
+  cert: string | undefined,
+  key: string | undefined,
+): Promise<DoctorOptions["tls"]> {
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined || key === undefined) {
+    throw new UsageError("--tls-cert and --tls-key go together; give both or none");
+  }
+  try {
+    return { cert: await Deno.readTextFile(cert), key: await Deno.readTextFile(key) };
+  } catch (error) {
+    return { unreadable: (error as Error).message };
+  }
+}
+
+function printed(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function count(files: number): string {
+  return files === 1 ? "1 file" : `${files} files`;
+}
+
+function size(bytes: number): string {
+  const mib = bytes / 1024 ** 2;
+  return mib < 1024 ? `${mib.toFixed(1)} MiB` : `${(mib / 1024).toFixed(1)} GiB`;
+}

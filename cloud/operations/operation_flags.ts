@@ -1,0 +1,62 @@
+import type { CommandTable } from "../../shared/base/flags/flags.ts";
+
+const data = {
+  "data": {
+    type: "string",
+    required: true,
+    placeholder: "DIR",
+    env: "MACHINE_CLOUD_DATA",
+    doc: "Data folder of the cloud.",
+  },
+} as const;
+
+const json = { type: "boolean", doc: "Print JSON." } as const;
+
+/** Commands for who runs a cloud. */
+export const operationCommands = {
+  "backup": {
+    summary: "Write everything in the data folder into one file, also while it is served.",
+    flags: {
+      ...data,
+      "data": { ...data.data, doc: "Data folder of the cloud, also of one that is serving." },
+      "json": json,
+    },
+    arguments: [{ placeholder: "FILE", doc: "The backup; one that is there is replaced." }],
+    footer: "The file holds the keys of the cloud: keep it as you keep those. Files in an object " +
+      "storage are not part of it.",
+  },
+  "restore": {
+    summary: "Make a data folder out of a backup.",
+    flags: {
+      ...data,
+      "data": { ...data.data, doc: "Data folder to make; empty or not there." },
+      "json": json,
+    },
+    arguments: [{ placeholder: "FILE", doc: "The backup." }],
+  },
+  "doctor": {
+    summary: "Look at everything that a cloud needs, and say what to do. Changes nothing.",
+    flags: {
+      ...data,
+      "public-url": {
+        type: "string",
+        placeholder: "URL",
+        doc: "Where machines reach the cloud. Default: where it served last.",
+      },
+      "tls-cert": {
+        type: "string",
+        placeholder: "FILE",
+        doc: "Certificate that serve is given.",
+      },
+      "tls-key": { type: "string", placeholder: "FILE", doc: "Its private key." },
+      "smtp-url": {
+        type: "string",
+        placeholder: "URL",
+        env: "MACHINE_CLOUD_SMTP_URL",
+        doc: "Mail server that serve is given.",
+      },
+      "json": json,
+    },
+    footer: "Exit code 1 when something failed.",
+  },
+} as const satisfies CommandTable;
