@@ -7,4 +7,5 @@ import type { MakeWay } from "./provisioning_way.ts";
 export const provisioningWays: readonly MakeWay[] = [
   async (deps) => (await import("./portal/portal_way.ts")).portalWay(deps),
   async (deps) => (await import("./api/api_way.ts")).apiWay(deps),
+  async (deps) => (await import("./bluetooth/bluetooth_way.ts")).bluetoothWay(deps),
 ];

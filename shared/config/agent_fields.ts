@@ -46,6 +46,7 @@ export type TextForm =
   | "psk"
   | "hotspot-password"
   | "hotspot-prefix"
+  | "bluetooth-brand"
   | "ipv4"
   | "ipv4-cidr";
 /** A text of some form. */
@@ -175,6 +176,11 @@ export const networkConfigurationFields = {
   disable_wifi_provisioning: flag("Disable the WiFi hotspot."),
   bluetooth_trust_all: flag(
     "Accept all Bluetooth pairing requests without an unlock command.",
+  ),
+  bluetooth_service_brand: text(
+    "bluetooth-brand",
+    "machine",
+    "Apps find the machine by the Bluetooth service <bluetooth_service_brand>-provisioning.",
   ),
   fragment_id: text(
     "any",

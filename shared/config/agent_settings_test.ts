@@ -21,6 +21,7 @@ Deno.test("defaultAgentSettings() are those of the spec", () => {
       disable_bt_provisioning: false,
       disable_captive_portal_redirect: false,
       disable_wifi_provisioning: false,
+      bluetooth_service_brand: "machine",
       bluetooth_trust_all: false,
       fragment_id: "",
       hotspot_interface: "",

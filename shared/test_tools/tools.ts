@@ -39,6 +39,10 @@ export const TOOLS = {
   pip: tool("python3:pip", "python3-pip"),
   postgresql: tool("initdb postgres", "postgresql"),
   python: tool("python3:venv python3:ensurepip", "python3 python3-venv"),
+  "python-cryptography": tool(
+    "/usr/bin/python3 /usr/lib/python3/dist-packages/cryptography/__init__.py",
+    "python3 python3-cryptography",
+  ),
   "systemd-analyze": tool("systemd-analyze", "systemd"),
   "systemd-container": tool("systemd-nspawn /usr/lib/systemd/systemd", "systemd-container systemd"),
   unshare: tool("unshare setpriv nsenter", "util-linux"),
