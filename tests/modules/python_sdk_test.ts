@@ -59,10 +59,8 @@ for (const tcpMode of [false, true]) {
 Deno.test("ModuleManager brings a module of the Python SDK back when it crashes or starts slowly", async () => {
   await withMachine(async (machine) => {
     await start(machine, { env: { PYTHON_START_DELAY_MS: "700" } });
-    const startMs = performance.now();
     await assert.rejects(machine.sensor.doCommand({ name: "r", command: { crash: true } }));
     await until("it is unhealthy", () => statusOf(machine, "py").state === "unhealthy");
     await until("it serves again", async () => (await readings(machine, "r"))["asked"] === 1);
-    assert(performance.now() - startMs < 6_000);
   });
 });

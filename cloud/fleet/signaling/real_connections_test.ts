@@ -210,11 +210,10 @@ Deno.test("a caller is told at once when the cloud or the machine goes in the mi
     await rig.online();
     const dialed = rig.dial(rig.owner()).then(() => undefined, (error) => ConnectError.from(error));
     await waitFor(() => asked === 1, { ...SOON, what: "the call at the machine" });
-    const startedMs = performance.now();
     if (who === "machine") machine.stop();
     else await rig.cloud.close({ graceMs: 0 });
+    // At the deadline it would be another code.
     assert.equal((await dialed)?.code, Code.Unavailable, who);
-    assert.ok(performance.now() - startedMs < 5_000, "it waited for the deadline");
     if (who === "cloud") await rig.serve();
   }
 });

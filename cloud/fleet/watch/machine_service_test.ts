@@ -43,17 +43,16 @@ class Watching {
 }
 
 Deno.test("Watch() tells the revision at once and again at every save", async () => {
-  await using cloud = await TestCloud.open();
+  // It stands still: nothing is looked at again with time.
+  await using cloud = await TestCloud.open({ clock: new FakeClock() });
   const made = await cloud.bootstrap();
   await using watching = new Watching(cloud, made);
   await watching.has("configChanged");
 
-  const startedAt = performance.now();
   await cloud.app(made).updateRobotPart({ id: made.part_id, robotConfig: { debug: true } });
   await watching.has("configChanged", "configChanged");
 
   assert.match(watching.revisions[1] ?? "", /^2-/);
-  assert.ok(performance.now() - startedAt < 1_000);
 });
 
 Deno.test("Watch() tells of a save by another process within about a second", async () => {

@@ -18,8 +18,8 @@ import { resolve } from "./resolve.ts";
 import { parseWish } from "./wishes.ts";
 
 export interface ReleaseFilesOptions {
-  readonly catalogue: ReleaseCatalogue;
-  readonly blobs: BlobStore;
+  readonly catalogue: Pick<ReleaseCatalogue, "read">;
+  readonly blobs: Pick<BlobStore, "read">;
   readonly slots: DownloadSlots;
   readonly clock: Clock;
   readonly publicUrl: () => string;

@@ -7,7 +7,11 @@ import type { DeliveryStore } from "./delivery_store.ts";
 import type { AttemptOutcome } from "./retry_policy.ts";
 import { MemoryDeliveryStore } from "./memory_store_testing.ts";
 
-const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
+/**
+ * Store, endpoints and clock answer within the turn of the event loop: what follows from what was
+ * done is over when the next turn begins.
+ */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 /** A deliverer under a clock of its own; endpoints called `dead…` never answer. */
 class DeadRig implements AsyncDisposable {
@@ -36,14 +40,14 @@ class DeadRig implements AsyncDisposable {
   async post(...endpoints: string[]): Promise<void> {
     for (const endpoint of endpoints) this.store.add(endpoint);
     this.deliverer.wake();
-    for (let n = 0; n < 20; n++) await turn();
+    await settled();
   }
 
   /** What hangs is given up. */
   async giveUp(): Promise<void> {
     const failed = { kind: "retryable", error: "no answer within 15 s", response: "" } as const;
     for (const hanging of this.#hanging.splice(0)) hanging.resolve(failed);
-    for (let n = 0; n < 20; n++) await turn();
+    await settled();
   }
 
   to(prefix: string): number {
@@ -76,7 +80,7 @@ Deno.test("Deliverer lets nobody wait longer than a second for many that begin t
   await rig.post("well-0");
   assert.equal(rig.to("well"), 0);
   await rig.clock.advance(SLOW_AFTER_MS);
-  for (let n = 0; n < 20; n++) await turn();
+  await settled();
   assert.deepEqual([rig.to("well"), rig.to("dead")], [1, 600]);
   await rig.post("well-1", "well-2");
   assert.equal(rig.to("well"), 3, "there is room again");

@@ -1,6 +1,6 @@
 import type { AttemptRecord, DeliveryRow, PendingRow } from "./delivery_store.ts";
 
-/** Notifications in memory; answers come within the same turn. For tests that count turns. */
+/** Notifications in memory; answers come within the same turn. For tests that do not wait. */
 export class MemoryDeliveryStore {
   readonly #rows: DeliveryRow[] = [];
   readonly recorded: AttemptRecord[] = [];

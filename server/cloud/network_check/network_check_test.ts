@@ -83,10 +83,9 @@ Deno.test("checkNetwork() tells under which address servers see us, and of a har
   assert.match(hard[2]!, /^warning stun NAT: each server sees another address/);
 });
 
-Deno.test("checkNetwork() gives up on servers that say nothing, all at the same time", async () => {
+Deno.test("checkNetwork() gives up on servers that say nothing", async () => {
   await using silent = await silentServer();
   const servers = [silent.address];
-  const started = performance.now();
   const findings = await check(
     { dnsServers: servers, stunUdp: servers, stunTcp: servers, timeoutMs: 300 },
     realProbe,
@@ -96,7 +95,6 @@ Deno.test("checkNetwork() gives up on servers that say nothing, all at the same 
     findings.every(({ detail }) => /longer than 300 ms/.test(detail)),
     brief(findings).join(),
   );
-  assert.ok(performance.now() - started < 5_000);
 });
 
 Deno.test("checkNetwork() says plainly that nothing answers when there is no network", async () => {

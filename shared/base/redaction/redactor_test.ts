@@ -98,9 +98,8 @@ Deno.test("Redactor text() takes time in proportion to the text, however it is m
     "--",
   ];
   for (const piece of pieces) {
-    const text = piece.repeat(64 * 1024 / piece.length);
-    const started = performance.now();
+    // So long that what takes quadratic time or worse would not end.
+    const text = piece.repeat(1024 * 1024 / piece.length);
     redactor.text(text);
-    ok(performance.now() - started < 500, piece);
   }
 });
