@@ -8,9 +8,12 @@ import { getLogger } from "../shared/log/loggers.ts";
 import type { ProcessTable } from "../shared/base/process/process_table.ts";
 import { LinuxProcessTable } from "../shared/base/process/process_table_linux.ts";
 import { WindowsProcessTable } from "../shared/base/process/process_table_windows.ts";
+import { runProgram } from "../shared/base/process/run_program.ts";
 import { systemProcesses } from "../shared/base/process/system_processes.ts";
 import { systemClock } from "../shared/base/time/clock.ts";
 import { trustSystemCertificates } from "../shared/cloud/tls_trust/system_certificates.ts";
+import { systemBootClock } from "./networks/memory/boot_clock.ts";
+import { hasSystemd } from "./system/outcomes/system_access.ts";
 import { UPDATE_EXIT_CODE } from "./updates/guard/trial_file.ts";
 import { readHostInfo } from "./status/host_info.ts";
 import { collectGarbage } from "../shared/base/memory/idle_memory.ts";
@@ -92,7 +95,6 @@ async function start({ options, asService }: RunCommand): Promise<AgentEnd> {
   const end = await run(options, { asService, manager, stop });
   if (end === "update") {
     const { startAgainAtOnce } = await import("./service/start_again.ts");
-    const { runProgram } = await import("./service/run_program.ts");
     await startAgainAtOnce(Deno.env.get(SERVICE_VARIABLE), runProgram);
   }
   return end;
@@ -132,6 +134,13 @@ async function run(
       service: manager,
       self: selfProgram(options.dir, asService),
       process: { pid: Deno.pid, mark: processTable().startOf(Deno.pid) ?? "" },
+      run: runProgram,
+      system: {
+        os: Deno.build.os,
+        hasSystemd: hasSystemd(),
+        ownUnit: Deno.env.get(SERVICE_VARIABLE),
+        boot: systemBootClock().boot.replaceAll("-", ""),
+      },
     }, stop);
   } finally {
     await logging.close();

@@ -21,6 +21,7 @@ import { Watched } from "../../shared/workers/watched.ts";
 import { AgentHealth } from "./agent_health.ts";
 import { composeReleases } from "./compose_releases.ts";
 import { composeReporting } from "./compose_reporting.ts";
+import { composeSystem } from "./compose_system.ts";
 import { composeUpdates } from "./compose_updates.ts";
 import type { AgentDeps, AgentParts } from "./deps.ts";
 import { rememberServed } from "./remember_served.ts";
@@ -100,8 +101,10 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     mayRestart: () => window.check(),
     runningServer: () => supervisor.launched?.version.path,
   });
+  const system = composeSystem(parts, current);
   const reporting = composeReporting({
     ...parts,
+    system: system.status,
     ...supervision,
     current,
     poll,
@@ -137,6 +140,7 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     { name: "restart poll", run: (signal) => pollRestarts(restarts, signal) },
     ...updates.workers,
     ...reporting.workers,
+    ...system.workers,
     {
       name: "memory",
       run: (signal) => releaseIdleMemory({ collect: deps.collect, clock }, signal),

@@ -11,6 +11,7 @@ import { keepStatusFile } from "../status/status_file.ts";
 import type { ServerSupervisor } from "../server/supervision/supervisor.ts";
 import type { WantedServer } from "../server/supervision/wanted_server.ts";
 import { versionName } from "../updates/updater/target.ts";
+import type { SystemStatus } from "../system/outcomes/system_status.ts";
 import type { Worker } from "../../shared/workers/run_workers.ts";
 import { Watched } from "../../shared/workers/watched.ts";
 import type { MaintenanceWindow } from "../server/maintenance/maintenance_window.ts";
@@ -27,6 +28,7 @@ export interface ReportingParts extends AgentParts {
   readonly poll: DeviceConfigPoll;
   readonly updates: ComposedUpdates;
   readonly releases: ComposedReleases;
+  readonly system: SystemStatus;
 }
 
 /** What goes from this agent to the cloud and to people, and what operators send back. */
@@ -82,6 +84,7 @@ export function composeReporting(parts: ReportingParts): ComposedReporting {
       planned.waiting,
       current,
       wanted,
+      parts.system.report,
     ],
     commands,
     clock,
@@ -121,7 +124,7 @@ function statusFacts(parts: ReportingParts): Facts {
       waitingRestart: planned.waiting.value,
       platform: deps.host.platform,
       agentStarted,
-      settingsProblems: current.value.problems,
+      settingsProblems: [...current.value.problems, ...parts.system.problems()],
     };
   };
 }
@@ -171,6 +174,7 @@ function statusFileWorker(parts: ReportingParts, facts: Facts): Worker["run"] {
           cloudAddress: credentials.appAddress,
           isConnected: is,
           connectedSince: connected.since,
+          system: parts.system.report.value,
         });
       },
       process: { pid: deps.process.pid, mark: deps.process.mark, started_at: startedAt },

@@ -6,6 +6,8 @@ import type { Clock } from "../../shared/base/time/clock.ts";
 import type { MachineCredentials } from "../../shared/cloud/credentials/credentials_file.ts";
 import type { HostInfo } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import type { Logging } from "../../shared/log/configure.ts";
+import type { RunProgram } from "../../shared/base/process/run_program.ts";
+import type { LogQueue } from "../cloud/logs/log_queue.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { WorkerHealth } from "../../shared/workers/worker_health.ts";
 import type { KnownSecrets } from "../cloud/logs/known_secrets.ts";
@@ -47,6 +49,19 @@ export interface AgentDeps {
   readonly self: SelfProgram;
   /** This process, and what tells it from another one of the same number. */
   readonly process: { readonly pid: number; readonly mark: string };
+  /** Runs a program of the system to its end. */
+  readonly run: RunProgram;
+  /** The computer. */
+  readonly system: {
+    /** As Deno names it. */
+    readonly os: string;
+    /** systemd is process 1. */
+    readonly hasSystemd: boolean;
+    /** The unit that this process runs under; undefined when there is none. */
+    readonly ownUnit: string | undefined;
+    /** Another one after each start of the computer: 32 hexadecimal digits. */
+    readonly boot: string;
+  };
 }
 
 /** What the agent is put together from: its options, all from outside, and what is open. */
@@ -61,6 +76,8 @@ export interface AgentParts {
   readonly defaults: DefaultsFile;
   readonly secrets: KnownSecrets;
   readonly workerHealth: WorkerHealth;
+  /** Undefined: it could not be opened. */
+  readonly logQueue: LogQueue | undefined;
   /** Ends this process so that whoever started it starts what the link leads to now. */
   readonly restartSelf: (reason: string) => void;
 }

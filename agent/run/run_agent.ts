@@ -63,6 +63,7 @@ export async function runAgent(
     defaults,
     secrets,
     workerHealth,
+    logQueue: logs,
     restartSelf: (reason) => {
       log.info("machine-agent ends, to be started again", { reason });
       end = "update";

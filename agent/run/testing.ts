@@ -126,6 +126,8 @@ export class AgentBench implements AsyncDisposable {
       service: this.service,
       self: { path: undefined, problem: "a test" },
       process: { pid: Deno.pid, mark: "this one" },
+      run: () => Promise.resolve({ code: 127, stdout: "", stderr: "not in a test" }),
+      system: { os: "linux", hasSystemd: false, ownUnit: undefined, boot: "0".repeat(32) },
     };
     return await runAgent(
       {

@@ -2,7 +2,7 @@ import { buildInfo } from "../../shared/base/build_info/build_info.ts";
 import { guardFiles } from "../updates/guard/trial_file.ts";
 import { type InstallOptions, PROGRAM } from "../options/options.ts";
 import { placeProgram, readScripts } from "./own_program.ts";
-import { runProgram } from "./run_program.ts";
+import { runProgram } from "../../shared/base/process/run_program.ts";
 import { InstallError } from "./install_error.ts";
 import { installSystemd, uninstallSystemd } from "./systemd_install.ts";
 

@@ -1,4 +1,4 @@
-import type { RunProgram } from "./run_program.ts";
+import type { RunProgram } from "../../shared/base/process/run_program.ts";
 import { SERVICE } from "./systemd_unit.ts";
 
 /** What the service manager says of the agent. */

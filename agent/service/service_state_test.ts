@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type RunProgram, runProgram } from "./run_program.ts";
+import { type RunProgram, runProgram } from "../../shared/base/process/run_program.ts";
 import { serviceState } from "./service_state.ts";
 
 const answering = (answers: Record<string, string>): RunProgram => (program, args) => {

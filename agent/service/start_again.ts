@@ -1,4 +1,4 @@
-import type { RunProgram } from "./run_program.ts";
+import type { RunProgram } from "../../shared/base/process/run_program.ts";
 
 /** systemd takes orders within milliseconds; whoever waits longer has no answer to wait for. */
 const LIMIT_MS = 3_000;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RunProgram } from "./run_program.ts";
+import type { RunProgram } from "../../shared/base/process/run_program.ts";
 import { startAgainAtOnce } from "./start_again.ts";
 
 Deno.test("startAgainAtOnce() leaves an order with systemd and does not wait for it", async () => {

@@ -2,10 +2,11 @@ import { dirname, join } from "node:path";
 import { removeIfExists, writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import { toFileError } from "../../shared/base/files/fs_error.ts";
 import { readIfExists } from "../../shared/base/files/read_file.ts";
+import { putSystemBack } from "../system/undo/put_system_back.ts";
 import { InstallError } from "./install_error.ts";
 import { removeOwnFiles, UNFINISHED } from "./own_files.ts";
 import { placeProgram, type Scripts } from "./own_program.ts";
-import type { ProgramAnswer, RunProgram } from "./run_program.ts";
+import type { ProgramAnswer, RunProgram } from "../../shared/base/process/run_program.ts";
 import { MADE_BY, SERVICE, systemdUnit } from "./systemd_unit.ts";
 
 export interface SystemdInstallOptions {
@@ -94,6 +95,7 @@ export async function uninstallSystemd(
     await removeEmpty(join(root, dirname(OWN_FOLDER)));
     if (isLive) await systemctl("daemon-reload");
   } else say("there is no service of ours");
+  await putSystemBack({ root, dir, isLive, run: options.run, say });
   await removeOwnFiles(join(root, dir));
   say(`removed the agent's files in ${dir}`);
   for (const file of [credentialsFile, defaultsFile]) {

@@ -1,7 +1,7 @@
 /** A made-up computer with systemd, for tests of the installation. */
 import { join } from "node:path";
 import { type SystemdInstallOptions } from "./systemd_install.ts";
-import type { ProgramAnswer } from "./run_program.ts";
+import type { ProgramAnswer } from "../../shared/base/process/run_program.ts";
 import { SERVICE } from "./systemd_unit.ts";
 
 const ok = (stdout = ""): ProgramAnswer => ({ code: 0, stdout, stderr: "" });

@@ -2,7 +2,7 @@
 import { win32 } from "node:path";
 import { toError } from "../../shared/base/errors/to_error.ts";
 import { InstallError } from "./install_error.ts";
-import type { RunProgram } from "./run_program.ts";
+import type { RunProgram } from "../../shared/base/process/run_program.ts";
 import {
   canReplace,
   isTrusted,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { InstallError } from "./install_error.ts";
-import type { RunProgram } from "./run_program.ts";
+import type { RunProgram } from "../../shared/base/process/run_program.ts";
 import { canReplace, parseSddl, Sid } from "./security_descriptor.ts";
 import { checkGuardedFolder, makeGuardedFolder } from "./windows_acl.ts";
 

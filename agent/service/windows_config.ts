@@ -1,5 +1,5 @@
 import { InstallError } from "./install_error.ts";
-import type { RunProgram } from "./run_program.ts";
+import type { RunProgram } from "../../shared/base/process/run_program.ts";
 import { WINDOWS_SERVICE } from "./windows_service.ts";
 
 /** What a service is started with. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { LogLine } from "../../shared/log/line.ts";
 import { beginTrial, readRollback, readTrial } from "../updates/guard/trial_file.ts";
 import { InstallError } from "./install_error.ts";
-import type { RunProgram } from "./run_program.ts";
+import type { RunProgram } from "../../shared/base/process/run_program.ts";
 import type { EventLog } from "./windows_api.ts";
 import { WindowsServiceConfig } from "./windows_config.ts";
 import { installWindows, uninstallWindows, type WindowsInstallOptions } from "./windows_install.ts";

@@ -6,7 +6,7 @@ import type { AgentOptions } from "../options/options.ts";
 import type { AgentEnd } from "./agent_end.ts";
 import type { StopSignals } from "./stop_signals.ts";
 import { programLink } from "../updates/updater/program_link.ts";
-import { runProgram } from "./run_program.ts";
+import { runProgram } from "../../shared/base/process/run_program.ts";
 import type { ServiceManager } from "./service_manager.ts";
 import type { EventKind, EventLog } from "./windows_api.ts";
 import { checkGuardedFolder } from "./windows_acl.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { endTrial, readTrial, writeRollback } from "../updates/guard/trial_file.ts";
 import { programLink } from "../updates/updater/program_link.ts";
-import { runProgram } from "./run_program.ts";
+import { runProgram } from "../../shared/base/process/run_program.ts";
 import { type ServiceCommand, WindowsServiceConfig } from "./windows_config.ts";
 
 export interface RestoreOptions {

@@ -1,4 +1,5 @@
 import { processState, type StatusFacts, waitingFor } from "../cloud/reporting/agent_status.ts";
+import type { SystemReport } from "../system/outcomes/system_outcome.ts";
 import { type AgentFacts, programReport, timeOf } from "./report.ts";
 
 /** What the status file says on top of what the cloud is told. */
@@ -8,12 +9,13 @@ export interface LocalFacts {
   readonly isConnected: boolean;
   /** When that became so; undefined when unknown. */
   readonly connectedSince: Date | undefined;
+  readonly system: SystemReport;
 }
 
 /** The same that the cloud is told, in the form of the status file. */
 export function agentFacts(
   facts: Omit<StatusFacts, "finishedCommands">,
-  { partId, cloudAddress, isConnected, connectedSince }: LocalFacts,
+  { partId, cloudAddress, isConnected, connectedSince, system }: LocalFacts,
 ): AgentFacts {
   const waiting = waitingFor(facts);
   const { process } = facts;
@@ -31,5 +33,6 @@ export function agentFacts(
     waiting_for: waiting.text,
     waiting_since: timeOf(waiting.since),
     settings_problems: facts.settingsProblems,
+    system,
   };
 }

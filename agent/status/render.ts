@@ -1,4 +1,9 @@
 import { basename } from "node:path";
+import {
+  SYSTEM_PARTS,
+  type SystemPart,
+  type SystemReport,
+} from "../system/outcomes/system_outcome.ts";
 import type { ProgramReport } from "./report.ts";
 import type { Status } from "./status.ts";
 
@@ -14,6 +19,7 @@ export function renderStatus(status: Status, now: Date): string {
           row("waits for", `${report.waiting_for}${since(report.waiting_since, now)}`),
         ]),
         ...report.settings_problems.map((problem) => row("setting", problem)),
+        ...systemRows(report.system),
         row("cloud", cloudText(status, now)),
       ]
       : [row("machine-server", basename(status.links.server) || "none")]),
@@ -22,6 +28,22 @@ export function renderStatus(status: Status, now: Date): string {
     row("folder", status.dir),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+const SYSTEM_NAMES: Readonly<Record<SystemPart, string>> = {
+  journald: "journald",
+  upgrades: "OS upgrades",
+  log_forwarding: "system logs",
+};
+
+/** What was applied, or is being; what failed stands among the problems. */
+function systemRows(system: SystemReport | undefined): string[] {
+  if (!system) return [];
+  return SYSTEM_PARTS.flatMap((part) => {
+    const outcome = system[part];
+    const isShown = outcome?.state === "applied" || outcome?.state === "working";
+    return isShown ? [row(SYSTEM_NAMES[part], outcome.text)] : [];
+  });
 }
 
 const NAME_WIDTH = 16;

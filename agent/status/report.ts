@@ -4,6 +4,7 @@
  * texts are empty where there is nothing to say.
  */
 
+import type { SystemReport } from "../system/outcomes/system_outcome.ts";
 import type { ProgramSnapshot } from "../updates/updater/snapshot.ts";
 
 /** How a program and its update stand. */
@@ -70,6 +71,8 @@ export interface AgentFacts {
   readonly waiting_since: string | null;
   /** What is wrong in the agent's settings; the rest of them is used. */
   readonly settings_problems: readonly string[];
+  /** How `system_configuration` stands; files of older agents have none. */
+  readonly system?: SystemReport;
 }
 
 /** The content of `status.json`. */

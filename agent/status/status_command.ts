@@ -3,7 +3,7 @@ import { LinuxProcessTable } from "../../shared/base/process/process_table_linux
 import { WindowsProcessTable } from "../../shared/base/process/process_table_windows.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import type { StatusOptions } from "../options/options.ts";
-import { runProgram } from "../service/run_program.ts";
+import { runProgram } from "../../shared/base/process/run_program.ts";
 import { serviceState } from "../service/service_state.ts";
 import { renderStatus } from "./render.ts";
 import { gatherStatus } from "./status.ts";

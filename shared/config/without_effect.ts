@@ -11,7 +11,6 @@ export interface IgnoredField {
 }
 
 const NO_NETWORK = "the agent configures no network, hotspot or Bluetooth in this release";
-const NO_SYSTEM = "the agent configures nothing of the operating system in this release";
 const AT_ONCE = "readings go into the file at once, without a queue";
 const OF_CAPTURE = "service_configs[].attributes.capture_methods[]";
 
@@ -29,8 +28,11 @@ export const WITHOUT_EFFECT: readonly IgnoredField[] = [
   { path: "agent.network_configuration", why: NO_NETWORK },
   { path: "agent.additional_networks", why: NO_NETWORK },
   { path: "agent.advanced_settings.disable_network_configuration", why: NO_NETWORK },
-  { path: "agent.system_configuration", why: NO_SYSTEM },
-  { path: "agent.advanced_settings.disable_system_configuration", why: NO_SYSTEM },
+  ...["managed-all", "managed-security"].map((value) => ({
+    path: "agent.system_configuration.os_auto_upgrade_type",
+    why: "the agent starts no upgrades itself; use all or security",
+    value,
+  })),
   {
     path: "triggers[].notifications[].type",
     why: "nobody is told by push in this release; use webhook or email",

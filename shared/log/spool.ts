@@ -63,7 +63,10 @@ export class LogSpool {
   readonly #waiting = new Set<() => void>();
   #pending: PendingEntry[] = [];
   #pendingBytes = 0;
+  /** Null takes a mark away. */
+  #pendingMarks = new Map<string, string | null>();
   readonly #maxPendingBytes: number;
+  readonly #bounds: Bounds;
   #lost = 0;
   #isFailing = false;
   #timer: Timer | undefined;
@@ -74,6 +77,7 @@ export class LogSpool {
       maxEntries: options.maxEntries ?? DEFAULT_MAX_ENTRIES,
       maxBytes: options.maxBytes ?? DEFAULT_MAX_BYTES,
     };
+    this.#bounds = bounds;
     this.#notices = { host: options.host, loggerName: options.loggerName ?? "log_queue" };
     this.#queue = new SpoolQueue(db, bounds, this.#notices);
     this.#clock = options.clock ?? systemClock;
@@ -109,6 +113,12 @@ export class LogSpool {
     return { entries: entries + this.#pending.length, bytes: bytes + this.#pendingBytes };
   }
 
+  /** How full the queue is: 0 empty, 1 at one of its bounds. */
+  get fill(): number {
+    const { entries, bytes } = this.size;
+    return Math.max(entries / this.#bounds.maxEntries, bytes / this.#bounds.maxBytes);
+  }
+
   /** Puts an entry at the end; does nothing after {@link close}. */
   append(entry: LogEntry): void {
     this.appendEncoded(toBinary(LogEntrySchema, entry), parseLevel(entry.level) ?? "info");
@@ -126,18 +136,42 @@ export class LogSpool {
     this.#timer ??= this.#clock.setTimer(this.#flushMs, () => this.flush());
   }
 
+  /**
+   * Notes how far somebody has read what is put into this queue. It is committed with the entries
+   * appended before it, so that after any end both are there or neither is.
+   *
+   * @param value undefined takes the mark away
+   */
+  setMark(name: string, value: string | undefined): void {
+    if (!this.#db.open) return;
+    this.#pendingMarks.set(name, value ?? null);
+    this.#timer ??= this.#clock.setTimer(this.#flushMs, () => this.flush());
+  }
+
+  /** The mark that was set last, in this run or an earlier one. */
+  mark(name: string): string | undefined {
+    const pending = this.#pendingMarks.get(name);
+    return pending === undefined ? this.#queue.mark(name) : pending ?? undefined;
+  }
+
+  /** Whether the disk took nothing when it was tried last. */
+  get isFailing(): boolean {
+    return this.#isFailing;
+  }
+
   /** Commits what was appended. A disk that takes nothing is tried again later. */
   flush(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    if (this.#pending.length === 0 && this.#lost === 0) return;
+    if (this.#pending.length === 0 && this.#lost === 0 && this.#pendingMarks.size === 0) return;
     try {
-      this.#queue.append(this.#pending, this.#lost);
+      this.#queue.append(this.#pending, this.#lost, this.#pendingMarks);
     } catch (error) {
       return this.#keepPending(error);
     }
     this.#pending = [];
     this.#pendingBytes = 0;
+    this.#pendingMarks.clear();
     this.#lost = 0;
     this.#isFailing = false;
     for (const wake of this.#waiting) wake();

@@ -60,9 +60,18 @@ export class SpoolQueue {
     return { entries: this.#entries, bytes: this.#bytes };
   }
 
-  /** Adds entries, after a notice for `lost` ones that came before them. */
-  append(entries: readonly PendingEntry[], lost: number): void {
+  /**
+   * Adds entries, after a notice for `lost` ones that came before them.
+   *
+   * @param marks values by name; null takes one away
+   */
+  append(
+    entries: readonly PendingEntry[],
+    lost: number,
+    marks: ReadonlyMap<string, string | null> = new Map(),
+  ): void {
     this.#change(() => {
+      for (const [name, value] of marks) this.#setMark(name, value);
       if (lost > 0) this.#addNotice("full", lost, undefined, timestampNow());
       const insert = this.#db.prepare<[number, number, Uint8Array]>(
         "INSERT INTO log_queue (severity, bytes, entry) VALUES (?, ?, ?)",
@@ -74,6 +83,20 @@ export class SpoolQueue {
       }
       this.#makeRoom();
     });
+  }
+
+  mark(name: string): string | undefined {
+    return this.#db.prepare<[string], { value: string }>(
+      "SELECT value FROM log_mark WHERE name = ?",
+    ).get(name)?.value;
+  }
+
+  #setMark(name: string, value: string | null): void {
+    if (value === null) this.#db.prepare("DELETE FROM log_mark WHERE name = ?").run(name);
+    else {
+      this.#db.prepare("INSERT OR REPLACE INTO log_mark (name, value) VALUES (?, ?)")
+        .run(name, value);
+    }
   }
 
   /** The first entries within the limits, at least one if there is any. */

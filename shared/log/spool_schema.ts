@@ -19,4 +19,10 @@ export const spoolMigrations: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX log_queue_by_severity ON log_queue (severity, id);`,
   },
+  {
+    version: 2,
+    name: "marks of readers",
+    // How far those have read who put the lines of others into the queue.
+    up: "CREATE TABLE log_mark (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+  },
 ];

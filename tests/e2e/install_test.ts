@@ -2,7 +2,7 @@
 // install runs from the sources.
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
-import { runProgram } from "../../agent/service/run_program.ts";
+import { runProgram } from "../../shared/base/process/run_program.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { everythingBut, installTest, PLATFORM, ROOT, UNIT } from "./install_testing.ts";
 import { Rig } from "./rig.ts";

@@ -13,10 +13,11 @@ const TABLE: Readonly<Record<string, string>> = {
   "agent/run":
     "cloud dbus networks options provisioning server service settings state status system updates",
   "agent/server": "settings state updates",
-  "agent/service": "options updates",
+  "agent/service": "options system updates",
   "agent/settings": "state",
   "agent/state": "",
   "agent/status": "cloud networks options service state system updates",
+  "agent/system": "",
   "agent/updates": "settings state",
   "cloud/accounts": "api storage",
   "cloud/api": "",

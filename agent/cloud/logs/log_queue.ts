@@ -1,4 +1,5 @@
 import type { Client } from "@connectrpc/connect";
+import type { LogEntry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import type { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { LogSink } from "../../../shared/log/line.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
@@ -19,6 +20,9 @@ export interface LogQueueOptions {
   readonly maxEntries?: number;
 }
 
+/** Above this the lines of others wait, so that there is room for the agent's own. */
+const SHARE_OF_OTHERS = 0.5;
+
 /** Keeps the agent's log lines on disk until the cloud has them. */
 export class LogQueue {
   readonly #options: LogQueueOptions;
@@ -38,6 +42,17 @@ export class LogQueue {
       onProblem: (error) => log.error("log lines cannot be queued for the cloud", { error }),
     });
     this.#removeSink = options.addSink(spoolSink(this.#spool, host));
+  }
+
+  /** The queue for one who puts the lines of another log into it, and must not do that twice. */
+  reader(name: string) {
+    const spool = this.#spool;
+    return {
+      mark: () => spool.mark(name),
+      setMark: (value: string | undefined) => spool.setMark(name, value),
+      append: (entry: LogEntry) => spool.append(entry),
+      hasRoom: () => !spool.isFailing && spool.fill < SHARE_OF_OTHERS,
+    };
   }
 
   /** Starts sending in the background. */

@@ -1,4 +1,4 @@
-import { toError } from "../../shared/base/errors/to_error.ts";
+import { toError } from "../errors/to_error.ts";
 
 /** What a system's program answered. */
 export interface ProgramAnswer {
@@ -13,21 +13,24 @@ export interface ProgramAnswer {
  *
  * @param limitMs a program that takes longer is given up. Default: 3 minutes; a service may take its
  *   time to start.
+ * @param signal gives the program up, too.
  */
 export type RunProgram = (
   program: string,
   args: readonly string[],
   limitMs?: number,
+  signal?: AbortSignal,
 ) => Promise<ProgramAnswer>;
 
 const LIMIT_MS = 180_000;
 
-export const runProgram: RunProgram = async (program, args, limitMs = LIMIT_MS) => {
+export const runProgram: RunProgram = async (program, args, limitMs = LIMIT_MS, signal) => {
+  const limit = AbortSignal.timeout(limitMs);
   try {
     const output = await new Deno.Command(program, {
       args: [...args],
       stdin: "null",
-      signal: AbortSignal.timeout(limitMs),
+      signal: signal ? AbortSignal.any([limit, signal]) : limit,
     }).output();
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { code: output.code, stdout: text(output.stdout), stderr: text(output.stderr) };

@@ -1,0 +1,284 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { FakeProcesses } from "../../../shared/base/process/fake_processes.ts";
+import type { RunProgram } from "../../../shared/base/process/run_program.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import type { LogEntry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { LogSpool } from "../../../shared/log/spool.ts";
+import { Watched } from "../../../shared/workers/watched.ts";
+import type { SystemOutcome } from "../outcomes/system_outcome.ts";
+import { parseIdentifiers } from "./identifiers.ts";
+import { Journal } from "./journal.ts";
+import { LogForwarder, type WantedForwarding } from "./log_forwarder.ts";
+
+const BOOT = "b".repeat(32);
+const cursor = (n: number, boot = BOOT) =>
+  `s=1;i=${n.toString(16)};b=${boot};m=${n.toString(16)};t=${n.toString(16)};x=0`;
+
+function json(n: number, identifier = "sshd", boot = BOOT): string {
+  return JSON.stringify({
+    __CURSOR: cursor(n, boot),
+    _BOOT_ID: boot,
+    __MONOTONIC_TIMESTAMP: `${n}`,
+    __REALTIME_TIMESTAMP: `${n}`,
+    MESSAGE: `line ${n}`,
+    SYSLOG_IDENTIFIER: identifier,
+  });
+}
+
+function on(list: string): WantedForwarding {
+  const identifiers = parseIdentifiers(list);
+  assert(identifiers);
+  return { kind: "on", identifiers };
+}
+
+class Bench implements AsyncDisposable {
+  readonly clock = new FakeClock();
+  readonly processes = new FakeProcesses();
+  readonly log = memoryLogger();
+  readonly wanted = new Watched<WantedForwarding | undefined>(on("all"));
+  readonly told: SystemOutcome[] = [];
+  /** What `journalctl --lines=1` prints. */
+  newest = json(100);
+  /** The journal has this line, asked for by its cursor. */
+  found = "";
+  asks = 0;
+  hasRoom = true;
+  #ending = new AbortController();
+  #run: Promise<void> = Promise.resolve();
+  #spool: LogSpool;
+
+  private constructor(readonly path: string, readonly maxEntries: number) {
+    this.#spool = this.#open();
+  }
+
+  static async create(maxEntries = 1_000): Promise<Bench> {
+    return new Bench(join(await Deno.makeTempDir(), "logs.db"), maxEntries);
+  }
+
+  #open(): LogSpool {
+    const { maxEntries } = this;
+    return LogSpool.open(this.path, { host: "box", clock: this.clock, maxEntries });
+  }
+
+  get spool(): LogSpool {
+    return this.#spool;
+  }
+
+  async start(): Promise<void> {
+    this.#ending = new AbortController();
+    const run: RunProgram = (_program, args) => {
+      this.asks++;
+      const isCursor = args.some((arg) => arg.startsWith("--cursor="));
+      if (args.includes("--cursor=nonsense")) {
+        const stderr = "Failed to seek to cursor: Invalid argument\n";
+        return Promise.resolve({ code: 1, stdout: "", stderr });
+      }
+      return Promise.resolve({ code: 0, stdout: isCursor ? this.found : this.newest, stderr: "" });
+    };
+    const spool = this.#spool;
+    const forwarder = new LogForwarder({
+      journal: new Journal({ run, processes: this.processes, path: "/usr/bin" }),
+      queue: {
+        mark: () => spool.mark("journal"),
+        setMark: (value) => spool.setMark("journal", value),
+        append: (entry: LogEntry) => spool.append(entry),
+        hasRoom: () => this.hasRoom && spool.fill < 0.5,
+      },
+      wanted: () => this.wanted.value,
+      changes: [this.wanted],
+      host: "box",
+      ownUnit: "machine-agent.service",
+      boot: BOOT,
+      hide: (text) => text,
+      tell: (outcome) => void this.told.push(outcome),
+      clock: this.clock,
+      log: this.log,
+    });
+    this.#run = forwarder.run(this.#ending.signal).catch((error) => {
+      if (!this.#ending.signal.aborted) throw error;
+    });
+    await this.clock.advance(0);
+  }
+
+  /** The process ends at once: what was not committed is lost. */
+  async kill(): Promise<void> {
+    const copy = `${this.path}.copy`;
+    for (const suffix of ["", "-wal"]) {
+      await Deno.copyFile(`${this.path}${suffix}`, `${copy}${suffix}`).catch(() => {});
+    }
+    await this.#end();
+    for (const suffix of ["", "-wal", "-shm"]) {
+      await Deno.remove(`${this.path}${suffix}`).catch(() => {});
+      await Deno.rename(`${copy}${suffix}`, `${this.path}${suffix}`).catch(() => {});
+    }
+    this.#spool = this.#open();
+  }
+
+  async #end(): Promise<void> {
+    this.#ending.abort();
+    await this.#run;
+    this.#spool.close();
+  }
+
+  messages(): string[] {
+    const batch = this.#spool.take({ maxEntries: 10_000, maxBytes: 1e9 });
+    if (batch) this.#spool.release(batch);
+    return batch?.entries.map(({ message }) => message) ?? [];
+  }
+
+  /** Arguments of the journalctl that follows now, without those that are always the same. */
+  get where(): string[] {
+    const { args = [] } = this.processes.last.command;
+    return args.filter((arg) => arg.includes("cursor"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end();
+    await Deno.remove(join(this.path, ".."), { recursive: true });
+  }
+}
+
+Deno.test("it begins with the newest line, and forwards what is wanted and not our own", async () => {
+  await using bench = await Bench.create();
+  await bench.start();
+  assert.deepEqual(bench.where, [`--after-cursor=${cursor(100)}`]);
+  const { last } = bench.processes;
+  last.print(json(101));
+  last.print(json(102, "machine-agent"));
+  bench.wanted.value = on("kernel");
+  last.print(json(103));
+  last.print(json(104, "kernel"));
+  await bench.clock.advance(200);
+  assert.deepEqual(bench.messages(), ["line 101", "line 104"]);
+  assert.equal(bench.processes.started.length, 1, "another filter needs no other journalctl");
+  assert.equal(bench.told.at(-1)?.text, "the journal's lines of kernel are forwarded");
+});
+
+Deno.test("killed at any line, each line comes once", async () => {
+  await using bench = await Bench.create();
+  await bench.start();
+  let next = 101;
+  for (let kill = 0; kill < 4; kill++) {
+    const { last } = bench.processes;
+    for (let n = 0; n < 60; n++) last.print(json(next++));
+    if (kill % 2 === 0) await bench.clock.advance(200);
+    await bench.kill();
+    const mark = bench.spool.mark("journal") ?? "";
+    bench.found = json(Number.parseInt(/;m=([0-9a-f]+)/.exec(mark)?.[1] ?? "", 16));
+    await bench.start();
+    assert.deepEqual(bench.where, [`--after-cursor=${mark}`]);
+    next = Number.parseInt(/;m=([0-9a-f]+)/.exec(mark)?.[1] ?? "", 16) + 1;
+  }
+  const expected = Array.from({ length: next - 101 }, (_, n) => `line ${101 + n}`);
+  assert.ok(expected.length > 100);
+  assert.deepEqual(bench.messages(), expected);
+});
+
+Deno.test("lines that nobody wants are noted as read, but seldom", async () => {
+  await using bench = await Bench.create();
+  bench.wanted.value = on("kernel");
+  await bench.start();
+  bench.processes.last.print(json(101));
+  bench.processes.last.print(json(102));
+  assert.equal(bench.spool.mark("journal"), cursor(101));
+  await bench.clock.advance(30_000);
+  bench.processes.last.print(json(103));
+  assert.equal(bench.spool.mark("journal"), cursor(103));
+});
+
+Deno.test("a journal that lost the line is read from its beginning, without what was read", async () => {
+  await using bench = await Bench.create();
+  bench.spool.setMark("journal", cursor(50, "a".repeat(32)));
+  bench.found = json(70);
+  await bench.start();
+  assert.deepEqual(bench.where, []);
+  const { last } = bench.processes;
+  last.print(json(49, "sshd", "a".repeat(32)));
+  last.print(json(51, "sshd", "a".repeat(32)));
+  last.print(json(3)); // This start of the computer, with the clock set back.
+  await bench.clock.advance(200);
+  assert.deepEqual(bench.messages(), ["line 51", "line 3"]);
+});
+
+Deno.test("a cursor that journalctl does not know is given up, and told", async () => {
+  await using bench = await Bench.create();
+  bench.spool.setMark("journal", "nonsense");
+  await bench.start();
+  assert.deepEqual(bench.where, [`--after-cursor=${cursor(100)}`]);
+  assert.match(bench.log.messages("warn").join(), /forwarding begins now/);
+});
+
+Deno.test("a journalctl that dies is noticed, told and started again, ever more slowly", async () => {
+  await using bench = await Bench.create();
+  await bench.start();
+  bench.processes.last.print("Failed to open files: Too many open files", "stderr");
+  bench.processes.last.exit(1);
+  await bench.clock.advance(0);
+  assert.match(
+    bench.told.at(-1)?.text ?? "",
+    /cannot be read: journalctl ended with code 1: Failed to open files: Too many open files/,
+  );
+  bench.found = json(100);
+  await bench.clock.advance(1_000);
+  assert.equal(bench.processes.started.length, 2);
+  assert.equal(bench.told.at(-1)?.state, "applied");
+  bench.processes.onStart = (child) => child.exit(null, "SIGKILL");
+  bench.processes.last.exit(1);
+  await bench.clock.advance(10 * 60_000);
+  const { length } = bench.processes.started;
+  assert.ok(length > 5 && length < 60, `${length} starts in ten minutes`);
+  bench.processes.failWith = "cannot start journalctl: it does not exist";
+  await bench.clock.advance(120_000);
+  assert.match(bench.told.at(-1)?.text ?? "", /it does not exist/);
+});
+
+Deno.test("a queue without room makes journalctl wait, and ends one that waits too long", async () => {
+  await using bench = await Bench.create();
+  await bench.start();
+  const { last } = bench.processes;
+  last.print(json(101));
+  bench.hasRoom = false;
+  let isPaused = true;
+  void last.command.onRead?.(100)?.then(() => isPaused = false);
+  await bench.clock.advance(10_000);
+  assert.ok(isPaused);
+  assert.deepEqual(last.signals, []);
+  await bench.clock.advance(60_000);
+  assert.deepEqual(last.signals[0], "KILL");
+  last.print(json(102));
+  await bench.clock.advance(10_000);
+  assert.equal(bench.processes.running, 0);
+  assert.deepEqual(bench.messages(), ["line 101"]);
+  bench.hasRoom = true;
+  bench.found = json(101);
+  await bench.clock.advance(1_000);
+  assert.deepEqual(bench.where, [`--after-cursor=${cursor(101)}`]);
+  assert.ok(bench.told.every(({ state }) => state === "applied"));
+});
+
+Deno.test("switched off it ends journalctl and forgets the place; on again it begins there", async () => {
+  await using bench = await Bench.create();
+  await bench.start();
+  bench.wanted.value = { kind: "off", reason: "no system logs are forwarded" };
+  await bench.clock.advance(1_000);
+  assert.equal(bench.processes.running, 0);
+  assert.equal(bench.spool.mark("journal"), undefined);
+  bench.newest = json(200);
+  bench.wanted.value = on("all");
+  await bench.clock.advance(0);
+  assert.deepEqual(bench.where, [`--after-cursor=${cursor(200)}`]);
+});
+
+Deno.test("a line that is too long is left out, and told", async () => {
+  await using bench = await Bench.create();
+  await bench.start();
+  const long = json(101).padEnd(200_000, "x");
+  bench.processes.last.print(long.slice(0, 131_072));
+  bench.processes.last.print(long.slice(131_072));
+  bench.processes.last.print(json(102));
+  await bench.clock.advance(200);
+  assert.deepEqual(bench.messages(), ["line 102"]);
+  assert.match(bench.log.messages("warn").join(), /^1 line of the journal left out/);
+});
