@@ -1,4 +1,5 @@
 import { Backoff } from "../../../shared/base/time/backoff.ts";
+import type { Timer } from "../../../shared/base/time/clock.ts";
 import { DelayedCommit } from "../delayed_commit.ts";
 import type { ProvisioningSite, ProvisioningWay, WayDeps } from "../provisioning_way.ts";
 import { NoBluetooth } from "./bluez_adapter.ts";
@@ -12,6 +13,8 @@ import { WrittenValues } from "./written_values.ts";
 
 /** Between two tries; it never gives up. */
 const RETRY = { minMs: 5_000, maxMs: 5 * 60_000, jitter: false };
+/** For putting everything back at the end, also when BlueZ hangs. */
+const END_MS = 3_000;
 /** Networks are searched for while somebody reads their list. */
 const SCAN_MS = 30_000;
 
@@ -59,9 +62,15 @@ async function startBluetooth(
   const uuid = serviceUuid(settings.bluetooth_service_brand);
   const serving = keepServing(over.signal, async (signal) => {
     const bus = await openBus();
+    let late: Timer | undefined;
+    // With the connection everything of ours ends, and whoever waits for BlueZ waits no longer.
+    const onAbort = () => late = clock.setTimer(END_MS, () => bus.close());
+    signal.addEventListener("abort", onAbort, { once: true });
     try {
       return await serveBluetooth({ bus, values, lock, uuid, name, clock, log }, signal);
     } finally {
+      signal.removeEventListener("abort", onAbort);
+      late?.cancel();
       bus.close();
     }
   }, { clock, log });

@@ -471,7 +471,7 @@ Deno.test({
       return false;
     }, WAIT);
     await ended;
-    assert.ok(waitedMs <= 60_000, "one call that hangs, not one after the other");
+    assert.ok(waitedMs <= 4_000, `the end took ${waitedMs} ms of a BlueZ that hangs`);
   },
 });
 

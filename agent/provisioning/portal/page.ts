@@ -112,7 +112,9 @@ function banners({ messages, status, problem }: PageView): string[] {
   } else if (lastAttempt?.result === "connected" && !status.hasCredentials) {
     shown.push(card("good", messages.stillMissing, []));
   }
-  const others = status.errors.filter((error) => error !== lastAttempt?.error);
+  // That of the last try is told above.
+  const told = lastAttempt?.result === "failed" ? lastAttempt.error : undefined;
+  const others = status.errors.filter((error) => told === undefined || !error.endsWith(told));
   if (others.length > 0) {
     const lines = others.slice(0, MOST_ERRORS).map(shortened);
     shown.push(card("bad", messages.problemTitle, [messages.detail, ...lines]));

@@ -173,6 +173,10 @@ Deno.test("the outcome of the last try is shown in words, in the language of the
   assert.match(page, /The password is wrong/);
   assert.match(page, new RegExp(`value="${hex("Home")}" checked`));
   assert.match(await rig.page({ "accept-language": "de" }), /Das Passwort ist falsch/);
+  rig.port.errors = ["Home: raw words", "another one"];
+  assert.ok(!(await rig.page()).includes("raw words"), "nothing is told twice");
+  assert.match(await rig.page(), /another one/);
+  rig.port.errors = [];
   rig.port.attempt = { ...attempt, result: "failed" };
   assert.match(await rig.page({ "accept-language": "de" }), /Einzelheiten.*raw words/);
   rig.port.attempt = { ...attempt, result: "connecting" };
