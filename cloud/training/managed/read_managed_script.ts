@@ -2,9 +2,7 @@ import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { buildInfo } from "../../../shared/base/build_info/build_info.ts";
 import { toFileError } from "../../../shared/base/files/fs_error.ts";
-import type { ManagedScript } from "../runs/managed_script.ts";
-
-const REQUIREMENTS_FILE = "requirements.txt";
+import { type ManagedScript, REQUIREMENTS_FILE } from "../runs/managed_script.ts";
 
 export interface ManagedScriptOptions {
   /** File that `--save_weights` of the script wrote; left out: models start from scratch. */
@@ -22,10 +20,10 @@ export async function managedScript(
 ): Promise<ManagedScript> {
   const folder = buildInfo.assetsDir("training_script", import.meta.url);
   const files = await managedScriptFiles(folder);
-  const requirements = requirementsIn(files[REQUIREMENTS_FILE] ?? "");
-  const key = createHash("sha256").update(JSON.stringify(requirements)).digest("hex").slice(0, 32);
+  const requirements = files[REQUIREMENTS_FILE] ?? "";
+  const key = createHash("sha256").update(requirements).digest("hex").slice(0, 32);
   return {
-    ...{ key, files, requirements },
+    ...{ key, files },
     arguments: weights === undefined ? {} : { weights: resolve(weights) },
   };
 }
@@ -48,8 +46,4 @@ async function managedScriptFiles(folder: string): Promise<Record<string, string
     throw toFileError(error, "read the training script of this cloud in", folder);
   }
   return Object.fromEntries(texts.sort(([one], [other]) => one < other ? -1 : 1));
-}
-
-function requirementsIn(text: string): string[] {
-  return text.split("\n").map((line) => line.trim()).filter((line) => /^[^#]/.test(line));
 }

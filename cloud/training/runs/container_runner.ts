@@ -11,6 +11,8 @@ import {
   filesOf,
   type ManagedScript,
   requireManaged,
+  REQUIREMENTS_FILE,
+  requirementsArguments,
   writeManagedScript,
 } from "./managed_script.ts";
 import type { Inherited } from "./run_environment.ts";
@@ -182,6 +184,9 @@ export class ContainerRunner implements TrainingRunner {
     const files = filesOf(managed).map((path) => [path, `${FILES}/${basename(path)}`] as const);
     const places = new Map(files);
     const values = { ...managed?.arguments, ...task.arguments };
+    const wanted = managed?.files[REQUIREMENTS_FILE] === undefined
+      ? []
+      : requirementsArguments(`${SCRIPT}/${REQUIREMENTS_FILE}`);
     const { memoryBytes, processes, cpuMs, diskBytes } = this.#limits;
     return [
       ...["run", "--name", name, "--label", this.#engine.label, "--init"],
@@ -200,7 +205,7 @@ export class ContainerRunner implements TrainingRunner {
       ...mount(task.outputFolder, OUTPUT),
       ...files.flatMap(([path, place]) => mount(path, `${place},readonly`)),
       ...["--workdir", DATASET, "--entrypoint", "/bin/bash", uri],
-      ...["-c", START, "bash", ...(managed?.requirements ?? []), "--"],
+      ...["-c", START, "bash", ...wanted, "--"],
       ...[`--dataset_file=${task.datasetFile}`, `--model_output_directory=${OUTPUT}`],
       ...Object.entries(values).map(([key, value]) => `--${key}=${places.get(value) ?? value}`),
     ];

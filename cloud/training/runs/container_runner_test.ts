@@ -164,15 +164,23 @@ test(
     await Deno.writeTextFile(weights, "0.5");
     const managed = {
       key: "1",
-      files: Object.fromEntries(OBEDIENT.map(({ path, content = "" }) => [path, String(content)])),
-      requirements: ["numpy==2.2.6; python_version > '3'"],
+      files: {
+        ...Object.fromEntries(OBEDIENT.map(({ path, content = "" }) => [path, String(content)])),
+        "requirements.txt": "numpy==2.2.6 --hash=sha256:00\n",
+      },
       arguments: { weights },
     };
     const run = await rig.start(runner({ managed }), "save('rest', rest[0])", {
       script: { kind: "managed" },
     });
     assert.deepEqual(await run.ended, { kind: "succeeded" }, run.lines.join("\n"));
-    assert.ok(run.has("pip3 install --no-cache-dir numpy==2.2.6; python_version > '3'"));
+    assert.ok(
+      run.lines.some((line) =>
+        /pip3 install --no-cache-dir --require-hashes --requirement .*requirements\.txt$/.test(line)
+      ),
+      run.lines.join("\n"),
+    );
+    assert.ok(run.has("numpy==2.2.6 --hash=sha256:00"), "the container can read the file");
     const call = (await callsIn(engine)).find(([command]) => command === "run") ?? [];
     assert.ok(call.includes("--weights=/training_files/old.weights"));
     const mount = `type=bind,source=${weights},target=/training_files/old.weights,readonly`;

@@ -84,7 +84,7 @@ else: sys.exit("unknown command: " + " ".join(args))
 /** Installs where the container's Python looks, and leaves this computer's as it is. */
 const PIP = `#!/bin/sh
 echo "pip3 $*"
-case "$*" in *numpy*) exit 0 ;; esac
+case "$*" in *--require-hashes*) shift 4 && exec cat "$1" ;; esac
 exec python3 -m pip "$@" --quiet --no-index --target "$SITE"
 `;
 

@@ -17,6 +17,7 @@ import {
   filesOf,
   type ManagedScript,
   requireManaged,
+  REQUIREMENTS_FILE,
   writeManagedScript,
 } from "./managed_script.ts";
 import { findPython, type Python } from "./python.ts";
@@ -292,7 +293,9 @@ class LocalRun {
     if (script.kind === "managed") {
       const managed = requireManaged(this.options.managed);
       await makeEnvironment(path, options);
-      return await installRequirements(path, managed.requirements, options);
+      const requirements = managed.files[REQUIREMENTS_FILE];
+      if (requirements !== undefined) await installRequirements(path, requirements, options);
+      return;
     }
     const source = await unpackScript(script, join(folder.path, "script"), signal);
     await makeEnvironment(path, options);

@@ -2,6 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { join } from "node:path";
 import { readIfExists } from "../../../shared/base/files/read_file.ts";
 import type { ExitInfo } from "../../../shared/base/process/child_process.ts";
+import { REQUIREMENTS_FILE, requirementsArguments } from "./managed_script.ts";
 import type { Python } from "./python.ts";
 import { pythonIn } from "./run_environment.ts";
 import { failedWith, RunFailedError } from "./run_failure.ts";
@@ -68,16 +69,23 @@ export async function installScript(
   await pip(program, [...how, source], { run, output }, "installing the script with pip");
 }
 
-/** Installs libraries. @throws {RunFailedError} as {@link installScript} does. */
+/**
+ * Installs libraries. @throws {RunFailedError} as {@link installScript} does.
+ *
+ * @param requirements the text of a requirements file, with hashes of everything
+ */
 export async function installRequirements(
   folder: string,
-  requirements: readonly string[],
+  requirements: string,
   { run, output }: MakeEnvironmentOptions,
 ): Promise<void> {
-  if (requirements.length === 0) return;
-  output.note("info", `installing the ${requirements.length} libraries of the script with pip`);
+  const count = requirements.match(/^[\w.-]+==/gm)?.length ?? 0;
+  output.note("info", `installing the ${count} libraries of the script with pip`);
+  const path = join(folder, REQUIREMENTS_FILE);
+  await Deno.writeTextFile(path, requirements);
   const program = environmentPython(folder);
-  await pip(program, requirements, { run, output }, "installing the libraries with pip");
+  const wanted = requirementsArguments(path);
+  await pip(program, wanted, { run, output }, "installing the libraries with pip");
 }
 
 async function pip(

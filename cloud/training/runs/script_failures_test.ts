@@ -182,7 +182,7 @@ open(folder + "/labels.txt", "w").write(arguments["labels"] + open(arguments["we
   const weights = join(rig.dataDir, "weights", "of last year");
   await Deno.mkdir(join(weights, ".."));
   await Deno.writeTextFile(weights, "0.1 0.2");
-  const managed = { key: "1", files, requirements: [], arguments: { weights } };
+  const managed = { key: "1", files, arguments: { weights } };
   const task = { script: { kind: "managed" }, arguments: { labels: '["a b"]' } } as const;
   const run = await rig.start(rig.runner({}, { managed }), "", task);
   assert.deepEqual(await run.ended, { kind: "succeeded" }, run.lines.join("\n"));
