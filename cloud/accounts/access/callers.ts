@@ -5,7 +5,7 @@ import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Caller, Grant, TrainingRights } from "./caller.ts";
 import { currentRecord } from "../../storage/audit/call_record.ts";
-import { sessionCaller } from "../sessions/sessions.ts";
+import { sessionCaller } from "./session_caller.ts";
 import { ISSUED_CLAIM, SECRET_CLAIM } from "./claims.ts";
 import { Scope } from "./scope.ts";
 

@@ -11,7 +11,7 @@ import {
   runRecorded,
 } from "../../storage/audit/call_record.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import { originOf } from "../people/person_calls.ts";
+import { originOf } from "../sessions/person_calls.ts";
 
 /** Services that machines call all the time; what they do is in logs and status. */
 const OF_MACHINES = new Set([

@@ -6,8 +6,8 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { InvitationsTable } from "../../storage/database/people_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { findOrCreateUser, giveRole, type UserGrant, type UserRow } from "../people/users.ts";
-import { hashOfToken, linkUrl, newToken } from "../sign_in/one_time_links.ts";
-import { mailHtml, type SendMail } from "../sign_in/sign_in.ts";
+import { hashOfToken, linkUrl, newToken } from "../links/one_time_links.ts";
+import { mailHtml, type SendMail } from "../links/mail.ts";
 
 type Row = Selectable<InvitationsTable>;
 

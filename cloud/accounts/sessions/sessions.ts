@@ -6,7 +6,6 @@ import { type ChangeFeed, recordChange } from "../../storage/database/change_fee
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { SessionsTable, SignInMethod } from "../../storage/database/people_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
-import type { Caller } from "../access/caller.ts";
 import { ISSUED_CLAIM, SECRET_CLAIM } from "../access/claims.ts";
 
 export type SessionRow = Selectable<SessionsTable>;
@@ -129,36 +128,6 @@ export class Sessions {
     await queries.deleteFrom("one_time_links").where("expires_at", "<", now.getTime()).execute();
     if (over.length > 0) await changes.drain();
   }
-}
-
-/** The caller that a session stands for; undefined when it counts no more. */
-export async function sessionCaller(
-  queries: Queries,
-  userId: string,
-  sessionId: string,
-): Promise<Caller | undefined> {
-  const row = await queries.selectFrom("sessions").innerJoin(
-    "users",
-    "users.id",
-    "sessions.user_id",
-  )
-    .select(["users.email", "sessions.expires_at"])
-    .where("sessions.id", "=", sessionId).where("users.id", "=", userId)
-    .where("sessions.ended_at", "is", null).executeTakeFirst();
-  if (!row) return undefined;
-  const grants = await queries.selectFrom("user_grants").selectAll()
-    .where("user_id", "=", userId).orderBy("created_at").orderBy("org_id").execute();
-  return {
-    actor: { type: "user", id: row.email },
-    person: { userId, sessionId, expiresAtMs: row.expires_at },
-    orgId: grants[0]?.org_id ?? "",
-    grants: grants.map((grant) => ({
-      role: grant.role,
-      resource: grant.resource_type,
-      id: grant.resource_id,
-      orgId: grant.org_id,
-    })),
-  };
 }
 
 function open(queries: Queries, userId: string, now: number) {

@@ -11,7 +11,7 @@ import {
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Person } from "../access/caller.ts";
 import type { Callers } from "../access/callers.ts";
-import { originOf, personOf } from "../people/person_calls.ts";
+import { originOf, personOf } from "../sessions/person_calls.ts";
 import type { Passwords } from "../people/passwords.ts";
 import type { UserRow } from "../people/users.ts";
 import type { SecondFactor } from "../second_factor/second_factor.ts";

@@ -14,18 +14,8 @@ import { passwordProblem, type Passwords } from "../people/passwords.ts";
 import { userByEmail, type UserRow } from "../people/users.ts";
 import type { SecondFactor } from "../second_factor/second_factor.ts";
 import { endAllIn, type Origin, type Sessions, type Started } from "../sessions/sessions.ts";
-import { createLink, linkUrl, useLink } from "./one_time_links.ts";
-
-/** Sends mail to people; undefined where the cloud has no mail server. */
-export type SendMail = (
-  mail: {
-    readonly to: string;
-    readonly subject: string;
-    readonly text: string;
-    readonly html: string;
-    readonly id: string;
-  },
-) => Promise<unknown>;
+import { mailHtml, type SendMail } from "../links/mail.ts";
+import { createLink, linkUrl, useLink } from "../links/one_time_links.ts";
 
 export interface SignInOptions {
   readonly queries: Queries;
@@ -219,14 +209,6 @@ export class SignIn {
 export function requirePassword(field: string, password: string, email: string): void {
   const problem = passwordProblem(password, email);
   if (problem) throw new ConnectError(`${field}: ${problem}`, Code.InvalidArgument);
-}
-
-/** A mail of a few lines, its link to be clicked. */
-export function mailHtml(text: string, url: string): string {
-  const escaped = (part: string) =>
-    part.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`).replaceAll("\n", "<br>");
-  const link = `<a href="${escaped(url)}">${escaped(url)}</a>`;
-  return `<!doctype html><p>${text.split(url).map(escaped).join(link)}</p>`;
 }
 
 /** Says in the audit log who it was, for calls that come without a token. */

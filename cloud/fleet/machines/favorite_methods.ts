@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { type AppService, FavoriteMachineSchema } from "../../../shared/gen/viam/app/v1/app_pb.ts";
-import { personOf } from "../../accounts/people/person_calls.ts";
+import { personOf } from "../../accounts/sessions/person_calls.ts";
 import { type MachineMethodsOptions, robots } from "./machine_methods.ts";
 
 /** Machines that one person marks. */

@@ -15,7 +15,7 @@ import type { ConfigDocument } from "../../fleet/machines/config_document.ts";
 import { credentialsFile } from "../../fleet/machines/part_credentials.ts";
 import { machineNameProblem, titleProblem } from "../../api/names/names.ts";
 import { emailProblem, normalEmail } from "../../accounts/people/emails.ts";
-import { linkUrl } from "../../accounts/sign_in/one_time_links.ts";
+import { linkUrl } from "../../accounts/links/one_time_links.ts";
 import { addOwner, addressOf } from "../people/people_command.ts";
 import { bootstrap, type BootstrapResult } from "./bootstrap.ts";
 

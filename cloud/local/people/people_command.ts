@@ -5,7 +5,7 @@ import { Invitations } from "../../accounts/invitations/invitations.ts";
 import { emailProblem, normalEmail } from "../../accounts/people/emails.ts";
 import { findOrCreateUser, giveRole, userByEmail } from "../../accounts/people/users.ts";
 import { endAllIn } from "../../accounts/sessions/sessions.ts";
-import { createLink, linkUrl } from "../../accounts/sign_in/one_time_links.ts";
+import { createLink, linkUrl } from "../../accounts/links/one_time_links.ts";
 import { parsePublicUrl } from "../../api/addresses/addresses.ts";
 import { DEFAULT_ADDRESS } from "../../api/addresses/defaults.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";

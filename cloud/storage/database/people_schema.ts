@@ -1,12 +1,13 @@
 import type { ColumnType } from "kysely";
 import type { Role } from "../../../shared/rights/roles.ts";
-import type { ResourceType } from "./schema.ts";
 
 /** Milliseconds since 1970. */
 type TimeMs = number;
 /** Set when the row is made, never changed. */
 type Fixed<T> = ColumnType<T, T, never>;
 
+/** What somebody may have a role on. */
+export type ResourceType = "organization" | "location" | "robot";
 /** How somebody signed in. */
 export type SignInMethod = "password" | "link" | "single sign-on";
 /** What a one-time link is good for. */
