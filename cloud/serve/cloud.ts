@@ -21,7 +21,9 @@ import { LogStore } from "../fleet/logs/log_store.ts";
 import type { NotificationSettings } from "./notifications.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
+import { Operations, type OperationSettings } from "./operations.ts";
 import { createServices, type Services } from "./services.ts";
+import { Tls, type TlsSetting } from "./tls.ts";
 import type { TrainingSettings } from "./training_settings.ts";
 
 export interface CloudOptions {
@@ -31,8 +33,10 @@ export interface CloudOptions {
   readonly domain: string;
   /** Where the cloud is reached; left out: where it listens. */
   readonly publicUrl?: string | undefined;
-  /** PEM texts. */
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Certificate and key of the port; left out: no TLS. */
+  readonly tls?: TlsSetting | undefined;
+  /** Left out: no metrics, no access log. */
+  readonly operations?: OperationSettings | undefined;
   /** Files of a certificate authority for machines; left out: one of the cloud's own. */
   readonly authority?: AuthorityFiles | undefined;
   /** Expect a PROXY header in front of every connection: a load balancer is in between. */
@@ -131,10 +135,28 @@ async function serve(
   await services.statuses.load();
   await services.notifications.load();
   await services.changes.start();
-  const server = await startServer(options, deps, services, limiter).catch(async (error) => {
-    await services.changes.close();
-    throw error;
+  const tls = await Tls.open(options.tls, {
+    dataDir: options.dataDir,
+    clock,
+    log: log.child("tls"),
   });
+  const operations = await Operations.open({
+    ...options.operations,
+    queries,
+    dataDir: options.dataDir,
+    services,
+    publicUrl,
+    certificateEnd: () => tls?.notAfter,
+    clock,
+    log: log.child("operations"),
+  });
+  const server = await startServer(options, deps, services, { limiter, operations, tls }).catch(
+    async (error) => {
+      await operations.close();
+      await services.changes.close();
+      throw error;
+    },
+  );
   const address = server.address;
   url ||= urlOf(
     { hostname: options.listen.hostname, port: address.port },
@@ -153,6 +175,8 @@ async function serve(
   });
   const stopping = new AbortController();
   const background = [
+    operations.run(stopping.signal),
+    tls?.run((pair) => server.setCertificate(pair), stopping.signal),
     services.presence.run(stopping.signal),
     services.accounts.run(stopping.signal),
     services.statuses.run(stopping.signal),
@@ -167,6 +191,7 @@ async function serve(
     keepLogsForRetention(logs, clock, log.child("logs"), stopping.signal),
   ];
   const close = async ({ graceMs }: { graceMs: number }) => {
+    operations.readiness.stop();
     // Before the port is closed: a script whose calls fail would count as failed itself.
     await services.training.close();
     services.watchers.close();
@@ -175,6 +200,7 @@ async function serve(
     await services.closeQueries();
     stopping.abort();
     await Promise.all(background);
+    await operations.close();
     await services.notifications.close();
     await services.changes.close();
     services.callers.close();
@@ -186,9 +212,14 @@ async function startServer(
   options: CloudOptions,
   { log }: CloudDeps,
   services: Services,
-  limiter: AttemptLimiter,
+  { limiter, operations, tls }: {
+    readonly limiter: AttemptLimiter;
+    readonly operations: Operations;
+    readonly tls: Tls | undefined;
+  },
 ): Promise<RpcServer> {
   const http = createRoutes({
+    operations: operations.routes,
     // The console, and the scripts by which machines are set up.
     files: new Map([
       ...await loadStaticFiles(buildInfo.assetsDir("../web", import.meta.url)),
@@ -205,13 +236,14 @@ async function startServer(
   return await RpcServer.start({
     router: services.router,
     listen: options.listen,
-    tls: options.tls,
+    tls: tls?.pair,
     proxyProtocol: options.proxyProtocol ?? false,
     interceptors: [
+      ...operations.interceptors,
       logRequests(log.child("calls")),
       requireAuthentication({ verify: services.verifyToken, exempt: needsNoToken }),
     ],
-    http,
+    http: operations.accessLog?.around(http) ?? http,
     report: (error, path, id) =>
       log.error("a call failed unexpectedly", { id, path, error: describe(error) }),
     onRefused: (address, reason) => log.warn("refused a connection", { address, reason }),

@@ -240,6 +240,24 @@ export const serveFlags = {
     placeholder: "MIB",
     doc: "MiB of log lines that are kept of one part; the oldest go first.",
   },
+  "metrics-listen": {
+    type: "string",
+    placeholder: "HOST:PORT",
+    doc: "Serve /metrics for Prometheus on a port of its own, to everybody who reaches it.",
+  },
+  "metrics-token": {
+    type: "string",
+    placeholder: "TOKEN",
+    env: "MACHINE_CLOUD_METRICS_TOKEN",
+    doc:
+      "Serve /metrics on the port of --listen to who sends this as a bearer token. Other users " +
+      "see it on a command line, not in the environment.",
+  },
+  "access-log": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Append a line of JSON for every call and request; - is standard output. Default: none.",
+  },
   "debug": { type: "boolean", doc: "Log everything." },
 } as const satisfies FlagTable;
 
@@ -308,6 +326,11 @@ export async function readServeOptions(
     iceServers: await iceServersOf(flags["ice-servers"]),
     offlineAfterMs: flags["offline-after"] * 1_000,
     logLimits: logLimits(flags["log-rate"] * KIB, flags["log-size"] * MIB),
+    operations: {
+      metricsListen: metricsListenOf(flags["metrics-listen"]),
+      metricsToken: flags["metrics-token"],
+      accessLog: flags["access-log"],
+    },
     hostname: hostname(),
   };
 }
@@ -348,6 +371,10 @@ function smtpUrlOf(text: string | undefined): string | undefined {
     );
   }
   return text;
+}
+
+function metricsListenOf(text: string | undefined) {
+  return text === undefined ? undefined : parseListenAddress(text, "--metrics-listen");
 }
 
 function mailFromOf(text: string | undefined): string | undefined {
@@ -411,6 +438,7 @@ async function readCertificate(certFile: string | undefined, keyFile: string | u
   return {
     cert: await readPem("--tls-cert", certFile),
     key: await readPem("--tls-key", keyFile),
+    files: { cert: certFile, key: keyFile },
   };
 }
 

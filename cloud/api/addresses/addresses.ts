@@ -8,12 +8,12 @@ export interface ListenAddress {
 }
 
 /** `127.0.0.1:8080`, `[::1]:8080`, `:8080`; port 0 takes a free one. */
-export function parseListenAddress(text: string): ListenAddress {
+export function parseListenAddress(text: string, option = "--listen"): ListenAddress {
   const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);
   if (!match || port > 65535) {
     throw new UsageError(
-      `--listen: ${JSON.stringify(text)} is no address; write HOST:PORT, for example 0.0.0.0:8080`,
+      `${option}: ${JSON.stringify(text)} is no address; write HOST:PORT, for example 0.0.0.0:8080`,
     );
   }
   return { hostname: match[1] ?? match[2] ?? "", port };

@@ -14,7 +14,18 @@ export type CredentialsAnswer =
   | { readonly kind: "not-allowed" }
   | { readonly kind: "no-such-part" };
 
+/** What is for operators and their programs. */
+export interface OperationRoutes {
+  /** Whether the cloud can answer calls. */
+  readonly ready: () => Promise<{ readonly ready: boolean }>;
+  /** The OpenAPI document, JSON. */
+  readonly openApi: () => string;
+  /** By the header Authorization; left out: there are none here. */
+  readonly metrics?: ((authorization: string | undefined) => Promise<Response>) | undefined;
+}
+
 export interface RoutesOptions {
+  readonly operations: OperationRoutes;
   readonly files: ReadonlyMap<string, StaticFile>;
   /** The credentials file of a part, for the holder of an API key. */
   readonly credentials: (
@@ -70,6 +81,24 @@ export function createRoutes(
   });
 
   app.get("/healthz", (context) => context.json({ status: "ok" }));
+
+  app.get("/readyz", async (context) => {
+    const state = await options.operations.ready();
+    context.header("cache-control", "no-store");
+    return context.json(state, state.ready ? 200 : 503);
+  });
+
+  app.get("/openapi.json", (context) => {
+    context.header("content-type", "application/json");
+    return context.body(options.operations.openApi());
+  });
+
+  app.get("/metrics", async (context) => {
+    const { metrics } = options.operations;
+    if (metrics) return await metrics(context.req.header("authorization"));
+    const error = "metrics are served with --metrics-listen or --metrics-token";
+    return context.json({ error }, 404);
+  });
 
   app.get("/api/json1/config", async (context) => {
     const keyId = context.req.header("key_id");

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { createServer as createTlsServer, Server as TlsServer, type TLSSocket } from "node:tls";
 import {
   ConnectionCounter,
   type ConnectionLimits,
@@ -112,6 +112,15 @@ export class Edge {
     { hostname, port }: { hostname: string; port: number },
   ): PrivateConnection | undefined {
     return hostname === PRIVATE_HOST ? this.#private.get(port) : undefined;
+  }
+
+  /**
+   * Serves connections from now on with another certificate; open ones go on with theirs. It must
+   * have been checked: with one that is broken every handshake would fail.
+   */
+  setCertificate(tls: { readonly cert: string; readonly key: string }): void {
+    if (!(this.#server instanceof TlsServer)) throw new Error("this port serves no TLS");
+    this.#server.setSecureContext({ cert: tls.cert, key: tls.key, minVersion: "TLSv1.2" });
   }
 
   /** Stops to accept; open connections go on. */

@@ -157,6 +157,11 @@ export class RpcServer {
     return this.edge.address;
   }
 
+  /** Serves connections from now on with another certificate, which must have been checked. */
+  setCertificate(tls: { readonly cert: string; readonly key: string }): void {
+    this.edge.setCertificate(tls);
+  }
+
   /**
    * Stops to accept, ends streams with UNAVAILABLE, lets running calls finish for `graceMs`, then
    * ends what is left.

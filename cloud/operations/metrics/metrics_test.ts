@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { createClient } from "@connectrpc/connect";
+import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
+import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
+import { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import { listenForMetrics, metricsRoute } from "./metrics_access.ts";
+import { Metrics } from "./metrics.ts";
+
+function rig() {
+  const metrics = new Metrics({
+    connectedMachines: () => 3,
+    queueLengths: () => Promise.resolve({ deliveries: 2 }),
+    finishedDeliveries: () => Promise.resolve({ delivered: 5, failed: 1 }),
+    databaseBytes: () => Promise.resolve({ "cloud.db": 4096 }),
+    certificateEnd: () => new Date(1_800_000_000_000),
+    version: "1.2.3",
+    now: () => new Date(0),
+  });
+  const router = new RpcRouter().service(SensorService, {
+    getReadings({ name }) {
+      if (name === "bad") throw new Error("no");
+      return {};
+    },
+  });
+  const client = createClient(
+    SensorService,
+    createInProcessTransport(router, { interceptors: [metrics.interceptor] }),
+  );
+  return { metrics, client };
+}
+
+Deno.test("Metrics count calls by method and code, and say what is asked of them", async () => {
+  const { metrics, client } = rig();
+  await client.getReadings({ name: "s" });
+  await client.getReadings({ name: "bad" }).catch(() => undefined);
+  const text = await (await metrics.render()).text();
+  const method = 'method="/viam.component.sensor.v1.SensorService/GetReadings"';
+  for (
+    const line of [
+      `machine_cloud_calls_total{${method},code="OK"} 1`,
+      `machine_cloud_call_duration_seconds_count{${method}} 2`,
+      "machine_cloud_calls_running 0",
+      "machine_cloud_connected_machines 3",
+      'machine_cloud_queue_length{queue="deliveries"} 2',
+      'machine_cloud_deliveries_total{state="failed"} 1',
+      'machine_cloud_database_bytes{database="cloud.db"} 4096',
+      "machine_cloud_certificate_end_timestamp_seconds 1800000000",
+      'machine_cloud_info{version="1.2.3"} 1',
+    ]
+  ) assert.ok(text.includes(`${line}\n`), `${line} in\n${text}`);
+  assert.match(text, /^process_resident_memory_bytes \d{7,}$/m);
+  assert.match(
+    text,
+    new RegExp(`^machine_cloud_calls_total\\{${method},code="(?!OK)\\w+"\\} 1$`, "m"),
+  );
+  const again = await (await metrics.render()).text();
+  assert.ok(again.includes('machine_cloud_deliveries_total{state="delivered"} 10\n'));
+});
+
+Deno.test("metrics are for who has the token, or who reaches their own port", async () => {
+  const { metrics } = rig();
+  const route = metricsRoute(metrics, "secret");
+  for (const wrong of [undefined, "", "Bearer", "Bearer secre", "Bearer secret2", "secret"]) {
+    assert.equal((await route(wrong)).status, 401, String(wrong));
+  }
+  assert.equal((await route("Bearer secret")).status, 200);
+  const server = listenForMetrics(metrics, { hostname: "127.0.0.1", port: 0 });
+  try {
+    const url = `http://127.0.0.1:${server.addr.port}`;
+    const answer = await fetch(`${url}/metrics`);
+    assert.match(answer.headers.get("content-type") ?? "", /^text\/plain; version=/);
+    assert.match(await answer.text(), /^# HELP/);
+    const other = await fetch(url);
+    assert.equal(other.status, 404);
+    await other.body?.cancel();
+  } finally {
+    await server.shutdown();
+  }
+});

@@ -1,0 +1,43 @@
+import { sql } from "kysely";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+
+/** What `/readyz` says. */
+export interface Readiness {
+  readonly ready: boolean;
+  /** By check: "ok", or what is wrong. */
+  readonly checks: Readonly<Record<string, string>>;
+}
+
+/** One look serves everybody for so long: the address is open to all. */
+const COUNTS_MS = 1_000;
+
+/** Whether the cloud can answer calls: for load balancers, which send callers elsewhere when not. */
+export class ReadinessCheck {
+  #stopping = false;
+  #last: { readonly atMs: number; readonly result: Promise<Readiness> } | undefined;
+
+  constructor(private readonly queries: Queries, private readonly clock: Clock) {}
+
+  /** From now on it is not ready: it ends. */
+  stop(): void {
+    this.#stopping = true;
+    this.#last = undefined;
+  }
+
+  look(): Promise<Readiness> {
+    const atMs = this.clock.monotonicMs();
+    if (!this.#last || atMs - this.#last.atMs >= COUNTS_MS) {
+      this.#last = { atMs, result: this.#look() };
+    }
+    return this.#last.result;
+  }
+
+  async #look(): Promise<Readiness> {
+    const database = await sql`SELECT count(*) FROM settings`.execute(this.queries)
+      .then(() => "ok", () => "the database cannot be read; the log says why");
+    const process = this.#stopping ? "the cloud is stopping" : "ok";
+    const checks = { database, process };
+    return { ready: Object.values(checks).every((check) => check === "ok"), checks };
+  }
+}

@@ -1,0 +1,117 @@
+import { buildInfo } from "../../shared/base/build_info/build_info.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import type { Interceptor } from "../../shared/rpc/server/interceptor.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import type { ListenAddress } from "../api/addresses/addresses.ts";
+import type { OperationRoutes } from "../api/http/routes.ts";
+import { AccessLog } from "../operations/access_log/access_log.ts";
+import type { Metrics } from "../operations/metrics/metrics.ts";
+import { openApi } from "../operations/openapi/openapi.ts";
+import { ReadinessCheck } from "../operations/readiness/readiness.ts";
+import type { Queries } from "../storage/database/cloud_database.ts";
+import type { Services } from "./services.ts";
+
+/** What an operator asks for beside the services. */
+export interface OperationSettings {
+  /** Left out: no port for metrics. */
+  readonly metricsListen?: ListenAddress | undefined;
+  /** Who has it gets `/metrics` on the public port; left out: nobody. */
+  readonly metricsToken?: string | undefined;
+  /** "-" is standard output; left out: no access log. */
+  readonly accessLog?: string | undefined;
+}
+
+export interface OperationsOptions extends OperationSettings {
+  readonly queries: Queries;
+  readonly dataDir: string;
+  readonly services: Pick<Services, "presence" | "router">;
+  readonly publicUrl: () => string;
+  /** When the certificate of the port ends; undefined without TLS. */
+  readonly certificateEnd: () => Date | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Readiness, metrics, the access log and the description of the API. */
+export class Operations {
+  readonly readiness: ReadinessCheck;
+  readonly accessLog: AccessLog | undefined;
+  #metricsServer: Deno.HttpServer | undefined;
+
+  private constructor(
+    options: OperationsOptions,
+    private readonly metrics: Metrics | undefined,
+    /** What the public port answers. */
+    readonly routes: OperationRoutes,
+  ) {
+    const { queries, clock, log, accessLog: path } = options;
+    this.readiness = new ReadinessCheck(queries, clock);
+    this.accessLog = path === undefined ? undefined : new AccessLog({ path, clock, log });
+  }
+
+  /** @throws when the port for metrics is taken */
+  static async open(options: OperationsOptions): Promise<Operations> {
+    const { metricsListen, metricsToken, services, publicUrl } = options;
+    const metrics = metricsListen || metricsToken !== undefined
+      ? await openMetrics(options)
+      : undefined;
+    let document: string | undefined;
+    const operations: Operations = new Operations(options, metrics, {
+      ready: () => operations.readiness.look(),
+      openApi: () =>
+        document ??= JSON.stringify(
+          openApi({
+            services: services.router.services,
+            version: buildInfo.version,
+            url: publicUrl(),
+          }),
+        ),
+      metrics: metrics && metricsToken !== undefined
+        ? (await import("../operations/metrics/metrics_access.ts")).metricsRoute(
+          metrics,
+          metricsToken,
+        )
+        : undefined,
+    });
+    if (metrics && metricsListen) {
+      const { listenForMetrics } = await import("../operations/metrics/metrics_access.ts");
+      const server = listenForMetrics(metrics, metricsListen);
+      operations.#metricsServer = server;
+      options.log.info("serving metrics", { port: server.addr.port });
+    }
+    return operations;
+  }
+
+  /** Outermost, so that refused calls count, too. */
+  get interceptors(): Interceptor[] {
+    return [this.accessLog?.interceptor, this.metrics?.interceptor]
+      .filter((interceptor) => interceptor !== undefined);
+  }
+
+  /** Works until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.metrics?.watchLag(signal);
+    await this.accessLog?.run(signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#metricsServer?.shutdown();
+  }
+}
+
+async function openMetrics(
+  { queries, dataDir, services, certificateEnd, clock }: OperationsOptions,
+): Promise<Metrics> {
+  const { Metrics } = await import("../operations/metrics/metrics.ts");
+  const sources = await import("../operations/metrics/metrics_sources.ts");
+  return new Metrics({
+    connectedMachines: () =>
+      [...services.presence.signs()].filter(({ isStreaming }) => isStreaming).length,
+    queueLengths: () => sources.queueLengths(queries),
+    finishedDeliveries: (sinceMs) => sources.finishedDeliveries(queries, sinceMs),
+    databaseBytes: () => sources.databaseBytes(dataDir),
+    certificateEnd,
+    version: buildInfo.version,
+    now: () => clock.now(),
+  });
+}
