@@ -20,6 +20,7 @@ import { collectGarbage } from "../shared/base/memory/idle_memory.ts";
 import { type AgentCommand, type AgentOptions, PROGRAM, readCommand } from "./options/options.ts";
 import { checkUser } from "./options/user.ts";
 import type { AgentEnd } from "./service/agent_end.ts";
+import { networkSystem } from "./run/network_system.ts";
 import { runAgent } from "./run/run_agent.ts";
 import { listenForStop, type StopSignals } from "./service/stop_signals.ts";
 import { selfProgram, SERVICE_VARIABLE, withoutStarterVariables } from "./service/self_program.ts";
@@ -133,6 +134,7 @@ async function run(
       serverErrorLog: getLogger("machine-server.StdErr"),
       service: manager,
       self: selfProgram(options.dir, asService),
+      networks: networkSystem(Deno.build.os, Deno.env.toObject(), options.devMode, runProgram),
       process: { pid: Deno.pid, mark: processTable().startOf(Deno.pid) ?? "" },
       run: runProgram,
       system: {

@@ -42,7 +42,12 @@ export class PrivateBus implements AsyncDisposable {
       stderr: "null",
     }).spawn();
     const bus = new PrivateBus(`unix:path=${socket}`, folder, child);
-    await waitFor(() => Deno.stat(socket), { deadlineMs: 20_000, what: "the private bus" });
+    // The socket's file is there before anybody listens on it.
+    const accepts = async () => {
+      (await Deno.connect({ transport: "unix", path: socket })).close();
+      return true;
+    };
+    await waitFor(accepts, { deadlineMs: 20_000, what: "the private bus" });
     return bus;
   }
 

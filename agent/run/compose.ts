@@ -19,6 +19,7 @@ import type { Updater } from "../updates/updater/updater.ts";
 import type { Worker } from "../../shared/workers/run_workers.ts";
 import { Watched } from "../../shared/workers/watched.ts";
 import { AgentHealth } from "./agent_health.ts";
+import { composeNetworks } from "./compose_networks.ts";
 import { composeReleases } from "./compose_releases.ts";
 import { composeReporting } from "./compose_reporting.ts";
 import { composeSystem } from "./compose_system.ts";
@@ -102,6 +103,12 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     runningServer: () => supervisor.launched?.version.path,
   });
   const system = composeSystem(parts, current);
+  const networks = composeNetworks({
+    ...parts,
+    current,
+    cloudAnswered: poll.reached,
+    mayReboot: () => window.latest().allowed,
+  });
   const reporting = composeReporting({
     ...parts,
     system: system.status,
@@ -110,6 +117,7 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     poll,
     updates,
     releases,
+    networks: networks.report,
   });
   const superviseWhenReady = async (signal: AbortSignal) => {
     const { wait_for_update_check: wait } = current.value.settings.advanced_settings;
@@ -139,6 +147,7 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     { name: "planned restart", run: (signal) => planned.run(signal) },
     { name: "restart poll", run: (signal) => pollRestarts(restarts, signal) },
     ...updates.workers,
+    networks.worker,
     ...reporting.workers,
     ...system.workers,
     {

@@ -17,6 +17,7 @@ import { Watched } from "../../shared/workers/watched.ts";
 import type { MaintenanceWindow } from "../server/maintenance/maintenance_window.ts";
 import type { ComposedReleases } from "./compose_releases.ts";
 import type { ComposedUpdates } from "./compose_updates.ts";
+import type { NetworkReport } from "../networks/report/network_report.ts";
 import type { AgentParts } from "./deps.ts";
 
 export interface ReportingParts extends AgentParts {
@@ -29,6 +30,7 @@ export interface ReportingParts extends AgentParts {
   readonly updates: ComposedUpdates;
   readonly releases: ComposedReleases;
   readonly system: SystemStatus;
+  readonly networks: Watched<NetworkReport>;
 }
 
 /** What goes from this agent to the cloud and to people, and what operators send back. */
@@ -85,6 +87,7 @@ export function composeReporting(parts: ReportingParts): ComposedReporting {
       current,
       wanted,
       parts.system.report,
+      parts.networks,
     ],
     commands,
     clock,
@@ -125,6 +128,7 @@ function statusFacts(parts: ReportingParts): Facts {
       platform: deps.host.platform,
       agentStarted,
       settingsProblems: [...current.value.problems, ...parts.system.problems()],
+      networks: parts.networks.value,
     };
   };
 }

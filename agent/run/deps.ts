@@ -18,6 +18,7 @@ import type { ServiceManager } from "../service/service_manager.ts";
 import type { DefaultsFile } from "../settings/settings_source.ts";
 import type { AgentState } from "../state/agent_state.ts";
 import type { Directories } from "../state/directories.ts";
+import type { NetworkSystem } from "./network_system.ts";
 
 /** The connection to the cloud. */
 export interface Cloud {
@@ -47,6 +48,8 @@ export interface AgentDeps {
   readonly service: ServiceManager;
   /** The program that this process runs. */
   readonly self: SelfProgram;
+  /** The networks of this computer, or why they cannot be tended. */
+  readonly networks: NetworkSystem | string;
   /** This process, and what tells it from another one of the same number. */
   readonly process: { readonly pid: number; readonly mark: string };
   /** Runs a program of the system to its end. */

@@ -1,4 +1,7 @@
-import { readCredentialsFile } from "../../shared/cloud/credentials/credentials_file.ts";
+import {
+  CredentialsError,
+  readCredentialsFile,
+} from "../../shared/cloud/credentials/credentials_file.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { linkedController } from "../../shared/base/time/linked_controller.ts";
 import { type Directories, directoriesOf, prepareDirectories } from "../state/directories.ts";
@@ -15,11 +18,13 @@ import { WorkerHealth } from "../../shared/workers/worker_health.ts";
 import { composeAgent } from "./compose.ts";
 import type { StopSignals } from "../service/stop_signals.ts";
 import type { AgentDeps } from "./deps.ts";
+import { mayProvision, provisionFirst } from "./provision_first.ts";
 
 const LAST_LOGS_MS = 2_000;
 
 /**
- * Runs the agent until it is told to stop; the server is then ended, too.
+ * Runs the agent until it is told to stop; the server is then ended, too. A machine without
+ * credentials is set up first, where there is a NetworkManager to do that with.
  *
  * @throws {CredentialsError | FileError | LockedError | StoreError} one line for the operator
  */
@@ -29,9 +34,10 @@ export async function runAgent(
   stop: StopSignals,
 ): Promise<AgentEnd> {
   const { log, clock, service } = deps;
-  const credentials = await readCredentialsFile(options.credentialsFile);
   const secrets = new KnownSecrets((values) => deps.logging.setSecrets(values));
-  secrets.add([credentials.credentials.payload.reveal()]);
+  const defaults = await readDefaultsFile(options.defaultsFile, log.child("settings"));
+  const missing = await missingCredentials(options.credentialsFile);
+  if (missing && !mayProvision(deps, defaults)) throw missing;
   const directories = directoriesOf(options.dir);
   await prepareDirectories(directories);
   await using cleanup = new AsyncDisposableStack();
@@ -39,6 +45,12 @@ export async function runAgent(
   cleanup.defer(() => lock.release());
   const state = await openAgentState(directories.database, log);
   cleanup.defer(() => state.close());
+  if (missing) {
+    await provisionFirst({ options, deps, state, defaults, secrets }, missing, stop.orderly);
+    if (stop.orderly.aborted) return "told";
+  }
+  const credentials = await readCredentialsFile(options.credentialsFile);
+  secrets.add([credentials.credentials.payload.reveal()]);
   const cloud = deps.openCloud(credentials);
   cleanup.defer(() => cloud.close());
   const logs = openLogQueue(directories, deps);
@@ -50,7 +62,6 @@ export async function runAgent(
   cleanup.defer(() => ending.abort());
   let end: AgentEnd = "told";
   ending.signal.addEventListener("abort", () => service.stopping());
-  const defaults = await readDefaultsFile(options.defaultsFile, log.child("settings"));
   const workerHealth = new WorkerHealth(clock);
   const { workers, supervisor, restartServer, stuck } = composeAgent({
     options,
@@ -86,6 +97,17 @@ export async function runAgent(
   });
   log.info("machine-agent ends");
   return end;
+}
+
+/** Undefined where there is a file, whatever is in it. */
+async function missingCredentials(file: string): Promise<CredentialsError | undefined> {
+  try {
+    await readCredentialsFile(file);
+    return undefined;
+  } catch (error) {
+    if (error instanceof CredentialsError && error.code === "missing") return error;
+    throw error;
+  }
 }
 
 /** A queue that cannot be opened must not keep a machine from running. */

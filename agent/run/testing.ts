@@ -50,6 +50,8 @@ export class AgentBench implements AsyncDisposable {
   readonly dir: string;
   /** What the server answers when it is asked whether it may be restarted. */
   ask: AskRestartStatus = () => Promise.resolve({ kind: "answer", restartAllowed: true });
+  /** Networks are none of most tests' business. */
+  networks: AgentDeps["networks"] = "a test leaves the networks of its computer alone";
   #restarts = new Set<() => void>();
   #stops: AbortController[] = [];
   #runs: Promise<void>[] = [];
@@ -125,6 +127,7 @@ export class AgentBench implements AsyncDisposable {
       serverErrorLog: getLogger("machine-server.StdErr"),
       service: this.service,
       self: { path: undefined, problem: "a test" },
+      networks: this.networks,
       process: { pid: Deno.pid, mark: "this one" },
       run: () => Promise.resolve({ code: 127, stdout: "", stderr: "not in a test" }),
       system: { os: "linux", hasSystemd: false, ownUnit: undefined, boot: "0".repeat(32) },

@@ -1,6 +1,6 @@
 import type { Migration } from "../../shared/base/store/sqlite.ts";
 
-/** What agent/networks keeps. The file is readable by its owner alone; keys are not in it. */
+/** What agent/networks keeps: digests of networks, never their keys. */
 export const networksMigration: Migration = {
   version: 7,
   name: "networks: state, reboots, profiles",

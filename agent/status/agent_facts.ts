@@ -1,6 +1,6 @@
 import { processState, type StatusFacts, waitingFor } from "../cloud/reporting/agent_status.ts";
 import type { SystemReport } from "../system/outcomes/system_outcome.ts";
-import { type AgentFacts, programReport, timeOf } from "./report.ts";
+import { type AgentFacts, networksReport, programReport, timeOf } from "./report.ts";
 
 /** What the status file says on top of what the cloud is told. */
 export interface LocalFacts {
@@ -34,5 +34,6 @@ export function agentFacts(
     waiting_since: timeOf(waiting.since),
     settings_problems: facts.settingsProblems,
     system,
+    networks: networksReport(facts.networks),
   };
 }

@@ -20,6 +20,7 @@ export function renderStatus(status: Status, now: Date): string {
         ]),
         ...report.settings_problems.map((problem) => row("setting", problem)),
         ...systemRows(report.system),
+        ...networkRows(status, now),
         row("cloud", cloudText(status, now)),
       ]
       : [row("machine-server", basename(status.links.server) || "none")]),
@@ -138,6 +139,17 @@ function cloudText({ report, is_running }: Status, now: Date): string {
   return `${address}, ${was}${is_connected ? "connected" : "not reached"}${
     since(from, now, "for")
   }`;
+}
+
+function networkRows({ report }: Status, now: Date): string[] {
+  const networks = report?.networks;
+  if (!networks) return [];
+  const { state, detail, since: from, problems, reboots } = networks;
+  const restarts = reboots > 0 ? `; restarts of the computer for it: ${reboots}` : "";
+  const text = `${state}${detail === "" ? "" : ` (${detail})`}${
+    since(from, now, "for")
+  }${restarts}`;
+  return [row("networks", text), ...problems.map((problem) => row("  problem", problem))];
 }
 
 function credentialsText({ credentials }: Status): string {

@@ -5,6 +5,7 @@
  */
 
 import type { SystemReport } from "../system/outcomes/system_outcome.ts";
+import type { NetworkReport } from "../networks/report/network_report.ts";
 import type { ProgramSnapshot } from "../updates/updater/snapshot.ts";
 
 /** How a program and its update stand. */
@@ -73,6 +74,21 @@ export interface AgentFacts {
   readonly settings_problems: readonly string[];
   /** How `system_configuration` stands; files of older agents have none. */
   readonly system?: SystemReport;
+  /** Absent from what agents without it wrote. */
+  readonly networks?: NetworksReport;
+}
+
+/** How the machine stands with its networks; see docs/networking.md. */
+export interface NetworksReport {
+  readonly state: string;
+  readonly since: string | null;
+  readonly detail: string;
+  readonly problems: readonly string[];
+  readonly reboots: number;
+}
+
+export function networksReport(report: NetworkReport): NetworksReport {
+  return { ...report, since: timeOf(report.since) };
 }
 
 /** The content of `status.json`. */

@@ -252,7 +252,15 @@ Deno.test("renderStatus() shows in full what is going on", () =>
       bytesDownloaded: 40_000_000,
       totalBytes: 93_000_000,
     }, "1.0.0");
-    await writeReport(dir, facts({ agent, server, settings_problems: ["agent.x: unknown"] }));
+    const networks = {
+      state: "provisioning",
+      since: null,
+      detail: "the hotspot setup-host is up on wlan0",
+      problems: ["additional_networks.a waits for the interface eth9"],
+      reboots: 1,
+    };
+    const settings_problems = ["agent.x: unknown"];
+    await writeReport(dir, facts({ agent, server, settings_problems, networks }));
     const service = {
       manager: "systemd",
       state: "active",
@@ -274,6 +282,8 @@ machine-server  1.0.0, running for 5 min
   bad           1.1.0: did not say that it serves (2026-01-02T03:04:05.000Z)
   rolled back   1.1.0 -> 1.0.0 at 2026-01-02T03:04:05.000Z: did not say that it serves
 setting         agent.x: unknown
+networks        provisioning (the hotspot setup-host is up on wlan0); restarts of the computer for it: 1
+  problem       additional_networks.a waits for the interface eth9
 cloud           https://cloud.example, connected for 5 min
 credentials     cannot read the credentials file DIR/machine.json: it or its folder does not exist (ENOENT)
 service         systemd: active, enabled, started anew 2 times

@@ -47,6 +47,7 @@ export type TextForm =
   | "hotspot-password"
   | "hotspot-prefix"
   | "bluetooth-brand"
+  | "http-url"
   | "ipv4"
   | "ipv4-cidr";
 /** A text of some form. */
@@ -162,6 +163,11 @@ export const advancedSettingsFields = {
 
 /** `agent.network_configuration` */
 export const networkConfigurationFields = {
+  connectivity_probe_url: text(
+    "http-url",
+    "",
+    "The machine also counts as online while a GET of this http(s) URL is answered with 2xx.",
+  ),
   device_reboot_after_offline_minutes: {
     kind: "minutes",
     default: 0,

@@ -23,6 +23,7 @@ Deno.test("defaultAgentSettings() are those of the spec", () => {
       disable_wifi_provisioning: false,
       bluetooth_service_brand: "machine",
       bluetooth_trust_all: false,
+      connectivity_probe_url: "",
       fragment_id: "",
       hotspot_interface: "",
       hotspot_password: "machinesetup",

@@ -41,6 +41,10 @@ const FORMS: { readonly [F in TextForm]: Form } = {
     allowed: "1 to 32 of a-z, 0-9 and -",
     isGood: (text) => /^[a-z0-9-]{1,32}$/.test(text),
   },
+  "http-url": {
+    allowed: "a URL http://… or https://…",
+    isGood: orEmpty((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? "")),
+  },
   "ipv4": { allowed: "an IPv4 address, for example 192.168.0.1", isGood: orEmpty(isIpv4) },
   "ipv4-cidr": {
     allowed: "auto, or an address with network length, for example 192.168.0.10/24",

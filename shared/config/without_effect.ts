@@ -10,7 +10,6 @@ export interface IgnoredField {
   readonly value?: unknown;
 }
 
-const NO_NETWORK = "the agent configures no network, hotspot or Bluetooth in this release";
 const AT_ONCE = "readings go into the file at once, without a queue";
 const OF_CAPTURE = "service_configs[].attributes.capture_methods[]";
 
@@ -25,9 +24,6 @@ export const WITHOUT_EFFECT: readonly IgnoredField[] = [
   { path: "auth.tls_auth_entities", why: "client certificates are not accepted by this release" },
   { path: "auth.external_auth_config", why: "tokens of others are not accepted by this release" },
   { path: "cloud.managed_by", why: "the address of the cloud says where the machine belongs" },
-  { path: "agent.network_configuration", why: NO_NETWORK },
-  { path: "agent.additional_networks", why: NO_NETWORK },
-  { path: "agent.advanced_settings.disable_network_configuration", why: NO_NETWORK },
   ...["managed-all", "managed-security"].map((value) => ({
     path: "agent.system_configuration.os_auto_upgrade_type",
     why: "the agent starts no upgrades itself; use all or security",

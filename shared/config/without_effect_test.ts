@@ -69,7 +69,7 @@ Deno.test("a field of the schema that no program reads is listed as one without 
     !listed(path) && !READ_ELSEWHERE.some((pattern) => pattern.test(path))
   );
   assert.deepEqual(missing, []);
-  assert.ok(unread.includes("agent.network_configuration.wifi_power_save"), "it finds some");
+  assert.ok(unread.includes("remotes[].reconnect_interval"), "it finds some");
 });
 
 async function readSources(folder: string, texts: string[]): Promise<void> {
@@ -97,7 +97,7 @@ Deno.test("withoutEffect() says where each field stands and what happens instead
     components: [sensor, { ...sensor, name: "t", ...CAPTURE }],
     fragments: ["id"],
     auth: { tls_auth_entities: ["x"], external_auth_config: { jwks: { keys: [] } } },
-    agent: { additional_networks: { home: { type: "wifi", ssid: "x", psk: "secret-of-home" } } },
+    remotes: [{ name: "r", address: "x", auth: { credential: "secret-of-remote" } }],
     triggers: [{
       name: "t",
       event: { type: "part_online" },
@@ -109,13 +109,13 @@ Deno.test("withoutEffect() says where each field stands and what happens instead
   const queue = "components[1].service_configs[0].attributes.capture_methods[0].capture_queue_size";
   assert.deepEqual(told.map((text) => text.split(": has no effect: ")[0]), [
     "fragments",
+    "remotes",
     "auth.tls_auth_entities",
     "auth.external_auth_config",
-    "agent.additional_networks",
     "triggers[0].notifications[1].type",
     queue,
   ]);
-  assert.ok(!told.join("").includes("secret-of-home"));
+  assert.ok(!told.join("").includes("secret-of-remote"));
   const saved = warningsForSave(config).map(formatProblem);
   for (const each of told) assert.ok(saved.includes(each), each);
 });

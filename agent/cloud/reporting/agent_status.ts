@@ -5,6 +5,7 @@ import {
   ProgramStatus_State as State,
   type ProgramStatusSchema,
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
+import type { NetworkReport } from "../../networks/report/network_report.ts";
 import type { WaitingRestart } from "../../server/restart/planned_restarts.ts";
 import type { ServerState } from "../../server/supervision/state_machine.ts";
 import type { ProgramSnapshot, SnapshotState } from "../../updates/updater/snapshot.ts";
@@ -22,6 +23,7 @@ export interface StatusFacts {
   readonly platform: string;
   readonly agentStarted: Date;
   readonly settingsProblems: readonly string[];
+  readonly networks: NetworkReport;
   readonly finishedCommands: readonly string[];
 }
 
@@ -73,7 +75,13 @@ export function agentStatus(facts: StatusFacts): StatusInit {
       failures: process.failures,
       lastExit: process.lastExit,
     },
-    settingsProblems: [...facts.settingsProblems],
+    settingsProblems: [...facts.settingsProblems, ...facts.networks.problems],
+    networks: {
+      state: facts.networks.state,
+      since: timestampFromDate(facts.networks.since),
+      detail: facts.networks.detail,
+      reboots: facts.networks.reboots,
+    },
     finishedCommands: [...facts.finishedCommands],
   };
 }

@@ -47,6 +47,13 @@ const facts = (change: Partial<StatusFacts> = {}): StatusFacts => ({
   platform: "linux/amd64",
   agentStarted: date(0),
   settingsProblems: ["x is wrong"],
+  networks: {
+    state: "provisioning",
+    since: date(5),
+    detail: "the hotspot is up",
+    problems: ["eth9 is missing"],
+    reboots: 2,
+  },
   finishedCommands: ["c1"],
   ...change,
 });
@@ -86,7 +93,19 @@ Deno.test("agentStatus() tells everything about a program", () => {
     [serverProcess?.state, serverProcess?.failures, serverProcess?.lastExit],
     ["running", 2, "ended with code 1"],
   );
-  assert.deepEqual([settingsProblems, finishedCommands], [["x is wrong"], ["c1"]]);
+  assert.deepEqual(
+    [settingsProblems, finishedCommands],
+    [["x is wrong", "eth9 is missing"], ["c1"]],
+  );
+});
+
+Deno.test("agentStatus() tells how the machine stands with its networks", () => {
+  const { networks } = statusOf();
+  assert.deepEqual(
+    [networks?.state, networks?.detail, networks?.reboots],
+    ["provisioning", "the hotspot is up", 2],
+  );
+  assert.deepEqual(networks?.since && timestampDate(networks.since), date(5));
 });
 
 Deno.test("agentStatus() leaves out times that are not known", () => {

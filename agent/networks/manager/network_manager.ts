@@ -2,6 +2,7 @@ import {
   DBusCallError,
   getProperties,
   getProperty,
+  setProperty,
   type Signal,
   type SystemBus,
   variant,
@@ -170,9 +171,13 @@ export class NetworkManager {
     return String(path);
   }
 
-  /** Replaces what a profile of ours says. What is connected with it stays so until it is again. */
-  async updateProfile(path: string, settings: ProfileSettings): Promise<void> {
-    const body = [settings, TO_DISK, {}];
+  /**
+   * Replaces what a profile of ours says. What is connected with it stays so until it is again.
+   *
+   * @param isKept false: the disk keeps what it has, until this is called again with true.
+   */
+  async updateProfile(path: string, settings: ProfileSettings, isKept: boolean): Promise<void> {
+    const body = [settings, isKept ? TO_DISK : IN_MEMORY, {}];
     await this.#call(path, PROFILE_INTERFACE, "Update2", "a{sa{sv}}ua{sv}", body);
   }
 
@@ -191,6 +196,17 @@ export class NetworkManager {
   /** Disconnects. What is not connected any more is fine. */
   async deactivate(active: string): Promise<void> {
     await gone(this.#call(ROOT, NAME, "DeactivateConnection", "o", [active]));
+  }
+
+  /** Switches the radios on, where software switched them off. */
+  async enableWifi(): Promise<void> {
+    await setProperty(this.#bus, NAME, ROOT, NAME, "WirelessEnabled", variant("b", true));
+  }
+
+  /** After {@link deactivate} a device connects to nothing by itself until this is called. */
+  async allowAutoconnect(device: NetworkDevice): Promise<void> {
+    const yes = variant("b", true);
+    await gone(setProperty(this.#bus, NAME, device.path, DEVICE_INTERFACE, "Autoconnect", yes));
   }
 
   /** NMActiveConnectionState: 1 connecting, 2 connected, 3 and 4 on its way down; 4 when gone. */
@@ -213,9 +229,15 @@ export class NetworkManager {
     return Number(await getProperty(this.#bus, NAME, ROOT, NAME, "State"));
   }
 
-  /** NMConnectivityState: 0 unknown, 1 none, 2 portal, 3 limited, 4 full. */
+  /**
+   * NMConnectivityState: 0 unknown, 1 none, 2 portal, 3 limited, 4 full. 0 when its check is not set
+   * up: NetworkManager then takes any default route for the internet.
+   */
   async connectivity(): Promise<number> {
-    return Number(await getProperty(this.#bus, NAME, ROOT, NAME, "Connectivity"));
+    const all = await this.#properties(ROOT, NAME);
+    const isChecked = all.ConnectivityCheckAvailable === true &&
+      all.ConnectivityCheckEnabled === true;
+    return isChecked ? Number(all.Connectivity) : 0;
   }
 
   /**

@@ -89,7 +89,7 @@ managerTest("addProfile() takes profiles of WiFi and of the hotspot", async (man
   );
   const own = await manager.ownProfiles();
   assert.deepEqual(own.map(({ label }) => label).sort(), [
-    "hotspot",
+    "@hotspot",
     "wifi ",
     "wifi correct horse",
   ]);
@@ -99,7 +99,7 @@ managerTest("a checkpoint that nobody keeps takes the changes back", async (mana
   const before = await manager.addProfile(profile(), true);
   await waitFor(async () => (await manager.state()) >= 50, DEADLINE);
   const checkpoint = await manager.checkpoint(1);
-  await manager.updateProfile(before, profile({ ipv4_address: "198.51.100.9/24" }));
+  await manager.updateProfile(before, profile({ ipv4_address: "198.51.100.9/24" }), true);
   const address = async () => {
     const [own] = await manager.ownProfiles();
     const data = own?.settings.ipv4?.["address-data"]?.value as
@@ -115,7 +115,7 @@ managerTest("a checkpoint that nobody keeps takes the changes back", async (mana
 managerTest("keepChanges() keeps what changed since the checkpoint", async (manager) => {
   const path = await manager.addProfile(profile(), true);
   const checkpoint = await manager.checkpoint(600);
-  await manager.updateProfile(path, profile({ priority: 9 }));
+  await manager.updateProfile(path, profile({ priority: 9 }), true);
   assert.equal(await manager.keepChanges(checkpoint), true);
   const [own] = await manager.ownProfiles();
   assert.equal(own?.settings.connection?.["autoconnect-priority"]?.value, 9);

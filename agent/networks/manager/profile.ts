@@ -94,7 +94,8 @@ export interface Hotspot {
   readonly address: string;
 }
 
-export const HOTSPOT_LABEL = "hotspot";
+/** No label of `additional_networks` is the same; see profiles/wanted_networks.ts. */
+export const HOTSPOT_LABEL = "@hotspot";
 
 /**
  * The profile of the hotspot: NetworkManager's shared mode gives addresses and names to those who

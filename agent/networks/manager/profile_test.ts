@@ -52,6 +52,6 @@ Deno.test("profileUuid() is the same for the same label, and a UUID", () => {
 Deno.test("labelOf() finds our mark and no other's", () => {
   assert.equal(labelOf(profile()), "office");
   const hotspot = { ssid: new Uint8Array([1]), interface: "w", password: "12345678", address: "" };
-  assert.equal(labelOf(hotspotProfile(hotspot)), "hotspot");
+  assert.equal(labelOf(hotspotProfile(hotspot)), "@hotspot");
   assert.equal(labelOf({ connection: {} }), undefined);
 });

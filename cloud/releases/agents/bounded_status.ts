@@ -35,6 +35,10 @@ export function bounded(status: AgentStatus): AgentStatus {
       lastExit: short(lastExit),
     };
   }
+  if (status.networks) {
+    const { state, detail } = status.networks;
+    kept.networks = { ...status.networks, state: short(state), detail: short(detail) };
+  }
   return kept;
 }
 

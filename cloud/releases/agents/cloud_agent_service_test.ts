@@ -65,6 +65,7 @@ Deno.test("ReportAgentStatus() shows the whole status to who may see the machine
     agentStarted: at,
     serverProcess: { state: "running", since: at, failures: 1, lastExit: "signal 9" },
     settingsProblems: ["agent.advanced_settings.debug: no"],
+    networks: { state: "online", since: at, detail: "by cloud", reboots: 1 },
     agent: { installed: "0.5.0", running: "0.5.0", state: State.IDLE },
     server: {
       installed: "1.0.0",
@@ -98,6 +99,7 @@ Deno.test("ReportAgentStatus() keeps what is long short and addresses without se
   await machine.reportAll({
     waitingFor: long,
     settingsProblems: Array.from({ length: 500 }, () => long),
+    networks: { state: long, detail: long },
     server: {
       installed: "customURL+https://a:b@host/x?token=abc",
       error: "cannot fetch https://a:word@host/x?token=abcdef",
@@ -107,6 +109,10 @@ Deno.test("ReportAgentStatus() keeps what is long short and addresses without se
   const { agent } = await live(cloud, machine);
   assert.equal(agent?.waitingFor.length, 1_001);
   assert.equal(agent.settingsProblems.length, 50);
+  assert.deepEqual(
+    [agent.networks?.state.length, agent.networks?.detail.length],
+    [1_001, 1_001],
+  );
   assert.equal(agent.server?.installed, "customURL+https://host/x");
   assert.equal(agent.server.error, "cannot fetch https://******@host/x?token=******");
   assert.deepEqual([agent.server.bad.length, agent.server.bad.at(-1)?.version], [20, "1.0.99"]);

@@ -1,7 +1,6 @@
 import type { ColumnType, Generated } from "kysely";
 import type { Role } from "../../../shared/rights/roles.ts";
 import type { DataTables } from "./data_schema.ts";
-import type { PeopleTables, ResourceType } from "./people_schema.ts";
 import type { SequenceTables } from "./sequence_schema.ts";
 import type { TrainingTables } from "./training_schema.ts";
 
@@ -10,10 +9,10 @@ type TimeMs = number;
 /** Set when the row is made, never changed. */
 type Fixed<T> = ColumnType<T, T, never>;
 
-export type { ResourceType };
 export type SecretState = "enabled" | "disabled";
+export type ResourceType = "organization" | "location" | "robot";
 /** What kind of credentials somebody acted with. */
-export type ActorType = "api-key" | "robot-secret" | "robot-location-secret" | "user";
+export type ActorType = "api-key" | "robot-secret" | "robot-location-secret";
 /** What changed: the configuration, who may open the machine, or a restart was asked for. */
 export type ChangeKind = "config" | "access" | "restart";
 
@@ -429,7 +428,7 @@ export interface OwnerEmailsTable {
   email: Fixed<string>;
 }
 
-export interface CloudTables extends DataTables, SequenceTables, TrainingTables, PeopleTables {
+export interface CloudTables extends DataTables, SequenceTables, TrainingTables {
   settings: SettingsTable;
   organizations: OrganizationsTable;
   namespaces: NamespacesTable;

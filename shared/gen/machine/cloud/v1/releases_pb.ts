@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file machine/cloud/v1/releases.proto.
  */
 export const file_machine_cloud_v1_releases: GenFile = /*@__PURE__*/
-  fileDesc("Ch9tYWNoaW5lL2Nsb3VkL3YxL3JlbGVhc2VzLnByb3RvEhBtYWNoaW5lLmNsb3VkLnYxImkKEUdldFRhcmdldHNSZXF1ZXN0Eg8KB3BhcnRfaWQYASABKAkSEAoIcGxhdGZvcm0YAiABKAkSFwoPYWdlbnRfaW5zdGFsbGVkGAMgASgJEhgKEHNlcnZlcl9pbnN0YWxsZWQYBCABKAkikwEKEkdldFRhcmdldHNSZXNwb25zZRInCgVhZ2VudBgBIAEoCzIYLm1hY2hpbmUuY2xvdWQudjEuVGFyZ2V0EigKBnNlcnZlchgCIAEoCzIYLm1hY2hpbmUuY2xvdWQudjEuVGFyZ2V0EioKBGtleXMYAyADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlJlbGVhc2VLZXkiywEKBlRhcmdldBIPCgd2ZXJzaW9uGAEgASgJEgsKA3VybBgCIAEoCRIOCgZzaGEyNTYYAyABKAwSDAoEc2l6ZRgEIAEoAxIRCglzaWduYXR1cmUYBSABKAwSDgoGa2V5X2lkGAYgASgJEhAKCHBsYXRmb3JtGAcgASgJEg0KBW5vdGVzGAggASgJEg4KBnBpbm5lZBgJIAEoCBIPCgdwcm9ibGVtGAogASgJEg0KBWFza2VkGAsgASgJEhEKCWhlbGRfYmFjaxgMIAEoCSJSCgpSZWxlYXNlS2V5EgoKAmlkGAEgASgJEhIKCnB1YmxpY19rZXkYAiABKAwSEQoJc2lnbmVkX2J5GAMgASgJEhEKCXNpZ25hdHVyZRgEIAEoDCJaChhSZXBvcnRBZ2VudFN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRItCgZzdGF0dXMYAiABKAsyHS5tYWNoaW5lLmNsb3VkLnYxLkFnZW50U3RhdHVzIk8KGVJlcG9ydEFnZW50U3RhdHVzUmVzcG9uc2USMgoIY29tbWFuZHMYASADKAsyIC5tYWNoaW5lLmNsb3VkLnYxLlByb2dyYW1Db21tYW5kIuoCCgtBZ2VudFN0YXR1cxIuCgVhZ2VudBgBIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuUHJvZ3JhbVN0YXR1cxIvCgZzZXJ2ZXIYAiABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLlByb2dyYW1TdGF0dXMSEwoLd2FpdGluZ19mb3IYAyABKAkSMQoNd2FpdGluZ19zaW5jZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIcGxhdGZvcm0YBSABKAkSMQoNYWdlbnRfc3RhcnRlZBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNwoOc2VydmVyX3Byb2Nlc3MYByABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLlByb2Nlc3NTdGF0dXMSGQoRc2V0dGluZ3NfcHJvYmxlbXMYCCADKAkSGQoRZmluaXNoZWRfY29tbWFuZHMYCSADKAkikQUKDVByb2dyYW1TdGF0dXMSEQoJaW5zdGFsbGVkGAEgASgJEg8KB3J1bm5pbmcYAiABKAkSDgoGdGFyZ2V0GAMgASgJEhAKCHByZXZpb3VzGAQgASgJEjQKBXN0YXRlGAUgASgOMiUubWFjaGluZS5jbG91ZC52MS5Qcm9ncmFtU3RhdHVzLlN0YXRlEhgKEGJ5dGVzX2Rvd25sb2FkZWQYBiABKAMSEwoLdG90YWxfYnl0ZXMYByABKAMSDQoFZXJyb3IYCCABKAkSMAoMbGFzdF9jaGFuZ2VkGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgt3YWl0aW5nX2ZvchgKIAEoCRIxCg13YWl0aW5nX3NpbmNlGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgNiYWQYDCADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLkJhZFZlcnNpb24SMQoNbGFzdF9yb2xsYmFjaxgNIAEoCzIaLm1hY2hpbmUuY2xvdWQudjEuUm9sbGJhY2sSLwoLdHJpYWxfdW50aWwYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrwBCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEg4KClNUQVRFX0lETEUQARIVChFTVEFURV9ET1dOTE9BRElORxACEhEKDVNUQVRFX1dBSVRJTkcQAxIUChBTVEFURV9JTlNUQUxMSU5HEAQSDwoLU1RBVEVfVFJJQUwQBRIWChJTVEFURV9ST0xMSU5HX0JBQ0sQBhIQCgxTVEFURV9GQUlMRUQQBxIRCg1TVEFURV9SRUZVU0VEEAgiVQoKQmFkVmVyc2lvbhIPCgd2ZXJzaW9uGAEgASgJEg4KBnJlYXNvbhgCIAEoCRImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXAoIUm9sbGJhY2sSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIOCgZyZWFzb24YAyABKAkSJgoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm4KDVByb2Nlc3NTdGF0dXMSDQoFc3RhdGUYASABKAkSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGZhaWx1cmVzGAMgASgFEhEKCWxhc3RfZXhpdBgEIAEoCSLWAQoOUHJvZ3JhbUNvbW1hbmQSCgoCaWQYASABKAkSDwoHcHJvZ3JhbRgCIAEoCRI3CgZhY3Rpb24YAyABKA4yJy5tYWNoaW5lLmNsb3VkLnYxLlByb2dyYW1Db21tYW5kLkFjdGlvbhIPCgd2ZXJzaW9uGAQgASgJIl0KBkFjdGlvbhIWChJBQ1RJT05fVU5TUEVDSUZJRUQQABIQCgxBQ1RJT05fRk9SQ0UQARIVChFBQ1RJT05fRk9SR0VUX0JBRBACEhIKDkFDVElPTl9SRVNUQVJUEAMiyAIKB1JlbGVhc2USDgoGYmluYXJ5GAEgASgJEg8KB3ZlcnNpb24YAiABKAkSKgoHY2hhbm5lbBgDIAEoDjIZLm1hY2hpbmUuY2xvdWQudjEuQ2hhbm5lbBINCgVub3RlcxgEIAEoCRIsCghhZGRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMd2l0aGRyYXduX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglnb2VzX2JhY2sYByABKAgSLAoFZmlsZXMYCCADKAsyHS5tYWNoaW5lLmNsb3VkLnYxLlJlbGVhc2VGaWxlEhQKDGluc3RhbGxlZF9vbhgJIAEoBRIqCgdyb2xsb3V0GAogASgLMhkubWFjaGluZS5jbG91ZC52MS5Sb2xsb3V0IpsBCgtSZWxlYXNlRmlsZRIQCghwbGF0Zm9ybRgBIAEoCRILCgN1cmwYAiABKAkSDAoEc2l6ZRgDIAEoAxIOCgZzaGEyNTYYBCABKAwSEQoJc2lnbmF0dXJlGAUgASgMEg4KBmtleV9pZBgGIAEoCRIsCghhZGRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi8gIKB1JvbGxvdXQSDgoGYmluYXJ5GAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDwoHcGVyY2VudBgDIAEoARIMCgR0YWdzGAQgAygJEi4KBXN0YXRlGAUgASgOMh8ubWFjaGluZS5jbG91ZC52MS5Sb2xsb3V0LlN0YXRlEg4KBnJlYXNvbhgGIAEoCRIUCgxzdG9wX3BlcmNlbnQYByABKAESFAoMc3RvcF9taW5pbXVtGAggASgFEi4KCmNoYW5nZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKCHByb2dyZXNzGAogASgLMiEubWFjaGluZS5jbG91ZC52MS5Sb2xsb3V0UHJvZ3Jlc3MiVgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIRCg1TVEFURV9SVU5OSU5HEAESEAoMU1RBVEVfUEFVU0VEEAISEQoNU1RBVEVfU1RPUFBFRBADIosBCg9Sb2xsb3V0UHJvZ3Jlc3MSDwoHcGVuZGluZxgBIAEoBRIQCgh1cGRhdGluZxgCIAEoBRIMCgRkb25lGAMgASgFEhMKC3JvbGxlZF9iYWNrGAQgASgFEjIKCHByb2JsZW1zGAUgAygLMiAubWFjaGluZS5jbG91ZC52MS5Sb2xsb3V0UHJvYmxlbSJvCg5Sb2xsb3V0UHJvYmxlbRIPCgdwYXJ0X2lkGAEgASgJEhQKDG1hY2hpbmVfbmFtZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSJgoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImIKEUFkZFJlbGVhc2VSZXF1ZXN0EjAKBGluZm8YASABKAsyIC5tYWNoaW5lLmNsb3VkLnYxLkFkZFJlbGVhc2VJbmZvSAASEgoIY29udGVudHMYAiABKAxIAEIHCgVwaWVjZSLCAQoOQWRkUmVsZWFzZUluZm8SDgoGYmluYXJ5GAEgASgJEg8KB3ZlcnNpb24YAiABKAkSEAoIcGxhdGZvcm0YAyABKAkSKgoHY2hhbm5lbBgEIAEoDjIZLm1hY2hpbmUuY2xvdWQudjEuQ2hhbm5lbBINCgVub3RlcxgFIAEoCRIyCgdyb2xsb3V0GAYgASgLMiEubWFjaGluZS5jbG91ZC52MS5Sb2xsb3V0U2V0dGluZ3MSDgoGc2hhMjU2GAcgASgMIogBCg9Sb2xsb3V0U2V0dGluZ3MSDwoHcGVyY2VudBgBIAEoARIMCgR0YWdzGAIgAygJEhkKDHN0b3BfcGVyY2VudBgDIAEoAUgAiAEBEhkKDHN0b3BfbWluaW11bRgEIAEoBUgBiAEBQg8KDV9zdG9wX3BlcmNlbnRCDwoNX3N0b3BfbWluaW11bSJAChJBZGRSZWxlYXNlUmVzcG9uc2USKgoHcmVsZWFzZRgBIAEoCzIZLm1hY2hpbmUuY2xvdWQudjEuUmVsZWFzZSIlChNMaXN0UmVsZWFzZXNSZXF1ZXN0Eg4KBmJpbmFyeRgBIAEoCSJDChRMaXN0UmVsZWFzZXNSZXNwb25zZRIrCghyZWxlYXNlcxgBIAMoCzIZLm1hY2hpbmUuY2xvdWQudjEuUmVsZWFzZSJJChRSZW1vdmVSZWxlYXNlUmVxdWVzdBIOCgZiaW5hcnkYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIQCghwbGF0Zm9ybRgDIAEoCSIXChVSZW1vdmVSZWxlYXNlUmVzcG9uc2UimAEKFVByb21vdGVSZWxlYXNlUmVxdWVzdBIOCgZiaW5hcnkYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIqCgdjaGFubmVsGAMgASgOMhkubWFjaGluZS5jbG91ZC52MS5DaGFubmVsEjIKB3JvbGxvdXQYBCABKAsyIS5tYWNoaW5lLmNsb3VkLnYxLlJvbGxvdXRTZXR0aW5ncyJEChZQcm9tb3RlUmVsZWFzZVJlc3BvbnNlEioKB3JlbGVhc2UYASABKAsyGS5tYWNoaW5lLmNsb3VkLnYxLlJlbGVhc2UiSgoWV2l0aGRyYXdSZWxlYXNlUmVxdWVzdBIOCgZiaW5hcnkYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIPCgdnb19iYWNrGAMgASgIIkUKF1dpdGhkcmF3UmVsZWFzZVJlc3BvbnNlEioKB3JlbGVhc2UYASABKAsyGS5tYWNoaW5lLmNsb3VkLnYxLlJlbGVhc2UiaQoRU2V0Um9sbG91dFJlcXVlc3QSDgoGYmluYXJ5GAEgASgJEg8KB3ZlcnNpb24YAiABKAkSMwoIc2V0dGluZ3MYAyABKAsyIS5tYWNoaW5lLmNsb3VkLnYxLlJvbGxvdXRTZXR0aW5ncyJAChJTZXRSb2xsb3V0UmVzcG9uc2USKgoHcmVsZWFzZRgBIAEoCzIZLm1hY2hpbmUuY2xvdWQudjEuUmVsZWFzZSI2ChNQYXVzZVJvbGxvdXRSZXF1ZXN0Eg4KBmJpbmFyeRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJIkIKFFBhdXNlUm9sbG91dFJlc3BvbnNlEioKB3JvbGxvdXQYASABKAsyGS5tYWNoaW5lLmNsb3VkLnYxLlJvbGxvdXQiNwoUUmVzdW1lUm9sbG91dFJlcXVlc3QSDgoGYmluYXJ5GAEgASgJEg8KB3ZlcnNpb24YAiABKAkiQwoVUmVzdW1lUm9sbG91dFJlc3BvbnNlEioKB3JvbGxvdXQYASABKAsyGS5tYWNoaW5lLmNsb3VkLnYxLlJvbGxvdXQiJQoTTGlzdFJvbGxvdXRzUmVxdWVzdBIOCgZiaW5hcnkYASABKAkiQwoUTGlzdFJvbGxvdXRzUmVzcG9uc2USKwoIcm9sbG91dHMYASADKAsyGS5tYWNoaW5lLmNsb3VkLnYxLlJvbGxvdXQiFgoUR2V0UmVsZWFzZUtleVJlcXVlc3QiQwoVR2V0UmVsZWFzZUtleVJlc3BvbnNlEioKBGtleXMYASADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlJlbGVhc2VLZXkiGQoXUm90YXRlUmVsZWFzZUtleVJlcXVlc3QiRgoYUm90YXRlUmVsZWFzZUtleVJlc3BvbnNlEioKBGtleXMYASADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlJlbGVhc2VLZXkirwEKE0NvbW1hbmRBZ2VudFJlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRIPCgdwcm9ncmFtGAIgASgJEjcKBmFjdGlvbhgDIAEoDjInLm1hY2hpbmUuY2xvdWQudjEuUHJvZ3JhbUNvbW1hbmQuQWN0aW9uEg8KB3ZlcnNpb24YBCABKAkSLAoJdmFsaWRfZm9yGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uInkKFENvbW1hbmRBZ2VudFJlc3BvbnNlEjEKB2NvbW1hbmQYASABKAsyIC5tYWNoaW5lLmNsb3VkLnYxLlByb2dyYW1Db21tYW5kEi4KCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKkcKB0NoYW5uZWwSFwoTQ0hBTk5FTF9VTlNQRUNJRklFRBAAEhIKDkNIQU5ORUxfU1RBQkxFEAESDwoLQ0hBTk5FTF9ERVYQAjLVAQoMQWdlbnRTZXJ2aWNlElcKCkdldFRhcmdldHMSIy5tYWNoaW5lLmNsb3VkLnYxLkdldFRhcmdldHNSZXF1ZXN0GiQubWFjaGluZS5jbG91ZC52MS5HZXRUYXJnZXRzUmVzcG9uc2USbAoRUmVwb3J0QWdlbnRTdGF0dXMSKi5tYWNoaW5lLmNsb3VkLnYxLlJlcG9ydEFnZW50U3RhdHVzUmVxdWVzdBorLm1hY2hpbmUuY2xvdWQudjEuUmVwb3J0QWdlbnRTdGF0dXNSZXNwb25zZTKeCQoOUmVsZWFzZVNlcnZpY2USWQoKQWRkUmVsZWFzZRIjLm1hY2hpbmUuY2xvdWQudjEuQWRkUmVsZWFzZVJlcXVlc3QaJC5tYWNoaW5lLmNsb3VkLnYxLkFkZFJlbGVhc2VSZXNwb25zZSgBEl0KDExpc3RSZWxlYXNlcxIlLm1hY2hpbmUuY2xvdWQudjEuTGlzdFJlbGVhc2VzUmVxdWVzdBomLm1hY2hpbmUuY2xvdWQudjEuTGlzdFJlbGVhc2VzUmVzcG9uc2USYAoNUmVtb3ZlUmVsZWFzZRImLm1hY2hpbmUuY2xvdWQudjEuUmVtb3ZlUmVsZWFzZVJlcXVlc3QaJy5tYWNoaW5lLmNsb3VkLnYxLlJlbW92ZVJlbGVhc2VSZXNwb25zZRJjCg5Qcm9tb3RlUmVsZWFzZRInLm1hY2hpbmUuY2xvdWQudjEuUHJvbW90ZVJlbGVhc2VSZXF1ZXN0GigubWFjaGluZS5jbG91ZC52MS5Qcm9tb3RlUmVsZWFzZVJlc3BvbnNlEmYKD1dpdGhkcmF3UmVsZWFzZRIoLm1hY2hpbmUuY2xvdWQudjEuV2l0aGRyYXdSZWxlYXNlUmVxdWVzdBopLm1hY2hpbmUuY2xvdWQudjEuV2l0aGRyYXdSZWxlYXNlUmVzcG9uc2USVwoKU2V0Um9sbG91dBIjLm1hY2hpbmUuY2xvdWQudjEuU2V0Um9sbG91dFJlcXVlc3QaJC5tYWNoaW5lLmNsb3VkLnYxLlNldFJvbGxvdXRSZXNwb25zZRJdCgxQYXVzZVJvbGxvdXQSJS5tYWNoaW5lLmNsb3VkLnYxLlBhdXNlUm9sbG91dFJlcXVlc3QaJi5tYWNoaW5lLmNsb3VkLnYxLlBhdXNlUm9sbG91dFJlc3BvbnNlEmAKDVJlc3VtZVJvbGxvdXQSJi5tYWNoaW5lLmNsb3VkLnYxLlJlc3VtZVJvbGxvdXRSZXF1ZXN0GicubWFjaGluZS5jbG91ZC52MS5SZXN1bWVSb2xsb3V0UmVzcG9uc2USXQoMTGlzdFJvbGxvdXRzEiUubWFjaGluZS5jbG91ZC52MS5MaXN0Um9sbG91dHNSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5MaXN0Um9sbG91dHNSZXNwb25zZRJgCg1HZXRSZWxlYXNlS2V5EiYubWFjaGluZS5jbG91ZC52MS5HZXRSZWxlYXNlS2V5UmVxdWVzdBonLm1hY2hpbmUuY2xvdWQudjEuR2V0UmVsZWFzZUtleVJlc3BvbnNlEmkKEFJvdGF0ZVJlbGVhc2VLZXkSKS5tYWNoaW5lLmNsb3VkLnYxLlJvdGF0ZVJlbGVhc2VLZXlSZXF1ZXN0GioubWFjaGluZS5jbG91ZC52MS5Sb3RhdGVSZWxlYXNlS2V5UmVzcG9uc2USXQoMQ29tbWFuZEFnZW50EiUubWFjaGluZS5jbG91ZC52MS5Db21tYW5kQWdlbnRSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5Db21tYW5kQWdlbnRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Ch9tYWNoaW5lL2Nsb3VkL3YxL3JlbGVhc2VzLnByb3RvEhBtYWNoaW5lLmNsb3VkLnYxImkKEUdldFRhcmdldHNSZXF1ZXN0Eg8KB3BhcnRfaWQYASABKAkSEAoIcGxhdGZvcm0YAiABKAkSFwoPYWdlbnRfaW5zdGFsbGVkGAMgASgJEhgKEHNlcnZlcl9pbnN0YWxsZWQYBCABKAkikwEKEkdldFRhcmdldHNSZXNwb25zZRInCgVhZ2VudBgBIAEoCzIYLm1hY2hpbmUuY2xvdWQudjEuVGFyZ2V0EigKBnNlcnZlchgCIAEoCzIYLm1hY2hpbmUuY2xvdWQudjEuVGFyZ2V0EioKBGtleXMYAyADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlJlbGVhc2VLZXkiywEKBlRhcmdldBIPCgd2ZXJzaW9uGAEgASgJEgsKA3VybBgCIAEoCRIOCgZzaGEyNTYYAyABKAwSDAoEc2l6ZRgEIAEoAxIRCglzaWduYXR1cmUYBSABKAwSDgoGa2V5X2lkGAYgASgJEhAKCHBsYXRmb3JtGAcgASgJEg0KBW5vdGVzGAggASgJEg4KBnBpbm5lZBgJIAEoCBIPCgdwcm9ibGVtGAogASgJEg0KBWFza2VkGAsgASgJEhEKCWhlbGRfYmFjaxgMIAEoCSJSCgpSZWxlYXNlS2V5EgoKAmlkGAEgASgJEhIKCnB1YmxpY19rZXkYAiABKAwSEQoJc2lnbmVkX2J5GAMgASgJEhEKCXNpZ25hdHVyZRgEIAEoDCJaChhSZXBvcnRBZ2VudFN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRItCgZzdGF0dXMYAiABKAsyHS5tYWNoaW5lLmNsb3VkLnYxLkFnZW50U3RhdHVzIk8KGVJlcG9ydEFnZW50U3RhdHVzUmVzcG9uc2USMgoIY29tbWFuZHMYASADKAsyIC5tYWNoaW5lLmNsb3VkLnYxLlByb2dyYW1Db21tYW5kIp0DCgtBZ2VudFN0YXR1cxIuCgVhZ2VudBgBIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuUHJvZ3JhbVN0YXR1cxIvCgZzZXJ2ZXIYAiABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLlByb2dyYW1TdGF0dXMSEwoLd2FpdGluZ19mb3IYAyABKAkSMQoNd2FpdGluZ19zaW5jZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIcGxhdGZvcm0YBSABKAkSMQoNYWdlbnRfc3RhcnRlZBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNwoOc2VydmVyX3Byb2Nlc3MYByABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLlByb2Nlc3NTdGF0dXMSGQoRc2V0dGluZ3NfcHJvYmxlbXMYCCADKAkSGQoRZmluaXNoZWRfY29tbWFuZHMYCSADKAkSMQoIbmV0d29ya3MYCiABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLk5ldHdvcmtTdGF0dXMiagoNTmV0d29ya1N0YXR1cxINCgVzdGF0ZRgBIAEoCRIpCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGZGV0YWlsGAMgASgJEg8KB3JlYm9vdHMYBCABKA0ikQUKDVByb2dyYW1TdGF0dXMSEQoJaW5zdGFsbGVkGAEgASgJEg8KB3J1bm5pbmcYAiABKAkSDgoGdGFyZ2V0GAMgASgJEhAKCHByZXZpb3VzGAQgASgJEjQKBXN0YXRlGAUgASgOMiUubWFjaGluZS5jbG91ZC52MS5Qcm9ncmFtU3RhdHVzLlN0YXRlEhgKEGJ5dGVzX2Rvd25sb2FkZWQYBiABKAMSEwoLdG90YWxfYnl0ZXMYByABKAMSDQoFZXJyb3IYCCABKAkSMAoMbGFzdF9jaGFuZ2VkGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgt3YWl0aW5nX2ZvchgKIAEoCRIxCg13YWl0aW5nX3NpbmNlGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgNiYWQYDCADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLkJhZFZlcnNpb24SMQoNbGFzdF9yb2xsYmFjaxgNIAEoCzIaLm1hY2hpbmUuY2xvdWQudjEuUm9sbGJhY2sSLwoLdHJpYWxfdW50aWwYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrwBCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEg4KClNUQVRFX0lETEUQARIVChFTVEFURV9ET1dOTE9BRElORxACEhEKDVNUQVRFX1dBSVRJTkcQAxIUChBTVEFURV9JTlNUQUxMSU5HEAQSDwoLU1RBVEVfVFJJQUwQBRIWChJTVEFURV9ST0xMSU5HX0JBQ0sQBhIQCgxTVEFURV9GQUlMRUQQBxIRCg1TVEFURV9SRUZVU0VEEAgiVQoKQmFkVmVyc2lvbhIPCgd2ZXJzaW9uGAEgASgJEg4KBnJlYXNvbhgCIAEoCRImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXAoIUm9sbGJhY2sSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIOCgZyZWFzb24YAyABKAkSJgoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm4KDVByb2Nlc3NTdGF0dXMSDQoFc3RhdGUYASABKAkSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGZhaWx1cmVzGAMgASgFEhEKCWxhc3RfZXhpdBgEIAEoCSLWAQoOUHJvZ3JhbUNvbW1hbmQSCgoCaWQYASABKAkSDwoHcHJvZ3JhbRgCIAEoCRI3CgZhY3Rpb24YAyABKA4yJy5tYWNoaW5lLmNsb3VkLnYxLlByb2dyYW1Db21tYW5kLkFjdGlvbhIPCgd2ZXJzaW9uGAQgASgJIl0KBkFjdGlvbhIWChJBQ1RJT05fVU5TUEVDSUZJRUQQABIQCgxBQ1RJT05fRk9SQ0UQARIVChFBQ1RJT05fRk9SR0VUX0JBRBACEhIKDkFDVElPTl9SRVNUQVJUEAMiyAIKB1JlbGVhc2USDgoGYmluYXJ5GAEgASgJEg8KB3ZlcnNpb24YAiABKAkSKgoHY2hhbm5lbBgDIAEoDjIZLm1hY2hpbmUuY2xvdWQudjEuQ2hhbm5lbBINCgVub3RlcxgEIAEoCRIsCghhZGRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMd2l0aGRyYXduX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglnb2VzX2JhY2sYByABKAgSLAoFZmlsZXMYCCADKAsyHS5tYWNoaW5lLmNsb3VkLnYxLlJlbGVhc2VGaWxlEhQKDGluc3RhbGxlZF9vbhgJIAEoBRIqCgdyb2xsb3V0GAogASgLMhkubWFjaGluZS5jbG91ZC52MS5Sb2xsb3V0IpsBCgtSZWxlYXNlRmlsZRIQCghwbGF0Zm9ybRgBIAEoCRILCgN1cmwYAiABKAkSDAoEc2l6ZRgDIAEoAxIOCgZzaGEyNTYYBCABKAwSEQoJc2lnbmF0dXJlGAUgASgMEg4KBmtleV9pZBgGIAEoCRIsCghhZGRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi8gIKB1JvbGxvdXQSDgoGYmluYXJ5GAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDwoHcGVyY2VudBgDIAEoARIMCgR0YWdzGAQgAygJEi4KBXN0YXRlGAUgASgOMh8ubWFjaGluZS5jbG91ZC52MS5Sb2xsb3V0LlN0YXRlEg4KBnJlYXNvbhgGIAEoCRIUCgxzdG9wX3BlcmNlbnQYByABKAESFAoMc3RvcF9taW5pbXVtGAggASgFEi4KCmNoYW5nZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKCHByb2dyZXNzGAogASgLMiEubWFjaGluZS5jbG91ZC52MS5Sb2xsb3V0UHJvZ3Jlc3MiVgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIRCg1TVEFURV9SVU5OSU5HEAESEAoMU1RBVEVfUEFVU0VEEAISEQoNU1RBVEVfU1RPUFBFRBADIosBCg9Sb2xsb3V0UHJvZ3Jlc3MSDwoHcGVuZGluZxgBIAEoBRIQCgh1cGRhdGluZxgCIAEoBRIMCgRkb25lGAMgASgFEhMKC3JvbGxlZF9iYWNrGAQgASgFEjIKCHByb2JsZW1zGAUgAygLMiAubWFjaGluZS5jbG91ZC52MS5Sb2xsb3V0UHJvYmxlbSJvCg5Sb2xsb3V0UHJvYmxlbRIPCgdwYXJ0X2lkGAEgASgJEhQKDG1hY2hpbmVfbmFtZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSJgoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImIKEUFkZFJlbGVhc2VSZXF1ZXN0EjAKBGluZm8YASABKAsyIC5tYWNoaW5lLmNsb3VkLnYxLkFkZFJlbGVhc2VJbmZvSAASEgoIY29udGVudHMYAiABKAxIAEIHCgVwaWVjZSLCAQoOQWRkUmVsZWFzZUluZm8SDgoGYmluYXJ5GAEgASgJEg8KB3ZlcnNpb24YAiABKAkSEAoIcGxhdGZvcm0YAyABKAkSKgoHY2hhbm5lbBgEIAEoDjIZLm1hY2hpbmUuY2xvdWQudjEuQ2hhbm5lbBINCgVub3RlcxgFIAEoCRIyCgdyb2xsb3V0GAYgASgLMiEubWFjaGluZS5jbG91ZC52MS5Sb2xsb3V0U2V0dGluZ3MSDgoGc2hhMjU2GAcgASgMIogBCg9Sb2xsb3V0U2V0dGluZ3MSDwoHcGVyY2VudBgBIAEoARIMCgR0YWdzGAIgAygJEhkKDHN0b3BfcGVyY2VudBgDIAEoAUgAiAEBEhkKDHN0b3BfbWluaW11bRgEIAEoBUgBiAEBQg8KDV9zdG9wX3BlcmNlbnRCDwoNX3N0b3BfbWluaW11bSJAChJBZGRSZWxlYXNlUmVzcG9uc2USKgoHcmVsZWFzZRgBIAEoCzIZLm1hY2hpbmUuY2xvdWQudjEuUmVsZWFzZSIlChNMaXN0UmVsZWFzZXNSZXF1ZXN0Eg4KBmJpbmFyeRgBIAEoCSJDChRMaXN0UmVsZWFzZXNSZXNwb25zZRIrCghyZWxlYXNlcxgBIAMoCzIZLm1hY2hpbmUuY2xvdWQudjEuUmVsZWFzZSJJChRSZW1vdmVSZWxlYXNlUmVxdWVzdBIOCgZiaW5hcnkYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIQCghwbGF0Zm9ybRgDIAEoCSIXChVSZW1vdmVSZWxlYXNlUmVzcG9uc2UimAEKFVByb21vdGVSZWxlYXNlUmVxdWVzdBIOCgZiaW5hcnkYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIqCgdjaGFubmVsGAMgASgOMhkubWFjaGluZS5jbG91ZC52MS5DaGFubmVsEjIKB3JvbGxvdXQYBCABKAsyIS5tYWNoaW5lLmNsb3VkLnYxLlJvbGxvdXRTZXR0aW5ncyJEChZQcm9tb3RlUmVsZWFzZVJlc3BvbnNlEioKB3JlbGVhc2UYASABKAsyGS5tYWNoaW5lLmNsb3VkLnYxLlJlbGVhc2UiSgoWV2l0aGRyYXdSZWxlYXNlUmVxdWVzdBIOCgZiaW5hcnkYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIPCgdnb19iYWNrGAMgASgIIkUKF1dpdGhkcmF3UmVsZWFzZVJlc3BvbnNlEioKB3JlbGVhc2UYASABKAsyGS5tYWNoaW5lLmNsb3VkLnYxLlJlbGVhc2UiaQoRU2V0Um9sbG91dFJlcXVlc3QSDgoGYmluYXJ5GAEgASgJEg8KB3ZlcnNpb24YAiABKAkSMwoIc2V0dGluZ3MYAyABKAsyIS5tYWNoaW5lLmNsb3VkLnYxLlJvbGxvdXRTZXR0aW5ncyJAChJTZXRSb2xsb3V0UmVzcG9uc2USKgoHcmVsZWFzZRgBIAEoCzIZLm1hY2hpbmUuY2xvdWQudjEuUmVsZWFzZSI2ChNQYXVzZVJvbGxvdXRSZXF1ZXN0Eg4KBmJpbmFyeRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJIkIKFFBhdXNlUm9sbG91dFJlc3BvbnNlEioKB3JvbGxvdXQYASABKAsyGS5tYWNoaW5lLmNsb3VkLnYxLlJvbGxvdXQiNwoUUmVzdW1lUm9sbG91dFJlcXVlc3QSDgoGYmluYXJ5GAEgASgJEg8KB3ZlcnNpb24YAiABKAkiQwoVUmVzdW1lUm9sbG91dFJlc3BvbnNlEioKB3JvbGxvdXQYASABKAsyGS5tYWNoaW5lLmNsb3VkLnYxLlJvbGxvdXQiJQoTTGlzdFJvbGxvdXRzUmVxdWVzdBIOCgZiaW5hcnkYASABKAkiQwoUTGlzdFJvbGxvdXRzUmVzcG9uc2USKwoIcm9sbG91dHMYASADKAsyGS5tYWNoaW5lLmNsb3VkLnYxLlJvbGxvdXQiFgoUR2V0UmVsZWFzZUtleVJlcXVlc3QiQwoVR2V0UmVsZWFzZUtleVJlc3BvbnNlEioKBGtleXMYASADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlJlbGVhc2VLZXkiGQoXUm90YXRlUmVsZWFzZUtleVJlcXVlc3QiRgoYUm90YXRlUmVsZWFzZUtleVJlc3BvbnNlEioKBGtleXMYASADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlJlbGVhc2VLZXkirwEKE0NvbW1hbmRBZ2VudFJlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRIPCgdwcm9ncmFtGAIgASgJEjcKBmFjdGlvbhgDIAEoDjInLm1hY2hpbmUuY2xvdWQudjEuUHJvZ3JhbUNvbW1hbmQuQWN0aW9uEg8KB3ZlcnNpb24YBCABKAkSLAoJdmFsaWRfZm9yGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uInkKFENvbW1hbmRBZ2VudFJlc3BvbnNlEjEKB2NvbW1hbmQYASABKAsyIC5tYWNoaW5lLmNsb3VkLnYxLlByb2dyYW1Db21tYW5kEi4KCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKkcKB0NoYW5uZWwSFwoTQ0hBTk5FTF9VTlNQRUNJRklFRBAAEhIKDkNIQU5ORUxfU1RBQkxFEAESDwoLQ0hBTk5FTF9ERVYQAjLVAQoMQWdlbnRTZXJ2aWNlElcKCkdldFRhcmdldHMSIy5tYWNoaW5lLmNsb3VkLnYxLkdldFRhcmdldHNSZXF1ZXN0GiQubWFjaGluZS5jbG91ZC52MS5HZXRUYXJnZXRzUmVzcG9uc2USbAoRUmVwb3J0QWdlbnRTdGF0dXMSKi5tYWNoaW5lLmNsb3VkLnYxLlJlcG9ydEFnZW50U3RhdHVzUmVxdWVzdBorLm1hY2hpbmUuY2xvdWQudjEuUmVwb3J0QWdlbnRTdGF0dXNSZXNwb25zZTKeCQoOUmVsZWFzZVNlcnZpY2USWQoKQWRkUmVsZWFzZRIjLm1hY2hpbmUuY2xvdWQudjEuQWRkUmVsZWFzZVJlcXVlc3QaJC5tYWNoaW5lLmNsb3VkLnYxLkFkZFJlbGVhc2VSZXNwb25zZSgBEl0KDExpc3RSZWxlYXNlcxIlLm1hY2hpbmUuY2xvdWQudjEuTGlzdFJlbGVhc2VzUmVxdWVzdBomLm1hY2hpbmUuY2xvdWQudjEuTGlzdFJlbGVhc2VzUmVzcG9uc2USYAoNUmVtb3ZlUmVsZWFzZRImLm1hY2hpbmUuY2xvdWQudjEuUmVtb3ZlUmVsZWFzZVJlcXVlc3QaJy5tYWNoaW5lLmNsb3VkLnYxLlJlbW92ZVJlbGVhc2VSZXNwb25zZRJjCg5Qcm9tb3RlUmVsZWFzZRInLm1hY2hpbmUuY2xvdWQudjEuUHJvbW90ZVJlbGVhc2VSZXF1ZXN0GigubWFjaGluZS5jbG91ZC52MS5Qcm9tb3RlUmVsZWFzZVJlc3BvbnNlEmYKD1dpdGhkcmF3UmVsZWFzZRIoLm1hY2hpbmUuY2xvdWQudjEuV2l0aGRyYXdSZWxlYXNlUmVxdWVzdBopLm1hY2hpbmUuY2xvdWQudjEuV2l0aGRyYXdSZWxlYXNlUmVzcG9uc2USVwoKU2V0Um9sbG91dBIjLm1hY2hpbmUuY2xvdWQudjEuU2V0Um9sbG91dFJlcXVlc3QaJC5tYWNoaW5lLmNsb3VkLnYxLlNldFJvbGxvdXRSZXNwb25zZRJdCgxQYXVzZVJvbGxvdXQSJS5tYWNoaW5lLmNsb3VkLnYxLlBhdXNlUm9sbG91dFJlcXVlc3QaJi5tYWNoaW5lLmNsb3VkLnYxLlBhdXNlUm9sbG91dFJlc3BvbnNlEmAKDVJlc3VtZVJvbGxvdXQSJi5tYWNoaW5lLmNsb3VkLnYxLlJlc3VtZVJvbGxvdXRSZXF1ZXN0GicubWFjaGluZS5jbG91ZC52MS5SZXN1bWVSb2xsb3V0UmVzcG9uc2USXQoMTGlzdFJvbGxvdXRzEiUubWFjaGluZS5jbG91ZC52MS5MaXN0Um9sbG91dHNSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5MaXN0Um9sbG91dHNSZXNwb25zZRJgCg1HZXRSZWxlYXNlS2V5EiYubWFjaGluZS5jbG91ZC52MS5HZXRSZWxlYXNlS2V5UmVxdWVzdBonLm1hY2hpbmUuY2xvdWQudjEuR2V0UmVsZWFzZUtleVJlc3BvbnNlEmkKEFJvdGF0ZVJlbGVhc2VLZXkSKS5tYWNoaW5lLmNsb3VkLnYxLlJvdGF0ZVJlbGVhc2VLZXlSZXF1ZXN0GioubWFjaGluZS5jbG91ZC52MS5Sb3RhdGVSZWxlYXNlS2V5UmVzcG9uc2USXQoMQ29tbWFuZEFnZW50EiUubWFjaGluZS5jbG91ZC52MS5Db21tYW5kQWdlbnRSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5Db21tYW5kQWdlbnRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message machine.cloud.v1.GetTargetsRequest
@@ -319,6 +319,13 @@ export type AgentStatus = Message<"machine.cloud.v1.AgentStatus"> & {
    * @generated from field: repeated string finished_commands = 9;
    */
   finishedCommands: string[];
+
+  /**
+   * How the machine stands with its networks; absent from agents that do not tell.
+   *
+   * @generated from field: machine.cloud.v1.NetworkStatus networks = 10;
+   */
+  networks?: NetworkStatus | undefined;
 };
 
 /**
@@ -327,6 +334,47 @@ export type AgentStatus = Message<"machine.cloud.v1.AgentStatus"> & {
  */
 export const AgentStatusSchema: GenMessage<AgentStatus> = /*@__PURE__*/
   messageDesc(file_machine_cloud_v1_releases, 6);
+
+/**
+ * The state of a machine's networks. What is wrong is among `settings_problems`.
+ *
+ * @generated from message machine.cloud.v1.NetworkStatus
+ */
+export type NetworkStatus = Message<"machine.cloud.v1.NetworkStatus"> & {
+  /**
+   * online, offline, trying networks, provisioning, user active, connecting or verifying; disabled
+   * and unavailable where the agent leaves networks alone.
+   *
+   * @generated from field: string state = 1;
+   */
+  state: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp since = 2;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * One clause more, for people; may be empty.
+   *
+   * @generated from field: string detail = 3;
+   */
+  detail: string;
+
+  /**
+   * Restarts of the computer since it was online last, because it was offline.
+   *
+   * @generated from field: uint32 reboots = 4;
+   */
+  reboots: number;
+};
+
+/**
+ * Describes the message machine.cloud.v1.NetworkStatus.
+ * Use `create(NetworkStatusSchema)` to create a new message.
+ */
+export const NetworkStatusSchema: GenMessage<NetworkStatus> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_releases, 7);
 
 /**
  * How one program and its update stand.
@@ -426,7 +474,7 @@ export type ProgramStatus = Message<"machine.cloud.v1.ProgramStatus"> & {
  * Use `create(ProgramStatusSchema)` to create a new message.
  */
 export const ProgramStatusSchema: GenMessage<ProgramStatus> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 7);
+  messageDesc(file_machine_cloud_v1_releases, 8);
 
 /**
  * @generated from enum machine.cloud.v1.ProgramStatus.State
@@ -495,7 +543,7 @@ export enum ProgramStatus_State {
  * Describes the enum machine.cloud.v1.ProgramStatus.State.
  */
 export const ProgramStatus_StateSchema: GenEnum<ProgramStatus_State> = /*@__PURE__*/
-  enumDesc(file_machine_cloud_v1_releases, 7, 0);
+  enumDesc(file_machine_cloud_v1_releases, 8, 0);
 
 /**
  * @generated from message machine.cloud.v1.BadVersion
@@ -522,7 +570,7 @@ export type BadVersion = Message<"machine.cloud.v1.BadVersion"> & {
  * Use `create(BadVersionSchema)` to create a new message.
  */
 export const BadVersionSchema: GenMessage<BadVersion> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 8);
+  messageDesc(file_machine_cloud_v1_releases, 9);
 
 /**
  * @generated from message machine.cloud.v1.Rollback
@@ -554,7 +602,7 @@ export type Rollback = Message<"machine.cloud.v1.Rollback"> & {
  * Use `create(RollbackSchema)` to create a new message.
  */
 export const RollbackSchema: GenMessage<Rollback> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 9);
+  messageDesc(file_machine_cloud_v1_releases, 10);
 
 /**
  * How the process of machine-server stands.
@@ -594,7 +642,7 @@ export type ProcessStatus = Message<"machine.cloud.v1.ProcessStatus"> & {
  * Use `create(ProcessStatusSchema)` to create a new message.
  */
 export const ProcessStatusSchema: GenMessage<ProcessStatus> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 10);
+  messageDesc(file_machine_cloud_v1_releases, 11);
 
 /**
  * @generated from message machine.cloud.v1.ProgramCommand
@@ -630,7 +678,7 @@ export type ProgramCommand = Message<"machine.cloud.v1.ProgramCommand"> & {
  * Use `create(ProgramCommandSchema)` to create a new message.
  */
 export const ProgramCommandSchema: GenMessage<ProgramCommand> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 11);
+  messageDesc(file_machine_cloud_v1_releases, 12);
 
 /**
  * @generated from enum machine.cloud.v1.ProgramCommand.Action
@@ -667,7 +715,7 @@ export enum ProgramCommand_Action {
  * Describes the enum machine.cloud.v1.ProgramCommand.Action.
  */
 export const ProgramCommand_ActionSchema: GenEnum<ProgramCommand_Action> = /*@__PURE__*/
-  enumDesc(file_machine_cloud_v1_releases, 11, 0);
+  enumDesc(file_machine_cloud_v1_releases, 12, 0);
 
 /**
  * @generated from message machine.cloud.v1.Release
@@ -739,7 +787,7 @@ export type Release = Message<"machine.cloud.v1.Release"> & {
  * Use `create(ReleaseSchema)` to create a new message.
  */
 export const ReleaseSchema: GenMessage<Release> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 12);
+  messageDesc(file_machine_cloud_v1_releases, 13);
 
 /**
  * @generated from message machine.cloud.v1.ReleaseFile
@@ -786,7 +834,7 @@ export type ReleaseFile = Message<"machine.cloud.v1.ReleaseFile"> & {
  * Use `create(ReleaseFileSchema)` to create a new message.
  */
 export const ReleaseFileSchema: GenMessage<ReleaseFile> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 13);
+  messageDesc(file_machine_cloud_v1_releases, 14);
 
 /**
  * Who gets a release: machines with one of the tags, and a share of the others. Machines that are
@@ -861,7 +909,7 @@ export type Rollout = Message<"machine.cloud.v1.Rollout"> & {
  * Use `create(RolloutSchema)` to create a new message.
  */
 export const RolloutSchema: GenMessage<Rollout> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 14);
+  messageDesc(file_machine_cloud_v1_releases, 15);
 
 /**
  * @generated from enum machine.cloud.v1.Rollout.State
@@ -896,7 +944,7 @@ export enum Rollout_State {
  * Describes the enum machine.cloud.v1.Rollout.State.
  */
 export const Rollout_StateSchema: GenEnum<Rollout_State> = /*@__PURE__*/
-  enumDesc(file_machine_cloud_v1_releases, 14, 0);
+  enumDesc(file_machine_cloud_v1_releases, 15, 0);
 
 /**
  * Machines of a rollout; each is counted once.
@@ -943,7 +991,7 @@ export type RolloutProgress = Message<"machine.cloud.v1.RolloutProgress"> & {
  * Use `create(RolloutProgressSchema)` to create a new message.
  */
 export const RolloutProgressSchema: GenMessage<RolloutProgress> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 15);
+  messageDesc(file_machine_cloud_v1_releases, 16);
 
 /**
  * @generated from message machine.cloud.v1.RolloutProblem
@@ -975,7 +1023,7 @@ export type RolloutProblem = Message<"machine.cloud.v1.RolloutProblem"> & {
  * Use `create(RolloutProblemSchema)` to create a new message.
  */
 export const RolloutProblemSchema: GenMessage<RolloutProblem> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 16);
+  messageDesc(file_machine_cloud_v1_releases, 17);
 
 /**
  * @generated from message machine.cloud.v1.AddReleaseRequest
@@ -1004,7 +1052,7 @@ export type AddReleaseRequest = Message<"machine.cloud.v1.AddReleaseRequest"> & 
  * Use `create(AddReleaseRequestSchema)` to create a new message.
  */
 export const AddReleaseRequestSchema: GenMessage<AddReleaseRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 17);
+  messageDesc(file_machine_cloud_v1_releases, 18);
 
 /**
  * @generated from message machine.cloud.v1.AddReleaseInfo
@@ -1059,7 +1107,7 @@ export type AddReleaseInfo = Message<"machine.cloud.v1.AddReleaseInfo"> & {
  * Use `create(AddReleaseInfoSchema)` to create a new message.
  */
 export const AddReleaseInfoSchema: GenMessage<AddReleaseInfo> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 18);
+  messageDesc(file_machine_cloud_v1_releases, 19);
 
 /**
  * @generated from message machine.cloud.v1.RolloutSettings
@@ -1095,7 +1143,7 @@ export type RolloutSettings = Message<"machine.cloud.v1.RolloutSettings"> & {
  * Use `create(RolloutSettingsSchema)` to create a new message.
  */
 export const RolloutSettingsSchema: GenMessage<RolloutSettings> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 19);
+  messageDesc(file_machine_cloud_v1_releases, 20);
 
 /**
  * @generated from message machine.cloud.v1.AddReleaseResponse
@@ -1112,7 +1160,7 @@ export type AddReleaseResponse = Message<"machine.cloud.v1.AddReleaseResponse"> 
  * Use `create(AddReleaseResponseSchema)` to create a new message.
  */
 export const AddReleaseResponseSchema: GenMessage<AddReleaseResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 20);
+  messageDesc(file_machine_cloud_v1_releases, 21);
 
 /**
  * @generated from message machine.cloud.v1.ListReleasesRequest
@@ -1131,7 +1179,7 @@ export type ListReleasesRequest = Message<"machine.cloud.v1.ListReleasesRequest"
  * Use `create(ListReleasesRequestSchema)` to create a new message.
  */
 export const ListReleasesRequestSchema: GenMessage<ListReleasesRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 21);
+  messageDesc(file_machine_cloud_v1_releases, 22);
 
 /**
  * @generated from message machine.cloud.v1.ListReleasesResponse
@@ -1148,7 +1196,7 @@ export type ListReleasesResponse = Message<"machine.cloud.v1.ListReleasesRespons
  * Use `create(ListReleasesResponseSchema)` to create a new message.
  */
 export const ListReleasesResponseSchema: GenMessage<ListReleasesResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 22);
+  messageDesc(file_machine_cloud_v1_releases, 23);
 
 /**
  * @generated from message machine.cloud.v1.RemoveReleaseRequest
@@ -1177,7 +1225,7 @@ export type RemoveReleaseRequest = Message<"machine.cloud.v1.RemoveReleaseReques
  * Use `create(RemoveReleaseRequestSchema)` to create a new message.
  */
 export const RemoveReleaseRequestSchema: GenMessage<RemoveReleaseRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 23);
+  messageDesc(file_machine_cloud_v1_releases, 24);
 
 /**
  * @generated from message machine.cloud.v1.RemoveReleaseResponse
@@ -1190,7 +1238,7 @@ export type RemoveReleaseResponse = Message<"machine.cloud.v1.RemoveReleaseRespo
  * Use `create(RemoveReleaseResponseSchema)` to create a new message.
  */
 export const RemoveReleaseResponseSchema: GenMessage<RemoveReleaseResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 24);
+  messageDesc(file_machine_cloud_v1_releases, 25);
 
 /**
  * @generated from message machine.cloud.v1.PromoteReleaseRequest
@@ -1226,7 +1274,7 @@ export type PromoteReleaseRequest = Message<"machine.cloud.v1.PromoteReleaseRequ
  * Use `create(PromoteReleaseRequestSchema)` to create a new message.
  */
 export const PromoteReleaseRequestSchema: GenMessage<PromoteReleaseRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 25);
+  messageDesc(file_machine_cloud_v1_releases, 26);
 
 /**
  * @generated from message machine.cloud.v1.PromoteReleaseResponse
@@ -1243,7 +1291,7 @@ export type PromoteReleaseResponse = Message<"machine.cloud.v1.PromoteReleaseRes
  * Use `create(PromoteReleaseResponseSchema)` to create a new message.
  */
 export const PromoteReleaseResponseSchema: GenMessage<PromoteReleaseResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 26);
+  messageDesc(file_machine_cloud_v1_releases, 27);
 
 /**
  * @generated from message machine.cloud.v1.WithdrawReleaseRequest
@@ -1273,7 +1321,7 @@ export type WithdrawReleaseRequest = Message<"machine.cloud.v1.WithdrawReleaseRe
  * Use `create(WithdrawReleaseRequestSchema)` to create a new message.
  */
 export const WithdrawReleaseRequestSchema: GenMessage<WithdrawReleaseRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 27);
+  messageDesc(file_machine_cloud_v1_releases, 28);
 
 /**
  * @generated from message machine.cloud.v1.WithdrawReleaseResponse
@@ -1290,7 +1338,7 @@ export type WithdrawReleaseResponse = Message<"machine.cloud.v1.WithdrawReleaseR
  * Use `create(WithdrawReleaseResponseSchema)` to create a new message.
  */
 export const WithdrawReleaseResponseSchema: GenMessage<WithdrawReleaseResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 28);
+  messageDesc(file_machine_cloud_v1_releases, 29);
 
 /**
  * @generated from message machine.cloud.v1.SetRolloutRequest
@@ -1319,7 +1367,7 @@ export type SetRolloutRequest = Message<"machine.cloud.v1.SetRolloutRequest"> & 
  * Use `create(SetRolloutRequestSchema)` to create a new message.
  */
 export const SetRolloutRequestSchema: GenMessage<SetRolloutRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 29);
+  messageDesc(file_machine_cloud_v1_releases, 30);
 
 /**
  * @generated from message machine.cloud.v1.SetRolloutResponse
@@ -1336,7 +1384,7 @@ export type SetRolloutResponse = Message<"machine.cloud.v1.SetRolloutResponse"> 
  * Use `create(SetRolloutResponseSchema)` to create a new message.
  */
 export const SetRolloutResponseSchema: GenMessage<SetRolloutResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 30);
+  messageDesc(file_machine_cloud_v1_releases, 31);
 
 /**
  * @generated from message machine.cloud.v1.PauseRolloutRequest
@@ -1358,7 +1406,7 @@ export type PauseRolloutRequest = Message<"machine.cloud.v1.PauseRolloutRequest"
  * Use `create(PauseRolloutRequestSchema)` to create a new message.
  */
 export const PauseRolloutRequestSchema: GenMessage<PauseRolloutRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 31);
+  messageDesc(file_machine_cloud_v1_releases, 32);
 
 /**
  * @generated from message machine.cloud.v1.PauseRolloutResponse
@@ -1375,7 +1423,7 @@ export type PauseRolloutResponse = Message<"machine.cloud.v1.PauseRolloutRespons
  * Use `create(PauseRolloutResponseSchema)` to create a new message.
  */
 export const PauseRolloutResponseSchema: GenMessage<PauseRolloutResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 32);
+  messageDesc(file_machine_cloud_v1_releases, 33);
 
 /**
  * @generated from message machine.cloud.v1.ResumeRolloutRequest
@@ -1397,7 +1445,7 @@ export type ResumeRolloutRequest = Message<"machine.cloud.v1.ResumeRolloutReques
  * Use `create(ResumeRolloutRequestSchema)` to create a new message.
  */
 export const ResumeRolloutRequestSchema: GenMessage<ResumeRolloutRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 33);
+  messageDesc(file_machine_cloud_v1_releases, 34);
 
 /**
  * @generated from message machine.cloud.v1.ResumeRolloutResponse
@@ -1414,7 +1462,7 @@ export type ResumeRolloutResponse = Message<"machine.cloud.v1.ResumeRolloutRespo
  * Use `create(ResumeRolloutResponseSchema)` to create a new message.
  */
 export const ResumeRolloutResponseSchema: GenMessage<ResumeRolloutResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 34);
+  messageDesc(file_machine_cloud_v1_releases, 35);
 
 /**
  * @generated from message machine.cloud.v1.ListRolloutsRequest
@@ -1433,7 +1481,7 @@ export type ListRolloutsRequest = Message<"machine.cloud.v1.ListRolloutsRequest"
  * Use `create(ListRolloutsRequestSchema)` to create a new message.
  */
 export const ListRolloutsRequestSchema: GenMessage<ListRolloutsRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 35);
+  messageDesc(file_machine_cloud_v1_releases, 36);
 
 /**
  * @generated from message machine.cloud.v1.ListRolloutsResponse
@@ -1452,7 +1500,7 @@ export type ListRolloutsResponse = Message<"machine.cloud.v1.ListRolloutsRespons
  * Use `create(ListRolloutsResponseSchema)` to create a new message.
  */
 export const ListRolloutsResponseSchema: GenMessage<ListRolloutsResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 36);
+  messageDesc(file_machine_cloud_v1_releases, 37);
 
 /**
  * @generated from message machine.cloud.v1.GetReleaseKeyRequest
@@ -1465,7 +1513,7 @@ export type GetReleaseKeyRequest = Message<"machine.cloud.v1.GetReleaseKeyReques
  * Use `create(GetReleaseKeyRequestSchema)` to create a new message.
  */
 export const GetReleaseKeyRequestSchema: GenMessage<GetReleaseKeyRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 37);
+  messageDesc(file_machine_cloud_v1_releases, 38);
 
 /**
  * @generated from message machine.cloud.v1.GetReleaseKeyResponse
@@ -1484,7 +1532,7 @@ export type GetReleaseKeyResponse = Message<"machine.cloud.v1.GetReleaseKeyRespo
  * Use `create(GetReleaseKeyResponseSchema)` to create a new message.
  */
 export const GetReleaseKeyResponseSchema: GenMessage<GetReleaseKeyResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 38);
+  messageDesc(file_machine_cloud_v1_releases, 39);
 
 /**
  * @generated from message machine.cloud.v1.RotateReleaseKeyRequest
@@ -1497,7 +1545,7 @@ export type RotateReleaseKeyRequest = Message<"machine.cloud.v1.RotateReleaseKey
  * Use `create(RotateReleaseKeyRequestSchema)` to create a new message.
  */
 export const RotateReleaseKeyRequestSchema: GenMessage<RotateReleaseKeyRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 39);
+  messageDesc(file_machine_cloud_v1_releases, 40);
 
 /**
  * @generated from message machine.cloud.v1.RotateReleaseKeyResponse
@@ -1516,7 +1564,7 @@ export type RotateReleaseKeyResponse = Message<"machine.cloud.v1.RotateReleaseKe
  * Use `create(RotateReleaseKeyResponseSchema)` to create a new message.
  */
 export const RotateReleaseKeyResponseSchema: GenMessage<RotateReleaseKeyResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 40);
+  messageDesc(file_machine_cloud_v1_releases, 41);
 
 /**
  * @generated from message machine.cloud.v1.CommandAgentRequest
@@ -1559,7 +1607,7 @@ export type CommandAgentRequest = Message<"machine.cloud.v1.CommandAgentRequest"
  * Use `create(CommandAgentRequestSchema)` to create a new message.
  */
 export const CommandAgentRequestSchema: GenMessage<CommandAgentRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 41);
+  messageDesc(file_machine_cloud_v1_releases, 42);
 
 /**
  * @generated from message machine.cloud.v1.CommandAgentResponse
@@ -1581,7 +1629,7 @@ export type CommandAgentResponse = Message<"machine.cloud.v1.CommandAgentRespons
  * Use `create(CommandAgentResponseSchema)` to create a new message.
  */
 export const CommandAgentResponseSchema: GenMessage<CommandAgentResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_releases, 42);
+  messageDesc(file_machine_cloud_v1_releases, 43);
 
 /**
  * @generated from enum machine.cloud.v1.Channel

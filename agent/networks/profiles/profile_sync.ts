@@ -1,0 +1,230 @@
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { NetworkDevice, NetworkManager, OwnProfile } from "../manager/network_manager.ts";
+import { type ManagedNetwork, profileOf, type ProfileSettings } from "../manager/profile.ts";
+import { variant } from "../../dbus/system_bus.ts";
+import { type KeptProfile, type NetworkMemory, NOTHING_LEARNED } from "../memory/network_memory.ts";
+import { isConfigured, networkDigest, profileDigest, uselessBecause } from "./wanted_networks.ts";
+
+export interface ProfileSyncOptions {
+  readonly manager: NetworkManager;
+  readonly memory: Pick<NetworkMemory, "profiles" | "saveProfile" | "forgetProfile">;
+  /** Whether the machine is online now. */
+  readonly isOnline: () => boolean;
+  /**
+   * Resolves when the machine is online by fresh evidence, or not within `ms`.
+   *
+   * @returns why it is not; undefined when it is.
+   */
+  readonly confirmOnline: (ms: number, signal: AbortSignal) => Promise<string | undefined>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A change has so long to show that the machine is still, or again, online. */
+const CONFIRM_MS = 60_000;
+/** NetworkManager goes back by itself when nobody kept the change until then. */
+const CHECKPOINT_S = CONFIRM_MS / 1_000 + 30;
+/** A change that the agent, or the computer, did not survive so often is given up. */
+const MOST_ATTEMPTS = 3;
+/** NMDeviceState: there is a carrier, and nothing is connected. */
+const DISCONNECTED = 30;
+
+interface Change {
+  readonly network: ManagedNetwork;
+  readonly digest: string;
+  readonly settings: ProfileSettings;
+  readonly existing: OwnProfile | undefined;
+  readonly known: KeptProfile | undefined;
+}
+
+interface Plan {
+  readonly changes: readonly Change[];
+  readonly removals: readonly OwnProfile[];
+}
+
+/**
+ * Keeps NetworkManager's profiles of ours as `additional_networks` says, and touches no other.
+ *
+ * While the machine is online a change is made in memory, under a checkpoint of NetworkManager: it
+ * goes to disk only when the machine was found online with it. Otherwise everything is as before,
+ * by us, by NetworkManager when we are gone, and by the disk after a power cut. A change that cost
+ * the connection is not tried again until the settings say something else.
+ */
+export class ProfileSync {
+  readonly #options: ProfileSyncOptions;
+  #problems: readonly string[] = [];
+
+  constructor(options: ProfileSyncOptions) {
+    this.#options = options;
+  }
+
+  /** Which networks are not in use and why, each one sentence. */
+  get problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  async run(wanted: readonly ManagedNetwork[], signal: AbortSignal): Promise<void> {
+    const plan = await this.#plan(wanted);
+    if (plan.changes.length === 0 && plan.removals.length === 0) return;
+    if (this.#options.isOnline()) await this.#applyGuarded(plan, signal);
+    else await this.#keep(plan);
+  }
+
+  async #plan(wanted: readonly ManagedNetwork[]): Promise<Plan> {
+    const { manager, memory } = this.#options;
+    const profiles = (await manager.ownProfiles()).filter(({ label }) => isConfigured(label));
+    const known = memory.profiles();
+    const changes: Change[] = [];
+    const problems: string[] = [];
+    const used = new Set<OwnProfile>();
+    for (const network of wanted) {
+      const { label } = network;
+      const existing = profiles.find((profile) => profile.label === label);
+      const before = known.get(label);
+      const digest = networkDigest(network);
+      const useless = uselessBecause(network);
+      const isGivenUp = before?.wanted === digest && before.failure !== "";
+      if (useless !== undefined || isGivenUp) {
+        problems.push(`additional_networks.${label} is not in use: ${useless ?? before?.failure}`);
+        if (isGivenUp && existing) used.add(existing);
+        continue;
+      }
+      if (existing) used.add(existing);
+      const isSame = existing !== undefined && before?.wanted === digest &&
+        before.kept === profileDigest(existing.settings);
+      if (isSame) continue;
+      changes.push({ network, digest, settings: profileOf(network), existing, known: before });
+    }
+    const labels = new Set(wanted.map(({ label }) => label));
+    for (const label of known.keys()) {
+      if (isConfigured(label) && !labels.has(label)) memory.forgetProfile(label);
+    }
+    this.#problems = problems;
+    return { changes, removals: profiles.filter((profile) => !used.has(profile)) };
+  }
+
+  async #applyGuarded(plan: Plan, signal: AbortSignal): Promise<void> {
+    const { manager, confirmOnline, log } = this.#options;
+    const changes = plan.changes.filter((change) => this.#begin(change));
+    if (changes.length === 0 && plan.removals.length === 0) return;
+    const checkpoint = await manager.checkpoint(CHECKPOINT_S);
+    let reason: string | undefined;
+    try {
+      const devices = await manager.devices();
+      for (const change of changes) await this.#tryOut(change, devices);
+      for (const removal of plan.removals) await this.#tryWithout(removal, devices);
+      reason = await confirmOnline(CONFIRM_MS, signal);
+      if (reason === undefined && !await manager.keepChanges(checkpoint)) {
+        reason = "NetworkManager had taken the change back already";
+      }
+    } catch (error) {
+      await manager.rollBack(checkpoint);
+      if (signal.aborted) throw error;
+      reason = error instanceof Error ? error.message : String(error);
+      return this.#refuse(changes, reason);
+    }
+    if (reason === undefined) return await this.#keep({ changes, removals: plan.removals });
+    await manager.rollBack(checkpoint);
+    log.warn("changed networks cost the connection; they were taken back", { reason });
+    this.#refuse(changes, reason);
+  }
+
+  /** On disk before anything happens: a change that ends the agent is not tried for ever. */
+  #begin(change: Change): boolean {
+    const { known, digest } = change;
+    const attempts = (known?.wanted === digest ? known.attempts : 0) + 1;
+    if (attempts > MOST_ATTEMPTS) {
+      this.#refuse([change], `machine-agent ended ${MOST_ATTEMPTS} times while it was tried`);
+      return false;
+    }
+    this.#save(change, { kept: "", attempts, failure: "" });
+    return true;
+  }
+
+  async #tryOut({ network, settings, existing }: Change, devices: readonly NetworkDevice[]) {
+    const { manager } = this.#options;
+    const path = existing?.path ?? await manager.addProfile(settings, false);
+    if (existing) await manager.updateProfile(path, settings, false);
+    const device = await this.#deviceToSwitch(network, path, devices);
+    if (device) await manager.activate(path, device);
+  }
+
+  /** Where a change must take effect now, and not at the next connection. */
+  async #deviceToSwitch(
+    network: ManagedNetwork,
+    path: string,
+    devices: readonly NetworkDevice[],
+  ): Promise<NetworkDevice | undefined> {
+    const { manager } = this.#options;
+    for (const device of devices) {
+      if (device.type !== network.type) continue;
+      if (device.active === undefined) continue;
+      const active = await manager.activeProfile(device.active);
+      if (active === path) return device;
+      // A wired interface that the settings name is to be as they say; WiFi stays while it works.
+      const isNamed = network.type === "wired" && network.interface === device.interface;
+      if (isNamed && device.state > DISCONNECTED && !await this.#isOurs(active, network.priority)) {
+        return device;
+      }
+    }
+    return undefined;
+  }
+
+  async #isOurs(path: string | undefined, priority: number): Promise<boolean> {
+    const own = (await this.#options.manager.ownProfiles()).find((each) => each.path === path);
+    const theirs = own?.settings.connection?.["autoconnect-priority"]?.value;
+    return own !== undefined && Number(theirs ?? 0) >= priority;
+  }
+
+  async #tryWithout(profile: OwnProfile, devices: readonly NetworkDevice[]): Promise<void> {
+    const { manager } = this.#options;
+    const { connection = {}, ...rest } = profile.settings;
+    const quiet = { ...connection, autoconnect: variant("b", false) };
+    await manager.updateProfile(profile.path, { ...rest, connection: quiet }, false);
+    for (const device of devices) {
+      if (device.active === undefined) continue;
+      if (await manager.activeProfile(device.active) !== profile.path) continue;
+      await manager.deactivate(device.active);
+      await manager.allowAutoconnect(device);
+    }
+  }
+
+  /** Everything to disk. */
+  async #keep({ changes, removals }: Plan): Promise<void> {
+    const { manager, log } = this.#options;
+    for (const change of changes) {
+      const { network: { label }, settings, digest } = change;
+      const own = (await manager.ownProfiles()).filter((profile) => profile.label === label);
+      const [path] = own.map((profile) => profile.path);
+      if (path === undefined) await manager.addProfile(settings, true);
+      else await manager.updateProfile(path, settings, true);
+      const now = (await manager.ownProfiles()).find((profile) => profile.label === label);
+      const kept = now ? profileDigest(now.settings) : "";
+      this.#save(change, { kept, attempts: 0, failure: "" });
+      log.info("a network was set up", { label, isNew: path === undefined, digest });
+    }
+    for (const { path, label } of removals) {
+      await manager.deleteProfile(path);
+      log.info("a network was removed", { label });
+    }
+  }
+
+  #refuse(changes: readonly Change[], reason: string): void {
+    for (const change of changes) {
+      this.#save(change, { kept: "", attempts: 0, failure: reason });
+      const { label } = change.network;
+      this.#options.log.error("a network of the settings is not used", { label, reason });
+      const problem = `additional_networks.${label} is not in use: ${reason}`;
+      this.#problems = [...this.#problems, problem];
+    }
+  }
+
+  #save(
+    { network: { label }, digest, known }: Change,
+    rest: Pick<KeptProfile, "kept" | "attempts" | "failure">,
+  ): void {
+    const learned = known?.learned ?? NOTHING_LEARNED;
+    this.#options.memory.saveProfile({ label, wanted: digest, learned, ...rest });
+  }
+}

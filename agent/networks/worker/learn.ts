@@ -1,0 +1,37 @@
+import type { AgentSettings } from "../../../shared/config/agent_fields.ts";
+import type { AccessPoint } from "../manager/network_manager.ts";
+import { type NetworkMemory, NOTHING_LEARNED } from "../memory/network_memory.ts";
+import { profileLabel } from "../profiles/wanted_networks.ts";
+import { isSaeOnly, ssidKey } from "../wifi/visible_networks.ts";
+
+/**
+ * Keeps what a scan tells of the WiFi networks of the settings: WPA3 only, or never seen, which is
+ * how a hidden one looks.
+ *
+ * @param isComplete the radios have looked around while nothing was connected.
+ */
+export function learnFrom(
+  points: readonly AccessPoint[],
+  { additional_networks }: Pick<AgentSettings, "additional_networks">,
+  memory: Pick<NetworkMemory, "profiles" | "saveProfile">,
+  isComplete: boolean,
+): void {
+  if (points.length === 0) return;
+  const profiles = memory.profiles();
+  const seen = new Set(points.map(({ ssid }) => ssidKey(ssid)));
+  for (const [name, network] of Object.entries(additional_networks)) {
+    const profile = profiles.get(profileLabel(name));
+    if (network.type !== "wifi" || !profile) continue;
+    const ssid = new TextEncoder().encode(network.ssid);
+    const isSeen = seen.has(ssidKey(ssid));
+    const before = profile.learned;
+    const learned = {
+      ...NOTHING_LEARNED,
+      // What is out of reach now is as it was.
+      isSaeOnly: isSeen ? isSaeOnly(points, ssid) : before.isSaeOnly,
+      isHidden: before.isHidden || (isComplete && !isSeen),
+    };
+    const isNew = learned.isSaeOnly !== before.isSaeOnly || learned.isHidden !== before.isHidden;
+    if (isNew) memory.saveProfile({ ...profile, learned });
+  }
+}

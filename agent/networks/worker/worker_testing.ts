@@ -1,0 +1,165 @@
+import { join } from "node:path";
+import {
+  type AdditionalNetwork,
+  type AdvancedSettings,
+  type AgentSettings,
+  type NetworkSettings,
+} from "../../../shared/config/agent_fields.ts";
+import { mergeAgentSettings } from "../../../shared/config/agent_settings.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { Watched } from "../../../shared/workers/watched.ts";
+import type { SystemBus } from "../../dbus/system_bus.ts";
+import type { ProvisioningSite } from "../../provisioning/provisioning_way.ts";
+import { AgentState } from "../../state/agent_state.ts";
+import { FakeNetworkManager } from "../manager/fake_network_manager.ts";
+import { unknownNetworks } from "../report/network_report.ts";
+import type { CredentialsAnswer, NetworkDeps } from "./network_deps.ts";
+import { tendNetworks } from "./network_worker.ts";
+
+export interface TestSettings {
+  readonly network?: Partial<NetworkSettings>;
+  readonly additional?: Record<string, Partial<AdditionalNetwork>>;
+  readonly advanced?: Partial<AdvancedSettings>;
+}
+
+/** The networks' part of the agent with NetworkManager, cloud and time of a test. */
+export class NetworkBench implements AsyncDisposable {
+  readonly clock = new FakeClock();
+  readonly log = memoryLogger();
+  nm = new FakeNetworkManager();
+  openBus: () => Promise<SystemBus> = () => Promise.resolve(this.nm);
+  hasCredentials = true;
+  answer: CredentialsAnswer = "accepted";
+  written: unknown[] = [];
+  reboots = 0;
+  mayReboot = true;
+  /** There is an internet whatever the radio does. */
+  isWired = false;
+  site: ProvisioningSite | undefined;
+  readonly told: string[] = [];
+  readonly deps: NetworkDeps;
+  readonly #current: Watched<{ settings: AgentSettings }>;
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+
+  private constructor(readonly dir: string, readonly state: AgentState, settings: TestSettings) {
+    this.#current = new Watched({ settings: settingsOf(settings) });
+    const isReached = () => Promise.resolve(this.isWired || this.nm.hasInternet);
+    this.deps = {
+      current: this.#current,
+      report: new Watched(unknownNetworks(this.clock.now())),
+      db: state.database,
+      bootClock: { boot: "b", uptimeMs: () => this.clock.monotonicMs() },
+      openBus: () => this.openBus(),
+      cloudAnswered: new Watched(false),
+      askCloud: isReached,
+      askUrl: () => Promise.resolve(false),
+      credentials: {
+        has: () => this.hasCredentials,
+        file: "/etc/machine.json",
+        check: () => Promise.resolve(this.answer),
+        write: (credentials) => {
+          this.written.push(credentials);
+          this.hasCredentials = true;
+          return Promise.resolve();
+        },
+      },
+      mayReboot: () => this.mayReboot,
+      reboot: () => Promise.resolve(void this.reboots++),
+      hasBluetooth: () => false,
+      ways: [() => ({
+        name: "portal",
+        over: "hotspot",
+        start: (site) => {
+          this.site = site;
+          this.told.push(`portal at ${site.address}`);
+          return Promise.resolve({
+            [Symbol.asyncDispose]: () => {
+              this.site = undefined;
+              this.told.push("portal ends");
+              return Promise.resolve();
+            },
+          });
+        },
+      })],
+      hostName: "Rover",
+      version: "1.2.3",
+      dnsmasqFolder: join(dir, "dnsmasq"),
+      clock: this.clock,
+      log: this.log,
+    };
+  }
+
+  static async create(settings: TestSettings = {}): Promise<NetworkBench> {
+    const dir = await Deno.makeTempDir();
+    return new NetworkBench(dir, AgentState.open(join(dir, "agent.db")), settings);
+  }
+
+  start(): void {
+    this.#running = tendNetworks(this.deps, this.#stop.signal);
+    this.#running.catch(() => {});
+  }
+
+  /** A message of the agent's networks ended it; undefined while they run. */
+  get running(): Promise<void> | undefined {
+    return this.#running;
+  }
+
+  set settings(settings: TestSettings) {
+    this.#current.value = { settings: settingsOf(settings) };
+  }
+
+  get at(): string {
+    return this.deps.report.value.state;
+  }
+
+  /** Lets time pass in small steps, as files and timers need turns in between. */
+  async pass(ms: number, stepMs = 250): Promise<void> {
+    for (let left = ms; left > 0; left -= stepMs) {
+      await this.clock.advance(Math.min(stepMs, left));
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  }
+
+  /** Lets time pass until something holds; gives up after `ms`. @returns how long it took. */
+  async until(is: () => boolean, ms: number, stepMs = 250): Promise<number> {
+    const startMs = this.clock.monotonicMs();
+    while (!is()) {
+      const passed = this.clock.monotonicMs() - startMs;
+      if (passed >= ms) {
+        const lines = this.log.text();
+        throw new Error(`not within ${ms} ms; ${JSON.stringify(this.deps.report.value)}\n${lines}`);
+      }
+      await this.pass(stepMs, stepMs);
+    }
+    return this.clock.monotonicMs() - startMs;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    const ended = this.#running?.catch(() => {});
+    await this.pass(500);
+    await ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    this.state.close();
+    await Deno.remove(this.dir, { recursive: true });
+  }
+}
+
+function settingsOf({ network = {}, additional = {}, advanced = {} }: TestSettings): AgentSettings {
+  const layer = {
+    network_configuration: network,
+    additional_networks: additional,
+    advanced_settings: advanced,
+  };
+  const { settings, problems } = mergeAgentSettings(
+    [JSON.parse(JSON.stringify(layer))],
+    ["test"],
+  );
+  if (problems.length > 0) throw new Error(JSON.stringify(problems));
+  return settings;
+}

@@ -1,0 +1,54 @@
+import { existsSync, readdirSync } from "node:fs";
+import type { SystemBus } from "../dbus/system_bus.ts";
+import type { BootClock } from "../networks/memory/boot_clock.ts";
+import { systemBootClock } from "../networks/memory/boot_clock.ts";
+import type { RunProgram } from "../../shared/base/process/run_program.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+
+/** What the agent tends the networks of its computer with. Heavy parts load at their first use. */
+export interface NetworkSystem {
+  /** There may be somebody to speak with; false: nothing needs to be loaded. */
+  readonly hasBus: () => boolean;
+  readonly openBus: () => Promise<SystemBus>;
+  readonly hasBluetooth: () => boolean;
+  /** Restarts the computer. @returns why it cannot. */
+  readonly reboot: () => Promise<string | undefined>;
+  readonly bootClock: BootClock;
+  readonly dnsmasqFolder: string;
+}
+
+const SOCKET = "/run/dbus/system_bus_socket";
+const BUS_VARIABLE = "DBUS_SYSTEM_BUS_ADDRESS";
+const ADAPTERS = "/sys/class/bluetooth";
+
+/**
+ * The networks of this computer.
+ *
+ * @param devMode developers keep their own networks, unless they name a message bus.
+ * @returns why there are none to tend, as the end of a sentence.
+ */
+export function networkSystem(
+  os: typeof Deno.build.os,
+  env: Readonly<Record<string, string>>,
+  devMode: boolean,
+  runProgram: RunProgram,
+): NetworkSystem | string {
+  if (os !== "linux") return "networks are tended on Linux with NetworkManager only";
+  if (devMode && env[BUS_VARIABLE] === undefined) {
+    return "with --dev-mode the networks of the computer are left alone";
+  }
+  return {
+    hasBus: () => env[BUS_VARIABLE] !== undefined || existsSync(SOCKET),
+    openBus: async () => {
+      const { connectSystemBus } = await import("../dbus/dbus_connection.ts");
+      return await connectSystemBus({ clock: systemClock });
+    },
+    hasBluetooth: () => existsSync(ADAPTERS) && readdirSync(ADAPTERS).length > 0,
+    reboot: async () => {
+      const { code, stderr } = await runProgram("systemctl", ["reboot"]);
+      return code === 0 ? undefined : stderr.trim() || `systemctl reboot ended with ${code}`;
+    },
+    bootClock: systemBootClock(),
+    dnsmasqFolder: "/etc/NetworkManager/dnsmasq-shared.d",
+  };
+}
