@@ -5,6 +5,7 @@ import { benchDataIngest } from "./data_ingest.ts";
 import { benchDataQuery } from "./data_query.ts";
 import { benchDeadReceivers, benchTriggerLatency } from "./triggers.ts";
 import { benchColdStart, benchMemory } from "./footprint.ts";
+import { benchJournal } from "./journal.ts";
 import { benchLogFilter } from "./log_filter.ts";
 import { benchLogIngest } from "./log_ingest.ts";
 import { benchManaged } from "./managed.ts";
@@ -24,6 +25,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   throughput: benchThroughput,
   logs: benchLogIngest,
   logfilter: benchLogFilter,
+  journal: benchJournal,
   download: benchAgentDownload,
   resources: benchResources,
   ingest: benchDataIngest,

@@ -36,10 +36,16 @@ export function noSystemdBecause(): string | undefined {
 export class SystemdComputer implements AsyncDisposable {
   #container: Program | undefined;
 
-  private constructor(readonly dir: string) {}
+  private constructor(readonly dir: string, private readonly hasPackages: boolean) {}
 
-  static async create(): Promise<SystemdComputer> {
-    const computer = new SystemdComputer(await Deno.makeTempDir({ prefix: "machine-systemd-" }));
+  /**
+   * @param packages it has its own view of `/usr`, and this computer's packages, so that its apt can
+   *   install some.
+   */
+  static async create({ packages = false } = {}): Promise<SystemdComputer> {
+    const dir = await Deno.makeTempDir({ prefix: "machine-systemd-" });
+    const computer = new SystemdComputer(dir, packages);
+    if (packages) await computer.#givePackages();
     const root = computer.path("");
     for (const folder of ["etc/systemd/system-preset", "usr", "var", "opt", "root", "tmp", "mnt"]) {
       await Deno.mkdir(join(root, folder), { recursive: true });
@@ -53,8 +59,10 @@ export class SystemdComputer implements AsyncDisposable {
     // Services of this computer are none of that one.
     await write("etc/systemd/system-preset/00-none.preset", "disable *\n");
     await write("etc/machine-id", "");
-    await write("etc/passwd", PASSWD);
-    await write("etc/group", "root:x:0:\nguest:x:1000:\n");
+    const others = async (file: string) =>
+      packages ? (await Deno.readTextFile(file)).replace(/^(root|guest|nobody):.*\n/gm, "") : "";
+    await write("etc/passwd", PASSWD + await others("/etc/passwd"));
+    await write("etc/group", `root:x:0:\nguest:x:1000:\n${await others("/etc/group")}`);
     for (const name of ["os-release", "ld.so.cache"]) {
       await Deno.copyFile(`/etc/${name}`, join(root, "etc", name)).catch(() => {});
     }
@@ -88,7 +96,8 @@ export class SystemdComputer implements AsyncDisposable {
       command: "systemd-nspawn",
       args: [
         ...["--quiet", "--boot", "--register=no", "--keep-unit", "--console=read-only"],
-        ...["--directory", this.path(""), "--machine", basename(this.dir), "--bind-ro=/usr"],
+        ...["--directory", this.path(""), "--machine", basename(this.dir)],
+        this.hasPackages ? `--overlay=/usr:${join(this.dir, "usr")}:/usr` : "--bind-ro=/usr",
         ...[`--bind=${this.localPath("")}:/usr/local`, `--bind=${ROOT}`, `--bind-ro=${deno}`],
         "systemd.show_status=no",
       ],
@@ -174,6 +183,20 @@ export class SystemdComputer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#container) await this.cutPower();
     await Deno.remove(this.dir, { recursive: true });
+  }
+
+  async #givePackages(): Promise<void> {
+    const copied = ["etc/apt", "etc/ssl", "etc/ucf.conf", "etc/debconf.conf", "var/lib/dpkg"];
+    await Deno.mkdir(join(this.dir, "usr"));
+    for (const folder of ["etc", "var/lib/apt/lists/partial", "var/cache/apt/archives/partial"]) {
+      await Deno.mkdir(this.path(folder), { recursive: true });
+    }
+    for (const folder of ["var/cache/debconf", "var/log/apt", "var/lib/ucf"]) {
+      await Deno.mkdir(this.path(folder), { recursive: true });
+    }
+    for (const name of copied) {
+      await new Deno.Command("cp", { args: ["-a", `/${name}`, this.path(dirname(name))] }).output();
+    }
   }
 
   /** Its process 1, by the number that it has here. */

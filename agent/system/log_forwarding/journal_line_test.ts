@@ -77,13 +77,21 @@ Deno.test("isOwn() finds our lines, and not what others or systemd say", () => {
 Deno.test("toJournalEntry() keeps the journal's microseconds, hides secrets and cuts", () => {
   const options = { host: "box", hide: (text: string) => text.replaceAll("hush", "******") };
   const entry = toJournalEntry(
-    line({ MESSAGE: `hush${"x".repeat(20_000)}`, SYSLOG_IDENTIFIER: "a", _PID: "7" }),
+    line({
+      MESSAGE: `hush${"x".repeat(20_000)}`,
+      SYSLOG_IDENTIFIER: "a",
+      _PID: "7",
+      _SYSTEMD_UNIT: "u.service",
+    }),
     options,
   );
   assert.deepEqual([entry.time?.seconds, entry.time?.nanos], [1795396790n, 318673000]);
   assert.equal(entry.loggerName, "journald.a");
   assert.match(entry.message, /^\*{6}x+… \(\d+ more characters\)$/);
   assert.ok(entry.message.length < 17_000);
-  assert.deepEqual(entry.fields.map(({ Key, Integer }) => [Key, Integer]), [["pid", 7]]);
+  assert.deepEqual(entry.fields.map(({ Key, String }) => [Key, String]), [[
+    "process",
+    "u.service[7]",
+  ]]);
   assert.equal(toJournalEntry(line({}), options).loggerName, "journald.unknown");
 });
