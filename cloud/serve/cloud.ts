@@ -149,6 +149,7 @@ async function serve(
   const server = await startServer(options, deps, services, { limiter, operations, tls }).catch(
     async (error) => {
       await operations.close();
+      await tls?.close();
       await services.changes.close();
       throw error;
     },
@@ -196,6 +197,7 @@ async function serve(
     stopping.abort();
     await Promise.all(background);
     await operations.close();
+    await tls?.close();
     await services.notifications.close();
     await services.changes.close();
     services.callers.close();

@@ -13,6 +13,8 @@ import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import { bearRuntimeFaults } from "./runtime_faults.ts";
 import { TRAINING_JOBS } from "./training_settings.ts";
 
+/** Let's Encrypt. */
+const ACME_DIRECTORY = "https://acme-v02.api.letsencrypt.org/directory";
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const MINUTE_MS = 60_000;
@@ -55,6 +57,30 @@ export const serveFlags = {
     type: "string",
     placeholder: "FILE",
     doc: "Private key of the certificate, PEM.",
+  },
+  "acme-domain": {
+    type: "list",
+    placeholder: "NAME",
+    doc:
+      "Get the certificate from an ACME server, for this name; several times for several. With " +
+      "it you agree to that server's terms.",
+  },
+  "acme-email": {
+    type: "string",
+    placeholder: "ADDRESS",
+    doc: "Told by the ACME server of certificates that end.",
+  },
+  "acme-directory": {
+    type: "string",
+    default: ACME_DIRECTORY,
+    placeholder: "URL",
+    doc: "The directory of the ACME server.",
+  },
+  "acme-listen": {
+    type: "string",
+    default: ":80",
+    placeholder: "HOST:PORT",
+    doc: "Where the ACME server asks whether a name leads here; it comes to port 80.",
   },
   "ca-cert": {
     type: "string",
@@ -286,7 +312,7 @@ export async function readServeOptions(
     publicUrl: publicUrl === undefined ? undefined : parsePublicUrl(publicUrl),
     dataDir: flags.data ?? `${home}/.machine/cloud`,
     domain: flags.domain,
-    tls: await readCertificate(flags["tls-cert"], flags["tls-key"]),
+    tls: acmeOf(flags) ?? await readCertificate(flags["tls-cert"], flags["tls-key"]),
     authority: authorityOf(flags["ca-cert"], flags["ca-key"]),
     proxyProtocol: flags["proxy-protocol"],
     packageLimitBytes: flags["package-limit"] * 1024 * 1024,
@@ -361,6 +387,28 @@ function smtpUrlOf(text: string | undefined): string | undefined {
     );
   }
   return text;
+}
+
+function acmeOf(flags: ServeFlags): CloudOptions["tls"] {
+  const domains = flags["acme-domain"];
+  if (domains.length === 0) return undefined;
+  if (flags["tls-cert"] !== undefined || flags["tls-key"] !== undefined) {
+    throw new UsageError("--acme-domain and --tls-cert do not go together; leave one of them out");
+  }
+  if (flags["proxy-protocol"]) {
+    throw new UsageError("--proxy-protocol and --acme-domain do not go together");
+  }
+  for (const name of domains) {
+    if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(name)) {
+      throw new UsageError(`--acme-domain: ${JSON.stringify(name)} is no host name`);
+    }
+  }
+  const directoryUrl = flags["acme-directory"];
+  if (URL.parse(directoryUrl)?.protocol !== "https:") {
+    throw new UsageError("--acme-directory: write the https:// address of an ACME directory");
+  }
+  const listen = parseListenAddress(flags["acme-listen"], "--acme-listen");
+  return { acme: { domains, email: flags["acme-email"], directoryUrl, listen } };
 }
 
 function metricsListenOf(text: string | undefined) {

@@ -1,0 +1,150 @@
+import { join } from "node:path";
+import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
+import { readIfExists } from "../../../shared/base/files/read_file.ts";
+import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import { Backoff } from "../../../shared/base/time/backoff.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { sayEnd } from "../tls/watched_certificate.ts";
+import { inspectPair, type TlsPair } from "../tls/pair.ts";
+import type { HttpChallenges } from "./http_challenges.ts";
+import { placeholderPair } from "./placeholder.ts";
+
+/** What an operator asks for. */
+export interface AcmeSettings {
+  /** Names of the certificate, the first of them its own. */
+  readonly domains: readonly string[];
+  /** Told by the ACME server of certificates that end. */
+  readonly email?: string | undefined;
+  /** The directory of the ACME server. */
+  readonly directoryUrl: string;
+}
+
+/** Asks an ACME server for a certificate. */
+export type Order = (
+  request: AcmeSettings & { readonly accountKey: string; readonly challenges: HttpChallenges },
+) => Promise<TlsPair>;
+
+export interface AcmeCertificateOptions extends AcmeSettings {
+  readonly dataDir: string;
+  readonly challenges: HttpChallenges;
+  readonly order: Order;
+  readonly newAccountKey: () => Promise<string>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Below the data folder; for its owner only. */
+const FOLDER = "acme";
+/** ACME servers ask for a renewal when a third of the life is left. */
+const LIFE_LEFT = 1 / 3;
+const LOOK_EVERY_MS = 3_600_000;
+/** Let's Encrypt takes five failures an hour for a name. */
+const BACKOFF = { minMs: 15 * 60_000, maxMs: 12 * 3_600_000 } as const;
+
+/**
+ * The certificate of the cloud by ACME: the account and the certificate are kept in the data folder,
+ * certificate and key in one file, so that they always belong together.
+ */
+export class AcmeCertificate {
+  readonly #backoff = new Backoff(BACKOFF);
+  #saidEndMs = -Infinity;
+
+  private constructor(
+    private readonly options: AcmeCertificateOptions,
+    /** What to serve with. */
+    private current: TlsPair,
+    private isPlaceholder: boolean,
+  ) {}
+
+  /** With what was kept; with a certificate that nobody trusts when there is none yet. */
+  static async open(options: AcmeCertificateOptions): Promise<AcmeCertificate> {
+    const { dataDir, domains, clock, log } = options;
+    await Deno.mkdir(join(dataDir, FOLDER), { recursive: true, mode: 0o700 });
+    const text = await readIfExists(pathOf(dataDir, "certificate.pem"));
+    const kept = text === undefined ? undefined : splitPem(text);
+    if (kept) {
+      try {
+        const { covers } = inspectPair(kept);
+        if (domains.every(covers)) return new AcmeCertificate(options, kept, false);
+        log.info("the certificate that was kept is not for all names of --acme-domain");
+      } catch (error) {
+        log.error("the certificate that was kept cannot be used; asking for another one", {
+          error: (error as Error).message,
+        });
+      }
+    }
+    return new AcmeCertificate(options, await placeholderPair(domains, clock.now()), true);
+  }
+
+  get pair(): TlsPair {
+    return this.current;
+  }
+
+  /** When the certificate ends that is served. */
+  get notAfter(): Date {
+    return inspectPair(this.current).notAfter;
+  }
+
+  /** Renews until the signal aborts. */
+  async run(onChange: (pair: TlsPair) => void, signal: AbortSignal): Promise<void> {
+    const { clock } = this.options;
+    while (!signal.aborted) {
+      const waitMs = await this.look(onChange);
+      await clock.sleep(waitMs, signal).catch(() => undefined); // the loop looks itself
+    }
+  }
+
+  /** Asks for a certificate where one is needed. @returns milliseconds until the next look */
+  async look(onChange: (pair: TlsPair) => void): Promise<number> {
+    const { clock, log, domains, dataDir, order } = this.options;
+    if (!this.isPlaceholder) {
+      const { notBefore, notAfter } = inspectPair(this.current);
+      const left = notAfter.getTime() - clock.now().getTime();
+      this.#saidEndMs = sayEnd(notAfter, { clock, log, saidMs: this.#saidEndMs });
+      if (left > (notAfter.getTime() - notBefore.getTime()) * LIFE_LEFT) return LOOK_EVERY_MS;
+    }
+    try {
+      const made = await order({ ...this.options, accountKey: await this.#accountKey() });
+      const { notAfter } = inspectPair(made);
+      faultPoint("acme.certificate.before-write");
+      const text = `${made.cert.trim()}\n${made.key.trim()}\n`;
+      await writeFileAtomic(pathOf(dataDir, "certificate.pem"), text, { mode: 0o600 });
+      this.current = made;
+      this.isPlaceholder = false;
+      this.#backoff.reset();
+      onChange(made);
+      log.info("got a certificate", { domains, ends: notAfter.toISOString() });
+      return LOOK_EVERY_MS;
+    } catch (error) {
+      // At least half: others must not come back at the same time, and nobody at once.
+      const waitMs = BACKOFF.minMs / 2 + this.#backoff.next();
+      log.error("got no certificate; trying again", {
+        domains,
+        in_minutes: Math.round(waitMs / 60_000),
+        error: (error as Error).message,
+        advice: "each name must lead to this computer, and port 80 of it to --acme-http-listen",
+      });
+      return waitMs;
+    }
+  }
+
+  async #accountKey(): Promise<string> {
+    const path = pathOf(this.options.dataDir, "account.pem");
+    const kept = await readIfExists(path);
+    if (kept !== undefined) return kept;
+    const key = await this.options.newAccountKey();
+    await writeFileAtomic(path, key, { mode: 0o600 });
+    return key;
+  }
+}
+
+function pathOf(dataDir: string, name: string): string {
+  return join(dataDir, FOLDER, name);
+}
+
+/** The chain and the key of one file. */
+function splitPem(text: string): TlsPair | undefined {
+  const at = text.search(/-----BEGIN (?:EC |RSA )?PRIVATE KEY-----/);
+  return at < 0 ? undefined : { cert: text.slice(0, at), key: text.slice(at) };
+}

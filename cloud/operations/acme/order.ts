@@ -1,0 +1,35 @@
+/** The library that speaks ACME. Loaded only where it is asked for. */
+import * as acme from "acme-client";
+import type { Order } from "./acme_certificate.ts";
+
+export async function newAccountKey(): Promise<string> {
+  return (await acme.crypto.createPrivateEcdsaKey()).toString();
+}
+
+/** Orders a certificate with a new key; the account is made at the first time. */
+export const order: Order = async (
+  { domains, email, directoryUrl, accountKey, challenges },
+) => {
+  const client = new acme.Client({ directoryUrl, accountKey });
+  const [key, csr] = await acme.crypto.createCsr(
+    { commonName: domains[0] ?? "", altNames: [...domains] },
+    await acme.crypto.createPrivateEcdsaKey(),
+  );
+  const cert = await client.auto({
+    csr,
+    ...(email === undefined ? {} : { email }),
+    termsOfServiceAgreed: true,
+    challengePriority: ["http-01"],
+    // A name may lead here from outside only.
+    skipChallengeVerification: true,
+    challengeCreateFn: (_authorization, { token }, answer) => {
+      challenges.set(token, answer);
+      return Promise.resolve();
+    },
+    challengeRemoveFn: (_authorization, { token }) => {
+      challenges.remove(token);
+      return Promise.resolve();
+    },
+  });
+  return { cert, key: key.toString() };
+};

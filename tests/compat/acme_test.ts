@@ -1,0 +1,123 @@
+/** ACME against Pebble, the small server of Let's Encrypt for tests. Skipped where there is no Go. */
+import assert from "node:assert/strict";
+import { Agent } from "node:https";
+import { join } from "node:path";
+import { axios } from "acme-client";
+import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
+import { AcmeCertificate } from "../../cloud/operations/acme/acme_certificate.ts";
+import { HttpChallenges } from "../../cloud/operations/acme/http_challenges.ts";
+import { newAccountKey, order } from "../../cloud/operations/acme/order.ts";
+import { inspectPair } from "../../cloud/operations/tls/pair.ts";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { ignoreBecause } from "../../shared/test_tools/skips.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { buildGoProgram } from "./go_program.ts";
+
+const program = await buildGoProgram({
+  name: "pebble",
+  folder: "pebble",
+  package: "github.com/letsencrypt/pebble/v2/cmd/pebble",
+});
+
+/** A port that was free a moment ago. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+/** Pebble with a certificate of its own, which asks for names at `httpPort`. */
+async function withPebble(
+  httpPort: number,
+  work: (place: { directoryUrl: string; folder: string }) => Promise<void>,
+) {
+  const folder = await Deno.makeTempDir({ prefix: "machine-pebble-" });
+  const authority = await CertificateAuthority.open(folder, { now: new Date() });
+  const pair = await authority.issue({
+    names: ["localhost"],
+    commonName: "localhost",
+    now: new Date(),
+  });
+  const [certificate, privateKey] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+  await Deno.writeTextFile(certificate, pair.certificate);
+  await Deno.writeTextFile(privateKey, pair.key);
+  const port = freePort();
+  const config = join(folder, "pebble.json");
+  await Deno.writeTextFile(
+    config,
+    JSON.stringify({
+      pebble: {
+        ...{ listenAddress: `127.0.0.1:${port}`, certificate, privateKey, httpPort },
+        ...{ managementListenAddress: `127.0.0.1:${freePort()}`, tlsPort: freePort() },
+        profiles: { default: { description: "d", validityPeriod: 7_776_000 } },
+      },
+    }),
+  );
+  const process = new Deno.Command(program.path, {
+    args: ["-config", config],
+    env: { PEBBLE_VA_NOSLEEP: "1", PEBBLE_WFE_NONCEREJECT: "0", PEBBLE_AUTHZREUSE: "0" },
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  const before = axios.defaults.httpsAgent;
+  const agent = new Agent({ ca: authority.rootPem });
+  axios.defaults.httpsAgent = agent;
+  try {
+    const directoryUrl = `https://localhost:${port}/dir`;
+    await waitFor(() => axios.get(directoryUrl).then(() => true, () => false), {
+      deadlineMs: 30_000,
+      what: "Pebble",
+    });
+    await work({ directoryUrl, folder });
+  } finally {
+    agent.destroy();
+    axios.defaults.httpsAgent = before;
+    process.kill("SIGKILL");
+    await process.status;
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test(
+  "AcmeCertificate gets a certificate by HTTP-01, keeps it, and asks again with the same account",
+  { ignore: ignoreBecause(import.meta.url, program.missing) },
+  async () => {
+    const challenges = new HttpChallenges();
+    const { port } = challenges.listen({ hostname: "127.0.0.1", port: 0 });
+    await withPebble(port, async ({ directoryUrl, folder }) => {
+      const options = {
+        ...{ dataDir: folder, domains: ["localhost"], directoryUrl, email: "a@example.com" },
+        ...{ challenges, order, newAccountKey, clock: systemClock, log: memoryLogger("acme") },
+      };
+      const first = await AcmeCertificate.open(options);
+      const placeholder = first.pair;
+      const taken: string[] = [];
+      await first.look(({ cert }) => taken.push(cert));
+      assert.deepEqual(options.log.entries.filter(({ level }) => level === "error"), []);
+      assert.equal(taken.length, 1);
+      assert.notEqual(first.pair.cert, placeholder.cert);
+      assert.ok(inspectPair(first.pair).covers("localhost"));
+      assert.ok(first.notAfter.getTime() > Date.now() + 80 * 86_400_000);
+      for (const name of ["certificate.pem", "account.pem"]) {
+        assert.equal((await Deno.stat(join(folder, "acme", name))).mode! & 0o777, 0o600, name);
+      }
+      const account = await Deno.readTextFile(join(folder, "acme", "account.pem"));
+      const again = await AcmeCertificate.open(options);
+      assert.equal(again.pair.cert.trim(), first.pair.cert.trim());
+      await again.look(() => assert.fail("nothing is to be renewed"));
+      // Two months on: less than a third is left.
+      const later = {
+        ...systemClock,
+        now: () => new Date(Date.now() + 61 * 86_400_000),
+        sleep: systemClock.sleep.bind(systemClock),
+        monotonicMs: () => systemClock.monotonicMs(),
+      };
+      const renewing = await AcmeCertificate.open({ ...options, clock: later });
+      await renewing.look(({ cert }) => taken.push(cert));
+      assert.equal(taken.length, 2);
+      assert.notEqual(taken[1], taken[0]);
+      assert.equal(await Deno.readTextFile(join(folder, "acme", "account.pem")), account);
+    });
+    await challenges.close();
+  },
+);
