@@ -6,7 +6,7 @@
 #                            credentials file)
 #   MACHINE_API_KEY_ID       an API key that manages the part, and
 #   MACHINE_API_KEY          its secret; with them the credentials file is fetched
-#   MACHINE_PART_ID          part that this computer is
+#   MACHINE_PART_ID          part that this host is
 #   MACHINE_CREDENTIALS_FILE where the credentials are or go (default C:\etc\machine.json)
 #   MACHINE_AGENT_VERSION    version or channel (default stable)
 #   MACHINE_DIR              folder of the agent (default C:\opt\machine)

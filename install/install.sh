@@ -6,7 +6,7 @@
 #                            credentials file)
 #   MACHINE_API_KEY_ID       an API key that manages the part, and
 #   MACHINE_API_KEY          its secret; with them the credentials file is fetched
-#   MACHINE_PART_ID          part that this computer is
+#   MACHINE_PART_ID          part that this host is
 #   MACHINE_CREDENTIALS_FILE where the credentials are or go (default /etc/machine.json)
 #   MACHINE_AGENT_VERSION    version or channel (default stable)
 #   MACHINE_RELEASE_KEY      file with the public key of the releases (PEM, from /releases/key.pem of
@@ -51,7 +51,7 @@ check_computer() {
     aarch64 | arm64) platform=linux/arm64 ;;
     *) fail "there is no machine-agent for $(uname -m); it runs on x86_64 and aarch64" ;;
   esac
-  has systemctl || fail "this computer has no systemd, and --install needs it"
+  has systemctl || fail "this host has no systemd, and --install needs it"
   has curl || has wget || fail "curl or wget is needed to download"
 }
 
@@ -69,7 +69,7 @@ check_cloud() {
     https://?*) ;;
     # What is sent and what is run would be open to everybody on the way.
     http://127.0.0.1 | http://127.0.0.1:* | http://localhost | http://localhost:*) ;;
-    http://*) fail "$cloud is not encrypted; http:// is only for this computer" ;;
+    http://*) fail "$cloud is not encrypted; http:// is only for this host" ;;
     *) fail "MACHINE_CLOUD_ADDRESS must look like https://cloud.example, and is $cloud" ;;
   esac
 }

@@ -132,7 +132,9 @@ async function serve(
   ending.abort();
   log.info("the server ends", { reason });
   systemClock.setTimer(SHUTDOWN_LIMIT_MS, () => {
-    complain(`the server did not end within ${SHUTDOWN_LIMIT_MS / 1000} s; it is ended by force`);
+    complain(
+      `the server did not end within ${SHUTDOWN_LIMIT_MS / 1000} s; it is killed`,
+    );
     server.kill();
     void Promise.race([profile?.finish(), profile && systemClock.sleep(PROFILE_GRACE_MS)])
       .finally(() => Deno.exit(1));

@@ -35,7 +35,7 @@ export interface InstallOptions {
   readonly credentialsFile: string;
   readonly defaultsFile: string;
   readonly dir: string;
-  /** Root of the file system to change, absolute; undefined: this computer's. */
+  /** Root of the file system to change, absolute; undefined: this host's. */
   readonly root: string | undefined;
   /** Without a service: only the agent's folder, for development. */
   readonly devMode: boolean;

@@ -163,7 +163,7 @@ Deno.test("checkUser() wants root except in dev mode", () => {
   assert.throws(() => checkUser({ devMode: false }, 1000), /must run as root.*sudo.*--dev-mode/);
 });
 
-Deno.test("readCommand() reads what only the owner of the computer decides", () => {
+Deno.test("readCommand() reads what only the owner of the host decides", () => {
   assert.deepEqual(read(["open-window", "--dir", "/d"]), {
     kind: "open-window",
     dir: "/d",

@@ -9,7 +9,7 @@ import { PROGRAM } from "./options.ts";
 export function checkUser({ devMode }: { devMode: boolean }, uid: number | null): void {
   if (devMode || uid === null || uid === 0) return;
   throw new Error(
-    `${PROGRAM} must run as root, because it manages this computer; start it with sudo, ` +
+    `${PROGRAM} must run as root, because it manages this host; start it with sudo, ` +
       "or for development with --dev-mode",
   );
 }

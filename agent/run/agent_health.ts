@@ -19,7 +19,7 @@ export interface AgentHealthOptions {
 const SERVER_FAILURES = 3;
 /** Without these workers the machine is on its own. */
 const VITAL: ReadonlySet<string> = new Set(["supervision", "settings"]);
-/** A worker that fails for so long is not mended by starting it alone again. */
+/** A worker that fails for so long is not fixed by starting it alone again. */
 const STUCK_MS = 5 * 60_000;
 
 /** Whether this agent does its work; its own updates and the watchdog ask. */

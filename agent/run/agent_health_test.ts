@@ -18,7 +18,7 @@ function healthOf(change: {
     reachesCloud: () => change.cloud ?? true,
     server: {
       healthy: () => change.server ?? good,
-      failures: () => ({ count: change.serverFailures ?? 0, reason: "ended with code 1" }),
+      failures: () => ({ count: change.serverFailures ?? 0, reason: "exited with code 1" }),
     },
     isServerEnabled: () => change.isEnabled ?? true,
     servedBefore: change.servedBefore ?? true,
@@ -59,7 +59,7 @@ Deno.test("AgentHealth gives up when a server that served fails again and again"
   assert.equal(healthOf({ serverFailures: 2 }).healthy(false).is, "yes");
   const { is, why } = healthOf({ serverFailures: 3 }).healthy(false);
   assert.equal(is, "no");
-  assert.match(why, /served before and does not now: ended with code 1/);
+  assert.match(why, /served before and does not now: exited with code 1/);
   assert.equal(healthOf({ serverFailures: 3, servedBefore: false }).healthy(false).is, "yes");
 });
 

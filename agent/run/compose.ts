@@ -31,7 +31,7 @@ import { rememberServed } from "./remember_served.ts";
 export interface ComposedAgent {
   readonly workers: readonly Worker[];
   readonly supervisor: ServerSupervisor;
-  /** The operator of this computer wants the server restarted. */
+  /** The operator of this host wants the server restarted. */
   readonly restartServer: () => void;
   /** Which part does not move any more; undefined while all do. */
   readonly stuck: () => string | undefined;
@@ -158,7 +158,7 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
   return {
     workers,
     supervisor,
-    restartServer: () => planned.request("the operator of this computer asks for it"),
+    restartServer: () => planned.request("the operator of this host asks for it"),
     stuck: () => health.stuck(),
   };
 }

@@ -135,7 +135,7 @@ function statusFacts(parts: ReportingParts): Facts {
 
 function commandedPrograms({ deps, updates, planned, restartSelf }: ReportingParts) {
   const restartAgent = () => {
-    // Ended by itself it would stay away for ever where nobody starts it again.
+    // Ended by itself it would stay away forever where nobody starts it again.
     const { problem } = deps.self;
     if (problem === undefined) return restartSelf("an operator asks for it");
     deps.log.error("machine-agent is not restarted", { reason: problem });

@@ -54,7 +54,7 @@ export interface AgentDeps {
   readonly process: { readonly pid: number; readonly mark: string };
   /** Runs a program of the system to its end. */
   readonly run: RunProgram;
-  /** The computer. */
+  /** The host. */
   readonly system: {
     /** As Deno names it. */
     readonly os: string;
@@ -62,7 +62,7 @@ export interface AgentDeps {
     readonly hasSystemd: boolean;
     /** The unit that this process runs under; undefined when there is none. */
     readonly ownUnit: string | undefined;
-    /** Another one after each start of the computer: 32 hexadecimal digits. */
+    /** Another one after each start of the host: 32 hexadecimal digits. */
     readonly boot: string;
   };
 }

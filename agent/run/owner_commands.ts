@@ -5,7 +5,7 @@ import type { OwnerCommand } from "../options/owner_commands.ts";
 import { allowVersion } from "../updates/keys/lowest_versions.ts";
 
 /**
- * Does what the owner of this computer asks, by a file that only they may write and that the agent
+ * Does what the owner of this host asks, by a file that only they may write and that the agent
  * reads, whether it runs now or later.
  *
  * @returns what is so now.

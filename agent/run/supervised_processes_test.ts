@@ -73,7 +73,7 @@ exit 3
   const report = await at.reported((report) => report.server_process.last_exit !== "");
   assert.equal(
     report.server_process.last_exit,
-    "ended with code 3: cannot sign in with ****** nor ******",
+    "exited with code 3: cannot sign in with ****** nor ******",
   );
   await agent.stop();
   const logs = at.logs().join("\n");

@@ -37,7 +37,7 @@ export interface PlaceOptions {
   readonly version: string;
   /** Undefined where there is no shell to run them: on Windows. */
   readonly scripts: Scripts | undefined;
-  /** Default: this computer's. */
+  /** Default: this host's. */
   readonly os?: string;
 }
 

@@ -7,7 +7,7 @@ export interface ServiceState {
   readonly manager: string;
   /** In its own words: `active`, `failed`, `inactive`, `RUNNING`. */
   readonly state: string;
-  /** Whether it starts with the computer: `enabled`, `disabled`, `masked`; empty when unknown. */
+  /** Whether it starts with the host: `enabled`, `disabled`, `masked`; empty when unknown. */
   readonly startup: string;
   /** How often it was started anew by itself since it was started by hand. */
   readonly restarts: number;

@@ -36,7 +36,7 @@ const OWN_FOLDER = "/usr/local/lib/systemd/system";
 const GUARD_TIMERS = "machine-agent-trial-*.timer";
 
 /**
- * Installs this program as a service that starts with the computer, or upgrades one that is there.
+ * Installs this program as a service that starts with the host, or upgrades one that is there.
  * Drop-ins, a unit of the user's own and a service that was switched off stay as they are.
  *
  * @throws {InstallError | FileError}
@@ -61,7 +61,7 @@ export async function installSystemd(options: SystemdInstallOptions): Promise<vo
   if (isNew || await readIfExists(unfinished) !== undefined) {
     await systemctl("enable", SERVICE);
     await removeIfExists(unfinished);
-    say("it starts with the computer");
+    say("it starts with the host");
   }
   await start(options, placed.isChanged || unit.isChanged);
 }
@@ -108,7 +108,7 @@ export async function uninstallSystemd(
 async function requireSystemd({ run }: SystemdInstallOptions): Promise<void> {
   if ((await run("systemctl", ["--version"])).code !== 0) {
     throw new InstallError(
-      "this computer has no systemd; let your service manager start " +
+      "this host has no systemd; let your service manager start " +
         "machine-agent -c FILE after machine-agent-guard",
     );
   }

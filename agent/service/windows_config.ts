@@ -28,7 +28,7 @@ export class WindowsServiceConfig {
     return await this.#sc([NO_SUCH_SERVICE], "query", WINDOWS_SERVICE) === 0;
   }
 
-  /** Starts with the computer, and again when it ends with a code. */
+  /** Starts with the host, and again when it ends with a code. */
   async create(command: ServiceCommand): Promise<void> {
     await this.#sc([], "create", WINDOWS_SERVICE, "binPath=", commandLine(command), ...[
       ...["start=", "auto"],

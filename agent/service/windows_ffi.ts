@@ -29,7 +29,7 @@ const POINTER_BYTES = 8;
 
 const open = () => Deno.dlopen("advapi32.dll", SYMBOLS);
 
-/** The service manager of this computer. */
+/** The service manager of this host. */
 export function windowsServiceControl(): ServiceControl {
   const { symbols } = open();
   let handle: Deno.PointerValue = null;
@@ -105,7 +105,7 @@ const EVENT_ID = 1;
 /** What Windows takes as one text. */
 const LONGEST_TEXT = 31_000;
 
-/** The event log of this computer. @param source as the installation registered it. */
+/** The event log of this host. @param source as the installation registered it. */
 export function windowsEventLog(source: string): EventLog {
   const library = open();
   const { symbols } = library;

@@ -51,7 +51,7 @@ export async function installWindows(options: WindowsInstallOptions): Promise<vo
   }
   if (!isNew && placed.isChanged) await service.stop();
   await service.start();
-  say(isNew ? "the service runs and starts with the computer" : "the service runs");
+  say(isNew ? "the service runs and starts with the host" : "the service runs");
 }
 
 /**

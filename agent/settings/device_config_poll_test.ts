@@ -48,7 +48,7 @@ function pollBench() {
   };
 }
 
-Deno.test("DeviceConfigPoll tells about this computer and takes the answer", async () => {
+Deno.test("DeviceConfigPoll tells about this host and takes the answer", async () => {
   await using at = pollBench();
   at.cloud.answer = {
     viamServerUpdateInfo: {

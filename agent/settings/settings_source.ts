@@ -150,7 +150,7 @@ function splitDefaults(content: JsonValue, path: string, log: Logger): DefaultsF
   const file = { ...NO_DEFAULTS, content: sections };
   if (Array.isArray(keys) && keys.every(isPublicKey)) return { ...file, releaseKeys: keys };
   const problem = `${path}: release_keys must be a list of public keys of 64 hexadecimal digits; ` +
-    "nothing is installed until it is mended";
+    "nothing is installed until it is fixed";
   return reported({ ...file, releaseKeys: undefined }, problem, log);
 }
 

@@ -22,7 +22,7 @@ export interface InstalledVersion {
   readonly path: string;
   /** Hexadecimal, whole or its first digits. Absent for a program that is used where it lies. */
   readonly sha256?: string;
-  /** Of a file on this computer: changes when its content does. */
+  /** Of a file on this host: changes when its content does. */
   readonly stamp?: string;
 }
 

@@ -7,7 +7,7 @@ export const networksMigration: Migration = {
   up: `
     CREATE TABLE network_record (
       only INTEGER PRIMARY KEY CHECK (only = 1),
-      -- The run of the computer that offline_since_ms counts in.
+      -- The run of the host that offline_since_ms counts in.
       boot TEXT NOT NULL,
       -- Milliseconds after its start; NULL: it was online.
       offline_since_ms REAL,

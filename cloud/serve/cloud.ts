@@ -48,7 +48,7 @@ export interface CloudOptions {
   readonly fileLimitBytes?: number | undefined;
   /** Left out: no mail, and webhooks to the internet only. */
   readonly notifications?: NotificationSettings | undefined;
-  /** Left out: one job at once, with what this computer has. */
+  /** Left out: one job at once, with what this host has. */
   readonly training?: TrainingSettings | undefined;
   /** What both sides of calls over WebRTC may use; left out: none. */
   readonly iceServers?: readonly IceServerSetting[] | undefined;

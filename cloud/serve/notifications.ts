@@ -35,7 +35,7 @@ export interface NotificationSettings {
   readonly smtpUrl?: string | undefined;
   /** Sender of mail; left out: `machine-cloud` at the host of the public URL. */
   readonly mailFrom?: string | undefined;
-  /** Webhooks may lead into private networks and to this computer. Default no. */
+  /** Webhooks may lead into private networks and to this host. Default no. */
   readonly allowPrivateWebhooks?: boolean;
 }
 

@@ -138,7 +138,7 @@ export const serveFlags = {
   },
   "allow-private-webhooks": {
     type: "boolean",
-    doc: "Let webhooks lead into private networks and to this computer, not only to the internet.",
+    doc: "Let webhooks lead into private networks and to this host, not only to the internet.",
   },
   "training-jobs": {
     type: "integer",

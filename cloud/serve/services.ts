@@ -93,7 +93,7 @@ export interface ServicesOptions {
   readonly notifications?: NotificationSettings | undefined;
   /** Files of a certificate authority; left out: one of the cloud's own. */
   readonly authority?: AuthorityFiles | undefined;
-  /** Left out: one job at once, with what this computer has. */
+  /** Left out: one job at once, with what this host has. */
   readonly training?: TrainingSettings | undefined;
   /** What both sides of calls over WebRTC may use; left out: none. */
   readonly iceServers?: readonly IceServerSetting[] | undefined;

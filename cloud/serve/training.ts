@@ -70,7 +70,7 @@ export class Training {
   }
 
   async #load(): Promise<LoadedTraining> {
-    if (this.#isClosed) throw new ConnectError("the cloud is ending", Code.Unavailable);
+    if (this.#isClosed) throw new ConnectError("the cloud is shutting down", Code.Unavailable);
     this.#loaded ??= import("./loaded_training.ts").then(({ loadTraining }) =>
       loadTraining(this.options, this.#logs)
     );

@@ -26,7 +26,7 @@ export interface TrainingSettings {
   readonly python?: string | undefined;
   /** True: where the system gives no walls, scripts run without. Else they do not run there. */
   readonly allowNoWalls?: boolean | undefined;
-  /** Where scripts run; left out: in environments on this computer, without containers. */
+  /** Where scripts run; left out: in environments on this host, without containers. */
   readonly engine?: EngineKind | undefined;
   /** File that lists the images of containers; left out: a usual one with TensorFlow, one without. */
   readonly images?: string | undefined;
@@ -34,7 +34,7 @@ export interface TrainingSettings {
   readonly weights?: string | undefined;
   /** What one run may use. */
   readonly limits?: Partial<RunLimits> | undefined;
-  /** For tests, in place of what runs scripts on this computer. */
+  /** For tests, in place of what runs scripts on this host. */
   readonly runner?: TrainingRunner | undefined;
 }
 

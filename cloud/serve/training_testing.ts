@@ -18,7 +18,7 @@ import type { NotificationSettings } from "./notifications.ts";
 import { apiKey, partSecret, TestCloud } from "./cloud_testing.ts";
 import type { TrainingSettings } from "./training_settings.ts";
 
-/** Making a Python environment takes long when the computer has much to do. Milliseconds. */
+/** Making a Python environment takes long when the host has much to do. Milliseconds. */
 const DEADLINE_MS = 240_000;
 const ENDED = [TrainingStatus.COMPLETED, TrainingStatus.FAILED, TrainingStatus.CANCELED];
 

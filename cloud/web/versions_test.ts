@@ -39,7 +39,7 @@ Deno.test("programView() tells how far an update is", () => {
   assert.equal(step({ installed: "1.0.0" }), "not known", "its agent tells no steps");
 });
 
-Deno.test("programView() tells waits, trials, rollbacks and versions that are kept out", () => {
+Deno.test("programView() tells waits, trials, rollbacks and versions that are blocked", () => {
   const view = programView(
     {
       state: "STATE_TRIAL",

@@ -141,7 +141,7 @@ export class Capturer {
     }
   }
 
-  /** Waits for the driver, but not for ever. */
+  /** Waits for the driver, but not forever. */
   async #later(sample: Promise<Sample>, requestedMs: number): Promise<void> {
     const call = this.#call;
     const { clock } = this.options;

@@ -9,7 +9,7 @@ export type Schedule =
   | { readonly kind: "interval"; readonly ms: number }
   /**
    * By the calendar: 5 fields (minute, hour, day of month, month, day of week), 6 with seconds in
-   * front, or a nickname such as `@daily`. Without a time zone that of the computer.
+   * front, or a nickname such as `@daily`. Without a time zone that of the host.
    */
   | { readonly kind: "cron"; readonly expression: string; readonly timeZone?: string };
 

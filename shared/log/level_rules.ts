@@ -91,7 +91,7 @@ export class LevelRules {
   /**
    * Whether a line is written that somebody else's logger let pass, a module's for example: unless
    * debug mode is off and a rule or a level of its own says otherwise. The default level does not
-   * count: the other side was told its own.
+   * count: the peer was told its own.
    */
   admits(logger: string, level: Level): boolean {
     if (this.#debugMode) return true;

@@ -1,4 +1,4 @@
-/** Skips tests that cannot run on this computer, and says why, once. */
+/** Skips tests that cannot run on this host, and says why, once. */
 import process from "node:process";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";

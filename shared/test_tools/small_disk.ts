@@ -28,7 +28,7 @@ export async function withSmallDisk(
 }
 
 /**
- * For `ignore` of tests that need one: true where this computer and user can mount none, which is
+ * For `ignore` of tests that need one: true where this host and user can mount none, which is
  * told.
  *
  * @param url `import.meta.url` of the tests.

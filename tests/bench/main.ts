@@ -41,7 +41,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
 
 const HELP = `make bench [ARGS="NAME…"]
 
-Measures cloud, agent and server as processes on this computer and prints one JSON object for each
+Measures cloud, agent and server as processes on this host and prints one JSON object for each
 figure. Without names all are measured: ${Object.keys(BENCHES).join(", ")}.
 
   MACHINE_TEST_BINARIES   folder with compiled programs to measure in place of bin/

@@ -33,7 +33,7 @@ export async function benchTriggerLatency(reporter: Reporter): Promise<void> {
 
 /** Syncs of one run, 20 s: longer than a request to a dead receiver may take. */
 const DELIVERY_SYNCS = 1_000;
-/** Runs with none dead and with one dead, in turn: other work on the computer meets both. */
+/** Runs with none dead and with one dead, in turn: other work on the host meets both. */
 const DELIVERY_RUNS = 3;
 
 /** 500 deliveries a second to 100 receivers, with none and with one of them dead. */

@@ -23,7 +23,7 @@ const ignore = ignoreBecause(
   missingTools("coturn", "unshare", "python") ?? await noNetworkBecause(),
 );
 
-/** Starts a program on one of the computers; it is ended with the rig. */
+/** Starts a program on one of the computers; it is terminated with the rig. */
 function start(rig: Rig, on: NetworkComputer, name: string, command: string[]): Program {
   const [program = "", ...args] = [...on.run, ...command];
   const env = { MACHINE_HOME: rig.serverHome, PYTHONDONTWRITEBYTECODE: "1" };
@@ -72,7 +72,7 @@ rigTest(
   async (rig) => {
     await using network = await SmallNetwork.create();
     const { first, second } = network;
-    // What is not for the computer itself, whose own table comes before.
+    // What is not for the host itself, whose own table comes before.
     await network.output(second, "ip", "rule", "add", "ipproto", "udp", "prohibit");
     const config = { ...rig.defaultConfig(), ...await webrtcComponents(rig) };
     await rig.bootstrap(config, `http://${first.address}:${CLOUD_PORT}`);

@@ -30,7 +30,7 @@ interface Tour {
   version: string;
 }
 
-/** Starts a part of the tour; it is ended with the rig. */
+/** Starts a part of the tour; it is terminated with the rig. */
 async function startTour(rig: Rig, what: string, address: string, key = ["", ""]) {
   const program = Program.start({
     name: `webrtc_tour.py ${what}`,
@@ -99,7 +99,7 @@ rigTest(
   },
 );
 
-/** The SDK asks the host whose name it is given; as root this computer can be told who that is. */
+/** The SDK asks the host whose name it is given; as root this host can be told who that is. */
 const cannotName = ignoreBecause(import.meta.url, await noNamesBecause());
 
 async function noNamesBecause(): Promise<string | undefined> {

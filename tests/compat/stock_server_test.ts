@@ -96,7 +96,7 @@ class GrpcCaller {
 
 Deno.test("a cloud with TLS answers a stock server's calls from its start on", async (t) => {
   const dir = await Deno.makeTempDir({ prefix: "machine-stock-" });
-  // A certificate for the cloud itself, of somebody whom the computer trusts.
+  // A certificate for the cloud itself, of somebody whom the host trusts.
   const elsewhere = join(dir, "elsewhere");
   await Deno.mkdir(elsewhere);
   const now = new Date();

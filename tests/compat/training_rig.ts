@@ -9,7 +9,7 @@ import { PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.t
 import { eventually, type Rig } from "../e2e/rig.ts";
 import { uploadPackage } from "../e2e/upload_package.ts";
 
-/** Counts pictures and writes that down; what a picture with the tag `slow` is in takes for ever. */
+/** Counts pictures and writes that down; what a picture with the tag `slow` is in takes forever. */
 const COUNTING = `
 import argparse, json, os, time
 

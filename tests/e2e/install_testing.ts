@@ -98,7 +98,7 @@ export function installTest(
   });
 }
 
-/** A folder of `PATH` with everything of this computer but one program. */
+/** A folder of `PATH` with everything of this host but one program. */
 export async function everythingBut(computer: Computer, program: string): Promise<string> {
   for (const folder of ["/usr/bin", "/bin"]) {
     for await (const { name } of Deno.readDir(folder)) {

@@ -188,7 +188,7 @@ networkTest("two computers of one name are told apart", async (rig) => {
   assert.ok(other.lines.some((line) => line.includes("it takes another one")));
 });
 
-networkTest("a server of this computer alone is told to nobody else", async (rig) => {
+networkTest("a server of this host alone is told to nobody else", async (rig) => {
   const { first, second } = rig.network;
   const [near, far] = [await rig.finder(first), await rig.finder(second)];
   await rig.server(first, { ...GIVEN, bind_address: "localhost:8080" });

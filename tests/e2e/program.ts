@@ -161,7 +161,7 @@ export class Program {
       );
     });
     const exit = await promise;
-    // A child of the program may hold the pipes open after it has ended: do not wait for ever.
+    // A child of the program may hold the pipes open after it has ended: do not wait forever.
     await Promise.race([Promise.all(outputs), new Promise((done) => setTimeout(done, 500))]);
     this.#exit = exit;
     return exit;

@@ -51,7 +51,7 @@ export async function runPython(
   const errors = new TextDecoder().decode(stderr);
   if (code !== 0) {
     throw new Error(
-      `${program.pathname} ended with code ${code}\n${errors}${new TextDecoder().decode(stdout)}`,
+      `${program.pathname} exited with code ${code}\n${errors}${new TextDecoder().decode(stdout)}`,
     );
   }
   return { stdout, stderr: errors };

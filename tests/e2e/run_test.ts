@@ -112,7 +112,7 @@ Deno.test("make run says what ended, with its last lines, when the cloud dies", 
       if (/machine-cloud|cloud\/main\.ts/.test(command)) Deno.kill(pid, "SIGKILL");
     }
     assert.equal((await run.exited).code, 1);
-    assert.match(run.lines.join("\n"), /machine-cloud was ended by SIGKILL/);
+    assert.match(run.lines.join("\n"), /machine-cloud was terminated by SIGKILL/);
   } finally {
     await run.stop(5_000);
     await Deno.remove(dir, { recursive: true });

@@ -30,7 +30,7 @@ export function noSystemdBecause(): string | undefined {
 }
 
 /**
- * It has this computer's `/usr`, read-only, and everything else of its own. It shares the network,
+ * It has this host's `/usr`, read-only, and everything else of its own. It shares the network,
  * so its programs reach what a test serves on 127.0.0.1, and the folder of these sources.
  */
 export class SystemdComputer implements AsyncDisposable {
@@ -56,7 +56,7 @@ export class SystemdComputer implements AsyncDisposable {
       if (target !== undefined) await Deno.symlink(target, join(root, name));
     }
     const write = (path: string, text: string) => Deno.writeTextFile(join(root, path), text);
-    // Services of this computer are none of that one.
+    // Services of this host are none of that one.
     await write("etc/systemd/system-preset/00-none.preset", "disable *\n");
     await write("etc/machine-id", "");
     const others = async (file: string) =>

@@ -1,4 +1,4 @@
-/** Whether {@link tinyProgram} makes programs for this computer. */
+/** Whether {@link tinyProgram} makes programs for this host. */
 export const canRunTinyPrograms = Deno.build.os === "linux" && Deno.build.arch === "x86_64";
 
 const BASE = 0x40_0000;

@@ -134,7 +134,7 @@ rigTest(
     assert.equal(failed.code, 1, failed.output);
     assert.match(
       failed.output,
-      /failed: the script ended with code 1; its last lines:\n[^]*only 3 tags, 9/,
+      /failed: the script exited with code 1; its last lines:\n[^]*only 3 tags, 9/,
     );
     const listed = await training(rig, "training", "list", "--status", "completed");
     assert.equal(listed.output.split("\n").length, 2, listed.output);

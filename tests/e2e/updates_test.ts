@@ -72,7 +72,7 @@ class Fleet {
     assert.equal(code, 0, stderr);
   }
 
-  /** What the owner of the computer says to the agent. */
+  /** What the owner of the host says to the agent. */
   async ownerSays(...words: string[]): Promise<void> {
     const { code, stderr } = await this.rig.run("machine-agent", [
       ...words,
@@ -225,7 +225,7 @@ rigTest("a broken release is taken back, and the status says why", async (rig) =
   assert.equal(back.server?.lastRollback?.to, "1.0.0");
   assert.match(
     back.server?.lastRollback?.reason ?? "",
-    /ended with code 3.*cannot find the camera/,
+    /exited with code 3.*cannot find the camera/,
   );
   const refused = await fleet.status(
     "1.0.0 runs again",

@@ -47,7 +47,7 @@ Deno.test("ModuleManager says that a module ended when it exits at once", async 
       await scriptModule(machine.folder, "quitter", "echo no license >&2; exit 3"),
     ]);
     const { error, consecutiveFailures } = await unhealthy(machine, "quitter");
-    assert.match(error, /module quitter is not running: it ended with code 3 before it was ready/);
+    assert.match(error, /module quitter is not running: it exited with code 3 before it was ready/);
     assert(consecutiveFailures >= 1);
     assert(machine.log.messages("error").includes("no license"));
     await until("it is tried again", () => statusOf(machine, "quitter").consecutiveFailures >= 2);
@@ -167,7 +167,7 @@ Deno.test("restart() says which modules there are when it is asked for another",
     );
     await assert.rejects(
       machine.modules.restart({ name: "quitter" }),
-      /module quitter is not running: it ended with code 3/,
+      /module quitter is not running: it exited with code 3/,
     );
   });
 });

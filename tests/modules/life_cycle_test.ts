@@ -181,7 +181,7 @@ Deno.test("ModuleManager runs the first-run script once a version and says why i
     assert.equal(await readIfExists(runs), "for m\nfor m\n");
     await setup("echo no space >&2; exit 9");
     await machine.modules.apply([{ ...module, version: "1.2.0" }]);
-    assert.match(statusOf(machine, "m").error, /the first-run script .* ended with code 9/);
+    assert.match(statusOf(machine, "m").error, /the first-run script .* exited with code 9/);
     assert(machine.log.messages("error").includes("no space"));
     await setup("exec sleep 600");
     const late = { ...module, version: "1.3.0", firstRunTimeoutMs: 200 };
@@ -209,7 +209,7 @@ Deno.test("ModuleManager keeps a module serving when the first-run script of its
     await machine.modules.apply([bad]);
     const { state, error } = statusOf(machine, "m");
     assert.equal(state, "ready");
-    assert.match(error, /its new version is not used, .* first-run script .* ended with code 9/);
+    assert.match(error, /its new version is not used, .* first-run script .* exited with code 9/);
     assert.equal((await readings(machine, "r"))["a"], 1);
     assert(machine.modules.roots().includes(join(machine.folder, "1.0.0")));
     const good = await version("1.2.0", "exit 0");

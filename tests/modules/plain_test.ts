@@ -49,7 +49,7 @@ Deno.test("ModuleManager serves again after a module crashed", async () => {
     await until("the module is unhealthy", () => statusOf(machine, "plain").state === "unhealthy");
     assert.match(
       statusOf(machine, "plain").error,
-      /module plain is not running: it ended with code 70/,
+      /module plain is not running: it exited with code 70/,
     );
     assert.equal(statusOf(machine, "plain").consecutiveFailures, 1);
     await assert.rejects(readings(machine, "r"));

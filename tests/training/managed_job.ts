@@ -18,7 +18,7 @@ import { apiKey, partSecret, TestCloud } from "../../cloud/serve/cloud_testing.t
 import type { TrainingRunner } from "../../cloud/training/runs/runner.ts";
 import { type ShapePicture, SHAPES, toJpeg } from "./shapes.ts";
 
-/** Far more than a job takes here: the computer may have much else to do. Milliseconds. */
+/** Far more than a job takes here: the host may have much else to do. Milliseconds. */
 const DEADLINE_MS = 600_000;
 const ENDED = [TrainingStatus.COMPLETED, TrainingStatus.FAILED, TrainingStatus.CANCELED];
 

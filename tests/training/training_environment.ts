@@ -12,7 +12,7 @@ import { ROOT } from "../../tools/programs.ts";
 /** Keeps the Python environment, so that only the first run installs TensorFlow. */
 const FOLDER = join(ROOT, ".tools", "training");
 
-/** What managed training runs with, on this computer. */
+/** What managed training runs with, on this host. */
 export interface TrainingEnvironment {
   /** A new runner; who uses it closes it. */
   readonly runner: () => LocalRunner;

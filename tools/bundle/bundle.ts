@@ -108,7 +108,7 @@ async function writeModules(
   }
 }
 
-/** V8 keeps a source with one other character at two bytes each: twice the memory, for ever. */
+/** V8 keeps a source with one other character at two bytes each: twice the memory, forever. */
 function assertAscii({ path, text }: OutputFile): void {
   // deno-lint-ignore no-control-regex
   const at = text.search(/[^\x00-\x7f]/);

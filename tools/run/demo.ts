@@ -32,7 +32,7 @@ const POLL_MS = 200;
 /** The agent gives its server some time to end. */
 const STOP_GRACE_MS = 15_000;
 
-/** A cloud, and a machine with its agent and server, on this computer. */
+/** A cloud, and a machine with its agent and server, on this host. */
 export class Demo {
   readonly cloudUrl: string;
   readonly serverUrl: string;

@@ -16,7 +16,7 @@ const THERMOMETER = "greenhouse";
  * Installs the Python SDK where it is not yet, and writes the program that starts the module.
  *
  * @returns its path, below `dataDir`.
- * @throws Error in one line when this computer has no Python that will do, or no network.
+ * @throws Error in one line when this host has no Python that will do, or no network.
  */
 export async function prepareModule(dataDir: string, signal: AbortSignal): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command("sh", {

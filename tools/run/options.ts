@@ -20,7 +20,7 @@ export class RunUsageError extends Error {
 
 export const RUN_HELP = `make run [ARGS=…] [PORT=8080] [MACHINE_DEV_DIR=.machine]
 
-Runs a cloud, and a machine with its agent and its server, on this computer.
+Runs a cloud, and a machine with its agent and its server, on this host.
 
   --check          wait until a reading of the machine has arrived at the cloud, print it as JSON,
                    end everything; exit code 0, or 1 with the reason

@@ -47,7 +47,7 @@ Deno.test("parseRunOptions() says what is wrong when an option or a port is not 
   }
 });
 
-Deno.test("programPath() names the launcher, or the compiled program of this computer", () => {
+Deno.test("programPath() names the launcher, or the compiled program of this host", () => {
   const linux = { os: "linux", arch: "x86_64" };
   const windows = { os: "windows", arch: "x86_64" };
   assert.equal(

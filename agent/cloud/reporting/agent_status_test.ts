@@ -32,7 +32,7 @@ const process: ProcessFacts = {
   state: "running",
   since: date(1),
   failures: 2,
-  lastExit: "ended with code 1",
+  lastExit: "exited with code 1",
   isHung: false,
   isDisabled: false,
 };
@@ -91,7 +91,7 @@ Deno.test("agentStatus() tells everything about a program", () => {
   assert.equal(server?.lastRollback?.from, "1.0.5");
   assert.deepEqual(
     [serverProcess?.state, serverProcess?.failures, serverProcess?.lastExit],
-    ["running", 2, "ended with code 1"],
+    ["running", 2, "exited with code 1"],
   );
   assert.deepEqual(
     [settingsProblems, finishedCommands],

@@ -166,7 +166,7 @@ Deno.test("Commands are carried out once, also by the next agent", async () => {
   at.commands.carryOut([restart]);
   const next = at.newCommands();
   next.carryOut([restart]);
-  assert.deepEqual(at.done, ["restart agent"], "else the agent would restart for ever");
+  assert.deepEqual(at.done, ["restart agent"], "else the agent would restart forever");
   assert.deepEqual(next.finished(), ["7"]);
 });
 

@@ -134,7 +134,7 @@ export class NetworkManager {
     await this.#call(device.path, WIRELESS_INTERFACE, "RequestScan", "a{sv}", [options]);
   }
 
-  /** Milliseconds since the computer's start; -1 when it never scanned. */
+  /** Milliseconds since the host's start; -1 when it never scanned. */
   async lastScan(device: NetworkDevice): Promise<number> {
     const { path } = device;
     return Number(await getProperty(this.#bus, NAME, path, WIRELESS_INTERFACE, "LastScan"));
@@ -155,7 +155,7 @@ export class NetworkManager {
   /**
    * Adds a profile.
    *
-   * @param isKept false: only until NetworkManager or the computer is started again.
+   * @param isKept false: only until NetworkManager or the host is started again.
    * @returns its path.
    */
   async addProfile(settings: ProfileSettings, isKept: boolean): Promise<string> {

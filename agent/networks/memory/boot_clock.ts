@@ -2,13 +2,13 @@ import { fsErrorCode } from "../../../shared/base/files/fs_error.ts";
 
 /** Time that no one can set, and that goes on while the agent does not run. */
 export interface BootClock {
-  /** Another one after each start of the computer. */
+  /** Another one after each start of the host. */
   readonly boot: string;
   /** Milliseconds since that start, or close to it. */
   uptimeMs(): number;
 }
 
-/** The computer's own, from /proc. Without that each run of the agent counts as a start. */
+/** The host's own, from /proc. Without that each run of the agent counts as a start. */
 export function systemBootClock(): BootClock {
   const boot = readWord("/proc/sys/kernel/random/boot_id") ?? crypto.randomUUID();
   return {

@@ -4,7 +4,7 @@ import type { BootClock } from "./boot_clock.ts";
 
 /** What the networks' state machine takes over a restart. */
 export interface KeptRecord {
-  /** How long it has been offline in this run of the computer; undefined: it was online. */
+  /** How long it has been offline in this run of the host; undefined: it was online. */
   readonly offlineForMs: number | undefined;
   readonly reboots: number;
   readonly attempt: ConnectionAttempt | undefined;

@@ -14,7 +14,7 @@ async function withMemory(run: (open: (boot: string, uptimeMs: number) => Networ
   }
 }
 
-Deno.test("the time offline goes on over a restart of the agent, not of the computer", () =>
+Deno.test("the time offline goes on over a restart of the agent, not of the host", () =>
   withMemory((open) => {
     assert.deepEqual(open("b1", 5).record(), {
       offlineForMs: undefined,

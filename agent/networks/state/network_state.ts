@@ -51,7 +51,7 @@ export interface NetworkRecord {
   readonly offlineSinceMs: number | undefined;
   /** Since when it is online without a break; undefined while it is not. */
   readonly onlineSinceMs: number | undefined;
-  /** Restarts of the computer since it was online last for {@link STEADY_MS}. */
+  /** Restarts of the host since it was online last for {@link STEADY_MS}. */
   readonly reboots: number;
   /** When the last reboot was asked for in this run; undefined: not yet. */
   readonly rebootAskedMs: number | undefined;
@@ -66,7 +66,7 @@ export interface Look {
   readonly canProvision: boolean;
   /** Labels of known networks that are in reach and not connected, the best first. */
   readonly candidates: readonly string[];
-  /** The maintenance window, or a person, lets the computer restart now. */
+  /** The maintenance window, or a person, lets the host restart now. */
   readonly mayReboot: boolean;
 }
 
@@ -94,7 +94,7 @@ export type NetworkEffect =
     readonly type: "verdict";
     readonly result: "online" | "no-connection" | "no-internet" | "timeout";
   }
-  /** Restarts the computer; `reboots` is on disk before. */
+  /** Restarts the host; `reboots` is on disk before. */
   | { readonly type: "reboot" };
 
 /** The settings that count, in milliseconds. */

@@ -18,7 +18,7 @@ const END_MS = 3_000;
 /** Networks are searched for while somebody reads their list. */
 const SCAN_MS = 30_000;
 
-/** Bluetooth Low Energy by BlueZ. A radio that cannot be used now is tried again, for ever. */
+/** Bluetooth Low Energy by BlueZ. A radio that cannot be used now is tried again, forever. */
 export function bluetoothWay(deps: Omit<WayDeps, "version">): ProvisioningWay {
   return {
     name: "bluetooth",

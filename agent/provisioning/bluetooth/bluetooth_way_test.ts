@@ -362,7 +362,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "without BlueZ, adapter or radio it says why once, and tries again for ever",
+  name: "without BlueZ, adapter or radio it says why once, and tries again forever",
   ignore,
   fn: async () => {
     const cases: [(bluez: FakeBluez) => void, RegExp][] = [

@@ -132,7 +132,7 @@ Deno.test("a form that cannot be taken says why, keeps what is no secret, and ch
     [{ credentials: "" }, /credentials are missing/],
     [{ credentials: "not json the-part-secret" }, /not the credentials of a machine.*not JSON/s],
     [{ credentials: "{}" }, /there is no &#34;cloud&#34; object/],
-    [{ credentials: CREDENTIALS.replace("https", "http") }, /accepted only for this computer/],
+    [{ credentials: CREDENTIALS.replace("https", "http") }, /accepted only for this host/],
   ];
   for (const [change, expected] of cases) {
     const answer = await rig.send("/save", { ...good, ...change });

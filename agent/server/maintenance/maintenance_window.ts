@@ -15,7 +15,7 @@ export interface MaintenanceWindowOptions {
   /** The first start of the server waits until updates were looked for. */
   readonly isWaitingForUpdates: Watched<boolean>;
   readonly ask: AskRestartStatus;
-  /** Until when a person has opened the window on this computer; undefined: nobody has. */
+  /** Until when a person has opened the window on this host; undefined: nobody has. */
   readonly openedUntil?: () => Date | undefined;
   /** A running server that gives no answer for so long hangs. */
   readonly hangTimeoutMs: () => number;
@@ -101,7 +101,7 @@ export class MaintenanceWindow {
           ? { allowed: false, why: "machine-server is about to start", since }
           : { allowed: true };
       case "stopping":
-        return { allowed: false, why: "machine-server is ending", since };
+        return { allowed: false, why: "machine-server is shutting down", since };
       case "starting":
       case "backing-off": {
         if (state.failures >= FAILURES_BEFORE_LEAVE) return { allowed: true };

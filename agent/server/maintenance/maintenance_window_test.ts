@@ -203,7 +203,7 @@ Deno.test("MaintenanceWindow tells silence from a no and ends a server that stay
   at.answer = no;
   at.state(running);
   await at.pass(24 * 60 * 60_000);
-  assert(!at.told.some(({ type }) => type === "unresponsive"), "a no may last for ever");
+  assert(!at.told.some(({ type }) => type === "unresponsive"), "a no may last forever");
   assert.equal(at.window.isHung, false);
 
   at.answer = silence;

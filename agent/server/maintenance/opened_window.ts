@@ -1,4 +1,4 @@
-/** The maintenance window as a person opened it on this computer: a file in the agent's folder. */
+/** The maintenance window as a person opened it on this host: a file in the agent's folder. */
 import { join } from "node:path";
 import { removeIfExists, writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { readOwnersWord } from "../../state/owners_word.ts";

@@ -35,10 +35,10 @@ const LONGEST_ANSWER = 64 * 1024;
 const LONGEST_REASON = 500;
 
 /**
- * Asks over HTTP or HTTPS. The certificate is checked except at this computer's own addresses,
+ * Asks over HTTP or HTTPS. The certificate is checked except at this host's own addresses,
  * where the connection leads nowhere else and the name in it cannot be right.
  *
- * @param isOwn whether a host name or address can only be this computer. Default: asks the system.
+ * @param isOwn whether a host name or address can only be this host. Default: asks the system.
  */
 export function restartStatusOverHttp(
   clock: Clock,
@@ -92,7 +92,7 @@ const unclear = (reason: string): RestartStatus => ({
   reason,
 });
 
-/** `127.0.0.1`, `localhost`, or an address of one of this computer's interfaces. */
+/** `127.0.0.1`, `localhost`, or an address of one of this host's interfaces. */
 export function isOwnAddress(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "");
   if (isLoopbackHost(host)) return true;

@@ -146,7 +146,7 @@ Deno.test("restartStatusOverHttp() gives up when the server hangs", async () => 
   });
 });
 
-Deno.test("restartStatusOverHttp() checks certificates except at this computer's addresses", async () => {
+Deno.test("restartStatusOverHttp() checks certificates except at this host's addresses", async () => {
   const testdata = new URL("../../../tests/compat/testdata/", import.meta.url);
   const cert = await Deno.readTextFile(new URL("localhost-cert.pem", testdata));
   const key = await Deno.readTextFile(new URL("localhost-key.pem", testdata));
@@ -164,7 +164,7 @@ Deno.test("restartStatusOverHttp() checks certificates except at this computer's
   }
 });
 
-Deno.test("isOwnAddress() knows loopback and the interfaces of this computer", () => {
+Deno.test("isOwnAddress() knows loopback and the interfaces of this host", () => {
   for (const own of ["127.0.0.1", "127.3.2.1", "localhost", "[::1]"]) {
     assert(isOwnAddress(own), own);
   }

@@ -262,11 +262,11 @@ export class ServerSupervisor {
         const minutes = wanted.value.startTimeoutMs / 60_000;
         const text = `did not say within ${minutes} minutes that it serves`;
         this.#failed(text);
-        return log.error(`machine-server ${text}; it is ended`);
+        return log.error(`machine-server ${text}; it is terminated`);
       }
       case "unresponsive":
         this.#failed("does not answer any more");
-        return log.error("machine-server does not answer any more; it is ended");
+        return log.error("machine-server does not answer any more; it is terminated");
       case "stop":
         return log.info("machine-server is to end");
     }

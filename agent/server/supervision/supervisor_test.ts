@@ -127,7 +127,7 @@ Deno.test("ServerSupervisor starts the server again with growing waits when it d
   at.last().exit(1);
   await at.pass(1_000);
   assert.equal(at.kind, "running", "a stable run forgets the failures");
-  assert.match(at.log.messages("error")[0] ?? "", /machine-server ended with code 1/);
+  assert.match(at.log.messages("error")[0] ?? "", /machine-server exited with code 1/);
 });
 
 Deno.test("ServerSupervisor waits no longer than a minute between starts", async () => {
@@ -226,11 +226,11 @@ Deno.test("ServerSupervisor counts failures and says what the server wrote last"
   await at.pass(1_000);
   assert.deepEqual(at.supervisor.failures, {
     count: 1,
-    reason: "ended with code 2: panic: token *** is bad",
+    reason: "exited with code 2: panic: token *** is bad",
   });
   at.last().exit(null, "SIGSEGV");
   await at.pass(2_000);
-  assert.deepEqual(at.supervisor.failures, { count: 2, reason: "was ended by SIGSEGV" });
+  assert.deepEqual(at.supervisor.failures, { count: 2, reason: "was terminated by SIGSEGV" });
   at.processes.failWith = "cannot start x: it is a folder";
   at.last().exit(0);
   await at.pass(4_000);
@@ -279,7 +279,7 @@ Deno.test("SupervisedServer counts the failures of the version that was started 
   await using at = await bench();
   at.last().exit(1);
   await at.pass(1_000);
-  assert.deepEqual(at.server.failures(), { count: 1, reason: "machine-server ended with code 1" });
+  assert.deepEqual(at.server.failures(), { count: 1, reason: "machine-server exited with code 1" });
   await at.server.stop();
   at.server.start(at.version("two"));
   await at.pass(0);
@@ -290,7 +290,7 @@ Deno.test("SupervisedServer counts the failures of the version that was started 
   const { is, why } = at.server.healthy(false);
   assert.deepEqual([is, why], [
     "not yet",
-    "machine-server is starting; before that it ended with code 3",
+    "machine-server is starting; before that it exited with code 3",
   ]);
   at.supervisor.tell({ type: "stable" });
   assert.equal(at.server.failures().count, 1, "never goes down while the version is the same");

@@ -23,7 +23,7 @@ export class JournalError extends Error {
 const ASK_LIMIT_MS = 30_000;
 const JSON_LINES = ["--all", "--no-pager", "--quiet", "--output=json"];
 
-/** This computer's journal, by journalctl. */
+/** This host's journal, by journalctl. */
 export class Journal {
   constructor(private readonly options: JournalOptions) {}
 

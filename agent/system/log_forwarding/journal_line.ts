@@ -10,9 +10,9 @@ export interface JournalLine {
   readonly cursor: string;
   /** 32 hexadecimal digits. */
   readonly boot: string;
-  /** Since the computer's start. */
+  /** Since the host's start. */
   readonly monotonicUs: number;
-  /** Since 1970, by the computer's clock when the line came. */
+  /** Since 1970, by the host's clock when the line came. */
   readonly realtimeUs: number;
   /** Who wrote it: `sshd`, `kernel`. */
   readonly identifier: string;

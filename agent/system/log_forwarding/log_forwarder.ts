@@ -41,7 +41,7 @@ export interface LogForwarderOptions {
   readonly host: string;
   /** The agent's own unit; undefined when it runs under none. */
   readonly ownUnit: string | undefined;
-  /** The computer's start that runs now, 32 hexadecimal digits. */
+  /** The host's start that runs now, 32 hexadecimal digits. */
   readonly boot: string;
   readonly hide: (text: string) => string;
   readonly tell: (outcome: SystemOutcome) => void;

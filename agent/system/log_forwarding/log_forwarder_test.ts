@@ -197,7 +197,7 @@ Deno.test("a journal that lost the line is read from its beginning, without what
   const { last } = bench.processes;
   last.print(json(49, "sshd", "a".repeat(32)));
   last.print(json(51, "sshd", "a".repeat(32)));
-  last.print(json(3)); // This start of the computer, with the clock set back.
+  last.print(json(3)); // This start of the host, with the clock set back.
   await bench.clock.advance(200);
   assert.deepEqual(bench.messages(), ["line 51", "line 3"]);
 });
@@ -218,7 +218,7 @@ Deno.test("a journalctl that dies is noticed, told and started again, ever more 
   await bench.clock.advance(0);
   assert.match(
     bench.told.at(-1)?.text ?? "",
-    /cannot be read: journalctl ended with code 1: Failed to open files: Too many open files/,
+    /cannot be read: journalctl exited with code 1: Failed to open files: Too many open files/,
   );
   bench.found = json(100);
   await bench.clock.advance(1_000);

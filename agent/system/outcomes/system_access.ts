@@ -1,4 +1,4 @@
-/** What the agent knows of the computer it runs on. */
+/** What the agent knows of the host it runs on. */
 export interface SystemFacts {
   /** As Deno names it: `linux`, `windows`. */
   readonly os: string;
@@ -12,12 +12,12 @@ export interface SystemFacts {
 export function noSystemBecause(facts: SystemFacts): string | undefined {
   const { os, hasSystemd, isDevelopment } = facts;
   if (os !== "linux") return `system_configuration has no effect on ${os}: it needs systemd`;
-  if (!hasSystemd) return "system_configuration has no effect on this computer: it needs systemd";
+  if (!hasSystemd) return "system_configuration has no effect on this host: it needs systemd";
   if (!isDevelopment) return undefined;
   return "system_configuration has no effect with --dev-mode: the agent leaves the system as it is";
 }
 
-/** Whether systemd runs this computer, by what sd_booted(3) looks at. */
+/** Whether systemd runs this host, by what sd_booted(3) looks at. */
 export function hasSystemd(): boolean {
   try {
     return Deno.lstatSync("/run/systemd/system").isDirectory;

@@ -5,7 +5,7 @@ export interface SystemOutcome {
    * - `untouched`: the settings ask for nothing, and nothing was changed.
    * - `working`: it is being applied.
    * - `failed`: it could not be applied, and is tried again.
-   * - `no-effect`: it cannot be applied on this computer.
+   * - `no-effect`: it cannot be applied on this host.
    */
   readonly state: "applied" | "untouched" | "working" | "failed" | "no-effect";
   /** One sentence without its end. */

@@ -18,7 +18,7 @@ export class AptError extends Error {
   override readonly name = "AptError";
 }
 
-/** This computer's apt. */
+/** This host's apt. */
 export class Apt {
   readonly #run: RunProgram;
   readonly #tmp: string;

@@ -1,4 +1,4 @@
-/** A repository of this computer, as `apt-cache policy` tells it. */
+/** A repository of this host, as `apt-cache policy` tells it. */
 export interface Repository {
   /** What apt prefers; below 500 it takes nothing from there by itself. */
   readonly priority: number;

@@ -38,7 +38,7 @@ export async function applyUpgrades(
   const { originals, apt } = place;
   if (!await apt.isHere(signal)) {
     signal.throwIfAborted();
-    const text = `os_auto_upgrade_type ${type} has no effect on this computer: it needs apt`;
+    const text = `os_auto_upgrade_type ${type} has no effect on this host: it needs apt`;
     return { state: "no-effect", text };
   }
   if (type === "disable") {

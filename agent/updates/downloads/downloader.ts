@@ -48,7 +48,7 @@ export interface DownloaderOptions {
   readonly cacheDir: string;
   /** The agent's. */
   readonly db: Database;
-  /** Of this computer: `linux/amd64`. */
+  /** Of this host: `linux/amd64`. */
   readonly platform: string;
   /** Headers for an address; empty for origins that must not see who asks. */
   readonly credentialsFor: (url: URL) => Readonly<Record<string, string>>;

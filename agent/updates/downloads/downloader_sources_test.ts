@@ -136,6 +136,6 @@ Deno.test({
       }
       await Deno.writeTextFile(path, "#!/bin/sh\nexit 1\n");
       await start().obtain({ version: "customURL", url });
-      assert.equal(new TextDecoder().decode(run()), `${source} a b c\n`, "mended");
+      assert.equal(new TextDecoder().decode(run()), `${source} a b c\n`, "fixed");
     }),
 });

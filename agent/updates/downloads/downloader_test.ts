@@ -197,7 +197,7 @@ for (
     }));
 }
 
-Deno.test("obtain() keeps no refusal for ever when the clock was set back", () =>
+Deno.test("obtain() keeps no refusal forever when the clock was set back", () =>
   withRig(async ({ server, start }) => {
     const wanted = release(server, bytes);
     serve(server, { status: 404 });

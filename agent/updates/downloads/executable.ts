@@ -1,4 +1,4 @@
-/** Whether a file is a program for this computer, told from its first bytes. */
+/** Whether a file is a program for this host, told from its first bytes. */
 
 /** So many bytes tell it. */
 export const HEADER_BYTES = 4096;
@@ -40,7 +40,7 @@ export function isScript(header: Uint8Array): boolean {
 }
 
 /**
- * Why this computer cannot run it; undefined when it can.
+ * Why this host cannot run it; undefined when it can.
  *
  * @param header the first {@link HEADER_BYTES}, or all of a shorter file.
  * @param platform `linux/amd64`. A processor that is not known here is not compared.

@@ -1,4 +1,4 @@
-/** A version that lies on this computer: `file:///…`. */
+/** A version that lies on this host: `file:///…`. */
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,7 +37,7 @@ export interface Copied {
   readonly validator: string;
 }
 
-/** @throws {TransferError} it is no path of this computer. */
+/** @throws {TransferError} it is no path of this host. */
 export function localPath(url: string): string {
   try {
     return fileURLToPath(url);

@@ -69,7 +69,7 @@ export function sourceKey({ program, url }: WantedFile): string {
   return fingerprint([program, url]);
 }
 
-/** True for what lies on this computer. */
+/** True for what lies on this host. */
 export function isLocal({ url }: Pick<WantedFile, "url">): boolean {
   return url.startsWith("file:");
 }

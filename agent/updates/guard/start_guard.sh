@@ -14,7 +14,7 @@
 #   etc/agent-trial              there while a version is on trial; see trial_file.ts
 #   etc/agent-rolled-back        written here for the agent to tell the cloud
 #
-# A trial ends badly after 3 starts in one boot of the computer, after 10 boots, or when its time is
+# A trial ends badly after 3 starts in one boot of the host, after 10 boots, or when its time is
 # over. The time is counted by the kernel's uptime: clocks without a battery jump.
 set -u
 
@@ -65,7 +65,7 @@ replace_link() {
     flush "$(dirname -- "$1")"
 }
 
-# Sets up and boot: seconds since the computer started, and which start it was.
+# Sets up and boot: seconds since the host started, and which start it was.
 read_clock() {
   up=
   read -r up _ 2>/dev/null <"$proc/uptime"
@@ -159,7 +159,7 @@ count_start() {
     fi
     starts=$((starts + 1))
   else
-    # Switching the computer off is no failure of the new version.
+    # Switching the host off is no failure of the new version.
     boots=$((boots + 1))
     [ "$starts" -gt 0 ] || starts=1
     in_boot=$boot
@@ -168,7 +168,7 @@ count_start() {
   if [ "$starts" -gt "$MAX_STARTS" ]; then
     roll_back "the new version was started $MAX_STARTS times and did not prove itself"
   elif [ "$boots" -gt "$MAX_BOOTS" ]; then
-    roll_back "the computer was started $MAX_BOOTS times and the new version did not prove itself"
+    roll_back "the host was started $MAX_BOOTS times and the new version did not prove itself"
   else
     write_trial || say "cannot count this start: $trial_file cannot be written"
     arm_timer
@@ -209,7 +209,7 @@ check_trial() {
   fi
 }
 
-# Without a trial: a link that leads nowhere is mended.
+# Without a trial: a link that leads nowhere is fixed.
 check_link() {
   current=$(readlink "$link" 2>/dev/null)
   runs "$link" && return

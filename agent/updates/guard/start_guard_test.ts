@@ -81,7 +81,7 @@ const ROWS: readonly Row[] = [
     says: /within 600 seconds/,
   },
   {
-    name: "the computer was switched off three times",
+    name: "the host was switched off three times",
     given: [onTrial, started, ...[2, 3, 4].flatMap((n) => [boot(`boot-${n}`, 5000), started])],
     inUse: "new",
     starts: 2,
@@ -93,12 +93,12 @@ const ROWS: readonly Row[] = [
     starts: 2,
   },
   {
-    name: "the version on trial takes the computer down again and again",
+    name: "the version on trial takes the host down again and again",
     given: [onTrial, ...Array.from({ length: 10 }, (_, n) => [boot(`b${n}`, 50), started]).flat()]
       .concat(boot("last", 50)),
     inUse: "old",
-    reason: /computer was started 10 times/,
-    says: /computer was started 10 times/,
+    reason: /host was started 10 times/,
+    says: /host was started 10 times/,
   },
   {
     name: "the program on trial is gone",

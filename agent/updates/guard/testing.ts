@@ -17,7 +17,7 @@ const SHELLS: readonly Shell[] = [
   { name: "bash --posix", command: ["bash", "--posix"] },
 ];
 
-/** The shells of this computer. */
+/** The shells of this host. */
 export async function shells(): Promise<Shell[]> {
   const found: Shell[] = [];
   for (const shell of SHELLS) {
@@ -67,7 +67,7 @@ export class GuardBench implements AsyncDisposable {
     return bench;
   }
 
-  /** The computer was started anew, or time has passed. */
+  /** The host was started anew, or time has passed. */
   async boot(id: string, uptimeS: number): Promise<void> {
     await Deno.writeTextFile(join(this.dir, "proc/uptime"), `${uptimeS}.25 7.00\n`);
     await Deno.writeTextFile(join(this.dir, "proc/sys/kernel/random/boot_id"), `${id}\n`);

@@ -15,18 +15,18 @@ import { readIfExists } from "../../../shared/base/files/read_file.ts";
 /** Exit code by which the agent asks whoever started it to start what its link leads to now. */
 export const UPDATE_EXIT_CODE = 75;
 
-/** How long the guard lets a trial last in one boot of the computer, unless told otherwise. */
+/** How long the guard lets a trial last in one boot of the host, unless told otherwise. */
 export const DEFAULT_LIMIT_S = 900;
 
 /** A version of the agent that has to prove itself. Paths are those that the link leads to. */
 export interface Trial {
   readonly trial: string;
   readonly previous: string;
-  /** Seconds from its first start in a boot of the computer to the end of the guard's patience. */
+  /** Seconds from its first start in a boot of the host to the end of the guard's patience. */
   readonly limitS: number;
   /** Starts so far, as the guard counts them: a reboot is no failure. */
   readonly starts: number;
-  /** Boots of the computer in which it was started. */
+  /** Boots of the host in which it was started. */
   readonly boots: number;
 }
 
@@ -35,7 +35,7 @@ export interface GuardRollback {
   readonly from: string;
   readonly to: string;
   readonly reason: string;
-  /** By this computer's clock. */
+  /** By this host's clock. */
   readonly at: Date;
 }
 

@@ -30,8 +30,8 @@ export interface LowestVersionsOptions {
 
 /**
  * The lowest version of each program that may be installed: the highest that was ever trusted here,
- * unless a person has said otherwise since. An old release stays signed for ever, and with it the
- * holes that were mended after it.
+ * unless a person has said otherwise since. An old release stays signed forever, and with it the
+ * holes that were fixed after it.
  */
 export class LowestVersions {
   readonly #options: LowestVersionsOptions;
@@ -65,7 +65,7 @@ export class LowestVersions {
     // Twice does no harm: a power cut between the two leaves the word for the next time.
     if (!this.#save(program, version, current)) return;
     await removeIfExists(path);
-    log.info("the owner of this computer sets the lowest version", { program, version });
+    log.info("the owner of this host sets the lowest version", { program, version });
   }
 
   #row(program: ProgramName): Row | undefined {

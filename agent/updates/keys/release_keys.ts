@@ -91,7 +91,7 @@ export class ReleaseKeys {
   #unsignedProblem(what: string, version: string, hasKeys: boolean): string | undefined {
     if (this.#options.fromDefaults === undefined) {
       return `${what} is not signed, and the defaults file, which may name release_keys, cannot ` +
-        "be read; it is refused until that is mended";
+        "be read; it is refused until that is fixed";
     }
     if (this.arePinned) {
       return `${what} is not signed, and the defaults file has release_keys; it is refused`;

@@ -196,7 +196,7 @@ Deno.test("ReleaseKeys trusts nobody while the defaults file cannot be read", as
   await keys.learn([await named(stranger)]);
   assert.equal(keys.arePinned, true);
   for (const target of [unsigned, address]) {
-    assert.match(await keys.problemOf("machine-server", target) ?? "", /until that is mended/);
+    assert.match(await keys.problemOf("machine-server", target) ?? "", /until that is fixed/);
   }
   for (const signer of [own, stranger]) {
     assert.match(

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import type { Target } from "./target.ts";
 
 /**
- * A target on this computer with a stamp that changes when the file does, so that a program that
+ * A target on this host with a stamp that changes when the file does, so that a program that
  * is built anew is an update. Others come back as they are.
  */
 export async function withStamp(target: Target): Promise<Target> {

@@ -118,7 +118,7 @@ export class ServerSlot implements ProgramSlot {
     try {
       if (await link.read() !== path) await link.turn(path);
     } catch (error) {
-      log.error("the link to machine-server cannot be mended", { error });
+      log.error("the link to machine-server cannot be repaired", { error });
     }
   }
 

@@ -9,7 +9,7 @@ export type ProgramName = "machine-server" | "machine-agent";
 export type Continues = "here" | "elsewhere";
 
 /**
- * The place of one program on this computer. Every method may be called again after it was cut off
+ * The place of one program on this host. Every method may be called again after it was cut off
  * at any point, and then does what is left to do.
  */
 export interface ProgramSlot {

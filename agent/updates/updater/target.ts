@@ -15,7 +15,7 @@ export interface Target {
   readonly platform?: string;
   /** Why the cloud has no such version, in words. Then the rest means nothing. */
   readonly problem?: string;
-  /** Of a file on this computer: changes when its content does. */
+  /** Of a file on this host: changes when its content does. */
   readonly stamp?: string;
 }
 

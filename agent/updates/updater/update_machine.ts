@@ -336,7 +336,7 @@ const table: Table = {
       previous: record.current,
     }),
     // A reboot says nothing about the version. Only many of them, none of which let it get any
-    // further, do: the version may be what takes the computer down.
+    // further, do: the version may be what takes the host down.
     "resumed": (record, trial, _, { now, limits }) => {
       const interruptions = trial.interruptions + 1;
       const counted: Trial = { ...trial, interruptions };

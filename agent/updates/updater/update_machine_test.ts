@@ -170,20 +170,20 @@ Deno.test("next() keeps the version before at a commit, and says when", () => {
 Deno.test("next() remembers a bad version until there is another target or it is forgotten", () => {
   const back = after(
     at({ ...trial, failures: 2 }),
-    { type: "failed", reason: "it ended with code 1" },
+    { type: "failed", reason: "it exited with code 1" },
     { type: "done" },
     { type: "done" },
   );
   assert.equal(back.current?.version, "1.0.0");
   assert.deepEqual(back.state, {
     kind: "held",
-    problem: "1.1.0 was tried and given up: it ended with code 1",
+    problem: "1.1.0 was tried and given up: it exited with code 1",
     isBad: true,
   });
   assert.deepEqual(back.lastRollback, {
     from: "1.1.0",
     to: "1.0.0",
-    reason: "it ended with code 1",
+    reason: "it exited with code 1",
     at: now.toISOString(),
   });
   assert.equal(after(back, { type: "target", target: C }).state.kind, "downloading");

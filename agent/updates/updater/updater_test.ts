@@ -81,11 +81,11 @@ Deno.test("Updater gives up after three failed starts, however slowly they come"
   at.updater.setTarget(release("1.1.0"));
   await at.pass(0);
   for (const count of [1, 2]) {
-    at.slot.failed = { count, reason: "it ended with code 1" };
+    at.slot.failed = { count, reason: "it exited with code 1" };
     await at.pass(600_000);
     assert.equal(at.state, "trial", `${count} failed starts`);
   }
-  at.slot.failed = { count: 3, reason: "it ended with code 1" };
+  at.slot.failed = { count: 3, reason: "it exited with code 1" };
   await at.pass(1_000);
   assert.equal(at.state, "refused");
 });
@@ -148,7 +148,7 @@ for (const failures of [0, 1]) {
     await using at = new UpdaterBench({ installed: "" });
     at.updater.setTarget(release("1.0.0"));
     await at.pass(0);
-    at.slot.failed = { count: failures, reason: "it ended with code 1" };
+    at.slot.failed = { count: failures, reason: "it exited with code 1" };
     await at.pass(10_000);
     assert.equal(at.state, "trial");
     at.permission = { allowed: false, why: "the sensor says no", since: new Date(0) };

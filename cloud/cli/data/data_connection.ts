@@ -22,7 +22,7 @@ import { folderOwner } from "../../local/connection/folder_owner.ts";
 import { chosenPlace, type Place } from "../../local/connection/place_flags.ts";
 import { isoText } from "../../data/ingest/times.ts";
 
-/** The data of a cloud, or of a data folder of this computer. */
+/** The data of a cloud, or of a data folder of this host. */
 export interface DataConnection extends AsyncDisposable {
   readonly stored: Client<typeof StoredDataService>;
   readonly organizationId: string;

@@ -92,7 +92,7 @@ Deno.test("module upload says what is wrong before anything is made", async () =
     [[...upload, ...version, ...name, "--entrypoint", "../run", bare], /leaves the archive/],
     [[...upload, ...version, file], /no organisation called "acme" here, there is .* \(Acme\)/],
     [[...upload, ...version, "--name", "a b", file], /--name: "a b" is no name/],
-    [["module", "upload", ...version, file], /--data DIR of a cloud on this computer, or --cloud/],
+    [["module", "upload", ...version, file], /--data DIR of a cloud on this host, or --cloud/],
     [[...upload, ...version, "--cloud", "http://x", file], /--data and --cloud do not go together/],
     [["module", "list", "--cloud", "http://127.0.0.1:1"], /needs an API key/],
     [["module", "remove", ...data, "--name", "Acme:m"], /no registry item with id/],

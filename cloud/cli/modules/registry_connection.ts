@@ -21,7 +21,7 @@ import { connectToCloud, withAdvice } from "../../local/connection/cloud_connect
 import { chosenPlace, type Place } from "../../local/connection/place_flags.ts";
 import { registryMethods } from "../../registry/items/registry_methods.ts";
 
-/** The registry of one organisation, in a cloud or in a data folder of this computer. */
+/** The registry of one organisation, in a cloud or in a data folder of this host. */
 export interface RegistryConnection extends AsyncDisposable {
   readonly transport: Transport;
   readonly organization: Named;

@@ -22,7 +22,7 @@ import { openReleases } from "../../releases/catalogue/open_releases.ts";
 import type { ReleaseAccess } from "../../releases/catalogue/release_access.ts";
 import { releaseService } from "../../releases/catalogue/release_service.ts";
 
-/** The releases of a cloud, or of a data folder of this computer. */
+/** The releases of a cloud, or of a data folder of this host. */
 export interface ReleaseConnection extends AsyncDisposable {
   readonly client: Client<typeof ReleaseService>;
   /** Address of the cloud; undefined for a data folder. */

@@ -21,7 +21,7 @@ import { folderOwner } from "../../local/connection/folder_owner.ts";
 import { chosenPlace, type Place } from "../../local/connection/place_flags.ts";
 import { Presence } from "../../fleet/presence/presence.ts";
 
-/** The secrets of a cloud, or of a data folder of this computer. */
+/** The secrets of a cloud, or of a data folder of this host. */
 export interface SecretConnection extends AsyncDisposable {
   readonly app: Client<typeof AppService>;
   /** Address of the cloud; undefined for a data folder. */

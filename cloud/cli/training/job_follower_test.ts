@@ -51,11 +51,11 @@ for (const flag of ["--wait", "--follow"]) {
       what: "the job",
     });
     const failed = assert.rejects(submitting, {
-      message: `training job ${id} failed: the script ended with code 3`,
+      message: `training job ${id} failed: the script exited with code 3`,
     });
     const run = await rig.runOf(id);
     run.output.line("error", "no data");
-    run.end({ kind: "failed", code: Code.Internal, reason: "the script ended with code 3" });
+    run.end({ kind: "failed", code: Code.Internal, reason: "the script exited with code 3" });
     await failed;
     assert.equal(seen.includes("no data"), flag === "--follow");
   });

@@ -21,7 +21,7 @@ import { chosenPlace, type Place } from "../../local/connection/place_flags.ts";
 import { Presence } from "../../fleet/presence/presence.ts";
 import { openTriggerService } from "../../triggers/rules/open_trigger_service.ts";
 
-/** The triggers of a cloud, or of a data folder of this computer. */
+/** The triggers of a cloud, or of a data folder of this host. */
 export interface TriggerConnection extends AsyncDisposable {
   readonly triggers: Client<typeof TriggerService>;
   readonly app: Client<typeof AppService>;

@@ -66,7 +66,7 @@ export class DataUpkeep {
           log.info("deleted data that its organisation does not keep any longer", deleted);
         }
       } catch (error) {
-        log.error("cannot delete old data; trying again", { error: String(error) });
+        log.error("cannot delete old data; retrying", { error: String(error) });
       }
       await this.options.clock.sleep(EVERY_MS, signal).catch(() => undefined); // the loop looks itself
     }

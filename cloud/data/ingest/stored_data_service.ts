@@ -88,7 +88,7 @@ export function storedDataService(
       if (retentionDays === 0 || Number(retentionDays) > MOST_RETENTION_DAYS) {
         throw invalid(
           "settings.retention_days",
-          `it must lie between 1 and ${MOST_RETENTION_DAYS}; leave it out to keep data for ever`,
+          `it must lie between 1 and ${MOST_RETENTION_DAYS}; leave it out to keep data forever`,
         );
       }
       if (Number(quotaBytes) > Number.MAX_SAFE_INTEGER) {

@@ -13,7 +13,7 @@ export const NOTHING: DataAmount = { readings: 0, readingBytes: 0, files: 0, fil
 
 /** What an organisation wants of its data. */
 export interface DataSettings {
-  /** Days after its arrival that data is kept; null: for ever. */
+  /** Days after its arrival that data is kept; null: forever. */
   readonly retentionDays: number | null;
   /** Most bytes of readings and files together; null: no limit. */
   readonly quotaBytes: number | null;

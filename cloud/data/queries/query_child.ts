@@ -83,7 +83,7 @@ export class QueryChild {
     signal.addEventListener("abort", leave, { once: true });
     const watch = setInterval(() => {
       if (residentBytes(this.process.pid) <= limitBytes) return;
-      const message = "the query needed too much memory and was ended; narrow it";
+      const message = "the query needed too much memory and was terminated; narrow it";
       end({ kind: "too-large", message });
     }, MEMORY_EVERY_MS);
     try {

@@ -128,7 +128,7 @@ Deno.test("TabularDataBySQL() refuses all but one SELECT from readings", async (
   assert.deepEqual(await rows(asking, "SELECT count(*) AS c FROM readings"), [{ c: 4 }]);
 });
 
-Deno.test("TabularDataBySQL() ends a query that goes on for ever, and others go on", async () => {
+Deno.test("TabularDataBySQL() ends a query that goes on forever, and others go on", async () => {
   const { cloud, asking } = await opened({ queryLimitMs: 1_500 });
   await using _ = cloud;
   const endless =
@@ -138,7 +138,7 @@ Deno.test("TabularDataBySQL() ends a query that goes on for ever, and others go 
   assert.deepEqual(beside, [{ c: 4 }]);
   const failed = await hostile;
   assert.equal(failed.code, Code.DeadlineExceeded);
-  assert.match(failed.message, /longer than 1\.5 s and was ended/);
+  assert.match(failed.message, /longer than 1\.5 s and was terminated/);
 
   const leaving = new AbortController();
   const { client, organizationId } = asking;

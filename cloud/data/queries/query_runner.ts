@@ -77,7 +77,7 @@ export class QueryRunner {
         throw new ConnectError(outcome.message, Code.ResourceExhausted);
       case "too-slow":
         throw new ConnectError(
-          `the query took longer than ${limitMs / 1_000} s and was ended; narrow it: name a ` +
+          `the query took longer than ${limitMs / 1_000} s and was terminated; narrow it: name a ` +
             "component_name, and a span of received_us (microseconds since 1970)",
           Code.DeadlineExceeded,
         );
@@ -127,7 +127,7 @@ export class QueryRunner {
   }
 
   #start(): QueryChild {
-    if (this.#isClosed) throw new ConnectError("the cloud is ending", Code.Unavailable);
+    if (this.#isClosed) throw new ConnectError("the cloud is shutting down", Code.Unavailable);
     return QueryChild.start(this.options.program, this.options.dataDir);
   }
 

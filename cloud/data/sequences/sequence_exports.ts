@@ -100,7 +100,7 @@ export class SequenceExports {
         await this.work(signal);
         await this.clean();
       } catch (error) {
-        log.error("cannot look after exports; trying again", { error: String(error) });
+        log.error("cannot look after exports; retrying", { error: String(error) });
       }
       const ended = new AbortController();
       const slept = clock.sleep(CLEAN_EVERY_MS, AbortSignal.any([signal, ended.signal]));

@@ -25,7 +25,7 @@ export async function keepLogsForRetention(
       if (deleted > 0) log.debug("deleted old log lines", { deleted, before: before.toJSON() });
     } catch (error) {
       if (signal.aborted) return;
-      log.error("cannot delete old log lines; trying again later", { error: String(error) });
+      log.error("cannot delete old log lines; retrying later", { error: String(error) });
     }
     waitMs = EVERY_MS;
   }

@@ -126,7 +126,7 @@ export class Presence {
     while (!signal.aborted) {
       await this.clock.sleep(WRITE_EVERY_MS, signal).catch(() => undefined);
       await this.write().catch((error) =>
-        this.log.error("cannot write who is online; trying again", { error: String(error) })
+        this.log.error("cannot write who is online; retrying", { error: String(error) })
       );
     }
   }

@@ -142,7 +142,7 @@ function realPeers(): RtcPeers {
   return weriftPeers({ clock: systemClock, log });
 }
 
-/** Makes connections that never open: the other side's candidates are thrown away. */
+/** Makes connections that never open: the peer's candidates are thrown away. */
 function deafPeers(): RtcPeers {
   const real = realPeers();
   const deaf = (peer: RtcPeer): RtcPeer => ({

@@ -5,7 +5,7 @@ export const placeFlags = {
   "data": {
     type: "string",
     placeholder: "DIR",
-    doc: "Data folder of a cloud on this computer, also of one that is serving.",
+    doc: "Data folder of a cloud on this host, also of one that is serving.",
   },
   "cloud": {
     type: "string",
@@ -66,6 +66,6 @@ export function chosenPlace(
   if (cloudUrl !== undefined) return { cloudUrl };
   if (dataDir !== undefined) return { dataDir };
   throw new UsageError(
-    `say where ${what}: --data DIR of a cloud on this computer, or --cloud URL with an API key`,
+    `say where ${what}: --data DIR of a cloud on this host, or --cloud URL with an API key`,
   );
 }

@@ -135,7 +135,7 @@ export async function checkKeyFits(dataDir: string): Promise<Finding[]> {
   }
 }
 
-/** Whether the clock of this computer is behind what was written before. */
+/** Whether the clock of this host is behind what was written before. */
 export function checkClock(dataDir: string, now: Date): Finding {
   const path = join(dataDir, "logs.db");
   const newest = newestLine(path);

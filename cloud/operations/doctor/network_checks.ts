@@ -26,7 +26,7 @@ export function checkTls(pair: TlsPair, publicUrl: string | undefined, now: Date
   ];
   if (facts.notBefore > now) {
     findings.push(
-      failed("tls", "the certificate does not count yet", "set the clock of this computer"),
+      failed("tls", "the certificate does not count yet", "set the clock of this host"),
     );
   }
   const host = publicUrl && new URL(publicUrl).hostname;
@@ -87,7 +87,7 @@ export async function checkPublicUrl(url: string, now: () => Date): Promise<Find
   if (Number.isFinite(date) && Math.abs(date - now().getTime()) > MINUTE_MS) {
     findings.push(warning(
       "clock",
-      `${url} says it is ${new Date(date).toISOString()}, this computer ${now().toISOString()}`,
+      `${url} says it is ${new Date(date).toISOString()}, this host ${now().toISOString()}`,
       "set both by NTP",
     ));
   }

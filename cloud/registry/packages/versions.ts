@@ -15,7 +15,7 @@ export interface Wanted {
   readonly type: PackageType;
   /** Exact, a range of npm (`^1.2`), `latest`, `latest-with-prerelease`; empty is `latest`. */
   readonly version: string;
-  /** `os/architecture` of the computer; undefined when it is not known. */
+  /** `os/architecture` of the host; undefined when it is not known. */
   readonly platform: string | undefined;
 }
 

@@ -58,7 +58,7 @@ Deno.test("chooseFile() says which versions there are when none matches", () => 
   assert.match(String(choose(many, "2")), /1\.10\.0 \(any\) and 10 more$/);
 });
 
-Deno.test("chooseFile() takes the newest version that runs on the computer, best match first", () => {
+Deno.test("chooseFile() takes the newest version that runs on the host, best match first", () => {
   const list = files(
     "1.0.0 linux/amd64",
     "1.0.0 any",

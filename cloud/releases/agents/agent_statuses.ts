@@ -102,7 +102,7 @@ export class AgentStatuses {
     while (!signal.aborted) {
       await this.clock.sleep(WRITE_EVERY_MS, signal).catch(() => undefined); // told by the signal
       await this.write().catch((error) =>
-        this.log.error("cannot write what agents told; trying again", { error: String(error) })
+        this.log.error("cannot write what agents told; retrying", { error: String(error) })
       );
     }
   }

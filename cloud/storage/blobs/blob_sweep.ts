@@ -15,7 +15,7 @@ export async function keepBlobsSwept(
       const removed = await blobs.sweep(isKnown, clock.now());
       if (removed > 0) log.info("removed what uploads left that were cut", { files: removed });
     } catch (error) {
-      log.error("cannot clean the folder of uploads; trying again", { error: String(error) });
+      log.error("cannot clean the folder of uploads; retrying", { error: String(error) });
     }
     await clock.sleep(SWEEP_EVERY_MS, signal).catch(() => undefined); // the loop looks itself
   }

@@ -166,7 +166,7 @@ function advice({ code, status }: Refusal): string {
     case "ExpiredToken":
       return ". Get new credentials and start the cloud with them";
     case "RequestTimeTooSkewed":
-      return ". Set the clock of this computer";
+      return ". Set the clock of this host";
     case "PermanentRedirect":
     case "AuthorizationHeaderMalformed":
       return ". Check AWS_REGION";

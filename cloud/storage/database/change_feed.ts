@@ -83,7 +83,7 @@ export class ChangeFeed {
         for (const listener of this.#listeners) listener(change);
       }
     } catch (error) {
-      this.log.error("cannot read what changed; trying again", { error: String(error) });
+      this.log.error("cannot read what changed; retrying", { error: String(error) });
     }
   }
 
@@ -103,7 +103,7 @@ export class ChangeFeed {
       }
       if (this.clock.monotonicMs() >= this.#pruneAtMs) await this.#prune();
     } catch (error) {
-      this.log.error("cannot look for changes; trying again", { error: String(error) });
+      this.log.error("cannot look for changes; retrying", { error: String(error) });
     }
   }
 

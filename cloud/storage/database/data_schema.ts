@@ -114,7 +114,7 @@ export interface DatasetFilesTable {
   binary_id: Fixed<string>;
 }
 
-/** What an organisation wants of its data; without a row it is kept for ever, without a limit. */
+/** What an organisation wants of its data; without a row it is kept forever, without a limit. */
 export interface DataSettingsTable {
   org_id: Fixed<string>;
   /** Days after its arrival that data is kept. */

@@ -22,7 +22,7 @@ import { type NewJob, TrainingJobs } from "./jobs.ts";
 import { type ManagedWish, trainingService } from "./training_service.ts";
 
 export const TEST_CONTAINERS: readonly TrainingContainer[] = [
-  { key: "local", uri: "", framework: "python", description: "This computer" },
+  { key: "local", uri: "", framework: "python", description: "This host" },
   { key: "tf:2.16", uri: "registry.test/tf:2.16", framework: "tensorflow", description: "TF" },
 ];
 

@@ -75,7 +75,7 @@ Deno.test("a managed job is told in full from its submission to its end", async 
 
   const { id: other } = await client.submitTrainingJob(rig.managed("2"));
   await rig.jobs.apply(other, "start");
-  const error_message = "the script ended with code 1";
+  const error_message = "the script exited with code 1";
   await rig.jobs.apply(other, "fail", { error_code: Code.Internal, error_message });
   const { metadata: failed } = await client.getTrainingJob({ id: other });
   assert.equal(failed?.status, TrainingStatus.FAILED);

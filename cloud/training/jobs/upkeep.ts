@@ -23,7 +23,7 @@ export class TrainingUpkeep {
         const days = TRAINING_LOG_RETENTION_DAYS;
         if (jobs > 0) log.info("deleted the logs of old training jobs", { jobs, days });
       } catch (error) {
-        log.error("cannot delete old training logs; trying again", { error: String(error) });
+        log.error("cannot delete old training logs; retrying", { error: String(error) });
       }
       await clock.sleep(EVERY_MS, signal).catch(() => undefined); // the loop looks itself
     }

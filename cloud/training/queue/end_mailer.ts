@@ -56,7 +56,7 @@ export class EndMailer {
   }
 
   async close(): Promise<void> {
-    this.#ending.abort(new Error("the cloud is ending"));
+    this.#ending.abort(new Error("the cloud is shutting down"));
     await Promise.race([this.#last, this.options.clock.sleep(GRACE_MS)]);
   }
 

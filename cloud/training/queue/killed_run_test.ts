@@ -9,7 +9,7 @@ const SOURCE = `
   await runUntil(...Deno.args);
 `;
 
-/** How many processes of this computer sleep for so long. */
+/** How many processes of this host sleep for so long. */
 async function sleepers(seconds: string): Promise<number> {
   let found = 0;
   for await (const { name } of Deno.readDir("/proc")) {

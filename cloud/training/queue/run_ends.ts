@@ -106,7 +106,7 @@ export class RunEnds {
         backoff: new Backoff({ minMs: 250, maxMs: 10_000 }),
         ...(isStopping || !stopping ? { deadlineMs: GIVE_UP_MS } : { signal: stopping }),
         onRetry: (error) =>
-          log.error("cannot write down the end of a training job; trying again", {
+          log.error("cannot write down the end of a training job; retrying", {
             error: String(error),
           }),
       });

@@ -14,7 +14,7 @@ const FOLDER_MODE = 0o755;
 
 /**
  * A folder's files and folders as a `.tar.gz`, piece by piece, but for the top entries that are
- * left out, and for links and the like. Nothing of this computer's users goes into it. However the
+ * left out, and for links and the like. Nothing of this host's users goes into it. However the
  * reading ends, no file is open then.
  *
  * @throws {FileError}

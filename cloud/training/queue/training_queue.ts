@@ -85,7 +85,7 @@ export class TrainingQueue {
   /** Stops what runs; these jobs wait for the next start of the cloud. */
   async close(): Promise<void> {
     this.#timer?.cancel();
-    this.#stopping.abort(new Error("the cloud is ending"));
+    this.#stopping.abort(new Error("the cloud is shutting down"));
     await this.#recovering;
     await this.#pumping;
     const { clock, log } = this.options;
@@ -109,7 +109,7 @@ export class TrainingQueue {
   #pump(): void {
     if (this.#isStopping || this.#pumping || !this.#recovering) return;
     this.#pumping = this.#work().catch((error) => {
-      this.options.log.error("cannot start a training job; trying again", {
+      this.options.log.error("cannot start a training job; retrying", {
         error: String(error),
       });
       this.#lookAgain();
@@ -206,7 +206,7 @@ export class TrainingQueue {
       if (job?.state !== "canceling" || this.#running.has(jobId)) return;
       this.#tell(await ends.cancel(job, this.#outputOf(job)));
     } catch (error) {
-      log.error("cannot cancel a training job; trying again", { error: String(error) });
+      log.error("cannot cancel a training job; retrying", { error: String(error) });
       this.options.clock.setTimer(TRY_AGAIN_MS, () => {
         if (!this.#isStopping) this.cancel(jobId);
       });

@@ -32,7 +32,7 @@ const LABEL = "machine-cloud-training";
 /** Removing a container whose program does not listen takes ten seconds. */
 const COMMAND_MS = 60_000;
 
-/** Commands of podman or docker on this computer. */
+/** Commands of podman or docker on this host. */
 export class ContainerEngine {
   readonly kind: EngineKind;
   readonly program: string;
@@ -46,7 +46,7 @@ export class ContainerEngine {
     this.label = `${LABEL}=${cloud}`;
   }
 
-  /** Whether an image is on this computer already. */
+  /** Whether an image is on this host already. */
   async hasImage(uri: string): Promise<boolean> {
     return (await this.command(["image", "inspect", uri])).code === 0;
   }

@@ -222,7 +222,7 @@ export class ContainerRunner implements TrainingRunner {
     return new RunFailedError(
       Code.ResourceExhausted,
       "the script used more memory than this cloud allows: the limit is " +
-        `${bytesText(this.#limits.memoryBytes)}; it was ended`,
+        `${bytesText(this.#limits.memoryBytes)}; it was terminated`,
     );
   }
 

@@ -93,7 +93,7 @@ test("run() tells what went wrong in a container", async (rig, engine, runner) =
   };
   assert.match(
     await endOf("sys.exit(4)"),
-    /^Unknown: the script ended with code 4; it printed|last/,
+    /^Unknown: the script exited with code 4; it printed|last/,
   );
   assert.match(await endOf("print('done')"), /^FailedPrecondition: .* left no file [^]*done$/);
   assert.match(
@@ -107,7 +107,7 @@ test("run() tells what went wrong in a container", async (rig, engine, runner) =
   const images = [{ key: "x", uri: "acme/missing:1", framework: "any", description: "" }];
   assert.match(
     await endOf("", {}, { images }),
-    /^FailedPrecondition: pulling the image acme\/missing:1 ended with code 1; .*\n.*denied/,
+    /^FailedPrecondition: pulling the image acme\/missing:1 exited with code 1; .*\n.*denied/,
   );
   assert.match(
     await endOf("time.sleep(600)", {}, { limits: { wallMs: 3_000 } }),

@@ -28,7 +28,7 @@ export interface DestinationsOptions {
   /** The cloud's own address, and package indexes: wherever they are. */
   readonly always: readonly HostPort[];
   readonly resolve?: Resolve;
-  /** Addresses of this computer; the internet may see less of it than it does itself. */
+  /** Addresses of this host; the internet may see less of it than it does itself. */
   readonly ownAddresses?: () => readonly string[];
 }
 

@@ -28,7 +28,7 @@ Deno.test("Destinations allows the internet, the cloud and the package index", a
   assert.deepEqual(await found("127.0.0.1", 8080), ["127.0.0.1"]);
 });
 
-Deno.test("Destinations refuses private networks, other ports of this computer, and itself", async () => {
+Deno.test("Destinations refuses private networks, other ports of this host, and itself", async () => {
   const refused: [string, number][] = [
     ["rebound.example", 443],
     ["index.internal", 22],

@@ -81,7 +81,7 @@ elif args[0] == "ps":
         print(name.encode().hex())
 else: sys.exit("unknown command: " + " ".join(args))
 `;
-/** Installs where the container's Python looks, and leaves this computer's as it is. */
+/** Installs where the container's Python looks, and leaves this host's as it is. */
 const PIP = `#!/bin/sh
 echo "pip3 $*"
 case "$*" in *--require-hashes*) shift 4 && exec cat "$1" ;; esac

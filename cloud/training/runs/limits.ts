@@ -84,7 +84,7 @@ export function diskBreach(usage: DiskUsage, limits: RunLimits): Breach | undefi
   if (usage.freeBytes < DISK_FLOOR_BYTES) {
     return {
       code: Code.ResourceExhausted,
-      reason: `the disk of the computer that trains is full: ${bytesText(usage.freeBytes)} are ` +
+      reason: `the disk of the host that trains is full: ${bytesText(usage.freeBytes)} are ` +
         `left, and the run had written ${bytesText(usage.bytes)}; free some space there`,
     };
   }
@@ -94,7 +94,9 @@ export function diskBreach(usage: DiskUsage, limits: RunLimits): Breach | undefi
 export function timeBreach(what: string, limitMs: number): Breach {
   return {
     code: Code.DeadlineExceeded,
-    reason: `${what} took longer than ${timeText(limitMs)}, the limit of this cloud, and was ended`,
+    reason: `${what} took longer than ${
+      timeText(limitMs)
+    }, the limit of this cloud, and was terminated`,
   };
 }
 
@@ -102,7 +104,7 @@ function over(what: string, used: string, limit: string): Breach {
   return {
     code: Code.ResourceExhausted,
     reason: `the script used more ${what} than this cloud allows: ${used}, and the limit is ` +
-      `${limit}; it was ended`,
+      `${limit}; it was terminated`,
   };
 }
 

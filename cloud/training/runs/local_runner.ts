@@ -76,7 +76,7 @@ export interface LocalRunnerOptions {
   readonly log: Logger;
 }
 
-/** Key of this computer among the containers. */
+/** Key of this host among the containers. */
 export const LOCAL_CONTAINER = "local";
 /** Folders below the cloud's. */
 const RUNS_FOLDER = "training-runs";
@@ -84,13 +84,13 @@ const ENVIRONMENTS_FOLDER = "training-environments";
 /** Environments that were made otherwise are made anew. */
 const ENVIRONMENT_FORM = 1;
 
-/** Runs scripts on this computer, each in a Python environment of its own version. */
+/** Runs scripts on this host, each in a Python environment of its own version. */
 export class LocalRunner implements TrainingRunner {
   readonly containers: readonly TrainingContainer[] = [{
     key: LOCAL_CONTAINER,
     uri: "",
     framework: "any",
-    description: "Python on the computer of this cloud; the script brings its libraries",
+    description: "Python on the host of this cloud; the script brings its libraries",
   }];
   readonly #limits: RunLimits;
   readonly #folders: RunFolders;
@@ -202,7 +202,7 @@ export class LocalRunner implements TrainingRunner {
 function noWalls(why: string): RunFailedError {
   return new RunFailedError(
     Code.FailedPrecondition,
-    `the computer that trains gives no namespaces to the cloud's user (${why}), and without them ` +
+    `the host that trains gives no namespaces to the cloud's user (${why}), and without them ` +
       "a script could read the cloud's keys, so it was not started. The operator of the cloud can " +
       "allow user namespaces, run scripts in containers (--training-runner podman), or trust all " +
       "scripts (--training-walls if-possible)",

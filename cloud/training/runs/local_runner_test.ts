@@ -121,7 +121,7 @@ save()
 for n in range(40): print("epoch", n)
 raise ValueError("the pictures are too small")`,
   );
-  const reason = await requireFailed(run, Code.Unknown, /^the script ended with code 1; its last/);
+  const reason = await requireFailed(run, Code.Unknown, /^the script exited with code 1; its last/);
   assert.match(reason, /\nepoch 39\n/);
   assert.match(reason, /ValueError: the pictures are too small$/);
   assert.ok(reason.split("\n").length < 20);
@@ -146,7 +146,7 @@ print("all is well")`,
 const signals: [string, RegExp][] = [
   ["SIGKILL", /was killed \(SIGKILL\), most likely by the system because .*memory/],
   ["SIGSEGV", /crashed in a library \(SIGSEGV/],
-  ["SIGTERM", /was ended from outside/],
+  ["SIGTERM", /was terminated from outside/],
 ];
 for (const [signal, words] of signals) {
   test(`run() says in words what ${signal} means`, async (sandbox) => {
@@ -199,7 +199,7 @@ time.sleep(600)`,
   await requireFailed(
     run,
     Code.ResourceExhausted,
-    /more memory than this cloud allows: \d+ MiB, and the limit is 150 MiB; it was ended$/,
+    /more memory than this cloud allows: \d+ MiB, and the limit is 150 MiB; it was terminated$/,
   );
 });
 
@@ -222,7 +222,7 @@ test("run() ends a script that never ends", async (sandbox) => {
     runnerOf(sandbox, { wallMs: 1_500 }),
     `
 for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(name, signal.SIG_IGN)
-print("for ever")
+print("forever")
 while True: time.sleep(60)`,
   );
   await requireFailed(run, Code.DeadlineExceeded, /^the script took longer than 1.5 s, the limit/);
@@ -275,7 +275,7 @@ for n in range(100): sys.stdout.write(line * 2000)
 print("the end")
 sys.exit(3)`,
   );
-  const reason = await requireFailed(run, Code.Unknown, /ended with code 3/);
+  const reason = await requireFailed(run, Code.Unknown, /exited with code 3/);
   assert.match(reason, /\nthe end$/);
   assert.ok(reason.length < 6_000);
   assert.ok(run.lines.length < 50_000, String(run.lines.length));

@@ -98,7 +98,7 @@ function readAnswer(line = ""): Answer | undefined {
 function unusable(name: string, why: string): RunFailedError {
   return new RunFailedError(
     Code.FailedPrecondition,
-    `the computer that trains has no Python for scripts: ${JSON.stringify(name)} cannot be used: ` +
+    `the host that trains has no Python for scripts: ${JSON.stringify(name)} cannot be used: ` +
       `${why}. Its operator has to install Python ${OLDEST.join(".")} or newer with venv`,
   );
 }

@@ -115,7 +115,7 @@ async function isBuiltBySetuptools(source: string): Promise<boolean> {
 }
 
 /**
- * Copies setuptools from the computer's Python: environments of Python 3.12 and newer have none,
+ * Copies setuptools from the host's Python: environments of Python 3.12 and newer have none,
  * and then pip would fetch it for each script.
  */
 const GIVE_BUILD_TOOLS = `

@@ -12,16 +12,16 @@ export class RunFailedError extends Error {
 
 /** What signals mean that a script gets without anybody having sent them. */
 const SIGNALS: Readonly<Record<string, string>> = {
-  SIGKILL: "was killed (SIGKILL), most likely by the system because the computer's memory was " +
+  SIGKILL: "was killed (SIGKILL), most likely by the system because the host's memory was " +
     "used up; smaller batches or pictures need less",
   SIGSEGV: "crashed in a library (SIGSEGV, a wrong memory access)",
   SIGBUS: "crashed in a library (SIGBUS, a wrong memory access, or a disk that is full)",
   SIGABRT: "crashed in a library (SIGABRT)",
   SIGILL: "crashed (SIGILL): a library was built for another kind of processor",
   SIGFPE: "crashed in a library (SIGFPE, a wrong calculation)",
-  SIGXFSZ: "was ended (SIGXFSZ): one of its files grew over the limit of disk space",
-  SIGXCPU: "was ended (SIGXCPU): it used more processor time than allowed",
-  SIGTERM: "was ended from outside (SIGTERM)",
+  SIGXFSZ: "was terminated (SIGXFSZ): one of its files grew over the limit of disk space",
+  SIGXCPU: "was terminated (SIGXCPU): it used more processor time than allowed",
+  SIGTERM: "was terminated from outside (SIGTERM)",
 };
 const NUMBERS: Readonly<Record<number, string>> = {
   4: "SIGILL",
@@ -35,7 +35,7 @@ const NUMBERS: Readonly<Record<number, string>> = {
   25: "SIGXFSZ",
 };
 
-/** How a program ended that did not end well: `ended with code 1`, `was killed …`. */
+/** How a program ended that did not end well: `exited with code 1`, `was killed …`. */
 export function endText(exit: ExitInfo): string {
   // A shell between the cloud and the program tells its signal so.
   const signal = exit.signal ?? NUMBERS[(exit.code ?? 0) - 128];

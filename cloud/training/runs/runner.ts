@@ -53,14 +53,14 @@ export type TaskEnd =
 /** A Python with libraries that scripts can be run in. */
 export interface TrainingContainer {
   readonly key: string;
-  /** Where it comes from; empty for this computer itself. */
+  /** Where it comes from; empty for this host itself. */
   readonly uri: string;
   readonly framework: string;
   readonly description: string;
 }
 
 /**
- * Where scripts run: this computer, a container engine or, later, a cluster whose runs report back.
+ * Where scripts run: this host, a container engine or, later, a cluster whose runs report back.
  */
 export interface TrainingRunner {
   /** What {@link TrainingTask.containerVersion} may name, the default first. */

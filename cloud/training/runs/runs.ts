@@ -44,7 +44,7 @@ export class Runs {
 
   /** Aborts all runs and waits for their ends. */
   async close(): Promise<void> {
-    this.#closing.abort(new Error("the cloud is ending"));
+    this.#closing.abort(new Error("the cloud is shutting down"));
     await Promise.allSettled(this.#running);
   }
 }

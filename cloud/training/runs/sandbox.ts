@@ -4,7 +4,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Python } from "./python.ts";
 import { LIMITS, NETWORK_PROGRAM, WALLED } from "./walls.ts";
 
-/** What a program of a run may see of the computer. */
+/** What a program of a run may see of the host. */
 export interface Places {
   readonly cwd: string;
   /** Folders and files. */
@@ -34,7 +34,7 @@ export interface Program {
   readonly args: readonly string[];
 }
 
-/** Puts a program behind the limits, and the walls, that this computer can give. */
+/** Puts a program behind the limits, and the walls, that this host can give. */
 export interface Sandbox {
   /**
    * True: the program sees the system's programs and libraries and its own places, nothing else of
@@ -118,7 +118,7 @@ except OSError: sys.exit(0)
 sys.exit("what is read-only can be written")`;
 
 /**
- * Tries whether this computer lets the cloud's user make walls: some systems switch user
+ * Tries whether this host lets the cloud's user make walls: some systems switch user
  * namespaces off, and most container engines do not let their containers have any.
  *
  * @param folder of the trial; removed afterwards.

@@ -87,7 +87,10 @@ test("run() refuses what is no archive, and one whose package pip cannot build",
   const second = await run.ended;
   assert(second.kind === "failed");
   assert.equal(second.code, Code.FailedPrecondition);
-  assert.match(second.reason, /^installing the script with pip ended with code 1; its last lines:/);
+  assert.match(
+    second.reason,
+    /^installing the script with pip exited with code 1; its last lines:/,
+  );
   assert.ok(run.has("no GPU here"), "pip's output is in the log");
   requireNothingLeft(rig);
 });

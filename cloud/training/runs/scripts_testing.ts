@@ -96,7 +96,7 @@ export class RunnerRig implements AsyncDisposable {
     return new LocalRunner({
       dataDir: this.dataDir,
       limits,
-      // Nothing may come from the internet; where this computer's pip gets packages is its own.
+      // Nothing may come from the internet; where this host's pip gets packages is its own.
       inherited: { ...Deno.env.toObject(), PIP_NO_INDEX: "1", CLOUD_SECRET: "open sesame" },
       processes: this.processes,
       clock: systemClock,

@@ -108,7 +108,7 @@ Deno.test({
         ...{ pid: Deno.pid, port: other.port, address: "127.0.0.1" },
         ...{ program: new URL(import.meta.url).pathname, home: "/" },
       });
-      // Nothing that changes this computer.
+      // Nothing that changes this host.
       const ways = Object.fromEntries(
         Object.entries(all).filter(([name]) => /^(read|list|see|reach a service)/.test(name)),
       );
@@ -117,7 +117,7 @@ Deno.test({
       for (const name of ["read the cloud's TLS key", "read the cloud's master key"]) {
         assert.ok(run.has(`OUT ${name}`), run.lines.join("\n"));
       }
-      assert.ok(run.has("OUT reach a service of this computer"), run.lines.join("\n"));
+      assert.ok(run.has("OUT reach a service of this host"), run.lines.join("\n"));
     } finally {
       other.close();
       await Deno.remove(cloudKey);

@@ -1,6 +1,6 @@
 /** For tests: what a script tries to get out of its walls. Each is an expression or statements. */
 
-/** What the attempts need to know of the computer outside. */
+/** What the attempts need to know of the host outside. */
 export interface Outside {
   /** Files that the cloud's user can read, and no script may. */
   readonly tlsKey: string;
@@ -12,7 +12,7 @@ export interface Outside {
   readonly pid: number;
   /** Of a service on 127.0.0.1 that is not the cloud. */
   readonly port: number;
-  /** An address of this computer in its network; of no use where there is none. */
+  /** An address of this host in its network; of no use where there is none. */
   readonly address: string;
 }
 
@@ -64,7 +64,7 @@ export function waysOut(outside: Outside): Record<string, string> {
     "write larger files":
       "resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))",
     "read the variables of the cloud": 'os.environ["CLOUD_SECRET"]',
-    "reach a service of this computer": reach("127.0.0.1"),
+    "reach a service of this host": reach("127.0.0.1"),
     "reach it by IPv6": reach("::1"),
     "reach it by its address in the network": reach(address),
     "reach it by the proxy": proxied(`http://127.1.2.3:${port}/`),
@@ -76,13 +76,11 @@ export function waysOut(outside: Outside): Record<string, string> {
     "reach it by a mapped address": `tunnel("[::ffff:127.0.0.1]:${port}")`,
     "reach it by IPv6 and the proxy": `tunnel("[::1]:${port}")`,
     "reach it by its address and the proxy": `tunnel("${address}:${port}")`,
-    "ask for the computer's credentials": reach("169.254.169.254", 80),
+    "ask for the host's credentials": reach("169.254.169.254", 80),
     "ask for them by the proxy": proxied("http://169.254.169.254/latest/meta-data/"),
     "reach a private network by the proxy": `tunnel("10.0.0.1:80")`,
     "reach another one by the proxy": `tunnel("192.168.0.1:22")`,
-    "reach a socket of this computer": `socket.socket(socket.AF_UNIX).connect(${
-      text(outside.socket)
-    })`,
+    "reach a socket of this host": `socket.socket(socket.AF_UNIX).connect(${text(outside.socket)})`,
     "send a datagram": 'socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("1.1.1.1", 53))',
     "send raw packets": "socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)",
     "give itself an address":

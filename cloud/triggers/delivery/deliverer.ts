@@ -94,7 +94,7 @@ export class Deliverer {
     const { clock } = this.options;
     const cut = clock.setTimer(
       GRACE_MS,
-      () => this.#ending.abort(new Error("the cloud is ending")),
+      () => this.#ending.abort(new Error("the cloud is shutting down")),
     );
     await Promise.all(this.#underWay);
     cut.cancel();
@@ -107,7 +107,7 @@ export class Deliverer {
     if (this.#closed || this.#pumping) return;
     this.#pumping = this.#work().catch((error) => {
       const { log } = this.options;
-      log.error("cannot read which notifications wait; trying again", { error: String(error) });
+      log.error("cannot read which notifications wait; retrying", { error: String(error) });
       this.#isAwake = true;
       return TRY_AGAIN_MS;
     }).then((pauseMs) => {
@@ -241,7 +241,7 @@ export class Deliverer {
       try {
         await store.record(batch.map(({ record }) => record));
       } catch (error) {
-        log.error("cannot write down what was delivered; trying again", { error: String(error) });
+        log.error("cannot write down what was delivered; retrying", { error: String(error) });
         this.#unrecorded = [...batch, ...this.#unrecorded];
         // What is not written down when the cloud ends is sent again, with the same id.
         if (this.#closed) return;

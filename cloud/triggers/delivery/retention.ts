@@ -32,7 +32,7 @@ export class DeliveryRetention {
       await this.clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
       if (signal.aborted) return;
       await this.sweep(signal).catch((error) =>
-        this.log.error("cannot delete old notifications; trying again", { error: String(error) })
+        this.log.error("cannot delete old notifications; retrying", { error: String(error) })
       );
     }
   }

@@ -85,7 +85,7 @@ export function defaultSender(publicUrl: string): string {
   return `machine-cloud@${/^[a-z][a-z0-9.-]*$/i.test(host) ? host : "localhost"}`;
 }
 
-/** Parts of an SMTP URL. Passwords leave this computer only over TLS. */
+/** Parts of an SMTP URL. Passwords leave this host only over TLS. */
 function transportOptions(smtpUrl: string) {
   const url = new URL(smtpUrl);
   const secure = url.protocol === "smtps:";

@@ -48,7 +48,7 @@ export class Liveness {
     const { clock, log } = this.options;
     while (!signal.aborted) {
       await this.look().catch((error) =>
-        log.error("cannot note which parts came and went; trying again", { error: String(error) })
+        log.error("cannot note which parts came and went; retrying", { error: String(error) })
       );
       await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
     }

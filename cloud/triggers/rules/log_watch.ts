@@ -78,7 +78,7 @@ export class LogWatch {
       await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
       if (signal.aborted) return;
       await this.look().catch((error) =>
-        log.error("cannot look at what machines logged; trying again", { error: String(error) })
+        log.error("cannot look at what machines logged; retrying", { error: String(error) })
       );
     }
   }

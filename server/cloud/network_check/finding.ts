@@ -53,7 +53,7 @@ export function judge(findings: readonly Finding[]): Verdict {
   if (cloud) return { ok: false, text: `the cloud cannot be reached: ${cloud.what} failed` };
   const names = of("resolver");
   if (of("cloud").length === 0 && names.length > 0 && names.every((f) => f.outcome === "failed")) {
-    return { ok: false, text: "names cannot be resolved: check the name servers of this computer" };
+    return { ok: false, text: "names cannot be resolved: check the name servers of this host" };
   }
   const others = failed.length === 0
     ? ""

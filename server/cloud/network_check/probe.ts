@@ -23,7 +23,7 @@ export interface PingResult {
 
 /** The network as the check sees it. Everything ends when its signal aborts. */
 export interface NetworkProbe {
-  /** IP addresses of a name, by the computer's resolver. */
+  /** IP addresses of a name, by the host's resolver. */
   resolve(host: string): Promise<string[]>;
   /** Opens a TCP connection and closes it. */
   reach(to: HostPort, signal: AbortSignal): Promise<void>;
@@ -37,7 +37,7 @@ export interface NetworkProbe {
     signal: AbortSignal,
   ): Promise<Uint8Array>;
   openUdp(): Promise<UdpSocket>;
-  /** Echo requests by the computer's ping program; undefined when it has none that works. */
+  /** Echo requests by the host's ping program; undefined when it has none that works. */
   ping(host: string, count: number, signal: AbortSignal): Promise<PingResult | undefined>;
   /** Address of the default gateway; undefined when there is none or it cannot be told. */
   gateway(): Promise<string | undefined>;

@@ -9,7 +9,7 @@ export interface NetworkTargets {
   readonly dnsServers: readonly HostPort[];
   /** What they are asked for. */
   readonly dnsName: string;
-  /** Names for this computer's own resolver. */
+  /** Names for this host's own resolver. */
   readonly names: readonly string[];
   readonly stunUdp: readonly HostPort[];
   readonly stunTcp: readonly HostPort[];

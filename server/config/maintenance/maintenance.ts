@@ -36,7 +36,7 @@ const ALLOWED: Verdict = { allowed: true, problem: "" };
 /**
  * Asks the maintenance sensor. Without one everything is allowed; a reading that fails, lacks the
  * key or has something else than true there allows nothing. A name that leads nowhere allows
- * configurations, so that it can be mended, and no restart: whoever wrote it wanted a window.
+ * configurations, so that it can be repaired, and no restart: whoever wrote it wanted a window.
  *
  * It is asked every ten seconds while a configuration waits, and by the agent besides, so a
  * problem is told when it begins or changes, and not each time.
@@ -89,7 +89,7 @@ async function askSensor(
   { sensor_name: name, maintenance_allowed_key: key }: MaintenanceConfig,
   { resources, clock }: MaintenanceOptions,
 ): Promise<Verdict> {
-  const stays = "the server is not restarted until the configuration is mended";
+  const stays = "the server is not restarted until the configuration is fixed";
   if (!/^[^/:]+:[^/:]+:[^/:]+\/.+$/.test(name)) {
     const problem = `sensor_name ${name} in maintenance config is not in a supported format; ` +
       `allowed: rdk:component:sensor/NAME; ${stays}`;

@@ -71,10 +71,10 @@ Deno.test("MaintenanceGate allows changes and no restart when the name leads now
     [form, /sensor_name s in maintenance config is not in a supported format/],
   ] as const;
   for (const [{ allowed, restart, errors }, message] of cases) {
-    assert.equal(allowed, true, "it can be mended");
+    assert.equal(allowed, true, "it can be repaired");
     assert.equal(restart.allowed, false);
     assert.match(restart.reason, message);
-    assert.match(restart.reason, /not restarted until the configuration is mended/);
+    assert.match(restart.reason, /not restarted until the configuration is fixed/);
     assert.deepEqual(errors, [restart.reason]);
   }
 });

@@ -223,7 +223,7 @@ Deno.test("a slow maintenance sensor is asked once for all who ask, and for five
   await machine[Symbol.asyncDispose]();
 });
 
-Deno.test("a wrong name of the sensor keeps restarts closed until it is mended", async () => {
+Deno.test("a wrong name of the sensor keeps restarts closed until it is fixed", async () => {
   await using machine = new Machine();
   machine.readings.gate = () => ({ idle: true });
   await machine.offer("r1", { components: [sensor("gate")], maintenance: window("gone") });
@@ -232,6 +232,6 @@ Deno.test("a wrong name of the sensor keeps restarts closed until it is mended",
   assert.match(wrong.reason, /could not find sensor named .*gone/);
   await machine.offer("r2", { components: [sensor("gate")], maintenance: window("gate") });
   assert.deepEqual([machine.state.revision, machine.state.configError], ["r2", ""]);
-  const mended = await machine.gate.allowsRestart(machine.applier.config?.maintenance);
-  assert.deepEqual(mended, { allowed: true, reason: "" });
+  const fixed = await machine.gate.allowsRestart(machine.applier.config?.maintenance);
+  assert.deepEqual(fixed, { allowed: true, reason: "" });
 });

@@ -120,7 +120,7 @@ Deno.test("offer() goes on from a wrong first configuration unless a new mistake
     return take();
   };
   assert.match(await offer("r1", "good", "no/good", "bad!"), /res r1 good$/);
-  assert.match(await offer("r2", "no/good", "other"), /res r2 other$/, "one mistake is mended");
+  assert.match(await offer("r2", "no/good", "other"), /res r2 other$/, "one mistake is fixed");
   assert.match(state.configError, /components\[0\]\.name/);
   const refusals = () => log.messages("error").filter((text) => text.includes("is not applied"));
   assert.deepEqual(refusals(), []);

@@ -1,4 +1,4 @@
-/** A configuration file on this computer, read again when it changes. */
+/** A configuration file on this host, read again when it changes. */
 import { toFileError } from "../../../shared/base/files/fs_error.ts";
 import { JsoncError, parseJsonc } from "../../../shared/base/files/jsonc.ts";
 import type { JsonObject } from "@bufbuild/protobuf";

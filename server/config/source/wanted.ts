@@ -51,7 +51,7 @@ function extraOf({ frame, log_configuration, service_configs }: ResourceConfig):
   } as JsonObject;
 }
 
-/** Packages of the configuration, and archives on this computer that hold modules. */
+/** Packages of the configuration, and archives on this host that hold modules. */
 export function wantedPackages(
   { packages, modules }: Pick<MachineConfig, "packages" | "modules">,
   userHome = homedir(),
@@ -75,7 +75,7 @@ function isPackageType(type: string): type is PackageType {
   return (PACKAGE_TYPES as readonly string[]).includes(type);
 }
 
-/** True for a module that lies in an archive on this computer. */
+/** True for a module that lies in an archive on this host. */
 function isArchive(module: ModuleConfig): boolean {
   const { executable_path: path = "" } = module;
   return !isRegistryModule(module) && /\.(tgz|tar\.gz)$/i.test(path);

@@ -83,7 +83,7 @@ export function moduleStatser(
   };
 }
 
-/** Interfaces and sockets of this computer, on Linux. */
+/** Interfaces and sockets of this host, on Linux. */
 export function networkStatser(read: ReadText = Deno.readTextFileSync): Statser {
   return {
     group: "net",

@@ -65,7 +65,7 @@ export class FtdcUploads {
       } catch (error) {
         if (signal.aborted) return;
         if (!isFailing) {
-          log.warn(`diagnostics are not uploaded: ${reasonOf(toError(error))}; trying again`);
+          log.warn(`diagnostics are not uploaded: ${reasonOf(toError(error))}; retrying`);
         }
         isFailing = true;
         waitMs += backoff.next();

@@ -111,6 +111,6 @@ Deno.test("FtdcUploads says once that the cloud refuses, and goes on when it tak
     await waitFor(() => log.messages("info").length > 0, { deadlineMs: 10_000 });
     await uploads.close();
     assert.equal(log.messages("warn").length, 1);
-    assert.match(log.text(), /diagnostics are not uploaded: .*; trying again/);
+    assert.match(log.text(), /diagnostics are not uploaded: .*; retrying/);
     assert.match(log.text(), /diagnostics are uploaded again/);
   }));

@@ -67,7 +67,7 @@ export async function runProgram(run: ProgramRun): Promise<string> {
   signal.addEventListener("abort", abort, { once: true });
   const timer = run.clock.setTimer(
     timeoutMs,
-    () => end(`did not end within ${formatGoDuration(timeoutMs)} and was ended`),
+    () => end(`did not end within ${formatGoDuration(timeoutMs)} and was terminated`),
   );
   const exit = await child.exited;
   timer.cancel();

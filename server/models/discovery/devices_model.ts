@@ -6,7 +6,7 @@ export type DevicesAttributes = Record<never, never>;
 
 /**
  * Model `rdk:builtin:devices` of `rdk:service:discovery`: the serial ports, video devices and
- * network interfaces of this computer.
+ * network interfaces of this host.
  *
  * @param root of the file system that is looked at; another one in tests.
  */

@@ -131,7 +131,7 @@ test("devicesModel() offers a host sensor for each network interface with hardwa
   ]);
 });
 
-test("devicesModel() finds nothing where there is no /sys, and looks at this computer", async () => {
+test("devicesModel() finds nothing where there is no /sys, and looks at this host", async () => {
   assert.deepEqual(await discover({}), []);
   for (const { name } of await discoverIn("/")) assert.match(name ?? "", /^[a-z]+-[\w-]+$/);
 });

@@ -188,7 +188,7 @@ export class FakeMotor implements Driver<typeof MotorService> {
   }
 }
 
-/** What is no number would stay in the position for ever. */
+/** What is no number would stay in the position forever. */
 function finite(value: number, field: string): number {
   if (Number.isFinite(value)) return value;
   throw new ConnectError(`${field} is ${value}; it must be a finite number`, Code.InvalidArgument);

@@ -1,4 +1,4 @@
-/** The sensor of the computer itself: processor, memory, disk, network, uptime. */
+/** The sensor of the host itself: processor, memory, disk, network, uptime. */
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";

@@ -162,7 +162,7 @@ function construct(attributes: Record<string, unknown>): Promise<Sensor> {
   });
 }
 
-Deno.test("hostSensorModel() reads this computer when it is built for real", async () => {
+Deno.test("hostSensorModel() reads this host when it is built for real", async () => {
   const sensor = await construct({ disk_path: Deno.cwd() });
   const reading = await sensor.getReadings(undefined, { signal: new AbortController().signal });
   await sensor.close?.();

@@ -61,7 +61,7 @@ function loadLibrary(): Library {
     // A Linux without the GNU C library; told below.
   }
   throw new ConnectError(
-    "a shell is not available on this computer: it takes Linux with the GNU C library",
+    "a shell is not available on this host: it takes Linux with the GNU C library",
     Code.Unimplemented,
   );
 }
@@ -86,7 +86,7 @@ class LinuxPty implements Pty {
     if (!isOpen) {
       if (this.#fd >= 0) symbols.close(this.#fd);
       throw new ConnectError(
-        "this computer gives no pseudo terminal; see that /dev/pts is mounted and not all are taken",
+        "this host gives no pseudo terminal; see that /dev/pts is mounted and not all are taken",
         Code.ResourceExhausted,
       );
     }

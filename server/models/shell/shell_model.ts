@@ -10,7 +10,7 @@ export const SHELL_MODELS = ["rdk:builtin:builtin", "rdk:builtin:shell"] as cons
 
 /**
  * Models `rdk:builtin:builtin` and `rdk:builtin:shell` of `rdk:service:shell`, which are the same: a
- * terminal on this computer, and copies of files both ways, with the rights of the server. Not under
+ * terminal on this host, and copies of files both ways, with the rights of the server. Not under
  * `-untrusted-env`.
  */
 export function shellModel(

@@ -10,7 +10,7 @@ import type { BuiltinEnvironment } from "../environment.ts";
 /** The command only hands the wish over; it does not wait for the end. Milliseconds. */
 const REBOOT_TIMEOUT_MS = 15_000;
 
-/** Ways to restart the computer, tried in order until one is there. */
+/** Ways to restart the host, tried in order until one is there. */
 const REBOOT_PROGRAMS: readonly (readonly [program: string, ...args: string[]])[] =
   Deno.build.os === "windows"
     ? [["shutdown.exe", "/r", "/t", "5"]]
@@ -62,7 +62,7 @@ async function reboot(options: SystemOptions, signal: AbortSignal): Promise<Json
   if (!allowReboot) {
     throw refused('restarting is not allowed; set the attribute "allow_reboot" to true');
   }
-  log.warn("the computer is restarted, as a caller asked");
+  log.warn("the host is restarted, as a caller asked");
   for (const [program, ...args] of REBOOT_PROGRAMS) {
     try {
       await runProgram({
@@ -79,7 +79,7 @@ async function reboot(options: SystemOptions, signal: AbortSignal): Promise<Json
     }
   }
   const names = REBOOT_PROGRAMS.map(([program]) => program).join(", ");
-  throw new Error(`this computer has none of the programs that restart it: ${names}`);
+  throw new Error(`this host has none of the programs that restart it: ${names}`);
 }
 
 function refused(why: string): ConnectError {

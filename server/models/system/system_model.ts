@@ -19,7 +19,7 @@ export function systemModel(
     model: "rdk:builtin:system",
     attributes: attributes<SystemAttributes>({
       allow_reboot: optional(boolean(
-        "Whether the command reboot restarts the computer; never under -untrusted-env. Default false.",
+        "Whether the command reboot restarts the host; never under -untrusted-env. Default false.",
       )),
     }),
     async construct({ attributes, log }) {

@@ -31,7 +31,7 @@ function refused(code: Code, words: RegExp) {
   };
 }
 
-Deno.test("systemModel() tells how long the computer runs and what it is", async () => {
+Deno.test("systemModel() tells how long the host runs and what it is", async () => {
   const { uptime_seconds: seconds } = await run({ command: "uptime" });
   assert(Number(seconds) > 0);
   const info = await run({ command: "info" });
@@ -97,7 +97,7 @@ Deno.test({
         rebooting: true,
       });
       assert.equal(calls(), "systemctl reboot\n");
-      assert.match(log.messages("warn").join(), /the computer is restarted/);
+      assert.match(log.messages("warn").join(), /the host is restarted/);
     });
     await withPrograms({ shutdown: "" }, async (variables, calls) => {
       await run({ command: "reboot" }, allowed, { variables });
@@ -113,13 +113,13 @@ Deno.test({
 });
 
 Deno.test({
-  name: "systemModel() tells what the program said when the computer does not restart",
+  name: "systemModel() tells what the program said when the host does not restart",
   ignore: !isLinux,
   fn: () =>
     withPrograms({ systemctl: "echo 'not authorised' >&2; exit 1" }, async (variables) => {
       await assert.rejects(
         run({ command: "reboot" }, { allow_reboot: true }, { variables }),
-        /^ProgramError: systemctl ended with code 1; it said: not authorised$/,
+        /^ProgramError: systemctl exited with code 1; it said: not authorised$/,
       );
     }),
 });

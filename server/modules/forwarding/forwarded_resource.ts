@@ -13,9 +13,9 @@ export interface ForwardedResourceOptions {
   readonly channel: ForwardChannel;
   /** Service of the resource's API. */
   readonly service: DescService;
-  /** Short name that the other side knows the resource by. */
+  /** Short name that the peer knows the resource by. */
   readonly name: string;
-  /** Tells the other side that the resource is no longer wanted. */
+  /** Tells the peer that the resource is no longer wanted. */
   readonly remove: () => Promise<void>;
 }
 

@@ -239,7 +239,7 @@ export class ModuleSupervisor {
     } else this.#fileTimer?.cancel();
     if (state.kind === "unhealthy") {
       const ms = Math.round(this.#backoff.next());
-      // It is tried every few seconds for ever: the same failure is told at the first times, then rarely.
+      // It is tried every few seconds forever: the same failure is told at the first times, then rarely.
       const isOld = state.error === this.#toldError && state.failures % TOLD_EVERY > 2;
       this.#toldError = state.error;
       log[isOld ? "debug" : "error"](`module ${name} is not running: ${state.error}`, {

@@ -108,7 +108,7 @@ Deno.test("ModuleSupervisor takes the models away at once when the module crashe
   await is("unhealthy");
   assert.deepEqual(published.at(-1), {
     run: undefined,
-    unavailable: "module m is not running: it ended with code 9",
+    unavailable: "module m is not running: it exited with code 9",
     starting: false,
   });
 });

@@ -45,7 +45,7 @@ export interface ParentServerOptions {
    * killed left. Default: nothing is removed.
    */
   readonly folderFile?: string;
-  /** Tells whose a TCP connection is. Default: this computer's system. */
+  /** Tells whose a TCP connection is. Default: this host's system. */
   readonly peers?: () => Promise<PeerProcesses | undefined>;
 }
 

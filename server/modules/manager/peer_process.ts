@@ -1,4 +1,4 @@
-/** Which process is at the other end of a TCP connection of this computer. */
+/** Which process is at the other end of a TCP connection of this host. */
 
 /** The two ends of a connection, as the accepting side sees them. IPv4 addresses. */
 export interface TcpEnds {

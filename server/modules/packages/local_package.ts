@@ -1,4 +1,4 @@
-/** A module in an archive on this computer. */
+/** A module in an archive on this host. */
 import { isAbsolute } from "node:path";
 import { describeFsError } from "../../../shared/base/files/fs_error.ts";
 import type { Installer } from "./installer.ts";

@@ -107,7 +107,7 @@ Deno.test("apply() unpacks a local archive anew when its content changed, and on
     assert.deepEqual(there(home), [basename(second)]);
   }));
 
-Deno.test("apply() refuses a local archive once for each state of it, and takes the mended one", () =>
+Deno.test("apply() refuses a local archive once for each state of it, and takes the fixed one", () =>
   withBench(async ({ home, tarball, rig, clock, apply, folder }) => {
     const good = archive("one");
     await Deno.writeFile(tarball, good.subarray(0, 20_000));

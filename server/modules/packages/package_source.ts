@@ -1,4 +1,4 @@
-/** Where a package comes from: the cloud or an archive on this computer. */
+/** Where a package comes from: the cloud or an archive on this host. */
 import type { InstalledPackage } from "./package_store.ts";
 
 /** What a source tells while it works. */

@@ -17,7 +17,7 @@ export interface WantedCloudPackage {
   readonly problem?: string;
 }
 
-/** A module in an archive on this computer. */
+/** A module in an archive on this host. */
 export interface WantedTarball {
   readonly name: string;
   /** Absolute path of a `.tgz` or `.tar.gz`. */

@@ -3,7 +3,7 @@
 /** Names of more variables to pass on, with commas between; `*` at the end stands for anything. */
 export const PASS_VARIABLE = "MACHINE_PASS_ENV";
 
-/** What programs need to run at all, and what says how the computer is set up. */
+/** What programs need to run at all, and what says how the host is set up. */
 const PASSED = new Set([
   ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "COLORTERM", "NO_COLOR", "LANG"],
   ...["LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP", "HOSTNAME", "DISPLAY", "WAYLAND_DISPLAY"],
@@ -17,7 +17,7 @@ const PASSED = new Set([
   ...["USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PUBLIC"],
   ...["ALLUSERSPROFILE", "COMPUTERNAME", "NUMBER_OF_PROCESSORS", "PSMODULEPATH"],
 ]);
-/** Beginnings of names: the computer's languages, libraries and devices. */
+/** Beginnings of names: the host's languages, libraries and devices. */
 const PASSED_GROUPS = [
   ...["MACHINE_", "VIAM_", "LC_", "XDG_", "PYTHON", "NODE_", "PIP_", "UV_", "DENO_"],
   ...["CUDA_", "NVIDIA_", "ROS_", "RMW_", "AMENT_", "COLCON_", "GST_", "ALSA_", "PULSE_"],

@@ -30,7 +30,7 @@ const SECRETS = {
   MACHINE_CLOUD_TOKEN: "t",
 };
 
-Deno.test("childVariables() passes on what describes the computer, and nothing that opens something", () => {
+Deno.test("childVariables() passes on what describes the host, and nothing that opens something", () => {
   assert.deepEqual(childVariables({ ...COMPUTER, ...SECRETS }), COMPUTER);
 });
 

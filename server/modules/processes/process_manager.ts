@@ -25,7 +25,7 @@ export interface ProcessManagerOptions {
    * entry is started again.
    */
   readonly home?: string;
-  /** Default: the users of this computer. */
+  /** Default: the users of this host. */
   readonly findUser?: FindUser;
   /** Default `Math.random`. */
   readonly random?: () => number;

@@ -55,7 +55,7 @@ Deno.test("apply() starts a program again with backoff that a healthy run resets
     waits.push(Math.round((clock.monotonicMs() - startMs) / 1_000));
   }
   assert.deepEqual(waits, [1, 2, 4, 1, 2]);
-  assert.equal(log.messages("error")[0], "the process ended with code 3");
+  assert.equal(log.messages("error")[0], "the process exited with code 3");
   await manager.close();
   assert.equal(clock.pendingTimers, 0);
 });

@@ -63,7 +63,7 @@ test("close() kills a program that ignores its signal after stop_timeout", async
   await manager.close();
   assert(performance.now() - startMs >= 300);
   assert.deepEqual(pids.filter(isRunning), []);
-  assert.equal(log.messages().at(-1), "the process was ended by SIGKILL");
+  assert.equal(log.messages().at(-1), "the process was terminated by SIGKILL");
 });
 
 test("apply() sends the stop_signal that is configured", async () => {
@@ -84,7 +84,7 @@ test("apply() starts a program again after a crash, without the children of the 
       `touch ${folder}/was; sleep 60 & echo child=$!; kill -SEGV $$`;
     await manager.apply([shell("a", script)]);
     const child = await pid("child");
-    await said("the process was ended by SIGSEGV");
+    await said("the process was terminated by SIGSEGV");
     assert(isRunning(await pid("second")));
     assert(!isRunning(child));
   } finally {

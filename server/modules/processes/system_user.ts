@@ -1,4 +1,4 @@
-/** The users of the computer. */
+/** The users of the host. */
 import { readFile } from "node:fs/promises";
 
 /** Who a program runs as. */
@@ -43,7 +43,7 @@ export async function findSystemUser(
   }
   const found = parseUsers(await facts.readUsers())
     .find((one) => one.name === name || String(one.uid) === name);
-  if (!found) throw new Error(`there is no user ${name} on this computer; add it or name another`);
+  if (!found) throw new Error(`there is no user ${name} on this host; add it or name another`);
   const user = { ...found, isSelf: found.uid === facts.uid };
   if (facts.uid === 0 || user.isSelf) return user;
   throw new Error(

@@ -150,7 +150,7 @@ Deno.test("apply() waits for a module that starts, and builds when it is ready",
   assert.equal(take(), "+m +b(m)");
 });
 
-Deno.test("apply() does not wait for ever for a module that starts", async () => {
+Deno.test("apply() does not wait forever for a module that starts", async () => {
   const { clock, registry, manager, settle } = setUp();
   registry.setModule("mod", { models: [], unavailable: "it starts", starting: true });
   let isApplied = false;

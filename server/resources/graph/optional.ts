@@ -16,7 +16,7 @@ export function optionalInstances(node: ResourceNode, nodes: Nodes): Map<string,
 
 /**
  * True when a running resource has other optional dependencies than are ready now and must be
- * built again. Two resources that are optional to each other would do so for ever: between them
+ * built again. Two resources that are optional to each other would do so forever: between them
  * only coming and going counts.
  */
 export function hasStaleOptional(node: ResourceNode, nodes: Nodes): boolean {

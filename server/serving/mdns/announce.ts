@@ -1,4 +1,4 @@
-/** The announcer with this computer's network; loaded when the machine serves. */
+/** The announcer with this host's network; loaded when the machine serves. */
 import { hostname, networkInterfaces } from "node:os";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";

@@ -4,9 +4,9 @@ import { type Heard, ipv6Key, orderKey, sameName } from "./mdns_message.ts";
 import { hostOf } from "./names.ts";
 import { claimedRecords, type Instance, serviceName } from "./records.ts";
 
-/** Tells this computer's addresses and this program's ports from those of others. */
+/** Tells this host's addresses and this program's ports from those of others. */
 export interface Own {
-  /** All addresses of this computer, on every link. */
+  /** All addresses of this host, on every link. */
   readonly addresses: ReadonlySet<string>;
   /** Every port that this program has announced. */
   readonly ports: ReadonlySet<number>;
@@ -20,7 +20,7 @@ export interface Conflict {
 }
 
 /**
- * The first of our names that a response gives to somebody else. Another link of this computer may
+ * The first of our names that a response gives to somebody else. Another link of this host may
  * be on the same network: its addresses are no conflict, nor is what we said before.
  */
 export function conflictIn(

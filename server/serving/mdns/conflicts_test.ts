@@ -10,7 +10,7 @@ const ROBOT: Instance = {
   ipv4: ["192.0.2.7"],
   ipv6: ["fd00::7"],
 };
-/** A second link of this computer has 192.0.2.8; port 8079 was announced before. */
+/** A second link of this host has 192.0.2.8; port 8079 was announced before. */
 const OWN: Own = {
   addresses: new Set(["192.0.2.7", "192.0.2.8", "fd00::7", "fe80::7%eth0"]),
   ports: new Set([8079, 8080]),
@@ -24,7 +24,7 @@ const service = (port: number, target = "robot.local", ttl = 120): Answer => (
   { name: "robot._rpc._tcp.local", type: "SRV", ttl, data: { port, target } }
 );
 
-Deno.test("conflictIn() tells others from this computer", () => {
+Deno.test("conflictIn() tells others from this host", () => {
   const table: [string, string, Answer, boolean][] = [
     ["another's address", STRANGER, host(STRANGER), true],
     ["our address, said by us", "192.0.2.7", host("192.0.2.7"), false],
@@ -75,7 +75,7 @@ Deno.test("lostTo() lets exactly one of two have the name", () => {
   });
 });
 
-Deno.test("lostTo() takes no notice of this computer's own probes", () => {
+Deno.test("lostTo() takes no notice of this host's own probes", () => {
   const probe = { authorities: claimedRecords({ ...ROBOT, ipv4: ["192.0.2.8"] }) as Answer[] };
   assert.equal(lostTo(probe, "192.0.2.8", [ROBOT], OWN), undefined);
   assert.equal(lostTo({ questions: [] }, STRANGER, [ROBOT], OWN), undefined);

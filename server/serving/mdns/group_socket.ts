@@ -22,5 +22,5 @@ export interface GroupHandlers {
   failed(error: Error): void;
 }
 
-/** Opens a socket that speaks from this IPv4 address of the computer. Never throws. */
+/** Opens a socket that speaks from this IPv4 address of the host. Never throws. */
 export type OpenGroupSocket = (address: string, handlers: GroupHandlers) => GroupSocket;

@@ -1,4 +1,4 @@
-/** On which links of this computer a machine is announced, and with which addresses. Pure. */
+/** On which links of this host a machine is announced, and with which addresses. Pure. */
 import { ipv6Key } from "./mdns_message.ts";
 
 /** As `node:os` tells of it; there are more fields. */
@@ -49,7 +49,7 @@ export function linksOf(bound: string, interfaces: Interfaces): Link[] {
       isAll ? bound !== "0.0.0.0" || !address.includes(":") : isSameAddress(address, bound);
     const told = (some: readonly InterfaceAddress[]) =>
       some.filter(isTold).map(({ address }) => address).slice(0, MOST_ADDRESSES);
-    // All of 127.0.0.0/8 is this computer, though only one address of it is listed.
+    // All of 127.0.0.0/8 is this host, though only one address of it is listed.
     const isLoopback = !isAll && first.internal && /^127\./.test(bound);
     const ipv4 = isLoopback ? [bound] : told(v4);
     const ipv6 = told(v6);
@@ -60,7 +60,7 @@ export function linksOf(bound: string, interfaces: Interfaces): Link[] {
   return links.slice(0, MOST_LINKS);
 }
 
-/** Every address of this computer. */
+/** Every address of this host. */
 export function ownAddresses(interfaces: Interfaces): Set<string> {
   return new Set(Object.values(interfaces).flatMap((all = []) => all.map((one) => one.address)));
 }

@@ -8,7 +8,7 @@ import { LinkAnnouncer } from "./link_announcer.ts";
 import { type Interfaces, type Link, linksOf, ownAddresses } from "./links.ts";
 import { announcedNames } from "./names.ts";
 
-/** From one look at the links of this computer to the next. Milliseconds. */
+/** From one look at the links of this host to the next. Milliseconds. */
 const LOOK_MS = 10_000;
 
 /** What is announced. */
@@ -23,9 +23,9 @@ export interface Announcement {
 }
 
 export interface MachineAnnouncerOptions {
-  /** Addresses of this computer that are up now. */
+  /** Addresses of this host that are up now. */
   readonly interfaces: () => Interfaces;
-  /** Name of this computer. */
+  /** Name of this host. */
   readonly hostname: string;
   readonly open: OpenGroupSocket;
   readonly clock: Clock;
@@ -72,7 +72,7 @@ export class MachineAnnouncer {
       try {
         await this.#look();
       } catch (error) {
-        log.debug(`the links of this computer cannot be read: ${reasonOf(error)}`);
+        log.debug(`the links of this host cannot be read: ${reasonOf(error)}`);
       }
       const resting = new AbortController();
       await Promise.race([woken, clock.sleep(LOOK_MS, resting.signal).catch(() => {})]);

@@ -17,7 +17,7 @@ const LONGEST_MESSAGE = 9_000;
 /**
  * One socket of the system for all links, open while there are any: each socket of a group hears
  * every link, and so with one for each link every message would be read as often as there are
- * links. The port is shared with other responders on this computer, as avahi-daemon.
+ * links. The port is shared with other responders on this host, as avahi-daemon.
  */
 export function multicastSockets(): OpenGroupSocket {
   let shared: SharedSocket | undefined;

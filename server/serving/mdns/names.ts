@@ -15,7 +15,7 @@ export interface AnnouncedNames {
 export interface NameSources {
   /** Given by the cloud or the configuration; what is empty is left out. */
   readonly given: readonly (string | undefined)[];
-  /** Of this computer. */
+  /** Of this host. */
   readonly hostname: string;
   /** That the server listens on. */
   readonly port: number;

@@ -1,4 +1,4 @@
-/** Ways for callers to ports of this computer that the configuration names. */
+/** Ways for callers to ports of this host that the configuration names. */
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
@@ -20,7 +20,7 @@ const MOST_TUNNELS = 100;
 
 export interface TunnelOptions {
   readonly clock: Clock;
-  /** Connects to a port of this computer. Default: over TCP to 127.0.0.1. */
+  /** Connects to a port of this host. Default: over TCP to 127.0.0.1. */
   readonly connect?: (port: number) => Promise<Deno.Conn>;
 }
 
@@ -118,7 +118,7 @@ export class Tunnels {
       isLate = true;
       signal.throwIfAborted();
       throw new ConnectError(
-        `cannot connect to port ${port} of this computer: ${toError(error).message}`,
+        `cannot connect to port ${port} of this host: ${toError(error).message}`,
         Code.Unavailable,
       );
     }

@@ -15,7 +15,7 @@ const DEADLINE = { deadlineMs: 10_000 };
 /** What happens at the port with one connection; the connection is closed afterwards. */
 type Behaviour = (connection: Deno.Conn) => Promise<void>;
 
-/** A served `Tunnels` and a port of this computer. */
+/** A served `Tunnels` and a port of this host. */
 async function setUp(behaviour: Behaviour) {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
@@ -170,7 +170,7 @@ Deno.test("open() says when nothing listens at the port", async () => {
   machine.tunnels.setEndpoints([{ port }]);
   assert.match(
     await failure(machine.robot.tunnel(messages(port, "x"))),
-    new RegExp(`^Unavailable: cannot connect to port ${port} of this computer: .*refused`),
+    new RegExp(`^Unavailable: cannot connect to port ${port} of this host: .*refused`),
   );
 });
 
@@ -186,7 +186,7 @@ Deno.test("open() gives up a port that does not answer in time and closes it whe
   await clock.advance(3_000);
   assert.equal(
     await outcome,
-    "Unavailable: cannot connect to port 22 of this computer: " +
+    "Unavailable: cannot connect to port 22 of this host: " +
       "the connection took longer than 3000 ms",
   );
   let closed = 0;

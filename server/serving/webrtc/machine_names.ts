@@ -10,15 +10,15 @@ export interface MachineNames {
   readonly hasCloud: boolean;
   /** Port that the server listens on; undefined while it does not. */
   readonly port: number | undefined;
-  /** Name of the computer. */
+  /** Name of the host. */
   readonly hostname: string;
-  /** Whether an IP address is one of this computer's. */
+  /** Whether an IP address is one of this host's. */
   readonly isOwnAddress: (address: string) => boolean;
 }
 
 /**
  * Whether `rpc-host` names this machine. Its names count with and without a port, which may be
- * another one behind a forwarded port. Without a cloud so do `localhost`, the computer's name and
+ * another one behind a forwarded port. Without a cloud so do `localhost`, the host's name and
  * its addresses, with the port that the server listens on or none.
  */
 export function isNameOf(host: string, names: MachineNames): boolean {

@@ -22,6 +22,6 @@ export interface WebRtcOptions {
   readonly log: Logger;
   /** Makes connections. Default: werift. */
   readonly peers?: RtcPeers | undefined;
-  /** Random numbers in [0, 1). Default: the computer's. */
+  /** Random numbers in [0, 1). Default: the host's. */
   readonly random?: (() => number) | undefined;
 }

@@ -27,7 +27,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "the name is too long",
   ELOOP: "too many symbolic links",
   EMFILE: "too many open files; raise the limit (ulimit -n)",
-  ENFILE: "too many open files on this computer",
+  ENFILE: "too many open files on this host",
   EIO: "the disk reports an error; check it",
   EBUSY: "it is in use by another program",
   ETXTBSY: "it is a program that is running",

@@ -15,7 +15,7 @@ const FIRST_MS = 20_000;
 const EVERY_MS = 10 * 60_000;
 
 /**
- * V8 collects when it allocates, so a program that is idle after its start would keep for ever
+ * V8 collects when it allocates, so a program that is idle after its start would keep forever
  * what only the start needed (4 MB measured in the agent). A collection takes about 20 ms.
  */
 export async function releaseIdleMemory(

@@ -88,7 +88,7 @@ export class SpawnError extends Error {
   override readonly name = "SpawnError";
 }
 
-/** For log lines: "ended with code 1", "was ended by SIGKILL". */
+/** For log lines: "exited with code 1", "was terminated by SIGKILL". */
 export function describeExit({ code, signal }: ExitInfo): string {
-  return signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
+  return signal === null ? `exited with code ${code}` : `was terminated by ${signal}`;
 }

@@ -29,7 +29,7 @@ export interface SystemProcessesOptions {
   readonly table?: ProcessTable;
 }
 
-/** Real processes of this computer, each in a group (and session) of its own. */
+/** Real processes of this host, each in a group (and session) of its own. */
 export function systemProcesses(options: SystemProcessesOptions = {}): ProcessRunner {
   const clock = options.clock ?? systemClock;
   const table = options.table ??

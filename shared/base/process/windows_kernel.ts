@@ -78,7 +78,7 @@ const FORCED = 1;
 /** More processes than a tree of ours has. */
 const ROOM = 4096;
 
-/** The kernel of this computer. */
+/** The kernel of this host. */
 export function windowsKernel(): WindowsKernel {
   const { symbols } = Deno.dlopen("kernel32.dll", SYMBOLS);
   const withProcess = <T>(pid: number, access: number, use: (handle: Deno.PointerObject) => T) => {

@@ -49,7 +49,7 @@ export function sleepWith(
   });
 }
 
-/** The clock of this computer. */
+/** The clock of this host. */
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),

@@ -20,7 +20,7 @@ export interface CredentialsFile extends MachineCredentials {
 }
 
 export interface CredentialsOptions {
-  /** Accept an `http://` address that is not this computer. Default false. */
+  /** Accept an `http://` address that is not this host. Default false. */
   readonly allowInsecure?: boolean;
 }
 
@@ -119,7 +119,7 @@ function parseAddress(address: string, options: CredentialsOptions, fail: Fail):
   if (!options.allowInsecure && !isSecureAddress(url.origin)) {
     return fail(
       `"cloud.app_address" is ${url.origin}: http:// would send the credentials in clear and is ` +
-        "accepted only for this computer; use https://",
+        "accepted only for this host; use https://",
     );
   }
   return url.origin;

@@ -54,7 +54,7 @@ Deno.test("parseCredentials() says which field is wrong", () => {
       { cloud: { ...cloud, app_address: "https://cloud.test/x" } },
       /only the scheme, host and port/,
     ],
-    [{ cloud: { ...cloud, app_address: "http://cloud.test" } }, /accepted only for this computer/],
+    [{ cloud: { ...cloud, app_address: "http://cloud.test" } }, /accepted only for this host/],
   ];
   for (const [json, expected] of cases) assert.match(problemOf(json), expected);
 });
@@ -67,7 +67,7 @@ Deno.test("parseCredentials() accepts plaintext to another host when that is all
   );
 });
 
-Deno.test("isSecureAddress() is true for TLS and this computer only", () => {
+Deno.test("isSecureAddress() is true for TLS and this host only", () => {
   for (
     const address of ["https://x", "http://localhost:1", "http://127.9.9.9", "http://[::1]:8080"]
   ) {

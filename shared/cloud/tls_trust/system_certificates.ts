@@ -14,7 +14,7 @@ export interface Variables {
 }
 
 /**
- * Lets a program trust what the computer trusts: the authorities in the system's store, or those in
+ * Lets a program trust what the host trusts: the authorities in the system's store, or those in
  * `SSL_CERT_FILE` and `SSL_CERT_DIR` where these are set, beside the runtime's built-in ones. Has to
  * come before the first connection. Does nothing where `DENO_TLS_CA_STORE` says what to trust.
  *

@@ -223,7 +223,7 @@ export function statusError(trailers: HeaderList): ConnectError | undefined {
   }
 }
 
-/** What it means for a call that the other side ended its stream with this code of HTTP/2. */
+/** What it means for a call that the peer ended its stream with this code of HTTP/2. */
 export function codeOfReset(code: number): Code {
   // https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Errors"
   switch (code) {

@@ -195,7 +195,7 @@ Deno.test("Http2Channel gives code, text and details of an error", async () => {
   });
 });
 
-Deno.test("Http2Channel cancels the call at the other side when its signal aborts", async () => {
+Deno.test("Http2Channel cancels the call at the peer when its signal aborts", async () => {
   await using served = await Served.start();
   const controller = new AbortController();
   const asked = served.ask({ wait: true }, { signal: controller.signal });

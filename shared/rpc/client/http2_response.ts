@@ -35,7 +35,7 @@ export class Http2Response implements StreamReceiver {
   get trailer(): Headers {
     return answerHeaders(this.#status);
   }
-  /** True when the other side certainly hasn't taken the call up. */
+  /** True when the peer certainly hasn't taken the call up. */
   get unprocessed(): boolean {
     return this.#failure?.unprocessed === true;
   }
@@ -73,7 +73,7 @@ export class Http2Response implements StreamReceiver {
       const { reason, code } = this.#failure;
       return code === undefined
         ? new ConnectError(`the connection broke during the call: ${reason}`, Code.Unavailable)
-        : new ConnectError(`the call was ended: ${reason}`, codeOfReset(code));
+        : new ConnectError(`the call was aborted: ${reason}`, codeOfReset(code));
     }
     if (this.#status) return statusError(this.#status);
     const httpStatus = headerValue(this.#header, ":status");

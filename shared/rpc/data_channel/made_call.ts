@@ -115,7 +115,7 @@ export class MadeCall {
     }
   }
 
-  /** Gives the call up, and tells the other side. Does nothing when it has ended. */
+  /** Gives the call up, and tells the peer. Does nothing when it has ended. */
   cancel(reason: ConnectError): void {
     if (this.#over.signal.aborted) return;
     this.options.writer.send(requestFrame(this.options.id, { case: "rstStream", value: true }));

@@ -1,4 +1,4 @@
-/** How often a peer may do what costs more than it brings: so often at once, so often for ever. */
+/** How often a peer may do what costs more than it brings: so often at once, so often forever. */
 export interface BudgetOptions {
   readonly atOnce: number;
   readonly perSecond: number;

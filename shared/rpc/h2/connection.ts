@@ -123,12 +123,12 @@ export class H2Connection implements StreamHost, IncomingEvents {
       const bytes = new Uint8Array(READ_BYTES);
       while (!this.#ended) {
         const read = await socket.read(bytes);
-        if (read === null) return this.#end({ reason: "the other side closed the connection" });
+        if (read === null) return this.#end({ reason: "the peer closed the connection" });
         if (!this.#ended) this.#incoming.push(bytes.subarray(0, read));
       }
     } catch (error) {
       if (error instanceof ProtocolError) {
-        this.#end({ reason: `the other side broke HTTP/2: ${error.message}` }, error.code);
+        this.#end({ reason: `the peer broke HTTP/2: ${error.message}` }, error.code);
       } else this.#end({ reason: errorText(error) }, ErrorCode.internalError);
     }
   }
@@ -228,7 +228,7 @@ export class H2Connection implements StreamHost, IncomingEvents {
 
   goaway({ lastStreamId, code, text }: Goaway): void {
     const why = text || (code === ErrorCode.noError ? "" : `HTTP/2 code ${code}`);
-    const reason = `the other side is leaving${why && `: ${why}`}`;
+    const reason = `the peer is leaving${why && `: ${why}`}`;
     this.#leaving ??= reason;
     for (const stream of [...this.#sender.streams.values()]) {
       if (stream.id > lastStreamId) stream.fail({ reason, unprocessed: true });

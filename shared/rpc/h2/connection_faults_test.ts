@@ -92,7 +92,7 @@ Deno.test("H2Connection ends when its peer breaks the protocol, and tells it why
     await c.peer.untilFrames(data, 1);
     misbehave(c.peer);
     const failure = await answer.over();
-    assert.match(failure!.reason, /the other side broke HTTP\/2/, what);
+    assert.match(failure!.reason, /the peer broke HTTP\/2/, what);
     assert.equal(failure!.code, undefined, what);
     assert.equal(await c.goaway(), code, what);
     await c.peer.until(() => c.peer.closed, what);
@@ -130,7 +130,7 @@ Deno.test("H2Connection tells everybody when it can't connect, ends, breaks or i
   assert.deepEqual(await unlucky.over(), { reason: "refused" });
   assert.equal(refused.usable, false);
   const ends: [RegExp, (c: Connected) => void][] = [
-    [/the other side closed the connection/, ({ peer }) => peer.end()],
+    [/the peer closed the connection/, ({ peer }) => peer.end()],
     [/the socket is closed/, ({ peer }) => peer.close()],
     [/it was closed/, ({ connection }) => connection.close()],
   ];

@@ -1,4 +1,4 @@
-/** Makes events of what the other side sends; what is against the protocol throws. */
+/** Makes events of what the peer sends; what is against the protocol throws. */
 import type { HeaderList } from "./fields.ts";
 import {
   badSize,

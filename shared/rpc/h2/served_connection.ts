@@ -121,7 +121,7 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
       return this.#ended ? bytes.length : begun + taken;
     } catch (error) {
       if (error instanceof ProtocolError) {
-        this.#end({ reason: `the other side broke HTTP/2: ${error.message}` }, error.code);
+        this.#end({ reason: `the peer broke HTTP/2: ${error.message}` }, error.code);
       } else this.#end({ reason: errorText(error) }, ErrorCode.internalError);
       return bytes.length;
     }
@@ -142,7 +142,7 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
 
   /** The socket is gone. */
   lost(): void {
-    this.#end({ reason: "the other side closed the connection" });
+    this.#end({ reason: "the peer closed the connection" });
   }
 
   /**
@@ -153,7 +153,7 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
     if (this.#ended) return;
     const now = this.options.monotonicMs();
     if (this.#pingedAt !== undefined && this.#heardAt <= this.#pingedAt) {
-      if (now - this.#pingedAt >= waitMs) this.#end({ reason: "the other side doesn't answer" });
+      if (now - this.#pingedAt >= waitMs) this.#end({ reason: "the peer doesn't answer" });
     } else if (now - this.#heardAt >= askAfterMs) {
       this.#pingedAt = now;
       this.#outbox.add(encodeFrame(FrameType.ping, 0, 0, PING_PAYLOAD));

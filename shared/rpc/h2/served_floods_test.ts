@@ -182,7 +182,7 @@ Deno.test("ServedConnection serves a client that sends prefix and message in fra
   assert.deepEqual([client.ends, client.requests[0]!.bytes], [0, 350_000]);
 });
 
-Deno.test("ServedConnection lets overhead come in the pace that is allowed for ever", () => {
+Deno.test("ServedConnection lets overhead come in the pace that is allowed forever", () => {
   let now = 0;
   const client = new FakeClient({ monotonicMs: () => now }).hello();
   for (; now < 1_000_000; now += 20) client.send(OVERHEAD["PING"]!);

@@ -195,7 +195,7 @@ export class ServedStream implements SendingStream {
   }
 
   receiveReset(code: number): void {
-    this.fail({ reason: `the other side ended it (HTTP/2 code ${code})`, code });
+    this.fail({ reason: `the peer ended it (HTTP/2 code ${code})`, code });
   }
 
   /** Ends the stream without telling the peer. */

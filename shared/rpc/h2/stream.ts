@@ -145,7 +145,7 @@ export class H2Stream implements SendingStream {
 
   receiveReset(code: number): void {
     this.fail({
-      reason: `the other side ended it (HTTP/2 code ${code})`,
+      reason: `the peer ended it (HTTP/2 code ${code})`,
       code,
       unprocessed: code === ErrorCode.refusedStream,
     });

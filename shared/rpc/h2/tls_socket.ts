@@ -17,7 +17,7 @@ export class NoHttp2Error extends Error {
 /**
  * Opens a connection for HTTP/2 to `https://host:port`.
  *
- * @throws {NoHttp2Error} when the other side speaks no HTTP/2 or takes too long.
+ * @throws {NoHttp2Error} when the peer speaks no HTTP/2 or takes too long.
  */
 export async function openTlsSocket(
   address: string,

@@ -104,7 +104,7 @@ Deno.test("Turns gives connections that flood with cheap and dear frames the sam
   assert.ok(Math.abs(cheapMs - dearMs) < 0.1 * (cheapMs + dearMs), `${cheapMs} and ${dearMs} ms`);
 });
 
-Deno.test("Turns lets one that had the computer to itself not pay for it later", () => {
+Deno.test("Turns lets one that had the host to itself not pay for it later", () => {
   const rig = new Rig();
   const busy = rig.connect("busy", 0.01);
   for (let n = 0; n < 2_000; n++) {

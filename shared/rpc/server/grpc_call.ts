@@ -105,7 +105,7 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
     this.#onAbort?.(
       reason instanceof ConnectError
         ? reason
-        : new ConnectError("the call was ended by the server", Code.Aborted),
+        : new ConnectError("the call was aborted by the server", Code.Aborted),
     );
   }
 

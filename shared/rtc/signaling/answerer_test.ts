@@ -239,7 +239,7 @@ Deno.test("Answerer comes back after its signaller was killed, and says so once"
   await rig.call();
   await waitFor(() => rig.accepted.length === 1, SOON);
   assert.deepEqual(rig.log.messages("warn"), [
-    "cannot wait for calls over WebRTC at the moment; trying again",
+    "cannot wait for calls over WebRTC at the moment; retrying",
   ]);
   assert.deepEqual(rig.log.messages("info"), ["calls over WebRTC can arrive again"]);
 });

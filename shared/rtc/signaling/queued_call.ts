@@ -88,7 +88,7 @@ export class QueuedCall implements PlacedCall {
     return this.#state.kind === "waiting" || this.#state.kind === "offered";
   }
 
-  /** Whether another may take it; an offer that ends everybody who takes it may not go on for ever. */
+  /** Whether another may take it; an offer that ends everybody who takes it may not go on forever. */
   get mayBeHandedOn(): boolean {
     return this.#takers < this.#options.limits.takers;
   }

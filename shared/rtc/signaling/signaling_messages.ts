@@ -51,7 +51,7 @@ export function statusOf(error: ConnectError): Status {
   });
 }
 
-/** What the other side reports; a status that is none counts as UNKNOWN. */
+/** What the peer reports; a status that is none counts as UNKNOWN. */
 export function errorOf(status: Status | undefined, fallback: string): ConnectError {
   const { code = 0, message = "" } = status ?? {};
   const known = code >= Code.Canceled && code <= Code.Unauthenticated;

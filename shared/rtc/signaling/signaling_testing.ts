@@ -62,7 +62,7 @@ export class FakePeers implements RtcPeers {
 export class FakePeer implements RtcPeer {
   readonly opened: Promise<void>;
   readonly closed: Promise<string>;
-  /** The texts of the candidates of the other side, in order. */
+  /** The texts of the candidates of the peer, in order. */
   readonly taken: string[] = [];
   isClosed = false;
   isOpen = false;

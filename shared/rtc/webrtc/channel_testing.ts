@@ -84,7 +84,7 @@ class MemoryChannel implements TestChannel {
     this.#pumping = false;
     if (!this.#ending || this.#closed) return;
     this.#end("closed");
-    this.other.#end("closed by the other side");
+    this.other.#end("closed by the peer");
   }
 
   #arrive(bytes: Uint8Array): void {

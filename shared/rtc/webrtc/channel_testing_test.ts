@@ -48,7 +48,7 @@ Deno.test("channelPair() closes both ends, once, after what was sent", async () 
   a.close();
   a.close();
   await settled();
-  assert.deepEqual(told, ["message", "a: closed", "b: closed by the other side"]);
+  assert.deepEqual(told, ["message", "a: closed", "b: closed by the peer"]);
   for (const end of [a, b]) {
     assert.throws(() => end.send(new Uint8Array(1)), { code: Code.Unavailable });
   }

@@ -20,7 +20,7 @@ interface Section {
   readonly mid: string | undefined;
 }
 
-/** What the other side's description says. */
+/** What the peer's description says. */
 export interface RemoteDescription {
   readonly ufrag: string;
   readonly password: string;
@@ -55,7 +55,7 @@ export interface LocalDescription {
 export const SCTP_PORT = 5000;
 /** Longest message that we announce to take, in bytes. */
 export const MAX_MESSAGE_BYTES = 65_536;
-// RFC 8841: what holds when the other side announces nothing.
+// RFC 8841: what holds when the peer announces nothing.
 const DEFAULT_MAX_MESSAGE_BYTES = 65_536;
 const LONGEST_SDP = 256 * 1024;
 

@@ -1,6 +1,6 @@
 /**
  * What proves that the one at the other end of DTLS holds the key of its certificate. werift
- * compares the certificate only: whoever can answer in the other side's place could show it too.
+ * compares the certificate only: whoever can answer in the peer's place could show it too.
  */
 import { Buffer } from "node:buffer";
 import {
@@ -87,7 +87,7 @@ export function isSigned(certificate: Buffer, signed: Buffer, signature: Buffer)
   return name !== undefined && (kind === RSA || kind === ECDSA) && verify(name, signed, key, value);
 }
 
-/** Whether the other side's last message covers the same handshake that we saw (RFC 5246, 7.4.9). */
+/** Whether the peer's last message covers the same handshake that we saw (RFC 5246, 7.4.9). */
 export function isFinished(
   { masterSecret, transcript, byClient, found }: {
     masterSecret: Buffer;

@@ -22,14 +22,14 @@ const MOST_FRAGMENTS = 64;
 const NO_FLIGHT = 99;
 /** AES-128-CM with HMAC-SHA1-80, which all know (RFC 5764). */
 const SRTP_PROFILES = [1 as const];
-/** The other side may need a moment until it listens; werift itself repeats after 500 ms. */
+/** The peer may need a moment until it listens; werift itself repeats after 500 ms. */
 const REPEAT_MS = [50, 150];
 
 /** What a session tells. */
 export interface DtlsEvents {
-  /** A datagram for the other side. */
+  /** A datagram for the peer. */
   send(datagram: Buffer): void;
-  /** The other side is who it should be. */
+  /** The peer is who it should be. */
   open(): void;
   data(data: Buffer): void;
   /** It ended, in words. */
@@ -43,13 +43,13 @@ export class DtlsSession {
   readonly #events: DtlsEvents;
   readonly #dtls: Dtls;
   readonly #transport: Transport;
-  /** Messages of the other side that are proofs, by type. */
+  /** Messages of the peer that are proofs, by type. */
   readonly #proofs = new Map<number, Handshake>();
-  /** Numbers of the other side's messages. */
+  /** Numbers of the peer's messages. */
   readonly #seen = new Set<number>();
   /** Handshake work under way; it has timers. */
   readonly #work = new Set<Promise<void>>();
-  /** What was sent while the other side had not said anything. */
+  /** What was sent while the peer had not said anything. */
   #unheard: Buffer | undefined;
   #heard = false;
   #repeats: ReturnType<typeof setTimeout>[] = [];
@@ -88,7 +88,7 @@ export class DtlsSession {
     if (dtls instanceof DtlsClient) this.#begin(dtls);
   }
 
-  /** Takes a datagram of the other side. */
+  /** Takes a datagram of the peer. */
   receive(datagram: Buffer): void {
     for (const { boxed, contentType, epoch } of records(datagram)) {
       this.#heard = true;
@@ -176,7 +176,7 @@ export class DtlsSession {
   #connected(): void {
     if (this.#open || this.#ended) return;
     // werift numbers its first records with keys like those without: the number of its last message
-    // of the handshake would come again, the other side would drop that record as a copy, and two
+    // of the handshake would come again, the peer would drop that record as a copy, and two
     // would be encrypted with one nonce.
     this.#dtls.dtls.recordSequenceNumber = FIRST_RECORD;
     const problem = this.#findProblem();
@@ -188,18 +188,18 @@ export class DtlsSession {
     this.#events.open();
   }
 
-  /** Why the other side is not who it should be; undefined when it is. */
+  /** Why the peer is not who it should be; undefined when it is. */
   #findProblem(): string | undefined {
     const { remoteCertificate: certificate, masterSecret } = this.#dtls.cipher;
-    if (!certificate || !masterSecret) return "the other side showed no certificate";
+    if (!certificate || !masterSecret) return "the peer showed no certificate";
     if (!hasFingerprint(certificate, this.#fingerprints)) {
-      return "the other side's certificate has another fingerprint than its description says " +
+      return "the peer's certificate has another fingerprint than its description says " +
         "(SHA-256, SHA-384 or SHA-512 is wanted)";
     }
     const holdsKey = this.#isClient
       ? this.#provesServer(certificate)
       : this.#provesClient(certificate);
-    if (!holdsKey) return "the other side does not prove that it has its certificate's key";
+    if (!holdsKey) return "the peer does not prove that it has its certificate's key";
     if (!this.#provesFinished(masterSecret)) return "somebody changed the handshake on its way";
     return undefined;
   }
@@ -240,10 +240,10 @@ export class DtlsSession {
       const content = boxed.subarray(HEADER_BYTES);
       const alert = epoch === 0 ? content : this.#dtls.cipher.decryptPacket(unseal(boxed));
       const [level, description] = alert;
-      if (description === 0) this.#end("closed by the other side");
-      else if (level === FATAL) this.#end(`the other side ended DTLS with alert ${description}`);
+      if (description === 0) this.#end("closed by the peer");
+      else if (level === FATAL) this.#end(`the peer ended DTLS with alert ${description}`);
     } catch {
-      // Not from the other side.
+      // Not from the peer.
     }
   }
 

@@ -75,7 +75,7 @@ Deno.test("DtlsSession opens both ends, carries data, and tells the other end wh
   assert.deepEqual(client.got, [Buffer.from("back")]);
   await client.session.close();
   await until("the server knows", () => server.ended !== undefined);
-  assert.equal(server.ended, "closed by the other side");
+  assert.equal(server.ended, "closed by the peer");
   await close();
 });
 
@@ -136,7 +136,7 @@ Deno.test("DtlsSession refuses who shows a certificate without having its key", 
     const { client, server, close } = connect(ends);
     const honest = ends.client === thief ? server : client;
     await until("it is refused", () => honest.ended !== undefined);
-    assert.equal(honest.ended, "the other side does not prove that it has its certificate's key");
+    assert.equal(honest.ended, "the peer does not prove that it has its certificate's key");
     assert.equal(honest.isOpen, false);
     await close();
   }

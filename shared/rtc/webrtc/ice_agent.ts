@@ -1,4 +1,4 @@
-/** Finds a way to the other side (ICE, RFC 8445) with the ICE agent of werift. */
+/** Finds a way to the peer (ICE, RFC 8445) with the ICE agent of werift. */
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { isIP } from "node:net";
@@ -22,17 +22,17 @@ import type { HostProtocol, IceConnection, Message, Protocol } from "./werift_in
 
 /** Own addresses that are offered; each has a socket. */
 const MOST_ADDRESSES = 8;
-/** Candidates of the other side that are looked at; the others are left out. */
+/** Candidates of the peer that are looked at; the others are left out. */
 const MOST_REMOTE_CANDIDATES = 100;
 const LOOPBACK = "127.0.0.1";
 /** Of `candidatePriority`: what werift gives each address. */
 const PREFERENCE = 8191;
 
-/** The way to the other side. */
+/** The way to the peer. */
 export interface Way {
-  /** Both ends are on this computer. */
+  /** Both ends are on this host. */
   readonly sameHost: boolean;
-  /** Seconds to the other side and back. */
+  /** Seconds to the peer and back. */
   readonly roundTripS: number;
 }
 
@@ -41,7 +41,7 @@ export interface IceEvents {
   /** A candidate was found: its line, from `candidate:` on. */
   candidate(line: string): void;
   connected(way: Way): void;
-  /** A datagram of the other side that is not ICE's own. */
+  /** A datagram of the peer that is not ICE's own. */
   datagram(data: Buffer): void;
   /** There is no way any more, in words. */
   lost(reason: string): void;
@@ -55,7 +55,7 @@ export class IceAgent {
   readonly #events: IceEvents;
   readonly #log: Logger;
   readonly #relays = new Set<Relay>();
-  /** Candidates of the other side that came before its credentials, without which a check fails. */
+  /** Candidates of the peer that came before its credentials, without which a check fails. */
   #early: Candidate[] | undefined = [];
   #connecting: Promise<void> = Promise.resolve();
   #again: ReturnType<typeof setInterval> | undefined;
@@ -74,7 +74,7 @@ export class IceAgent {
       if (isDtls(data)) events.datagram(data);
     });
     this.#ice.stateChanged.subscribe((state) => {
-      if (state === "failed") events.lost("the other side has not answered for 30 s");
+      if (state === "failed") events.lost("the peer has not answered for 30 s");
     });
   }
 
@@ -116,7 +116,7 @@ export class IceAgent {
     ]);
   }
 
-  /** Takes the other side's credentials and begins to look for a way. */
+  /** Takes the peer's credentials and begins to look for a way. */
   connect(remote: { ufrag: string; password: string; iceLite: boolean }): void {
     this.#ice.setRemoteParams({
       usernameFragment: remote.ufrag,
@@ -139,7 +139,7 @@ export class IceAgent {
         roundTripS: pair.rtt ?? 0,
       });
     }, (error) => {
-      if (!this.#closed) this.#events.lost(`no way to the other side: ${error.message}`);
+      if (!this.#closed) this.#events.lost(`no way to the peer: ${error.message}`);
     });
   }
 
@@ -178,7 +178,7 @@ export class IceAgent {
     this.#ice.addRemoteCandidate(candidate).catch(() => {});
   }
 
-  /** werift gives a pair up after 1.5 s; the other side may only hear of us later. */
+  /** werift gives a pair up after 1.5 s; the peer may only hear of us later. */
   #checkAgain(): void {
     for (const pair of this.#ice.candidatePairs) {
       if (pair.state === CandidatePairState.FAILED) {
@@ -262,7 +262,7 @@ export class IceAgent {
   /** Whether a check comes from one who knows our password, which werift does not look at. */
   #accepts(message: Message, from: HostPort, data: Buffer): boolean {
     const pair = this.#ice.nominated as { requestTransactionIds?: Set<string> } | undefined;
-    // werift keeps the number of each check of the other side for ever.
+    // werift keeps the number of each check of the peer forever.
     if ((pair?.requestTransactionIds?.size ?? 0) > 1_000) pair?.requestTransactionIds?.clear();
     return String(message.getAttributeValue("USERNAME")).split(":")[0] === this.ufrag &&
       message.attributesKeys.includes("MESSAGE-INTEGRITY") &&

@@ -1,4 +1,4 @@
-/** The second data channel, by which the other side may ask to change the connection. */
+/** The second data channel, by which the peer may ask to change the connection. */
 import { Buffer } from "node:buffer";
 import { toError } from "../../base/errors/to_error.ts";
 import type { Logger } from "../../log/logger.ts";

@@ -31,7 +31,7 @@ export interface RtcPeer {
    */
   readonly opened: Promise<void>;
   /**
-   * Why it ended, in words: no way to the other side (any more), closed by the other side, or
+   * Why it ended, in words: no way to the peer (any more), closed by the peer, or
    * {@link close}. Never rejects. By then nothing of the connection is left.
    */
   readonly closed: Promise<string>;
@@ -42,7 +42,7 @@ export interface RtcPeer {
    */
   onCandidate: (candidate: IceCandidate | undefined) => void;
   /**
-   * Takes a candidate of the other side.
+   * Takes a candidate of the peer.
    *
    * @throws {ConnectError} INVALID_ARGUMENT when it cannot be read; it changes nothing then.
    */

@@ -96,7 +96,7 @@ export class PeerConnection implements RtcPeer {
     this.#candidates.receiver = receive;
   }
 
-  /** Takes the other side's description and begins to connect. */
+  /** Takes the peer's description and begins to connect. */
   accept(remote: RemoteDescription, role: DtlsRole): void {
     this.#remote = remote;
     this.#role = role;
@@ -122,7 +122,7 @@ export class PeerConnection implements RtcPeer {
     return this.#releasing ?? Promise.resolve();
   }
 
-  /** Tells the other side each candidate from now on, and at `end` that there are no more. */
+  /** Tells the peer each candidate from now on, and at `end` that there are no more. */
   trickleUntil(end: Promise<unknown>): void {
     this.#trickling = true;
     void end.then(() => {
@@ -188,8 +188,8 @@ export class PeerConnection implements RtcPeer {
 
   #progress(): string {
     if (!this.#remote) return "there was no answer to the offer";
-    if (!this.#dtls) return "none of the other side's addresses answered (ICE)";
-    return "the other side's addresses answer, but not the handshake behind them (DTLS, SCTP)";
+    if (!this.#dtls) return "none of the peer's addresses answered (ICE)";
+    return "the peer's addresses answer, but not the handshake behind them (DTLS, SCTP)";
   }
 
   #end(reason: string, cause?: unknown): void {

@@ -70,7 +70,7 @@ export class SctpChannel implements MessageChannel {
     this.#pump();
   }
 
-  /** A message of the other side. */
+  /** A message of the peer. */
   arrive(bytes: Uint8Array): void {
     if (this.#closed) return;
     if (this.#inbox.isRead) return this.#inbox.put(bytes);

@@ -2,7 +2,7 @@
 import type { Buffer } from "node:buffer";
 import type { Association } from "./werift_internals.ts";
 
-/** What the other side may have on the way, in bytes: at least, at most, and a second of it. */
+/** What the peer may have on the way, in bytes: at least, at most, and a second of it. */
 const RECEIVE_WINDOW = { least: 128 * 1024, most: 1024 * 1024, second: 16_000_000 } as const;
 /** Over what it is allowed, to be lenient with who counts a little differently. */
 const WINDOW_SLACK = 64 * 1024;
@@ -28,10 +28,10 @@ const MOST_RTO_S = 60;
 
 /**
  * Changes an association so that packets are handled one after the other, errors end the connection
- * and not the process, and what the other side may make us keep is bounded.
+ * and not the process, and what the peer may make us keep is bounded.
  *
- * @param roundTripS seconds to the other side and back.
- * @returns what takes the packets of the other side.
+ * @param roundTripS seconds to the peer and back.
+ * @returns what takes the packets of the peer.
  */
 export function guardAssociation(
   association: Association,
@@ -59,7 +59,7 @@ function receiveWindow(roundTripS: number): number {
 
 /**
  * werift handles packets side by side: an acknowledgement under way then takes a later packet for
- * acknowledged, and the other side sends that once more after a second.
+ * acknowledged, and the peer sends that once more after a second.
  */
 function handleInTurn(
   association: Association,
@@ -112,7 +112,7 @@ function boundMemory(association: Association, end: (reason: string) => void): v
     const pieces = association.inboundStreams[chunk.streamId]?.reassembly.length ?? 0;
     if (association.advertisedRwnd < -WINDOW_SLACK || pieces > MOST_PIECES) {
       return end(
-        `the other side sent more than it may have on the way`,
+        `the peer sent more than it may have on the way`,
       );
     }
     receiveDataChunk(chunk);

@@ -15,7 +15,7 @@ const SAME_HOST_MTU = 1400;
 
 /** What a link tells. */
 export interface SctpEvents {
-  /** A packet for the other side. */
+  /** A packet for the peer. */
   send(packet: Buffer): void;
   open(): void;
   /** It ended, in words. */
@@ -24,14 +24,14 @@ export interface SctpEvents {
 
 /** How a link is made. */
 export interface SctpOptions {
-  /** Begins the association; the other side answers. */
+  /** Begins the association; the peer answers. */
   isClient: boolean;
-  /** Both ends are on this computer. */
+  /** Both ends are on this host. */
   sameHost: boolean;
-  /** Seconds to the other side and back. */
+  /** Seconds to the peer and back. */
   roundTripS: number;
   remotePort: number;
-  /** Longest message the other side takes. */
+  /** Longest message the peer takes. */
   remoteMaxMessageBytes: number;
 }
 
@@ -59,9 +59,9 @@ export class SctpLink {
       this.#deliver(streamId, protocol, data);
     });
     this.#association.onReconfigStreams.subscribe((streamIds) => {
-      if (streamIds.includes(StreamId.data)) end("the data channel was closed by the other side");
+      if (streamIds.includes(StreamId.data)) end("the data channel was closed by the peer");
     });
-    this.#association.stateChanged.closed.subscribe(() => end("closed by the other side"));
+    this.#association.stateChanged.closed.subscribe(() => end("closed by the peer"));
     this.#association.stateChanged.connected.subscribe(() => {
       const limit = Math.min(MAX_FRAME_BYTES, options.remoteMaxMessageBytes);
       for (const [streamId, channel] of channels) {
@@ -69,7 +69,7 @@ export class SctpLink {
       }
       events.open();
     });
-    // One that waits for the other side answers from now on.
+    // One that waits for the peer answers from now on.
     if (!options.isClient) this.start();
   }
 
@@ -78,12 +78,12 @@ export class SctpLink {
     this.#association.start(this.#remotePort).catch((error) => this.#end(String(error)));
   }
 
-  /** Takes a packet of the other side. */
+  /** Takes a packet of the peer. */
   receive(packet: Buffer): void {
     if (!this.#ended) this.#receive(packet);
   }
 
-  /** Ends the association; the other side is told. */
+  /** Ends the association; the peer is told. */
   async close(): Promise<void> {
     this.#ended = true;
     await this.#association.stop().catch(() => {});
@@ -93,7 +93,7 @@ export class SctpLink {
     if (this.#ended) return;
     if (data.length > MAX_MESSAGE_BYTES) {
       return this.#end(
-        `the other side sent a message of ${data.length} bytes; ${MAX_MESSAGE_BYTES} are allowed`,
+        `the peer sent a message of ${data.length} bytes; ${MAX_MESSAGE_BYTES} are allowed`,
       );
     }
     const isEmpty = protocol === PayloadProtocol.emptyBinary ||

@@ -134,7 +134,7 @@ Deno.test("SctpLink ends, and not the process, at packets that are none", async 
   }
 });
 
-Deno.test("SctpLink ends when the other side sends more unfinished messages than it may", async () => {
+Deno.test("SctpLink ends when the peer sends more unfinished messages than it may", async () => {
   await withStranger(async (ours, stranger) => {
     // Only ever first pieces: their end, which would let them go, is left out.
     const send = stranger as unknown as { outboundQueue: { flags: number }[]; peerRwnd: number };

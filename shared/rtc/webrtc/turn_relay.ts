@@ -16,7 +16,7 @@ import type { StreamTransport } from "./werift_internals.ts";
 
 const LIFETIME_S = 600;
 /**
- * How often an address of the other side is named again. A server forgets it after 300 s
+ * How often an address of the peer is named again. A server forgets it after 300 s
  * (RFC 8656, section 9); werift's own 500 s are for the channel alone.
  */
 const CHANNEL_REFRESH_S = 240;

@@ -150,8 +150,8 @@ Deno.test("RtcPeer.close() ends both ends at once, and nothing can be sent then"
   answerer.channel.onClosed = (reason) => told.push(reason);
   await caller.close();
   assert.equal(await caller.closed, "closed");
-  assert.equal(await answerer.closed, "closed by the other side");
-  assert.deepEqual(told, ["closed by the other side"]);
+  assert.equal(await answerer.closed, "closed by the peer");
+  assert.deepEqual(told, ["closed by the peer"]);
   assert.throws(() => answerer.channel.send(new Uint8Array(1)), { code: Code.Unavailable });
 });
 
@@ -217,7 +217,7 @@ Deno.test("answer() gives a peer up that stays silent", async () => {
   await refused(
     answer.peer.opened,
     Code.Unavailable,
-    /not open within 10000 ms: none of the other/,
+    /not open within 10000 ms: none of the peer/,
   );
   await answer.peer.closed;
 });

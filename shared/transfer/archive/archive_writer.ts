@@ -166,7 +166,7 @@ function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
-/** Names that the usual file systems of this computer take for the same. */
+/** Names that the usual file systems of this host take for the same. */
 function foldName(name: string): string {
   return Deno.build.os === "linux" ? name : name.normalize("NFC").toLowerCase();
 }

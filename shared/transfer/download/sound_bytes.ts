@@ -12,7 +12,7 @@ const MARGIN_MS = 2_000;
 /** Which of the spans of {@link SYNC_BYTES} a byte is in. */
 export const spanOf = (bytes: number): number => Math.floor(bytes / SYNC_BYTES);
 
-/** Now, and when this computer started. Milliseconds since 1970. */
+/** Now, and when this host started. Milliseconds since 1970. */
 export interface SystemTimes {
   readonly nowMs: number;
   readonly bootedMs: number;
@@ -24,7 +24,7 @@ export function systemTimes(): SystemTimes {
 }
 
 /**
- * How many bytes of a partial file are what was written. Since the computer's last start the system
+ * How many bytes of a partial file are what was written. Since the host's last start the system
  * knows them all. What is older may have lost its end to a power cut, while the file kept its
  * length: then only spans count behind which there is more than a piece, because that was written
  * when they were on the disk. A file from the future is taken for an old one.

@@ -8,14 +8,14 @@ const BOOTED_MS = NOW_MS - 60_000;
 const at = (ms: number, size: number) =>
   soundBytes({ size, mtime: new Date(ms) }, { nowMs: NOW_MS, bootedMs: BOOTED_MS });
 
-Deno.test("soundBytes() takes all that was written since the computer started", () => {
+Deno.test("soundBytes() takes all that was written since the host started", () => {
   assert.equal(at(NOW_MS - 1_000, 123), 123);
   assert.equal(at(BOOTED_MS + 3_000, 5 * SYNC_BYTES), 5 * SYNC_BYTES);
 });
 
 for (
   const [what, ms] of [
-    ["before the computer started", BOOTED_MS - 1_000],
+    ["before the host started", BOOTED_MS - 1_000],
     ["in the moment it started", BOOTED_MS + 1_000],
     ["in the future", NOW_MS + 3_600_000],
   ] as const

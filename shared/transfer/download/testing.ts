@@ -55,7 +55,7 @@ export interface SeenRequest {
   headers: IncomingHttpHeaders;
 }
 
-/** A real HTTP server on a free port of this computer. */
+/** A real HTTP server on a free port of this host. */
 export class FileServer {
   readonly files = new Map<string, ServedFile>();
   readonly requests: SeenRequest[] = [];

@@ -2,9 +2,9 @@
 import { fsErrorCode, toFileError } from "../../base/files/fs_error.ts";
 
 /**
- * - `unreachable`: the way to it is cut; may be mended any moment. What was received is kept.
+ * - `unreachable`: the way to it is cut; may be repaired any moment. What was received is kept.
  * - `refused`: what was received, or the answer, is wrong. Nothing of it is kept.
- * - `no-room`: this computer cannot take it. What was received is kept.
+ * - `no-room`: this host cannot take it. What was received is kept.
  */
 export type TransferErrorKind = "unreachable" | "refused" | "no-room";
 

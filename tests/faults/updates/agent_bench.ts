@@ -110,7 +110,7 @@ exit $code
   }
 
   /**
-   * Runs the launcher until it ends. The computer has a new boot number each time.
+   * Runs the launcher until it ends. The host has a new boot number each time.
    *
    * @returns undefined when it was killed.
    */
@@ -165,7 +165,7 @@ exit $code
     return text(stdout).trim().split("\n").map((line) => JSON.parse(line) as Said);
   }
 
-  /** The computer is switched on: what programs find in their environment. */
+  /** The host is switched on: what programs find in their environment. */
   async #boot(): Promise<Record<string, string>> {
     const proc = join(this.bench.root, "proc");
     await Deno.mkdir(join(proc, "sys/kernel/random"), { recursive: true });

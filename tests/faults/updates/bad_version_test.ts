@@ -23,9 +23,9 @@ function test(name: string, body: (bench: Bench) => Promise<void>): void {
 
 /** What a bad version does, and what is told of it. */
 const BAD: readonly (readonly [Behaviour, RegExp])[] = [
-  ["ends at once", /ended with code 3: it is broken/],
-  ["ends at once with a newer schema", /ended with code 3/],
-  ["ends after it served", /ended with code 4/],
+  ["ends at once", /exited with code 3: it is broken/],
+  ["ends at once with a newer schema", /exited with code 3/],
+  ["ends after it served", /exited with code 4/],
   ["hangs before it serves", /did not say within/],
   ["hangs after it served", /no answer/],
 ];

@@ -161,7 +161,7 @@ test("a link that cannot be turned leaves the old version in place", async (benc
 });
 
 test(
-  "a read-only disk changes nothing; the machine runs when it is mended",
+  "a read-only disk changes nothing; the machine runs when it is fixed",
   async (bench, disk) => {
     await bench.install(await bench.version("A", "serves"));
     const before = await bench.assertLinked();

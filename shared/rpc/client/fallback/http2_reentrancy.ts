@@ -8,7 +8,7 @@ interface SessionMethods {
   destroy?: Destroy;
 }
 
-const mended = Symbol.for("machine.http2-reentrancy");
+const fixed = Symbol.for("machine.http2-reentrancy");
 
 /**
  * Works around a fault of Deno 2.9.6 that ends the whole process: when a GOAWAY arrives, its
@@ -20,8 +20,8 @@ const mended = Symbol.for("machine.http2-reentrancy");
  * Upstream: https://github.com/denoland/deno/issues/36788
  */
 export function closeHttp2SessionsOutsideParser(): void {
-  if (mended in http2) return;
-  Object.defineProperty(http2, mended, { value: true });
+  if (fixed in http2) return;
+  Object.defineProperty(http2, fixed, { value: true });
   const methods = findSessionMethods();
   if (!methods) return;
   const { close, destroy } = methods;
