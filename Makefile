@@ -4,7 +4,7 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-training lint fmt proto docs bench faults ftdc server agent cloud dist smoke clean \
+.PHONY: help setup run test test-training lint fmt proto docs bench faults ftdc server agent cloud cli dist smoke clean \
 	check-lint check-format check-types check-generated check-imports
 
 help:
@@ -23,8 +23,9 @@ help:
 #> make server   compile dist/machine-server-TARGET                 [TARGET=linux-x64|linux-arm64|windows-x64]
 #> make agent    likewise machine-agent
 #> make cloud    likewise machine-cloud
-#> make dist     compile all three for all targets, as a release    [ALLOW_FALLBACK_RUNTIME=1]
-#> make smoke    compile all three for all targets and try them
+#> make cli      likewise machine, the command line for people
+#> make dist     compile all four for all targets, as a release    [ALLOW_FALLBACK_RUNTIME=1]
+#> make smoke    compile all four for all targets and try them
 #> make setup    fetch Deno and the libraries (the others do it where needed)
 #> make clean    remove what was built
 
@@ -79,7 +80,7 @@ ftdc: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/ftdc/main.ts $(if $(SVG),-svg '$(SVG)') \
 		$(if $(METRIC),-metric '$(METRIC)') '$(FILE)'
 
-server agent cloud: setup
+server agent cloud cli: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/compile/main.ts $(if $(TARGET),--target $(TARGET)) $@
 
 dist: setup

@@ -6,6 +6,7 @@ import { configureLogging } from "../shared/log/configure.ts";
 import { getLogger } from "../shared/log/loggers.ts";
 import { systemClock } from "../shared/base/time/clock.ts";
 import { trustSystemCertificates } from "../shared/cloud/tls_trust/system_certificates.ts";
+import { peopleCommands } from "./local/people/people_flags.ts";
 import { bootstrapFlags, runBootstrap } from "./local/bootstrap/bootstrap_command.ts";
 import { CHECKPOINT_PROCESS } from "./storage/checkpoints/checkpoint_process_name.ts";
 import { dataCommands } from "./cli/data/data_flags.ts";
@@ -47,6 +48,7 @@ async function main(argv: readonly string[]): Promise<number | void> {
       ...trainingCommands,
       ...secretCommands,
       ...operationCommands,
+      ...peopleCommands,
       version: { summary: "Print the version.", flags: {} },
     },
   });
@@ -94,6 +96,13 @@ async function main(argv: readonly string[]): Promise<number | void> {
     case "secret delete": {
       const { runSecretCommand } = await import("./cli/secrets/secret_command.ts");
       return print(await runSecretCommand(parsed, deps));
+    }
+    case "owner add":
+    case "sign-in-link":
+    case "reset-password":
+    case "invitation link": {
+      const { runPeopleCommand } = await import("./local/people/people_command.ts");
+      return print(await runPeopleCommand(parsed, deps));
     }
     case "data sources":
     case "data export":

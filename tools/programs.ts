@@ -38,11 +38,14 @@ export const PROGRAMS: readonly Program[] = [
       { from: "cloud/training/managed/training_script", as: "training_script" },
     ],
   },
+  { name: "machine", entry: "cli/main.ts", assets: [] },
 ];
 
-/** Finds a program by its name, with or without `machine-`. */
+/** Finds a program by its name, with or without `machine-`; `cli` is the one for people. */
 export function programByName(name: string): Program {
-  const program = PROGRAMS.find((p) => p.name === name || p.name === `machine-${name}`);
+  const program = PROGRAMS.find((p) =>
+    p.name === name || p.name === `machine-${name}` || p.entry === `${name}/main.ts`
+  );
   if (program) return program;
   throw new Error(
     `there is no program "${name}"; allowed are ${PROGRAMS.map((p) => p.name).join(", ")}`,

@@ -6,18 +6,6 @@ const NO_BILLING =
 const NO_RENTAL = "this cloud rents out no rovers";
 const NO_PUSH =
   "this cloud sends no notifications to phones; triggers tell by webhook and by e-mail";
-const NO_PEOPLE =
-  "this cloud knows API keys and no people in this version; give somebody access with " +
-  "CreateKey, and take it away with DeleteKey";
-const NO_ROLES =
-  "what a key may do is fixed when it is made in this version; make another one with " +
-  "CreateKey, and delete this one";
-const NO_ORGANIZATION =
-  "a key belongs to one organisation, so nobody could use one that is made by a " +
-  "call; make it with machine-cloud bootstrap --org";
-const NO_DELETION =
-  "an organisation is not deleted by a call in this version; delete its machines, " +
-  "locations and keys";
 const NO_SHARING =
   "a location belongs to one organisation in this version; give others a key of it " +
   "with CreateKey";
@@ -26,8 +14,6 @@ const NO_BRANDING = "the console of this cloud has no branding of one's own in t
 const NO_FRAGMENTS =
   "fragments are not available in this version; save the configuration of each part";
 const NO_METADATA = "metadata are not available in this version";
-const NO_FAVOURITES =
-  "favourites are those of people, and this cloud knows API keys only in this version";
 const NO_DEPRECATION = "items of the registry are not renamed, transferred or deprecated in this " +
   "version; make another one and delete this one";
 const NO_PROPERTY =
@@ -48,21 +34,6 @@ export const ABSENT_CALLS: Readonly<Partial<Record<keyof ServiceImpl<typeof AppS
     setFirebaseConfig: NO_PUSH,
     getFirebaseConfig: NO_PUSH,
     deleteFirebaseConfig: NO_PUSH,
-    getUserIDByEmail: NO_PEOPLE,
-    listOrganizationsByUser: NO_PEOPLE,
-    searchOrganizations: NO_PEOPLE,
-    listOrganizationMembers: NO_PEOPLE,
-    createOrganizationInvite: NO_PEOPLE,
-    updateOrganizationInviteAuthorizations: NO_PEOPLE,
-    deleteOrganizationMember: NO_PEOPLE,
-    deleteOrganizationInvite: NO_PEOPLE,
-    resendOrganizationInvite: NO_PEOPLE,
-    addRole: NO_ROLES,
-    removeRole: NO_ROLES,
-    changeRole: NO_ROLES,
-    listAuthorizations: NO_ROLES,
-    createOrganization: NO_ORGANIZATION,
-    deleteOrganization: NO_DELETION,
     shareLocation: NO_SHARING,
     unshareLocation: NO_SHARING,
     enableAuthService: NO_APPS,
@@ -98,9 +69,6 @@ export const ABSENT_CALLS: Readonly<Partial<Record<keyof ServiceImpl<typeof AppS
     updateRobotMetadata: NO_METADATA,
     getRobotPartMetadata: NO_METADATA,
     updateRobotPartMetadata: NO_METADATA,
-    addFavoriteMachine: NO_FAVOURITES,
-    removeFavoriteMachine: NO_FAVOURITES,
-    listFavoriteMachines: NO_FAVOURITES,
     renameRegistryItem: NO_DEPRECATION,
     transferRegistryItem: NO_DEPRECATION,
     deprecateRegistryItem: NO_DEPRECATION,

@@ -1,5 +1,5 @@
 import { AttemptLimiter } from "../../shared/cloud/auth/attempt_limiter.ts";
-import { isOpenToAll, requireAuthentication } from "../../shared/cloud/auth/require_auth.ts";
+import { requireAuthentication } from "../../shared/cloud/auth/require_auth.ts";
 import { buildInfo } from "../../shared/base/build_info/build_info.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import { logRequests } from "../../shared/rpc/server/request_log.ts";
@@ -11,6 +11,7 @@ import { Checkpoints } from "../storage/checkpoints/checkpoints.ts";
 import { type DataFolder, openDataFolder } from "../storage/data_folder/data_folder.ts";
 import { lockForServing } from "../storage/data_folder/serve_lock.ts";
 import { writeSetting } from "../storage/database/settings.ts";
+import { needsNoToken } from "../accounts/sign_in/open_calls.ts";
 import { createRoutes } from "../api/http/routes.ts";
 import { loadStaticFiles } from "../api/http/static_files.ts";
 import type { Random } from "../storage/keys/random.ts";
@@ -58,6 +59,8 @@ export interface CloudOptions {
   readonly logLimits?: LogLimits | undefined;
   /** Name of this host, for the URL of a cloud that listens everywhere. */
   readonly hostname: string;
+  /** Days that the audit log is kept; 0: for ever; left out: 400. */
+  readonly auditDays?: number | undefined;
 }
 
 /** What a cloud needs from outside. */
@@ -119,6 +122,7 @@ async function serve(
     iceServers: options.iceServers,
     offlineAfterMs: options.offlineAfterMs,
     logLimits: options.logLimits,
+    auditDays: options.auditDays,
     logs,
     clock,
     random,
@@ -175,6 +179,7 @@ async function serve(
     operations.run(stopping.signal),
     tls?.run((pair) => server.setCertificate(pair), stopping.signal),
     services.presence.run(stopping.signal),
+    services.accounts.run(stopping.signal),
     services.statuses.run(stopping.signal),
     services.notifications.run(stopping.signal),
     services.training.run(stopping.signal),
@@ -245,11 +250,6 @@ async function startServer(
       log.error("a call failed unexpectedly", { id, path, error: describe(error) }),
     onRefused: (address, reason) => log.warn("refused a connection", { address, reason }),
   });
-}
-
-/** What the services are is no secret; tools ask before they have a token. */
-function needsNoToken(path: string): boolean {
-  return isOpenToAll(path) || path.startsWith("/grpc.reflection.");
 }
 
 function describe(error: unknown): string {

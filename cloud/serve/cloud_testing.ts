@@ -8,6 +8,7 @@ import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
 import { createInProcessTransport } from "../../shared/rpc/server/in_process.ts";
 import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
+import { needsNoToken } from "../accounts/sign_in/open_calls.ts";
 import { bootstrap, type BootstrapResult } from "../local/bootstrap/bootstrap.ts";
 import { type DataFolder, openDataFolder } from "../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../storage/keys/random.ts";
@@ -121,7 +122,10 @@ export class TestCloud implements AsyncDisposable {
 
   transport(credentials?: Credentials): Transport {
     const transport = createInProcessTransport(this.services.router, {
-      interceptors: [requireAuthentication({ verify: this.services.verifyToken })],
+      interceptors: [requireAuthentication({
+        verify: this.services.verifyToken,
+        exempt: needsNoToken,
+      })],
     });
     if (!credentials) return transport;
     const withToken = async (header?: HeadersInit): Promise<Headers> => {

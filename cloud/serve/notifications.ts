@@ -20,7 +20,7 @@ import type { DerivedSecrets } from "../storage/keys/derived_secrets.ts";
 import type { Random } from "../storage/keys/random.ts";
 import type { LogIntake } from "../fleet/logs/log_intake.ts";
 import type { LogStore } from "../fleet/logs/log_store.ts";
-import { defaultSender, Mailer } from "../triggers/mail/mailer.ts";
+import { defaultSender, type Mail, Mailer } from "../triggers/mail/mailer.ts";
 import type { Presence } from "../fleet/presence/presence.ts";
 import { Firing } from "../triggers/rules/firing.ts";
 import { LogWatch } from "../triggers/rules/log_watch.ts";
@@ -61,6 +61,8 @@ export interface Notifications {
   readonly liveness: Liveness;
   readonly logWatch: LogWatch;
   readonly retention: DeliveryRetention;
+  /** Sends one mail; undefined where there is no mail server. */
+  readonly sendMail: ((mail: Mail) => Promise<string>) | undefined;
   mount(router: RpcRouter): void;
   /** Reads who was there when the last run ended, and what was logged and not told. */
   load(): Promise<void>;
@@ -120,6 +122,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     liveness,
     logWatch,
     retention,
+    sendMail: mailer && ((mail) => mailer.send(mail)),
     mount(router) {
       const { secrets } = options;
       const service = { queries, callers, changes, secrets, clock, random, deliverer };

@@ -5,6 +5,7 @@ import { UsageError } from "../../shared/base/flags/flags.ts";
 import { isLoopback, parseListenAddress, parsePublicUrl } from "../api/addresses/addresses.ts";
 import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../api/addresses/defaults.ts";
 import { LOG_LIMITS, logLimits } from "../fleet/logs/log_quota.ts";
+import { RETENTION_DAYS } from "../accounts/audit/audit_log.ts";
 import { readS3Settings } from "../storage/blobs/s3_settings.ts";
 import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
 import { MOST_UNFINISHED } from "../training/jobs/jobs.ts";
@@ -227,6 +228,14 @@ export const serveFlags = {
     placeholder: "MINUTES",
     doc: "Most time of all processors together that one training run may take.",
   },
+  "audit-retention": {
+    type: "integer",
+    default: RETENTION_DAYS,
+    min: 0,
+    max: 36_500,
+    placeholder: "DAYS",
+    doc: "How long the audit log keeps who did what; 0 is for ever.",
+  },
   "ice-servers": {
     type: "string",
     placeholder: "FILE",
@@ -315,6 +324,7 @@ export async function readServeOptions(
     tls: acmeOf(flags) ?? await readCertificate(flags["tls-cert"], flags["tls-key"]),
     authority: authorityOf(flags["ca-cert"], flags["ca-key"]),
     proxyProtocol: flags["proxy-protocol"],
+    auditDays: flags["audit-retention"],
     packageLimitBytes: flags["package-limit"] * 1024 * 1024,
     objectStorage: blobStore === undefined ? undefined : readS3Settings(blobStore, env),
     fileLimitBytes: flags["data-file-limit"] * 1024 * 1024,

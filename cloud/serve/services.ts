@@ -11,8 +11,8 @@ import { AgentService, ReleaseService } from "../../shared/gen/machine/cloud/v1/
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
-import { RpcRouter } from "../../shared/rpc/server/router.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
+import { AuditedRouter } from "../accounts/audit/audited.ts";
 import { ApiKeys } from "../accounts/access/api_keys.ts";
 import type { AuthorityFiles } from "../accounts/certificates/authority.ts";
 import { MachineCertificates } from "../accounts/certificates/machine_certificates.ts";
@@ -71,6 +71,8 @@ import { ConfigPackages } from "../registry/items/config_packages.ts";
 import { registryMethods } from "../registry/items/registry_methods.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import { openSignaling } from "../fleet/signaling/signaling.ts";
+import { favoriteMethods } from "../fleet/machines/favorite_methods.ts";
+import { type Accounts, openAccounts } from "./accounts.ts";
 import { absentCalls } from "./absent_calls.ts";
 import { openBlobStores } from "./blob_stores.ts";
 import { openDataServices } from "./data_services.ts";
@@ -101,6 +103,8 @@ export interface ServicesOptions {
   readonly offlineAfterMs?: number | undefined;
   /** How much one part may log; left out: {@link LOG_LIMITS}. */
   readonly logLimits?: LogLimits | undefined;
+  /** Days that the audit log is kept; 0: for ever; left out: 400. */
+  readonly auditDays?: number | undefined;
   readonly logs: LogStore;
   readonly clock: Clock;
   readonly random: Random;
@@ -120,7 +124,7 @@ export async function createServices(options: ServicesOptions) {
   const { queries } = database;
 
   const changes = new ChangeFeed(database, clock, log.child("changes"));
-  const callers = new Callers(queries, changes);
+  const callers = new Callers(queries, changes, clock);
   const secrets = new SharedSecrets(queries, keys.secrets);
   const apiKeys = new ApiKeys(queries, changes, clock, random);
   const machineKeys = new MachineKeys(queries, changes, keys.secrets, clock, random);
@@ -219,6 +223,11 @@ export async function createServices(options: ServicesOptions) {
     log: log.child("training"),
   });
 
+  const accounts: Accounts = openAccounts({
+    ...{ queries, changes, callers, issuer, secrets: keys.secrets, limiter },
+    ...{ sendMail: notifications.sendMail, auditDays: options.auditDays },
+    ...{ clock, random, log: log.child("accounts"), publicUrl },
+  });
   const machines: MachineMethodsOptions = {
     callers,
     queries,
@@ -243,6 +252,8 @@ export async function createServices(options: ServicesOptions) {
     ...locationMethods({ callers, queries, secrets, changes, clock, random }),
     ...keyMethods({ callers, keys: apiKeys, machineKeys }),
     ...registryMethods({ callers, queries, changes, clock, random, store, urls }),
+    ...accounts.methods,
+    ...favoriteMethods(machines),
     ...logMethods({ callers, store: logs, tail, clock }),
   };
   const machine = machineService({
@@ -266,7 +277,7 @@ export async function createServices(options: ServicesOptions) {
     random,
     log: log.child("signaling"),
   });
-  const router = new RpcRouter()
+  const router = new AuditedRouter({ queries, clock })
     .service(AuthService, createAuthService({ issuer, verifiers: verifiers.byType, limiter }))
     .service(AppService, withCallFailures(app))
     .service(
@@ -331,6 +342,7 @@ export async function createServices(options: ServicesOptions) {
       ),
     );
 
+  accounts.mount(router);
   data.mount(router);
   notifications.mount(router);
   training.mount(router);
@@ -344,6 +356,7 @@ export async function createServices(options: ServicesOptions) {
   const http = new HttpCallers({ queries, callers, verifiers, verifyToken, limiter });
   return {
     router,
+    accounts,
     changes,
     callers,
     certificates,

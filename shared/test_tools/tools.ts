@@ -31,6 +31,7 @@ export const TOOLS = {
   curl: tool("curl", "curl"),
   dbus: tool("dbus-daemon", "dbus"),
   dbusmock: tool("/usr/lib/python3/dist-packages/dbusmock/__init__.py", "python3-dbusmock"),
+  fish: tool("fish", "fish"),
   hostapd: tool("hostapd", "hostapd"),
   iproute2: tool("ip ss", "iproute2"),
   mount: tool("mount umount", "mount"),
@@ -48,6 +49,7 @@ export const TOOLS = {
   unshare: tool("unshare setpriv nsenter", "util-linux"),
   wget: tool("wget", "wget"),
   wpa_supplicant: tool("wpa_supplicant", "wpasupplicant"),
+  zsh: tool("zsh", "zsh"),
 } as const satisfies Readonly<Record<string, Tool>>;
 
 export type ToolName = keyof typeof TOOLS;

@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import { IDLE_DEPS } from "../../cli/program/idle_deps.ts";
+import { machineProgram } from "../../cli/program/program.ts";
 import { builtinModels } from "../../server/models/builtin.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
@@ -41,6 +43,7 @@ export interface Document {
 export async function documents(): Promise<Document[]> {
   return await Promise.all([
     document("ARCHITECTURE.md", new Map([["areas", areaTable()]])),
+    document("docs/command-line.md", new Map([["commands", commandList()]])),
     document("docs/configuration.md", configurationBlocks()),
     document("docs/models.md", await modelBlocks()),
   ]);
@@ -49,6 +52,19 @@ export async function documents(): Promise<Document[]> {
 async function document(path: string, blocks: Map<string, string>): Promise<Document> {
   const text = await Deno.readTextFile(join(ROOT, path));
   return { path, text: await format(fillBlocks(text, blocks)) };
+}
+
+/** Every command of `machine` with what it takes. */
+function commandList(): string {
+  const rows = Object.entries(machineProgram(IDLE_DEPS).tree).map(([name, command]) => {
+    const words = (command.arguments ?? [])
+      .map(({ placeholder, optional }) => optional ? `[${placeholder}]` : placeholder);
+    const flags = Object.entries(command.flags).filter(([, { hidden }]) => !hidden)
+      .map(([flag]) => `\`--${flag}\``);
+    const typed = `\`${["machine", name, ...words].join(" ").replaceAll("|", "\\|")}\``;
+    return `| ${typed} | ${command.summary} | ${flags.join(" ")} |`;
+  });
+  return ["| command | does | own options |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
 function configurationBlocks(): Map<string, string> {

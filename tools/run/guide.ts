@@ -28,6 +28,10 @@ Three things to try:
 1. Open ${facts.cloudUrl} in a browser and sign in with the API key id and the API key.
    The sensor "gardener" comes a moment later: it is a module in Python, installed meanwhile.
 
+   On the command line: bin/machine login --cloud ${facts.cloudUrl} \\
+     --key-id ${facts.apiKeyId} --key ${facts.apiKey}
+   and then bin/machine machines list, bin/machine logs -f demo, bin/machine --help.
+
 2. Change the machine's configuration from Python and see the page follow. In another terminal,
    start Python with the published SDK (with a Python of your own: pip install
    viam-sdk==${facts.pythonSdkVersion}, then python3 -m asyncio):

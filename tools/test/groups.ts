@@ -7,7 +7,10 @@ export interface Group {
 
 /** All but what `make test-training` and `make smoke` run. */
 export const GROUPS: readonly Group[] = [
-  { paths: ["shared", "server", "agent", "cloud", "tools", "tests/habits"], parallel: true },
+  {
+    paths: ["shared", "server", "agent", "cloud", "tools", "tests/cli", "tests/habits"],
+    parallel: true,
+  },
   {
     // They start whole programs, which mostly wait.
     paths: [

@@ -7,7 +7,8 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Role } from "../../../shared/rights/roles.ts";
 import type { ApiKeysTable, ResourceType } from "../../storage/database/schema.ts";
 import { alphanumeric, type Random } from "../../storage/keys/random.ts";
-import { type Caller, covers, grantsFor, type Place } from "./caller.ts";
+import { peopleOf } from "../people/users.ts";
+import { allows, type Caller, covers, type Place } from "./caller.ts";
 
 /** What an API key may do, and on what. */
 export interface KeyGrant {
@@ -107,6 +108,18 @@ export class ApiKeys {
       .map((key) => ({ ...key, hash: hashes.get(key.id) ?? "" }));
   }
 
+  /**
+   * The people who may open what stands at a place. Their hash fits no key: they come through the
+   * cloud, and it changes when one of their sessions ends, which ends their connections.
+   */
+  async peopleOpening(place: Place): Promise<
+    { id: string; hash: string; grants: readonly KeyGrant[] }[]
+  > {
+    const people = await peopleOf(this.queries, place.orgId);
+    return people.filter(({ grants }) => grants.some((grant) => covers(grant, place)))
+      .map(({ id, sessionEpoch, grants }) => ({ id, hash: `sessions ${sessionEpoch}`, grants }));
+  }
+
   async #withGrants(rows: readonly Selectable<ApiKeysTable>[]): Promise<ApiKey[]> {
     if (rows.length === 0) return [];
     const grants = await this.queries.selectFrom("api_key_grants").selectAll()
@@ -163,9 +176,7 @@ export async function insertKey(
 
 /** Throws PERMISSION_DENIED unless the caller has at least what the grants give. */
 export function requireNoMoreThanOwn(caller: Caller, places: readonly Place[]): void {
-  const own = grantsFor(caller, "manage");
-  const covered = places.every((place) => own.some((grant) => covers(grant, place)));
-  if (covered) return;
+  if (places.every((place) => allows(caller, "manage", place))) return;
   throw new ConnectError(
     "a key can only be given by an owner of everything that it opens",
     Code.PermissionDenied,

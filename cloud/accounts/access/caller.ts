@@ -4,14 +4,20 @@ import type { ActorType, ResourceType } from "../../storage/database/schema.ts";
 /** Who acts, as history names it. */
 export interface Actor {
   readonly type: ActorType;
-  /** Id of the API key, the part or the location. */
+  /** Id of the API key, the part or the location; the e-mail address of a person. */
   readonly id: string;
 }
 
 /** One thing that a caller may act on. `self` is what a part may do with itself. */
 export type Grant =
-  | { readonly role: Role; readonly resource: ResourceType; readonly id: string }
-  | { readonly role: "self"; readonly resource: "part"; readonly id: string };
+  & (
+    | { readonly role: Role; readonly resource: ResourceType; readonly id: string }
+    | { readonly role: "self"; readonly resource: "part"; readonly id: string }
+  )
+  & {
+    /** The organisation in which the thing stands; left out: that of the caller. */
+    readonly orgId?: string;
+  };
 
 /**
  * What the key of a training job may do in place of grants: read the files of its dataset, the job
@@ -24,10 +30,23 @@ export interface TrainingRights {
   readonly modelName: string;
 }
 
-/** An authenticated caller: one organisation, and what the caller may do in it. */
+/** What only people have. */
+export interface Person {
+  readonly userId: string;
+  readonly sessionId: string;
+  /** When the session ends by itself, milliseconds since 1970. */
+  readonly expiresAtMs: number;
+}
+
+/** An authenticated caller, and what the caller may do. */
 export interface Caller {
   readonly actor: Actor;
+  /**
+   * The caller's organisation. People may have grants in several, each of which says where; theirs
+   * is the one they joined first here, and empty for those who have none.
+   */
   readonly orgId: string;
+  readonly person?: Person | undefined;
   readonly grants: readonly Grant[];
   /** Only for the key of a training job, which has no grants. */
   readonly training?: TrainingRights | undefined;
@@ -46,10 +65,21 @@ export function grantsFor(caller: Caller, action: Action): readonly Grant[] {
   return caller.grants.filter((grant) => roleAllows(grant.role, action));
 }
 
+/** The organisation that a grant counts in, whatever it names. */
+export function organizationOf(caller: Caller, grant: Grant): string {
+  return grant.orgId ?? caller.orgId;
+}
+
+/** The organisations in which a caller has a grant. */
+export function organizationsOf(caller: Caller): string[] {
+  return [...new Set(caller.grants.map((grant) => organizationOf(caller, grant)))];
+}
+
 /** Whether a caller may do something with the thing at a place. */
 export function allows(caller: Caller, action: Action, place: Place): boolean {
-  return caller.orgId === place.orgId &&
-    grantsFor(caller, action).some((grant) => covers(grant, place));
+  return grantsFor(caller, action).some((grant) =>
+    organizationOf(caller, grant) === place.orgId && covers(grant, place)
+  );
 }
 
 /** Whether what a grant is for holds the thing at a place, or is that thing. */

@@ -1,14 +1,13 @@
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { type Identity, identityKey } from "../../../shared/cloud/auth/identity.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Caller, Grant, TrainingRights } from "./caller.ts";
+import { currentRecord } from "../../storage/audit/call_record.ts";
+import { sessionCaller } from "./session_caller.ts";
+import { ISSUED_CLAIM, SECRET_CLAIM } from "./claims.ts";
 import { Scope } from "./scope.ts";
-
-/** Claim that names the secret a token was given for. */
-export const SECRET_CLAIM = "secret";
-/** Claim that tells when a token was issued, milliseconds since 1970. */
-export const ISSUED_CLAIM = "issued";
 
 const KEPT_CALLERS = 20_000;
 
@@ -28,7 +27,12 @@ export class Callers {
   readonly #watches = new Set<() => Promise<void>>();
   #looking = Promise.resolve();
 
-  constructor(private readonly queries: Queries, changes: ChangeFeed) {
+  /** @param clock tells when the time of a session is over */
+  constructor(
+    private readonly queries: Queries,
+    changes: ChangeFeed,
+    private readonly clock: Clock,
+  ) {
     this.#stopListening = changes.listen((change) => {
       if (change.kind !== "access") return;
       this.#kept.clear();
@@ -67,7 +71,10 @@ export class Callers {
   /** Throws UNAUTHENTICATED when the credentials behind the identity are gone. */
   async of(identity: Identity): Promise<Caller> {
     const caller = await this.#remembered(identity);
-    if (caller) return caller;
+    if (caller && !this.#isOver(caller)) return caller;
+    if (identity.credentialType === "session") {
+      throw new ConnectError("this session has ended; sign in again", Code.Unauthenticated);
+    }
     throw new ConnectError(
       `the ${identity.credentialType} credentials of this token are not valid any more`,
       Code.Unauthenticated,
@@ -78,7 +85,18 @@ export class Callers {
   async scope(context: HandlerContext): Promise<Scope> {
     const identity = context.values.get(identityKey);
     if (!identity) throw new ConnectError("authentication required", Code.Unauthenticated);
-    return new Scope(this.queries, await this.of(identity));
+    const caller = await this.of(identity);
+    const record = currentRecord();
+    if (record) {
+      record.actorType = caller.actor.type;
+      record.actor = caller.actor.id;
+      record.orgId ||= caller.orgId;
+    }
+    return new Scope(this.queries, caller);
+  }
+
+  #isOver({ person }: Caller): boolean {
+    return person !== undefined && person.expiresAtMs <= this.clock.now().getTime();
   }
 
   #remembered(identity: Identity): Promise<Caller | undefined> {
@@ -101,6 +119,8 @@ export class Callers {
         return this.#part(identity.entity, secretId);
       case "robot-location-secret":
         return this.#location(secretId);
+      case "session":
+        return sessionCaller(this.queries, identity.entity, secretId);
       default:
         return Promise.resolve(undefined);
     }

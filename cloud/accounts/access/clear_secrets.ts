@@ -1,6 +1,6 @@
 import type { Identity } from "../../../shared/cloud/auth/identity.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import { SECRET_CLAIM } from "./callers.ts";
+import { SECRET_CLAIM } from "./claims.ts";
 
 /**
  * Whether a machine may have the secrets of its location in clear. Stock servers of the family need

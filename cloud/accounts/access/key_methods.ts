@@ -6,16 +6,13 @@ import {
   type APIKeyWithAuthorizations,
   APIKeyWithAuthorizationsSchema,
   type AppService,
-  type Authorization,
   AuthorizationDetailsSchema,
   type AuthorizedPermissions,
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
-import type { Role } from "../../../shared/rights/roles.ts";
-import type { ResourceType } from "../../storage/database/schema.ts";
 import { titleProblem } from "../../api/names/names.ts";
-import { type ApiKey, type ApiKeys, type KeyGrant, requireNoMoreThanOwn } from "./api_keys.ts";
+import { type ApiKey, type ApiKeys, requireNoMoreThanOwn } from "./api_keys.ts";
 import type { Action } from "../../../shared/rights/roles.ts";
-import type { Place } from "./caller.ts";
+import { placeOf, RESOURCE_TYPES, toGrant } from "./authorizations.ts";
 import type { Callers } from "./callers.ts";
 import type { MachineKeys } from "./machine_keys.ts";
 import { machinePlace, notFound, type Scope } from "./scope.ts";
@@ -62,7 +59,14 @@ export function keyMethods(
       if (problem) throw new ConnectError(`name: ${problem}`, Code.InvalidArgument);
       const wanted = await Promise.all(authorizations.map((each) => toGrant(scope, each)));
       requireNoMoreThanOwn(scope.caller, wanted.map(({ place }) => place));
-      return await keys.create(scope.caller.orgId, name, wanted.map(({ grant }) => grant));
+      const [orgId = "", ...others] = new Set(wanted.map(({ place }) => place.orgId));
+      if (others.length > 0) {
+        throw new ConnectError(
+          "authorizations: they are in multiple orgs; a key belongs to one, so make one for each",
+          Code.InvalidArgument,
+        );
+      }
+      return await keys.create(orgId, name, wanted.map(({ grant }) => grant));
     },
 
     async deleteKey({ id }, context) {
@@ -103,8 +107,9 @@ export function keyMethods(
 }
 
 /** A key that the caller sees and has all rights of. */
-async function ownedKey(scope: Scope, keys: ApiKeys, id: string): Promise<ApiKey> {
-  const key = (await keys.list(scope.caller.orgId)).find((key) => key.id === id);
+export async function ownedKey(scope: Scope, keys: ApiKeys, id: string): Promise<ApiKey> {
+  const all = await Promise.all(scope.orgIds.map((orgId) => keys.list(orgId)));
+  const key = all.flat().find((key) => key.id === id);
   // The key of a training job has no grants of its own: it is its organisation's.
   const places = key &&
     (key.grants.length === 0
@@ -126,9 +131,6 @@ function withGrants(key: ApiKey): ApiKey {
   );
 }
 
-const RESOURCE_TYPES: readonly ResourceType[] = ["organization", "location", "robot"];
-const ROLES: readonly Role[] = ["owner", "operator"];
-
 /** Permissions that an operator has too; all others are an owner's. */
 const OPERATOR_PERMISSIONS = new Set(["control_robot", "read_robot", "read_location"]);
 
@@ -147,51 +149,6 @@ async function permitted(scope: Scope, asked: AuthorizedPermissions): Promise<st
     const action: Action = OPERATOR_PERMISSIONS.has(permission) ? "see" : "manage";
     return scope.allows(action, place);
   });
-}
-
-/** Where a thing stands. Throws NOT_FOUND when the caller does not see it. */
-async function placeOf(
-  scope: Scope,
-  { resource, id }: { resource: ResourceType; id: string },
-): Promise<Place> {
-  switch (resource) {
-    case "organization":
-      return { orgId: (await scope.organization(id, "see")).id };
-    case "location": {
-      const location = await scope.location(id, "see");
-      return { orgId: location.org_id, locationId: location.id };
-    }
-    case "robot":
-      return machinePlace(await scope.machine(id, "see"));
-  }
-}
-
-/** An authorization names its role as `owner` or in full as `robot_owner`. */
-async function toGrant(
-  scope: Scope,
-  authorization: Authorization,
-): Promise<{ grant: KeyGrant; place: Place }> {
-  const { resourceType, resourceId, authorizationId } = authorization;
-  const resource = RESOURCE_TYPES.find((type) => type === resourceType);
-  if (!resource) {
-    throw new ConnectError(
-      `authorizations.resource_type: ${JSON.stringify(resourceType)} is unknown; allowed: ` +
-        RESOURCE_TYPES.join(", "),
-      Code.InvalidArgument,
-    );
-  }
-  const role = ROLES.find((role) =>
-    authorizationId === role || authorizationId === `${resource}_${role}`
-  );
-  if (!role) {
-    throw new ConnectError(
-      `authorizations.authorization_id: ${JSON.stringify(authorizationId)} is unknown; allowed: ` +
-        ROLES.map((role) => `${resource}_${role}`).join(", "),
-      Code.InvalidArgument,
-    );
-  }
-  const place = await placeOf(scope, { resource, id: resourceId });
-  return { grant: { role, resource, id: resourceId }, place };
 }
 
 /** @param value the key itself; that of most is not known any more, and its field stays empty */

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ExpressionBuilder, Selectable } from "kysely";
+import { currentRecord } from "../../storage/audit/call_record.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type {
   CloudTables,
@@ -9,8 +10,9 @@ import type {
   PartsTable,
   RegistryItemsTable,
 } from "../../storage/database/schema.ts";
-import type { Action } from "../../../shared/rights/roles.ts";
-import { allows, type Caller, grantsFor, type Place } from "./caller.ts";
+import { type Action, roleAllows } from "../../../shared/rights/roles.ts";
+import { allows, type Caller, organizationsOf, type Place } from "./caller.ts";
+import { reaches } from "./reach.ts";
 
 export type OrganizationRow = Selectable<OrganizationsTable>;
 export type LocationRow = Selectable<LocationsTable>;
@@ -28,102 +30,39 @@ export type RegistryItemRow = Selectable<RegistryItemsTable> & {
 export class Scope {
   constructor(private readonly queries: Queries, readonly caller: Caller) {}
 
+  /** Ids of the organisations in which the caller may do anything at all. */
+  get orgIds(): readonly string[] {
+    return organizationsOf(this.caller);
+  }
+
+  /** The same caller, with nothing but the organisations that the caller owns as a whole. */
+  ofOwnedOrganizations(): Scope {
+    const grants = this.caller.grants.filter((grant) =>
+      grant.resource === "organization" && roleAllows(grant.role, "manage")
+    );
+    return new Scope(this.queries, { ...this.caller, grants });
+  }
+
   organizations() {
-    return this.queries.selectFrom("organizations").where("organizations.id", "=", this.#orgId());
+    return this.queries.selectFrom("organizations").where("organizations.id", "in", this.orgIds);
   }
 
   locations() {
-    const grants = grantsFor(this.caller, "see");
-    return this.queries.selectFrom("locations")
-      .where("locations.org_id", "=", this.caller.orgId)
-      .where((eb) =>
-        eb.or(grants.map((grant) => {
-          switch (grant.resource) {
-            case "organization":
-              return eb("locations.org_id", "=", grant.id);
-            case "location":
-              return eb("locations.id", "=", grant.id);
-            case "robot":
-              return eb(
-                "locations.id",
-                "in",
-                eb.selectFrom("machines").select("machines.location_id")
-                  .where("machines.id", "=", grant.id),
-              );
-            case "part":
-              return eb(
-                "locations.id",
-                "in",
-                eb.selectFrom("parts").select("parts.location_id").where("parts.id", "=", grant.id),
-              );
-          }
-        }))
-      );
+    return this.queries.selectFrom("locations").where(reaches(this.caller, "see", "locations"));
   }
 
   machines() {
-    const grants = grantsFor(this.caller, "see");
-    return this.queries.selectFrom("machines")
-      .where("machines.org_id", "=", this.caller.orgId)
-      .where((eb) =>
-        eb.or(grants.map((grant) => {
-          switch (grant.resource) {
-            case "organization":
-              return eb("machines.org_id", "=", grant.id);
-            case "location":
-              return eb("machines.location_id", "=", grant.id);
-            case "robot":
-              return eb("machines.id", "=", grant.id);
-            case "part":
-              return eb(
-                "machines.id",
-                "in",
-                eb.selectFrom("parts").select("parts.machine_id").where("parts.id", "=", grant.id),
-              );
-          }
-        }))
-      );
+    return this.queries.selectFrom("machines").where(reaches(this.caller, "see", "machines"));
   }
 
   parts() {
-    const grants = grantsFor(this.caller, "see");
-    return this.queries.selectFrom("parts")
-      .where("parts.org_id", "=", this.caller.orgId)
-      .where((eb) =>
-        eb.or(grants.map((grant) => {
-          switch (grant.resource) {
-            case "organization":
-              return eb("parts.org_id", "=", grant.id);
-            case "location":
-              return eb("parts.location_id", "=", grant.id);
-            case "robot":
-              return eb("parts.machine_id", "=", grant.id);
-            case "part":
-              return eb("parts.id", "=", grant.id);
-          }
-        }))
-      );
+    return this.queries.selectFrom("parts").where(reaches(this.caller, "see", "parts"));
   }
 
   /** Sources of captured data whose data the caller may see, or do something else with. */
   dataSources(action: Action = "see") {
-    const grants = grantsFor(this.caller, action);
     return this.queries.selectFrom("data_sources")
-      .where("data_sources.org_id", "=", this.caller.orgId)
-      .where((eb) =>
-        eb.or(grants.map((grant) => {
-          switch (grant.resource) {
-            case "organization":
-              return eb("data_sources.org_id", "=", grant.id);
-            case "location":
-              return eb("data_sources.location_id", "=", grant.id);
-            case "robot":
-              return eb("data_sources.machine_id", "=", grant.id);
-            case "part":
-              return eb("data_sources.part_id", "=", grant.id);
-          }
-        }))
-      );
+      .where(reaches(this.caller, action, "data_sources"));
   }
 
   /** Files whose sources {@link Scope.dataSources} gives, joined with these. */
@@ -146,35 +85,19 @@ export class Scope {
   #binaryData() {
     return this.queries.selectFrom("binary_data")
       .innerJoin("data_sources", "data_sources.id", "binary_data.source_id")
-      .where("binary_data.org_id", "=", this.caller.orgId);
+      .where("binary_data.org_id", "in", [...this.orgIds, ...this.#trainingOrg()]);
   }
 
   /** Sequences of parts that the caller may see. */
   sequences() {
-    const grants = grantsFor(this.caller, "see");
-    return this.queries.selectFrom("sequences")
-      .where("sequences.org_id", "=", this.caller.orgId)
-      .where((eb) =>
-        eb.or(grants.map((grant) => {
-          switch (grant.resource) {
-            case "organization":
-              return eb("sequences.org_id", "=", grant.id);
-            case "location":
-              return eb("sequences.location_id", "=", grant.id);
-            case "robot":
-              return eb("sequences.machine_id", "=", grant.id);
-            case "part":
-              return eb("sequences.part_id", "=", grant.id);
-          }
-        }))
-      );
+    return this.queries.selectFrom("sequences").where(reaches(this.caller, "see", "sequences"));
   }
 
   savedQueries() {
     return this.queries.selectFrom("saved_queries").where(
       "saved_queries.org_id",
-      "=",
-      this.#orgId(),
+      "in",
+      this.orgIds,
     );
   }
 
@@ -183,7 +106,7 @@ export class Scope {
     const query = this.queries.selectFrom("datasets");
     return training
       ? query.where("datasets.org_id", "=", orgId).where("datasets.id", "=", training.datasetId)
-      : query.where("datasets.org_id", "=", this.#orgId());
+      : query.where("datasets.org_id", "in", this.orgIds);
   }
 
   trainingJobs() {
@@ -191,12 +114,12 @@ export class Scope {
     const query = this.queries.selectFrom("training_jobs");
     return training
       ? query.where("training_jobs.id", "=", training.jobId)
-      : query.where("training_jobs.org_id", "=", this.#orgId());
+      : query.where("training_jobs.org_id", "in", this.orgIds);
   }
 
-  /** Items of the registry: those of the organisation, and the public ones of every other. */
+  /** Items of the registry: those of the caller's organisations, and the public ones of every other. */
   registryItems() {
-    return registryItemsFor(this.queries, this.#orgId());
+    return registryItemsFor(this.queries, this.orgIds);
   }
 
   /** Whether the caller is a training job and this its model; then it may upload versions of it. */
@@ -252,12 +175,15 @@ export class Scope {
     return row;
   }
 
-  #orgId(): string {
-    return this.caller.grants.length > 0 ? this.caller.orgId : "";
+  /** A training job's key has rights in place of grants, and reads files of its organisation. */
+  #trainingOrg(): string[] {
+    return this.caller.training ? [this.caller.orgId] : [];
   }
 
   /** A part may see the machine it belongs to, not what others may do with it. */
   #check(action: Action, place: Place, what: string): void {
+    const record = currentRecord();
+    if (record && action !== "see") record.orgId = place.orgId;
     if (action === "see" || this.allows(action, place)) return;
     this.refuse(what);
   }
@@ -271,13 +197,13 @@ export class Scope {
   }
 }
 
-/** What an organisation sees of the registry. */
-export function registryItemsFor(queries: Queries, orgId: string) {
+/** What organisations see of the registry. */
+export function registryItemsFor(queries: Queries, orgIds: readonly string[]) {
   return queries.selectFrom("registry_items")
     .innerJoin("organizations", "organizations.id", "registry_items.org_id")
     .where((eb) =>
       eb.or([
-        eb("registry_items.org_id", "=", orgId),
+        eb("registry_items.org_id", "in", orgIds),
         eb("registry_items.visibility", "!=", "private"),
       ])
     );

@@ -4,7 +4,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { partName } from "../../api/addresses/host_names.ts";
-import { ISSUED_CLAIM, SECRET_CLAIM } from "./callers.ts";
+import { ISSUED_CLAIM, SECRET_CLAIM } from "./claims.ts";
 import { matchingSecret, type SharedSecrets } from "./secrets.ts";
 
 /** Checks credentials of one type: the identity they prove, or undefined when they are wrong. */

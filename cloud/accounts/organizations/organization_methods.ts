@@ -43,6 +43,7 @@ export function organizationMethods(
       const scope = await callers.scope(context);
       const organization = await scope.organization(organizationId, "see");
       const rows = await scope.locations().selectAll("locations")
+        .where("locations.org_id", "=", organization.id)
         .orderBy("locations.name").orderBy("locations.id").execute();
       const counts = await machineCounts(scope);
       return {

@@ -11,7 +11,7 @@ import { isSameType, readSpan, type TimeSpan } from "../../data/ingest/filters.t
 import { withAdvice } from "../../local/connection/cloud_connection.ts";
 import { withPlainFailures } from "../../local/connection/plain_failures.ts";
 import { readPlace } from "../../local/connection/place_flags.ts";
-import { textTable } from "../output/text_table.ts";
+import { textTable } from "../../../shared/commands/output/text_table.ts";
 import { connectToData, type DataConnection, type DataDeps } from "./data_connection.ts";
 import type { dataCommands, exportFlags, settingsFlags, sourcesFlags } from "./data_flags.ts";
 

@@ -10,7 +10,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { splitAtFirst } from "../../accounts/access/scope.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { withPlainFailures } from "../../local/connection/plain_failures.ts";
-import { textTable } from "../output/text_table.ts";
+import { textTable } from "../../../shared/commands/output/text_table.ts";
 import {
   type listFlags,
   type moduleCommands,

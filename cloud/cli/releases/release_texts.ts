@@ -6,7 +6,7 @@ import {
   type Rollout,
   Rollout_State,
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
-import { textTable } from "../output/text_table.ts";
+import { textTable } from "../../../shared/commands/output/text_table.ts";
 
 const CHANNELS: Readonly<Record<Channel, string>> = {
   [Channel.UNSPECIFIED]: "-",

@@ -6,7 +6,7 @@ import { withAdvice } from "../../local/connection/cloud_connection.ts";
 import { choosePart } from "../../local/connection/part_choice.ts";
 import { readPlace } from "../../local/connection/place_flags.ts";
 import { withPlainFailures } from "../../local/connection/plain_failures.ts";
-import { textTable } from "../output/text_table.ts";
+import { textTable } from "../../../shared/commands/output/text_table.ts";
 import { connectToSecrets, type SecretDeps } from "./secret_connection.ts";
 import type { secretCommands } from "./secret_flags.ts";
 

@@ -7,7 +7,7 @@ import {
   type TrainingJobMetadata,
   TrainingStatus,
 } from "../../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
-import { textTable } from "../output/text_table.ts";
+import { textTable } from "../../../shared/commands/output/text_table.ts";
 
 /** How far a job is, as the command line says it: `in-progress`. */
 export function statusName(status: TrainingStatus): string {

@@ -16,7 +16,7 @@ import { sendFile } from "../modules/send_file.ts";
 import { VISIBILITIES } from "../modules/upload.ts";
 import { itemNameProblem } from "../../registry/packages/names.ts";
 import { versionProblem } from "../../registry/packages/versions.ts";
-import { textTable } from "../output/text_table.ts";
+import { textTable } from "../../../shared/commands/output/text_table.ts";
 import { openScript } from "./script_archive.ts";
 import { MODEL_TYPES } from "./submit.ts";
 import type { FRAMEWORK_NAMES, scriptFlags, uploadFlags } from "./training_flags.ts";

@@ -5,7 +5,7 @@ import {
   DeliveryState,
   type Trigger,
 } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
-import { textTable } from "../output/text_table.ts";
+import { textTable } from "../../../shared/commands/output/text_table.ts";
 
 const STATES: Readonly<Record<DeliveryState, string>> = {
   [DeliveryState.UNSPECIFIED]: "-",

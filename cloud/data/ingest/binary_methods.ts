@@ -58,6 +58,11 @@ type BinaryDataInit = MessageInitShape<typeof BinaryDataSchema>;
 /** The calls of DataService about files: reading and deleting them. */
 export function binaryMethods(options: BinaryMethodsOptions): Methods {
   const { callers, queries, files, deletion, urls } = options;
+  const deletedOf = async (scope: Scope, ids: readonly string[]) => {
+    let deleted = 0;
+    for (const orgId of scope.orgIds) deleted += await deletion.delete(orgId, ids);
+    return deleted;
+  };
 
   /** The messages, with bytes as far as an answer holds them. */
   async function messagesOf(
@@ -111,14 +116,14 @@ export function binaryMethods(options: BinaryMethodsOptions): Methods {
       const scope = await callers.scope(context);
       const ids = await (await filteredFiles(scope, filter, "manage"))
         .select("binary_data.id").execute();
-      const deleted = await deletion.delete(scope.caller.orgId, ids.map(({ id }) => id));
+      const deleted = await deletedOf(scope, ids.map(({ id }) => id));
       return { deletedCount: BigInt(deleted) };
     },
 
     async deleteBinaryDataByIDs(request, context) {
       const scope = await callers.scope(context);
       const rows = await filesByIds(scope, fileIdsOf(request), "manage");
-      const deleted = await deletion.delete(scope.caller.orgId, rows.map(({ id }) => id));
+      const deleted = await deletedOf(scope, rows.map(({ id }) => id));
       return { deletedCount: BigInt(deleted) };
     },
 

@@ -3,7 +3,7 @@ import {
   type DataService,
   TabularDataSourceType,
 } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
-import { grantsFor } from "../../accounts/access/caller.ts";
+import { grantsFor, organizationOf } from "../../accounts/access/caller.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import type { Scope } from "../../accounts/access/scope.ts";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -42,7 +42,7 @@ export function queryMethods(
         );
       }
       // A saved query comes first; it may be all there is.
-      const saved = queryPrefixName ? await stagesOf(caller, queryPrefixName) : [];
+      const saved = queryPrefixName ? await stagesOf(caller, scope.orgId, queryPrefixName) : [];
       const own = saved.length > 0 && mqlBinary.length === 0 ? [] : readStages(mqlBinary);
       const query = { kind: "mql", stages: [...saved, ...own] } as const;
       return { rawData: await runner.run({ scope, query }, context.signal) };
@@ -52,7 +52,9 @@ export function queryMethods(
 
 async function queryScope(scope: Scope, organizationId: string): Promise<QueryScope> {
   const { id } = await scope.organization(organizationId, "see");
-  const grants = grantsFor(scope.caller, "see").map(({ resource, id }) => ({ resource, id }));
+  const grants = grantsFor(scope.caller, "see")
+    .filter((grant) => organizationOf(scope.caller, grant) === id)
+    .map(({ resource, id }) => ({ resource, id }));
   return { orgId: id, grants };
 }
 

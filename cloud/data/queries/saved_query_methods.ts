@@ -91,9 +91,9 @@ export function savedQueryMethods(
 }
 
 /** The stages, in base64, of a query that a call names. @throws {ConnectError} NOT_FOUND */
-export async function stagesOf(scope: Scope, name: string): Promise<string[]> {
+export async function stagesOf(scope: Scope, orgId: string, name: string): Promise<string[]> {
   const row = await scope.savedQueries().select("stages").where("name", "=", name)
-    .executeTakeFirst();
+    .where("org_id", "=", orgId).executeTakeFirst();
   if (row) return JSON.parse(row.stages) as string[];
   throw new ConnectError(
     `query_prefix_name: there is no saved query ${JSON.stringify(name)}`,

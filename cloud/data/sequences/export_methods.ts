@@ -52,7 +52,7 @@ export function exportMethods(
     async getSequenceDatasetExport({ jobId }, context) {
       const scope = await callers.scope(context);
       const row = jobId === "" ? undefined : await exports.byId(jobId);
-      if (!row || row.org_id !== scope.caller.orgId) throw notFound("export", jobId);
+      if (!row || !scope.orgIds.includes(row.org_id)) throw notFound("export", jobId);
       requireWhole(scope, row.org_id);
       const ended = row.completed_at;
       return {

@@ -141,13 +141,13 @@ export function fleetMethods(
       const scope = await callers.scope(context);
       for (const id of locationIds) await scope.location(id, "see");
       if (locationIds.length === 0) return { robots: [] };
-      return { robots: await robots(options, scope, await machinesOf(scope, locationIds)) };
+      return { robots: await robots(options, scope, await machinesOf(scope, { locationIds })) };
     },
 
     async listRobotsForOrg({ orgId }, context) {
       const scope = await callers.scope(context);
       await scope.organization(orgId, "see");
-      return { robots: await robots(options, scope, await machinesOf(scope)) };
+      return { robots: await robots(options, scope, await machinesOf(scope, { orgId })) };
     },
 
     async getRobotPartByNameAndLocation({ name, locationId }, context) {
@@ -170,11 +170,14 @@ export function fleetMethods(
   };
 }
 
-async function machinesOf(scope: Scope, locationIds?: readonly string[]): Promise<MachineRow[]> {
+async function machinesOf(
+  scope: Scope,
+  where: { readonly orgId: string } | { readonly locationIds: readonly string[] },
+): Promise<MachineRow[]> {
   const machines = scope.machines().selectAll("machines")
     .orderBy("machines.name").orderBy("machines.id");
-  if (locationIds === undefined) return await machines.execute();
-  return await machines.where("machines.location_id", "in", locationIds).execute();
+  if ("orgId" in where) return await machines.where("machines.org_id", "=", where.orgId).execute();
+  return await machines.where("machines.location_id", "in", where.locationIds).execute();
 }
 
 /** A host name is a part's for good within its location; two of one label cannot meet. */

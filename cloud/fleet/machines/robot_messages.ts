@@ -109,6 +109,7 @@ const AUTHENTICATION_TYPES: Readonly<Record<ActorType, AuthenticationType>> = {
   "api-key": AuthenticationType.API_KEY,
   "robot-secret": AuthenticationType.ROBOT_PART_SECRET,
   "robot-location-secret": AuthenticationType.LOCATION_SECRET,
+  "user": AuthenticationType.WEB_OAUTH,
 };
 
 const ONLINE_STATES: Readonly<Record<PartPresence["state"], OnlineState>> = {

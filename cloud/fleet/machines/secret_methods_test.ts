@@ -5,7 +5,7 @@ import { MachineService } from "../../../shared/gen/machine/cloud/v1/machine_pb.
 import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import { TAKES_HASHES_HEADER } from "../../../shared/rights/hashed_access.ts";
-import { SECRET_CLAIM } from "../../accounts/access/callers.ts";
+import { SECRET_CLAIM } from "../../accounts/access/claims.ts";
 import { ClearSecrets } from "../../accounts/access/clear_secrets.ts";
 import {
   apiKey,

@@ -71,13 +71,14 @@ export function machineService(
     async listAccessKeys({ partId }, context) {
       const part = await (await callers.scope(context)).part(partId, "report");
       const place = partPlace(part);
-      const [opening, own, location] = await Promise.all([
+      const [opening, people, own, location] = await Promise.all([
         keys.opening(place),
+        keys.peopleOpening(place),
         secrets.ofPart(part.id),
         secrets.ofLocation(part.location_id),
       ]);
       return {
-        keys: opening.map(({ id, hash, grants }) => {
+        keys: [...opening, ...people].map(({ id, hash, grants }) => {
           const isOwner = grants.some((grant) => grant.role === "owner" && covers(grant, place));
           return { id, hash, role: isOwner ? KeyRole.OWNER : KeyRole.OPERATOR };
         }),

@@ -41,6 +41,8 @@ export interface BootstrapResult {
   readonly api_key: string;
   readonly fqdn: string;
   readonly cloud_address: string;
+  /** Where the owner who was named sets a password; only when there is none yet. */
+  readonly owner_password_url?: string;
 }
 
 /**

@@ -14,6 +14,9 @@ import {
 import type { ConfigDocument } from "../../fleet/machines/config_document.ts";
 import { credentialsFile } from "../../fleet/machines/part_credentials.ts";
 import { machineNameProblem, titleProblem } from "../../api/names/names.ts";
+import { emailProblem, normalEmail } from "../../accounts/people/emails.ts";
+import { linkUrl } from "../../accounts/links/one_time_links.ts";
+import { addOwner, addressOf } from "../people/people_command.ts";
 import { bootstrap, type BootstrapResult } from "./bootstrap.ts";
 
 export const bootstrapFlags = {
@@ -51,6 +54,12 @@ export const bootstrapFlags = {
     placeholder: "URL",
     doc: "Where the cloud is reached. Default: where it serves or served last.",
   },
+  "owner": {
+    type: "string",
+    placeholder: "EMAIL",
+    doc: "Make this person owner of the organisation; owner_password_url, when printed, is where " +
+      "they set a password within a day.",
+  },
   "credentials-out": {
     type: "string",
     placeholder: "FILE",
@@ -71,6 +80,9 @@ export async function runBootstrap(
   requireName("org", flags.org, titleProblem(flags.org));
   requireName("location", flags.location, titleProblem(flags.location));
   requireName("machine", flags.machine, machineNameProblem(flags.machine));
+  const owner = flags.owner === undefined ? undefined : normalEmail(flags.owner);
+  const ownerProblem = owner === undefined ? undefined : emailProblem(owner);
+  if (ownerProblem) throw new UsageError(`--owner: ${ownerProblem}`);
   const publicUrl = flags["public-url"] === undefined
     ? undefined
     : parsePublicUrl(flags["public-url"]);
@@ -78,13 +90,21 @@ export async function runBootstrap(
   if (config) configWarnings(config.value).forEach(deps.warn);
   const folder = await openDataFolder(flags.data, deps.random);
   try {
-    const result = await bootstrap(folder, deps, {
+    let result: BootstrapResult = await bootstrap(folder, deps, {
       organization: flags.org,
       location: flags.location,
       machine: flags.machine,
       config,
       publicUrl,
     });
+    if (owner !== undefined) {
+      const { queries } = folder.database;
+      const token = await addOwner(queries, { email: owner, orgId: result.org_id }, deps);
+      if (token !== undefined) {
+        const address = await addressOf(queries, publicUrl);
+        result = { ...result, owner_password_url: linkUrl(address, "password", token) };
+      }
+    }
     const credentialsOut = flags["credentials-out"];
     if (credentialsOut !== undefined) {
       const file = credentialsFile(result.cloud_address, result.part_id, result.part_secret);

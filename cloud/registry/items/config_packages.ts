@@ -107,7 +107,7 @@ export class ConfigPackages {
     part: AskingPart,
   ): Promise<Resolved | string> {
     const { id, type } = wanted;
-    const item = await registryItemsFor(this.queries, part.orgId).selectAll("registry_items")
+    const item = await registryItemsFor(this.queries, [part.orgId]).selectAll("registry_items")
       .select("organizations.namespace").where("registry_items.name", "=", wanted.name)
       .where(isPrefix(wanted.prefix)).executeTakeFirst();
     if (!item) {

@@ -85,7 +85,7 @@ async function listed(
   let query = scope.registryItems().selectAll("registry_items").select("organizations.namespace")
     .where((eb) =>
       eb.or([
-        eb("registry_items.org_id", "=", scope.caller.orgId),
+        eb("registry_items.org_id", "in", scope.orgIds),
         eb("registry_items.visibility", "=", "public"),
       ])
     )

@@ -85,7 +85,7 @@ export function moduleMethods(
         .select("organizations.namespace").where("registry_items.type", "=", "module")
         .where((eb) =>
           eb.or([
-            eb("registry_items.org_id", "=", scope.caller.orgId),
+            eb("registry_items.org_id", "in", scope.orgIds),
             eb("registry_items.visibility", "=", "public"),
           ])
         )

@@ -96,7 +96,7 @@ export function packageService(
         .select("organizations.namespace")
         .where("registry_items.org_id", "=", request.organizationId)
         .orderBy("registry_items.name");
-      if (scope.caller.orgId !== request.organizationId) {
+      if (!scope.orgIds.includes(request.organizationId)) {
         query = query.where("registry_items.visibility", "=", "public");
       }
       if (request.name) query = query.where("registry_items.name", "=", request.name);

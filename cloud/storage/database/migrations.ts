@@ -1,6 +1,7 @@
 import type { Migration } from "../../../shared/base/store/sqlite.ts";
 import { dataMigration } from "./data_migration.ts";
 import { namespaceMigration } from "./namespace_migration.ts";
+import { peopleMigration } from "./people_migration.ts";
 import { secretMigration } from "./secret_migration.ts";
 import { sequenceMigration } from "./sequence_migration.ts";
 import { trainingMigration } from "./training_migration.ts";
@@ -362,4 +363,5 @@ export const cloudMigrations: readonly Migration[] = [
   sequenceMigration,
   namespaceMigration,
   secretMigration,
+  peopleMigration,
 ];

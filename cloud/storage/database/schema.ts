@@ -1,6 +1,7 @@
 import type { ColumnType, Generated } from "kysely";
 import type { Role } from "../../../shared/rights/roles.ts";
 import type { DataTables } from "./data_schema.ts";
+import type { PeopleTables, ResourceType } from "./people_schema.ts";
 import type { SequenceTables } from "./sequence_schema.ts";
 import type { TrainingTables } from "./training_schema.ts";
 
@@ -9,10 +10,10 @@ type TimeMs = number;
 /** Set when the row is made, never changed. */
 type Fixed<T> = ColumnType<T, T, never>;
 
+export type { ResourceType };
 export type SecretState = "enabled" | "disabled";
-export type ResourceType = "organization" | "location" | "robot";
 /** What kind of credentials somebody acted with. */
-export type ActorType = "api-key" | "robot-secret" | "robot-location-secret";
+export type ActorType = "api-key" | "robot-secret" | "robot-location-secret" | "user";
 /** What changed: the configuration, who may open the machine, or a restart was asked for. */
 export type ChangeKind = "config" | "access" | "restart";
 
@@ -428,7 +429,7 @@ export interface OwnerEmailsTable {
   email: Fixed<string>;
 }
 
-export interface CloudTables extends DataTables, SequenceTables, TrainingTables {
+export interface CloudTables extends DataTables, SequenceTables, TrainingTables, PeopleTables {
   settings: SettingsTable;
   organizations: OrganizationsTable;
   namespaces: NamespacesTable;

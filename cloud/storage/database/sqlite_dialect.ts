@@ -7,6 +7,7 @@ import {
   SqliteDriver,
   type SqliteStatement,
 } from "kysely";
+import { currentRecord, INSERT_RECORD, recordValues } from "../audit/call_record.ts";
 import type { Database } from "../../../shared/base/store/sqlite.ts";
 
 const KEPT_STATEMENTS = 200;
@@ -37,6 +38,18 @@ class ImmediateDriver extends SqliteDriver {
 
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+  }
+
+  /** What changes data in a recorded call is committed together with the record. */
+  override async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    const record = currentRecord();
+    // Until it is known who calls, nothing of theirs was done.
+    const isDue = record !== undefined && !record.isWritten && record.actor !== "";
+    if (isDue) {
+      await connection.executeQuery(CompiledQuery.raw(INSERT_RECORD, recordValues(record)));
+    }
+    await super.commitTransaction(connection);
+    if (isDue) record.isWritten = true;
   }
 
   /** On a full disk SQLite has rolled back already; the error that says so is to be told. */

@@ -40,6 +40,12 @@ export class DerivedSecrets {
     return new Uint8Array(createHmac("sha256", this.#master).update(purpose).digest());
   }
 
+  /** 20 bytes that an authenticator and the cloud compute codes from. */
+  secondFactorSecret(userId: string, generation: number): Uint8Array {
+    const purpose = `second-factor:${userId}:${generation}`;
+    return new Uint8Array(createHmac("sha256", this.#master).update(purpose).digest()).slice(0, 20);
+  }
+
   /** Tells two master secrets apart without giving them away. */
   fingerprint(): string {
     return this.#derive("fingerprint").slice(0, 12);

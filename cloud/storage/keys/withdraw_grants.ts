@@ -2,7 +2,7 @@ import type { Queries } from "../database/cloud_database.ts";
 import type { ResourceType } from "../database/schema.ts";
 
 /**
- * Takes away what keys may do with a thing that is deleted; a key that opened nothing else ends. Call
+ * Takes away what keys and people may do with a thing that is deleted; a key that opened nothing else ends. Call
  * it in the transaction that deletes the thing.
  */
 export async function withdrawGrants(
@@ -10,6 +10,8 @@ export async function withdrawGrants(
   { resource, id }: { readonly resource: ResourceType; readonly id: string },
   now: Date,
 ): Promise<void> {
+  await queries.deleteFrom("user_grants")
+    .where("resource_type", "=", resource).where("resource_id", "=", id).execute();
   const held = await queries.selectFrom("api_key_grants").select("key_id").distinct()
     .where("resource_type", "=", resource).where("resource_id", "=", id).execute();
   if (held.length === 0) return;

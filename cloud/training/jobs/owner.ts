@@ -25,11 +25,17 @@ export async function readerScope(
 }
 
 function requireOwner(scope: Scope): Scope {
-  const { actor, orgId } = scope.caller;
-  if (actor.type === "api-key" && scope.allows("manage", { orgId })) return scope;
-  const given = actor.type === "api-key" ? "this API key is not" : `these are ${actor.type} ones`;
+  const { actor } = scope.caller;
+  const owned = scope.ofOwnedOrganizations();
+  if ((actor.type === "api-key" || actor.type === "user") && owned.orgIds.length > 0) return owned;
+  const given = actor.type === "api-key"
+    ? "this API key is not"
+    : actor.type === "user"
+    ? "you are not"
+    : `these are ${actor.type} ones`;
   throw new ConnectError(
-    `training needs the credentials of an API key that is owner of the organization; ${given}`,
+    "training needs the credentials of an API key or a person that is owner of the organization; " +
+      given,
     Code.PermissionDenied,
   );
 }
@@ -37,7 +43,7 @@ function requireOwner(scope: Scope): Scope {
 /** Throws INVALID_ARGUMENT when the id is missing, NOT_FOUND when it is not the caller's. */
 export function requireOrganization(scope: Scope, id: string): void {
   requireValid("organization_id", id === "" ? "it is missing" : undefined);
-  if (scope.caller.orgId !== id) throw notFound("organization", id);
+  if (!scope.orgIds.includes(id)) throw notFound("organization", id);
 }
 
 /** A job of the caller's organisation. Throws INVALID_ARGUMENT, NOT_FOUND. */

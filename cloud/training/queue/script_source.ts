@@ -23,7 +23,7 @@ export class ScriptSource {
     if (job.kind === "managed") return { kind: "managed" };
     const { registry_item_id: id, registry_item_version: version } = job;
     const [prefix, itemName] = splitAtFirst(id, ":");
-    const item = await registryItemsFor(this.queries, job.org_id).selectAll("registry_items")
+    const item = await registryItemsFor(this.queries, [job.org_id]).selectAll("registry_items")
       .where("registry_items.name", "=", itemName).where("registry_items.type", "=", "ml_training")
       .where(isPrefix(prefix)).executeTakeFirst();
     if (!item) throw gone(`the training script ${id} is not in the registry any more`);

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { calculateJwkThumbprint, type JWK, jwtVerify, SignJWT } from "jose";
 import { generateEd25519Key, privateKeyFromPem, publicKeyOf } from "./ed25519_key.ts";
-import type { CredentialType, Identity } from "./identity.ts";
+import type { Identity, IdentityType } from "./identity.ts";
 
 /** Verified tokens that are remembered, so that a signature is checked once and not with each call. */
 const REMEMBERED_TOKENS = 10_000;
@@ -66,7 +66,7 @@ export class TokenIssuer {
       });
       identity = {
         entity: String(payload.sub),
-        credentialType: payload["rpc_creds_type"] as CredentialType,
+        credentialType: payload["rpc_creds_type"] as IdentityType,
         claims: (payload["rpc_auth_md"] ?? {}) as Record<string, string>,
       };
     } catch {

@@ -1,0 +1,43 @@
+import { UsageError } from "../../shared/base/flags/flags.ts";
+
+/**
+ * Asks on standard error and reads a line of standard input.
+ *
+ * @throws {UsageError} when standard input has ended
+ */
+export async function ask(
+  question: string,
+  { hidden = false }: { readonly hidden?: boolean } = {},
+): Promise<string> {
+  const isTerminal = Deno.stdin.isTerminal();
+  if (isTerminal) Deno.stderr.writeSync(new TextEncoder().encode(question));
+  const raw = hidden && isTerminal;
+  if (raw) Deno.stdin.setRaw(true);
+  try {
+    return (await readLine(raw)).trim();
+  } finally {
+    if (raw) {
+      Deno.stdin.setRaw(false);
+      Deno.stderr.writeSync(new TextEncoder().encode("\n"));
+    }
+  }
+}
+
+/** Byte by byte: what comes after the line belongs to the next question. */
+async function readLine(raw: boolean): Promise<string> {
+  const bytes: number[] = [];
+  const one = new Uint8Array(1);
+  for (;;) {
+    const count = await Deno.stdin.read(one);
+    const [byte = 0] = one;
+    if (count === null) {
+      if (bytes.length > 0) break;
+      throw new UsageError("nothing was typed: give it as an option instead");
+    }
+    if (byte === 0x0a || byte === 0x0d) break;
+    if (raw && byte === 0x03) throw new UsageError("interrupted");
+    if (raw && (byte === 0x7f || byte === 0x08)) bytes.pop();
+    else bytes.push(byte);
+  }
+  return new TextDecoder().decode(new Uint8Array(bytes));
+}

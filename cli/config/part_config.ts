@@ -1,0 +1,134 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { parseJsonc } from "../../shared/base/files/jsonc.ts";
+import { diffConfigs } from "../../shared/config/diff.ts";
+import { sameJson } from "../../shared/base/json/json.ts";
+import { parseMachineConfig } from "../../shared/config/parse.ts";
+import { renderDiff } from "../../shared/config/render_diff.ts";
+import { type ChosenPart, findPart } from "../../shared/commands/choice/part.ts";
+import { clientOf, type CommandContext } from "../../shared/commands/run/command.ts";
+import {
+  AppService,
+  type AuthenticatorInfo,
+  type RobotPart,
+} from "../../shared/gen/viam/app/v1/app_pb.ts";
+
+/** The configuration of a part as somebody saved it. */
+export interface PartConfig {
+  /** As it was written, comments included. */
+  readonly text: string;
+  readonly value: JsonObject;
+  readonly savedAt: Timestamp | undefined;
+}
+
+/** A configuration, and how many saves ago it counted: 0 counts now. */
+export interface Revision extends PartConfig {
+  readonly number: number;
+  /** Who saved it; empty for the oldest that is told. */
+  readonly savedBy: string;
+}
+
+/** The configuration of a part, as its cloud keeps it. */
+export async function readPartConfig(
+  context: CommandContext,
+  wanted: string,
+): Promise<{ readonly part: ChosenPart; readonly config: PartConfig }> {
+  const part = await findPart(context, wanted);
+  const { part: found } = await (await clientOf(context, AppService)).getRobotPart({ id: part.id });
+  return { part, config: configOf(found) };
+}
+
+function configOf(part: RobotPart | undefined): PartConfig {
+  const value = part?.robotConfig ?? {};
+  return {
+    text: part?.robotConfigJson || `${JSON.stringify(value, null, 2)}\n`,
+    value,
+    savedAt: part?.lastUpdated,
+  };
+}
+
+const HISTORY_PAGE = 100n;
+
+/** Newest first. @param most how many; fewer when there are no more */
+export async function readHistory(
+  context: CommandContext,
+  partId: string,
+  most: number,
+): Promise<Revision[]> {
+  const app = await clientOf(context, AppService);
+  const { part } = await app.getRobotPart({ id: partId });
+  const revisions: Revision[] = [];
+  let next = configOf(part);
+  let pageToken = "";
+  do {
+    const page = await app.getRobotPartHistory({
+      ...{ id: partId, pageLimit: HISTORY_PAGE },
+      ...(pageToken === "" ? {} : { pageToken }),
+    });
+    for (const { when, editedBy, old } of page.history) {
+      const number = revisions.length;
+      revisions.push({ ...next, number, savedAt: when, savedBy: authorText(editedBy) });
+      next = configOf(old);
+      if (revisions.length === most) return revisions;
+    }
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "");
+  return [...revisions, { ...next, number: revisions.length, savedBy: "", savedAt: undefined }];
+}
+
+function authorText(author: AuthenticatorInfo | undefined): string {
+  return author?.value ?? "";
+}
+
+/** The JSON value of a text; comments are allowed. @throws {Error} that says where it is wrong */
+export function parseConfig(text: string, source: string): JsonObject {
+  let value: unknown;
+  try {
+    value = parseJsonc(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`${source} is no JSON: ${reason}`, { cause: error });
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as JsonObject;
+  }
+  throw new Error(`${source}: a configuration is a JSON object: {"components": […]}`);
+}
+
+/** What differs, a change a line with secrets masked; empty when both say the same. */
+export function diffText(before: JsonObject, after: JsonObject): string {
+  if (sameJson(before, after)) return "";
+  const [one, other] = [before, after].map((value) => parseMachineConfig(value).config);
+  // What no machine reads is in neither of the two.
+  return renderDiff(diffConfigs(one!, other!)) || "~ keys that machines do not read";
+}
+
+/** What came of a save. */
+export type Saved =
+  | { readonly kind: "saved"; readonly savedAt: Timestamp | undefined }
+  /** Somebody else saved in the meantime; that is `config`. */
+  | { readonly kind: "conflict"; readonly config: PartConfig };
+
+/** Saves, unless somebody else saved since `known`. */
+export async function saveConfig(
+  context: CommandContext,
+  part: ChosenPart,
+  text: string,
+  known: PartConfig,
+): Promise<Saved> {
+  const app = await clientOf(context, AppService);
+  try {
+    const { part: saved } = await app.updateRobotPart({
+      id: part.id,
+      robotConfigJson: text,
+      ...(known.savedAt ? { lastKnownUpdate: known.savedAt } : {}),
+    });
+    return { kind: "saved", savedAt: saved?.lastUpdated };
+  } catch (error) {
+    if (!(error instanceof ConnectError) || error.code !== Code.FailedPrecondition) throw error;
+    const { config } = await readPartConfig(context, part.id);
+    if (sameJson(config.value, known.value)) throw error;
+    return { kind: "conflict", config };
+  }
+}

@@ -1,0 +1,141 @@
+import { UsageError } from "../../shared/base/flags/flags.ts";
+import { nearestName } from "../../shared/base/flags/nearest.ts";
+import { chooseOrganization } from "../../shared/commands/choice/organization.ts";
+import { textTable } from "../../shared/commands/output/text_table.ts";
+import { isoTime } from "../../shared/commands/output/times.ts";
+import {
+  clientOf,
+  command,
+  type CommandContext,
+  type CommandTree,
+  done,
+} from "../../shared/commands/run/command.ts";
+import { AppService, type Location } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import type { Confirm } from "../asking/confirm.ts";
+
+const locationArgument = { placeholder: "LOCATION", doc: "Id or name of the location." };
+const parentFlag = {
+  type: "string",
+  placeholder: "ID",
+  doc: "Id or name of the location that it is in.",
+} as const;
+
+/** The locations of the organisation. */
+async function listLocations(context: CommandContext): Promise<Location[]> {
+  const { id: organizationId } = await chooseOrganization(context);
+  return (await (await clientOf(context, AppService)).listLocations({ organizationId })).locations;
+}
+
+/**
+ * The one location of an id or name, or the only one there is.
+ *
+ * @throws {UsageError} that says which there are
+ */
+export async function chooseLocation(
+  context: CommandContext,
+  wanted: string | undefined,
+): Promise<Location> {
+  const locations = await listLocations(context);
+  const byId = locations.find(({ id }) => id === wanted);
+  if (byId) return byId;
+  const fitting = locations.filter(({ name }) => wanted === undefined || name === wanted);
+  const [only] = fitting;
+  if (only && fitting.length === 1) return only;
+  const all = locations.map(({ id, name }) => `${name} (${id})`).join(", ");
+  if (locations.length === 0) {
+    throw new UsageError(
+      `there is no location yet; make one with ${context.program} locations create NAME`,
+    );
+  }
+  if (wanted === undefined) {
+    throw new UsageError(`several locations are there; name one with --location: ${all}`);
+  }
+  const near = nearestName(wanted, locations.map(({ name }) => name));
+  const hint = near === undefined ? "" : ` (did you mean ${near}?)`;
+  const problem = only ? "several locations are" : "there is no location";
+  throw new UsageError(`${problem} called ${JSON.stringify(wanted)}${hint}; there is ${all}`);
+}
+
+/** Commands about locations. */
+export function locationCommands(confirm: Confirm): CommandTree {
+  return {
+    "locations list": command({
+      summary: "List locations.",
+      flags: {},
+      async run(context) {
+        const locations = await listLocations(context);
+        const names = new Map(locations.map(({ id, name }) => [id, name]));
+        const rows = locations.map(({ id, name, parentLocationId, robotCount }) => [
+          ...[id, name, names.get(parentLocationId) ?? parentLocationId, String(robotCount)],
+        ]);
+        const text = rows.length === 0
+          ? `no locations; make one with ${context.program} locations create NAME\n`
+          : textTable([["ID", "LOCATION", "IN", "MACHINES"], ...rows], context.terminal.columns);
+        return { json: locations.map(locationJson), text, ids: locations.map(({ id }) => id) };
+      },
+    }),
+    "locations create": command({
+      summary: "Make a location.",
+      flags: { "parent": parentFlag },
+      arguments: [{ placeholder: "NAME", doc: "What it is called." }],
+      async run(context, { values: { parent }, arguments: [name = ""] }) {
+        const { id: organizationId } = await chooseOrganization(context);
+        const app = await clientOf(context, AppService);
+        const { location } = await app.createLocation({
+          ...{ organizationId, name },
+          ...(parent === undefined
+            ? {}
+            : { parentLocationId: (await chooseLocation(context, parent)).id }),
+        });
+        return done(
+          location ? locationJson(location) : {},
+          `location ${name} is made: ${location?.id}`,
+        );
+      },
+    }),
+    "locations rename": command({
+      summary: "Give a location another name, or put it into another one.",
+      flags: { "parent": parentFlag },
+      arguments: [locationArgument, { placeholder: "NAME", doc: "The new name.", optional: true }],
+      async run(context, { values: { parent }, arguments: [wanted = "", name] }) {
+        if (name === undefined && parent === undefined) {
+          throw new UsageError("give the new NAME, or --parent ID to move it");
+        }
+        const location = await chooseLocation(context, wanted);
+        const app = await clientOf(context, AppService);
+        const { location: saved } = await app.updateLocation({
+          locationId: location.id,
+          ...(name === undefined ? {} : { name }),
+          ...(parent === undefined
+            ? {}
+            : { parentLocationId: (await chooseLocation(context, parent)).id }),
+        });
+        return done(
+          saved ? locationJson(saved) : { id: location.id },
+          `location ${location.name} is saved`,
+        );
+      },
+    }),
+    "locations delete": command({
+      summary: "Delete a location that holds no machines.",
+      flags: { "yes": { type: "boolean", aliases: ["y"], doc: "Do not ask." } },
+      arguments: [locationArgument],
+      async run(context, { values, arguments: [wanted = ""] }) {
+        const { id, name } = await chooseLocation(context, wanted);
+        await confirm(context, values.yes, `delete location ${name} (${id})?`);
+        await (await clientOf(context, AppService)).deleteLocation({ locationId: id });
+        return done({ id, name }, `deleted location ${name}`);
+      },
+    }),
+  };
+}
+
+function locationJson(location: Location) {
+  return {
+    id: location.id,
+    name: location.name,
+    parent_location_id: location.parentLocationId,
+    machines: location.robotCount,
+    created_on: isoTime(location.createdOn),
+  };
+}

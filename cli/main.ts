@@ -1,0 +1,61 @@
+import { versionText } from "../shared/base/build_info/build_info.ts";
+import { systemClock } from "../shared/base/time/clock.ts";
+import { UsageError } from "../shared/base/flags/flags.ts";
+import { trustSystemCertificates } from "../shared/cloud/tls_trust/system_certificates.ts";
+import { systemTerminal } from "../shared/commands/output/terminal.ts";
+import { exitCodeOf, runCommandLine } from "../shared/commands/run/run_command.ts";
+import { systemEditor } from "./config/edit.ts";
+import { ask } from "./asking/ask.ts";
+import { machineProgram, PROGRAM } from "./program/program.ts";
+import { systemKeyboard } from "./reach/shell_command.ts";
+
+async function main(argv: readonly string[]): Promise<void> {
+  if (/^(-v|--?version|version)$/.test(argv[0] ?? "")) return await print(versionText(PROGRAM));
+  const env = (name: string) => Deno.env.get(name);
+  const program = machineProgram({
+    env,
+    ask,
+    openEditor: systemEditor(env),
+    readInput: () => new Response(Deno.stdin.readable).text(),
+    keyboard: systemKeyboard,
+    stop: new AbortController().signal,
+  });
+  await runCommandLine(argv, program, {
+    clock: systemClock,
+    random: { uuid: () => crypto.randomUUID() },
+    terminal: systemTerminal(env),
+    env,
+    write: writeAll,
+    warn: (text) => void Deno.stderr.writeSync(new TextEncoder().encode(`${text}\n`)),
+  });
+}
+
+async function print(text: string): Promise<void> {
+  await writeAll(new TextEncoder().encode(`${text}\n`));
+}
+
+async function writeAll(bytes: Uint8Array): Promise<void> {
+  try {
+    for (let at = 0; at < bytes.length;) at += await Deno.stdout.write(bytes.subarray(at));
+  } catch (error) {
+    // Whoever reads has seen enough: `machine logs -f PART | head`.
+    if (error instanceof Deno.errors.BrokenPipe) Deno.exit(0);
+    throw error;
+  }
+}
+
+function fail(error: unknown): number {
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = error instanceof UsageError && !/--help|machine [a-z]/.test(message)
+    ? `\n${PROGRAM} --help tells what is allowed`
+    : "";
+  Deno.stderr.writeSync(new TextEncoder().encode(`${PROGRAM}: ${message}${hint}\n`));
+  return exitCodeOf(error);
+}
+
+if (import.meta.main) {
+  trustSystemCertificates((text) => {
+    Deno.stderr.writeSync(new TextEncoder().encode(`${PROGRAM}: ${text}\n`));
+  });
+  Deno.exit(await main(Deno.args).then(() => 0, fail));
+}

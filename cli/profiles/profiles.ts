@@ -1,0 +1,114 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { readIfExists } from "../../shared/base/files/read_file.ts";
+import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
+import { UsageError } from "../../shared/base/flags/flags.ts";
+import { nearestName } from "../../shared/base/flags/nearest.ts";
+
+/** One cloud and who signs in there. */
+const profileSchema = z.object({
+  /** `https://host` or `http://host:port`. */
+  cloud: z.string(),
+  key_id: z.string(),
+  key: z.string(),
+  /** The key may go over plaintext to another computer. */
+  allow_insecure: z.boolean().optional(),
+});
+
+export type Profile = z.infer<typeof profileSchema>;
+
+const fileSchema = z.object({
+  current: z.string().optional(),
+  profiles: z.record(z.string(), profileSchema),
+});
+
+type ProfilesFile = z.infer<typeof fileSchema>;
+
+export type ReadEnv = (name: string) => string | undefined;
+
+/** The folder of this program's settings: `~/.config/machine`. */
+export function settingsFolder(env: ReadEnv): string {
+  const own = env("MACHINE_CONFIG_DIR");
+  if (own) return own;
+  const base = env("XDG_CONFIG_HOME") || env("APPDATA");
+  if (base) return join(base, "machine");
+  return join(env("HOME") || env("USERPROFILE") || ".", ".config", "machine");
+}
+
+/** Profiles by name, in `profiles.json`, which only its owner can read. */
+export class Profiles {
+  readonly path: string;
+
+  constructor(private readonly folder: string) {
+    this.path = join(folder, "profiles.json");
+  }
+
+  /** @throws {Error} for a file that is no list of profiles */
+  async read(): Promise<ProfilesFile> {
+    const text = await readIfExists(this.path);
+    if (text === undefined) return { profiles: {} };
+    try {
+      return fileSchema.parse(JSON.parse(text));
+    } catch (error) {
+      throw new Error(
+        `${this.path} is damaged; remove it and sign in again with machine login`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** Keeps a profile, which commands use from now on. */
+  async save(name: string, profile: Profile): Promise<void> {
+    const { profiles } = await this.read();
+    await this.#write({ current: name, profiles: { ...profiles, [name]: profile } });
+  }
+
+  /** Has commands use a profile that is there. @throws {UsageError} */
+  async use(name: string): Promise<void> {
+    const file = await this.read();
+    requireKnown(file, name);
+    await this.#write({ ...file, current: name });
+  }
+
+  /** Forgets a profile. @returns its name. @throws {UsageError} */
+  async remove(wanted: string | undefined): Promise<string> {
+    const file = await this.read();
+    const name = wanted ?? file.current;
+    if (name === undefined) throw new UsageError("nobody is signed in");
+    requireKnown(file, name);
+    const { [name]: _, ...profiles } = file.profiles;
+    const current = file.current === name ? Object.keys(profiles)[0] : file.current;
+    await this.#write({ ...(current === undefined ? {} : { current }), profiles });
+    return name;
+  }
+
+  /** The one that is wanted, or that was used last. @throws {UsageError} that says how to sign in */
+  async choose(wanted: string | undefined): Promise<{ name: string; profile: Profile }> {
+    const file = await this.read();
+    const name = wanted ?? file.current;
+    if (name === undefined) {
+      throw new UsageError(
+        "you are not signed in; sign in with machine login --cloud URL --key-id ID --key KEY",
+      );
+    }
+    requireKnown(file, name);
+    return { name, profile: file.profiles[name]! };
+  }
+
+  async #write(file: ProfilesFile): Promise<void> {
+    await Deno.mkdir(this.folder, { recursive: true, mode: 0o700 });
+    await writeFileAtomic(this.path, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+  }
+}
+
+function requireKnown({ profiles }: ProfilesFile, name: string): void {
+  if (Object.hasOwn(profiles, name)) return;
+  const known = Object.keys(profiles);
+  const near = nearestName(name, known);
+  const hint = near === undefined ? "" : ` (did you mean ${near}?)`;
+  throw new UsageError(
+    `there is no profile ${JSON.stringify(name)}${hint}; there is ${
+      known.join(", ") || "none"
+    }; make one with machine login --profile ${name} --cloud URL`,
+  );
+}

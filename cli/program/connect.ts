@@ -1,0 +1,141 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { type FlagTable, type FlagValues, UsageError } from "../../shared/base/flags/flags.ts";
+import { Secret } from "../../shared/base/redaction/secret.ts";
+import { CloudConnection } from "../../shared/cloud/client/connection.ts";
+import type { OpenCloud } from "../../shared/commands/run/run_command.ts";
+import { getLogger } from "../../shared/log/loggers.ts";
+import type { Profile, Profiles } from "../profiles/profiles.ts";
+
+/** What every command of `machine` takes: who signs in where. */
+export const signInFlags = {
+  "profile": {
+    type: "string",
+    placeholder: "NAME",
+    env: "MACHINE_PROFILE",
+    doc: "Who signs in where, as machine login keeps it. Default: what was used last.",
+  },
+  "org": {
+    type: "string",
+    placeholder: "ORG",
+    env: "MACHINE_ORG",
+    doc: "Id, name or namespace of the organisation. Default: the only one there is.",
+  },
+  "cloud": {
+    type: "string",
+    placeholder: "URL",
+    env: "MACHINE_CLOUD",
+    doc: "Address of the cloud, with --key-id and --key in place of a profile.",
+  },
+  "key-id": {
+    type: "string",
+    placeholder: "ID",
+    env: "MACHINE_CLOUD_API_KEY_ID",
+    doc: "Id of an API key, with --cloud.",
+  },
+  "key": {
+    type: "string",
+    placeholder: "KEY",
+    env: "MACHINE_CLOUD_API_KEY",
+    doc: "The API key; other users see it on a command line, not in the environment.",
+  },
+} as const satisfies FlagTable;
+
+export type SignInValues = FlagValues<typeof signInFlags>;
+
+/** Who signs in where: what options and environment say, or a profile. @throws {UsageError} */
+export async function signInOf(values: SignInValues, profiles: Profiles): Promise<Profile> {
+  const { cloud, "key-id": keyId, key } = values;
+  if (cloud === undefined) return (await profiles.choose(values.profile)).profile;
+  if (!keyId || !key) {
+    throw new UsageError(
+      "--cloud needs an API key: --key-id and --key, or the environment variables " +
+        "MACHINE_CLOUD_API_KEY_ID and MACHINE_CLOUD_API_KEY; or sign in with machine login",
+    );
+  }
+  return { cloud: cloudAddress(cloud), key_id: keyId, key };
+}
+
+/** `https://host` or `http://host:port`; `https` where no scheme is given. @throws {UsageError} */
+export function cloudAddress(text: string, option = "--cloud"): string {
+  const url = URL.parse(text.includes("://") ? text : `https://${text}`);
+  const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
+  if (url && isWeb && url.pathname === "/" && url.search === "" && url.username === "") {
+    return url.origin;
+  }
+  throw new UsageError(
+    `${option}: ${JSON.stringify(text)} is no such address; write https://HOST or ` +
+      "http://HOST:PORT, nothing after it",
+  );
+}
+
+/** Signs in with the first call. @throws {UsageError} when the key would go over plaintext */
+export function connect(profile: Profile): OpenCloud {
+  const { cloud, key_id: entity, key, allow_insecure: allowInsecure = false } = profile;
+  const connection = open(cloud, { entity, key, allowInsecure });
+  return {
+    transport: connection.transport,
+    name: cloud,
+    async download(path, query) {
+      const url = new URL(path, `${cloud}/`);
+      for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+      return await fetch(url, { headers: { key_id: entity, key } });
+    },
+    atMachine: (address) =>
+      open(cloudAddress(address, "--address"), { entity, key, allowInsecure }),
+    advice: (error) => adviceOf(error, cloud),
+    [Symbol.asyncDispose]: () => Promise.resolve(connection.close()),
+  };
+}
+
+function open(
+  cloud: string,
+  { entity, key, allowInsecure }: { entity: string; key: string; allowInsecure: boolean },
+): CloudConnection {
+  try {
+    return CloudConnection.open({
+      appAddress: cloud,
+      credentials: { type: "api-key", entity, payload: new Secret(key) },
+      allowInsecure,
+      log: getLogger("machine"),
+    });
+  } catch (error) {
+    throw new UsageError(
+      `${cloud} is plaintext, so that others could read the key on the way; use https://, or ` +
+        "allow it with machine login --allow-insecure-creds",
+      { cause: error },
+    );
+  }
+}
+
+/** What the caller can do where it is the connection that failed. */
+export function adviceOf(error: unknown, cloud: string): unknown {
+  if (!(error instanceof ConnectError)) return error;
+  const told = (text: string) => new Error(text, { cause: error });
+  switch (error.code) {
+    case Code.Unauthenticated:
+      return told(
+        `the cloud at ${cloud} does not take the API key (${error.rawMessage}); sign in again ` +
+          `with machine login --cloud ${cloud}`,
+      );
+    case Code.Unavailable:
+    case Code.DeadlineExceeded:
+      return told(
+        `cannot reach a cloud at ${cloud} (${reasonOf(error)}); check the address and that ` +
+          "this computer is on the network",
+      );
+    case Code.Unimplemented:
+      // Every cloud has it: what every command asks first.
+      return /AppService\/ListOrganizations|HTTP|404/.test(error.rawMessage)
+        ? told(`what answers at ${cloud} is no cloud: ${error.rawMessage}; check the address`)
+        : error;
+    default:
+      return error;
+  }
+}
+
+/** What grpc-js says, without its own words around it. */
+function reasonOf({ rawMessage }: ConnectError): string {
+  const [, last] = /Last error: (?:Error: )?(.*?)\.? *(?:Resolution note:.*)?$/.exec(rawMessage) ??
+    [];
+  return last ?? rawMessage;
+}

@@ -1,0 +1,19 @@
+import type { ProgramDeps } from "./program.ts";
+
+const nobody = () => Promise.reject(new Error("nobody is there to be asked"));
+
+/** For whoever only looks at the commands, or runs them where nobody is at a terminal. */
+export const IDLE_DEPS: ProgramDeps = {
+  env: () => undefined,
+  ask: nobody,
+  openEditor: nobody,
+  readInput: nobody,
+  keyboard: {
+    isTerminal: false,
+    setRaw: () => {},
+    size: () => undefined,
+    onResize: () => () => {},
+    async *read() {},
+  },
+  stop: new AbortController().signal,
+};

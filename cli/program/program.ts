@@ -1,0 +1,67 @@
+import type { ReadEnv } from "../../shared/base/flags/flags.ts";
+import type { CommandTree } from "../../shared/commands/run/command.ts";
+import type { CommandProgram } from "../../shared/commands/run/run_command.ts";
+import { configCommands } from "../config/config_commands.ts";
+import type { OpenEditor } from "../config/edit.ts";
+import { fragmentCommands } from "../fleet/fragment_commands.ts";
+import { locationCommands } from "../fleet/location_commands.ts";
+import { machineCommands } from "../fleet/machine_commands.ts";
+import {
+  keyCommands,
+  memberCommands,
+  organizationCommands,
+} from "../fleet/organization_commands.ts";
+import { partCommands } from "../fleet/part_commands.ts";
+import { logCommands } from "../logs/log_commands.ts";
+import { loginCommands } from "../profiles/login_commands.ts";
+import { Profiles, settingsFolder } from "../profiles/profiles.ts";
+import { callCommands } from "../reach/call_command.ts";
+import { copyCommands } from "../reach/copy_command.ts";
+import { type Keyboard, shellCommands } from "../reach/shell_command.ts";
+import { tunnelCommands } from "../reach/tunnel_command.ts";
+import { completionCommands } from "./completions.ts";
+import { confirmBy } from "../asking/confirm.ts";
+import { cloudAddress, connect, signInFlags, signInOf } from "./connect.ts";
+
+export const PROGRAM = "machine";
+
+/** What the program needs from outside. */
+export interface ProgramDeps {
+  readonly env: ReadEnv;
+  readonly ask: (question: string, options?: { readonly hidden?: boolean }) => Promise<string>;
+  readonly openEditor: OpenEditor;
+  readonly readInput: () => Promise<string>;
+  readonly keyboard: Keyboard;
+  /** Ends commands that go on until they are told to stop. */
+  readonly stop: AbortSignal;
+}
+
+/** The command line for people. */
+export function machineProgram(deps: ProgramDeps): CommandProgram<typeof signInFlags> {
+  const profiles = new Profiles(settingsFolder(deps.env));
+  const confirm = confirmBy(deps.ask);
+  const tree: CommandTree = {
+    ...loginCommands({ profiles, cloudAddress, connect, ask: deps.ask }),
+    ...machineCommands(confirm),
+    ...configCommands({ ...deps, confirm }),
+    ...logCommands,
+    ...shellCommands(deps.keyboard),
+    ...copyCommands,
+    ...tunnelCommands(deps.stop),
+    ...callCommands,
+    ...partCommands(confirm),
+    ...locationCommands(confirm),
+    ...organizationCommands,
+    ...memberCommands(confirm),
+    ...keyCommands(confirm),
+    ...fragmentCommands(confirm),
+    ...completionCommands(PROGRAM, () => tree, signInFlags),
+  };
+  return {
+    name: PROGRAM,
+    summary: "machine works with a fleet of machines through its cloud.",
+    tree,
+    flags: signInFlags,
+    connect: async (values) => connect(await signInOf(values, profiles)),
+  };
+}

@@ -1,0 +1,148 @@
+import { partArgument } from "../../shared/commands/choice/part.ts";
+import {
+  create,
+  createFileRegistry,
+  type DescMethodUnary,
+  type DescService,
+  fromBinary,
+  fromJson,
+  type JsonObject,
+  toJson,
+} from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { createClient, type Transport } from "@connectrpc/connect";
+import { UsageError } from "../../shared/base/flags/flags.ts";
+import { nearestName } from "../../shared/base/flags/nearest.ts";
+import { textTable } from "../../shared/commands/output/text_table.ts";
+import { command, type CommandTree } from "../../shared/commands/run/command.ts";
+import { ServerReflection } from "../../shared/gen/grpc/reflection/v1/reflection_pb.ts";
+import type { ResourceName } from "../../shared/gen/viam/common/v1/common_pb.ts";
+import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import { parseConfig } from "../config/part_config.ts";
+import { reach, type Reached, reachFlags } from "./reach.ts";
+
+/** Calls of what a machine has. */
+export const callCommands: CommandTree = {
+  "resources": command({
+    summary: "List the components and services of a machine.",
+    flags: reachFlags,
+    arguments: [partArgument],
+    async run(context, { values, arguments: [wanted = ""] }) {
+      await using machine = await reach(context, wanted, values.address);
+      const { resources } = await createClient(RobotService, machine.transport).resourceNames({});
+      const rows = resources.map((each) => [each.name, apiOf(each)]);
+      return {
+        json: resources.map((each) => ({ name: each.name, api: apiOf(each) })),
+        text: textTable([["RESOURCE", "API"], ...rows], context.terminal.columns),
+        ids: resources.map(({ name }) => name),
+      };
+    },
+  }),
+  "call": command({
+    summary: "Call a method of a component or service of a machine and print what it answers.",
+    flags: reachFlags,
+    arguments: [
+      partArgument,
+      { placeholder: "RESOURCE", doc: "Name of the component or service." },
+      { placeholder: "METHOD", doc: "As GetReadings." },
+      { placeholder: "JSON", doc: "Its arguments. Default: {}.", optional: true },
+    ],
+    footer: "Example: machine call my-machine arm-1 MoveToPosition " +
+      '\'{"to": {"x": 100, "y": 0, "z": 0}}\'',
+    async run(context, { values, arguments: [wanted = "", name = "", method = "", json = "{}"] }) {
+      const input = parseConfig(json, "JSON");
+      await using machine = await reach(context, wanted, values.address);
+      const resource = await findResource(machine, name);
+      const service = await serviceOf(machine.transport, resource);
+      const found = findMethod(service, method);
+      const answer = await callUnary(machine.transport, found, { ...input, name });
+      return { json: answer, text: `${JSON.stringify(answer, null, 2)}\n` };
+    },
+  }),
+};
+
+function apiOf({ namespace, type, subtype }: ResourceName): string {
+  return `${namespace}:${type}:${subtype}`;
+}
+
+async function findResource({ transport, part }: Reached, wanted: string): Promise<ResourceName> {
+  const { resources } = await createClient(RobotService, transport).resourceNames({});
+  const found = resources.find(({ name }) => name === wanted);
+  if (found) return found;
+  const names = resources.map(({ name }) => name);
+  const near = nearestName(wanted, names);
+  throw new UsageError(
+    `${part.name} has no resource ${JSON.stringify(wanted)}${
+      near === undefined ? "" : ` (did you mean ${near}?)`
+    }; there is ${names.join(", ") || "none"}`,
+  );
+}
+
+/** The API of a resource, as the machine itself describes it: modules may have their own. */
+async function serviceOf(transport: Transport, resource: ResourceName): Promise<DescService> {
+  const robot = createClient(RobotService, transport);
+  const { resourceRpcSubtypes } = await robot.resourceRPCSubtypes({});
+  const name = resourceRpcSubtypes.find(({ subtype }) =>
+    subtype && apiOf(subtype) === apiOf(resource)
+  )?.protoService;
+  const files = name === undefined ? [] : await describe(transport, name);
+  const set = create(FileDescriptorSetSchema, {
+    file: files.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes)),
+  });
+  const service = name === undefined ? undefined : createFileRegistry(set).getService(name);
+  if (service) return service;
+  throw new Error(`the machine does not describe the methods of ${apiOf(resource)}`);
+}
+
+async function describe(transport: Transport, symbol: string): Promise<Uint8Array[]> {
+  const reflection = createClient(ServerReflection, transport);
+  async function* asked() {
+    yield { messageRequest: { case: "fileContainingSymbol" as const, value: symbol } };
+  }
+  for await (const { messageResponse } of reflection.serverReflectionInfo(asked())) {
+    if (messageResponse.case === "fileDescriptorResponse") {
+      // What is imported comes first in a set.
+      return messageResponse.value.fileDescriptorProto.toReversed();
+    }
+    if (messageResponse.case === "errorResponse") {
+      throw new Error(messageResponse.value.errorMessage);
+    }
+  }
+  return [];
+}
+
+/** By its name in any case, with or without `Get`. @throws {UsageError} that lists what there is */
+function findMethod({ methods, name }: DescService, wanted: string): DescMethodUnary {
+  const same = (one: string) => one.toLowerCase() === wanted.toLowerCase();
+  const found = methods.find((each) => same(each.name) || same(each.name.replace(/^Get/, "")));
+  if (found?.methodKind === "unary") return found as DescMethodUnary;
+  const names = methods.filter(({ methodKind }) => methodKind === "unary").map((each) => each.name);
+  const near = nearestName(wanted, names);
+  const problem = found ? "is a stream; a call takes one answer" : "is no method";
+  throw new UsageError(
+    `${JSON.stringify(wanted)} ${problem} of ${name}${
+      near === undefined ? "" : ` (did you mean ${near}?)`
+    }; there is ${names.join(", ")}`,
+  );
+}
+
+async function callUnary(
+  transport: Transport,
+  method: DescMethodUnary,
+  input: JsonObject,
+): Promise<unknown> {
+  const isNamed = method.input.fields.some((field) => field.name === "name");
+  const { name: _, ...rest } = input;
+  let message;
+  try {
+    message = fromJson(method.input, isNamed ? input : rest);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const fields = method.input.fields.map((field) => field.jsonName).join(", ");
+    throw new UsageError(`JSON does not fit ${method.name}: ${reason}; its fields are ${fields}`, {
+      cause: error,
+    });
+  }
+  const answer = await transport.unary(method, undefined, undefined, undefined, message);
+  return toJson(method.output, answer.message);
+}

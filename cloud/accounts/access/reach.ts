@@ -1,0 +1,64 @@
+import { type RawBuilder, sql, type SqlBool } from "kysely";
+import type { Action } from "../../../shared/rights/roles.ts";
+import { type Caller, type Grant, grantsFor, organizationOf } from "./caller.ts";
+
+/** Tables whose rows callers see by their grants. */
+export type Reached = "locations" | "machines" | "parts" | "data_sources" | "sequences";
+
+type Condition = (id: string) => RawBuilder<SqlBool>;
+
+const is = (column: string): Condition => (id) => sql<SqlBool>`${sql.ref(column)} = ${id}`;
+
+/** The row is the one that a row of another table with that id names. */
+const namedBy = (column: string, table: string, name: string): Condition => (id) =>
+  sql<SqlBool>`${sql.ref(column)} in (select ${sql.ref(name)} from ${
+    sql.table(table)
+  } where id = ${id})`;
+
+/** Which rows of each table a grant on each kind of resource reaches. */
+const REACH: Readonly<Record<Reached, Readonly<Record<Grant["resource"], Condition>>>> = {
+  locations: {
+    organization: is("locations.org_id"),
+    location: is("locations.id"),
+    robot: namedBy("locations.id", "machines", "location_id"),
+    part: namedBy("locations.id", "parts", "location_id"),
+  },
+  machines: {
+    organization: is("machines.org_id"),
+    location: is("machines.location_id"),
+    robot: is("machines.id"),
+    part: namedBy("machines.id", "parts", "machine_id"),
+  },
+  parts: {
+    organization: is("parts.org_id"),
+    location: is("parts.location_id"),
+    robot: is("parts.machine_id"),
+    part: is("parts.id"),
+  },
+  data_sources: {
+    organization: is("data_sources.org_id"),
+    location: is("data_sources.location_id"),
+    robot: is("data_sources.machine_id"),
+    part: is("data_sources.part_id"),
+  },
+  sequences: {
+    organization: is("sequences.org_id"),
+    location: is("sequences.location_id"),
+    robot: is("sequences.machine_id"),
+    part: is("sequences.part_id"),
+  },
+};
+
+/**
+ * The rows of a table on which the caller may do something: those that a grant reaches, within the
+ * organisation of that grant whatever it names.
+ */
+export function reaches(caller: Caller, action: Action, table: Reached): RawBuilder<SqlBool> {
+  const conditions = grantsFor(caller, action).map((grant) => {
+    const within = sql<SqlBool>`${sql.ref(`${table}.org_id`)} = ${organizationOf(caller, grant)}`;
+    return sql<SqlBool>`(${within} and ${REACH[table][grant.resource](grant.id)})`;
+  });
+  return conditions.length === 0
+    ? sql<SqlBool>`1 = 0`
+    : sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
+}

@@ -1,0 +1,137 @@
+import { Buffer } from "node:buffer";
+import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { addressBlock } from "../../../shared/rpc/address_block.ts";
+
+/**
+ * scrypt cost: N = 2^15, r = 8, p = 2 (32 MiB, some 150 ms): what people choose is guessed, so each
+ * guess has to cost; a sign-in stays below 300 ms.
+ */
+const COST = { ln: 15, r: 8, p: 2 } as const;
+const HASH_BYTES = 32;
+/** NIST SP 800-63B: at least 8 characters; no rules of what has to be in it. */
+const SHORTEST = 8;
+const LONGEST = 256;
+
+/** What is wrong with a new password; undefined: nothing. */
+export function passwordProblem(password: string, email: string): string | undefined {
+  const length = [...password].length;
+  if (length < SHORTEST) return `it needs at least ${SHORTEST} characters`;
+  if (length > LONGEST) return `it has more than ${LONGEST} characters`;
+  if (new Set(password).size < 3) return "it has fewer than 3 different characters";
+  const name = email.split("@")[0] ?? "";
+  if ([email, name].includes(password.toLowerCase())) return "it is your e-mail address";
+}
+
+export interface PasswordLimits {
+  /** Passwords that are hashed at once; default 1, which is at most one processor. */
+  readonly atOnce?: number;
+  /** Others that wait of one address block; default 4. */
+  readonly waitingOfOne?: number;
+  /** Others that wait in all; default 64. */
+  readonly waiting?: number;
+}
+
+interface Waiting {
+  readonly block: string;
+  readonly start: () => void;
+}
+
+/**
+ * Hashes and checks the passwords of people, on threads beside the one that serves. Only one is
+ * hashed at a time, address blocks take turns, and whoever sends too many is refused: a storm of
+ * wrong passwords slows down neither those who call with a token nor those who sign in elsewhere.
+ */
+export class Passwords {
+  #running = 0;
+  readonly #waiting: Waiting[] = [];
+  #lastBlock = "";
+  #unmatched: Promise<string> | undefined;
+
+  constructor(private readonly limits: PasswordLimits = {}) {}
+
+  /** A salted hash as a PHC string. @throws {ConnectError} RESOURCE_EXHAUSTED */
+  async hash(password: string, address: string): Promise<string> {
+    const salt = randomBytes(16);
+    const hash = await this.#inTurn(address, () => derive(password, salt, COST));
+    return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${base64(salt)}$${base64(hash)}`;
+  }
+
+  /**
+   * Compares in constant time. Without a hash it takes as long and gives false, so that nobody finds
+   * by the clock who has a password here.
+   *
+   * @throws {ConnectError} RESOURCE_EXHAUSTED
+   */
+  async fits(password: string, hash: string | null | undefined, address: string): Promise<boolean> {
+    if (password.length > LONGEST * 4) return false;
+    if (hash) return await this.#compare(password, hash, address);
+    this.#unmatched ??= this.hash(randomBytes(16).toString("hex"), "");
+    await this.#compare(password, await this.#unmatched, address);
+    return false;
+  }
+
+  async #compare(password: string, phc: string, address: string): Promise<boolean> {
+    const match = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([^$]+)\$([^$]+)$/.exec(phc);
+    const [, ln, r, p, salt = "", hash = ""] = match ?? [];
+    if (!match) return false;
+    const cost = { ln: Number(ln), r: Number(r), p: Number(p) };
+    const expected = Buffer.from(hash, "base64");
+    const actual = await this.#inTurn(
+      address,
+      () => derive(password, Buffer.from(salt, "base64"), cost),
+    );
+    return actual.length === expected.length && timingSafeEqual(actual, expected);
+  }
+
+  async #inTurn<T>(address: string, work: () => Promise<T>): Promise<T> {
+    const { atOnce = 1, waitingOfOne = 4, waiting = 64 } = this.limits;
+    if (this.#running >= atOnce) {
+      const block = addressBlock(address);
+      const own = this.#waiting.filter((each) => each.block === block).length;
+      if (own >= waitingOfOne || this.#waiting.length >= waiting) {
+        throw new ConnectError(
+          "too many people sign in just now; try again in a few seconds",
+          Code.ResourceExhausted,
+        );
+      }
+      await new Promise<void>((start) => this.#waiting.push({ block, start }));
+    } else {
+      this.#running++;
+    }
+    try {
+      return await work();
+    } finally {
+      this.#next();
+    }
+  }
+
+  /** Hands the turn on, to another address block where one waits. */
+  #next(): void {
+    const at = this.#waiting.findIndex(({ block }) => block !== this.#lastBlock);
+    const [next] = this.#waiting.splice(Math.max(at, 0), 1);
+    if (!next) {
+      this.#running--;
+      return;
+    }
+    this.#lastBlock = next.block;
+    next.start();
+  }
+}
+
+function derive(
+  password: string,
+  salt: Uint8Array,
+  cost: { ln: number; r: number; p: number },
+): Promise<Buffer> {
+  const options = { N: 2 ** cost.ln, r: cost.r, p: cost.p, maxmem: 256 * 1024 * 1024 };
+  // The same password typed on another keyboard may come in another form of Unicode.
+  const text = password.normalize("NFKC");
+  return new Promise((resolve, reject) => {
+    scrypt(text, salt, HASH_BYTES, options, (error, hash) => error ? reject(error) : resolve(hash));
+  });
+}
+
+function base64(bytes: Buffer): string {
+  return bytes.toString("base64").replace(/=+$/, "");
+}

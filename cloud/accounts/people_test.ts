@@ -1,0 +1,308 @@
+import assert from "node:assert/strict";
+import { Code, createClient } from "@connectrpc/connect";
+import { requireAuthentication } from "../../shared/cloud/auth/require_auth.ts";
+import { AccountService, AuditService } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
+import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { createInProcessTransport } from "../../shared/rpc/server/in_process.ts";
+import { addOwner } from "../local/people/people_command.ts";
+import { failure, partSecret, TestCloud } from "../serve/cloud_testing.ts";
+import { apiKey } from "../serve/cloud_testing.ts";
+import { systemRandom } from "../storage/keys/random.ts";
+import { codeOf, stepAt } from "./second_factor/totp.ts";
+import { needsNoToken } from "./sign_in/open_calls.ts";
+
+const PASSWORD = "correct horse battery";
+const ANN = "ann@example.com";
+
+/** A client with an access token, or without one. */
+function clientOf(cloud: TestCloud, token?: string) {
+  const inner = createInProcessTransport(cloud.services.router, {
+    interceptors: [
+      requireAuthentication({ verify: cloud.services.verifyToken, exempt: needsNoToken }),
+    ],
+  });
+  const headers = (init?: HeadersInit) => {
+    const all = new Headers(init);
+    if (token) all.set("authorization", `Bearer ${token}`);
+    return all;
+  };
+  const transport: typeof inner = {
+    unary: (method, signal, timeout, header, input, values) =>
+      inner.unary(method, signal, timeout, headers(header), input, values),
+    stream: (method, signal, timeout, header, input, values) =>
+      inner.stream(method, signal, timeout, headers(header), input, values),
+  };
+  return {
+    app: createClient(AppService, transport),
+    account: createClient(AccountService, transport),
+    audit: createClient(AuditService, transport),
+  };
+}
+
+async function ownerOf(cloud: TestCloud, orgId: string, email = ANN) {
+  const deps = { clock: cloud.clock, random: systemRandom };
+  const token = await addOwner(cloud.folder.database.queries, { email, orgId }, deps);
+  await cloud.services.changes.drain();
+  await clientOf(cloud).account.setPassword({ token: token ?? "", password: PASSWORD });
+  return await signIn(cloud, email);
+}
+
+async function signIn(cloud: TestCloud, email: string, code = "") {
+  const { result } = await clientOf(cloud).account.signIn({ email, password: PASSWORD, code });
+  assert.equal(result.case, "signedIn");
+  return clientOf(cloud, result.value.accessToken);
+}
+
+/** Invites somebody and takes the link out of the mail. */
+async function join(
+  cloud: TestCloud,
+  owner: Awaited<ReturnType<typeof ownerOf>>,
+  made: { org_id: string },
+  email: string,
+  authorization?: { authorizationId: string; resourceType: string; resourceId: string },
+) {
+  await owner.app.createOrganizationInvite({
+    organizationId: made.org_id,
+    email,
+    authorizations: authorization ? [{ authorizationType: "role", ...authorization }] : [],
+  });
+  const token = await cloud.services.accounts.invitations.renew({ orgId: made.org_id, email });
+  await clientOf(cloud).account.acceptInvitation({ token, password: PASSWORD });
+  return { token, ...await signIn(cloud, email) };
+}
+
+Deno.test("an owner signs in, works in two organisations, and each lists what is its own", async () => {
+  await using cloud = await TestCloud.open();
+  const [acme, other, third] = [
+    await cloud.bootstrap({ organization: "Acme" }),
+    await cloud.bootstrap({ organization: "Other" }),
+    await cloud.bootstrap({ organization: "Third" }),
+  ];
+  const { app, account } = await ownerOf(cloud, acme.org_id);
+  const deps = { clock: cloud.clock, random: systemRandom };
+  const { queries } = cloud.folder.database;
+  await addOwner(queries, { email: "ANN@example.com".toLowerCase(), orgId: other.org_id }, deps);
+  await cloud.services.changes.drain();
+
+  const { organizations } = await app.listOrganizations({});
+  const here = await app.listLocations({ organizationId: other.org_id });
+  const robots = await app.listRobotsForOrg({ orgId: acme.org_id });
+  const saved = await app.updateRobotPart({ id: other.part_id, name: "main", robotConfig: {} });
+  const hidden = await failure(app.getRobot({ id: third.machine_id }));
+  const { grants } = await account.getAccount({});
+
+  assert.deepEqual(organizations.map(({ id }) => id).sort(), [acme.org_id, other.org_id].sort());
+  assert.deepEqual(here.locations.map(({ id }) => id), [other.location_id]);
+  assert.deepEqual(robots.robots.map(({ id }) => id), [acme.machine_id]);
+  assert.equal(saved.part?.id, other.part_id);
+  assert.equal(hidden.code, Code.NotFound);
+  assert.deepEqual(grants.map((each) => each.organizationName), ["Acme", "Other"]);
+  const keyed = await failure(app.createKey({
+    name: "both",
+    authorizations: [acme, other].map((made) => ({
+      authorizationId: "organization_owner",
+      resourceType: "organization",
+      resourceId: made.org_id,
+    })),
+  }));
+  assert.match(keyed.message, /multiple orgs/);
+});
+
+Deno.test("wrong passwords, unknown people and used links answer alike and sign nobody in", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  await ownerOf(cloud, made.org_id);
+  const { account } = clientOf(cloud);
+  const wrong = await failure(account.signIn({ email: ANN, password: "something else" }));
+  const nobody = await failure(account.signIn({ email: "x@example.com", password: PASSWORD }));
+  assert.deepEqual(wrong, nobody);
+  assert.equal(wrong.code, Code.Unauthenticated);
+  const deps = { clock: cloud.clock, random: systemRandom };
+  const { queries } = cloud.folder.database;
+  const token = await addOwner(queries, { email: "ben@example.com", orgId: made.org_id }, deps);
+  const weak = await failure(account.setPassword({ token: token!, password: "short" }));
+  assert.match(weak.message, /at least 8/);
+  await account.setPassword({ token: token!, password: PASSWORD });
+  const again = await failure(account.setPassword({ token: token!, password: PASSWORD }));
+  assert.equal(again.code, Code.Unauthenticated);
+  for (let i = 0; i < 25; i++) {
+    await account.signIn({ email: "none@example.com", password: `guess ${i}` }).catch(() => {});
+  }
+  const refused = await failure(account.signIn({ email: "none@example.com", password: "guess" }));
+  assert.equal(refused.code, Code.ResourceExhausted);
+});
+
+Deno.test("a session ends at once: by its person, by a new password, and by time", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const first = await ownerOf(cloud, made.org_id);
+  const second = await signIn(cloud, ANN);
+  const machine = cloud.client(MachineService, partSecret(made));
+  const before = await machine.listAccessKeys({ partId: made.part_id });
+
+  const { sessions } = await first.account.listSessions({});
+  assert.deepEqual(sessions.map((each) => each.isCurrent).sort(), [false, true]);
+  await first.account.endSession({ allOthers: true });
+  const ended = await failure(second.app.listOrganizations({}));
+  assert.equal(ended.code, Code.Unauthenticated);
+  assert.match(ended.message, /session has ended/);
+  await first.app.listOrganizations({});
+  const after = await machine.listAccessKeys({ partId: made.part_id });
+  assert.notDeepEqual(before.keys, after.keys, "machines end the person's connections");
+
+  await first.account.changePassword({ oldPassword: PASSWORD, newPassword: "another good one" });
+  await first.app.listOrganizations({});
+  const old = await failure(clientOf(cloud).account.signIn({ email: ANN, password: PASSWORD }));
+  assert.equal(old.code, Code.Unauthenticated);
+  const { queries } = cloud.folder.database;
+  await queries.updateTable("sessions").set({ expires_at: 1 }).execute();
+  await cloud.services.accounts.sessions.sweep();
+  assert.equal((await failure(first.app.listOrganizations({}))).code, Code.Unauthenticated);
+});
+
+Deno.test("an invitation gives what it says, once, also when two accept it at the same time", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const owner = await ownerOf(cloud, made.org_id);
+  const { app } = owner;
+  await app.createOrganizationInvite({
+    organizationId: made.org_id,
+    email: "Ben@Example.com ",
+    authorizations: [{
+      authorizationType: "role",
+      authorizationId: "location_operator",
+      resourceType: "location",
+      resourceId: made.location_id,
+    }],
+  });
+  const email = "ben@example.com";
+  const twice = await failure(app.createOrganizationInvite({ organizationId: made.org_id, email }));
+  assert.equal(twice.code, Code.AlreadyExists);
+  const token = await cloud.services.accounts.invitations.renew({ orgId: made.org_id, email });
+  const { account } = clientOf(cloud);
+  const both = await Promise.allSettled(
+    [0, 1].map(() => account.acceptInvitation({ token, password: PASSWORD })),
+  );
+  assert.deepEqual(both.map((each) => each.status).sort(), ["fulfilled", "rejected"]);
+  const { members, invites } = await app.listOrganizationMembers({ organizationId: made.org_id });
+  assert.deepEqual(members.map(({ emails }) => emails[0]), [ANN, email]);
+  assert.deepEqual(invites, []);
+  const ben = await signIn(cloud, email);
+  await ben.app.getRobot({ id: made.machine_id });
+  for (
+    const refused of [
+      ben.app.updateRobotPart({ id: made.part_id, robotConfig: {} }),
+      ben.app.createOrganizationInvite({ organizationId: made.org_id, email: "c@example.com" }),
+      ben.app.listOrganizationMembers({ organizationId: made.org_id }),
+    ]
+  ) {
+    assert.equal((await failure(refused)).code, Code.PermissionDenied);
+  }
+  const { userId } = await app.getUserIDByEmail({ email });
+  await app.deleteOrganizationMember({ organizationId: made.org_id, userId });
+  assert.equal((await failure(ben.app.getRobot({ id: made.machine_id }))).code, Code.NotFound);
+  assert.deepEqual((await ben.app.listOrganizations({})).organizations, []);
+  const own = (await app.listOrganizationMembers({ organizationId: made.org_id })).members[0]!;
+  await app.deleteKey({ id: made.api_key_id });
+  const last = await failure(
+    app.deleteOrganizationMember({ organizationId: made.org_id, userId: own.userId }),
+  );
+  assert.match(last.message, /without an owner/);
+});
+
+Deno.test("roles are given, changed and taken away by who owns the thing", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const owner = await ownerOf(cloud, made.org_id);
+  const at = { resourceType: "robot", resourceId: made.machine_id };
+  const robotOperator = { authorizationId: "robot_operator", ...at };
+  const ben = await join(cloud, owner, made, "ben@example.com", robotOperator);
+  const { userId } = await owner.app.getUserIDByEmail({ email: "ben@example.com" });
+  const of = { identityType: "user", identityId: userId };
+  const role = { authorizationType: "role", ...robotOperator, ...of };
+
+  const higher = { ...role, authorizationId: "robot_owner" };
+  const self = await failure(
+    ben.app.changeRole({ oldAuthorization: role, newAuthorization: higher }),
+  );
+  assert.equal(self.code, Code.PermissionDenied);
+  assert.equal(
+    (await failure(owner.app.addRole({ authorization: role }))).code,
+    Code.AlreadyExists,
+  );
+  await owner.app.changeRole({ oldAuthorization: role, newAuthorization: higher });
+  await ben.app.updateRobotPart({ id: made.part_id, name: "main", robotConfig: {} });
+  const { authorizations } = await ben.app.listAuthorizations({ organizationId: made.org_id });
+  assert.deepEqual(authorizations.map((each) => each.authorizationId), ["robot_owner"]);
+  await owner.app.removeRole({ authorization: higher });
+  assert.equal((await failure(ben.app.getRobot({ id: made.machine_id }))).code, Code.NotFound);
+  const stranger = { ...role, identityId: crypto.randomUUID() };
+  assert.equal((await failure(owner.app.addRole({ authorization: stranger }))).code, Code.NotFound);
+});
+
+Deno.test("a second factor is asked for, its codes count once, and recovery codes stand in", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const { account } = await ownerOf(cloud, made.org_id);
+  const { url } = await account.startSecondFactor({});
+  assert.match(url, /^otpauth:\/\/totp\//);
+  const { queries } = cloud.folder.database;
+  const user = await queries.selectFrom("users").selectAll().executeTakeFirstOrThrow();
+  const { keys } = cloud.folder;
+  const secret = keys.secrets.secondFactorSecret(user.id, user.totp_generation);
+  const code = codeOf(secret, stepAt(cloud.clock.now()));
+  const { recoveryCodes } = await account.confirmSecondFactor({ code });
+  assert.equal(recoveryCodes.length, 10);
+
+  const { result } = await clientOf(cloud).account.signIn({ email: ANN, password: PASSWORD });
+  assert.equal(result.case, "secondFactorRequired");
+  const given = { email: ANN, password: PASSWORD };
+  const used = await failure(clientOf(cloud).account.signIn({ ...given, code }));
+  assert.equal(used.code, Code.Unauthenticated);
+  await signIn(cloud, ANN, recoveryCodes[0]);
+  const spent = await failure(
+    clientOf(cloud).account.signIn({ ...given, code: recoveryCodes[0]! }),
+  );
+  assert.equal(spent.code, Code.Unauthenticated);
+  assert.equal((await account.getAccount({})).recoveryCodesLeft, 9);
+  await account.removeSecondFactor({ password: PASSWORD, code: recoveryCodes[1]! });
+  await signIn(cloud, ANN);
+});
+
+Deno.test("the audit log has who did what, with the change, and no secret", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const owner = await ownerOf(cloud, made.org_id);
+  await owner.app.newRobot({ name: "arm", location: made.location_id });
+  await owner.app.getRobot({ id: made.machine_id });
+  await failure(owner.app.newRobot({ name: "arm", location: made.location_id }));
+  const ben = await join(cloud, owner, made, "ben@example.com", {
+    ...{ authorizationId: "organization_operator", resourceType: "organization" },
+    resourceId: made.org_id,
+  });
+  await cloud.app(made).updateOrganization({ organizationId: made.org_id, name: "Acme 2" });
+
+  const { entries } = await owner.audit.listAuditEntries({ organizationId: made.org_id });
+  const short = entries.map(({ actor, action }) => `${actor} ${action.split("/").at(-1)}`);
+  assert.deepEqual(short, [
+    `${made.api_key_id} UpdateOrganization`,
+    "ben@example.com AcceptInvitation",
+    `${ANN} CreateOrganizationInvite`,
+    `${ANN} NewRobot`,
+    "machine-cloud owner add",
+  ]);
+  const all = await cloud.folder.database.queries.selectFrom("audit_entries").selectAll().execute();
+  const text = JSON.stringify(all);
+  for (const secret of [PASSWORD, ben.token]) assert.ok(!text.includes(secret));
+  const page = await owner.audit.listAuditEntries({ organizationId: made.org_id, pageSize: 2 });
+  const { entries: rest } = await owner.audit.listAuditEntries({
+    ...{ organizationId: made.org_id, pageToken: page.nextPageToken },
+  });
+  assert.deepEqual([...page.entries, ...rest].map(({ id }) => id), entries.map(({ id }) => id));
+  const denied = await failure(ben.audit.listAuditEntries({ organizationId: made.org_id }));
+  assert.equal(denied.code, Code.PermissionDenied);
+  const stillThere = await owner.app.listOrganizations({});
+  assert.equal(stillThere.organizations.length, 1);
+  assert.equal((await failure(cloud.client(AccountService, apiKey(made)).getAccount({}))).code, 7);
+});

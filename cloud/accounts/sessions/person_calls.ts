@@ -1,0 +1,22 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { HandlerContext } from "@connectrpc/connect";
+import { peerKey } from "../../../shared/rpc/server/peer.ts";
+import type { Person } from "../access/caller.ts";
+import type { Scope } from "../access/scope.ts";
+
+/** The person who calls. @throws {ConnectError} PERMISSION_DENIED for keys and machines */
+export function personOf(scope: Scope): Person {
+  const { person, actor } = scope.caller;
+  if (person) return person;
+  throw new ConnectError(
+    `this is for people who signed in; these are ${actor.type} credentials`,
+    Code.PermissionDenied,
+  );
+}
+
+/** Where a call comes from. */
+export function originOf(context: HandlerContext): { address: string; client: string } {
+  const client = context.requestHeader.get("viam_client") ??
+    context.requestHeader.get("user-agent") ?? "";
+  return { address: context.values.get(peerKey).address, client };
+}

@@ -1,0 +1,165 @@
+import type { Selectable } from "kysely";
+import type { Identity } from "../../../shared/cloud/auth/identity.ts";
+import type { TokenIssuer } from "../../../shared/cloud/auth/token_issuer.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { SessionsTable, SignInMethod } from "../../storage/database/people_schema.ts";
+import type { Random } from "../../storage/keys/random.ts";
+import { ISSUED_CLAIM, SECRET_CLAIM } from "../access/claims.ts";
+
+export type SessionRow = Selectable<SessionsTable>;
+
+/** How long a session lasts that nobody ends. */
+export const SESSION_MS = 30 * 24 * 60 * 60_000;
+/** Sessions of one person; the oldest end when there are more. */
+const MOST_OF_ONE = 50;
+/** How long ended sessions stay known. */
+const KEEP_ENDED_MS = 7 * 24 * 60 * 60_000;
+const LONGEST_CLIENT = 200;
+
+/** Where somebody signs in from. */
+export interface Origin {
+  /** IP address. */
+  readonly address: string;
+  /** What the client calls itself. */
+  readonly client: string;
+}
+
+/** A session that has begun. */
+export interface Started {
+  readonly id: string;
+  readonly accessToken: string;
+  readonly expiresAtMs: number;
+}
+
+export interface SessionsOptions {
+  readonly queries: Queries;
+  readonly changes: Pick<ChangeFeed, "drain">;
+  readonly issuer: Pick<TokenIssuer, "issue">;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** The sessions of people who signed in. An access token counts as long as its session does. */
+export class Sessions {
+  constructor(private readonly options: SessionsOptions) {}
+
+  async start(userId: string, method: SignInMethod, origin: Origin): Promise<Started> {
+    const { queries, clock, random, issuer } = this.options;
+    const now = clock.now().getTime();
+    const id = random.uuid();
+    const expiresAtMs = now + SESSION_MS;
+    await queries.transaction().execute(async (transaction) => {
+      await transaction.insertInto("sessions").values({
+        id,
+        user_id: userId,
+        method,
+        address: origin.address,
+        client: origin.client.slice(0, LONGEST_CLIENT),
+        created_at: now,
+        last_seen_at: now,
+        expires_at: expiresAtMs,
+        ended_at: null,
+      }).execute();
+      await transaction.updateTable("users").set({ last_sign_in_at: now, last_seen_at: now })
+        .where("id", "=", userId).execute();
+      const surplus = await open(transaction, userId, now).select("id")
+        .orderBy("created_at", "desc").orderBy("id").limit(1_000).offset(MOST_OF_ONE).execute();
+      await endIn(transaction, userId, surplus.map((row) => row.id), clock.now());
+    });
+    await this.options.changes.drain();
+    const identity: Identity = {
+      entity: userId,
+      credentialType: "session",
+      claims: { [SECRET_CLAIM]: id, [ISSUED_CLAIM]: String(now) },
+    };
+    return { id, accessToken: await issuer.issue(identity), expiresAtMs };
+  }
+
+  /** The sessions of a person that count, newest first. */
+  async list(userId: string): Promise<SessionRow[]> {
+    const now = this.options.clock.now().getTime();
+    return await open(this.options.queries, userId, now).selectAll()
+      .orderBy("created_at", "desc").orderBy("id").execute();
+  }
+
+  /** Ends one session of a person, or all but one. Gives how many ended. */
+  async end(
+    userId: string,
+    which: { readonly id: string } | { readonly allBut: string },
+  ): Promise<number> {
+    const { queries, clock, changes } = this.options;
+    const ended = await queries.transaction().execute(async (transaction) => {
+      const all = await open(transaction, userId, clock.now().getTime()).select("id").execute();
+      const ids = all.map((row) => row.id)
+        .filter((id) => "id" in which ? id === which.id : id !== which.allBut);
+      await endIn(transaction, userId, ids, clock.now());
+      return ids.length;
+    });
+    await changes.drain();
+    return ended;
+  }
+
+  /** Notes that a session was used, at most every few minutes. */
+  async seen({ sessionId, userId }: { sessionId: string; userId: string }): Promise<void> {
+    const { queries, clock } = this.options;
+    const now = clock.now().getTime();
+    await queries.updateTable("sessions").set({ last_seen_at: now })
+      .where("id", "=", sessionId).execute();
+    await queries.updateTable("users").set({ last_seen_at: now }).where("id", "=", userId)
+      .execute();
+  }
+
+  /** Ends sessions whose time is over, and forgets those that ended long ago. */
+  async sweep(): Promise<void> {
+    const { queries, clock, changes } = this.options;
+    const now = clock.now();
+    const over = await queries.selectFrom("sessions").select(["id", "user_id"])
+      .where("ended_at", "is", null).where("expires_at", "<=", now.getTime()).limit(1_000)
+      .execute();
+    for (const [userId, rows] of Map.groupBy(over, (row) => row.user_id)) {
+      await queries.transaction().execute((transaction) =>
+        endIn(transaction, userId, rows.map((row) => row.id), now)
+      );
+    }
+    await queries.deleteFrom("sessions").where("ended_at", "<", now.getTime() - KEEP_ENDED_MS)
+      .execute();
+    await queries.deleteFrom("one_time_links").where("expires_at", "<", now.getTime()).execute();
+    if (over.length > 0) await changes.drain();
+  }
+}
+
+function open(queries: Queries, userId: string, now: number) {
+  return queries.selectFrom("sessions").where("user_id", "=", userId)
+    .where("ended_at", "is", null).where("expires_at", ">", now);
+}
+
+/** Ends sessions in a transaction; machines hear of it and end the person's connections. */
+export async function endIn(
+  transaction: Queries,
+  userId: string,
+  ids: readonly string[],
+  now: Date,
+): Promise<void> {
+  if (ids.length === 0) return;
+  await transaction.updateTable("sessions").set({ ended_at: now.getTime() })
+    .where("id", "in", ids).execute();
+  await transaction.updateTable("users")
+    .set((eb) => ({ session_epoch: eb("session_epoch", "+", 1) })).where("id", "=", userId)
+    .execute();
+  const orgs = await transaction.selectFrom("user_grants").select("org_id").distinct()
+    .where("user_id", "=", userId).execute();
+  // A person without an organisation has a session to end, too.
+  const orgIds = orgs.length === 0 ? [""] : orgs.map((row) => row.org_id);
+  for (const orgId of orgIds) {
+    await recordChange(transaction, { orgId, partId: undefined, kind: "access" }, now);
+  }
+}
+
+/** Ends all sessions of a person. Call it in a transaction. */
+export async function endAllIn(transaction: Queries, userId: string, now: Date): Promise<void> {
+  const rows = await transaction.selectFrom("sessions").select("id")
+    .where("user_id", "=", userId).where("ended_at", "is", null).execute();
+  await endIn(transaction, userId, rows.map((row) => row.id), now);
+}

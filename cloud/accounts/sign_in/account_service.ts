@@ -1,0 +1,203 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import {
+  AccountGrantSchema,
+  type AccountService,
+  SessionSchema,
+  type SignedIn,
+  SignedInSchema,
+} from "../../../shared/gen/machine/cloud/v1/accounts_pb.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { Person } from "../access/caller.ts";
+import type { Callers } from "../access/callers.ts";
+import { originOf, personOf } from "../sessions/person_calls.ts";
+import type { Passwords } from "../people/passwords.ts";
+import type { UserRow } from "../people/users.ts";
+import type { SecondFactor } from "../second_factor/second_factor.ts";
+import type { Sessions, Started } from "../sessions/sessions.ts";
+import type { Joining } from "./joining.ts";
+import { requirePassword, type SignIn } from "./sign_in.ts";
+
+export interface AccountServiceOptions {
+  readonly callers: Pick<Callers, "scope">;
+  readonly queries: Queries;
+  readonly signIn: SignIn;
+  readonly joining: Joining;
+  readonly sessions: Sessions;
+  readonly passwords: Passwords;
+  readonly secondFactor: SecondFactor;
+  /** What the button for single sign-on says; undefined: there is none. */
+  readonly singleSignOnName: string | undefined;
+}
+
+/** Where single sign-on begins. */
+export const SINGLE_SIGN_ON_PATH = "/account/single-sign-on";
+
+/** What people do with their own account. */
+export function accountService(options: AccountServiceOptions): ServiceImpl<typeof AccountService> {
+  const { callers, queries, signIn, joining, sessions, passwords, secondFactor } = options;
+  const caller = async (context: HandlerContext): Promise<{ user: UserRow; person: Person }> => {
+    const person = personOf(await callers.scope(context));
+    const user = await queries.selectFrom("users").selectAll().where("id", "=", person.userId)
+      .executeTakeFirstOrThrow();
+    return { user, person };
+  };
+  /** Whoever sits down at an open session must not take the account over. */
+  const provePassword = async (user: UserRow, password: string, context: HandlerContext) => {
+    if (user.password_hash === null) return;
+    const { email } = user;
+    await signIn.prove({ email, password, code: "" }, originOf(context));
+  };
+  return {
+    listSignInMethods() {
+      const name = options.singleSignOnName;
+      return {
+        singleSignOnName: name ?? "",
+        singleSignOnPath: name === undefined ? "" : SINGLE_SIGN_ON_PATH,
+        sendsMail: signIn.sendsMail,
+      };
+    },
+
+    async signIn(request, context) {
+      const outcome = await signIn.byPassword(request, originOf(context));
+      if (outcome.kind === "second factor required") {
+        return { result: { case: "secondFactorRequired", value: true } };
+      }
+      return { result: { case: "signedIn", value: toSignedIn(outcome) } };
+    },
+
+    async signInByLink({ token }, context) {
+      return { signedIn: toSignedIn(await signIn.byLink(token, originOf(context))) };
+    },
+
+    async acceptInvitation(request, context) {
+      const { organizationId, ...signedIn } = await joining.accept(request, originOf(context));
+      return { signedIn: toSignedIn(signedIn), organizationId };
+    },
+
+    async requestPasswordReset({ email }) {
+      await signIn.requestReset(email);
+      return {};
+    },
+
+    async setPassword({ token, password }, context) {
+      return { email: await signIn.setPassword(token, password, originOf(context)) };
+    },
+
+    async getAccount(_request, context) {
+      const { user, person } = await caller(context);
+      const grants = await queries.selectFrom("user_grants")
+        .innerJoin("organizations", "organizations.id", "user_grants.org_id")
+        .selectAll("user_grants").select("organizations.name as org_name")
+        .where("user_id", "=", user.id).orderBy("organizations.name").execute();
+      return {
+        userId: user.id,
+        email: user.email,
+        hasPassword: user.password_hash !== null,
+        hasSecondFactor: user.totp_enabled === 1,
+        recoveryCodesLeft: await secondFactor.recoveryCodesLeft(user.id),
+        grants: grants.map((row) =>
+          create(AccountGrantSchema, {
+            role: row.role,
+            resourceType: row.resource_type,
+            resourceId: row.resource_id,
+            organizationId: row.org_id,
+            organizationName: row.org_name,
+          })
+        ),
+        sessionId: person.sessionId,
+      };
+    },
+
+    async changePassword({ oldPassword, newPassword }, context) {
+      const { user, person } = await caller(context);
+      requirePassword("new_password", newPassword, user.email);
+      await provePassword(user, oldPassword, context);
+      const hash = await passwords.hash(newPassword, originOf(context).address);
+      await queries.transaction().execute(async (transaction) => {
+        const changed = await transaction.updateTable("users").set({ password_hash: hash })
+          .where("id", "=", user.id).where("password_hash", "is", user.password_hash)
+          .executeTakeFirst();
+        if (changed.numUpdatedRows === 0n) {
+          throw new ConnectError("the password was changed just now", Code.Aborted);
+        }
+      });
+      await sessions.end(user.id, { allBut: person.sessionId });
+      return {};
+    },
+
+    async listSessions(_request, context) {
+      const { person } = await caller(context);
+      const rows = await sessions.list(person.userId);
+      return {
+        sessions: rows.map((row) =>
+          create(SessionSchema, {
+            id: row.id,
+            method: row.method,
+            address: row.address,
+            client: row.client,
+            createdAt: timestampFromMs(row.created_at),
+            lastSeenAt: timestampFromMs(row.last_seen_at),
+            expiresAt: timestampFromMs(row.expires_at),
+            isCurrent: row.id === person.sessionId,
+          })
+        ),
+      };
+    },
+
+    async endSession({ sessionId, allOthers }, context) {
+      const { person } = await caller(context);
+      if (allOthers && sessionId !== "") {
+        throw new ConnectError("give session_id or all_others, not both", Code.InvalidArgument);
+      }
+      const which = allOthers
+        ? { allBut: person.sessionId }
+        : { id: sessionId || person.sessionId };
+      const ended = await sessions.end(person.userId, which);
+      if (ended === 0 && sessionId !== "") {
+        throw new ConnectError(
+          `you have no open session with id ${JSON.stringify(sessionId)}`,
+          Code.NotFound,
+        );
+      }
+      return { ended };
+    },
+
+    async startSecondFactor(_request, context) {
+      return await secondFactor.start((await caller(context)).user);
+    },
+
+    async confirmSecondFactor({ code }, context) {
+      const { user } = await caller(context);
+      return { recoveryCodes: await secondFactor.confirm(user, code) };
+    },
+
+    async removeSecondFactor({ password, code }, context) {
+      const { user } = await caller(context);
+      if (user.totp_enabled === 0) {
+        throw new ConnectError("this account has no second factor", Code.FailedPrecondition);
+      }
+      await provePassword(user, password, context);
+      if (!await secondFactor.take(user, code)) {
+        throw new ConnectError("code: it is wrong, was used, or is too old", Code.Unauthenticated);
+      }
+      await queries.transaction().execute((transaction) =>
+        secondFactor.remove(transaction, user.id)
+      );
+      return {};
+    },
+  };
+}
+
+function toSignedIn(
+  { session, user }: { readonly session: Started; readonly user: UserRow },
+): SignedIn {
+  return create(SignedInSchema, {
+    accessToken: session.accessToken,
+    sessionId: session.id,
+    expiresAt: timestampFromMs(session.expiresAtMs),
+    userId: user.id,
+    email: user.email,
+  });
+}

@@ -1,0 +1,220 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import {
+  type AttemptLimiter,
+  TOO_MANY_ATTEMPTS,
+} from "../../../shared/cloud/auth/attempt_limiter.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import { currentRecord } from "../../storage/audit/call_record.ts";
+import type { ChangeFeed } from "../../storage/database/change_feed.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { Random } from "../../storage/keys/random.ts";
+import { normalEmail } from "../people/emails.ts";
+import { passwordProblem, type Passwords } from "../people/passwords.ts";
+import { userByEmail, type UserRow } from "../people/users.ts";
+import type { SecondFactor } from "../second_factor/second_factor.ts";
+import { endAllIn, type Origin, type Sessions, type Started } from "../sessions/sessions.ts";
+import { mailHtml, type SendMail } from "../links/mail.ts";
+import { createLink, linkUrl, useLink } from "../links/one_time_links.ts";
+
+export interface SignInOptions {
+  readonly queries: Queries;
+  readonly changes: Pick<ChangeFeed, "drain">;
+  readonly sessions: Sessions;
+  readonly passwords: Passwords;
+  readonly secondFactor: SecondFactor;
+  readonly limiter: AttemptLimiter;
+  readonly sendMail: SendMail | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly publicUrl: () => string;
+}
+
+/** How an attempt to sign in ended that was not refused. */
+export type SignInOutcome =
+  | { readonly kind: "signed in"; readonly session: Started; readonly user: UserRow }
+  | { readonly kind: "second factor required" };
+
+const WRONG = "the e-mail address or the password is wrong";
+const LINK_IS_OVER = "this link was used, replaced or is too old; ask for another";
+/** Mails to set a password that one address may be sent, then one each ten minutes. */
+const RESET_PAUSE_MS = 10 * 60_000;
+
+/** Proves who somebody is, and begins sessions. */
+export class SignIn {
+  readonly #resets = new Map<string, number>();
+
+  constructor(private readonly options: SignInOptions) {}
+
+  get sendsMail(): boolean {
+    return this.options.sendMail !== undefined;
+  }
+
+  /** @throws {ConnectError} UNAUTHENTICATED, RESOURCE_EXHAUSTED */
+  async byPassword(
+    given: { readonly email: string; readonly password: string; readonly code: string },
+    origin: Origin,
+  ): Promise<SignInOutcome> {
+    const user = await this.prove(given, origin);
+    if (user === "second factor required") return { kind: user };
+    const session = await this.begin(user, "password", origin);
+    return { kind: "signed in", session, user };
+  }
+
+  /** The person whose password, and code where there is a second factor, these are. */
+  async prove(
+    given: { readonly email: string; readonly password: string; readonly code: string },
+    origin: Origin,
+  ): Promise<UserRow | "second factor required"> {
+    const email = normalEmail(given.email).slice(0, 300);
+    note(email);
+    const user = await this.#attempt({ ...given, email }, origin);
+    if (user.totp_enabled === 0) return user;
+    if (given.code === "") return "second factor required";
+    if (await this.options.secondFactor.take(user, given.code)) return user;
+    this.options.limiter.failed(origin.address);
+    throw new ConnectError("code: it is wrong, was used, or is too old", Code.Unauthenticated);
+  }
+
+  async #attempt(
+    { email, password }: { readonly email: string; readonly password: string },
+    { address }: Origin,
+  ): Promise<UserRow> {
+    const { limiter, passwords, queries } = this.options;
+    const credential = { type: "password", entity: email, payload: password };
+    const outcome = await limiter.attempt({ address, credential }, async () => {
+      const user = await userByEmail(queries, email);
+      const fits = await passwords.fits(password, user?.password_hash, address);
+      return fits ? user : undefined;
+    });
+    switch (outcome.kind) {
+      case "right":
+        return outcome.value;
+      case "refused":
+        throw new ConnectError(TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
+      case "wrong":
+        throw new ConnectError(WRONG, Code.Unauthenticated);
+    }
+  }
+
+  /** With a link of the operator. @throws {ConnectError} UNAUTHENTICATED, RESOURCE_EXHAUSTED */
+  async byLink(
+    token: string,
+    origin: Origin,
+  ): Promise<{ readonly session: Started; readonly user: UserRow }> {
+    const { queries, clock } = this.options;
+    const user = await this.#byToken(
+      origin,
+      () =>
+        queries.transaction().execute(async (transaction) => {
+          const id = await useLink(transaction, { token, purpose: "sign-in" }, clock.now());
+          return id === undefined
+            ? undefined
+            : await transaction.selectFrom("users").selectAll().where("id", "=", id)
+              .executeTakeFirst();
+        }),
+    );
+    return { session: await this.begin(user, "link", origin), user };
+  }
+
+  async begin(
+    user: UserRow,
+    method: Parameters<Sessions["start"]>[1],
+    origin: Origin,
+  ): Promise<Started> {
+    note(user.email);
+    return await this.options.sessions.start(user.id, method, origin);
+  }
+
+  /** Mails a link to set a password to whom that address belongs, if it is a person of this cloud. */
+  async requestReset(email: string): Promise<void> {
+    const { queries, clock, random, sendMail, log, publicUrl } = this.options;
+    if (!sendMail) {
+      throw new ConnectError(
+        "this cloud sends no mail; ask its operator for a link: machine-cloud reset-password EMAIL",
+        Code.FailedPrecondition,
+      );
+    }
+    const to = normalEmail(email);
+    const user = await userByEmail(queries, to);
+    if (!user || !this.#mayMail(to)) return;
+    note(to);
+    const token = await queries.transaction().execute((transaction) =>
+      createLink(transaction, { userId: user.id, purpose: "set-password" }, {
+        random,
+        now: clock.now(),
+      })
+    );
+    const url = linkUrl(publicUrl(), "password", token);
+    const text = "Somebody, probably you, wants to set a new password for your account at\n" +
+      `${publicUrl()}. Open this link within a day to do so:\n\n${url}\n\n` +
+      "If it was not you, do nothing: your password stays as it is.\n";
+    const mail = { to, subject: "Set a new password", text, html: mailHtml(text, url) };
+    // Nobody waits: how long the answer takes would tell whether there is such a person.
+    sendMail({ ...mail, id: random.uuid() }).catch((error) => {
+      this.#resets.delete(to);
+      log.warn("cannot send a mail to set a password", { error: String(error) });
+    });
+  }
+
+  #mayMail(to: string): boolean {
+    const now = this.options.clock.monotonicMs();
+    for (const [email, at] of this.#resets) {
+      if (now - at > RESET_PAUSE_MS) this.#resets.delete(email);
+    }
+    if (this.#resets.has(to)) return false;
+    this.#resets.set(to, now);
+    return true;
+  }
+
+  /** Sets a password with the token of a link, and ends all sessions. Gives whose it is. */
+  async setPassword(token: string, password: string, origin: Origin): Promise<string> {
+    const { queries, clock, passwords, changes } = this.options;
+    requirePassword("password", password, "");
+    const hash = await passwords.hash(password, origin.address);
+    const user = await this.#byToken(
+      origin,
+      () =>
+        queries.transaction().execute(async (transaction) => {
+          const now = clock.now();
+          const id = await useLink(transaction, { token, purpose: "set-password" }, now);
+          if (id === undefined) return undefined;
+          const user = await transaction.selectFrom("users").selectAll().where("id", "=", id)
+            .executeTakeFirstOrThrow();
+          requirePassword("password", password, user.email);
+          note(user.email);
+          await transaction.updateTable("users").set({ password_hash: hash }).where("id", "=", id)
+            .execute();
+          await endAllIn(transaction, id, now);
+          return user;
+        }),
+    );
+    await changes.drain();
+    return user.email;
+  }
+
+  /** Guesses of tokens are counted by address. */
+  async #byToken<T>({ address }: Origin, use: () => Promise<T | undefined>): Promise<T> {
+    const outcome = await this.options.limiter.attempt({ address }, use);
+    if (outcome.kind === "right") return outcome.value;
+    if (outcome.kind === "refused") {
+      throw new ConnectError(TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
+    }
+    throw new ConnectError(LINK_IS_OVER, Code.Unauthenticated);
+  }
+}
+
+/** @throws {ConnectError} INVALID_ARGUMENT for what is no good password */
+export function requirePassword(field: string, password: string, email: string): void {
+  const problem = passwordProblem(password, email);
+  if (problem) throw new ConnectError(`${field}: ${problem}`, Code.InvalidArgument);
+}
+
+/** Says in the audit log who it was, for calls that come without a token. */
+function note(email: string): void {
+  const record = currentRecord();
+  if (!record) return;
+  record.actorType = "user";
+  record.actor = email;
+}

@@ -1,0 +1,86 @@
+import type { AttemptLimiter } from "../../shared/cloud/auth/attempt_limiter.ts";
+import type { TokenIssuer } from "../../shared/cloud/auth/token_issuer.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import { AccountService, AuditService } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
+import type { Logger } from "../../shared/log/logger.ts";
+import type { RpcRouter } from "../../shared/rpc/server/router.ts";
+import type { Callers } from "../accounts/access/callers.ts";
+import { AuditLog, keepSwept } from "../accounts/audit/audit_log.ts";
+import { auditService } from "../accounts/audit/audit_service.ts";
+import { Invitations } from "../accounts/invitations/invitations.ts";
+import { invitationMethods } from "../accounts/members/invitation_methods.ts";
+import { memberMethods } from "../accounts/members/member_methods.ts";
+import { roleMethods } from "../accounts/members/role_methods.ts";
+import { ownOrganizationMethods } from "../accounts/organizations/own_organization_methods.ts";
+import { Passwords } from "../accounts/people/passwords.ts";
+import { SecondFactor } from "../accounts/second_factor/second_factor.ts";
+import { Sessions } from "../accounts/sessions/sessions.ts";
+import { accountService } from "../accounts/sign_in/account_service.ts";
+import { Joining } from "../accounts/sign_in/joining.ts";
+import type { SendMail } from "../accounts/links/mail.ts";
+import { SignIn } from "../accounts/sign_in/sign_in.ts";
+import { withCallFailures } from "../storage/database/call_failures.ts";
+import type { ChangeFeed } from "../storage/database/change_feed.ts";
+import type { Queries } from "../storage/database/cloud_database.ts";
+import type { DerivedSecrets } from "../storage/keys/derived_secrets.ts";
+import type { Random } from "../storage/keys/random.ts";
+
+export interface AccountsOptions {
+  readonly queries: Queries;
+  readonly changes: ChangeFeed;
+  readonly callers: Callers;
+  readonly issuer: TokenIssuer;
+  readonly secrets: DerivedSecrets;
+  readonly limiter: AttemptLimiter;
+  readonly sendMail: SendMail | undefined;
+  /** Days that the audit log is kept; left out: 400. */
+  readonly auditDays?: number | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly publicUrl: () => string;
+}
+
+/** People, their sessions and roles, and the audit log, put together. */
+export type Accounts = ReturnType<typeof openAccounts>;
+
+export function openAccounts(options: AccountsOptions) {
+  const { queries, changes, callers, clock, random, limiter, log } = options;
+  const passwords = new Passwords();
+  const sessions = new Sessions(options);
+  const secondFactor = new SecondFactor({
+    ...options,
+    issuerName: () => URL.parse(options.publicUrl())?.host ?? "machine-cloud",
+  });
+  const signIn = new SignIn({ ...options, sessions, passwords, secondFactor });
+  const invitations = new Invitations(options);
+  const joining = new Joining({ queries, invitations, passwords, signIn, limiter });
+  const audit = new AuditLog(queries, clock, options.auditDays);
+  return {
+    signIn,
+    joining,
+    sessions,
+    audit,
+    invitations,
+    /** Calls of AppService. */
+    methods: {
+      ...invitationMethods({ callers, invitations }),
+      ...memberMethods({ callers, queries, changes, invitations, clock }),
+      ...roleMethods({ callers, queries, changes, clock }),
+      ...ownOrganizationMethods({ callers, queries, changes, clock, random }),
+    },
+    mount(router: RpcRouter): void {
+      const account = accountService({
+        ...{ callers, queries, signIn, joining, sessions, passwords, secondFactor },
+        singleSignOnName: undefined,
+      });
+      router.service(AccountService, withCallFailures(account))
+        .service(AuditService, withCallFailures(auditService({ callers, audit })));
+    },
+    /** Ends sessions whose time is over and forgets old entries, until the signal aborts. */
+    async run(signal: AbortSignal): Promise<void> {
+      const chores = [() => sessions.sweep(), () => audit.sweep()];
+      await keepSwept(chores, { clock, log, signal });
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { type Client, createClient, type Transport } from "@connectrpc/connect";
+import type { Clock } from "../../base/time/clock.ts";
+import type { ArgumentSpec, FlagTable, FlagValues } from "../../base/flags/flags.ts";
+import type { Terminal } from "../output/terminal.ts";
+
+/** A cloud that commands work with, wherever it is. They know it by its API only. */
+export interface CommandCloud {
+  readonly transport: Transport;
+  /** Where it is, for messages: its address, or the data folder. */
+  readonly name: string;
+  /** A file below the cloud's address, by GET with the caller's credentials: `data/export`. */
+  download(path: string, query: Readonly<Record<string, string>>): Promise<Response>;
+  /**
+   * A connection to a machine's own port with the caller's credentials.
+   *
+   * @param address `http://host:port`
+   * @throws {UsageError} where there are no credentials that a machine takes
+   */
+  atMachine(address: string): { readonly transport: Transport; close(): void };
+}
+
+/** What a command has to work with. */
+export interface CommandContext {
+  /** The program, for hints: `machine`. */
+  readonly program: string;
+  readonly clock: Clock;
+  readonly random: { uuid(): string };
+  /** What `--org` says: id, name or namespace. */
+  readonly organization: string | undefined;
+  /** Print JSON. */
+  readonly json: boolean;
+  /** Print ids only, and no progress. */
+  readonly quiet: boolean;
+  readonly terminal: Terminal;
+  /**
+   * Connects when first asked.
+   *
+   * @param organization in place of `--org`, where the command says it in another way
+   */
+  cloud(organization?: string): Promise<CommandCloud>;
+  /** Writes to standard output at once; what a command returns is printed after it. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Writes a line for people to standard error. */
+  warn(text: string): void;
+}
+
+/** What a command found or did. */
+export interface Output {
+  /** What `--json` prints, as one line; undefined prints nothing. */
+  readonly json: unknown;
+  /** For people, ends with a line feed. */
+  readonly text: string;
+  /** What `--quiet` prints, a line each: ids. Left out: nothing. */
+  readonly ids?: readonly string[];
+}
+
+/** What was typed after the name of a command. */
+export interface CommandInput<T extends FlagTable> {
+  readonly values: FlagValues<T>;
+  readonly arguments: readonly string[];
+}
+
+/** A command: what it takes and what it does. */
+export interface Command {
+  /** What it does, one line. */
+  readonly summary: string;
+  readonly flags: FlagTable;
+  readonly arguments?: readonly ArgumentSpec[];
+  /** Lines after the list of options: examples. */
+  readonly footer?: string;
+  /** Nothing is returned by commands that have written everything. */
+  run(context: CommandContext, input: CommandInput<FlagTable>): Promise<Output | void>;
+}
+
+/** Commands by their name, which has one to three words. */
+export type CommandTree = Readonly<Record<string, Command>>;
+
+/** Makes a command; `run` sees the values of its own flags by their types. */
+export function command<const T extends FlagTable>(
+  spec: Omit<Command, "flags" | "run"> & {
+    readonly flags: T;
+    run(context: CommandContext, input: CommandInput<T>): Promise<Output | void>;
+  },
+): Command {
+  // What runs it has parsed with this very table.
+  return spec as unknown as Command;
+}
+
+/** A client of one of the cloud's services. */
+export async function clientOf<S extends DescService>(
+  context: Pick<CommandContext, "cloud">,
+  service: S,
+  organization?: string,
+): Promise<Client<S>> {
+  return createClient(service, (await context.cloud(organization)).transport);
+}
+
+/** What a command says that did something: a sentence, and what it did it to. */
+export function done(json: Readonly<Record<string, unknown>>, text: string): Output {
+  return { json, text: `${text}\n`, ids: typeof json["id"] === "string" ? [json["id"]] : [] };
+}
+
+/** The same commands below other first words: `{ module: "modules" }`. */
+export function renamed(tree: CommandTree, names: Readonly<Record<string, string>>): CommandTree {
+  return Object.fromEntries(
+    Object.entries(tree).map(([name, each]) => {
+      const [first = "", ...rest] = name.split(" ");
+      return [[names[first] ?? first, ...rest].join(" "), each];
+    }),
+  );
+}

@@ -1,0 +1,128 @@
+import { ConnectError } from "@connectrpc/connect";
+import {
+  type FlagTable,
+  type FlagValues,
+  parseFlags,
+  type ReadEnv,
+  renderHelp,
+  UsageError,
+} from "../../base/flags/flags.ts";
+import type { Command, CommandCloud, CommandContext, CommandTree, Output } from "./command.ts";
+import { findCommand, groupHelp, unknownCommand } from "./find_command.ts";
+
+/** What every command takes. */
+export const OUTPUT_FLAGS = {
+  "json": { type: "boolean", doc: "Print JSON: field names stay as they are." },
+  "quiet": { type: "boolean", aliases: ["q"], doc: "Print ids only, and no progress." },
+} as const satisfies FlagTable;
+
+/** A connection that is closed when the command has ended. */
+export interface OpenCloud extends CommandCloud, AsyncDisposable {
+  /** What a person can do about a call that failed. */
+  advice(error: unknown): unknown;
+}
+
+/** A program made of commands. */
+export interface CommandProgram<T extends FlagTable = FlagTable> {
+  readonly name: string;
+  readonly summary: string;
+  readonly tree: CommandTree;
+  /** What every command takes besides: where the cloud is, `org`. */
+  readonly flags: T;
+  /** @param organization which one the command works in; undefined: the only one there is */
+  connect(values: FlagValues<T>, organization: string | undefined): Promise<OpenCloud>;
+}
+
+/** What running needs from outside. */
+export type CommandDeps =
+  & Pick<CommandContext, "clock" | "random" | "terminal" | "write" | "warn">
+  & { readonly env: ReadEnv };
+
+/**
+ * Runs a command line and prints what came of it.
+ *
+ * @throws {UsageError} for a command line that is wrong; {Error} with a sentence for a person
+ */
+export async function runCommandLine<T extends FlagTable>(
+  argv: readonly string[],
+  program: CommandProgram<T>,
+  deps: CommandDeps,
+): Promise<void> {
+  const print = (text: string) => deps.write(new TextEncoder().encode(text));
+  const [first] = argv;
+  const asksForHelp = first !== undefined && /^(-h|--?help|help)$/.test(first);
+  const words = asksForHelp ? argv.slice(1) : argv;
+  const found = findCommand(words, program.tree);
+  if (!found) {
+    const help = groupHelp(words, program, asksForHelp);
+    if (help === undefined) throw unknownCommand(words, program);
+    return await print(help);
+  }
+  const { name, command } = found;
+  const spec = {
+    program: `${program.name} ${name}`,
+    summary: command.summary,
+    // Those of the command come first, and count where both have one.
+    flags: { ...command.flags, ...program.flags, ...OUTPUT_FLAGS, ...command.flags },
+    ...(command.arguments ? { arguments: command.arguments } : {}),
+    ...(command.footer === undefined ? {} : { footer: command.footer }),
+  };
+  if (asksForHelp) return await print(renderHelp(spec));
+  const parsed = parseFlags(words.slice(name.split(" ").length), spec, deps.env);
+  if (parsed.help) return await print(renderHelp(spec));
+  const values = parsed.values as FlagValues<typeof OUTPUT_FLAGS> & FlagValues<T>;
+  const output = await withCloud(program, values, deps, (context) =>
+    command.run(context, {
+      values: parsed.values as FlagValues<FlagTable>,
+      arguments: parsed.arguments,
+    }));
+  if (output) await print(textOf(output, values));
+}
+
+/** Runs one command; its connection is closed in the end. */
+async function withCloud<T extends FlagTable>(
+  program: CommandProgram<T>,
+  values: FlagValues<typeof OUTPUT_FLAGS> & FlagValues<T>,
+  deps: CommandDeps,
+  work: (context: CommandContext) => ReturnType<Command["run"]>,
+): Promise<Output | void> {
+  let connection: Promise<OpenCloud> | undefined;
+  const { org } = values as { readonly org?: string };
+  const context: CommandContext = {
+    ...deps,
+    program: program.name,
+    organization: org,
+    json: values.json,
+    quiet: values.quiet,
+    cloud: (organization = org) => connection ??= program.connect(values, organization),
+  };
+  try {
+    return await work(context);
+  } catch (error) {
+    const open = await connection?.catch(() => undefined);
+    throw plainFailure(open ? open.advice(error) : error);
+  } finally {
+    await (await connection?.catch(() => undefined))?.[Symbol.asyncDispose]();
+  }
+}
+
+/** What a call refuses has no code in front, which only programs need. */
+function plainFailure(error: unknown): unknown {
+  if (!(error instanceof ConnectError)) return error;
+  return new Error(error.rawMessage, { cause: error });
+}
+
+function textOf({ json, text, ids = [] }: Output, values: FlagValues<typeof OUTPUT_FLAGS>): string {
+  if (values.json) return json === undefined ? "" : `${JSON.stringify(json, bigintAsText)}\n`;
+  if (values.quiet) return ids.map((id) => `${id}\n`).join("");
+  return text;
+}
+
+function bigintAsText(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
+}
+
+/** The exit code of what `runCommandLine` threw: 2 for wrong usage, 1 for everything else. */
+export function exitCodeOf(error: unknown): 1 | 2 {
+  return error instanceof UsageError ? 2 : 1;
+}

@@ -1,0 +1,252 @@
+/** Each command of `machine` against a real cloud. */
+import assert from "node:assert/strict";
+import { createClient } from "@connectrpc/connect";
+import { UsageError } from "../../shared/base/flags/flags.ts";
+import { Secret } from "../../shared/base/redaction/secret.ts";
+import { CloudConnection } from "../../shared/cloud/client/connection.ts";
+import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { CliRig, runMachine } from "./rig.ts";
+
+Deno.test("login keeps a profile for its owner alone; logout forgets it", async () => {
+  await using rig = await CliRig.open();
+  const file = rig.path("settings/profiles.json");
+  if (Deno.build.os !== "windows") assert.equal((await Deno.stat(file)).mode! & 0o777, 0o600);
+  const me = await rig.json("whoami");
+  assert.equal(me.cloud, rig.cloud.url);
+  assert.deepEqual(me.organizations, [{ id: rig.made.org_id, name: "Acme" }]);
+  await rig.run(["login", "--cloud", rig.cloud.url, "--profile", "second"], { env: rig.keyEnv });
+  assert.deepEqual(
+    (await rig.json("profiles", "list")).map((one: { name: string }) => one.name),
+    ["default", "second"],
+  );
+  await rig.run(["profiles", "use", "default"]);
+  await assert.rejects(rig.run(["profiles", "use", "secnd"]), /did you mean second\?/);
+  await rig.run(["logout", "--profile", "second"]);
+  await rig.run(["logout"]);
+  await assert.rejects(rig.run(["machines", "list"]), /not signed in; sign in with machine login/);
+});
+
+Deno.test("login takes what is typed where options say nothing", async () => {
+  await using rig = await CliRig.open();
+  const answers = [rig.made.api_key_id, rig.made.api_key];
+  const ask = () => Promise.resolve(answers.shift() ?? "");
+  await rig.run(["login", "--cloud", rig.cloud.url], { deps: { ask } });
+  assert.deepEqual(answers, []);
+});
+
+Deno.test("what is wrong with the way to a cloud is told in one line", async () => {
+  await using rig = await CliRig.open();
+  const { api_key_id } = rig.made;
+  const at = (cloud: string, key = "wrong") =>
+    runMachine(["machines", "list", "--cloud", cloud, "--key-id", api_key_id, "--key", key]);
+  const cases: [() => Promise<unknown>, RegExp][] = [
+    [
+      () => at("http://127.0.0.1:1"),
+      /^cannot reach a cloud at http:\/\/127\.0\.0\.1:1 \(connect ECONNR/,
+    ],
+    [
+      () => at(rig.cloud.url),
+      /does not take the API key .* sign in again with machine login --cloud/,
+    ],
+    [() => at("ftp://cloud"), /^--cloud: "ftp:\/\/cloud" is no such address; write https:/],
+    [() => at("http://cloud.example"), /is plaintext, so that others could read the key/],
+    [() => runMachine(["machines", "list", "--cloud", rig.cloud.url]), /--cloud needs an API key/],
+  ];
+  for (const [failed, message] of cases) {
+    await assert.rejects(failed(), (error: Error) => {
+      assert.match(error.message, message);
+      assert.doesNotMatch(error.message, /\n/);
+      return true;
+    });
+  }
+});
+
+Deno.test("machines are made, listed, renamed, moved, restarted and deleted", async () => {
+  await using rig = await CliRig.open();
+  const file = rig.path("arm.json");
+  const made = await rig.json(
+    "machines",
+    "create",
+    "arm",
+    "--location",
+    "Lab",
+    "--credentials-out",
+    file,
+  );
+  const { cloud } = JSON.parse(await Deno.readTextFile(file));
+  assert.deepEqual([cloud.app_address, cloud.id], [rig.cloud.url, made.part_id]);
+  assert.notEqual(cloud.secret, "");
+  const { out } = await rig.run(["machines", "list"]);
+  assert.match(out, /^ID +MACHINE +LOCATION +STATE +LAST SEEN\n/);
+  assert.match(out, new RegExp(`^${made.id} +arm +Lab +awaiting setup`, "m"));
+  const quiet = await rig.run(["machine", "list", "--quiet", "--location", "Lab"]);
+  assert.deepEqual(quiet.out.trim().split("\n").sort(), [made.id, rig.made.machine_id].sort());
+  await rig.run(["machines", "rename", "arm", "leg"]);
+  const attic = await rig.json("locations", "create", "Attic");
+  await rig.run(["machines", "move", "leg", "Attic"]);
+  const moved = (await rig.json("machines", "list")).find((one: { id: string }) =>
+    one.id === made.id
+  );
+  assert.deepEqual([moved.name, moved.location_id], ["leg", attic.id]);
+  assert.match((await rig.run(["machines", "status", "leg"])).out, /leg, Attic[^]*part +arm-main/);
+  assert.match((await rig.run(["machines", "restart", "leg"])).out, /starts again/);
+  await assert.rejects(rig.run(["machines", "restart", "leg", "--part", "x"]), /has no part "x"/);
+  await assert.rejects(rig.run(["machines", "status", "lgg"]), /did you mean leg\?/);
+  await assert.rejects(rig.run(["machines", "delete", "leg"]), /say so with --yes/);
+  await rig.run(["machines", "delete", "leg", "--yes"]);
+  assert.equal((await rig.json("machines", "list")).length, 1);
+});
+
+Deno.test("parts, locations, organisations and keys", async () => {
+  await using rig = await CliRig.open();
+  const [part] = await rig.json("parts", "list", "demo");
+  assert.deepEqual([part.id, part.main, part.machine_name], [rig.made.part_id, true, "demo"]);
+  assert.equal((await rig.json("parts", "get", "demo")).fqdn, rig.made.fqdn);
+  await rig.run(["parts", "rename", "demo", "head"]);
+  assert.equal((await rig.json("parts", "get", "demo:head")).id, rig.made.part_id);
+
+  const attic = await rig.json("locations", "create", "Attic");
+  assert.deepEqual((await rig.json("locations", "list")).at(0).id, attic.id);
+  await rig.run(["locations", "rename", "Attic", "Loft"]);
+  assert.match((await rig.run(["locations", "list"])).out, /Loft +0/);
+  await rig.run(["locations", "delete", "Loft", "--yes"]);
+  assert.equal((await rig.json("locations", "list")).length, 1);
+
+  assert.equal((await rig.json("organizations", "list"))[0].name, "Acme");
+  const key = await rig.json("keys", "create", "ci", "--role", "operator", "--machine", "demo");
+  const [found] = (await rig.json("keys", "list")).filter((one: { id: string }) =>
+    one.id === key.id
+  );
+  assert.deepEqual(found.authorizations, [
+    { role: "robot_operator", resource_type: "robot", resource_id: rig.made.machine_id },
+  ]);
+  await rig.run(["keys", "rename", "ci", "build"]);
+  const rotated = await rig.json("keys", "rotate", "build", "--yes");
+  assert.notEqual(rotated.key, key.key);
+  await rig.run(["keys", "delete", rotated.id, "--yes"]);
+  await assert.rejects(rig.run(["keys", "delete", rotated.id, "--yes"]), /there is no API key/);
+});
+
+const HOST = { name: "host", api: "rdk:component:sensor", model: "rdk:builtin:host" };
+
+Deno.test("config set, diff, history and restore", async () => {
+  await using rig = await CliRig.open();
+  const file = await rig.write("config.json", { components: [HOST] });
+  const saved = await rig.run(["config", "set", "demo", file]);
+  assert.match(saved.err, /^\+ resource rdk:component:sensor\/host/);
+  assert.equal((await rig.json("config", "get", "demo")).components[0].name, "host");
+  assert.match((await rig.run(["config", "set", "demo", file])).out, /^nothing changed/);
+  const input = { readInput: () => Promise.resolve('{"components": []}') };
+  await rig.run(["config", "set", "demo", "-"], { deps: input });
+  const history = await rig.json("config", "history", "demo");
+  assert.deepEqual(history.map((one: { changes: string[] }) => one.changes.length), [1, 1, 0]);
+  assert.equal(history[0].saved_by, rig.made.api_key_id);
+  const { changes } = await rig.json("config", "diff", "demo");
+  assert.deepEqual(changes, ["- resource rdk:component:sensor/host"]);
+  assert.match((await rig.run(["config", "diff", "demo", "--file", file])).out, /^\+ resource/);
+  assert.match((await rig.run(["config", "diff", "demo", "0", "2"])).out, /^nothing differs/);
+  await rig.run(["config", "restore", "demo", "1"]);
+  assert.equal((await rig.json("config", "get", "demo")).components.length, 1);
+  assert.equal((await rig.json("config", "get", "demo", "--revision", "1")).components.length, 0);
+  await assert.rejects(
+    rig.run(["config", "restore", "demo", "9"]),
+    /no revision 9; the oldest is 3/,
+  );
+  await assert.rejects(rig.run(["config", "restore", "demo", "x"]), UsageError);
+  await rig.write("bad.json", '{"components": [');
+  await assert.rejects(
+    rig.run(["config", "set", "demo", rig.path("bad.json")]),
+    /bad\.json is no JSON/,
+  );
+});
+
+Deno.test("config edit saves what the editor leaves, and keeps it when somebody else saved", async () => {
+  await using rig = await CliRig.open();
+  const edit = (change: (text: string) => string, meanwhile = () => Promise.resolve()) => ({
+    deps: {
+      openEditor: async (path: string) => {
+        await Deno.writeTextFile(path, change(await Deno.readTextFile(path)));
+        await meanwhile();
+        return 0;
+      },
+    },
+  });
+  const withHost = () => JSON.stringify({ components: [HOST] });
+  assert.match(
+    (await rig.run(["config", "edit", "demo"], edit((text) => text))).out,
+    /^nothing ch/,
+  );
+  await rig.run(["config", "edit", "demo"], edit(withHost));
+  assert.equal((await rig.json("config", "get", "demo")).components.length, 1);
+
+  const other = await rig.write("other.json", { components: [{ ...HOST, name: "theirs" }] });
+  const meanwhile = async () => void await rig.run(["config", "set", "demo", other]);
+  const mine = () => JSON.stringify({ components: [{ ...HOST, name: "mine" }] });
+  await assert.rejects(
+    rig.run(["config", "edit", "demo"], edit(mine, meanwhile)),
+    /somebody saved[^]*They changed:\n[^]*theirs/,
+  );
+  assert.equal((await rig.json("config", "get", "demo")).components[0].name, "theirs");
+  await assert.rejects(
+    rig.run(["config", "edit", "demo"], edit(() => "{")),
+    (error: Error) => {
+      const [, path = ""] = /your text is in (\S+)$/.exec(error.message) ?? [];
+      assert.equal(Deno.readTextFileSync(path), "{");
+      return true;
+    },
+  );
+});
+
+Deno.test("logs are filtered, and followed", async () => {
+  await using rig = await CliRig.open();
+  const connection = CloudConnection.open({
+    appAddress: rig.cloud.url,
+    credentials: {
+      type: "robot-secret",
+      entity: rig.made.part_id,
+      payload: new Secret(rig.made.part_secret),
+    },
+    log: memoryLogger("machine"),
+  });
+  const robot = createClient(RobotService, connection.transport);
+  const log = async (message: string, level = "info", loggerName = "rdk.arm") => {
+    const entry = { host: "vm", level, loggerName, message };
+    const ms = BigInt(Date.now());
+    const time = { seconds: ms / 1000n, nanos: Number(ms % 1000n) * 1_000_000 };
+    await robot.log({ id: rig.made.part_id, logs: [{ ...entry, time }] });
+  };
+  try {
+    await log("one");
+    await log("two", "error", "rdk.leg");
+    const lines = async (...more: string[]) =>
+      (await rig.run(["logs", "demo", ...more])).out.trim().split("\n").filter((line) =>
+        / (one|two)$/.test(line)
+      );
+    assert.equal((await lines()).length, 2);
+    assert.match((await lines("--level", "warn")).join(), /ERROR rdk\.leg +two$/);
+    assert.match((await lines("--source", "rdk.arm")).join(), /INFO +rdk\.arm +one$/);
+    assert.match((await lines("--filter", "tw", "--since", "1h")).join(), /two$/);
+    assert.deepEqual(await lines("--until", "1h"), []);
+    await assert.rejects(
+      rig.run(["logs", "demo", "--since", "noon"]),
+      /--since: "noon" is no time/,
+    );
+
+    const three = Promise.withResolvers<void>();
+    let text = "";
+    const following = rig.run(["logs", "demo", "-f", "--json"], {
+      onText: (more) => {
+        if (text === "") void log("three");
+        text += more;
+        if (text.includes("three")) three.resolve();
+      },
+    });
+    following.catch(() => undefined); // ends with the cloud
+    await three.promise;
+    const messages = text.trim().split("\n").map((line) => JSON.parse(line).message);
+    assert.equal(new Set(messages).size, messages.length, "each line once");
+  } finally {
+    connection.close();
+  }
+});

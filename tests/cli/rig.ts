@@ -1,0 +1,118 @@
+import { join } from "node:path";
+import { startCloud } from "../../cloud/serve/cloud.ts";
+import type { Cloud } from "../../cloud/serve/cloud.ts";
+import { bootstrap, type BootstrapResult } from "../../cloud/local/bootstrap/bootstrap.ts";
+import { readConfig } from "../../cloud/fleet/machines/config_check.ts";
+import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
+import { systemRandom } from "../../cloud/storage/keys/random.ts";
+import { IDLE_DEPS } from "../../cli/program/idle_deps.ts";
+import { machineProgram, type ProgramDeps } from "../../cli/program/program.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { NO_TERMINAL, type Terminal } from "../../shared/commands/output/terminal.ts";
+import { runCommandLine } from "../../shared/commands/run/run_command.ts";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
+
+/** What a command printed. */
+export interface Printed {
+  readonly out: string;
+  readonly err: string;
+}
+
+/** What a test says of how a command is run. */
+export interface RunOptions {
+  readonly terminal?: Terminal;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly deps?: Partial<ProgramDeps>;
+  /** Hears what is printed while the command goes on. */
+  readonly onText?: (text: string) => void;
+}
+
+const deps = { clock: systemClock, random: systemRandom };
+
+/** A real cloud on a port, and `machine` signed in there. */
+export class CliRig implements AsyncDisposable {
+  private constructor(
+    readonly dir: string,
+    readonly cloud: Cloud,
+    readonly made: BootstrapResult,
+  ) {}
+
+  static async open(): Promise<CliRig> {
+    const dir = await Deno.makeTempDir({ prefix: "machine-cli-test-" });
+    const dataDir = join(dir, "cloud");
+    const cloud = await startCloud({
+      dataDir,
+      listen: { hostname: "127.0.0.1", port: 0 },
+      domain: "machine.internal",
+      hostname: "localhost",
+      packageLimitBytes: 1_000_000,
+    }, { ...deps, log: memoryLogger("machine-cloud") });
+    const folder = await openDataFolder(dataDir, systemRandom);
+    const config = readConfig('{"components": []}');
+    const names = { organization: "Acme", location: "Lab", machine: "demo", config };
+    const made = await bootstrap(folder, deps, names);
+    folder.database.close();
+    const rig = new CliRig(dir, cloud, made);
+    await rig.run(["login", "--cloud", cloud.url], { env: rig.keyEnv });
+    return rig;
+  }
+
+  get keyEnv(): Record<string, string> {
+    const { api_key_id, api_key } = this.made;
+    return { MACHINE_CLOUD_API_KEY_ID: api_key_id, MACHINE_CLOUD_API_KEY: api_key };
+  }
+
+  path(name: string): string {
+    return join(this.dir, name);
+  }
+
+  async write(name: string, value: unknown): Promise<string> {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    await Deno.writeTextFile(this.path(name), text);
+    return this.path(name);
+  }
+
+  /** Runs a command line. Throws what it throws. */
+  async run(argv: readonly string[], options: RunOptions = {}): Promise<Printed> {
+    return await runMachine(argv, {
+      ...options,
+      env: { MACHINE_CONFIG_DIR: join(this.dir, "settings"), ...options.env },
+    });
+  }
+
+  /** The value that a command prints with `--json`. */
+  // deno-lint-ignore no-explicit-any -- tests look into what each command has
+  async json(...argv: string[]): Promise<any> {
+    return JSON.parse((await this.run([...argv, "--json"])).out);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.cloud.close({ graceMs: 1_000 });
+    await Deno.remove(this.dir, { recursive: true });
+  }
+}
+
+/** Runs `machine` with nobody at a terminal, unless a test says otherwise. */
+export async function runMachine(
+  argv: readonly string[],
+  { env = {}, deps: own = {}, terminal = NO_TERMINAL, onText }: RunOptions = {},
+): Promise<Printed> {
+  const printed = { out: "", err: "" };
+  const read = (name: string) => env[name];
+  const program = machineProgram({
+    ...IDLE_DEPS,
+    env: read,
+    ...own,
+  });
+  await runCommandLine(argv, program, {
+    ...{ clock: systemClock, random: systemRandom, terminal, env: read },
+    write: (bytes) => {
+      const text = new TextDecoder().decode(bytes);
+      printed.out += text;
+      onText?.(text);
+      return Promise.resolve();
+    },
+    warn: (text) => void (printed.err += `${text}\n`),
+  });
+  return printed;
+}
