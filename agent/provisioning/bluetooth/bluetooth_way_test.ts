@@ -216,6 +216,24 @@ Deno.test({
 });
 
 Deno.test({
+  name: "the adapter gets back its own name, also when an agent was killed before",
+  ignore,
+  fn: async () => {
+    for (const [before, after] of [["mine", "mine"], ["machine-setup-rover-7", "rover"]]) {
+      await using rig = await Rig.start((bluez) => {
+        Object.assign(bluez.properties, { Alias: before, Powered: true });
+      });
+      await (await rig.begin()).serving();
+      await rig.end();
+      assert.deepEqual([rig.bluez.properties["Powered"], rig.bluez.properties["Alias"]], [
+        true,
+        after,
+      ]);
+    }
+  },
+});
+
+Deno.test({
   name: "values that nobody with the password wrote, or that are replayed, change nothing",
   ignore,
   fn: async () => {

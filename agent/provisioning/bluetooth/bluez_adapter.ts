@@ -112,8 +112,9 @@ export async function prepareAdapter(
   }
   await set("Alias", variant("s", name));
   return async () => {
-    // An empty alias is the name of the system.
-    await set("Alias", variant("s", alias === ownName ? "" : String(alias ?? "")));
+    // An empty alias is the name of the system. Ours is of an agent that was killed.
+    const isNone = alias === ownName || alias === name;
+    await set("Alias", variant("s", isNone ? "" : String(alias ?? "")));
     if (!wasPowered) await set("Powered", variant("b", false));
   };
 }
