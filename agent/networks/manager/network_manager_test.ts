@@ -98,7 +98,7 @@ managerTest("addProfile() takes profiles of WiFi and of the hotspot", async (man
 managerTest("a checkpoint that nobody keeps takes the changes back", async (manager) => {
   const before = await manager.addProfile(profile(), true);
   await waitFor(async () => (await manager.state()) >= 50, DEADLINE);
-  const checkpoint = await manager.checkpoint(1);
+  const checkpoint = await manager.checkpoint(6);
   await manager.updateProfile(before, profile({ ipv4_address: "198.51.100.9/24" }), true);
   const address = async () => {
     const [own] = await manager.ownProfiles();
