@@ -86,11 +86,14 @@ export class AcmeCertificate {
     return inspectPair(this.current).notAfter;
   }
 
-  /** Renews until the signal aborts. */
+  /** Renews until the signal aborts; an order that is under way is then left to itself. */
   async run(onChange: (pair: TlsPair) => void, signal: AbortSignal): Promise<void> {
     const { clock } = this.options;
+    const { promise: stopped, resolve } = Promise.withResolvers<number>();
+    signal.addEventListener("abort", () => resolve(0), { once: true });
+    const tell = (pair: TlsPair) => signal.aborted ? undefined : onChange(pair);
     while (!signal.aborted) {
-      const waitMs = await this.look(onChange);
+      const waitMs = await Promise.race([this.look(tell), stopped]);
       await clock.sleep(waitMs, signal).catch(() => undefined); // the loop looks itself
     }
   }
@@ -123,7 +126,7 @@ export class AcmeCertificate {
         domains,
         in_minutes: Math.round(waitMs / 60_000),
         error: (error as Error).message,
-        advice: "each name must lead to this computer, and port 80 of it to --acme-http-listen",
+        advice: "each name must lead to this computer, and port 80 of it to --acme-listen",
       });
       return waitMs;
     }

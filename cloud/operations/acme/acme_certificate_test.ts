@@ -63,6 +63,23 @@ Deno.test("AcmeCertificate keeps what it got, and asks anew for other names or a
     assert.equal(got, 1);
   }));
 
+Deno.test("AcmeCertificate ends at once while an order is under way", () =>
+  withOptions(async (options) => {
+    const { promise: begun, resolve } = Promise.withResolvers<void>();
+    const certificate = await AcmeCertificate.open({
+      ...options,
+      order: () => {
+        resolve();
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const stop = new AbortController();
+    const running = certificate.run(() => undefined, stop.signal);
+    await begun;
+    stop.abort();
+    await running;
+  }));
+
 Deno.test("HttpChallenges answers what is asked for and nothing else", async () => {
   const challenges = new HttpChallenges();
   challenges.set("abc", "abc.key");

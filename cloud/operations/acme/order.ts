@@ -7,7 +7,19 @@ export async function newAccountKey(): Promise<string> {
 }
 
 /** Orders a certificate with a new key; the account is made at the first time. */
-export const order: Order = async (
+export const order: Order = async (request) => {
+  try {
+    return await orderOnce(request);
+  } catch (error) {
+    // What the library says when it got no answer at all, after its attempts.
+    if (!(error instanceof TypeError && error.message.includes("reading 'config'"))) throw error;
+    throw new Error(`the ACME server at ${request.directoryUrl} cannot be reached`, {
+      cause: error,
+    });
+  }
+};
+
+const orderOnce: Order = async (
   { domains, email, directoryUrl, accountKey, challenges },
 ) => {
   const client = new acme.Client({ directoryUrl, accountKey });
