@@ -195,6 +195,35 @@ Deno.test("LogSpool keeps entries over a restart", () =>
     second.close();
   }));
 
+Deno.test("LogSpool commits a mark together with the entries before it, or not at all", () =>
+  withFolder(async (folder) => {
+    const clock = new FakeClock();
+    const path = join(folder, "logs.db");
+    const open = () => LogSpool.open(path, { host: "box", clock });
+    const spool = open();
+    spool.setMark("journal", "one");
+    spool.append(entry("1"));
+    await clock.advance(200);
+    spool.setMark("journal", "two");
+    spool.append(entry("2"));
+    equal(spool.mark("journal"), "two", "for who set it it counts at once");
+    const asKilled = open();
+    deepEqual([asKilled.mark("journal"), messages(asKilled)], ["one", ["1"]]);
+    asKilled.close();
+    spool.setMark("journal", "three");
+    spool.append(entry("3", "error"));
+    const atOnce = open();
+    deepEqual([atOnce.mark("journal"), messages(atOnce)], ["three", ["1", "2", "3"]]);
+    atOnce.close();
+    spool.setMark("journal", undefined);
+    spool.setMark("other", "x");
+    equal(spool.mark("journal"), undefined);
+    spool.close();
+    const after = open();
+    deepEqual([after.mark("journal"), after.mark("other")], [undefined, "x"]);
+    after.close();
+  }));
+
 Deno.test("LogSpool keeps all entries but those of the last interval when killed", () =>
   withFolder(async (folder) => {
     const source = `
@@ -235,12 +264,16 @@ Deno.test({
         const ballast = join(folder, "ballast");
         const free = fillDisk(ballast);
         for (let count = 0; count < 5_000; count++) {
+          spool.setMark("journal", `${count}`);
           spool.append(entry(`${count} ${"x".repeat(200)}`, count === 0 ? "warn" : "info"));
         }
         equal(problems.length, 1);
+        ok(spool.isFailing);
         ok(spool.size.entries <= 1_001, `${spool.size.entries}`);
         Deno.removeSync(ballast);
         await clock.advance(1_000);
+        equal(spool.isFailing, false);
+        equal(spool.mark("journal"), "4999");
         const kept = messages(spool);
         const lost = Number(/^(\d+) log entries/.exec(kept[0] ?? "")?.[1]);
         equal(lost + kept.length - 1, 5_001, `disk had ${free}`);

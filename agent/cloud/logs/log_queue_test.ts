@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
+import { LogEntrySchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import { configureLogging } from "../../../shared/log/configure.ts";
 import { getLogger } from "../../../shared/log/loggers.ts";
@@ -182,4 +184,25 @@ Deno.test("LogQueue holds no secret, in no line, field or error, nor in its file
       (_, value) => typeof value === "bigint" ? `${value}` : value,
     );
     assert.doesNotMatch(sent, /part-secret-1|env-secret-2/);
+  }));
+
+Deno.test("LogQueue has no room for the lines of others once it is half full", () =>
+  withFolder(async (path) => {
+    const queue = new LogQueue({
+      path,
+      host: "bench",
+      clock: systemClock,
+      log: getLogger("machine-agent"),
+      addSink: () => () => {},
+      maxEntries: 100,
+    });
+    const reader = queue.reader("journal");
+    for (let n = 0; n < 49; n++) reader.append(create(LogEntrySchema, { message: `${n}` }));
+    assert.equal(reader.hasRoom(), true);
+    reader.append(create(LogEntrySchema, { message: "one more" }));
+    assert.equal(reader.hasRoom(), false);
+    reader.setMark("here");
+    assert.equal(queue.reader("another").mark(), undefined);
+    assert.equal(queue.reader("journal").mark(), "here");
+    await queue.close(0);
   }));
