@@ -19,6 +19,7 @@ import { callCommands } from "../reach/call_command.ts";
 import { copyCommands } from "../reach/copy_command.ts";
 import { type Keyboard, shellCommands } from "../reach/shell_command.ts";
 import { tunnelCommands } from "../reach/tunnel_command.ts";
+import { cloudTrees } from "./cloud_trees.ts";
 import { completionCommands } from "./completions.ts";
 import { confirmBy } from "../asking/confirm.ts";
 import { cloudAddress, connect, signInFlags, signInOf } from "./connect.ts";
@@ -55,6 +56,7 @@ export function machineProgram(deps: ProgramDeps): CommandProgram<typeof signInF
     ...memberCommands(confirm),
     ...keyCommands(confirm),
     ...fragmentCommands(confirm),
+    ...cloudTrees,
     ...completionCommands(PROGRAM, () => tree, signInFlags),
   };
   return {

@@ -250,3 +250,33 @@ Deno.test("logs are filtered, and followed", async () => {
     connection.close();
   }
 });
+
+Deno.test("triggers, secrets and releases are those of the commands that the cloud has, too", async () => {
+  await using rig = await CliRig.open();
+  const night = {
+    name: "night",
+    event: { type: "part_online" },
+    notifications: [{ type: "webhook", value: "https://example.com/hook" }],
+  };
+  const file = await rig.write("trigger.json", night);
+  const saved = await rig.json("triggers", "set", file, "--machine", "demo");
+  assert.deepEqual([saved.name, saved.part_id], ["night", rig.made.part_id]);
+  assert.equal((await rig.json("trigger", "list"))[0].name, "night");
+  assert.deepEqual(await rig.json("triggers", "deliveries", "night"), []);
+  await rig.run(["triggers", "delete", "night"]);
+  assert.match((await rig.run(["triggers", "list"])).out, /add one with machine trigger set/);
+  await assert.rejects(rig.run(["triggers", "delete", "night"]), /no trigger "night" here/);
+
+  const made = await rig.json("secrets", "create", "--machine", "demo");
+  const before = (await rig.json("secrets", "list")).map((one: { id: string }) => one.id);
+  assert.deepEqual([before.length, before[0]], [2, made.id]);
+  await rig.run(["secrets", "delete", before[1]]);
+  assert.equal((await rig.json("secrets", "list")).length, 1);
+
+  const program = await rig.write("program", "#!/bin/sh\n");
+  const of = ["--binary", "machine-server", "--version", "1.0.0"];
+  const added = await rig.json("releases", "add", ...of, "--platform", "linux/amd64", program);
+  assert.equal(added.size, 10);
+  assert.equal((await rig.json("releases", "list"))[0].version, "1.0.0");
+  assert.match((await rig.run(["releases", "key"])).out, /signs$/m);
+});

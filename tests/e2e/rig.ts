@@ -107,7 +107,7 @@ export class Rig implements AsyncDisposable {
 
   /** Runs a program to its end. */
   async run(
-    name: "machine-cloud" | "machine-agent" | "machine-server",
+    name: "machine" | "machine-cloud" | "machine-agent" | "machine-server",
     args: string[],
     env: Record<string, string> = {},
   ): Promise<{ code: number; stdout: string; stderr: string }> {
@@ -155,7 +155,7 @@ export class Rig implements AsyncDisposable {
 
   /** Starts a program that is ended with the rig. */
   spawn(
-    name: "machine-cloud" | "machine-agent" | "machine-server",
+    name: "machine" | "machine-cloud" | "machine-agent" | "machine-server",
     args: string[],
     env: Record<string, string> = {},
   ): Program {

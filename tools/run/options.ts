@@ -63,7 +63,7 @@ export function parseRunOptions(
 
 /** Path of a program: the launcher in `bin/`, or a compiled one. */
 export function programPath(
-  name: "machine-cloud" | "machine-agent" | "machine-server",
+  name: "machine" | "machine-cloud" | "machine-agent" | "machine-server",
   options: Pick<RunOptions, "binaries">,
   root: string,
   target: { os: string; arch: string } = Deno.build,

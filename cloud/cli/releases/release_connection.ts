@@ -1,4 +1,4 @@
-import { type Client, createClient } from "@connectrpc/connect";
+import type { Transport } from "@connectrpc/connect";
 import { ReleaseService } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { getLogger } from "../../../shared/log/loggers.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
@@ -24,7 +24,7 @@ import { releaseService } from "../../releases/catalogue/release_service.ts";
 
 /** The releases of a cloud, or of a data folder of this host. */
 export interface ReleaseConnection extends AsyncDisposable {
-  readonly client: Client<typeof ReleaseService>;
+  readonly transport: Transport;
   /** Address of the cloud; undefined for a data folder. */
   readonly url: string | undefined;
 }
@@ -44,7 +44,7 @@ export async function connectToReleases(
   if ("dataDir" in chosen) return await openFolder(chosen.dataDir, limitBytes, deps);
   const connection = connectToCloud(place, chosen.cloudUrl);
   return {
-    client: connection.client(ReleaseService),
+    transport: connection.transport,
     url: chosen.cloudUrl,
     [Symbol.asyncDispose]: () => Promise.resolve(connection.close()),
   };
@@ -76,7 +76,7 @@ async function openFolder(
     });
     const router = new RpcRouter().service(ReleaseService, withCallFailures(service));
     return {
-      client: createClient(ReleaseService, createInProcessTransport(router)),
+      transport: createInProcessTransport(router),
       url: undefined,
       [Symbol.asyncDispose]: () => Promise.resolve(database.close()),
     };

@@ -1,4 +1,4 @@
-import { type Client, createClient } from "@connectrpc/connect";
+import type { Transport } from "@connectrpc/connect";
 import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { getLogger } from "../../../shared/log/loggers.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
@@ -11,6 +11,7 @@ import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { withCallFailures } from "../../storage/database/call_failures.ts";
 import { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Random } from "../../storage/keys/random.ts";
+import { summaryMethods } from "../../fleet/machines/summary_methods.ts";
 import { machineMethods } from "../../fleet/machines/machine_methods.ts";
 import { Restarts } from "../../fleet/machines/restarts.ts";
 import { Revisions } from "../../fleet/machines/revisions.ts";
@@ -23,7 +24,7 @@ import { Presence } from "../../fleet/presence/presence.ts";
 
 /** The secrets of a cloud, or of a data folder of this host. */
 export interface SecretConnection extends AsyncDisposable {
-  readonly app: Client<typeof AppService>;
+  readonly transport: Transport;
   /** Address of the cloud; undefined for a data folder. */
   readonly url: string | undefined;
 }
@@ -46,7 +47,7 @@ export async function connectToSecrets(
   if ("dataDir" in chosen) return await openFolder(chosen.dataDir, organization, deps);
   const connection = connectToCloud(place, chosen.cloudUrl);
   return {
-    app: connection.client(AppService),
+    transport: connection.transport,
     url: chosen.cloudUrl,
     [Symbol.asyncDispose]: () => Promise.resolve(connection.close()),
   };
@@ -80,11 +81,12 @@ async function openFolder(
       withCallFailures({
         ...organizationMethods(machines),
         ...machineMethods(machines),
+        ...summaryMethods(machines),
         ...secretMethods({ ...machines, secretChanges }),
       }),
     );
     return {
-      app: createClient(AppService, createInProcessTransport(router)),
+      transport: createInProcessTransport(router),
       url: undefined,
       [Symbol.asyncDispose]: () => Promise.resolve(database.close()),
     };

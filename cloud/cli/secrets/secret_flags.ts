@@ -1,43 +1,5 @@
-import type { FlagTable } from "../../../shared/base/flags/flags.ts";
-import { placeFlags } from "../../local/connection/place_flags.ts";
-
-const commonFlags = {
-  ...placeFlags,
-  "org": {
-    type: "string",
-    placeholder: "ORG",
-    doc: "Id or name of the organisation, with --data. Default: the only one there is.",
-  },
-  "machine": {
-    type: "string",
-    placeholder: "MACHINE",
-    doc: "Id or name of the machine. Default: the only one there is.",
-  },
-  "part": {
-    type: "string",
-    placeholder: "PART",
-    doc: "Id or name of the part. Default: the machine's main part.",
-  },
-  "location": {
-    type: "string",
-    placeholder: "ID",
-    doc: "Id of a location: its secrets in place of a part's.",
-  },
-} as const satisfies FlagTable;
+import { secretCommands as commands } from "../../../shared/commands/secrets/secret_flags.ts";
+import { placed } from "../../local/connection/placed_commands.ts";
 
 /** The commands about secrets, for the program's table. */
-export const secretCommands = {
-  "secret list": {
-    summary: "List the secrets of a part or a location by their ids, newest first.",
-    flags: commonFlags,
-  },
-  "secret create": {
-    summary: "Make a second secret, which counts beside the first, and print it.",
-    flags: commonFlags,
-  },
-  "secret delete": {
-    summary: "End a secret that has a successor, and every sign-in with it.",
-    flags: commonFlags,
-    arguments: [{ placeholder: "ID", doc: "Of the secret, as secret list shows it." }],
-  },
-} as const;
+export const secretCommands = placed(commands);

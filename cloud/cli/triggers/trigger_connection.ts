@@ -1,4 +1,4 @@
-import { type Client, createClient, type Transport } from "@connectrpc/connect";
+import type { Transport } from "@connectrpc/connect";
 import { TriggerService } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
 import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { getLogger } from "../../../shared/log/loggers.ts";
@@ -11,6 +11,7 @@ import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { withCallFailures } from "../../storage/database/call_failures.ts";
 import { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Random } from "../../storage/keys/random.ts";
+import { summaryMethods } from "../../fleet/machines/summary_methods.ts";
 import { machineMethods } from "../../fleet/machines/machine_methods.ts";
 import { Restarts } from "../../fleet/machines/restarts.ts";
 import { Revisions } from "../../fleet/machines/revisions.ts";
@@ -23,8 +24,7 @@ import { openTriggerService } from "../../triggers/rules/open_trigger_service.ts
 
 /** The triggers of a cloud, or of a data folder of this host. */
 export interface TriggerConnection extends AsyncDisposable {
-  readonly triggers: Client<typeof TriggerService>;
-  readonly app: Client<typeof AppService>;
+  readonly transport: Transport;
   /** Address of the cloud; undefined for a data folder. */
   readonly url: string | undefined;
 }
@@ -47,8 +47,7 @@ export async function connectToTriggers(
   if ("dataDir" in chosen) return await openFolder(chosen.dataDir, organization, deps);
   const connection = connectToCloud(place, chosen.cloudUrl);
   return {
-    triggers: connection.client(TriggerService),
-    app: connection.client(AppService),
+    transport: connection.transport,
     url: chosen.cloudUrl,
     [Symbol.asyncDispose]: () => Promise.resolve(connection.close()),
   };
@@ -68,18 +67,20 @@ async function openFolder(
     const changes = new ChangeFeed(database, clock, log);
     const callers = { scope: () => Promise.resolve(owner) };
     const secrets = new SharedSecrets(queries, keys.secrets);
+    const machines = {
+      callers,
+      queries,
+      secrets,
+      revisions: new Revisions(queries, changes, clock),
+      restarts: new Restarts(queries, changes, clock),
+      presence: new Presence(queries, clock, log),
+      clock,
+      domain: DEFAULT_DOMAIN,
+    };
     const app = {
       ...organizationMethods({ callers, secrets }),
-      ...machineMethods({
-        callers,
-        queries,
-        secrets,
-        revisions: new Revisions(queries, changes, clock),
-        restarts: new Restarts(queries, changes, clock),
-        presence: new Presence(queries, clock, log),
-        clock,
-        domain: DEFAULT_DOMAIN,
-      }),
+      ...machineMethods(machines),
+      ...summaryMethods(machines),
     };
     const service = openTriggerService({
       queries,
@@ -94,8 +95,7 @@ async function openFolder(
       .service(AppService, withCallFailures(app));
     const transport: Transport = createInProcessTransport(router);
     return {
-      triggers: createClient(TriggerService, transport),
-      app: createClient(AppService, transport),
+      transport,
       url: undefined,
       [Symbol.asyncDispose]: () => Promise.resolve(database.close()),
     };

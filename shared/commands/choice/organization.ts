@@ -1,6 +1,6 @@
 import { UsageError } from "../../base/flags/flags.ts";
 import { AppService, type Organization } from "../../gen/viam/app/v1/app_pb.ts";
-import { clientOf, type CommandContext } from "../run/command.ts";
+import { clientOf, type CloudContext } from "../run/command.ts";
 
 /** What tells organisations apart. */
 export type NamedOrganization = Pick<Organization, "id" | "name" | "publicNamespace">;
@@ -12,7 +12,7 @@ export type NamedOrganization = Pick<Organization, "id" | "name" | "publicNamesp
  * @throws {UsageError} that says which organisations there are
  */
 export async function chooseOrganization(
-  context: CommandContext,
+  context: CloudContext,
   wanted = context.organization,
 ): Promise<Organization> {
   const app = await clientOf(context, AppService, wanted);

@@ -1,7 +1,7 @@
 import { UsageError } from "../../base/flags/flags.ts";
 import { nearestName } from "../../base/flags/nearest.ts";
 import { AppService, type MachineSummary, type PartSummary } from "../../gen/viam/app/v1/app_pb.ts";
-import { clientOf, type CommandContext } from "../run/command.ts";
+import { clientOf, type CloudContext } from "../run/command.ts";
 import { chooseOrganization } from "./organization.ts";
 
 /** A machine of the fleet. */
@@ -38,7 +38,7 @@ const MOST_MACHINES = 10_000;
 
 /** All machines of the organisation that the caller may see, by location and name. */
 export async function listMachines(
-  context: CommandContext,
+  context: CloudContext,
   locationIds: readonly string[] = [],
 ): Promise<ChosenMachine[]> {
   const { id: organizationId } = await chooseOrganization(context);
@@ -63,7 +63,7 @@ function machineOf(
 
 /** The one machine of an id or name. @throws {UsageError} that says which fit, or what is near */
 export async function chooseMachine(
-  context: CommandContext,
+  context: CloudContext,
   wanted: string,
 ): Promise<ChosenMachine> {
   const machines = await listMachines(context);
@@ -85,7 +85,7 @@ export async function chooseMachine(
  *
  * @throws {UsageError} that says which fit, or what is near
  */
-export async function findPart(context: CommandContext, wanted: string): Promise<ChosenPart> {
+export async function findPart(context: CloudContext, wanted: string): Promise<ChosenPart> {
   const parts = partsOf(await listMachines(context));
   const byId = parts.find(({ id }) => id === wanted);
   if (byId) return byId;
@@ -105,7 +105,7 @@ export async function findPart(context: CommandContext, wanted: string): Promise
 
 /** The one part that options name: of a machine its main part unless another is named. */
 export async function choosePart(
-  context: CommandContext,
+  context: CloudContext,
   { machine, part }: WantedMachine,
 ): Promise<ChosenPart> {
   const fitting = partsOf(await listMachines(context)).filter((each) =>
@@ -145,7 +145,7 @@ function nothing(
   what: string,
   wanted: string,
   known: readonly string[],
-  { program }: CommandContext,
+  { program }: CloudContext,
 ): UsageError {
   const near = nearestName(wanted, known);
   const hint = near === undefined

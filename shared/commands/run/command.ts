@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import type { Clock } from "../../base/time/clock.ts";
-import type { ArgumentSpec, FlagTable, FlagValues } from "../../base/flags/flags.ts";
+import type { ArgumentSpec, CommandTable, FlagTable, FlagValues } from "../../base/flags/flags.ts";
 import type { Terminal } from "../output/terminal.ts";
 
 /** A cloud that commands work with, wherever it is. They know it by its API only. */
@@ -45,6 +45,9 @@ export interface CommandContext {
   warn(text: string): void;
 }
 
+/** What a command needs that talks with the cloud alone. */
+export type CloudContext = Pick<CommandContext, "cloud" | "organization" | "program">;
+
 /** What a command found or did. */
 export interface Output {
   /** What `--json` prints, as one line; undefined prints nothing. */
@@ -86,6 +89,11 @@ export function command<const T extends FlagTable>(
   // What runs it has parsed with this very table.
   return spec as unknown as Command;
 }
+
+/** One of the commands of a table, as a command line asks for it. */
+export type CommandOf<C extends CommandTable> = {
+  [K in keyof C & string]: { readonly command: K } & CommandInput<C[K]["flags"]>;
+}[keyof C & string];
 
 /** A client of one of the cloud's services. */
 export async function clientOf<S extends DescService>(

@@ -1,11 +1,11 @@
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
-import { isJsonObject } from "../../../shared/base/json/json.ts";
+import { isJsonObject } from "../../base/json/json.ts";
 import {
   type Delivery,
   DeliveryState,
   type Trigger,
-} from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
-import { textTable } from "../../../shared/commands/output/text_table.ts";
+} from "../../gen/machine/cloud/v1/triggers_pb.ts";
+import { textTable } from "../output/text_table.ts";
 
 const STATES: Readonly<Record<DeliveryState, string>> = {
   [DeliveryState.UNSPECIFIED]: "-",
@@ -15,8 +15,8 @@ const STATES: Readonly<Record<DeliveryState, string>> = {
 };
 
 /** A line for each trigger, and one for each that has a problem. */
-export function triggerTable(triggers: readonly Trigger[]): string {
-  if (triggers.length === 0) return "no triggers; add one with machine-cloud trigger set\n";
+export function triggerTable(triggers: readonly Trigger[], program: string): string {
+  if (triggers.length === 0) return `no triggers; add one with ${program} trigger set\n`;
   const rows = triggers.map((trigger) => {
     const { name, machineName, counts, waiting, disabled, problem } = trigger;
     const state = disabled ? "disabled" : problem === "" ? "on" : "see below";

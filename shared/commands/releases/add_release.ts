@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
-import { toFileError } from "../../../shared/base/files/fs_error.ts";
+import { toFileError } from "../../base/files/fs_error.ts";
 import type {
   AddReleaseInfoSchema,
   Release,
   ReleaseService,
-} from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
+} from "../../gen/machine/cloud/v1/releases_pb.ts";
 
 const PIECE_BYTES = 256 * 1024;
 /** Longer than any upload; without it a call is ended after ten minutes. */

@@ -5,8 +5,8 @@ import {
   type ReleaseKey,
   type Rollout,
   Rollout_State,
-} from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
-import { textTable } from "../../../shared/commands/output/text_table.ts";
+} from "../../gen/machine/cloud/v1/releases_pb.ts";
+import { textTable } from "../output/text_table.ts";
 
 const CHANNELS: Readonly<Record<Channel, string>> = {
   [Channel.UNSPECIFIED]: "-",
@@ -16,7 +16,7 @@ const CHANNELS: Readonly<Record<Channel, string>> = {
 
 /** A line for each release. */
 export function releaseTable(releases: readonly Release[]): string {
-  if (releases.length === 0) return "no releases; add one with machine-cloud release add\n";
+  if (releases.length === 0) return "no releases; add one with release add\n";
   const rows = releases.map((release) => [
     release.binary,
     release.version,
@@ -62,7 +62,7 @@ export function rolloutTable(rollouts: readonly Rollout[]): string {
 /** A line for each key, oldest first. */
 export function keyTable(keys: readonly ReleaseKey[]): string {
   if (keys.length === 0) {
-    return "no release key yet; the first machine-cloud release add makes it\n";
+    return "no release key yet; the first release add makes it\n";
   }
   return textTable([
     ["ID", "PUBLIC KEY (ED25519, BASE64)", "SIGNED BY", ""],

@@ -1,7 +1,7 @@
 import type { Client } from "@connectrpc/connect";
-import { UsageError } from "../../../shared/base/flags/flags.ts";
-import type { Trigger, TriggerService } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
-import { isOneOf, type WantedMachine } from "../../local/connection/part_choice.ts";
+import { UsageError } from "../../base/flags/flags.ts";
+import type { Trigger, TriggerService } from "../../gen/machine/cloud/v1/triggers_pb.ts";
+import { isOneOf, type WantedMachine } from "../choice/part.ts";
 
 /** Triggers of the machines that are wanted. */
 export async function listAll(
@@ -40,7 +40,7 @@ export async function chooseTrigger(
   }
   const known = [...new Set(all.map((one) => one.name))];
   const there = known.length === 0
-    ? "there is none; add one with machine-cloud trigger set"
+    ? "there is none; add one with trigger set"
     : `there is ${known.join(", ")}`;
   throw new UsageError(`no trigger ${JSON.stringify(name)} here, ${there}`);
 }

@@ -1,0 +1,136 @@
+import { type JsonObject, toJson } from "@bufbuild/protobuf";
+import { toError } from "../../base/errors/to_error.ts";
+import { type FlagValues, UsageError } from "../../base/flags/flags.ts";
+import { toFileError } from "../../base/files/fs_error.ts";
+import { isJsonObject } from "../../base/json/json.ts";
+import {
+  DeliverySchema,
+  TriggerSchema,
+  TriggerService,
+} from "../../gen/machine/cloud/v1/triggers_pb.ts";
+import { chooseTrigger, listAll } from "./trigger_choice.ts";
+import type { ownersFlags, setFlags, triggerCommands } from "./trigger_flags.ts";
+import { deliveryTable, testTable, triggerTable } from "./trigger_texts.ts";
+import { chooseOrganization } from "../choice/organization.ts";
+import { choosePart } from "../choice/part.ts";
+import { clientOf, type CloudContext, type CommandOf, done, type Output } from "../run/command.ts";
+
+/** One of the commands about triggers, as the command line asks for it. */
+export type TriggerCommand = CommandOf<typeof triggerCommands>;
+
+/** Does what the command line asks for. */
+export async function runTriggerCommand(
+  parsed: TriggerCommand,
+  context: CloudContext,
+): Promise<Output> {
+  const triggers = await clientOf(context, TriggerService);
+  const [argument = ""] = parsed.arguments;
+  switch (parsed.command) {
+    case "trigger list": {
+      const all = await listAll(triggers, parsed.values);
+      const json = all.map((one) => toJson(TriggerSchema, one));
+      return { json, text: triggerTable(all, context.program) };
+    }
+    case "trigger set":
+      return await set(context, parsed.values, argument);
+    case "trigger delete": {
+      const { partId, name, machineName } = await chooseTrigger(triggers, parsed.values, argument);
+      await triggers.deleteTrigger({ partId, name });
+      return done({ name, part_id: partId }, `removed trigger ${name} of ${machineName}`);
+    }
+    case "trigger test": {
+      const { partId, name } = await chooseTrigger(triggers, parsed.values, argument);
+      const { deliveries } = await triggers.testTrigger({ partId, name });
+      const json = deliveries.map((one) => toJson(DeliverySchema, one));
+      return { json, text: testTable(deliveries) };
+    }
+    case "trigger deliveries": {
+      const { partId, name: triggerName } = await chooseTrigger(triggers, parsed.values, argument);
+      const { limit } = parsed.values;
+      const { deliveries } = await triggers.listDeliveries({ partId, triggerName, limit });
+      const json = deliveries.map((one) => toJson(DeliverySchema, one));
+      return { json, text: deliveryTable(deliveries), ids: deliveries.map(({ id }) => id) };
+    }
+    case "trigger replay":
+      await triggers.replayDelivery({ deliveryId: argument });
+      return done(
+        { id: argument },
+        `${argument} is sent once more; ${context.program} trigger deliveries tells how it went`,
+      );
+    case "trigger secret": {
+      const { partId, name } = await chooseTrigger(triggers, parsed.values, argument);
+      const { secret } = parsed.values.rotate
+        ? await triggers.rotateTriggerSecret({ partId, name })
+        : await triggers.getTriggerSecret({ partId, name });
+      return { json: { name, secret }, text: `${secret}\n` };
+    }
+    case "trigger owners":
+      return await owners(context, parsed.values);
+  }
+}
+
+async function set(
+  context: CloudContext,
+  flags: FlagValues<typeof setFlags>,
+  file: string,
+): Promise<Output> {
+  const trigger = await readTrigger(file);
+  const part = await choosePart(context, flags);
+  const { replaces = "" } = flags;
+  const client = await clientOf(context, TriggerService);
+  await client.setTrigger({ partId: part.id, trigger, replaces });
+  const { triggers } = await client.listTriggers({ partId: part.id });
+  const problem = triggers.find(({ name }) => name === trigger["name"])?.problem;
+  const saved = `trigger ${String(trigger["name"])} of ${part.machineName} is saved`;
+  const text = problem ? `${saved}, but: ${problem}` : saved;
+  return done({ name: trigger["name"], part_id: part.id, problem: problem ?? "" }, text);
+}
+
+async function readTrigger(file: string): Promise<JsonObject> {
+  let text: string;
+  try {
+    text = file === "-"
+      ? await new Response(Deno.stdin.readable).text()
+      : await Deno.readTextFile(file);
+  } catch (error) {
+    throw toFileError(error, "read the trigger", file);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const reason = toError(error).message;
+    throw new UsageError(`${file} is no JSON: ${reason}`, { cause: error });
+  }
+  if (isJsonObject(value)) return value;
+  throw new UsageError(`${file}: a trigger is a JSON object with name, event and notifications`);
+}
+
+async function owners(
+  context: CloudContext,
+  flags: FlagValues<typeof ownersFlags>,
+): Promise<Output> {
+  const triggers = await clientOf(context, TriggerService);
+  const resource = { resource: await ownedBy(context, flags) };
+  if (flags.set !== undefined) {
+    const emails = flags.set === "none"
+      ? []
+      : flags.set.split(",").map((email) => email.trim()).filter((email) => email !== "");
+    await triggers.setOwnerEmails({ resource, emails });
+  }
+  const { emails } = await triggers.listOwnerEmails({ resource });
+  const text = emails.length > 0
+    ? emails.join("\n")
+    : `no addresses; set some with ${context.program} trigger owners --set a@example.com,b@example.com`;
+  return { json: emails, text: `${text}\n` };
+}
+
+async function ownedBy(context: CloudContext, flags: FlagValues<typeof ownersFlags>) {
+  const { machine, location } = flags;
+  if (machine !== undefined && location !== undefined) {
+    throw new UsageError("--machine and --location do not go together; give one of them");
+  }
+  if (machine !== undefined) return { case: "machineId", value: machine } as const;
+  if (location !== undefined) return { case: "locationId", value: location } as const;
+  return { case: "organizationId", value: (await chooseOrganization(context)).id } as const;
+}

@@ -1,0 +1,97 @@
+import type { FlagTable } from "../../base/flags/flags.ts";
+
+const commonFlags = {
+  "machine": {
+    type: "string",
+    placeholder: "MACHINE",
+    doc: "Id or name of the machine. Default: the one that has a trigger of the name.",
+  },
+  "part": {
+    type: "string",
+    placeholder: "PART",
+    doc: "Id or name of the part, for machines with several.",
+  },
+} as const satisfies FlagTable;
+
+export const setFlags = {
+  ...commonFlags,
+  "replaces": {
+    type: "string",
+    placeholder: "NAME",
+    doc: "The trigger that this one replaces. Default: the one with the same name, if any.",
+  },
+} as const satisfies FlagTable;
+
+export const deliveriesFlags = {
+  ...commonFlags,
+  "limit": {
+    type: "integer",
+    default: 20,
+    min: 1,
+    max: 500,
+    doc: "How many to show, newest first.",
+  },
+} as const satisfies FlagTable;
+
+export const secretFlags = {
+  ...commonFlags,
+  "rotate": {
+    type: "boolean",
+    doc: "Make a new secret; the one before signs too for another 24 hours.",
+  },
+} as const satisfies FlagTable;
+
+export const ownersFlags = {
+  "machine": {
+    type: "string",
+    placeholder: "ID",
+    doc: "Owners of one machine, by its id. Default: of the whole organisation.",
+  },
+  "location": { type: "string", placeholder: "ID", doc: "Owners of a location, by its id." },
+  "set": {
+    type: "string",
+    placeholder: "ADDRESSES",
+    doc: "E-mail addresses with commas between them, in place of those before; `none` for none.",
+  },
+} as const satisfies FlagTable;
+
+const nameArgument = { placeholder: "NAME", doc: "The trigger." };
+
+/** The commands about triggers, for the program's table. */
+export const triggerCommands = {
+  "trigger list": { summary: "List triggers and what came of them.", flags: commonFlags },
+  "trigger set": {
+    summary: "Add a trigger to a machine's configuration, or replace one.",
+    flags: setFlags,
+    arguments: [{ placeholder: "FILE", doc: "The trigger as JSON; - for standard input." }],
+  },
+  "trigger delete": {
+    summary: "Remove a trigger from a machine's configuration.",
+    flags: commonFlags,
+    arguments: [nameArgument],
+  },
+  "trigger test": {
+    summary: "Send a sample to everybody whom a trigger tells, and say what came of it.",
+    flags: commonFlags,
+    arguments: [nameArgument],
+  },
+  "trigger deliveries": {
+    summary: "Show the notifications of a trigger and how they went.",
+    flags: deliveriesFlags,
+    arguments: [nameArgument],
+  },
+  "trigger replay": {
+    summary: "Send a notification once more.",
+    flags: {},
+    arguments: [{ placeholder: "ID", doc: "Of the notification, as trigger deliveries shows it." }],
+  },
+  "trigger secret": {
+    summary: "Print the secret with which receivers check that a webhook is genuine.",
+    flags: secretFlags,
+    arguments: [nameArgument],
+  },
+  "trigger owners": {
+    summary: "Show or set the e-mail addresses that all_machine_owners stands for.",
+    flags: ownersFlags,
+  },
+} as const;
