@@ -45,7 +45,7 @@ Deno.test("only an organisation's owner may call, and others' ids answer as unkn
     for (const [method, call] of Object.entries(calls(who, { org: orgId, job: id }))) {
       const { code, message } = await failure(call());
       assert.equal(code, Code.PermissionDenied, `${name} ${method}: ${message}`);
-      assert.match(message, /needs the credentials of an API key that is owner/);
+      assert.match(message, /needs the credentials of an API key or a person that is owner/);
     }
     const denied = await failure(rig.client(who).listSupportedContainers({}));
     assert.equal(denied.code, Code.PermissionDenied);
