@@ -19,6 +19,12 @@ import { accountService } from "../accounts/sign_in/account_service.ts";
 import { Joining } from "../accounts/sign_in/joining.ts";
 import type { SendMail } from "../accounts/links/mail.ts";
 import { SignIn } from "../accounts/sign_in/sign_in.ts";
+import {
+  type AccountRoutes,
+  accountRoutes,
+  type AccountRoutesOptions,
+  type SingleSignOnRoutes,
+} from "../accounts/web_session/account_routes.ts";
 import { withCallFailures } from "../storage/database/call_failures.ts";
 import type { ChangeFeed } from "../storage/database/change_feed.ts";
 import type { Queries } from "../storage/database/cloud_database.ts";
@@ -33,6 +39,7 @@ export interface AccountsOptions {
   readonly secrets: DerivedSecrets;
   readonly limiter: AttemptLimiter;
   readonly sendMail: SendMail | undefined;
+  readonly singleSignOn?: SingleSignOnRoutes | undefined;
   /** Days that the audit log is kept; left out: 400. */
   readonly auditDays?: number | undefined;
   readonly clock: Clock;
@@ -72,10 +79,17 @@ export function openAccounts(options: AccountsOptions) {
     mount(router: RpcRouter): void {
       const account = accountService({
         ...{ callers, queries, signIn, joining, sessions, passwords, secondFactor },
-        singleSignOnName: undefined,
+        singleSignOnName: options.singleSignOn?.name,
       });
       router.service(AccountService, withCallFailures(account))
         .service(AuditService, withCallFailures(auditService({ callers, audit })));
+    },
+    /** What browsers ask for. */
+    routes(from: Pick<AccountRoutesOptions, "http" | "verifyToken">): AccountRoutes {
+      return accountRoutes({
+        ...{ ...from, signIn, joining, sessions, audit, clock, publicUrl: options.publicUrl },
+        singleSignOn: options.singleSignOn,
+      });
     },
     /** Ends sessions whose time is over and forgets old entries, until the signal aborts. */
     async run(signal: AbortSignal): Promise<void> {

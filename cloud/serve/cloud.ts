@@ -231,6 +231,7 @@ async function startServer(
     downloads: services.downloads,
     data: services.dataFiles,
     releases: services.releaseFiles,
+    account: services.accountRoutes,
     authority: () => services.certificates.rootPem(),
     limiter,
     log: log.child("http"),
@@ -243,7 +244,11 @@ async function startServer(
     interceptors: [
       ...operations.interceptors,
       logRequests(log.child("calls")),
-      requireAuthentication({ verify: services.verifyToken, exempt: needsNoToken }),
+      requireAuthentication({
+        verify: services.verifyToken,
+        exempt: needsNoToken,
+        ambientToken: services.ambientToken,
+      }),
     ],
     http: operations.accessLog?.around(http) ?? http,
     report: (error, path, id) =>

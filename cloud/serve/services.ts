@@ -12,6 +12,7 @@ import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
+import { isFromOwnPage, sessionToken } from "../accounts/web_session/cookies.ts";
 import { AuditedRouter } from "../accounts/audit/audited.ts";
 import { ApiKeys } from "../accounts/access/api_keys.ts";
 import type { AuthorityFiles } from "../accounts/certificates/authority.ts";
@@ -353,7 +354,14 @@ export async function createServices(options: ServicesOptions) {
     await callers.of(identity);
     return identity;
   };
-  const http = new HttpCallers({ queries, callers, verifiers, verifyToken, limiter });
+  const isHttps = () => publicUrl().startsWith("https:");
+  const http = new HttpCallers({
+    ...{ queries, callers, verifiers, verifyToken, limiter },
+    cookieToken: (header) =>
+      header("origin") === undefined || isFromOwnPage(header)
+        ? sessionToken(header, isHttps())
+        : undefined,
+  });
   return {
     router,
     accounts,
@@ -374,6 +382,12 @@ export async function createServices(options: ServicesOptions) {
     notifications,
     training,
     verifyToken,
+    /** The token in the cookie of a browser, in calls of pages of this cloud only. */
+    ambientToken(call: { header(name: string): string | undefined }): string | undefined {
+      const header = (name: string) => call.header(name);
+      return isFromOwnPage(header) ? sessionToken(header, isHttps()) : undefined;
+    },
+    accountRoutes: accounts.routes({ http, verifyToken }),
     releaseFiles: releaseFiles({
       catalogue,
       blobs: releases.blobs,

@@ -17,6 +17,8 @@ export interface HttpCallersOptions {
   /** Whose access token it is; throws for any other text. */
   readonly verifyToken: (token: string) => Promise<Identity>;
   readonly limiter: AttemptLimiter;
+  /** The access token in a cookie, which counts for reading. */
+  readonly cookieToken: (header: HttpSender["header"]) => string | undefined;
 }
 
 /** Who sends a request that is no RPC. */
@@ -81,6 +83,8 @@ export class HttpCallers {
     if (scheme?.toLowerCase() === "bearer" && token) {
       return { verify: () => verifyToken(token).catch(() => undefined) };
     }
+    const cookie = this.options.cookieToken(header);
+    if (cookie) return { verify: () => verifyToken(cookie).catch(() => undefined) };
     const named = [["api-key", "key_id", "key"], ["robot-secret", "part_id", "secret"]] as const;
     for (const [type, entityHeader, payloadHeader] of named) {
       const [entity, payload] = [header(entityHeader), header(payloadHeader)];

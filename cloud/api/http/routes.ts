@@ -47,6 +47,8 @@ export interface RoutesOptions {
     query: (name: string) => string | undefined;
     peer: Peer;
   }) => Promise<Response>;
+  /** Pages by which people sign in, and the audit log to download. */
+  readonly account: (request: Request, peer: Peer) => Promise<Response>;
   /** A file of a release. */
   readonly releases: (asked: {
     path: readonly string[];
@@ -130,6 +132,8 @@ export function createRoutes(
         return context.json({ error: `no part with id ${JSON.stringify(partId)}` }, 404);
     }
   });
+
+  app.all("/account/*", (context) => options.account(context.req.raw, context.env.peer));
 
   app.get("/packages/:id/:name", (context) =>
     options.downloads({

@@ -6,6 +6,8 @@ import { type Identity, identityKey } from "./identity.ts";
 export interface RequireAuthenticationOptions {
   /** Whose token it is; throws UNAUTHENTICATED when it does not count (any more). */
   readonly verify: (token: string) => Identity | Promise<Identity>;
+  /** The token of a call without an authorization header; default: there is none. */
+  readonly ambientToken?: (call: Call) => string | undefined;
   /** Paths (`/package.Service/Method`) that need no token. */
   readonly exempt?: (path: string, call: Call) => boolean;
 }
@@ -26,8 +28,10 @@ export function requireAuthentication(options: RequireAuthenticationOptions): In
     before(call) {
       if (exempt(call.path, call)) return call.limitMessages?.(OPEN_MESSAGE_BYTES);
       const header = call.header("authorization");
-      if (header === undefined) throw missing();
-      const [scheme, token, ...rest] = header.split(" ");
+      const ambient = header === undefined ? options.ambientToken?.(call) : undefined;
+      const [scheme, token, ...rest] = ambient === undefined
+        ? header?.split(" ") ?? []
+        : ["bearer", ambient];
       if (scheme?.toLowerCase() !== "bearer" || !token || rest.length > 0) throw missing();
       const identity = options.verify(token);
       if (identity instanceof Promise) {

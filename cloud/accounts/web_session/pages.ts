@@ -1,0 +1,47 @@
+/** Pages without scripts, by which people sign in where there is no console yet. */
+
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly type: "email" | "password" | "text" | "hidden";
+  readonly value?: string;
+  readonly autocomplete?: string;
+}
+
+export interface Page {
+  readonly title: string;
+  /** Sentences above the form. */
+  readonly texts?: readonly string[];
+  /** What went wrong with what was sent before. */
+  readonly problem?: string;
+  readonly form?: { readonly fields: readonly Field[]; readonly button: string };
+  readonly links?: readonly { readonly href: string; readonly text: string }[];
+}
+
+/** The page as HTML; everything in it is escaped. */
+export function pageHtml({ title, texts = [], problem, form, links = [] }: Page): string {
+  const inputs = form?.fields.map((field) => {
+    const attributes = `type="${field.type}" name="${field.name}" id="${field.name}"` +
+      ` value="${escaped(field.value ?? "")}"` +
+      (field.autocomplete ? ` autocomplete="${field.autocomplete}"` : "");
+    if (field.type === "hidden") return `<input ${attributes}>`;
+    return `<p><label for="${field.name}">${escaped(field.label)}</label><br>` +
+      `<input ${attributes} size="40"></p>`;
+  });
+  return [
+    '<!doctype html><html lang="en"><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">',
+    `<title>${escaped(title)}</title><main><h1>${escaped(title)}</h1>`,
+    ...texts.map((text) => `<p>${escaped(text)}</p>`),
+    problem === undefined ? "" : `<p role="alert"><strong>${escaped(problem)}</strong></p>`,
+    form && inputs
+      ? `<form method="post">${inputs.join("")}<button>${escaped(form.button)}</button></form>`
+      : "",
+    ...links.map(({ href, text }) => `<p><a href="${escaped(href)}">${escaped(text)}</a></p>`),
+    "</main></html>",
+  ].join("");
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+}
