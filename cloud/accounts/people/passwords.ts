@@ -86,8 +86,8 @@ export class Passwords {
 
   async #inTurn<T>(address: string, work: () => Promise<T>): Promise<T> {
     const { atOnce = 1, waitingOfOne = 4, waiting = 64 } = this.limits;
+    const block = addressBlock(address);
     if (this.#running >= atOnce) {
-      const block = addressBlock(address);
       const own = this.#waiting.filter((each) => each.block === block).length;
       if (own >= waitingOfOne || this.#waiting.length >= waiting) {
         throw new ConnectError(
@@ -97,6 +97,7 @@ export class Passwords {
       }
       await new Promise<void>((start) => this.#waiting.push({ block, start }));
     } else {
+      this.#lastBlock = block;
       this.#running++;
     }
     try {

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { passwordProblem, Passwords } from "./passwords.ts";
+
+Deno.test("Passwords checks what it hashed, in any form of Unicode, and nothing else", async () => {
+  const passwords = new Passwords();
+  const hash = await passwords.hash("pässword ok", "");
+  assert.match(hash, /^\$scrypt\$ln=15,r=8,p=2\$/);
+  assert.equal(await passwords.fits("pässword ok".normalize("NFD"), hash, ""), true);
+  assert.equal(await passwords.fits("password ok", hash, ""), false);
+  assert.equal(await passwords.fits("password ok", null, ""), false);
+  assert.equal(await passwords.fits("x".repeat(10_000), hash, ""), false);
+});
+
+Deno.test("Passwords lets others sign in during a storm, and refuses the storm", async () => {
+  const passwords = new Passwords();
+  const hash = await passwords.hash("right one", "");
+  const ended: string[] = [];
+  const note = (name: string) => (result: unknown) => {
+    ended.push(name);
+    return result;
+  };
+  const storm = Array.from(
+    { length: 100 },
+    (_, i) =>
+      passwords.fits(`guess ${i}`, hash, "203.0.113.7").then(note("storm"), note("refused")),
+  );
+  const other = passwords.fits("right one", hash, "198.51.100.1").then(note("other"));
+  const outcomes = await Promise.all(storm);
+  assert.equal(await other, true);
+  const refused = outcomes.filter((each) => each instanceof ConnectError);
+  assert.equal(refused.length, 95, "one is checked, four wait");
+  for (const error of refused) assert.equal(ConnectError.from(error).code, Code.ResourceExhausted);
+  const checked = ended.filter((each) => each !== "refused");
+  assert.ok(checked.indexOf("other") <= 1, `in turn: ${checked}`);
+});
+
+Deno.test("passwordProblem() wants length, and neither repetition nor the address", () => {
+  assert.equal(passwordProblem("correct horse", "a@b.example"), undefined);
+  assert.match(passwordProblem("short", "") ?? "", /at least 8/);
+  assert.match(passwordProblem("aaaaaaaaaa", "") ?? "", /different/);
+  assert.match(passwordProblem("ann.miller", "ann.miller@b.example") ?? "", /your e-mail/);
+  assert.match(passwordProblem("x1y".repeat(100), "") ?? "", /more than 256/);
+});
