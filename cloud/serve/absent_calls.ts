@@ -11,9 +11,6 @@ const NO_SHARING =
   "with CreateKey";
 const NO_APPS = "this cloud serves no sign-in and no web applications of others in this version";
 const NO_BRANDING = "the console of this cloud has no branding of one's own in this version";
-const NO_FRAGMENTS =
-  "fragments are not available in this version; save the configuration of each part";
-const NO_METADATA = "metadata are not available in this version";
 const NO_DEPRECATION = "items of the registry are not renamed, transferred or deprecated in this " +
   "version; make another one and delete this one";
 const NO_PROPERTY =
@@ -50,25 +47,6 @@ export const ABSENT_CALLS: Readonly<Partial<Record<keyof ServiceImpl<typeof AppS
     organizationGetSupportEmail: NO_BRANDING,
     organizationSetLogo: NO_BRANDING,
     organizationGetLogo: NO_BRANDING,
-    listFragments: NO_FRAGMENTS,
-    getFragment: NO_FRAGMENTS,
-    createFragment: NO_FRAGMENTS,
-    updateFragment: NO_FRAGMENTS,
-    deleteFragment: NO_FRAGMENTS,
-    listNestedFragments: NO_FRAGMENTS,
-    listMachineFragments: NO_FRAGMENTS,
-    getFragmentHistory: NO_FRAGMENTS,
-    getFragmentUsage: NO_FRAGMENTS,
-    setFragmentTag: NO_FRAGMENTS,
-    deleteFragmentTag: NO_FRAGMENTS,
-    getOrganizationMetadata: NO_METADATA,
-    updateOrganizationMetadata: NO_METADATA,
-    getLocationMetadata: NO_METADATA,
-    updateLocationMetadata: NO_METADATA,
-    getRobotMetadata: NO_METADATA,
-    updateRobotMetadata: NO_METADATA,
-    getRobotPartMetadata: NO_METADATA,
-    updateRobotPartMetadata: NO_METADATA,
     renameRegistryItem: NO_DEPRECATION,
     transferRegistryItem: NO_DEPRECATION,
     deprecateRegistryItem: NO_DEPRECATION,

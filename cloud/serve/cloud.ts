@@ -180,6 +180,7 @@ async function serve(
     tls?.run((pair) => server.setCertificate(pair), stopping.signal),
     services.presence.run(stopping.signal),
     services.accounts.run(stopping.signal),
+    services.fragmentRollouts.run(stopping.signal),
     services.statuses.run(stopping.signal),
     services.notifications.run(stopping.signal),
     services.training.run(stopping.signal),

@@ -14,7 +14,7 @@ import { type DataFolder, openDataFolder } from "../storage/data_folder/data_fol
 import { systemRandom } from "../storage/keys/random.ts";
 import type { LogLimits } from "../fleet/logs/log_quota.ts";
 import { LogStore } from "../fleet/logs/log_store.ts";
-import { readConfig } from "../fleet/machines/config_check.ts";
+import { readConfig } from "../fleet/configuration/config_check.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
 import type { NotificationSettings } from "./notifications.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";

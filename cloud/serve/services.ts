@@ -6,6 +6,7 @@ import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import { ConfigurationService } from "../../shared/gen/machine/cloud/v1/configuration_pb.ts";
 import { ConsoleService, MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { AgentService, ReleaseService } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
@@ -41,9 +42,14 @@ import { LogIntake } from "../fleet/logs/log_intake.ts";
 import { logMethods } from "../fleet/logs/log_methods.ts";
 import type { LogStore } from "../fleet/logs/log_store.ts";
 import { LogTail } from "../fleet/logs/log_tail.ts";
+import { fragmentListMethods } from "../fleet/fragments/fragment_lists.ts";
+import { fragmentMethods } from "../fleet/fragments/fragment_methods.ts";
+import { FragmentRollouts } from "../fleet/fragments/fragment_rollouts.ts";
+import { configurationService } from "../fleet/history/configuration_service.ts";
 import { ConfigWarnings } from "../fleet/machines/config_warnings.ts";
 import { MachineConfigs } from "../fleet/machines/machine_configs.ts";
 import { fleetMethods } from "../fleet/machines/fleet_methods.ts";
+import { metadataMethods } from "../fleet/machines/metadata_methods.ts";
 import { secretMethods } from "../fleet/machines/secret_methods.ts";
 import { machineMethods, type MachineMethodsOptions } from "../fleet/machines/machine_methods.ts";
 import { summaryMethods } from "../fleet/machines/summary_methods.ts";
@@ -137,7 +143,7 @@ export async function createServices(options: ServicesOptions) {
   });
   const presence = new Presence(queries, clock, log.child("presence"), options.offlineAfterMs);
   const revisions = new Revisions(queries, changes, clock);
-  const warnings = new ConfigWarnings(revisions);
+  const warnings = new ConfigWarnings(queries);
   const restarts = new Restarts(queries, changes, clock);
   const watchers = new Watchers(changes);
   const live = new LiveStatus(watchers, clock);
@@ -160,7 +166,7 @@ export async function createServices(options: ServicesOptions) {
     ...{ dataDir: options.dataDir, files: options.authority, domain, clock },
   });
   const configs = new MachineConfigs({
-    ...{ revisions, secrets, machineKeys, packages, domain, publicUrl },
+    ...{ queries, secrets, machineKeys, packages, domain, publicUrl },
   });
 
   const releases = await openReleases({
@@ -229,6 +235,9 @@ export async function createServices(options: ServicesOptions) {
     ...{ sendMail: notifications.sendMail, auditDays: options.auditDays },
     ...{ clock, random, log: log.child("accounts"), publicUrl },
   });
+  const fragmentRollouts = new FragmentRollouts({
+    ...{ queries, changes, clock, log: log.child("fragments") },
+  });
   const machines: MachineMethodsOptions = {
     callers,
     queries,
@@ -250,6 +259,9 @@ export async function createServices(options: ServicesOptions) {
     }),
     ...fleetMethods({ ...machines, changes, random }),
     ...summaryMethods(machines),
+    ...metadataMethods({ callers, queries }),
+    ...fragmentMethods({ callers, queries, rollouts: fragmentRollouts, clock, random }),
+    ...fragmentListMethods({ callers, queries }),
     ...locationMethods({ callers, queries, secrets, changes, clock, random }),
     ...keyMethods({ callers, keys: apiKeys, machineKeys }),
     ...registryMethods({ callers, queries, changes, clock, random, store, urls }),
@@ -261,7 +273,7 @@ export async function createServices(options: ServicesOptions) {
     callers,
     keys: apiKeys,
     secrets,
-    revisions,
+    queries,
     restarts,
     presence,
     watchers,
@@ -302,7 +314,7 @@ export async function createServices(options: ServicesOptions) {
       AgentDeviceService,
       withCallFailures(agentService({
         callers,
-        revisions,
+        queries,
         presence,
         targets,
         statuses,
@@ -344,6 +356,10 @@ export async function createServices(options: ServicesOptions) {
     );
 
   accounts.mount(router);
+  router.service(
+    ConfigurationService,
+    withCallFailures(configurationService({ callers, queries, revisions })),
+  );
   data.mount(router);
   notifications.mount(router);
   training.mount(router);
@@ -365,6 +381,7 @@ export async function createServices(options: ServicesOptions) {
   return {
     router,
     accounts,
+    fragmentRollouts,
     changes,
     callers,
     certificates,

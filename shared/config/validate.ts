@@ -18,13 +18,20 @@ import { withoutEffect } from "./without_effect.ts";
  * Stricter than `parseMachineConfig`: dependencies must name something and make no cycle. Unknown
  * keys, further attributes and unknown models are fine.
  */
-export function validateForSave(json: unknown): ConfigProblem[] {
+export function validateForSave(
+  json: unknown,
+  options: {
+    /** `elsewhere`: it is a piece of a configuration, what it depends on may be in another. */
+    readonly dependencies?: "here" | "elsewhere";
+  } = {},
+): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const report = (problem: ConfigProblem) => problems.push(problem);
   const { config, lists } = readMachineConfigJson(json, report, () => {});
   checkLocated(config, lists, report);
   for (const { value, path } of lists.triggers) checkTriggerPatterns(value, path, report);
-  checkDependencies(config, lists, namesInJson(json), report);
+  const names = options.dependencies === "elsewhere" ? undefined : namesInJson(json);
+  checkDependencies(config, lists, names, report);
   return problems;
 }
 
@@ -41,7 +48,7 @@ export function warningsForSave(json: unknown): ConfigProblem[] {
 function checkDependencies(
   config: MachineConfig,
   lists: LocatedLists,
-  names: readonly string[],
+  names: readonly string[] | undefined,
   report: Report,
 ): void {
   const resources = [...lists.components, ...lists.services];
@@ -52,16 +59,13 @@ function checkDependencies(
   }
   const nodes = [...byName.values()].map(nodeOf);
   for (const cycle of findDependencyCycles(nodes)) reportCycle(cycle, byName, report);
-  // What a remote brings is not seen here, so a name may well be one of its.
-  if (config.remotes.length > 0) return;
-  const ofFragments = config.fragments.length > 0
-    ? "; what fragments bring is not there, as they are not merged in this release"
-    : "";
+  // What a remote or a fragment brings is not seen here, so a name may well be one of its.
+  if (!names || config.remotes.length > 0 || config.fragments.length > 0) return;
   // An entry with another problem still has its name; one problem must not look like two.
   const unseen = names.map((name) => ({ name: `/${name}`, dependsOn: [] }));
   for (const { node, index, dependency } of findUnknownDependencies([...nodes, ...unseen])) {
     const path: Path = [...(byName.get(node)?.path ?? []), "depends_on", index];
-    const message = `there is no component or service of this name${ofFragments}`;
+    const message = "there is no component or service of this name";
     report(problemAt(path, dependency, message, "the name of a component or service"));
   }
 }

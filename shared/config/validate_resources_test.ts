@@ -168,9 +168,9 @@ testSaving([
     paths: ["components[0].depends_on[1]"],
   },
   {
-    what: "dependency unknown beside a fragment, as fragments are not merged",
-    json: { fragments: ["f"], components: [sensor("a", { depends_on: ["nope"] })] },
-    paths: ["components[0].depends_on[0]"],
+    what: "dependency may come from a fragment",
+    json: { fragments: ["f"], components: [sensor("a", { depends_on: ["x"] })] },
+    paths: [],
   },
   {
     what: "dependency may come from a remote",

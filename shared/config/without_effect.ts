@@ -17,9 +17,9 @@ const OF_CAPTURE = "service_configs[].attributes.capture_methods[]";
 export const WITHOUT_EFFECT: readonly IgnoredField[] = [
   {
     path: "fragments",
-    why: "fragments are not merged in this release, the machine gets none of it",
+    why: "fragments are merged by a cloud; a machine that reads this by itself gets none of it",
   },
-  { path: "fragment_mods", why: "fragments are not merged in this release" },
+  { path: "fragment_mods", why: "fragments are merged by a cloud" },
   { path: "remotes", why: "this release connects to no remotes, their resources are not there" },
   { path: "auth.tls_auth_entities", why: "client certificates are not accepted by this release" },
   { path: "auth.external_auth_config", why: "tokens of others are not accepted by this release" },

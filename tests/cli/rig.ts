@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { startCloud } from "../../cloud/serve/cloud.ts";
 import type { Cloud } from "../../cloud/serve/cloud.ts";
 import { bootstrap, type BootstrapResult } from "../../cloud/local/bootstrap/bootstrap.ts";
-import { readConfig } from "../../cloud/fleet/machines/config_check.ts";
+import { readConfig } from "../../cloud/fleet/configuration/config_check.ts";
 import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../cloud/storage/keys/random.ts";
 import { IDLE_DEPS } from "../../cli/program/idle_deps.ts";

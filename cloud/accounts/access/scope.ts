@@ -2,6 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { ExpressionBuilder, Selectable } from "kysely";
 import { currentRecord } from "../../storage/audit/call_record.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { FragmentsTable } from "../../storage/database/fragment_schema.ts";
 import type {
   CloudTables,
   LocationsTable,
@@ -18,6 +19,7 @@ export type OrganizationRow = Selectable<OrganizationsTable>;
 export type LocationRow = Selectable<LocationsTable>;
 export type MachineRow = Selectable<MachinesTable>;
 export type PartRow = Selectable<PartsTable>;
+export type FragmentRow = Selectable<FragmentsTable>;
 /** An item with the namespace of its organisation. */
 export type RegistryItemRow = Selectable<RegistryItemsTable> & {
   readonly namespace: string | null;
@@ -122,6 +124,21 @@ export class Scope {
     return registryItemsFor(this.queries, this.orgIds);
   }
 
+  /** Fragments of the organisation, and those of others that are not private. */
+  fragments() {
+    const orgIds = this.orgIds;
+    return this.queries.selectFrom("fragments")
+      .where((eb) =>
+        eb.and([
+          eb(eb.val(orgIds.length), ">", 0),
+          eb.or([
+            eb("fragments.org_id", "in", orgIds),
+            eb("fragments.visibility", "!=", "private"),
+          ]),
+        ])
+      );
+  }
+
   /** Whether the caller is a training job and this its model; then it may upload versions of it. */
   makesModel(model: { readonly orgId: string; readonly name: string }): boolean {
     const { training, orgId } = this.caller;
@@ -161,6 +178,15 @@ export class Scope {
     const row = await this.parts().selectAll("parts").where("parts.id", "=", id).executeTakeFirst();
     if (!row) throw notFound("part", id);
     this.#check(action, partPlace(row), "part");
+    return row;
+  }
+
+  /** Only owners of its organisation manage a fragment. */
+  async fragment(id: string, action: Action): Promise<FragmentRow> {
+    const row = await this.fragments().selectAll("fragments")
+      .where("fragments.id", "=", id).executeTakeFirst();
+    if (!row) throw notFound("fragment", id);
+    this.#check(action, { orgId: row.org_id }, "fragment");
     return row;
   }
 

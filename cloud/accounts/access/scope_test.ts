@@ -3,6 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { AgentDeviceService } from "../../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
+import { ConfigurationService } from "../../../shared/gen/machine/cloud/v1/configuration_pb.ts";
 import { ConsoleService, MachineService } from "../../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { Scope } from "./scope.ts";
 import {
@@ -16,8 +17,12 @@ import {
 Deno.test("Scope shows another organisation nothing, as if it did not exist", async () => {
   await using cloud = await TestCloud.open();
   const ours = await cloud.bootstrap({ organization: "Acme" });
-  const theirs = await cloud.bootstrap({ organization: "Other" });
+  const madeThere = await cloud.bootstrap({ organization: "Other" });
+  const { fragment } = await cloud.app(madeThere)
+    .createFragment({ name: "theirs", organizationId: madeThere.org_id });
+  const theirs = { ...madeThere, fragment_id: fragment?.id ?? "" };
   const unknown = {
+    fragment_id: crypto.randomUUID(),
     org_id: crypto.randomUUID(),
     location_id: "zzzzzzzzzz",
     machine_id: crypto.randomUUID(),
@@ -29,6 +34,7 @@ Deno.test("Scope shows another organisation nothing, as if it did not exist", as
   const agent = cloud.client(AgentDeviceService, apiKey(ours));
   const machine = cloud.client(MachineService, apiKey(ours));
   const looking = cloud.client(ConsoleService, apiKey(ours));
+  const configuration = cloud.client(ConfigurationService, apiKey(ours));
   type Ids = Readonly<Record<keyof typeof unknown, string>>;
   const calls: Record<string, (ids: Ids) => Promise<unknown>> = {
     getOrganization: (ids) => app.getOrganization({ organizationId: ids.org_id }),
@@ -70,6 +76,36 @@ Deno.test("Scope shows another organisation nothing, as if it did not exist", as
     renameKey: (ids) => app.renameKey({ id: ids.api_key_id, name: "x" }),
     rotateKey: (ids) => app.rotateKey({ id: ids.api_key_id }),
     copyKey: (ids) => app.createKeyFromExistingKeyAuthorizations({ id: ids.api_key_id }),
+    organizationMetadata: (ids) => app.getOrganizationMetadata({ organizationId: ids.org_id }),
+    noteOrganization: (ids) => app.updateOrganizationMetadata({ organizationId: ids.org_id }),
+    locationMetadata: (ids) => app.getLocationMetadata({ locationId: ids.location_id }),
+    noteLocation: (ids) => app.updateLocationMetadata({ locationId: ids.location_id }),
+    machineMetadata: (ids) => app.getRobotMetadata({ id: ids.machine_id }),
+    noteMachine: (ids) => app.updateRobotMetadata({ id: ids.machine_id }),
+    partMetadata: (ids) => app.getRobotPartMetadata({ id: ids.part_id }),
+    notePart: (ids) => app.updateRobotPartMetadata({ id: ids.part_id }),
+    listFragments: (ids) => app.listFragments({ organizationId: ids.org_id }),
+    createFragment: (ids) => app.createFragment({ name: "x", organizationId: ids.org_id }),
+    getFragment: (ids) => app.getFragment({ id: ids.fragment_id }),
+    updateFragment: (ids) => app.updateFragment({ id: ids.fragment_id, name: "x" }),
+    deleteFragment: (ids) => app.deleteFragment({ id: ids.fragment_id }),
+    fragmentHistory: (ids) => app.getFragmentHistory({ id: ids.fragment_id }),
+    fragmentUsage: (ids) => app.getFragmentUsage({ fragmentId: ids.fragment_id }),
+    setFragmentTag: (ids) =>
+      app.setFragmentTag({ fragmentId: ids.fragment_id, tag: "a", revision: "1" }),
+    deleteFragmentTag: (ids) => app.deleteFragmentTag({ fragmentId: ids.fragment_id, tag: "a" }),
+    nestedFragments: (ids) => app.listNestedFragments({ fragmentId: ids.fragment_id }),
+    machineFragments: (ids) => app.listMachineFragments({ machineId: ids.machine_id }),
+    defaultFragments: (ids) =>
+      app.updateOrganization({
+        organizationId: ours.org_id,
+        defaultFragments: { fragments: [{ fragmentId: ids.fragment_id }] },
+      }),
+    resolvedConfig: (ids) => configuration.getResolvedConfig({ partId: ids.part_id }),
+    listRevisions: (ids) => configuration.listRevisions({ partId: ids.part_id }),
+    compareRevisions: (ids) => configuration.compareRevisions({ partId: ids.part_id, from: 1n }),
+    restoreRevision: (ids) => configuration.restoreRevision({ partId: ids.part_id, number: 1n }),
+    fragmentDrift: (ids) => configuration.getFragmentDrift({ fragmentId: ids.fragment_id }),
     config: (ids) => robot.config({ id: ids.part_id }),
     certificate: (ids) => robot.certificate({ id: ids.part_id }),
     log: (ids) => robot.log({ id: ids.part_id, logs: [{ message: "x" }] }),

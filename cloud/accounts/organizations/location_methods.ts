@@ -10,6 +10,7 @@ import type { Random } from "../../storage/keys/random.ts";
 import { withdrawGrants } from "../../storage/keys/withdraw_grants.ts";
 import { createLocation } from "./creation.ts";
 import { titleProblem } from "../../api/names/names.ts";
+import { importEntry } from "./default_fragments.ts";
 import { toLocation, toOrganization } from "./organization_methods.ts";
 
 export interface LocationMethodsOptions {
@@ -103,6 +104,13 @@ export function locationMethods(
         await queries.updateTable("organizations").set({ name: request.name })
           .where("id", "=", row.id).execute();
       }
+      if (request.defaultFragments) {
+        const imports = request.defaultFragments.fragments;
+        for (const { fragmentId } of imports) await scope.fragment(fragmentId, "see");
+        await queries.updateTable("organizations")
+          .set({ default_fragments: JSON.stringify(imports.map(importEntry)) })
+          .where("id", "=", row.id).execute();
+      }
       return { organization: toOrganization(await scope.organization(row.id, "see")) };
     },
   };
@@ -113,7 +121,6 @@ function refuseOthers(request: {
   readonly publicNamespace?: string | undefined;
   readonly region?: string | undefined;
   readonly cid?: string | undefined;
-  readonly defaultFragments?: { readonly fragments: readonly unknown[] } | undefined;
   readonly allowedLoginMethods?: unknown;
 }): void {
   const refused = request.publicNamespace
@@ -122,8 +129,6 @@ function refuseOthers(request: {
     ? "region: this cloud keeps everything where it runs; leave the region out"
     : request.cid
     ? "cid: this cloud has no such number; leave it out"
-    : request.defaultFragments && request.defaultFragments.fragments.length > 0
-    ? "default_fragments: fragments are not merged in this release"
     : request.allowedLoginMethods
     ? "allowed_login_methods: keys are the only way to sign in here"
     : undefined;

@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -17,6 +17,7 @@ import {
 import type { Callers } from "../access/callers.ts";
 import type { LocationRow, OrganizationRow, Scope } from "../access/scope.ts";
 import type { SharedSecrets } from "../access/secrets.ts";
+import { toImport } from "./default_fragments.ts";
 
 export interface OrganizationMethodsOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -71,6 +72,9 @@ export function toOrganization(row: OrganizationRow): Organization {
     name: row.name,
     publicNamespace: row.namespace ?? "",
     createdOn: timestampFromMs(row.created_at),
+    defaultFragments: {
+      fragments: (JSON.parse(row.default_fragments) as JsonObject[]).map(toImport),
+    },
   });
 }
 

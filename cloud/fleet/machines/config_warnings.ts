@@ -1,7 +1,8 @@
 import type { PartRow } from "../../accounts/access/scope.ts";
-import { configWarnings } from "./config_check.ts";
-import { parseDocument } from "./config_document.ts";
-import type { Revisions } from "./revisions.ts";
+import { configWarnings } from "../configuration/config_check.ts";
+import { parseDocument } from "../configuration/config_document.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import { effectiveConfig, effectiveText } from "../fragments/effective_configs.ts";
 
 const KEPT = 500;
 
@@ -9,17 +10,20 @@ const KEPT = 500;
 export class ConfigWarnings {
   readonly #kept = new Map<string, { readonly revision: string; readonly warnings: string[] }>();
 
-  constructor(private readonly revisions: Pick<Revisions, "current">) {}
+  constructor(private readonly queries: Queries) {}
 
   /** One sentence each; empty: nothing is odd. */
   async of(part: PartRow): Promise<readonly string[]> {
-    const { revision, config } = await this.revisions.current(part);
+    const { revision, problem } = await effectiveConfig(this.queries, part.id);
     const known = this.#kept.get(part.id);
-    if (known?.revision === revision) return known.warnings;
-    const warnings = configWarnings(parseDocument(config).value);
+    const ofFragments = problem ? [`configuration: ${problem}; what was there before stays`] : [];
+    if (known?.revision === revision) return [...ofFragments, ...known.warnings];
+    const warnings = configWarnings(
+      parseDocument(await effectiveText(this.queries, part.id)).value,
+    );
     const [oldest] = this.#kept.keys();
     if (oldest !== undefined && this.#kept.size >= KEPT) this.#kept.delete(oldest);
     this.#kept.set(part.id, { revision, warnings });
-    return warnings;
+    return [...ofFragments, ...warnings];
   }
 }

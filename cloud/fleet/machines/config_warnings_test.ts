@@ -13,11 +13,17 @@ Deno.test("a field without effect is told at save, in the log and in the status"
     (await cloud.client(ConsoleService, credentials).getPartLiveStatus({ partId: id }))
       .configWarnings;
 
-  await save({ fragments: ["f"], agent: { network_configuration: { hotspot_prefix: "x" } } });
+  const { fragment } = await app.createFragment({
+    name: "f",
+    organizationId: made.org_id,
+    config: { cloud: { managed_by: "x" } },
+  });
+  const fragments = [fragment?.id ?? ""];
+  await save({ fragments, auth: { tls_auth_entities: ["x"] } });
   const told = await status();
-  assert.equal(told.length, 2);
-  assert.match(told[0]!, /fragments: has no effect: fragments are not merged in this release/);
-  assert.match(told[1]!, /agent\.network_configuration: has no effect/);
+  assert.equal(told.length, 2, "of the fragment, too, and not of the list of fragments");
+  assert.match(told.join(), /cloud\.managed_by: has no effect/);
+  assert.match(told.join(), /auth\.tls_auth_entities: has no effect/);
   const { logs } = await app.getRobotPartLogs({ id, levels: ["warn"] });
   assert.deepEqual(logs.map(({ message }) => message).toSorted(), [...told].toSorted());
   assert.deepEqual(await status(partSecret(made)), [], "only those who manage the machine");
@@ -26,9 +32,14 @@ Deno.test("a field without effect is told at save, in the log and in the status"
   assert.deepEqual(await status(), []);
 });
 
-Deno.test("fragments do not switch off the check of what a resource depends on", async () => {
+Deno.test("a fragment does not switch off the check of what a resource depends on", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap();
+  const { fragment } = await cloud.app(made).createFragment({
+    name: "f",
+    organizationId: made.org_id,
+    config: {},
+  });
   const components = [{
     name: "a",
     api: "rdk:component:sensor",
@@ -39,8 +50,8 @@ Deno.test("fragments do not switch off the check of what a resource depends on",
     cloud.app(made).updateRobotPart({
       id: made.part_id,
       name: "demo",
-      robotConfig: { fragments: ["f"], components },
+      robotConfig: { fragments: [fragment?.id ?? ""], components },
     }),
   );
-  assert.match(message, /components\[0\]\.depends_on\[0\]: there is no component.*not merged/);
+  assert.match(message, /components\[0\]\.depends_on\[0\]: there is no component/);
 });

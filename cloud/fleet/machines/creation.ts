@@ -1,6 +1,6 @@
 import type { Actor } from "../../accounts/access/caller.ts";
 import type { Creation } from "../../accounts/organizations/creation.ts";
-import type { ConfigDocument } from "./config_document.ts";
+import type { ConfigDocument } from "../configuration/config_document.ts";
 import { dnsLabel } from "../../api/addresses/host_names.ts";
 import { insertFirstRevision } from "./revisions.ts";
 
@@ -37,7 +37,13 @@ export async function createPart(
   await queries.insertInto("part_secrets")
     .values({ id: random.uuid(), part_id: id, created_at: now.getTime(), state: "enabled" })
     .execute();
-  await insertFirstRevision(queries, { id, name: part.name }, part.config, actor, now);
+  await insertFirstRevision(
+    queries,
+    { id, name: part.name, orgId: part.orgId },
+    part.config,
+    actor,
+    now,
+  );
   return id;
 }
 

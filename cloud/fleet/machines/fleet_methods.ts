@@ -5,7 +5,8 @@ import { type ChangeFeed, recordChange } from "../../storage/database/change_fee
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { machineNameProblem } from "../../api/names/names.ts";
-import { EMPTY_CONFIG } from "./config_document.ts";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type ConfigDocument, documentOf, EMPTY_CONFIG } from "../configuration/config_document.ts";
 import { createMachine, createPart } from "./creation.ts";
 import { type MachineMethodsOptions, robotPart, robots } from "./machine_methods.ts";
 import { withdrawGrants } from "../../storage/keys/withdraw_grants.ts";
@@ -42,7 +43,7 @@ export function fleetMethods(
         const place = { orgId: location.org_id, locationId: location.id };
         return await createMachine(
           { queries: transaction, random, now: clock.now() },
-          { ...place, name, config: EMPTY_CONFIG },
+          { ...place, name, config: await newMachineConfig(transaction, location.org_id) },
           scope.caller.actor,
         );
       });
@@ -168,6 +169,14 @@ export function fleetMethods(
       return { part: await robotPart(options, scope, part) };
     },
   };
+}
+
+/** What a new machine of an organisation begins with. */
+export async function newMachineConfig(queries: Queries, orgId: string): Promise<ConfigDocument> {
+  const { default_fragments: list } = await queries.selectFrom("organizations")
+    .select("default_fragments").where("id", "=", orgId).executeTakeFirstOrThrow();
+  const fragments = JSON.parse(list) as JsonObject[];
+  return fragments.length === 0 ? EMPTY_CONFIG : documentOf({ fragments });
 }
 
 async function machinesOf(

@@ -12,11 +12,13 @@ import type { MachineKeys } from "../../accounts/access/machine_keys.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
 import type { SharedSecrets } from "../../accounts/access/secrets.ts";
 import { hostPort } from "../../api/addresses/addresses.ts";
+import { partRemotes } from "./part_remotes.ts";
 import { hostNames } from "../../api/addresses/host_names.ts";
-import type { Revisions } from "./revisions.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import { effectiveConfig, effectiveText } from "../fragments/effective_configs.ts";
 
 export interface MachineConfigsOptions {
-  readonly revisions: Revisions;
+  readonly queries: Queries;
   readonly secrets: SharedSecrets;
   readonly machineKeys: Pick<MachineKeys, "of">;
   /** Fills in what packages and registry modules are, for the part that asks. */
@@ -35,7 +37,7 @@ const KEPT_CONFIGS = 500;
 
 /** The configuration messages that machines are sent. */
 export class MachineConfigs {
-  /** Read configurations by part and revision: a revision never changes and is asked for often. */
+  /** Read configurations: one never changes, is asked for often, and may be that of many parts. */
   readonly #kept = new Map<string, MachineConfig>();
 
   constructor(private readonly options: MachineConfigsOptions) {}
@@ -49,10 +51,10 @@ export class MachineConfigs {
       readonly secretsInClear: boolean;
     },
   ): Promise<RobotConfig> {
-    const { revisions, secrets, machineKeys, packages, domain, publicUrl } = this.options;
-    const saved = await revisions.current(part);
+    const { queries, secrets, machineKeys, packages, domain, publicUrl } = this.options;
+    const saved = await effectiveConfig(queries, part.id);
     const locationSecrets = secretsInClear ? await secrets.ofLocation(part.location_id) : [];
-    const config = this.#read(part.id, saved);
+    const config = await this.#read(part.id, saved.key);
     const message = toRobotConfig(config, {
       partId: part.id,
       machineId: part.machine_id,
@@ -63,6 +65,15 @@ export class MachineConfigs {
       signalingInsecure: publicUrl().startsWith("http:"),
       locationSecrets: locationSecrets.map(({ id, value }) => ({ id, secret: value })),
     }, { revision: saved.revision });
+    const [locationSecret] = locationSecrets;
+    if (locationSecret) {
+      const taken = new Set(config.remotes.map(({ name }) => name));
+      message.remotes.push(
+        ...await partRemotes(queries, part, {
+          ...{ domain, taken, locationSecret: locationSecret.value },
+        }),
+      );
+    }
     if (secretsInClear) {
       const { id, key } = await machineKeys.of({ id: part.machine_id, org_id: part.org_id });
       message.auth ??= create(AuthConfigSchema);
@@ -74,12 +85,12 @@ export class MachineConfigs {
     return message;
   }
 
-  #read(partId: string, saved: { revision: string; config: string }): MachineConfig {
-    const key = `${partId} ${saved.revision}`;
+  async #read(partId: string, key: string): Promise<MachineConfig> {
     const kept = this.#kept.get(key);
     if (kept) return kept;
+    const text = await effectiveText(this.options.queries, partId);
     // What was saved was checked; what an older or newer version let through is left out.
-    const { config } = parseMachineConfig(JSON.parse(saved.config), { source: "cloud" });
+    const { config } = parseMachineConfig(JSON.parse(text), { source: "cloud" });
     const [oldest] = this.#kept.keys();
     if (oldest !== undefined && this.#kept.size >= KEPT_CONFIGS) this.#kept.delete(oldest);
     this.#kept.set(key, config);

@@ -1,4 +1,4 @@
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { timestampFromDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { AppService, UpdateRobotPartRequest } from "../../../shared/gen/viam/app/v1/app_pb.ts";
@@ -17,7 +17,11 @@ import type { LogIntake } from "../logs/log_intake.ts";
 import { machineNameProblem } from "../../api/names/names.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
 import type { Presence } from "../presence/presence.ts";
-import { checkedConfig, configWarnings } from "./config_check.ts";
+import { parseDocument } from "../configuration/config_document.ts";
+import { checkedConfig, configWarnings } from "../configuration/config_check.ts";
+import { deletedKeys } from "../configuration/edited_by.ts";
+import { effectiveText } from "../fragments/effective_configs.ts";
+import { savedHow } from "../fragments/saved_how.ts";
 import { toHistoryEntry, toRobot, toRobotPart } from "./robot_messages.ts";
 import type { Restarts } from "./restarts.ts";
 import type { Revisions } from "./revisions.ts";
@@ -79,8 +83,12 @@ export function machineMethods(
       const scope = await callers.scope(context);
       const part = await scope.part(request.id, "manage");
       const edit = partEdit(request);
-      const saved = await revisions.save(part.id, edit, scope.caller.actor);
-      if (edit.config) await tellWarnings(options, part.id, edit.config.value);
+      const saved = await revisions.save(
+        part.id,
+        { ...edit, how: savedHow(context) },
+        scope.caller.actor,
+      );
+      if (edit.config) await tellWarnings(options, part.id);
       return { part: await robotPart(options, scope, saved) };
     },
 
@@ -131,12 +139,11 @@ function partEdit(request: UpdateRobotPartRequest) {
 
 /** The machine never sees most keys that are not known, so the cloud tells, in the machine's log. */
 async function tellWarnings(
-  { logs, clock }: MachineMethodsOptions,
+  { queries, logs, clock }: MachineMethodsOptions,
   partId: string,
-  config: JsonObject,
 ): Promise<void> {
   const time = timestampFromDate(clock.now());
-  const messages = configWarnings(config);
+  const messages = configWarnings(parseDocument(await effectiveText(queries, partId)).value);
   await logs?.take(
     partId,
     messages.map((message) =>
@@ -173,10 +180,4 @@ export async function robots(
   return machines.map((machine) =>
     toRobot(machine, presence.of(byMachine.get(machine.id) ?? ""), clock.now())
   );
-}
-
-async function deletedKeys(queries: Queries, orgId: string): Promise<Set<string>> {
-  const rows = await queries.selectFrom("api_keys").select("id")
-    .where("org_id", "=", orgId).where("deleted_at", "is not", null).execute();
-  return new Set(rows.map((row) => row.id));
 }

@@ -1,19 +1,21 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import { sameJson } from "../../../shared/base/json/json.ts";
+import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
 import { notFound, type PartRow } from "../../accounts/access/scope.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { PartRevisionsTable } from "../../storage/database/schema.ts";
+import { keepResolution, resolveForSave } from "../fragments/part_resolution.ts";
+import type { PartRevisionsTable, SavedHow } from "../../storage/database/schema.ts";
 import {
   type ConfigDocument,
   parseDocument,
   revisionName,
   sameJsonInOrder,
   summarizeDiff,
-} from "./config_document.ts";
+} from "../configuration/config_document.ts";
 
 export type RevisionRow = Selectable<PartRevisionsTable>;
 
@@ -25,6 +27,8 @@ export interface PartEdit {
   readonly keepText?: boolean;
   /** The save is refused when the part was saved after this. */
   readonly lastKnownUpdateMs?: number | undefined;
+  /** By what it is saved; default: a call. */
+  readonly how?: SavedHow | undefined;
 }
 
 /** One page of saves, newest first. */
@@ -92,15 +96,16 @@ export class Revisions {
 /** Stores the first state of a part. Call it in the transaction that makes the part. */
 export async function insertFirstRevision(
   queries: Queries,
-  part: { id: string; name: string },
+  part: { id: string; name: string; orgId: string },
   config: ConfigDocument,
   actor: Actor,
   now: Date,
 ): Promise<void> {
+  const resolution = await resolveForSave(queries, part.orgId, config);
   await queries.insertInto("part_revisions").values({
     part_id: part.id,
     number: 1,
-    revision: revisionName(1, config.text),
+    revision: revisionName(1, resolution?.document.text ?? config.text),
     part_name: part.name,
     config: config.text,
     saved_at: now.getTime(),
@@ -108,6 +113,7 @@ export async function insertFirstRevision(
     saved_by: actor.id,
     diff: JSON.stringify(summarizeDiff({}, config.value)),
   }).execute();
+  await keepResolution(queries, [part.id], resolution);
 }
 
 /** {@link Revisions.save} inside a transaction of the caller's. */
@@ -135,19 +141,24 @@ export async function savePart(
   if (config === before && name === part.name) return part;
   if (name !== part.name) await requireFreeName(queries, part, name);
 
+  const resolution = await resolveForSave(queries, part.org_id, config);
   const number = part.revision_number + 1;
   const savedAt = Math.max(now.getTime(), part.last_updated + 1);
   await queries.insertInto("part_revisions").values({
     part_id: part.id,
     number,
-    revision: revisionName(number, config.text),
+    revision: revisionName(number, resolution?.document.text ?? config.text),
     part_name: name,
     config: config.text,
     saved_at: savedAt,
     saved_by_type: actor.type,
     saved_by: actor.id,
     diff: JSON.stringify(summarizeDiff(before.value, config.value)),
+    saved_how: edit.how ?? "api",
   }).execute();
+  faultPoint("part.save.after-revision");
+  await keepResolution(queries, [part.id], resolution);
+  faultPoint("part.save.after-resolution");
   const change = { name, revision_number: number, last_updated: savedAt };
   await queries.updateTable("parts").set(change).where("id", "=", part.id).execute();
   await recordChange(queries, { orgId: part.org_id, partId: part.id, kind: "config" }, now);

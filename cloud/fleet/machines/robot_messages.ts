@@ -1,8 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
-  AuthenticationType,
-  AuthenticatorInfoSchema,
   OnlineState,
   type Robot,
   type RobotPart,
@@ -16,9 +14,9 @@ import {
 import { ownVersion } from "../../../shared/base/build_info/family_version.ts";
 import type { MachineRow, PartRow } from "../../accounts/access/scope.ts";
 import type { SharedSecretValue } from "../../accounts/access/secrets.ts";
-import type { ActorType } from "../../storage/database/schema.ts";
 import type { PartPresence } from "../presence/presence.ts";
-import { parseDocument } from "./config_document.ts";
+import { parseDocument } from "../configuration/config_document.ts";
+import { toEditedBy } from "../configuration/edited_by.ts";
 import { hostNames } from "../../api/addresses/host_names.ts";
 import type { RevisionRow } from "./revisions.ts";
 
@@ -97,20 +95,9 @@ export function toHistoryEntry(
       robotConfigJson: before.config,
       lastUpdated: timestampFromMs(before.saved_at),
     }),
-    editedBy: create(AuthenticatorInfoSchema, {
-      type: AUTHENTICATION_TYPES[save.saved_by_type],
-      value: save.saved_by,
-      isDeactivated: entry.byDeletedKey,
-    }),
+    editedBy: toEditedBy(save, entry.byDeletedKey),
   });
 }
-
-const AUTHENTICATION_TYPES: Readonly<Record<ActorType, AuthenticationType>> = {
-  "api-key": AuthenticationType.API_KEY,
-  "robot-secret": AuthenticationType.ROBOT_PART_SECRET,
-  "robot-location-secret": AuthenticationType.LOCATION_SECRET,
-  "user": AuthenticationType.WEB_OAUTH,
-};
 
 const ONLINE_STATES: Readonly<Record<PartPresence["state"], OnlineState>> = {
   online: OnlineState.ONLINE,

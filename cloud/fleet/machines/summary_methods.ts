@@ -16,9 +16,9 @@ const LARGEST_LIMIT = 10_000;
 
 /** The call of AppService that tells the whole fleet at once. */
 export function summaryMethods(
-  { callers, presence, clock }: MachineMethodsOptions,
+  { callers, queries, presence, clock }: MachineMethodsOptions,
 ): Partial<ServiceImpl<typeof AppService>> {
-  const summary = (part: PartRow): PartSummary => {
+  const summary = (part: PartRow, fragmentIds: readonly string[]): PartSummary => {
     const known = presence.of(part.id);
     const { os, platform } = known.facts;
     return create(PartSummarySchema, {
@@ -26,6 +26,7 @@ export function summaryMethods(
       partName: part.name,
       isMainPart: part.is_main === 1,
       dnsName: part.dns_label,
+      fragments: fragmentIds.map((id) => ({ id })),
       ...onlineFields(known, clock.now()),
       ...(os === undefined ? {} : { os }),
       ...(platform === undefined ? {} : { platform }),
@@ -41,8 +42,6 @@ export function summaryMethods(
         const message = `limit: ${most} is not from 1 to ${LARGEST_LIMIT}`;
         throw new ConnectError(message, Code.InvalidArgument);
       }
-      // No machine has a fragment in this release.
-      if (fragmentIds.length > 0) return { locationSummaries: [] };
       let machines = scope.machines().innerJoin("locations", "locations.id", "machines.location_id")
         .select(["machines.id", "machines.name", "machines.location_id"])
         .select("locations.name as location_name")
@@ -52,10 +51,27 @@ export function summaryMethods(
       if (locationIds.length > 0) {
         machines = machines.where("machines.location_id", "in", locationIds);
       }
+      if (fragmentIds.length > 0) {
+        machines = machines.where((eb) =>
+          eb(
+            "machines.id",
+            "in",
+            eb.selectFrom("part_fragments")
+              .innerJoin("parts", "parts.id", "part_fragments.part_id")
+              .select("parts.machine_id").where("part_fragments.fragment_id", "in", fragmentIds),
+          )
+        );
+      }
       const rows = await machines.execute();
       const parts = rows.length === 0 ? [] : await scope.parts().selectAll("parts")
         .where("parts.machine_id", "in", rows.map(({ id }) => id))
         .orderBy("parts.is_main", "desc").orderBy("parts.name").execute();
+      const fragments = rows.length === 0 ? [] : await queries.selectFrom("part_fragments")
+        .innerJoin("parts", "parts.id", "part_fragments.part_id")
+        .select(["part_fragments.part_id", "part_fragments.fragment_id"]).distinct()
+        .where("parts.machine_id", "in", rows.map(({ id }) => id))
+        .orderBy("part_fragments.fragment_id").execute();
+      const fragmentsOf = Map.groupBy(fragments, (row) => row.part_id);
       const partsOf = Map.groupBy(parts, (part) => part.machine_id);
       const byLocation = Map.groupBy(rows, (row) => row.location_id);
       return {
@@ -67,7 +83,9 @@ export function summaryMethods(
               create(MachineSummarySchema, {
                 machineId: machine.id,
                 machineName: machine.name,
-                partSummaries: (partsOf.get(machine.id) ?? []).map(summary),
+                partSummaries: (partsOf.get(machine.id) ?? []).map((part) =>
+                  summary(part, (fragmentsOf.get(part.id) ?? []).map((row) => row.fragment_id))
+                ),
               })
             ),
           })

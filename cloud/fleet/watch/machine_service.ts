@@ -16,7 +16,8 @@ import { partPlace } from "../../accounts/access/scope.ts";
 import type { SharedSecrets, SharedSecretValue } from "../../accounts/access/secrets.ts";
 import type { MachineCertificates } from "../../accounts/certificates/machine_certificates.ts";
 import type { Restarts } from "../machines/restarts.ts";
-import type { Revisions } from "../machines/revisions.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import { effectiveConfig } from "../fragments/effective_configs.ts";
 import type { Presence } from "../presence/presence.ts";
 import { LIVE_FOR_MS, type LiveStatus } from "./live_status.ts";
 import type { Watchers, WatchEvent } from "./watchers.ts";
@@ -25,7 +26,7 @@ export interface MachineServiceOptions {
   readonly callers: Callers;
   readonly keys: ApiKeys;
   readonly secrets: SharedSecrets;
-  readonly revisions: Revisions;
+  readonly queries: Queries;
   readonly restarts: Restarts;
   readonly presence: Presence;
   readonly watchers: Watchers;
@@ -58,7 +59,7 @@ export function machineService(
           if (events.size === 0) yield message("keepalive");
           for (const event of events) {
             if (event !== "config") yield message(event);
-            else yield configChanged((await options.revisions.current(current)).revision);
+            else yield configChanged((await effectiveConfig(options.queries, current.id)).revision);
           }
         }
       } finally {

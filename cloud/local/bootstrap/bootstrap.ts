@@ -9,7 +9,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import { readSetting } from "../../storage/database/settings.ts";
 import type { DerivedSecrets } from "../../storage/keys/derived_secrets.ts";
 import type { Random } from "../../storage/keys/random.ts";
-import { type ConfigDocument, EMPTY_CONFIG } from "../../fleet/machines/config_document.ts";
+import { type ConfigDocument, EMPTY_CONFIG } from "../../fleet/configuration/config_document.ts";
 import { createMachine } from "../../fleet/machines/creation.ts";
 import { hostNames } from "../../api/addresses/host_names.ts";
 import { savePart } from "../../fleet/machines/revisions.ts";

@@ -10,8 +10,8 @@ import {
   ConfigRefusedError,
   configWarnings,
   readConfig,
-} from "../../fleet/machines/config_check.ts";
-import type { ConfigDocument } from "../../fleet/machines/config_document.ts";
+} from "../../fleet/configuration/config_check.ts";
+import type { ConfigDocument } from "../../fleet/configuration/config_document.ts";
 import { credentialsFile } from "../../fleet/machines/part_credentials.ts";
 import { machineNameProblem, titleProblem } from "../../api/names/names.ts";
 import { emailProblem, normalEmail } from "../../accounts/people/emails.ts";

@@ -23,12 +23,10 @@ export async function partsNaming(queries: Queries, item: NamedItem): Promise<Fo
   const packages = new Set(prefixes.map((prefix) => `${prefix}/${item.name}`));
   // The database narrows down to texts with the name in them; `_` in it only lets more through.
   const rows = await queries.selectFrom("parts")
-    .innerJoin("part_revisions", (join) =>
-      join.onRef("part_revisions.part_id", "=", "parts.id")
-        .onRef("part_revisions.number", "=", "parts.revision_number"))
+    .innerJoin("part_configs", "part_configs.part_id", "parts.id")
     .innerJoin("machines", "machines.id", "parts.machine_id")
-    .select(["parts.id", "parts.org_id", "machines.name", "part_revisions.config"])
-    .where("part_revisions.config", "like", `%${item.name}%`).execute();
+    .select(["parts.id", "parts.org_id", "machines.name", "part_configs.config"])
+    .where("part_configs.config", "like", `%${item.name}%`).execute();
   return rows.filter(({ config }) => {
     const document: unknown = JSON.parse(config);
     return isJsonObject(document) &&

@@ -9,8 +9,9 @@ import {
   type VersionInfo,
 } from "../../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
-import { parseDocument } from "../../fleet/machines/config_document.ts";
-import type { Revisions } from "../../fleet/machines/revisions.ts";
+import { parseDocument } from "../../fleet/configuration/config_document.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import { effectiveText } from "../../fleet/fragments/effective_configs.ts";
 import type { PartFacts, Presence } from "../../fleet/presence/presence.ts";
 import { CUSTOM_URL } from "../catalogue/release_messages.ts";
 import type { Program } from "../../storage/database/schema.ts";
@@ -22,7 +23,7 @@ import type { ReleaseOutcomes } from "./release_outcomes.ts";
 
 export interface AgentServiceOptions {
   readonly callers: Callers;
-  readonly revisions: Revisions;
+  readonly queries: Queries;
   readonly presence: Presence;
   readonly targets: PartTargets;
   readonly statuses: AgentStatuses;
@@ -35,7 +36,7 @@ const CHECK_INTERVAL_MS = 5_000;
 
 /** `viam.app.agent.v1.AgentDeviceService`: what a machine's agent is to do. */
 export function agentService(options: AgentServiceOptions): ServiceImpl<typeof AgentDeviceService> {
-  const { callers, revisions, presence, targets, statuses, outcomes } = options;
+  const { callers, queries, presence, targets, statuses, outcomes } = options;
   return {
     async deviceAgentConfig({ id, hostInfo, versionInfo }, context) {
       const part = await (await callers.scope(context)).part(id, "report");
@@ -50,7 +51,7 @@ export function agentService(options: AgentServiceOptions): ServiceImpl<typeof A
           "machine-server": versionInfo?.viamServerInstalled ?? "",
         },
       });
-      const config = parseDocument((await revisions.current(part)).config).value;
+      const config = parseDocument(await effectiveText(queries, part.id)).value;
       const publicUrl = options.publicUrl();
       // A stock agent would put ours in its own place, where nothing of ours could start.
       const isOfUse = agent.resolution.kind === "address" || !isStockAgent(context.requestHeader);

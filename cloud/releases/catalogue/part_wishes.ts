@@ -1,5 +1,5 @@
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import { parseDocument } from "../../fleet/machines/config_document.ts";
+import { parseDocument } from "../../fleet/configuration/config_document.ts";
 import { type PartWishes, wishesOf } from "./wishes.ts";
 
 /** A part, and what its present configuration says about versions. */
@@ -49,10 +49,8 @@ export class WishesOfParts {
 
   async #load(ids: readonly string[]): Promise<void> {
     const rows = await this.queries.selectFrom("parts")
-      .innerJoin("part_revisions", (join) =>
-        join.onRef("part_revisions.part_id", "=", "parts.id")
-          .onRef("part_revisions.number", "=", "parts.revision_number"))
-      .select(["parts.id", "part_revisions.number", "part_revisions.config"])
+      .innerJoin("part_configs", "part_configs.part_id", "parts.id")
+      .select(["parts.id", "part_configs.number", "part_configs.config"])
       .where("parts.id", "in", ids).execute();
     for (const { id, number, config } of rows) {
       this.#kept.set(id, { number, wishes: wishesOf(parseDocument(config).value) });

@@ -1,5 +1,6 @@
 import type { Migration } from "../../../shared/base/store/sqlite.ts";
 import { dataMigration } from "./data_migration.ts";
+import { fragmentMigration } from "./fragment_migration.ts";
 import { namespaceMigration } from "./namespace_migration.ts";
 import { peopleMigration } from "./people_migration.ts";
 import { secretMigration } from "./secret_migration.ts";
@@ -364,4 +365,5 @@ export const cloudMigrations: readonly Migration[] = [
   namespaceMigration,
   secretMigration,
   peopleMigration,
+  fragmentMigration,
 ];

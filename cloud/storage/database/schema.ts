@@ -1,21 +1,24 @@
 import type { ColumnType, Generated } from "kysely";
 import type { Role } from "../../../shared/rights/roles.ts";
 import type { DataTables } from "./data_schema.ts";
-import type { PeopleTables, ResourceType } from "./people_schema.ts";
+import type { FragmentTables } from "./fragment_schema.ts";
+import type { PeopleTables } from "./people_schema.ts";
+import type { ActorType, ResourceType, Visibility } from "./row_types.ts";
 import type { SequenceTables } from "./sequence_schema.ts";
 import type { TrainingTables } from "./training_schema.ts";
+
+export type { ActorType, ResourceType, Visibility } from "./row_types.ts";
 
 /** Milliseconds since 1970. */
 type TimeMs = number;
 /** Set when the row is made, never changed. */
 type Fixed<T> = ColumnType<T, T, never>;
 
-export type { ResourceType };
 export type SecretState = "enabled" | "disabled";
-/** What kind of credentials somebody acted with. */
-export type ActorType = "api-key" | "robot-secret" | "robot-location-secret" | "user";
 /** What changed: the configuration, who may open the machine, or a restart was asked for. */
 export type ChangeKind = "config" | "access" | "restart";
+/** By what a configuration was saved; `fragment`: one that it includes was. */
+export type SavedHow = "api" | "console" | "cli" | "restore" | "fragment";
 
 export interface SettingsTable {
   name: string;
@@ -24,8 +27,6 @@ export interface SettingsTable {
 
 /** What a package holds. */
 export type PackageType = "archive" | "ml_model" | "module" | "slam_map" | "ml_training";
-/** Who sees a registry item: its organisation; everybody; everybody, but no list names it. */
-export type Visibility = "private" | "public" | "public_unlisted";
 
 /** A program that is released and that agents keep up to date. */
 export type Program = "machine-server" | "machine-agent";
@@ -44,6 +45,8 @@ export interface OrganizationsTable {
   created_at: Fixed<TimeMs>;
   /** Begins the ids of its registry items; unique; null: the organisation's id does. */
   namespace: ColumnType<string | null, string | null | undefined, string | null>;
+  /** JSON: what new machines include, entries as in `fragments` of a configuration. */
+  default_fragments: Generated<string>;
 }
 
 /** Whose a namespace is: whoever took it first, also when it has another one now, or is gone. */
@@ -102,6 +105,7 @@ export interface PartRevisionsTable {
   saved_by: Fixed<string>;
   /** JSON: names of what was added, changed and removed. Never a value. */
   diff: Fixed<string>;
+  saved_how: ColumnType<SavedHow, SavedHow | undefined, never>;
 }
 
 /** What a part last told of itself; written at a slow pace. */
@@ -429,7 +433,8 @@ export interface OwnerEmailsTable {
   email: Fixed<string>;
 }
 
-export interface CloudTables extends DataTables, SequenceTables, TrainingTables, PeopleTables {
+export interface CloudTables
+  extends DataTables, FragmentTables, PeopleTables, SequenceTables, TrainingTables {
   settings: SettingsTable;
   organizations: OrganizationsTable;
   namespaces: NamespacesTable;

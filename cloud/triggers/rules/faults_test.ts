@@ -6,7 +6,7 @@ import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { TestReceiver } from "../delivery/receiver_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
-import { readConfig } from "../../fleet/machines/config_check.ts";
+import { readConfig } from "../../fleet/configuration/config_check.ts";
 import { trigger, webhook, when } from "./rig_testing.ts";
 
 const folder = import.meta.dirname ?? ".";

@@ -114,10 +114,8 @@ export class LogWatch {
 
   async #partsWithTriggers(): Promise<string[]> {
     const rows = await this.options.queries.selectFrom("parts")
-      .innerJoin("part_revisions", (join) =>
-        join.onRef("part_revisions.part_id", "=", "parts.id")
-          .onRef("part_revisions.number", "=", "parts.revision_number"))
-      .select("parts.id").where("part_revisions.config", "like", "%conditional_logs_ingested%")
+      .innerJoin("part_configs", "part_configs.part_id", "parts.id")
+      .select("parts.id").where("part_configs.config", "like", "%conditional_logs_ingested%")
       .execute();
     return rows.map(({ id }) => id);
   }

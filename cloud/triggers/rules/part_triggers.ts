@@ -41,10 +41,8 @@ export class PartTriggers {
 
 async function readPart(queries: Queries, partId: string): Promise<readonly TriggerDefinition[]> {
   const row = await queries.selectFrom("parts")
-    .innerJoin("part_revisions", (join) =>
-      join.onRef("part_revisions.part_id", "=", "parts.id")
-        .onRef("part_revisions.number", "=", "parts.revision_number"))
-    .select("part_revisions.config").where("parts.id", "=", partId).executeTakeFirst();
+    .innerJoin("part_configs", "part_configs.part_id", "parts.id")
+    .select("part_configs.config").where("parts.id", "=", partId).executeTakeFirst();
   if (!row?.config.includes('"triggers"')) return NONE;
   const triggers = readTriggers(JSON.parse(row.config) as JsonObject)
     .flatMap(({ definition, isDisabled }) => definition && !isDisabled ? [definition] : []);

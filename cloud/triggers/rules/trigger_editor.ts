@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { isJsonObject } from "../../../shared/base/json/json.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
-import { checkedConfig } from "../../fleet/machines/config_check.ts";
+import { checkedConfig } from "../../fleet/configuration/config_check.ts";
 import type { Revisions } from "../../fleet/machines/revisions.ts";
 import { readTriggers, type TriggerEntry } from "./trigger_definition.ts";
 

@@ -24,11 +24,9 @@ export async function listTriggers(
 ): Promise<{ triggers: ListedTrigger[]; next: string }> {
   let select = scope.parts()
     .innerJoin("machines", "machines.id", "parts.machine_id")
-    .innerJoin("part_revisions", (join) =>
-      join.onRef("part_revisions.part_id", "=", "parts.id")
-        .onRef("part_revisions.number", "=", "parts.revision_number"))
-    .selectAll("parts").select(["machines.name as machine_name", "part_revisions.config"])
-    .where("part_revisions.config", "like", '%"triggers"%')
+    .innerJoin("part_configs", "part_configs.part_id", "parts.id")
+    .selectAll("parts").select(["machines.name as machine_name", "part_configs.config"])
+    .where("part_configs.config", "like", '%"triggers"%')
     .where("parts.id", ">", where.after).orderBy("parts.id").limit(PARTS_PER_PAGE);
   if (where.partId !== "") select = select.where("parts.id", "=", where.partId);
   const rows = await select.execute();

@@ -45,11 +45,21 @@ export function configWarnings(config: JsonObject): string[] {
   return left > 0 ? [...told, `configuration: ${left} more like these`] : told;
 }
 
+/** What was sent as a configuration, not checked any further. INVALID_ARGUMENT when it is no JSON object. */
+export function parseConfig(input: string | JsonObject | undefined): ConfigDocument | undefined {
+  if (input === undefined) return undefined;
+  return typeof input === "string" ? asCall(() => parseText(input)) : documentOf(input);
+}
+
 /** {@link readConfig} for calls: INVALID_ARGUMENT when it is refused, undefined when none was sent. */
 export function checkedConfig(input: string | JsonObject | undefined): ConfigDocument | undefined {
   if (input === undefined) return undefined;
+  return asCall(() => readConfig(input));
+}
+
+function asCall<T>(work: () => T): T {
   try {
-    return readConfig(input);
+    return work();
   } catch (error) {
     if (!(error instanceof ConfigRefusedError)) throw error;
     throw new ConnectError(error.message, Code.InvalidArgument);

@@ -20,6 +20,8 @@ export const EMPTY_CONFIG: ConfigDocument = { text: "{}", value: {} };
 
 /** Longest configuration, in characters of its JSON text. */
 export const LONGEST_CONFIG = 4 * 1024 * 1024;
+/** The same with everything that it includes. */
+export const LONGEST_RESOLVED_CONFIG = 2 * LONGEST_CONFIG;
 
 export function documentOf(value: JsonObject): ConfigDocument {
   return { text: JSON.stringify(value), value };

@@ -1,0 +1,27 @@
+import { FragmentErrorType } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+
+/** `invalid`: what the configuration says of the fragment cannot be. */
+export type FragmentProblemKind = "no-access" | "nesting" | "not-found" | "cycle" | "invalid";
+
+/** Why a fragment cannot be put into a configuration. */
+export class FragmentProblem extends Error {
+  override readonly name = "FragmentProblem";
+
+  constructor(
+    readonly kind: FragmentProblemKind,
+    /** Empty: of no one fragment. */
+    readonly fragmentId: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** How the public API names a problem. */
+export const ERROR_TYPES: Readonly<Record<FragmentProblemKind, FragmentErrorType>> = {
+  "no-access": FragmentErrorType.NO_ACCESS,
+  nesting: FragmentErrorType.NESTING_LIMIT_EXCEEDED,
+  "not-found": FragmentErrorType.CHILD_ID_INVALID,
+  cycle: FragmentErrorType.CYCLE_DETECTED,
+  invalid: FragmentErrorType.UNSPECIFIED,
+};

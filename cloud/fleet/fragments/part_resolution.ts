@@ -1,0 +1,140 @@
+import { createHash } from "node:crypto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { formatPath, formatProblem } from "../../../shared/config/problem.ts";
+import { validateForSave } from "../../../shared/config/validate.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import {
+  type ConfigDocument,
+  documentOf,
+  LONGEST_RESOLVED_CONFIG,
+} from "../configuration/config_document.ts";
+import { FragmentProblem } from "./fragment_problem.ts";
+import { FragmentSources } from "./fragment_sources.ts";
+import type { Origin, ValueSource } from "./merged_config.ts";
+import { hasFragments, resolveConfig, type Resolved } from "./resolve.ts";
+
+const TOLD_PROBLEMS = 20;
+
+/** A part's configuration with its fragments, ready to be kept. */
+export interface PartResolution {
+  readonly document: ConfigDocument;
+  readonly hash: string;
+  readonly resolved: Resolved;
+}
+
+/**
+ * Resolves what a part of an organisation includes; undefined when it includes nothing.
+ *
+ * @throws {FragmentProblem}
+ */
+export async function resolveFor(
+  queries: Queries,
+  orgId: string,
+  config: ConfigDocument,
+): Promise<PartResolution | undefined> {
+  if (!hasFragments(config.value)) return undefined;
+  const lookup = await new FragmentSources(queries, orgId).load(config.value);
+  const resolved = resolveConfig(config.value, lookup);
+  const document = documentOf(resolved.config);
+  if (document.text.length > LONGEST_RESOLVED_CONFIG) {
+    throw new FragmentProblem(
+      "invalid",
+      "",
+      `the configuration has ${document.text.length} characters with its fragments; ` +
+        `${LONGEST_RESOLVED_CONFIG} are allowed`,
+    );
+  }
+  const hash = createHash("sha256").update(document.text).digest("hex");
+  return { document, hash, resolved };
+}
+
+/**
+ * {@link resolveFor} for a save: the resolved configuration is checked like one without fragments.
+ * Throws INVALID_ARGUMENT.
+ */
+export async function resolveForSave(
+  queries: Queries,
+  orgId: string,
+  config: ConfigDocument,
+): Promise<PartResolution | undefined> {
+  try {
+    const resolution = await resolveFor(queries, orgId, config);
+    if (resolution) requireValid(resolution.resolved);
+    return resolution;
+  } catch (error) {
+    if (!(error instanceof FragmentProblem)) throw error;
+    throw new ConnectError(
+      `the configuration was not saved: ${error.message}`,
+      Code.InvalidArgument,
+    );
+  }
+}
+
+function requireValid({ config, sources }: Resolved): void {
+  const problems = validateForSave(config);
+  if (problems.length === 0) return;
+  const told = problems.slice(0, TOLD_PROBLEMS).map((problem) => {
+    const origin = originAt(sources, problem.path);
+    return formatProblem(problem) + (origin ? ` (of fragment ${origin.fragmentId})` : "");
+  });
+  const more = problems.length > told.length ? [`and ${problems.length - told.length} more`] : [];
+  throw new FragmentProblem("invalid", "", `with its fragments: ${[...told, ...more].join("; ")}`);
+}
+
+/** Where the value at a path comes from. */
+export function originOf(
+  sources: readonly ValueSource[],
+  path: readonly (string | number)[],
+): Origin {
+  let found: ValueSource | undefined;
+  for (const source of sources) {
+    const covers = source.path.length <= path.length &&
+      source.path.every((step, i) => step === path[i]);
+    if (covers && source.path.length >= (found?.path.length ?? 0)) found = source;
+  }
+  return found?.origin;
+}
+
+/** {@link originOf} for a path as {@link sourcePath} writes it. */
+function originAt(sources: readonly ValueSource[], path: string): Origin {
+  let found = { length: -1, origin: undefined as Origin };
+  for (const source of sources) {
+    const start = sourcePath(source);
+    const covers = path.startsWith(start) && ["", ".", "["].includes(path.charAt(start.length));
+    if (covers && start.length >= found.length) {
+      found = { length: start.length, origin: source.origin };
+    }
+  }
+  return found.origin;
+}
+
+/** A path as people read it: `components[0].attributes.x`. */
+export function sourcePath(source: ValueSource): string {
+  return formatPath([...source.path]);
+}
+
+/** Keeps what a part gets. Call it in the transaction that saves the part. */
+export async function keepResolution(
+  queries: Queries,
+  partIds: readonly string[],
+  resolution: PartResolution | undefined,
+): Promise<void> {
+  if (partIds.length === 0) return;
+  await queries.deleteFrom("part_fragments").where("part_id", "in", partIds).execute();
+  if (!resolution) {
+    await queries.deleteFrom("part_resolved").where("part_id", "in", partIds).execute();
+    return;
+  }
+  const { hash, document, resolved } = resolution;
+  await queries.insertInto("resolved_configs").values({ hash, config: document.text })
+    .onConflict((conflict) => conflict.doNothing()).execute();
+  await queries.insertInto("part_resolved")
+    .values(partIds.map((id) => ({ part_id: id, hash, problem: "" })))
+    .onConflict((conflict) => conflict.column("part_id").doUpdateSet({ hash, problem: "" }))
+    .execute();
+  for (const { id, revision } of resolved.used) {
+    await queries.insertInto("part_fragments")
+      .values(partIds.map((partId) => ({ part_id: partId, fragment_id: id, revision })))
+      .onConflict((conflict) => conflict.doNothing()).execute();
+  }
+}
