@@ -162,7 +162,11 @@ export class ServerSupervisor {
     this.#child = child;
     this.#launched = { version, env: configured, startedMs: clock.monotonicMs() };
     this.#remember(child.mark);
-    log.info("machine-server started", { pid: child.mark.pid, version: versionName(version) });
+    log.info("machine-server started", {
+      event: "server_started",
+      pid: child.mark.pid,
+      version: versionName(version),
+    });
     void child.exited.then((info) => this.#onExit(info));
   }
 
@@ -179,9 +183,10 @@ export class ServerSupervisor {
   #onExit(info: ExitInfo): void {
     const wasTold = this.state.value.kind === "stopping";
     const text = describeExit(info);
-    if (wasTold) this.#options.log.info(`machine-server ${text}`);
+    const event = "server_exited";
+    if (wasTold) this.#options.log.info(`machine-server ${text}`, { event });
     else {
-      this.#options.log.error(`machine-server ${text}`);
+      this.#options.log.error(`machine-server ${text}`, { event });
       this.#failed(this.#lastErrorLine === "" ? text : `${text}: ${this.#lastErrorLine}`);
     }
     faultPoint("supervision.ended");
@@ -231,7 +236,11 @@ export class ServerSupervisor {
         return this.#tellAfter(wanted.value.startTimeoutMs, { type: "start-timeout" });
       case "backing-off": {
         const ms = Math.round(backoff.next());
-        log.warn("machine-server is started again", { in_ms: ms, failures: state.failures });
+        log.warn("machine-server is started again", {
+          event: "server_backoff",
+          in_ms: ms,
+          failures: state.failures,
+        });
         return this.#tellAfter(ms, { type: "backoff-over" });
       }
     }
@@ -256,17 +265,25 @@ export class ServerSupervisor {
       case "ready": {
         const startMs = clock.monotonicMs() - (this.#launched?.startedMs ?? clock.monotonicMs());
         const urls = state.kind === "running" ? state.urls : [];
-        return log.info("machine-server serves", { urls, after_ms: Math.round(startMs) });
+        return log.info("machine-server serves", {
+          event: "server_ready",
+          urls,
+          after_ms: Math.round(startMs),
+        });
       }
       case "start-timeout": {
         const minutes = wanted.value.startTimeoutMs / 60_000;
         const text = `did not say within ${minutes} minutes that it serves`;
         this.#failed(text);
-        return log.error(`machine-server ${text}; it is terminated`);
+        return log.error(`machine-server ${text}; it is terminated`, {
+          event: "server_start_timeout",
+        });
       }
       case "unresponsive":
         this.#failed("does not answer any more");
-        return log.error("machine-server does not answer any more; it is terminated");
+        return log.error("machine-server does not answer any more; it is terminated", {
+          event: "server_hung",
+        });
       case "stop":
         return log.info("machine-server is to end");
     }

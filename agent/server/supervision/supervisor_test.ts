@@ -128,6 +128,10 @@ Deno.test("ServerSupervisor starts the server again with growing waits when it d
   await at.pass(1_000);
   assert.equal(at.kind, "running", "a stable run forgets the failures");
   assert.match(at.log.messages("error")[0] ?? "", /machine-server exited with code 1/);
+  const line = at.log.entries.find(({ message }) =>
+    message === "machine-server exited with code 1"
+  );
+  assert.equal(line?.fields?.["event"], "server_exited");
 });
 
 Deno.test("ServerSupervisor waits no longer than a minute between starts", async () => {

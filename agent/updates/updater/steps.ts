@@ -200,7 +200,10 @@ export class Steps {
 
   async swap({ candidate }: Swapping, current: InstalledVersion | undefined): Promise<void> {
     const { slot, clock, log } = this.#options;
-    log.info(`${slot.program} is exchanged`, { version: versionName(candidate.target) });
+    log.info(`${slot.program} is exchanged`, {
+      event: "update_swapped",
+      version: versionName(candidate.target),
+    });
     try {
       await slot.swap(candidate, current);
       this.#support.apply({ type: "swapped" });
@@ -243,6 +246,7 @@ export class Steps {
     const { slot, log } = this.#options;
     if (current) {
       log.error(`${slot.program} goes back to ${versionName(current)}`, {
+        event: "update_rolled_back",
         from: versionName(candidate.target),
         reason,
       });
@@ -257,7 +261,10 @@ export class Steps {
     const { slot, vet, log } = this.#options;
     const reason = await vet?.(target, current);
     if (reason === undefined) return false;
-    log.error(`${slot.program} ${versionName(target)} is refused`, { error: reason });
+    log.error(`${slot.program} ${versionName(target)} is refused`, {
+      event: "update_refused",
+      error: reason,
+    });
     this.#support.apply({ type: "refused", reason });
     return true;
   }

@@ -238,7 +238,7 @@ export class Updater {
     }
     const { kind } = after.state;
     if (kind !== before.state.kind) {
-      log.info(`update of ${program}: ${kind}`, fieldsOf(after));
+      log.info(`update of ${program}: ${kind}`, { event: "update_state", ...fieldsOf(after) });
       this.#steps.entered();
       this.#error = "";
       this.#progress = { bytesDownloaded: 0, totalBytes: 0 };
