@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { parseFlags } from "../../shared/base/flags/flags.ts";
 import { isHarmless } from "./runtime_faults.ts";
-import { readServeOptions, serveFlags, startWarnings } from "./serve_command.ts";
+import { startWarnings } from "./serve_command.ts";
+import { serveFlags } from "./serve_flags.ts";
+import { readServeOptions } from "./serve_options.ts";
 
 Deno.test("readServeOptions() refuses options that do not go together, and says which", async () => {
   const spec = { program: "machine-cloud serve", summary: "", flags: serveFlags };

@@ -144,10 +144,10 @@ Deno.test("wantedModules() runs a module from its reload_path, whatever the regi
     type: "registry" as const,
     module_id: "a:b",
     reload_enabled: true,
-    reload_path: "/opt/work/run",
+    reload_path: "/opt/build/run",
   };
   const { executable, moduleId, problem } = wanted(module);
-  assert.deepEqual([executable, moduleId, problem], ["/opt/work/run", "a:b", undefined]);
+  assert.deepEqual([executable, moduleId, problem], ["/opt/build/run", "a:b", undefined]);
   const off = wanted({ ...module, reload_enabled: false });
   assert.equal(off.executable, "");
 });

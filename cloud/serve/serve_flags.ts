@@ -1,0 +1,283 @@
+import { RETENTION_DAYS } from "../accounts/audit/audit_log.ts";
+import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../api/addresses/defaults.ts";
+import { LOG_LIMITS } from "../fleet/logs/log_quota.ts";
+import type { FlagTable, FlagValues } from "../../shared/base/flags/flags.ts";
+import { MOST_UNFINISHED } from "../training/jobs/jobs.ts";
+import { RUN_LIMITS } from "../training/runs/limits.ts";
+import { TRAINING_JOBS } from "./training_settings.ts";
+
+/** Let's Encrypt. */
+const ACME_DIRECTORY = "https://acme-v02.api.letsencrypt.org/directory";
+export const KIB = 1024;
+export const MIB = 1024 * KIB;
+export const MINUTE_MS = 60_000;
+
+/** Options of `machine-cloud serve`. */
+export const serveFlags = {
+  "listen": {
+    type: "string",
+    default: DEFAULT_ADDRESS,
+    placeholder: "HOST:PORT",
+    doc: "Address to listen on; `:8080` is every address of this host, port 0 a free one.",
+  },
+  "data": {
+    type: "string",
+    placeholder: "DIR",
+    env: "MACHINE_CLOUD_DATA",
+    doc: "Data folder; made when it is not there. Default: .machine/cloud in the home folder.",
+  },
+  "database": {
+    type: "string",
+    placeholder: "URL",
+    doc: "postgres://… instead of SQLite in the data folder; not available in this version.",
+  },
+  "public-url": {
+    type: "string",
+    placeholder: "URL",
+    doc: "Where machines and people reach this cloud. Default: where it listens.",
+  },
+  "domain": {
+    type: "string",
+    default: DEFAULT_DOMAIN,
+    placeholder: "NAME",
+    doc: "Domain of the machines' host names.",
+  },
+  "tls-cert": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Certificate with its chain, PEM. Default: no TLS.",
+  },
+  "tls-key": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Private key of the certificate, PEM.",
+  },
+  "acme-domain": {
+    type: "list",
+    placeholder: "NAME",
+    doc:
+      "Get the certificate from an ACME server, for this name; several times for several. With " +
+      "it you agree to that server's terms.",
+  },
+  "acme-email": {
+    type: "string",
+    placeholder: "ADDRESS",
+    doc: "Told by the ACME server of certificates that end.",
+  },
+  "acme-directory": {
+    type: "string",
+    default: ACME_DIRECTORY,
+    placeholder: "URL",
+    doc: "The directory of the ACME server.",
+  },
+  "acme-listen": {
+    type: "string",
+    default: ":80",
+    placeholder: "HOST:PORT",
+    doc: "Where the ACME server asks whether a name leads here; it comes to port 80.",
+  },
+  "ca-cert": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Certificate of the authority that issues those of machines, PEM. Default: one of the " +
+      "cloud's own, made at the first need and kept in the data folder.",
+  },
+  "ca-key": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Private key of the authority, PEM (PKCS #8).",
+  },
+  "proxy-protocol": {
+    type: "boolean",
+    doc: "Expect a PROXY header, version 1 or 2, in front of every connection, as load balancers " +
+      "send it. Not together with --tls-cert.",
+  },
+  "package-limit": {
+    type: "integer",
+    default: 2048,
+    min: 1,
+    max: 1024 * 1024,
+    placeholder: "MIB",
+    doc: "Largest module or other package that may be uploaded, in MiB.",
+  },
+  "data-file-limit": {
+    type: "integer",
+    default: 5120,
+    min: 1,
+    max: 1024 * 1024,
+    placeholder: "MIB",
+    doc: "Largest picture, video or other file that machines may send, in MiB.",
+  },
+  "blob-store": {
+    type: "string",
+    placeholder: "URL",
+    env: "MACHINE_CLOUD_BLOB_STORE",
+    doc:
+      "Keep large files in an object storage: s3://BUCKET or s3://BUCKET/PREFIX, with its key in " +
+      "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Default: in the data folder.",
+  },
+  "smtp-url": {
+    type: "string",
+    placeholder: "URL",
+    env: "MACHINE_CLOUD_SMTP_URL",
+    doc: "Mail server for notifications: smtp://USER:PASSWORD@HOST:587, or smtps:// for TLS from " +
+      "the start. Other users see it on a command line, not in the environment. Default: no mail.",
+  },
+  "mail-from": {
+    type: "string",
+    placeholder: "ADDRESS",
+    doc:
+      "Sender of mail, as an address or `Name <address>`. Default: machine-cloud at the host of " +
+      "--public-url.",
+  },
+  "allow-private-webhooks": {
+    type: "boolean",
+    doc: "Let webhooks lead into private networks and to this host, not only to the internet.",
+  },
+  "training-jobs": {
+    type: "integer",
+    default: TRAINING_JOBS,
+    min: 0,
+    max: 64,
+    placeholder: "N",
+    doc: "Training jobs that run at once; more wait. One alone uses all processors that there " +
+      "are. 0: this cloud trains nothing.",
+  },
+  "training-jobs-per-organization": {
+    type: "integer",
+    min: 1,
+    max: 64,
+    placeholder: "N",
+    doc: "Training jobs of one organization that run at once. Default: as many as --training-jobs.",
+  },
+  "training-queue": {
+    type: "integer",
+    default: MOST_UNFINISHED,
+    min: 1,
+    max: 1_000_000,
+    placeholder: "N",
+    doc: "Training jobs of one organization that may wait or run. More are refused.",
+  },
+  "training-python": {
+    type: "string",
+    default: "python3",
+    placeholder: "PROGRAM",
+    doc: "Python 3.9 or newer with venv, which runs training scripts: a path, or a name in PATH.",
+  },
+  "training-runner": {
+    type: "string",
+    choices: ["local", "podman", "docker"],
+    default: "local",
+    placeholder: "WHERE",
+    doc: "Where training scripts run: in a Python environment each, or in containers.",
+  },
+  "training-walls": {
+    type: "string",
+    choices: ["required", "if-possible"],
+    default: "required",
+    placeholder: "WHEN",
+    doc: "What becomes of scripts where the system gives the cloud's user no namespaces to run " +
+      "them in: they are not started, or run with all rights of the cloud's user.",
+  },
+  "training-images": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "JSON list of the images that scripts may run in, with podman and docker.",
+  },
+  "training-weights": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "File of weights that managed training starts from. Default: from scratch.",
+  },
+  "training-memory": {
+    type: "integer",
+    default: RUN_LIMITS.memoryBytes / MIB,
+    min: 64,
+    max: 16 * 1024 * 1024,
+    placeholder: "MIB",
+    doc: "Most memory of one training run, in MiB. A run that takes more fails.",
+  },
+  "training-disk": {
+    type: "integer",
+    default: RUN_LIMITS.diskBytes / MIB,
+    min: 16,
+    max: 1024 * 1024 * 1024,
+    placeholder: "MIB",
+    doc: "Most that one training run may write to the disk, in MiB.",
+  },
+  "training-time": {
+    type: "integer",
+    default: RUN_LIMITS.wallMs / MINUTE_MS,
+    min: 1,
+    max: 60 * 24 * 60,
+    placeholder: "MINUTES",
+    doc: "Longest time of one training run.",
+  },
+  "training-cpu-time": {
+    type: "integer",
+    default: RUN_LIMITS.cpuMs / MINUTE_MS,
+    min: 1,
+    max: 60 * 24 * 60 * 64,
+    placeholder: "MINUTES",
+    doc: "Most time of all processors together that one training run may take.",
+  },
+  "audit-retention": {
+    type: "integer",
+    default: RETENTION_DAYS,
+    min: 0,
+    max: 36_500,
+    placeholder: "DAYS",
+    doc: "How long the audit log keeps who did what; 0 is for ever.",
+  },
+  "ice-servers": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "JSON list of STUN and TURN servers for connections over WebRTC: [{urls, username, " +
+      "credential}] or [{urls, secret}]. Default: none, which is enough within one network.",
+  },
+  "offline-after": {
+    type: "integer",
+    default: 60,
+    min: 5,
+    max: 24 * 60 * 60,
+    placeholder: "SECONDS",
+    doc: "A machine that keeps no stream open is offline after this time without a call.",
+  },
+  "log-rate": {
+    type: "integer",
+    default: LOG_LIMITS.bytesPerSecond / KIB,
+    min: 1,
+    max: 1024 * 1024,
+    placeholder: "KIB",
+    doc: "KiB a second that one part may log; lines beyond it are dropped, and its log says so.",
+  },
+  "log-size": {
+    type: "integer",
+    default: LOG_LIMITS.keptBytes / MIB,
+    min: 1,
+    max: 1024 * 1024,
+    placeholder: "MIB",
+    doc: "MiB of log lines that are kept of one part; the oldest go first.",
+  },
+  "metrics-listen": {
+    type: "string",
+    placeholder: "HOST:PORT",
+    doc: "Serve /metrics for Prometheus on a port of its own, to everybody who reaches it.",
+  },
+  "metrics-token": {
+    type: "string",
+    placeholder: "TOKEN",
+    env: "MACHINE_CLOUD_METRICS_TOKEN",
+    doc:
+      "Serve /metrics on the port of --listen to who sends this as a bearer token. Other users " +
+      "see it on a command line, not in the environment.",
+  },
+  "access-log": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Append a line of JSON for every call and request; - is standard output. Default: none.",
+  },
+  "debug": { type: "boolean", doc: "Log everything." },
+} as const satisfies FlagTable;
+
+export type ServeFlags = FlagValues<typeof serveFlags>;

@@ -1,0 +1,178 @@
+import { hostname } from "node:os";
+import { toFileError } from "../../shared/base/files/fs_error.ts";
+import { UsageError } from "../../shared/base/flags/flags.ts";
+import { parseListenAddress, parsePublicUrl } from "../api/addresses/addresses.ts";
+import { logLimits } from "../fleet/logs/log_quota.ts";
+import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
+import { readS3Settings } from "../storage/blobs/s3_settings.ts";
+import type { CloudOptions } from "./cloud.ts";
+import { KIB, MIB, MINUTE_MS, type ServeFlags } from "./serve_flags.ts";
+
+/** What the command line asks for. Reads the certificate; changes nothing. */
+export async function readServeOptions(
+  flags: ServeFlags,
+  home: string,
+  env: (name: string) => string | undefined,
+): Promise<CloudOptions> {
+  if (flags.database !== undefined) {
+    throw new UsageError(
+      "--database: another database is not available in this version, everything is kept in " +
+        "SQLite in the folder of --data; leave --database out",
+    );
+  }
+  if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(flags.domain)) {
+    throw new UsageError(`--domain: ${JSON.stringify(flags.domain)} is no domain name`);
+  }
+  if (flags["proxy-protocol"] && flags["tls-cert"] !== undefined) {
+    throw new UsageError(
+      "--proxy-protocol and --tls-cert do not go together: let the load balancer end TLS, or " +
+        "leave --proxy-protocol out",
+    );
+  }
+  const publicUrl = flags["public-url"];
+  const runner = flags["training-runner"];
+  const blobStore = flags["blob-store"];
+  return {
+    listen: parseListenAddress(flags.listen),
+    publicUrl: publicUrl === undefined ? undefined : parsePublicUrl(publicUrl),
+    dataDir: flags.data ?? `${home}/.machine/cloud`,
+    domain: flags.domain,
+    tls: acmeOf(flags) ?? await readCertificate(flags["tls-cert"], flags["tls-key"]),
+    authority: authorityOf(flags["ca-cert"], flags["ca-key"]),
+    proxyProtocol: flags["proxy-protocol"],
+    auditDays: flags["audit-retention"],
+    packageLimitBytes: flags["package-limit"] * 1024 * 1024,
+    objectStorage: blobStore === undefined ? undefined : readS3Settings(blobStore, env),
+    fileLimitBytes: flags["data-file-limit"] * 1024 * 1024,
+    notifications: {
+      smtpUrl: smtpUrlOf(flags["smtp-url"]),
+      mailFrom: mailFromOf(flags["mail-from"]),
+      allowPrivateWebhooks: flags["allow-private-webhooks"],
+    },
+    training: {
+      jobs: flags["training-jobs"],
+      jobsPerOrganization: flags["training-jobs-per-organization"],
+      mostUnfinished: flags["training-queue"],
+      python: flags["training-python"],
+      allowNoWalls: flags["training-walls"] === "if-possible",
+      weights: flags["training-weights"],
+      engine: runner === "local" ? undefined : runner,
+      images: await readableImages(flags["training-images"]),
+      limits: {
+        memoryBytes: flags["training-memory"] * MIB,
+        diskBytes: flags["training-disk"] * MIB,
+        wallMs: flags["training-time"] * MINUTE_MS,
+        cpuMs: flags["training-cpu-time"] * MINUTE_MS,
+      },
+    },
+    iceServers: await iceServersOf(flags["ice-servers"]),
+    offlineAfterMs: flags["offline-after"] * 1_000,
+    logLimits: logLimits(flags["log-rate"] * KIB, flags["log-size"] * MIB),
+    operations: {
+      metricsListen: metricsListenOf(flags["metrics-listen"]),
+      metricsToken: flags["metrics-token"],
+      accessLog: flags["access-log"],
+    },
+    hostname: hostname(),
+  };
+}
+
+/** A list that cannot be used is told at the start, not with the first job. */
+async function readableImages(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  const { ImageListError, readImages } = await import("../training/runs/container_images.ts");
+  try {
+    await readImages(path);
+  } catch (error) {
+    if (!(error instanceof ImageListError)) throw error;
+    throw new UsageError(`--training-images: ${error.message}`);
+  }
+  return path;
+}
+
+async function iceServersOf(path: string | undefined): Promise<IceServerSetting[] | undefined> {
+  if (path === undefined) return undefined;
+  const { IceServersError, readIceServers } = await import("../fleet/signaling/ice_server_list.ts");
+  try {
+    return await readIceServers(path);
+  } catch (error) {
+    if (!(error instanceof IceServersError)) throw error;
+    throw new UsageError(`--ice-servers: ${error.message}`);
+  }
+}
+
+function smtpUrlOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  const isSmtp = url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== "";
+  // The text may hold a password: it is not repeated.
+  if (!isSmtp) {
+    throw new UsageError(
+      "--smtp-url: this is no address of a mail server; write smtp://USER:PASSWORD@HOST:PORT, or " +
+        "smtps:// for TLS from the start",
+    );
+  }
+  return text;
+}
+
+function acmeOf(flags: ServeFlags): CloudOptions["tls"] {
+  const domains = flags["acme-domain"];
+  if (domains.length === 0) return undefined;
+  if (flags["tls-cert"] !== undefined || flags["tls-key"] !== undefined) {
+    throw new UsageError("--acme-domain and --tls-cert do not go together; leave one of them out");
+  }
+  if (flags["proxy-protocol"]) {
+    throw new UsageError("--proxy-protocol and --acme-domain do not go together");
+  }
+  for (const name of domains) {
+    if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(name)) {
+      throw new UsageError(`--acme-domain: ${JSON.stringify(name)} is no host name`);
+    }
+  }
+  const directoryUrl = flags["acme-directory"];
+  if (URL.parse(directoryUrl)?.protocol !== "https:") {
+    throw new UsageError("--acme-directory: write the https:// address of an ACME directory");
+  }
+  const listen = parseListenAddress(flags["acme-listen"], "--acme-listen");
+  return { acme: { domains, email: flags["acme-email"], directoryUrl, listen } };
+}
+
+function metricsListenOf(text: string | undefined) {
+  return text === undefined ? undefined : parseListenAddress(text, "--metrics-listen");
+}
+
+function mailFromOf(text: string | undefined): string | undefined {
+  if (text === undefined || /^([^<>\r\n]*<)?[^\s@<>]+@[^\s@<>]+>?$/.test(text)) return text;
+  throw new UsageError(`--mail-from: ${JSON.stringify(text)} is no e-mail address`);
+}
+
+function authorityOf(certificate: string | undefined, key: string | undefined) {
+  if (certificate === undefined && key === undefined) return undefined;
+  if (certificate === undefined || key === undefined) {
+    throw new UsageError("--ca-cert and --ca-key go together; give both or none");
+  }
+  return { certificate, key };
+}
+
+async function readCertificate(certFile: string | undefined, keyFile: string | undefined) {
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile === undefined || keyFile === undefined) {
+    throw new UsageError("--tls-cert and --tls-key go together; give both or none");
+  }
+  return {
+    cert: await readPem("--tls-cert", certFile),
+    key: await readPem("--tls-key", keyFile),
+    files: { cert: certFile, key: keyFile },
+  };
+}
+
+async function readPem(flag: string, path: string): Promise<string> {
+  let text: string;
+  try {
+    text = await Deno.readTextFile(path);
+  } catch (error) {
+    throw toFileError(error, `read the file of ${flag}`, path);
+  }
+  if (text.includes("-----BEGIN ")) return text;
+  throw new UsageError(`${flag}: ${path} is no PEM file`);
+}
