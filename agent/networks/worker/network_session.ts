@@ -27,13 +27,8 @@ import type { NetworkDeps } from "./network_deps.ts";
 import { OneWork } from "./one_work.ts";
 import { ProvisioningDesk } from "./provisioning_desk.ts";
 import { ProvisioningHost } from "./provisioning_host.ts";
-import {
-  candidatesOf,
-  lookAround,
-  radioOf,
-  type Surroundings,
-  waitingForInterface,
-} from "./surroundings.ts";
+import { cannotBeSetUp, sessionReport } from "./session_report.ts";
+import { candidatesOf, lookAround, radioOf, type Surroundings } from "./surroundings.ts";
 
 const MS_PER_MINUTE = 60_000;
 /** Signals of NetworkManager that may mean something; scans alone send hundreds of others. */
@@ -76,6 +71,7 @@ export class NetworkSession {
   #scannedMs = -Infinity;
   #synced = { key: "", atMs: -Infinity };
   #syncProblem: string | undefined;
+  #stuck: string | undefined;
 
   constructor(manager: NetworkManager, memory: NetworkMemory, deps: NetworkDeps) {
     this.#deps = deps;
@@ -263,7 +259,7 @@ export class NetworkSession {
   }
 
   #look(): Look {
-    const { credentials, mayReboot, hasBluetooth } = this.#deps;
+    const { credentials, mayReboot } = this.#deps;
     const { network_configuration: settings } = this.#settings;
     const { state } = this.#record;
     const around = this.#around;
@@ -271,12 +267,10 @@ export class NetworkSession {
     const isPersons = state.kind === "provisioning" || state.kind === "user-active" ||
       (state.kind === "verifying" && state.of === "person");
     const isWifiEnough = !settings.turn_on_hotspot_if_wifi_has_no_internet && !isPersons;
-    const radio = radioOf(around?.devices ?? [], settings.hotspot_interface);
     return {
       isOnline: this.#evidence !== undefined || (isWifiEnough && around?.isOnWifi === true),
       hasCredentials: credentials.has(),
-      canProvision: (!settings.disable_wifi_provisioning && radio !== undefined) ||
-        (!settings.disable_bt_provisioning && hasBluetooth()),
+      canProvision: this.#canProvision(),
       candidates: around ? candidatesOf(around) : [],
       mayReboot: mayReboot(),
     };
@@ -375,20 +369,27 @@ export class NetworkSession {
   }
 
   #report(): void {
-    const { report } = this.#deps;
-    const { state, reboots } = this.#record;
-    const detail = state.kind === "trying"
-      ? `trying ${state.label}`
-      : state.kind === "online"
-      ? this.#evidence === undefined ? "WiFi without internet" : `by ${this.#evidence}`
-      : this.#host.detail;
-    const problems = [
-      ...this.#sync.problems,
-      ...(this.#syncProblem === undefined ? [] : [this.#syncProblem]),
-      ...(this.#host.problem === undefined ? [] : [this.#host.problem]),
-      ...(this.#around ? waitingForInterface(this.#around) : []),
-    ];
-    const now = { state: STATE_NAMES[state.kind], since: this.#since, detail, problems, reboots };
+    const { report, credentials, log } = this.#deps;
+    const isStuck = this.#around !== undefined && !credentials.has() && !this.#canProvision();
+    const stuck = isStuck ? cannotBeSetUp(credentials.file) : undefined;
+    if (stuck !== undefined && stuck !== this.#stuck) log.warn(stuck);
+    this.#stuck = stuck;
+    const now = sessionReport({
+      record: this.#record,
+      since: this.#since,
+      evidence: this.#evidence,
+      hostDetail: this.#host.detail,
+      problems: [...this.#sync.problems, this.#syncProblem, this.#host.problem, stuck],
+      around: this.#around,
+    });
     if (JSON.stringify(now) !== JSON.stringify(report.value)) report.value = now;
+  }
+
+  /** There is a radio, or Bluetooth, that the settings let people set the machine up with. */
+  #canProvision(): boolean {
+    const { network_configuration: settings } = this.#settings;
+    const radio = radioOf(this.#around?.devices ?? [], settings.hotspot_interface);
+    return (!settings.disable_wifi_provisioning && radio !== undefined) ||
+      (!settings.disable_bt_provisioning && this.#deps.hasBluetooth());
   }
 }
