@@ -62,6 +62,7 @@ export function networked(networks: JsonObject, advanced: JsonObject = {}): Json
   };
 }
 
+/** The machine, its cable, and the cloud; all of it ends with it. */
 export class NetworkedMachine implements AsyncDisposable {
   readonly #stack = new AsyncDisposableStack();
   #namespace: readonly string[] = [];
@@ -124,6 +125,7 @@ export class NetworkedMachine implements AsyncDisposable {
     this.#inside("forward", `${ROOT}tools/deno.sh`, deno);
   }
 
+  /** Starts NetworkManager, again after it ended. */
   startManager(): void {
     const { folder } = this.bus;
     this.#manager = this.#inside("NetworkManager", "NetworkManager", [
@@ -133,6 +135,7 @@ export class NetworkedMachine implements AsyncDisposable {
     ]);
   }
 
+  /** Starts the agent as root, not in dev mode. */
   startAgent(credentialsFile = this.rig.credentialsFile): void {
     this.#agent = this.#inside(
       "machine-agent",
@@ -173,6 +176,7 @@ export class NetworkedMachine implements AsyncDisposable {
     return [...Deno.readDirSync(join(this.bus.folder, "profiles"))].map(({ name }) => name).sort();
   }
 
+  /** What `status.json` says now. */
   async networks(): Promise<NetworksStatus> {
     const text = await Deno.readTextFile(join(this.folder, "status.json"));
     return (JSON.parse(text) as { networks: NetworksStatus }).networks;

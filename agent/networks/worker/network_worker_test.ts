@@ -266,6 +266,26 @@ networkTest("no radio, and an interface that vanishes, are problems and no end",
   await at.until(() => at.nm.isHotspot, 3 * MINUTE);
 });
 
+networkTest(
+  "a machine that nothing can set up says where its credentials belong",
+  {},
+  async (at) => {
+    at.hasCredentials = false;
+    at.nm.devices = [at.nm.eth0];
+    at.start();
+    const says = () => at.deps.report.value.problems.join();
+    await at.until(() => says() !== "", MINUTE);
+    assert.match(
+      says(),
+      /no radio that may be used; put its credentials into \/etc\/machine\.json/,
+    );
+    assert.match(at.log.text(), /put its credentials into/);
+    at.nm.devices = [at.nm.wlan0, at.nm.eth0];
+    await at.until(() => says() === "", MINUTE);
+    await at.until(() => at.nm.isHotspot, MINUTE);
+  },
+);
+
 networkTest("a clock set back by a year changes nothing", {}, async (at) => {
   at.start();
   await at.pass(MINUTE);
