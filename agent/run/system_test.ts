@@ -8,7 +8,7 @@ Deno.test("where there is no systemd, what asks for it is told once, in log, sta
     systemConfiguration: { os_auto_upgrade_type: "all", forward_system_logs: "sshd" },
   };
   const { stop } = bench.run();
-  const text = "system_configuration has no effect on this computer: it needs systemd";
+  const text = "system_configuration has no effect on this host: it needs systemd";
   const report = await bench.reported(({ system }) => system?.upgrades.state === "no-effect");
   assert.deepEqual(report.settings_problems, [text]);
   assert.deepEqual(report.system?.upgrades, { state: "no-effect", text });
