@@ -11,6 +11,7 @@ import {
 import { requireNoMoreThanOwn } from "../access/api_keys.ts";
 import { placeOf, toGrant } from "../access/authorizations.ts";
 import type { Callers } from "../access/callers.ts";
+import { grantsFor, organizationOf } from "../access/caller.ts";
 import { notFound, type Scope } from "../access/scope.ts";
 import type { Invitation, Invitations } from "../invitations/invitations.ts";
 import { emailProblem, normalEmail } from "../people/emails.ts";
@@ -26,6 +27,10 @@ export function invitationMethods(
   /** One that the caller could have written. */
   const ownInvitation = async (scope: Scope, orgId: string, email: string) => {
     await scope.organization(orgId, "see");
+    // Who owns nothing here does not learn who is invited.
+    const owned = grantsFor(scope.caller, "manage")
+      .some((grant) => organizationOf(scope.caller, grant) === orgId);
+    if (!owned) scope.refuse("organization");
     const invitation = await invitations.of(orgId, normalEmail(email));
     if (!invitation) throw notFound("invitation", email);
     // What it was for may be gone; who owns the organisation needs not see it.

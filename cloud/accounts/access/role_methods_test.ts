@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
+import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import { nameOf } from "./role_requests_testing.ts";
+import { CALLERS, PATIENCE_MS, RoleRig } from "./role_rig_testing.ts";
+
+const TABLE = new URL("role_methods.txt", import.meta.url);
+
+async function expected(): Promise<Map<string, string>> {
+  const lines = (await Deno.readTextFile(TABLE)).split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(lines.map((line) => {
+    const [name = "", outcomes = ""] = line.split(/ +/);
+    return [name, outcomes];
+  }));
+}
+
+Deno.test("every call of the cloud ends for every caller as role_methods.txt says", async () => {
+  await using rig = await RoleRig.open();
+  const table = await expected();
+  const methods = [...rig.cloud.services.router.services]
+    .flatMap(({ service }) => service.methods);
+  assert.deepEqual([...table.keys()].sort(), methods.map(nameOf).sort());
+
+  const wrong: string[] = [];
+  for (const method of methods) {
+    const row = table.get(nameOf(method)) ?? "";
+    let found = "";
+    for (const [index, caller] of CALLERS.entries()) {
+      const patienceMs = row[index] === "+" ? 100 : PATIENCE_MS;
+      found += await rig.outcome({ caller, method, patienceMs });
+    }
+    if (found !== row) wrong.push(`${nameOf(method)} ${found}, not ${row}`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
+Deno.test("who owns nothing does not learn who is invited, and changes no data by a filter", async () => {
+  await using rig = await RoleRig.open();
+  const organizationId = rig.ids["organization"] ?? "";
+  const data = { filter: { organizationIds: [organizationId] } };
+  for (const caller of ["operator@organization", "operator@robot", "part"] as const) {
+    const ends = [];
+    for (const email of [rig.ids["invited"] ?? "", "nobody@example.com"]) {
+      const app = rig.client(AppService, caller);
+      const error = await app.deleteOrganizationInvite({ organizationId, email })
+        .then(() => undefined, ConnectError.from);
+      ends.push([error?.code, error?.rawMessage]);
+    }
+    assert.equal(ends[0]?.[0], Code.PermissionDenied, caller);
+    assert.deepEqual(ends[0], ends[1], caller);
+    const files = rig.client(DataService, caller);
+    const { deletedCount } = await files.deleteBinaryDataByFilter(data);
+    await files.addTagsToBinaryDataByFilter({ ...data, tags: ["theirs"] });
+    assert.equal(deletedCount, 0n, caller);
+  }
+  const { data: kept } = await rig.client(DataService, "owner@organization").binaryDataByFilter({});
+  assert.deepEqual(kept.map(({ metadata }) => metadata?.captureMetadata?.tags), [[]]);
+});

@@ -1,0 +1,178 @@
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  fromJson,
+  type JsonObject,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import { reflect } from "@bufbuild/protobuf/reflect";
+
+/** Ids that requests name, by what they are of. */
+export type Ids = Readonly<Record<string, string>>;
+
+/** What calls ask for whose requests need more than ids, by `service/method` without the package. */
+function particularRequests(ids: Ids): Readonly<Record<string, JsonObject>> {
+  const id = (name: string) => ids[name] ?? "";
+  const organizationId = id("organization");
+  const role = (authorizationId: string): JsonObject => ({
+    authorizationType: "role",
+    authorizationId,
+    resourceType: "robot",
+    resourceId: id("robot"),
+    identityType: "api-key",
+    identityId: id("key"),
+  });
+  const invited = { organizationId, email: id("invited") };
+  const files = { binaryDataIds: [id("binary")] };
+  const mine = { filter: { organizationIds: [organizationId] } };
+  const box = { binaryDataId: id("binary"), label: "cup", xMaxNormalized: 1, yMaxNormalized: 1 };
+  const packed = { id: `${organizationId}/arms`, version: "1.0.0", type: "PACKAGE_TYPE_MODULE" };
+  return {
+    "AppService/CreateOrganizationInvite": { organizationId, email: "new@example.com" },
+    "AppService/UpdateOrganizationInviteAuthorizations": {
+      ...invited,
+      addAuthorizations: [role("robot_operator")],
+    },
+    "AppService/DeleteOrganizationInvite": invited,
+    "AppService/ResendOrganizationInvite": { ...invited, sendEmailInvite: false },
+    "AppService/GetRobotPartByNameAndLocation": {
+      name: "demo-main",
+      locationId: id("location"),
+    },
+    "AppService/AddRole": { authorization: role("robot_operator") },
+    "AppService/RemoveRole": { authorization: role("robot_operator") },
+    "AppService/ChangeRole": {
+      oldAuthorization: role("robot_operator"),
+      newAuthorization: role("robot_owner"),
+    },
+    "AppService/CreateKey": { name: "k", authorizations: [role("robot_operator")] },
+    "AppService/GetOrganizationNamespaceAvailability": { publicNamespace: "acme" },
+    "AppService/GetRegistryItem": { itemId: id("module") },
+    "AppService/UpdateRegistryItem": {
+      itemId: id("module"),
+      type: "PACKAGE_TYPE_MODULE",
+      description: "x",
+      visibility: "VISIBILITY_PRIVATE",
+    },
+    "AppService/DeleteRegistryItem": { itemId: id("module") },
+    "AppService/UpdateModule": { moduleId: id("module"), visibility: "VISIBILITY_PRIVATE" },
+    "AppService/GetModule": { moduleId: id("module") },
+    "AppService/UploadModuleFile": {
+      moduleFileInfo: { moduleId: id("module"), version: "1.0.0", platform: "linux/amd64" },
+    },
+    "PackageService/CreatePackage": {
+      info: {
+        organizationId,
+        name: "m",
+        version: "1.0.0",
+        type: "PACKAGE_TYPE_ARCHIVE",
+      },
+    },
+    "PackageService/DeletePackage": packed,
+    "PackageService/GetPackage": packed,
+    "DataService/TabularDataBySQL": { organizationId, sqlQuery: "SELECT 1 AS one" },
+    "DataService/ExportTabularData": {
+      partId: id("part"),
+      resourceName: "climate",
+      resourceSubtype: "rdk:component:sensor",
+      methodName: "Readings",
+    },
+    "DataService/GetLatestTabularData": {
+      partId: id("part"),
+      resourceName: "climate",
+      resourceSubtype: "rdk:component:sensor",
+      methodName: "Readings",
+    },
+    "DataService/DeleteBinaryDataByFilter": mine,
+    "DataService/AddTagsToBinaryDataByFilter": { ...mine, tags: ["a"] },
+    "DataService/RemoveTagsFromBinaryDataByFilter": { ...mine, tags: ["a"] },
+    "DataService/BinaryDataByIDs": files,
+    "DataService/DeleteBinaryDataByIDs": files,
+    "DataService/AddTagsToBinaryDataByIDs": { ...files, tags: ["a"] },
+    "DataService/RemoveTagsFromBinaryDataByIDs": { ...files, tags: ["a"] },
+    "DataService/AddBoundingBoxToImageByID": box,
+    "DataService/UpdateBoundingBox": { binaryDataId: id("binary"), bboxId: "b", label: "x" },
+    "DataService/RemoveBoundingBoxFromImageByID": { binaryDataId: id("binary"), bboxId: "b" },
+    "DataService/AddBinaryDataToDatasetByIDs": { ...files, datasetId: id("dataset") },
+    "DataService/RemoveBinaryDataFromDatasetByIDs": { ...files, datasetId: id("dataset") },
+    "DataService/AddSequencesToDataset": { datasetId: id("dataset"), sequenceIds: ["s"] },
+    "DataService/RemoveSequencesFromDataset": { datasetId: id("dataset"), sequenceIds: ["s"] },
+    "DataService/SequencesByDatasetID": { datasetId: id("dataset") },
+    "DataService/GetSavedQuery": { id: id("query") },
+    "DataService/UpdateSavedQuery": { id: id("query"), name: "x" },
+    "DataService/DeleteSavedQuery": { id: id("query") },
+    "DataService/CreateBinaryDataSignedURL": { binaryDataId: id("binary") },
+    "DatasetService/DeleteDataset": { id: id("dataset") },
+    "DatasetService/RenameDataset": { id: id("dataset"), name: "x" },
+    "DatasetService/MergeDatasets": {
+      datasetIds: [id("dataset")],
+      name: "x",
+      organizationId,
+    },
+    "DatasetService/StartSequenceDatasetExport": { datasetId: id("dataset") },
+  };
+}
+
+/** `Service/Method`, as the table of calls names it. */
+export function nameOf(method: DescMethod): string {
+  return `${method.parent.name}/${method.name}`;
+}
+
+/** A request that names the things of the rig wherever a field asks for one. */
+export function requestFor(method: DescMethod, ids: Ids): Message {
+  const particular = particularRequests(ids)[nameOf(method)];
+  if (particular) return fromJson(method.input, particular);
+  return filled(method.input, ids, method.name, 0);
+}
+
+function filled(type: DescMessage, ids: Ids, call: string, depth: number): Message {
+  const message = create(type);
+  const target = reflect(type, message);
+  for (const field of type.fields) {
+    const value = valueOf(field, ids, call);
+    if (value !== undefined) {
+      if (field.fieldKind === "scalar") target.set(field, value);
+      else if (field.fieldKind === "list") target.get(field).add(value);
+    } else if (
+      field.fieldKind === "message" && depth < 3 &&
+      /metadata|organizationIdentity|source|filter/i.test(field.localName)
+    ) {
+      target.set(field, reflect(field.message, filled(field.message, ids, call, depth + 1)));
+    }
+  }
+  return message;
+}
+
+const NAMES: readonly (readonly [RegExp, string])[] = [
+  [/^(organization|org|owner)Ids?$/i, "organization"],
+  [/^(location|locationId|locationIds)$/i, "location"],
+  [/^(robot|machine)Ids?$/i, "robot"],
+  [/^(robotP|p)artIds?$/i, "part"],
+  [/^fragmentId$/i, "fragment"],
+  [/^keyId$/i, "key"],
+  [/^userId$/i, "user"],
+  [/^email$/i, "email"],
+];
+const OF_ID: readonly (readonly [RegExp, string])[] = [
+  [/Key/, "key"],
+  [/Fragment/, "fragment"],
+  [/RobotPart|Config$|Certificate|Log$|NeedsRestart|DeviceAgent/, "part"],
+  [/Robot/, "robot"],
+];
+
+function valueOf(field: DescField, ids: Ids, call: string): string | undefined {
+  const isText = (field.fieldKind === "scalar" && field.scalar === ScalarType.STRING) ||
+    (field.fieldKind === "list" && field.listKind === "scalar" &&
+      field.scalar === ScalarType.STRING);
+  if (!isText) return undefined;
+  if (field.localName === "id") {
+    const what = OF_ID.find(([pattern]) => pattern.test(call))?.[1];
+    return what && ids[what];
+  }
+  const what = NAMES.find(([pattern]) => pattern.test(field.localName))?.[1];
+  if (what) return ids[what];
+  return /^(name|partName|newName)$/.test(field.localName) ? "named" : undefined;
+}

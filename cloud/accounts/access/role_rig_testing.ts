@@ -1,0 +1,254 @@
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { DatabaseSync } from "node:sqlite";
+import { addOwner } from "../../local/people/people_command.ts";
+import { NOON, uploadPicture } from "../../data/ingest/data_testing.ts";
+import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
+import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import { DatasetService } from "../../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
+import { apiKey, type Credentials, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
+import { systemRandom } from "../../storage/keys/random.ts";
+import { type Ids, requestFor } from "./role_requests_testing.ts";
+import { userByEmail } from "../people/users.ts";
+
+/** Everybody who calls; `ended` is a person whose membership ended, `person` an owner signed in. */
+export const CALLERS = [
+  "owner@organization",
+  "operator@organization",
+  "owner@location",
+  "operator@location",
+  "owner@robot",
+  "operator@robot",
+  "part",
+  "person",
+  "ended",
+  "nobody",
+] as const;
+export type CallerName = typeof CALLERS[number];
+
+/** How long a call may take that ends by itself. */
+export const PATIENCE_MS = 30_000;
+
+/** What stands in the table for a code; every other end of a call is past the check of rights. */
+const LETTERS: Readonly<Partial<Record<Code, string>>> = {
+  [Code.PermissionDenied]: "-",
+  [Code.NotFound]: "0",
+  [Code.Unauthenticated]: "?",
+  [Code.InvalidArgument]: "i",
+  [Code.Unimplemented]: "x",
+};
+
+const ENDED = "ended@example.com";
+const INVITED = "invited@example.com";
+/** The stage `{"$limit": 1}`. */
+const BSON_LIMIT = new Uint8Array([17, 0, 0, 0, 16, 36, 108, 105, 109, 105, 116, 0, 1, 0, 0, 0, 0]);
+const PERSON = "person@example.com";
+
+/** Calls the cloud as everybody. A cloud with one organisation, everybody who may call, and the way back to how it was. */
+export class RoleRig implements AsyncDisposable {
+  #version = 0;
+
+  private constructor(
+    readonly cloud: TestCloud,
+    readonly ids: Ids,
+    private readonly tokens: Readonly<Record<CallerName, string>>,
+    private readonly store: DatabaseSync,
+  ) {}
+
+  static async open(): Promise<RoleRig> {
+    const cloud = await TestCloud.open();
+    const made = await cloud.bootstrap();
+    const spare = await cloud.bootstrap({ machine: "spare" });
+    const app = cloud.app(made);
+    const { fragment } = await app.createFragment({ name: "f", organizationId: made.org_id });
+    const { part } = await app.newRobotPart({ robotId: made.machine_id, partName: "arm" })
+      .then(({ partId }) => app.getRobotPart({ id: partId }));
+    const deps = { clock: cloud.clock, random: systemRandom };
+    const { queries } = cloud.folder.database;
+    const session = async (email: string) => {
+      await addOwner(queries, { email, orgId: made.org_id }, deps);
+      const user = await userByEmail(queries, email);
+      const origin = { address: "127.0.0.1", client: "test" };
+      const { accessToken } = await cloud.services.accounts.sessions
+        .start(user!.id, "password", origin);
+      return { token: accessToken, userId: user!.id };
+    };
+    const person = await session(PERSON);
+    const ended = await session(ENDED);
+    await app.deleteOrganizationMember({ organizationId: made.org_id, userId: ended.userId });
+    const key = async (role: string, resourceType: string, resourceId: string) => {
+      const authorizationId = `${resourceType}_${role}`;
+      const { id, key } = await app.createKey({
+        name: `${role} ${resourceType}`,
+        authorizations: [{ authorizationType: "role", authorizationId, resourceType, resourceId }],
+      });
+      return { type: "api-key", entity: id, payload: key };
+    };
+    const spareKey = await key("operator", "organization", made.org_id);
+    const credentials: Partial<Record<CallerName, Credentials>> = {
+      "owner@organization": apiKey(made),
+      "operator@organization": await key("operator", "organization", made.org_id),
+      "owner@location": await key("owner", "location", made.location_id),
+      "operator@location": await key("operator", "location", made.location_id),
+      "owner@robot": await key("owner", "robot", made.machine_id),
+      "operator@robot": await key("operator", "robot", made.machine_id),
+      part: partSecret(made),
+    };
+    const tokens: Record<string, string> = {
+      person: person.token,
+      ended: ended.token,
+      nobody: "",
+    };
+    for (const [name, each] of Object.entries(credentials)) tokens[name] = await cloud.token(each);
+    await cloud.services.changes.drain();
+    const organizationId = made.org_id;
+    const dataset = await cloud.client(DatasetService, apiKey(made))
+      .createDataset({ name: "pictures", organizationId });
+    const { id: query } = await cloud.client(DataService, apiKey(made))
+      .createSavedQuery({ name: "q", organizationId, mqlBinary: [BSON_LIMIT] });
+    const sync = cloud.client(DataSyncService, apiKey(made));
+    const binary = await uploadPicture(sync, made.part_id, NOON, new Uint8Array([1, 2, 3]));
+    const { moduleId } = await app.createModule({ name: "arms", organizationId });
+    await app.createOrganizationInvite({ organizationId, email: INVITED, sendEmailInvite: false });
+    await cloud.services.changes.drain();
+    const ids = {
+      dataset: dataset.id,
+      query,
+      binary,
+      module: moduleId,
+      invited: INVITED,
+      organization: made.org_id,
+      location: made.location_id,
+      robot: made.machine_id,
+      part: made.part_id,
+      otherPart: part?.id ?? "",
+      fragment: fragment?.id ?? "",
+      key: spareKey.entity,
+      user: person.userId,
+      email: PERSON,
+      spare: spare.machine_id,
+    };
+    const store = new DatabaseSync(cloud.path("cloud.db"));
+    store.exec("PRAGMA foreign_keys = OFF; PRAGMA busy_timeout = 5000; PRAGMA synchronous = OFF");
+    store.exec(`ATTACH ':memory:' AS kept`);
+    const rig = new RoleRig(cloud, ids, tokens as Record<CallerName, string>, store);
+    for (const table of rig.#tables()) {
+      store.exec(`CREATE TABLE kept."${table}" AS SELECT * FROM main."${table}"`);
+    }
+    rig.#version = rig.#dataVersion();
+    return rig;
+  }
+
+  /**
+   * How a call ends, as a letter of the table. Afterwards everything is as it was.
+   *
+   * @param patienceMs a stream without a message counts as allowed after this time
+   */
+  async outcome(
+    { caller, method, patienceMs }: {
+      caller: CallerName;
+      method: DescMethod;
+      patienceMs: number;
+    },
+  ): Promise<string> {
+    try {
+      await send(this.#transport(caller), method, requestFor(method, this.ids), patienceMs);
+      return "+";
+    } catch (error) {
+      return LETTERS[ConnectError.from(error).code] ?? "+";
+    } finally {
+      await this.#restore();
+    }
+  }
+
+  client<S extends DescService>(service: S, caller: CallerName): Client<S> {
+    return createClient(service, this.#transport(caller));
+  }
+
+  #transport(caller: CallerName): Transport {
+    const token = this.tokens[caller];
+    const inner = this.cloud.transport();
+    const headers = (init?: HeadersInit) => {
+      const all = new Headers(init);
+      if (token) all.set("authorization", `Bearer ${token}`);
+      return all;
+    };
+    return {
+      unary: (method, signal, timeout, header, input, values) =>
+        inner.unary(method, signal, timeout, headers(header), input, values),
+      stream: (method, signal, timeout, header, input, values) =>
+        inner.stream(method, signal, timeout, headers(header), input, values),
+    };
+  }
+
+  #tables(): string[] {
+    const rows = this.store.prepare(
+      "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    ).all();
+    return rows.map(({ name }) => String(name)).filter((name) =>
+      name !== "changes" && name !== "data_sources"
+    );
+  }
+
+  #dataVersion(): number {
+    return Number(this.store.prepare("PRAGMA main.data_version").get()?.["data_version"]);
+  }
+
+  async #restore(): Promise<void> {
+    if (this.#dataVersion() === this.#version) return;
+    this.store.exec("BEGIN IMMEDIATE");
+    for (const table of this.#tables()) {
+      this.store.exec(`DELETE FROM main."${table}"`);
+      this.store.exec(`INSERT INTO main."${table}" SELECT * FROM kept."${table}"`);
+    }
+    this.store.prepare(
+      "INSERT INTO main.changes (org_id, part_id, kind, created_at) VALUES (?, NULL, 'access', 0)",
+    ).run(this.ids["organization"] ?? "");
+    this.store.exec("COMMIT");
+    await this.cloud.services.changes.drain();
+    this.#version = this.#dataVersion();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.store.close();
+    await this.cloud[Symbol.asyncDispose]();
+  }
+}
+
+async function send(
+  transport: Transport,
+  method: DescMethod,
+  input: Message,
+  patienceMs: number,
+): Promise<void> {
+  const { methodKind } = method;
+  if (methodKind === "unary") {
+    await transport.unary({ ...method, methodKind }, undefined, undefined, undefined, input);
+    return;
+  }
+  const ended = new AbortController();
+  const streaming = { ...method, methodKind };
+  const mayStayOpen = methodKind !== "client_streaming";
+  const timer = setTimeout(() => ended.abort(), mayStayOpen ? patienceMs : PATIENCE_MS);
+  try {
+    const answer = await transport.stream(
+      streaming,
+      ended.signal,
+      undefined,
+      undefined,
+      only(input),
+    );
+    for await (const _ of answer.message) break;
+  } catch (error) {
+    const { code } = ConnectError.from(error);
+    // A stream that stays open was allowed.
+    if (!ended.signal.aborted || code !== Code.Canceled) throw error;
+  } finally {
+    clearTimeout(timer);
+    ended.abort();
+  }
+}
+
+async function* only<T>(message: T): AsyncGenerator<T> {
+  yield await Promise.resolve(message);
+}
