@@ -11,6 +11,7 @@ import { PAYLOAD_SECTION, peProblems, readPe } from "../../tools/compile/pe.ts";
 import { hostTarget, type Target, targetByName, TARGETS } from "../../tools/compile/targets.ts";
 import { type Program, programByName, PROGRAMS, ROOT } from "../../tools/programs.ts";
 import { freePort } from "../ports/free_port.ts";
+import { signInFromBinary } from "./compiled_sign_in.ts";
 import { deliverFromBinary } from "./compiled_notifications.ts";
 
 const MAX_BYTES = 110e6;
@@ -188,6 +189,16 @@ Deno.test("machine-cloud for this machine serves its console and ends when told 
 
 Deno.test("machine-cloud for this machine delivers a webhook and a mail", async () => {
   await inTempDir((dir) => deliverFromBinary(file(cloud, hostTarget()), dir));
+});
+
+Deno.test("machine for this machine signs in at a compiled cloud", async () => {
+  await inTempDir((dir) =>
+    signInFromBinary(
+      file(programByName("cli"), hostTarget()),
+      file(cloud, hostTarget()),
+      dir,
+    )
+  );
 });
 
 Deno.test("the demo runs on the compiled programs up to a reading", async () => {

@@ -8,7 +8,7 @@ export interface Group {
 /** All but what `make test-training` and `make smoke` run. */
 export const GROUPS: readonly Group[] = [
   {
-    paths: ["shared", "server", "agent", "cloud", "tools", "tests/cli", "tests/habits"],
+    paths: ["shared", "server", "agent", "cloud", "cli", "tools", "tests/cli", "tests/habits"],
     parallel: true,
   },
   {
