@@ -3,6 +3,7 @@ import { UsageError } from "../../shared/base/flags/flags.ts";
 /**
  * Asks on standard error and reads a line of standard input.
  *
+ * @returns what was typed, without spaces around it unless it was hidden
  * @throws {UsageError} when standard input has ended
  */
 export async function ask(
@@ -14,7 +15,9 @@ export async function ask(
   const raw = hidden && isTerminal;
   if (raw) Deno.stdin.setRaw(true);
   try {
-    return (await readLine(raw)).trim();
+    const line = await readLine(raw);
+    // A password may begin or end with a space.
+    return hidden ? line : line.trim();
   } finally {
     if (raw) {
       Deno.stdin.setRaw(false);
@@ -34,10 +37,10 @@ async function readLine(raw: boolean): Promise<string> {
       if (bytes.length > 0) break;
       throw new UsageError("nothing was typed: give it as an option instead");
     }
-    if (byte === 0x0a || byte === 0x0d) break;
+    if (byte === 0x0a || (raw && byte === 0x0d)) break;
     if (raw && byte === 0x03) throw new UsageError("interrupted");
     if (raw && (byte === 0x7f || byte === 0x08)) bytes.pop();
     else bytes.push(byte);
   }
-  return new TextDecoder().decode(new Uint8Array(bytes));
+  return new TextDecoder().decode(new Uint8Array(bytes)).replace(/\r$/, "");
 }

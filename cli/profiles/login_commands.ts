@@ -1,19 +1,15 @@
-import { type FlagValues, UsageError } from "../../shared/base/flags/flags.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { clientOf, command, type CommandTree, done } from "../../shared/commands/run/command.ts";
 import { textTable } from "../../shared/commands/output/text_table.ts";
-import type { OpenCloud } from "../../shared/commands/run/run_command.ts";
-import type { Profile, Profiles } from "./profiles.ts";
+import { accountOf, type Profiles } from "./profiles.ts";
+import { endSession, signIn, type SignInDeps } from "./sign_in.ts";
 
-/** What signing in needs from outside. */
-export interface LoginDeps {
+/** What signing in and out needs from outside. */
+export interface LoginDeps extends SignInDeps {
   readonly profiles: Profiles;
-  readonly cloudAddress: (text: string) => string;
-  readonly connect: (profile: Profile) => OpenCloud;
-  /** Asks the person; hidden texts are not shown while they are typed. */
-  readonly ask: (question: string, options?: { readonly hidden?: boolean }) => Promise<string>;
 }
 
+/** Options of `machine login`. */
 const loginFlags = {
   "cloud": {
     type: "string",
@@ -26,6 +22,11 @@ const loginFlags = {
     default: "default",
     placeholder: "NAME",
     doc: "Name by which commands use it.",
+  },
+  "email": {
+    type: "string",
+    placeholder: "EMAIL",
+    doc: "Sign in by e-mail and password, which is asked for, in place of an API key.",
   },
   "key-id": {
     type: "string",
@@ -41,7 +42,7 @@ const loginFlags = {
   },
   "allow-insecure-creds": {
     type: "boolean",
-    doc: "Send the API key over plaintext to another computer.",
+    doc: "Send the API key or password over plaintext to another computer.",
   },
 } as const;
 
@@ -52,7 +53,8 @@ export function loginCommands(deps: LoginDeps): CommandTree {
     "login": command({
       summary: "Sign in at a cloud and keep that as a profile.",
       flags: loginFlags,
-      footer: "The key is kept in profiles.json in ~/.config/machine (or $MACHINE_CONFIG_DIR), " +
+      footer: "The password, and the code of a second factor, are typed in or come as lines of " +
+        "standard input. The key, or the session that a password began, is kept in profiles.json in ~/.config/machine (or $MACHINE_CONFIG_DIR), " +
         "which only you can read.",
       async run(_, { values }) {
         const { organizations, profile } = await signIn(deps, values);
@@ -62,7 +64,7 @@ export function loginCommands(deps: LoginDeps): CommandTree {
           {
             profile: values.profile,
             cloud: profile.cloud,
-            key_id: profile.key_id,
+            ...accountOf(profile),
             organizations: organizations.map(({ id, name }) => ({ id, name })),
           },
           `signed in at ${profile.cloud} (${names}), profile ${values.profile}`,
@@ -70,12 +72,19 @@ export function loginCommands(deps: LoginDeps): CommandTree {
       },
     }),
     "logout": command({
-      summary: "Forget a profile and its key; the key itself stays valid.",
+      summary: "Forget a profile: a session ends, an API key stays valid.",
       flags: {},
-      async run(_, { values }) {
-        const { profile } = values as { readonly profile?: string };
-        const name = await profiles.remove(profile);
-        return done({ profile: name }, `forgot profile ${name}`);
+      async run(context, { values }) {
+        const { profile: wanted } = values as { readonly profile?: string };
+        const { name, profile } = await profiles.choose(wanted);
+        const problem = "access_token" in profile ? await endSession(deps, profile) : undefined;
+        await profiles.remove(name);
+        if (problem !== undefined) context.warn(problem);
+        const ended = "access_token" in profile && problem === undefined;
+        return done(
+          { profile: name, session_ended: ended },
+          `forgot profile ${name}${ended ? "; its session has ended" : ""}`,
+        );
       },
     }),
     "whoami": command({
@@ -93,13 +102,13 @@ export function loginCommands(deps: LoginDeps): CommandTree {
         const rows = {
           profile: chosen?.name ?? "",
           cloud: chosen?.profile.cloud ?? cloud,
-          key_id: chosen?.profile.key_id ?? keyId,
+          ...(chosen ? accountOf(chosen.profile) : { key_id: keyId ?? "", email: "" }),
           organizations: organizations.map(({ id, name }) => ({ id, name })),
         };
         const text = textTable([
           ["profile", rows.profile || "none (options or environment)"],
           ["cloud", rows.cloud ?? ""],
-          ["API key", rows.key_id ?? ""],
+          rows.email === "" ? ["API key", rows.key_id] : ["e-mail", rows.email],
           ["organisation", organizations.map(({ id, name }) => `${name} (${id})`).join(", ")],
         ]);
         return { json: rows, text };
@@ -110,14 +119,16 @@ export function loginCommands(deps: LoginDeps): CommandTree {
       flags: {},
       async run(context) {
         const file = await profiles.read();
-        const rows = Object.entries(file.profiles).map(([name, { cloud, key_id }]) => ({
-          ...{ name, cloud, key_id, current: name === file.current },
+        const rows = Object.entries(file.profiles).map(([name, profile]) => ({
+          ...{ name, cloud: profile.cloud, ...accountOf(profile), current: name === file.current },
         }));
         const text = rows.length === 0
           ? "no profiles; make one with machine login --cloud URL\n"
           : textTable([
-            ["PROFILE", "CLOUD", "API KEY", ""],
-            ...rows.map((row) => [row.name, row.cloud, row.key_id, row.current ? "in use" : ""]),
+            ["PROFILE", "CLOUD", "ACCOUNT", ""],
+            ...rows.map((row) => [
+              ...[row.name, row.cloud, row.email || row.key_id, row.current ? "in use" : ""],
+            ]),
           ], context.terminal.columns);
         return { json: rows, text, ids: rows.map(({ name }) => name) };
       },
@@ -132,27 +143,4 @@ export function loginCommands(deps: LoginDeps): CommandTree {
       },
     }),
   };
-}
-
-async function signIn(deps: LoginDeps, values: FlagValues<typeof loginFlags>) {
-  const cloud = deps.cloudAddress(values.cloud);
-  const keyId = values["key-id"] ?? await deps.ask("API key id: ");
-  const key = values.key ?? await deps.ask("API key: ", { hidden: true });
-  if (keyId === "" || key === "") {
-    throw new UsageError("an API key is needed: give --key-id and --key, or type them in");
-  }
-  const allowInsecure = values["allow-insecure-creds"];
-  const profile = {
-    ...{ cloud, key_id: keyId, key },
-    ...(allowInsecure ? { allow_insecure: true } : {}),
-  };
-  await using connection = deps.connect(profile);
-  const context = { cloud: () => Promise.resolve(connection) };
-  try {
-    const app = await clientOf(context, AppService);
-    const { organizations } = await app.listOrganizations({}, { timeoutMs: 20_000 });
-    return { organizations, profile };
-  } catch (error) {
-    throw connection.advice(error);
-  }
 }

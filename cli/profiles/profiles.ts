@@ -6,16 +6,38 @@ import { UsageError } from "../../shared/base/flags/flags.ts";
 import { nearestName } from "../../shared/base/flags/nearest.ts";
 
 /** One cloud and who signs in there. */
-const profileSchema = z.object({
+const placeSchema = z.object({
   /** `https://host` or `http://host:port`. */
   cloud: z.string(),
-  key_id: z.string(),
-  key: z.string(),
-  /** The key may go over plaintext to another computer. */
+  /** The key or the session's token may go over plaintext to another computer. */
   allow_insecure: z.boolean().optional(),
 });
 
-export type Profile = z.infer<typeof profileSchema>;
+const keySchema = placeSchema.extend({ key_id: z.string(), key: z.string() });
+
+const sessionSchema = placeSchema.extend({
+  email: z.string(),
+  access_token: z.string(),
+  /** When the session ends by itself, ISO 8601. */
+  expires_at: z.string(),
+});
+
+const profileSchema = z.union([keySchema, sessionSchema]);
+
+/** Who signs in by an API key. */
+export type KeyProfile = z.infer<typeof keySchema>;
+
+/** A person who signed in by password. */
+export type SessionProfile = z.infer<typeof sessionSchema>;
+
+export type Profile = KeyProfile | SessionProfile;
+
+/** What JSON and tables say of who signs in; the field of the other kind is empty. */
+export function accountOf(profile: Profile): { readonly key_id: string; readonly email: string } {
+  return "key" in profile
+    ? { key_id: profile.key_id, email: "" }
+    : { key_id: "", email: profile.email };
+}
 
 const fileSchema = z.object({
   current: z.string().optional(),
@@ -88,7 +110,7 @@ export class Profiles {
     const name = wanted ?? file.current;
     if (name === undefined) {
       throw new UsageError(
-        "you are not signed in; sign in with machine login --cloud URL --key-id ID --key KEY",
+        "you are not signed in; sign in with machine login --cloud URL",
       );
     }
     requireKnown(file, name);

@@ -1,10 +1,11 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type FlagTable, type FlagValues, UsageError } from "../../shared/base/flags/flags.ts";
 import { Secret } from "../../shared/base/redaction/secret.ts";
-import { CloudConnection } from "../../shared/cloud/client/connection.ts";
+import { type AccessToken, CloudConnection } from "../../shared/cloud/client/connection.ts";
 import type { OpenCloud } from "../../shared/commands/run/run_command.ts";
+import type { CloudCredentials } from "../../shared/cloud/auth/cloud_credentials.ts";
 import { getLogger } from "../../shared/log/loggers.ts";
-import type { Profile, Profiles } from "../profiles/profiles.ts";
+import type { KeyProfile, Profile, Profiles, SessionProfile } from "../profiles/profiles.ts";
 
 /** What every command of `machine` takes: who signs in where. */
 export const signInFlags = {
@@ -68,39 +69,88 @@ export function cloudAddress(text: string, option = "--cloud"): string {
   );
 }
 
-/** Signs in with the first call. @throws {UsageError} when the key would go over plaintext */
-export function connect(profile: Profile): OpenCloud {
-  const { cloud, key_id: entity, key, allow_insecure: allowInsecure = false } = profile;
-  const connection = open(cloud, { entity, key, allowInsecure });
+/** A cloud, before somebody has signed in there. */
+export type Place = Pick<Profile, "cloud" | "allow_insecure">;
+
+/**
+ * Signs in with the first call; without an account, for the calls that need none.
+ *
+ * @throws {UsageError} when the key or token would go over plaintext
+ */
+export function connect(profile: Profile | Place): OpenCloud {
+  const { cloud, allow_insecure: allowInsecure = false } = profile;
+  const account = accountOf(profile);
+  const connection = open(cloud, account?.credentials, allowInsecure);
   return {
     transport: connection.transport,
     name: cloud,
     async download(path, query) {
       const url = new URL(path, `${cloud}/`);
       for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-      return await fetch(url, { headers: { key_id: entity, key } });
+      return await fetch(url, { headers: account?.headers ?? {} });
     },
-    atMachine: (address) =>
-      open(cloudAddress(address, "--address"), { entity, key, allowInsecure }),
-    advice: (error) => adviceOf(error, cloud),
+    atMachine(address) {
+      const url = cloudAddress(address, "--address");
+      if (account?.credentials.type === "api-key") {
+        return open(url, account.credentials, allowInsecure);
+      }
+      throw new UsageError(
+        "--address needs an API key, since the machine's own port does not know the cloud's " +
+          "sessions; sign in with --cloud, --key-id and --key, or leave --address out",
+      );
+    },
+    advice: (error) => adviceOf(error, cloud, account?.again),
     [Symbol.asyncDispose]: () => Promise.resolve(connection.close()),
+  };
+}
+
+/** How somebody is known to the cloud, and what is said when that counts no more. */
+interface Account {
+  readonly credentials: CloudCredentials | AccessToken;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly again: Again;
+}
+
+interface Again {
+  readonly problem: string;
+  /** Options of `machine login`. */
+  readonly options: string;
+}
+
+function accountOf(profile: KeyProfile | SessionProfile | Place): Account | undefined {
+  if ("key" in profile) {
+    const { key_id: entity, key } = profile;
+    return {
+      credentials: { type: "api-key", entity, payload: new Secret(key) },
+      headers: { key_id: entity, key },
+      again: { problem: "does not take the API key", options: "" },
+    };
+  }
+  if (!("access_token" in profile)) return undefined;
+  const { email, access_token: token } = profile;
+  return {
+    credentials: { type: "access-token", payload: new Secret(token) },
+    headers: { authorization: `Bearer ${token}` },
+    again: { problem: `does not take the session of ${email}`, options: ` --email ${email}` },
   };
 }
 
 function open(
   cloud: string,
-  { entity, key, allowInsecure }: { entity: string; key: string; allowInsecure: boolean },
+  credentials: CloudCredentials | AccessToken | undefined,
+  allowInsecure: boolean,
 ): CloudConnection {
   try {
     return CloudConnection.open({
       appAddress: cloud,
-      credentials: { type: "api-key", entity, payload: new Secret(key) },
+      credentials,
+      client: "cli",
       allowInsecure,
       log: getLogger("machine"),
     });
   } catch (error) {
     throw new UsageError(
-      `${cloud} is plaintext, so that others could read the key on the way; use https://, or ` +
+      `${cloud} is plaintext, so that others could read the key or password on the way; use https://, or ` +
         "allow it with machine login --allow-insecure-creds",
       { cause: error },
     );
@@ -108,14 +158,15 @@ function open(
 }
 
 /** What the caller can do where it is the connection that failed. */
-export function adviceOf(error: unknown, cloud: string): unknown {
+export function adviceOf(error: unknown, cloud: string, again?: Again): unknown {
   if (!(error instanceof ConnectError)) return error;
   const told = (text: string) => new Error(text, { cause: error });
   switch (error.code) {
     case Code.Unauthenticated:
+      if (!again) return error;
       return told(
-        `the cloud at ${cloud} does not take the API key (${error.rawMessage}); sign in again ` +
-          `with machine login --cloud ${cloud}`,
+        `the cloud at ${cloud} ${again.problem} (${error.rawMessage}); sign in again ` +
+          `with machine login --cloud ${cloud}${again.options}`,
       );
     case Code.Unavailable:
     case Code.DeadlineExceeded:

@@ -44,7 +44,12 @@ async function post(path, message, headers) {
   try {
     response = await fetch(`/${path}`, {
       method: "POST",
-      headers: { "content-type": "application/json", "connect-protocol-version": "1", ...headers },
+      headers: {
+        "content-type": "application/json",
+        "connect-protocol-version": "1",
+        "machine-client": "console",
+        ...headers,
+      },
       body: JSON.stringify(message),
       signal: AbortSignal.timeout(10_000),
     });

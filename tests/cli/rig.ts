@@ -1,15 +1,20 @@
 import { join } from "node:path";
+import type { Client } from "@connectrpc/connect";
 import { startCloud } from "../../cloud/serve/cloud.ts";
 import type { Cloud } from "../../cloud/serve/cloud.ts";
 import { bootstrap, type BootstrapResult } from "../../cloud/local/bootstrap/bootstrap.ts";
+import { addOwner } from "../../cloud/local/people/people_command.ts";
 import { readConfig } from "../../cloud/fleet/configuration/config_check.ts";
 import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../cloud/storage/keys/random.ts";
 import { IDLE_DEPS } from "../../cli/program/idle_deps.ts";
 import { machineProgram, type ProgramDeps } from "../../cli/program/program.ts";
+import { Secret } from "../../shared/base/redaction/secret.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
+import { CloudConnection } from "../../shared/cloud/client/connection.ts";
 import { NO_TERMINAL, type Terminal } from "../../shared/commands/output/terminal.ts";
 import { runCommandLine } from "../../shared/commands/run/run_command.ts";
+import { AccountService } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 
 /** What a command printed. */
@@ -31,6 +36,8 @@ const deps = { clock: systemClock, random: systemRandom };
 
 /** A real cloud on a port, and `machine` signed in there. */
 export class CliRig implements AsyncDisposable {
+  readonly #connections: CloudConnection[] = [];
+
   private constructor(
     readonly dir: string,
     readonly cloud: Cloud,
@@ -55,6 +62,28 @@ export class CliRig implements AsyncDisposable {
     const rig = new CliRig(dir, cloud, made);
     await rig.run(["login", "--cloud", cloud.url], { env: rig.keyEnv });
     return rig;
+  }
+
+  /** A person who owns the organisation, with a password. */
+  async owner(email: string, password: string): Promise<void> {
+    const folder = await openDataFolder(join(this.dir, "cloud"), systemRandom);
+    const owner = { email, orgId: this.made.org_id };
+    const token = await addOwner(folder.database.queries, owner, deps);
+    folder.database.close();
+    await this.account().setPassword({ token: token ?? "", password });
+  }
+
+  /** Calls of people about their own account; those with a token only with one. */
+  account(token?: string): Client<typeof AccountService> {
+    const connection = CloudConnection.open({
+      appAddress: this.cloud.url,
+      credentials: token === undefined
+        ? undefined
+        : { type: "access-token", payload: new Secret(token) },
+      log: memoryLogger("machine"),
+    });
+    this.#connections.push(connection);
+    return connection.client(AccountService);
   }
 
   get keyEnv(): Record<string, string> {
@@ -87,6 +116,7 @@ export class CliRig implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const connection of this.#connections) connection.close();
     await this.cloud.close({ graceMs: 1_000 });
     await Deno.remove(this.dir, { recursive: true });
   }

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ConfigurationService } from "../../../shared/gen/machine/cloud/v1/configuration_pb.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
-import { CLIENT_HEADER } from "../fragments/saved_how.ts";
+import { CLIENT_HEADER } from "../../../shared/cloud/client/connection.ts";
 
 const remote = (password: string, x: number) => ({
   name: "a",

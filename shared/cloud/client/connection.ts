@@ -10,15 +10,28 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { CloudCredentials } from "../auth/cloud_credentials.ts";
 import { isSecureAddress } from "../credentials/secure_address.ts";
 import { AuthService } from "../../gen/proto/rpc/v1/auth_pb.ts";
+import type { Secret } from "../../base/redaction/secret.ts";
 import type { Logger } from "../../log/logger.ts";
 import { createGrpcTransport } from "../../rpc/client/grpc_transport.ts";
 import { createWebTransport, hasReliableHttp2 } from "../../rpc/client/fallback/web_transport.ts";
 import { withBothWays } from "./both_ways.ts";
 
+/** Metadata by which our own programs tell the cloud that a person saves with them. */
+export const CLIENT_HEADER = "machine-client";
+
+/** What a sign-in of a person gave; it is not renewed. */
+export interface AccessToken {
+  readonly type: "access-token";
+  readonly payload: Secret;
+}
+
 export interface CloudConnectionOptions {
   /** `https://host:port`, or `http://host:port` for plaintext. */
   readonly appAddress: string;
-  readonly credentials: CloudCredentials;
+  /** Undefined: for the calls that need no token, such as signing in. */
+  readonly credentials: CloudCredentials | AccessToken | undefined;
+  /** What is sent as {@link CLIENT_HEADER}. Default: nothing. */
+  readonly client?: "cli";
   /** Send credentials over plaintext to another host. Default false. */
   readonly allowInsecure?: boolean;
   /** PEM text of the authority to trust. Default: the system's. */
@@ -34,7 +47,7 @@ export interface CloudConnectionOptions {
 const AUTHENTICATE_TIMEOUT_MS = 15_000;
 
 /**
- * The connection of a server or an agent to its cloud. It connects and authenticates when first
+ * The connection of a program of ours to its cloud. It connects and authenticates when first
  * used, again when the cloud no longer takes its token, and reconnects by itself.
  */
 export class CloudConnection {
@@ -76,8 +89,16 @@ export class CloudConnection {
 
   #authenticated(): Interceptor {
     return (next) => async (request) => {
-      if (request.service.typeName === AuthService.typeName) return await next(request);
-      const token = this.#token ??= this.#authenticate();
+      const { credentials, client } = this.#options;
+      if (client !== undefined) request.header.set(CLIENT_HEADER, client);
+      const isOpen = request.service.typeName === AuthService.typeName || !credentials;
+      if (isOpen) return await next(request);
+      if (credentials.type === "access-token") {
+        request.header.set("authorization", `Bearer ${credentials.payload.reveal()}`);
+        return await next(request);
+      }
+      const authenticate = () => this.#authenticate(credentials);
+      const token = this.#token ??= authenticate();
       request.header.set("authorization", `Bearer ${await this.#settled(token)}`);
       try {
         const response = await next(request);
@@ -88,7 +109,7 @@ export class CloudConnection {
         if (!isUnauthenticated(error)) throw error;
         this.#forget(token);
         if (request.stream) throw error;
-        const renewed = this.#token ??= this.#authenticate();
+        const renewed = this.#token ??= authenticate();
         request.header.set("authorization", `Bearer ${await this.#settled(renewed)}`);
         return await next(request);
       }
@@ -118,9 +139,8 @@ export class CloudConnection {
     if (this.#token === token) this.#token = undefined;
   }
 
-  async #authenticate(): Promise<string> {
-    const { credentials, log } = this.#options;
-    const { type, entity, payload } = credentials;
+  async #authenticate({ type, entity, payload }: CloudCredentials): Promise<string> {
+    const { log } = this.#options;
     const { accessToken } = await createClient(AuthService, this.#plain).authenticate(
       { entity, credentials: { type, payload: payload.reveal() } },
       { timeoutMs: AUTHENTICATE_TIMEOUT_MS },

@@ -1,0 +1,124 @@
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { UsageError } from "../../shared/base/flags/flags.ts";
+import { clientOf } from "../../shared/commands/run/command.ts";
+import type { OpenCloud } from "../../shared/commands/run/run_command.ts";
+import { AccountService, type SignedIn } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
+import { AppService, type Organization } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import type { Profile, SessionProfile } from "./profiles.ts";
+
+/** A cloud, before somebody has signed in there. */
+type Place = Pick<Profile, "cloud" | "allow_insecure">;
+
+/** What signing in needs from outside. */
+export interface SignInDeps {
+  readonly cloudAddress: (text: string) => string;
+  readonly connect: (profile: Profile | Place) => OpenCloud;
+  /** Asks the person; hidden texts are not shown while they are typed. */
+  readonly ask: (question: string, options?: { readonly hidden?: boolean }) => Promise<string>;
+}
+
+/** What the command line says of who signs in. */
+export interface SignInWish {
+  readonly cloud: string;
+  readonly email: string | undefined;
+  readonly "key-id": string | undefined;
+  readonly key: string | undefined;
+  readonly "allow-insecure-creds": boolean;
+}
+
+const TIMEOUT_MS = 20_000;
+
+/**
+ * Signs in by API key or by e-mail and password, and asks for what is missing.
+ *
+ * @throws {UsageError} when nothing is given; {Error} that says why the cloud does not take it
+ */
+export async function signIn(
+  deps: SignInDeps,
+  wish: SignInWish,
+): Promise<{ readonly organizations: Organization[]; readonly profile: Profile }> {
+  const place = {
+    cloud: deps.cloudAddress(wish.cloud),
+    ...(wish["allow-insecure-creds"] ? { allow_insecure: true } : {}),
+  };
+  const who = wish.email ?? wish["key-id"] ??
+    await deps.ask("E-mail address, or id of an API key: ");
+  const isPerson = wish.email !== undefined || who.includes("@");
+  const profile = isPerson
+    ? await sessionOf(deps, place, who)
+    : { ...place, ...await keyOf(deps, who, wish.key) };
+  const organizations = await calling(deps, profile, async (context) => {
+    const app = await clientOf(context, AppService);
+    return (await app.listOrganizations({}, { timeoutMs: TIMEOUT_MS })).organizations;
+  });
+  return { organizations, profile };
+}
+
+/** Ends a person's session. @returns why it could not be ended, as a sentence; undefined: it is over */
+export async function endSession(
+  deps: Pick<SignInDeps, "connect">,
+  profile: SessionProfile,
+): Promise<string | undefined> {
+  const end = async ({ cloud }: { cloud: () => Promise<OpenCloud> }) => {
+    const account = await clientOf({ cloud }, AccountService);
+    try {
+      await account.endSession({}, { timeoutMs: TIMEOUT_MS });
+    } catch (error) {
+      // It was over already.
+      if (!(error instanceof ConnectError && error.code === Code.Unauthenticated)) throw error;
+    }
+  };
+  try {
+    await calling(deps, profile, end);
+    return undefined;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return `the session of ${profile.email} could not be ended and lasts until ` +
+      `${profile.expires_at}: ${reason}`;
+  }
+}
+
+async function keyOf({ ask }: SignInDeps, keyId: string, given: string | undefined) {
+  const key = given ?? (await ask("API key: ", { hidden: true })).trim();
+  if (keyId === "" || key === "") {
+    throw new UsageError("an API key is needed: give --key-id and --key, or type them in");
+  }
+  return { key_id: keyId, key };
+}
+
+/** Begins a session by password, and a code where the person has a second factor. */
+async function sessionOf(deps: SignInDeps, place: Place, email: string): Promise<SessionProfile> {
+  const password = await deps.ask("Password: ", { hidden: true });
+  if (password === "") throw new UsageError("a password is needed: type it in");
+  const signedIn = await calling(deps, place, async (context): Promise<SignedIn> => {
+    const account = await clientOf(context, AccountService);
+    const options = { timeoutMs: TIMEOUT_MS };
+    const { result } = await account.signIn({ email, password }, options);
+    if (result.case === "signedIn") return result.value;
+    const code = await deps.ask("Code of your authenticator, or a recovery code: ");
+    const second = await account.signIn({ email, password, code }, options);
+    if (second.result.case === "signedIn") return second.result.value;
+    throw new UsageError("a code is needed: type it in");
+  });
+  return {
+    ...place,
+    email: signedIn.email,
+    access_token: signedIn.accessToken,
+    expires_at: signedIn.expiresAt ? timestampDate(signedIn.expiresAt).toISOString() : "",
+  };
+}
+
+/** Does something with a connection of its own; what fails is told as to a person. */
+async function calling<T>(
+  { connect }: Pick<SignInDeps, "connect">,
+  profile: Profile | Place,
+  work: (context: { cloud: () => Promise<OpenCloud> }) => Promise<T>,
+): Promise<T> {
+  await using connection = connect(profile);
+  try {
+    return await work({ cloud: () => Promise.resolve(connection) });
+  } catch (error) {
+    throw connection.advice(error);
+  }
+}

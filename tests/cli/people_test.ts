@@ -1,0 +1,167 @@
+/** Signing in by password, the commands about people and fragments, and what history tells. */
+import assert from "node:assert/strict";
+import { createClient } from "@connectrpc/connect";
+import { codeOf, stepAt } from "../../cloud/accounts/second_factor/totp.ts";
+import { connect } from "../../cli/program/connect.ts";
+import { ConfigurationService } from "../../shared/gen/machine/cloud/v1/configuration_pb.ts";
+import { CliRig } from "./rig.ts";
+
+const ANN = "ann@example.com";
+const PASSWORD = " correct horse battery ";
+
+/** Answers questions in turn; a question that was not expected fails. */
+function answering(...answers: string[]) {
+  const asked: [question: string, hidden: boolean][] = [];
+  return {
+    asked,
+    deps: {
+      ask: (question: string, { hidden = false } = {}) => {
+        asked.push([question, hidden]);
+        const answer = answers.shift();
+        return answer === undefined
+          ? Promise.reject(new Error(`asked: ${question}`))
+          : Promise.resolve(answer);
+      },
+    },
+  };
+}
+
+function fromBase32(text: string): Uint8Array {
+  const digits = [...text].map((letter) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter));
+  const bits = digits.map((digit) => digit.toString(2).padStart(5, "0")).join("");
+  return Uint8Array.from(bits.match(/.{8}/g) ?? [], (byte) => parseInt(byte, 2));
+}
+
+async function savedToken(rig: CliRig, profile: string): Promise<string> {
+  const text = await Deno.readTextFile(rig.path("settings/profiles.json"));
+  assert.ok(!text.includes(PASSWORD), "the password is kept nowhere");
+  return JSON.parse(text).profiles[profile].access_token;
+}
+
+Deno.test("people sign in by password, and logout ends their session", async () => {
+  await using rig = await CliRig.open();
+  await rig.owner(ANN, PASSWORD);
+  const login = ["login", "--cloud", rig.cloud.url, "--profile", "ann"];
+
+  const wrong = answering("something else");
+  await assert.rejects(
+    rig.run([...login, "--email", ANN], wrong),
+    (error: Error) => {
+      assert.match(error.message, /password/);
+      assert.doesNotMatch(error.message, /API key|unauthenticated/);
+      return true;
+    },
+  );
+  const right = answering(ANN, PASSWORD);
+  const { out } = await rig.run(login, right);
+  assert.match(out, /\(Acme\), profile ann/);
+  assert.deepEqual(right.asked.map(([, hidden]) => hidden), [false, true]);
+
+  const me = await rig.json("whoami");
+  assert.deepEqual([me.email, me.key_id, me.profile], [ANN, "", "ann"]);
+  assert.equal((await rig.json("machines", "list")).length, 1);
+  await assert.rejects(
+    rig.run(["resources", "demo", "--address", "http://127.0.0.1:1"]),
+    /--address needs an API key/,
+  );
+
+  const token = await savedToken(rig, "ann");
+  await rig.account(token).getAccount({});
+  assert.equal((await rig.json("logout")).session_ended, true);
+  await assert.rejects(rig.account(token).getAccount({}), /session has ended/);
+  assert.equal((await rig.json("whoami")).profile, "default");
+});
+
+Deno.test("a session that has ended says how to sign in again, and can be forgotten", async () => {
+  await using rig = await CliRig.open();
+  await rig.owner(ANN, PASSWORD);
+  const login = ["login", "--cloud", rig.cloud.url, "--email", ANN];
+  await rig.run(login, answering(PASSWORD));
+  await rig.account(await savedToken(rig, "default")).endSession({});
+  await assert.rejects(
+    rig.run(["machines", "list"]),
+    /session of ann@example\.com .*machine login --cloud \S+ --email ann@example\.com$/,
+  );
+  assert.match((await rig.run(["logout"])).out, /has ended/);
+});
+
+Deno.test("a second factor is asked for", async () => {
+  await using rig = await CliRig.open();
+  await rig.owner(ANN, PASSWORD);
+  const login = ["login", "--cloud", rig.cloud.url, "--email", ANN];
+  await rig.run(login, answering(PASSWORD));
+  const account = rig.account(await savedToken(rig, "default"));
+  const { secret } = await account.startSecondFactor({});
+  const step = stepAt(new Date());
+  const { recoveryCodes: [recovery = ""] } = await account.confirmSecondFactor({
+    code: codeOf(fromBase32(secret), step),
+  });
+  await assert.rejects(rig.run(login, answering(PASSWORD, "000000")), /code: it is wrong/);
+  const asked = answering(PASSWORD, recovery);
+  await rig.run(login, asked);
+  assert.match(asked.asked.at(-1)?.[0] ?? "", /^Code of your authenticator/);
+});
+
+Deno.test("people are invited, listed and removed", async () => {
+  await using rig = await CliRig.open();
+  await rig.owner(ANN, PASSWORD);
+  const invited = await rig.json("members", "invite", "ben@example.com", "--role", "operator");
+  assert.equal(invited.email, "ben@example.com");
+  await rig.run(["members", "invite", "cy@example.com", "--machine", "demo"]);
+  const { members, invites } = await rig.json("members", "list");
+  assert.deepEqual(members.map(({ emails }: { emails: string[] }) => emails), [[ANN]]);
+  assert.deepEqual(
+    invites.map(({ email, roles }: { email: string; roles: string[] }) => [email, roles]),
+    [["ben@example.com", ["organization_operator"]], ["cy@example.com", ["robot_owner"]]],
+  );
+  const { out } = await rig.run(["members", "list"]);
+  assert.match(out, /ann@example\.com +member/);
+  assert.match(out, /ben@example\.com +invited/);
+  await assert.rejects(rig.run(["members", "remove", "ben@example.com"]), /say so with --yes/);
+  await rig.run(["members", "remove", "ben@example.com", "--yes"]);
+  await rig.run(["members", "remove", "cy@example.com", "--yes"]);
+  assert.deepEqual((await rig.json("members", "list")).invites, []);
+  await rig.run(["members", "remove", ANN, "--yes"]);
+  assert.deepEqual((await rig.json("members", "list")).members, []);
+  await assert.rejects(
+    rig.run(["members", "remove", "dan@example.com", "--yes"]),
+    /nobody "dan@example\.com" is a member or invited/,
+  );
+});
+
+Deno.test("fragments are made, replaced, listed and deleted", async () => {
+  await using rig = await CliRig.open();
+  const host = { name: "host", api: "rdk:component:sensor", model: "rdk:builtin:host" };
+  const file = await rig.write("fragment.json", { components: [host] });
+  const made = await rig.json("fragments", "create", "base", file, "--visibility", "public");
+  assert.deepEqual([made.name, made.visibility], ["base", "public"]);
+  assert.match(
+    (await rig.run(["fragments", "list"])).out,
+    new RegExp(`^${made.id} +base +public`, "m"),
+  );
+  assert.equal((await rig.json("fragments", "get", "base")).config.components[0].name, "host");
+
+  const other = await rig.write("other.json", { components: [{ ...host, name: "other" }] });
+  const saved = await rig.json("fragments", "set", "base", other);
+  assert.notEqual(saved.revision, made.revision);
+  assert.equal(saved.visibility, "public", "stays as it was");
+  const { config } = await rig.json("fragments", "get", "base");
+  assert.equal(config.components[0].name, "other");
+  const history = await rig.json("fragments", "history", "base");
+  assert.ok(history.length >= 1);
+  assert.equal(history[0].saved_by, rig.made.api_key_id);
+  await rig.run(["fragments", "delete", "base", "--yes"]);
+  assert.deepEqual(await rig.json("fragments", "list"), []);
+  await assert.rejects(rig.run(["fragments", "get", "base"]), /there is no fragment called "base"/);
+});
+
+Deno.test("history tells what was saved by the command line", async () => {
+  await using rig = await CliRig.open();
+  const file = await rig.write("config.json", { debug: true });
+  await rig.run(["config", "set", "demo", file]);
+  const { api_key_id: key_id, api_key: key, part_id: partId } = rig.made;
+  await using cloud = connect({ cloud: rig.cloud.url, key_id, key });
+  const configuration = createClient(ConfigurationService, cloud.transport);
+  const { revisions } = await configuration.listRevisions({ partId });
+  assert.equal(revisions[0]?.savedHow, "cli");
+});
