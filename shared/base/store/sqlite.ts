@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { fsErrorCode } from "../files/fs_error.ts";
 import { addonFor, connect, type Database } from "./connect.ts";
 import { applyMigrations, checkMigrations, type Migration } from "./migrations.ts";
+import { dropSmallStatistics } from "./statistics.ts";
 import { storeError, type StoreLocation, toStoreError } from "./store_error.ts";
 
 export type { Database } from "./connect.ts";
@@ -60,6 +61,7 @@ export function closeSqlite(db: Database): void {
   if (!db.open) return;
   try {
     db.pragma("optimize");
+    dropSmallStatistics(db);
     db.pragma("wal_checkpoint(TRUNCATE)");
   } catch {
     // The rows are safe in the WAL; the next start takes them from there.
@@ -127,10 +129,19 @@ function prepare(db: Database, options: OpenOptions, at: StoreLocation): Databas
     db.pragma(`journal_size_limit = ${WAL_LIMIT_BYTES}`);
     db.pragma("foreign_keys = ON");
     applyMigrations(db, options.migrations, at);
+    forgetSmallTables(db);
     return db;
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+function forgetSmallTables(db: Database): void {
+  try {
+    dropSmallStatistics(db);
+  } catch {
+    // The disk is full, or another process writes: queries are slower then, and right.
   }
 }
 

@@ -293,3 +293,30 @@ Deno.test({
       })
     ),
 });
+
+Deno.test("a table that was small at the last start is searched by its index", () =>
+  withFile((path) => {
+    const up = "CREATE TABLE a (id TEXT PRIMARY KEY, n INTEGER); " +
+      "CREATE TABLE b (a_id TEXT, n INTEGER, UNIQUE (a_id, n))";
+    const migrations = [{ version: 1, name: "tables", up }];
+    const query = "EXPLAIN QUERY PLAN SELECT b.n FROM a JOIN b ON b.a_id = a.id AND b.n = a.n " +
+      "WHERE a.id IN ('x', 'y')";
+    const plan = (db: ReturnType<typeof openSqlite>) =>
+      db.prepare(query).all().map((row) => String((row as { detail: string }).detail)).join("; ");
+    const first = openSqlite(path, { ...options, migrations });
+    first.exec("INSERT INTO a VALUES ('x', 1); INSERT INTO b VALUES ('x', 1)");
+    plan(first);
+    closeSqlite(first);
+    const second = openSqlite(path, { ...options, migrations });
+    const afterClose = plan(second);
+    second.exec("ANALYZE");
+    const misled = plan(second);
+    second.close();
+    const third = openSqlite(path, { ...options, migrations });
+    const afterOlderRelease = plan(third);
+    third.close();
+
+    equal(afterClose.includes("SCAN"), false, afterClose);
+    ok(misled.includes("SCAN"), misled);
+    equal(afterOlderRelease.includes("SCAN"), false, afterOlderRelease);
+  }));
