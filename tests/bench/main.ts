@@ -5,6 +5,7 @@ import { benchDataIngest } from "./data_ingest.ts";
 import { benchDataQuery } from "./data_query.ts";
 import { benchDeadReceivers, benchTriggerLatency } from "./triggers.ts";
 import { benchColdStart, benchMemory } from "./footprint.ts";
+import { benchFragments } from "./fragments.ts";
 import { benchJournal } from "./journal.ts";
 import { benchLogFilter } from "./log_filter.ts";
 import { benchLogIngest } from "./log_ingest.ts";
@@ -35,6 +36,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   modules: benchModules,
   capture: benchCapture,
   training: benchTraining,
+  fragments: benchFragments,
   managed: benchManaged,
   webrtc: benchWebRtc,
 };

@@ -20,10 +20,13 @@ export interface FragmentRolloutsOptions {
   readonly log: Logger;
 }
 
-/** Parts that get a change of a fragment at once. */
-const BATCH = 500;
+/** Parts that get a change of a fragment at once: as many as {@link BATCH_MS} lasts for. */
+const SMALLEST_BATCH = 50;
+const LARGEST_BATCH = 500;
+/** Nothing else is served while a batch is written. */
+const BATCH_MS = 50;
 /** Between two batches: their machines ask for their configurations meanwhile. */
-const PAUSE_MS = 100;
+const PAUSE_MS = 5;
 /** How often to look for what another process saved. */
 const POLL_MS = 1_000;
 /** Different configurations whose results are kept during one rollout. */
@@ -72,6 +75,7 @@ export async function startRollout(
 export class FragmentRollouts {
   #results = new Map<string, Result>();
   #resultsOf = 0;
+  #batchSize = SMALLEST_BATCH;
   #running: Promise<void> = Promise.resolve();
   #wake: () => void = () => {};
 
@@ -127,31 +131,35 @@ export class FragmentRollouts {
   }
 
   async #batch(): Promise<boolean> {
-    const { queries, changes } = this.options;
+    const { queries, changes, clock } = this.options;
     const waiting = await queries.selectFrom("fragment_rollouts").select("seq").limit(1)
       .executeTakeFirst();
     if (!waiting) return false;
-    const done = await queries.transaction().execute((transaction) =>
-      this.#inTransaction(transaction)
-    );
+    const done = await queries.transaction().execute(async (transaction) => {
+      const startedMs = clock.monotonicMs();
+      const size = this.#batchSize;
+      const isDone = await this.#inTransaction(transaction, size);
+      this.#batchSize = nextSize(size, clock.monotonicMs() - startedMs);
+      return isDone;
+    });
     await changes.drain();
     if (done) await this.#sweep();
     return true;
   }
 
   /** Whether the rollout has reached every part. */
-  async #inTransaction(queries: Queries): Promise<boolean> {
+  async #inTransaction(queries: Queries, size: number): Promise<boolean> {
     const rollout = await queries.selectFrom("fragment_rollouts").selectAll().orderBy("seq")
       .executeTakeFirst();
     if (!rollout) return true;
     if (this.#resultsOf !== rollout.seq) this.#results.clear();
     this.#resultsOf = rollout.seq;
-    const parts = await this.#affected(queries, rollout);
+    const parts = await this.#affected(queries, rollout, size);
     const groups = Map.groupBy(parts, ({ org_id, hash, config }) => `${org_id} ${hash} ${config}`);
     for (const group of groups.values()) await this.#update(queries, rollout, group);
     faultPoint("fragment.rollout.after-parts");
     const last = parts.at(-1);
-    if (last && parts.length === BATCH) {
+    if (last && parts.length === size) {
       await queries.updateTable("fragment_rollouts").set({ after_part_id: last.id })
         .where("seq", "=", rollout.seq).execute();
       return false;
@@ -160,7 +168,11 @@ export class FragmentRollouts {
     return true;
   }
 
-  async #affected(queries: Queries, rollout: RolloutRow): Promise<AffectedPart[]> {
+  async #affected(
+    queries: Queries,
+    rollout: RolloutRow,
+    size: number,
+  ): Promise<AffectedPart[]> {
     return await queries.selectFrom("parts")
       .innerJoin("part_revisions", (join) =>
         join.onRef("part_revisions.part_id", "=", "parts.id")
@@ -173,7 +185,7 @@ export class FragmentRollouts {
         queries.selectFrom("part_fragments").select("part_fragments.part_id").distinct()
           .where("part_fragments.fragment_id", "=", rollout.fragment_id)
           .where("part_fragments.part_id", ">", rollout.after_part_id)
-          .orderBy("part_fragments.part_id").limit(BATCH),
+          .orderBy("part_fragments.part_id").limit(size),
       )
       .orderBy("parts.id").execute();
   }
@@ -249,6 +261,11 @@ export class FragmentRollouts {
     await queries.deleteFrom("resolved_configs")
       .where("hash", "not in", queries.selectFrom("part_resolved").select("hash")).execute();
   }
+}
+
+function nextSize(size: number, tookMs: number): number {
+  const next = tookMs > BATCH_MS ? size / 2 : tookMs < BATCH_MS / 2 ? size * 2 : size;
+  return Math.round(Math.min(LARGEST_BATCH, Math.max(SMALLEST_BATCH, next)));
 }
 
 function diffOf(before: ConfigDocument | undefined, after: ConfigDocument): string {

@@ -1,0 +1,114 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { documentOf } from "../../cloud/fleet/configuration/config_document.ts";
+import { effectiveConfig } from "../../cloud/fleet/fragments/effective_configs.ts";
+import type { BootstrapResult } from "../../cloud/local/bootstrap/bootstrap.ts";
+import { TestCloud } from "../../cloud/serve/cloud_testing.ts";
+import { percentile, type Reporter } from "./report.ts";
+
+const MACHINES = 10_000;
+const CHANGES = 3;
+const COMPONENTS = 50;
+const LOOK_EVERY_MS = 5;
+
+/**
+ * A change of a fragment that 10,000 machines have: from the call until the last of them was told
+ * its new revision. The machines are followers inside the cloud's process, without the network.
+ */
+export async function benchFragments(reporter: Reporter): Promise<void> {
+  for (const kind of ["same", "own"] as const) {
+    reporter.note(`a fragment of ${MACHINES} machines, ${kind} configurations …`);
+    await using cloud = await TestCloud.open();
+    const made = await cloud.bootstrap();
+    const app = cloud.app(made);
+    const { fragment } = await app.createFragment({
+      name: "base",
+      config: components(0),
+      organizationId: made.org_id,
+    });
+    const id = fragment?.id ?? "";
+    await app.updateRobotPart({ id: made.part_id, robotConfig: { fragments: [{ id }] } });
+    const partIds = await copyPart(cloud, made, id, kind === "own");
+    const stopping = new AbortController();
+    const running = cloud.services.fragmentRollouts.run(stopping.signal);
+    const lag = new Lag();
+    const samples: number[] = [];
+    for (let n = 1; n <= CHANGES; n++) {
+      const told = partIds.map((partId) => follow(cloud, partId, made.org_id));
+      const started = performance.now();
+      await app.updateFragment({ id, config: components(n) });
+      await Promise.all(told);
+      samples.push(performance.now() - started);
+    }
+    lag.stop();
+    stopping.abort();
+    await running;
+    const name = `fragment_to_${MACHINES}_machines_${kind}_config`;
+    reporter.report(`${name}_max`, percentile(samples, 1), "ms");
+    reporter.report(`${name}_longest_stop`, lag.longestMs, "ms");
+  }
+}
+
+function components(x: number): JsonObject {
+  return { components: Array.from({ length: COMPONENTS }, (_, i) => sensor(`s${i}`, { x })) };
+}
+
+function sensor(name: string, attributes: JsonObject): JsonObject {
+  return { name, api: "rdk:component:sensor", model: "rdk:builtin:fake", attributes };
+}
+
+/** Resolves when the part was told and its revision was read, as its stream does. */
+async function follow(cloud: TestCloud, id: string, orgId: string): Promise<void> {
+  const mailbox = cloud.services.watchers.follow({ id, orgId });
+  await mailbox.take(systemClock, 600_000, new AbortController().signal);
+  mailbox.close();
+  await effectiveConfig(cloud.folder.database.queries, id);
+}
+
+/** Machines like the one there is, straight into the database. */
+async function copyPart(
+  cloud: TestCloud,
+  made: BootstrapResult,
+  fragmentId: string,
+  isOwn: boolean,
+): Promise<string[]> {
+  const ids = [made.part_id];
+  await cloud.folder.database.queries.transaction().execute(async (work) => {
+    const machine = await work.selectFrom("machines").selectAll().executeTakeFirstOrThrow();
+    const part = await work.selectFrom("parts").selectAll().executeTakeFirstOrThrow();
+    const saved = await work.selectFrom("part_revisions").selectAll()
+      .where("number", "=", part.revision_number).executeTakeFirstOrThrow();
+    const resolved = await work.selectFrom("part_resolved").selectAll().executeTakeFirstOrThrow();
+    for (let n = 1; n < MACHINES; n++) {
+      const machine_id = crypto.randomUUID();
+      const id = crypto.randomUUID();
+      ids.push(id);
+      const own = { fragments: [{ id: fragmentId }], components: [sensor(`own${n}`, {})] };
+      const config = isOwn ? documentOf(own).text : saved.config;
+      await work.insertInto("machines").values({ ...machine, id: machine_id, name: `m${n}` })
+        .execute();
+      await work.insertInto("parts").values({ ...part, id, machine_id, dns_label: `m${n}-main` })
+        .execute();
+      await work.insertInto("part_revisions").values({ ...saved, part_id: id, config }).execute();
+      await work.insertInto("part_resolved").values({ ...resolved, part_id: id }).execute();
+      await work.insertInto("part_fragments")
+        .values({ part_id: id, fragment_id: fragmentId, revision: "1" }).execute();
+    }
+  });
+  return ids;
+}
+
+/** The longest time in which nothing else was done in this process. */
+class Lag {
+  longestMs = 0;
+  #lastMs = performance.now();
+  readonly #timer = setInterval(() => {
+    const now = performance.now();
+    this.longestMs = Math.max(this.longestMs, now - this.#lastMs - LOOK_EVERY_MS);
+    this.#lastMs = now;
+  }, LOOK_EVERY_MS);
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
