@@ -1,11 +1,20 @@
 import assert from "node:assert/strict";
+import { equals } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
-import { nameOf } from "./role_requests_testing.ts";
+import { nameOf, requestFor } from "./role_requests_testing.ts";
 import { CALLERS, PATIENCE_MS, RoleRig } from "./role_rig_testing.ts";
 
 const TABLE = new URL("role_methods.txt", import.meta.url);
+
+const STRANGERS = [
+  "operator@organization",
+  "owner@location",
+  "owner@robot",
+  "part",
+  "ended",
+] as const;
 
 async function expected(): Promise<Map<string, string>> {
   const lines = (await Deno.readTextFile(TABLE)).split("\n")
@@ -32,6 +41,33 @@ Deno.test("every call of the cloud ends for every caller as role_methods.txt say
       found += await rig.outcome({ caller, method, patienceMs });
     }
     if (found !== row) wrong.push(`${nameOf(method)} ${found}, not ${row}`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
+Deno.test("another organisation's things answer every caller as if they did not exist", async () => {
+  await using rig = await RoleRig.open();
+  const unknown = Object.fromEntries(
+    Object.keys(rig.foreign).map((name) => [
+      name,
+      name === "location"
+        ? "zzzzzzzzzz"
+        : name === "module"
+        ? `${crypto.randomUUID()}:theirs`
+        : crypto.randomUUID(),
+    ]),
+  );
+  const wrong: string[] = [];
+  for (const { service } of rig.cloud.services.router.services) {
+    for (const method of service.methods) {
+      const [theirs, none] = [rig.foreign, unknown].map((ids) => requestFor(method, ids));
+      if (equals(method.input, theirs!, none!)) continue;
+      for (const caller of STRANGERS) {
+        const found = await rig.refusal(caller, method, rig.foreign);
+        const missing = await rig.refusal(caller, method, unknown);
+        if (found !== missing) wrong.push(`${caller} ${nameOf(method)}: ${found} | ${missing}`);
+      }
+    }
   }
   assert.deepEqual(wrong, []);
 });

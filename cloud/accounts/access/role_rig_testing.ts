@@ -51,6 +51,8 @@ export class RoleRig implements AsyncDisposable {
   private constructor(
     readonly cloud: TestCloud,
     readonly ids: Ids,
+    /** Things of another organisation. */
+    readonly foreign: Ids,
     private readonly tokens: Readonly<Record<CallerName, string>>,
     private readonly store: DatabaseSync,
   ) {}
@@ -128,10 +130,11 @@ export class RoleRig implements AsyncDisposable {
       email: PERSON,
       spare: spare.machine_id,
     };
+    const foreign = await otherOrganization(cloud);
     const store = new DatabaseSync(cloud.path("cloud.db"));
     store.exec("PRAGMA foreign_keys = OFF; PRAGMA busy_timeout = 5000; PRAGMA synchronous = OFF");
     store.exec(`ATTACH ':memory:' AS kept`);
-    const rig = new RoleRig(cloud, ids, tokens as Record<CallerName, string>, store);
+    const rig = new RoleRig(cloud, ids, foreign, tokens as Record<CallerName, string>, store);
     for (const table of rig.#tables()) {
       store.exec(`CREATE TABLE kept."${table}" AS SELECT * FROM main."${table}"`);
     }
@@ -156,6 +159,22 @@ export class RoleRig implements AsyncDisposable {
       return "+";
     } catch (error) {
       return LETTERS[ConnectError.from(error).code] ?? "+";
+    } finally {
+      await this.#restore();
+    }
+  }
+
+  /** The code and the message of a call that names these things, without their ids. */
+  async refusal(caller: CallerName, method: DescMethod, ids: Ids): Promise<string> {
+    try {
+      await send(this.#transport(caller), method, requestFor(method, ids), PATIENCE_MS);
+      return "ok";
+    } catch (error) {
+      const { code, rawMessage } = ConnectError.from(error);
+      // An id may hold another one.
+      const hidden = Object.entries(ids).sort(([, a], [, b]) => b.length - a.length)
+        .reduce((text, [name, id]) => text.replaceAll(id, name), rawMessage);
+      return `${Code[code]} ${hidden}`;
     } finally {
       await this.#restore();
     }
@@ -213,6 +232,26 @@ export class RoleRig implements AsyncDisposable {
     this.store.close();
     await this.cloud[Symbol.asyncDispose]();
   }
+}
+
+async function otherOrganization(cloud: TestCloud): Promise<Ids> {
+  const made = await cloud.bootstrap({ organization: "Other" });
+  const organizationId = made.org_id;
+  const app = cloud.app(made);
+  const { fragment } = await app.createFragment({ name: "theirs", organizationId });
+  const dataset = await cloud.client(DatasetService, apiKey(made))
+    .createDataset({ name: "theirs", organizationId });
+  const { moduleId } = await app.createModule({ name: "theirs", organizationId });
+  return {
+    organization: made.org_id,
+    location: made.location_id,
+    robot: made.machine_id,
+    part: made.part_id,
+    fragment: fragment?.id ?? "",
+    key: made.api_key_id,
+    dataset: dataset.id,
+    module: moduleId,
+  };
 }
 
 async function send(
