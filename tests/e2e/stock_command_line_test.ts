@@ -21,6 +21,7 @@ Deno.test("a module is put on a machine by reload_path, and restarted with the m
   await Deno.chmod(program, 0o700);
 
   await rig.saveConfig({
+    ...rig.defaultConfig(),
     services: [{ name: "shell", api: "rdk:service:shell" }],
     modules: [{
       type: "registry",
