@@ -6,24 +6,24 @@ import { originPatterns, parsePolicy } from "./origins.ts";
 const DEBIAN = `Package files:
  100 /var/lib/dpkg/status
      release a=now
- 100 http://deb.debian.org/debian bookworm-backports/main amd64 Packages
+ 100 http://deb.example.org/debian bookworm-backports/main amd64 Packages
      release o=Debian Backports,a=oldstable-backports,n=bookworm-backports,l=Debian Backports,c=main,b=amd64
-     origin deb.debian.org
+     origin deb.example.org
  500 https://download.docker.com/linux/debian bookworm/stable amd64 Packages
      release o=Docker,a=bookworm,l=Docker CE,c=stable,b=amd64
      origin download.docker.com
- 500 http://deb.debian.org/debian-security bookworm-security/main amd64 Packages
+ 500 http://deb.example.org/debian-security bookworm-security/main amd64 Packages
      release v=12,o=Debian,a=oldstable-security,n=bookworm-security,l=Debian-Security,c=main,b=amd64
-     origin deb.debian.org
- 500 http://deb.debian.org/debian bookworm-updates/main amd64 Packages
+     origin deb.example.org
+ 500 http://deb.example.org/debian bookworm-updates/main amd64 Packages
      release v=12-updates,o=Debian,a=oldstable-updates,n=bookworm-updates,l=Debian,c=main,b=amd64
-     origin deb.debian.org
- 500 http://deb.debian.org/debian bookworm/contrib amd64 Packages
+     origin deb.example.org
+ 500 http://deb.example.org/debian bookworm/contrib amd64 Packages
      release v=12.15,o=Debian,a=oldstable,n=bookworm,l=Debian,c=contrib,b=amd64
-     origin deb.debian.org
- 500 http://deb.debian.org/debian bookworm/main amd64 Packages
+     origin deb.example.org
+ 500 http://deb.example.org/debian bookworm/main amd64 Packages
      release v=12.15,o=Debian,a=oldstable,n=bookworm,l=Debian,c=main,b=amd64
-     origin deb.debian.org
+     origin deb.example.org
 Pinned packages:
      firefox -> 128.0 with priority 900
 `;
@@ -52,12 +52,12 @@ const RASPBERRY_PI_OS = `Package files:
  500 http://archive.raspberrypi.com/debian bookworm/main arm64 Packages
      release o=Raspberry Pi Foundation,a=stable,n=bookworm,l=Raspberry Pi Foundation,c=main,b=arm64
      origin archive.raspberrypi.com
- 500 http://deb.debian.org/debian-security bookworm-security/main arm64 Packages
+ 500 http://deb.example.org/debian-security bookworm-security/main arm64 Packages
      release v=12,o=Debian,a=stable-security,n=bookworm-security,l=Debian-Security,c=main,b=arm64
-     origin deb.debian.org
- 500 http://deb.debian.org/debian bookworm/main arm64 Packages
+     origin deb.example.org
+ 500 http://deb.example.org/debian bookworm/main arm64 Packages
      release v=12.5,o=Debian,a=stable,n=bookworm,l=Debian,c=main,b=arm64
-     origin deb.debian.org
+     origin deb.example.org
 Pinned packages:
 `;
 

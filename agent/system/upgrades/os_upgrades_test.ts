@@ -10,12 +10,12 @@ import { applyUpgrades } from "./os_upgrades.ts";
 const POLICY = `Package files:
  100 /var/lib/dpkg/status
      release a=now
- 500 http://deb.debian.org/debian-security bookworm-security/main amd64 Packages
+ 500 http://deb.example.org/debian-security bookworm-security/main amd64 Packages
      release v=12,o=Debian,a=oldstable-security,n=bookworm-security,l=Debian-Security,c=main,b=amd64
-     origin deb.debian.org
- 500 http://deb.debian.org/debian bookworm/main amd64 Packages
+     origin deb.example.org
+ 500 http://deb.example.org/debian bookworm/main amd64 Packages
      release v=12.15,o=Debian,a=oldstable,n=bookworm,l=Debian,c=main,b=amd64
-     origin deb.debian.org
+     origin deb.example.org
 Pinned packages:
 `;
 const EMPTY = "Package files:\n 100 /var/lib/dpkg/status\n     release a=now\nPinned packages:\n";
