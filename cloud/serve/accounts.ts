@@ -85,9 +85,9 @@ export function openAccounts(options: AccountsOptions) {
         .service(AuditService, withCallFailures(auditService({ callers, audit })));
     },
     /** What browsers ask for. */
-    routes(from: Pick<AccountRoutesOptions, "http" | "verifyToken">): AccountRoutes {
+    routes(from: Pick<AccountRoutesOptions, "http" | "verifyToken" | "cookie">): AccountRoutes {
       return accountRoutes({
-        ...{ ...from, signIn, joining, sessions, audit, clock, publicUrl: options.publicUrl },
+        ...{ ...from, signIn, joining, sessions, audit, clock },
         singleSignOn: options.singleSignOn,
       });
     },

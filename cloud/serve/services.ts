@@ -13,7 +13,7 @@ import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
-import { isFromOwnPage, sessionToken } from "../accounts/web_session/cookies.ts";
+import { isFromOwnPage, SessionCookie } from "../accounts/web_session/cookies.ts";
 import { AuditedRouter } from "../accounts/audit/audited.ts";
 import { ApiKeys } from "../accounts/access/api_keys.ts";
 import type { AuthorityFiles } from "../accounts/certificates/authority.ts";
@@ -370,13 +370,11 @@ export async function createServices(options: ServicesOptions) {
     await callers.of(identity);
     return identity;
   };
-  const isHttps = () => publicUrl().startsWith("https:");
+  const cookie = new SessionCookie(publicUrl);
   const http = new HttpCallers({
     ...{ queries, callers, verifiers, verifyToken, limiter },
     cookieToken: (header) =>
-      header("origin") === undefined || isFromOwnPage(header)
-        ? sessionToken(header, isHttps())
-        : undefined,
+      header("origin") === undefined || isFromOwnPage(header) ? cookie.token(header) : undefined,
   });
   return {
     router,
@@ -402,9 +400,9 @@ export async function createServices(options: ServicesOptions) {
     /** The token in the cookie of a browser, in calls of pages of this cloud only. */
     ambientToken(call: { header(name: string): string | undefined }): string | undefined {
       const header = (name: string) => call.header(name);
-      return isFromOwnPage(header) ? sessionToken(header, isHttps()) : undefined;
+      return isFromOwnPage(header) ? cookie.token(header) : undefined;
     },
-    accountRoutes: accounts.routes({ http, verifyToken }),
+    accountRoutes: accounts.routes({ http, verifyToken, cookie }),
     releaseFiles: releaseFiles({
       catalogue,
       blobs: releases.blobs,

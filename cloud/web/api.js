@@ -10,12 +10,22 @@ export class CallError extends Error {
   }
 }
 
+let hasCookie = false;
+
+/** Who is signed in: a person by a cookie that no script reads, or an API key by its token. */
 export const session = {
   get signedIn() {
-    return sessionStorage.getItem(TOKEN) !== null;
+    return hasCookie || sessionStorage.getItem(TOKEN) !== null;
+  },
+  /** Asks the cloud whether the browser has the cookie of a session. */
+  async load() {
+    const answer = await fetch("/account/session").then((response) => response.json(), () => ({}));
+    hasCookie = answer.signed_in === true;
   },
   end() {
     sessionStorage.removeItem(TOKEN);
+    if (hasCookie) fetch("/account/session", { method: "DELETE" }).catch(() => undefined);
+    hasCookie = false;
   },
 };
 
@@ -27,8 +37,10 @@ export async function signIn(keyId, key) {
   sessionStorage.setItem(TOKEN, accessToken);
 }
 
-const authorized = (path, message) =>
-  post(path, message, { authorization: `Bearer ${sessionStorage.getItem(TOKEN)}` });
+function authorized(path, message) {
+  const token = sessionStorage.getItem(TOKEN);
+  return post(path, message, token === null ? {} : { authorization: `Bearer ${token}` });
+}
 
 export const app = (method, message = {}) =>
   authorized(`viam.app.v1.AppService/${method}`, message);

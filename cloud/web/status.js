@@ -112,7 +112,8 @@ function showSignIn(message) {
     "form",
     { className: "card sign-in", onsubmit },
     h("h1", {}, "Sign in"),
-    h("p", { className: "soft" }, "With an API key of your organisation or machine."),
+    h("a", { href: "/account/sign-in" }, "Sign in with your e-mail address"),
+    h("p", { className: "soft" }, "Or with an API key of your organisation or machine:"),
     h("label", { htmlFor: "key-id" }, "Key id"),
     keyId,
     h("label", { htmlFor: "key" }, "Key"),
@@ -185,4 +186,5 @@ signOut.addEventListener("click", () => {
   session.end();
   show();
 });
+await session.load();
 show();

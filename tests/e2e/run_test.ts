@@ -22,6 +22,14 @@ Deno.test("make run prints lines that work: Python changes a reading, curl shows
     assert.equal(pythonLines.length, 3, guide);
     assert.equal(curlLines.length, 2, guide);
 
+    const link = /http:\S+\/account\/link#(\w+)$/m.exec(guide);
+    const signedIn = await fetch(`http://127.0.0.1:${port}/account/session`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: `http://127.0.0.1:${port}` },
+      body: JSON.stringify({ link: link?.[1] }),
+    });
+    assert.equal(signedIn.status, 200, `${guide}: ${await signedIn.text()}`);
+
     const host = await runLines("sh", ["-s"], curlLines);
     assert.match(host, /cpu/i);
     await runLines(await ensurePythonSdk(), ["-m", "asyncio"], pythonLines);

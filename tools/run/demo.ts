@@ -24,7 +24,11 @@ export interface Bootstrapped {
   api_key: string;
   fqdn: string;
   cloud_address: string;
+  owner_sign_in_url: string;
 }
+
+/** Who owns the demo organisation; the host has no mail, so nobody writes there. */
+export const OWNER = "owner@localhost";
 
 /** How long the machine may take to come online; the first start of a clone fills caches. */
 const ONLINE_DEADLINE_MS = 120_000;
@@ -141,6 +145,11 @@ export class Demo {
     );
   }
 
+  /** The cloud's data folder. */
+  get cloudDir(): string {
+    return join(this.#options.dataDir, "cloud");
+  }
+
   /** Where each part's output is. */
   get logDir(): string {
     return join(this.#options.dataDir, "log");
@@ -181,6 +190,7 @@ export class Demo {
           ...["--data", join(this.#options.dataDir, "cloud")],
           ...["--org", "Demo", "--location", "Here", "--machine", "demo"],
           ...["--public-url", this.cloudUrl],
+          ...["--owner", OWNER],
           ...["--credentials-out", this.#credentialsFile],
         ],
         env: this.#env,

@@ -2,6 +2,12 @@
 export interface GuideFacts {
   cloudUrl: string;
   serverUrl: string;
+  /** Signs the owner in, once. */
+  signInUrl: string;
+  /** It is opened in a browser already. */
+  isOpened: boolean;
+  /** Prints another such link. */
+  signInCommand: string;
   apiKeyId: string;
   apiKey: string;
   partId: string;
@@ -17,6 +23,16 @@ export function renderGuide(facts: GuideFacts): string {
   return `
 The demo machine is online.
 
+  ${
+    facts.isOpened
+      ? "A browser opens with this link"
+      : "Open this link in a browser"
+  }, which signs you in, once, within an hour:
+
+  ${facts.signInUrl}
+
+  Another one: ${facts.signInCommand}
+
   cloud        ${facts.cloudUrl}
   server       ${facts.serverUrl}
   API key id   ${facts.apiKeyId}
@@ -25,8 +41,8 @@ The demo machine is online.
 
 Three things to try:
 
-1. Open ${facts.cloudUrl} in a browser and sign in with the API key id and the API key.
-   The sensor "gardener" comes a moment later: it is a module in Python, installed meanwhile.
+1. Look at the machine on that page. The sensor "gardener" comes a moment later: it is a module
+   in Python, installed meanwhile.
 
    On the command line: bin/machine login --cloud ${facts.cloudUrl} \\
      --key-id ${facts.apiKeyId} --key ${facts.apiKey}

@@ -1,10 +1,18 @@
 import process from "node:process";
+import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { toError } from "../../shared/base/errors/to_error.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
-import { Demo } from "./demo.ts";
+import { openBrowser } from "../../shared/base/process/open_browser.ts";
+import { Demo, OWNER } from "./demo.ts";
 import { renderGuide } from "./guide.ts";
-import { parseRunOptions, RUN_HELP, type RunOptions, RunUsageError } from "./options.ts";
+import {
+  parseRunOptions,
+  programPath,
+  RUN_HELP,
+  type RunOptions,
+  RunUsageError,
+} from "./options.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const PYTHON_INSTALLER = fileURLToPath(new URL("../python_sdk.sh", import.meta.url));
@@ -49,7 +57,17 @@ async function work(demo: Demo, options: RunOptions): Promise<number> {
     return 0;
   }
   const requirements = await Deno.readTextFile(REQUIREMENTS);
+  const signInUrl = bootstrapped.owner_sign_in_url;
+  const place = {
+    os: Deno.build.os,
+    env: (name: string) => Deno.env.get(name),
+    isTerminal: Deno.stdout.isTerminal(),
+  };
+  const isOpened = await openBrowser(place, signInUrl);
+  const program = relative(Deno.cwd(), programPath("machine-cloud", options, ROOT));
   process.stdout.write(renderGuide({
+    ...{ signInUrl, isOpened },
+    signInCommand: `${program} sign-in-link ${OWNER} --data ${relative(Deno.cwd(), demo.cloudDir)}`,
     cloudUrl: demo.cloudUrl,
     serverUrl: demo.serverUrl,
     apiKeyId: bootstrapped.api_key_id,

@@ -29,6 +29,7 @@ Runs a cloud, and a machine with its agent and its server, on this host.
 
   PORT             port of the cloud, default 8080; the machine's server takes the next one
   MACHINE_DEV_DIR  folder for everything that is kept, default .machine
+  MACHINE_BROWSER  program that opens the page, default that of the desktop; none: no browser
 `;
 
 /**

@@ -59,11 +59,15 @@ export async function useLink(
   return row?.user_id;
 }
 
-/** Where links lead, on the cloud's own address. */
+/**
+ * Where links lead, on the cloud's own address. A token that signs in by itself is in the fragment,
+ * which browsers keep to themselves.
+ */
 export function linkUrl(
   publicUrl: string,
   page: "invitation" | "password" | "link",
   token: string,
 ): string {
-  return `${publicUrl.replace(/\/$/, "")}/account/${page}?token=${token}`;
+  const before = page === "link" ? "#" : "?token=";
+  return `${publicUrl.replace(/\/$/, "")}/account/${page}${before}${token}`;
 }

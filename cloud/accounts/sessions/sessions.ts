@@ -77,6 +77,13 @@ export class Sessions {
     return { id, accessToken: await issuer.issue(identity), expiresAtMs };
   }
 
+  /** The address of a person who has a session. */
+  async emailOf(userId: string): Promise<string> {
+    const { email } = await this.options.queries.selectFrom("users").select("email")
+      .where("id", "=", userId).executeTakeFirstOrThrow();
+    return email;
+  }
+
   /** The sessions of a person that count, newest first. */
   async list(userId: string): Promise<SessionRow[]> {
     const now = this.options.clock.now().getTime();

@@ -98,24 +98,37 @@ export class SignIn {
     }
   }
 
-  /** With a link of the operator. @throws {ConnectError} UNAUTHENTICATED, RESOURCE_EXHAUSTED */
+  /**
+   * With a link of the operator.
+   *
+   * @param unlessOther the person who is signed in already: the link of another one is not used
+   * then, so that nobody works in an account that somebody slipped them
+   * @throws {ConnectError} UNAUTHENTICATED, FAILED_PRECONDITION, RESOURCE_EXHAUSTED
+   */
   async byLink(
     token: string,
     origin: Origin,
-  ): Promise<{ readonly session: Started; readonly user: UserRow }> {
+    { unlessOther }: { readonly unlessOther?: string | undefined } = {},
+  ): Promise<SignInOutcome & { readonly kind: "signed in" }> {
     const { queries, clock } = this.options;
     const user = await this.#byToken(
       origin,
       () =>
         queries.transaction().execute(async (transaction) => {
           const id = await useLink(transaction, { token, purpose: "sign-in" }, clock.now());
-          return id === undefined
-            ? undefined
-            : await transaction.selectFrom("users").selectAll().where("id", "=", id)
-              .executeTakeFirst();
+          if (id === undefined) return undefined;
+          const people = await transaction.selectFrom("users").selectAll()
+            .where("id", "in", [id, unlessOther ?? id]).execute();
+          const user = people.find((row) => row.id === id);
+          const other = people.find((row) => row.id !== id);
+          if (!user || !other) return user;
+          throw new ConnectError(
+            `you are signed in as ${other.email} and the link is that of ${user.email}`,
+            Code.FailedPrecondition,
+          );
         }),
     );
-    return { session: await this.begin(user, "link", origin), user };
+    return { kind: "signed in", session: await this.begin(user, "link", origin), user };
   }
 
   async begin(

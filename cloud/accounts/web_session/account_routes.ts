@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { ConnectError } from "@connectrpc/connect";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
 import type { Identity } from "../../../shared/cloud/auth/identity.ts";
 import type { AuditLog } from "../audit/audit_log.ts";
@@ -10,8 +10,12 @@ import type { Origin, Sessions, Started } from "../sessions/sessions.ts";
 import type { Joining } from "../sign_in/joining.ts";
 import type { SignIn } from "../sign_in/sign_in.ts";
 import { auditLines } from "./audit_lines.ts";
-import { isFromOwnPage, noSessionCookie, sessionCookie, sessionToken } from "./cookies.ts";
+import { isFromOwnPage, returnPath, type SessionCookie } from "./cookies.ts";
+import { codePage, invitationPage, passwordPage, signInPage } from "./form_pages.ts";
+import { LINK_SCRIPT, LINK_SCRIPT_PATH, linkPage } from "./link_page.ts";
 import { type Page, pageHtml } from "./pages.ts";
+import { readForm, statusOf } from "./request_body.ts";
+import { sessionRoutes } from "./session_routes.ts";
 
 export interface AccountRoutesOptions {
   readonly signIn: SignIn;
@@ -22,8 +26,8 @@ export interface AccountRoutesOptions {
   readonly verifyToken: (token: string) => Promise<Identity>;
   /** Single sign-on, where there is one. */
   readonly singleSignOn: SingleSignOnRoutes | undefined;
+  readonly cookie: SessionCookie;
   readonly clock: Clock;
-  readonly publicUrl: () => string;
 }
 
 /** What begins and ends single sign-on in a browser. */
@@ -37,38 +41,41 @@ export interface SingleSignOnRoutes {
   ): Promise<{ readonly session: Started; readonly clear: string }>;
 }
 
-const LONGEST_FORM = 16 * 1024;
-
 /** What people's browsers ask for: signing in and out, links out of mails, the audit log. */
 export type AccountRoutes = (request: Request, peer: Peer) => Promise<Response>;
 
 export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
-  const { signIn, joining, clock, singleSignOn } = options;
-  const isHttps = () => options.publicUrl().startsWith("https:");
+  const { signIn, joining, clock, singleSignOn, cookie } = options;
 
-  const opened = (session: Started, location = "/"): Response => {
+  const opening = (session: Started) => {
     const seconds = Math.floor((session.expiresAtMs - clock.now().getTime()) / 1000);
-    return new Response(null, {
-      status: 303,
-      headers: {
-        location,
-        "cache-control": "no-store",
-        "set-cookie": sessionCookie(session.accessToken, seconds, isHttps()),
-      },
-    });
+    return {
+      "cache-control": "no-store",
+      "set-cookie": cookie.set(session.accessToken, seconds),
+    };
   };
+  const opened = (session: Started, location = "/"): Response =>
+    new Response(null, { status: 303, headers: { location, ...opening(session) } });
+  const session = sessionRoutes({
+    ...{ signIn, sessions: options.sessions, cookie, verifyToken: options.verifyToken, opening },
+    recorded: (action, origin, work) => recorded(options, action, origin, work),
+  });
 
   const forms: Readonly<Record<string, Form>> = {
     "sign-in": {
-      page: () => Promise.resolve(signInPage(singleSignOn)),
+      page: (_token, _origin, back) => Promise.resolve(signInPage(singleSignOn, back)),
       async send(fields, origin) {
         const [email, password, code] = ["email", "password", "code"].map((name) => fields(name));
         const outcome = await signIn.byPassword(
           { email: email ?? "", password: password ?? "", code: code ?? "" },
           origin,
         );
-        if (outcome.kind === "signed in") return opened(outcome.session);
-        return { ...codePage(email ?? ""), problem: "Enter the password and the code once more." };
+        const back = returnPath(fields("return_to"));
+        if (outcome.kind === "signed in") return opened(outcome.session, back);
+        return {
+          ...codePage(email ?? "", back),
+          problem: "Enter the password and the code once more.",
+        };
       },
     },
     "password": {
@@ -81,12 +88,6 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
           links: [{ href: "/account/sign-in", text: "Sign in" }],
         };
       },
-    },
-    "link": {
-      // A mail program that looks at links must not use this one up: a person has to press.
-      page: (token) => Promise.resolve(linkPage(token)),
-      send: async (fields, origin) =>
-        opened((await signIn.byLink(fields("token"), origin)).session),
     },
     "invitation": {
       async page(token, origin) {
@@ -113,13 +114,25 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
       if (name === "audit.jsonl" && request.method === "GET") {
         return await auditLines(options, url, { header, peer });
       }
-      if (name === "single-sign-on" && singleSignOn) return await singleSignOn.begin(isHttps());
+      if (name === "session") return await session(request, header, origin);
+      if (url.pathname === LINK_SCRIPT_PATH && request.method === "GET") {
+        return new Response(LINK_SCRIPT, {
+          headers: {
+            "content-type": "text/javascript; charset=utf-8",
+            "cache-control": "no-cache",
+          },
+        });
+      }
+      if (name === "link" && request.method === "GET") return htmlText(linkPage());
+      if (name === "single-sign-on" && singleSignOn) {
+        return await singleSignOn.begin(cookie.isHttps);
+      }
       if (name === "single-sign-on/done" && singleSignOn) {
         const { session, clear } = await recorded(
           options,
           "single sign-on",
           origin,
-          () => singleSignOn.end(request, origin, isHttps()),
+          () => singleSignOn.end(request, origin, cookie.isHttps),
         );
         const answer = opened(session);
         answer.headers.append("set-cookie", clear);
@@ -129,16 +142,17 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
       if (isPost && !isFromOwnPage(header)) {
         return html({ title: "Refused", texts: ["A page of somebody else sent this form."] }, 403);
       }
-      if (name === "sign-out" && isPost) return await signOut(options, header, isHttps());
+      if (name === "sign-out" && isPost) return await signOut(options, header);
       const form = forms[name];
       if (!form) return html({ title: "Not found", texts: ["There is no such page."] }, 404);
-      if (!isPost) return html(await form.page(url.searchParams.get("token") ?? "", origin));
+      const back = returnPath(url.searchParams.get("return_to"));
+      if (!isPost) return html(await form.page(url.searchParams.get("token") ?? "", origin, back));
       const fields = await readForm(request);
       try {
         const answer = await recorded(options, name, origin, () => form.send(fields, origin));
         return answer instanceof Response ? answer : html(answer);
       } catch (error) {
-        const page = await form.page(fields("token"), origin);
+        const page = await form.page(fields("token"), origin, returnPath(fields("return_to")));
         return html({ ...page, problem: ConnectError.from(error).rawMessage }, statusOf(error));
       }
     } catch (error) {
@@ -149,7 +163,7 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
 }
 
 interface Form {
-  page(token: string, origin: Origin): Promise<Page>;
+  page(token: string, origin: Origin, back: string): Promise<Page>;
   send(fields: (name: string) => string, origin: Origin): Promise<Response | Page>;
 }
 
@@ -168,11 +182,10 @@ function recorded<T>(
 }
 
 async function signOut(
-  { sessions, verifyToken }: AccountRoutesOptions,
+  { sessions, verifyToken, cookie }: AccountRoutesOptions,
   header: (name: string) => string | undefined,
-  isHttps: boolean,
 ): Promise<Response> {
-  const token = sessionToken(header, isHttps);
+  const token = cookie.token(header);
   const identity = token === undefined
     ? undefined
     : await verifyToken(token).catch(() => undefined);
@@ -181,33 +194,16 @@ async function signOut(
   }
   return new Response(null, {
     status: 303,
-    headers: { location: "/account/sign-in", "set-cookie": noSessionCookie(isHttps) },
+    headers: { location: "/account/sign-in", "set-cookie": cookie.remove() },
   });
 }
 
-async function readForm(request: Request): Promise<(name: string) => string> {
-  const type = request.headers.get("content-type") ?? "";
-  if (!type.startsWith("application/x-www-form-urlencoded")) {
-    throw new ConnectError(
-      "send the form as application/x-www-form-urlencoded",
-      Code.InvalidArgument,
-    );
-  }
-  let [bytes, text] = [0, ""];
-  const decoder = new TextDecoder();
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > LONGEST_FORM) {
-      throw new ConnectError("the form is too long", Code.InvalidArgument);
-    }
-    text += decoder.decode(chunk, { stream: true });
-  }
-  const fields = new URLSearchParams(text);
-  return (name) => fields.get(name) ?? "";
+function html(page: Page, status = 200): Response {
+  return htmlText(pageHtml(page), status);
 }
 
-function html(page: Page, status = 200): Response {
-  return new Response(pageHtml(page), {
+function htmlText(text: string, status = 200): Response {
+  return new Response(text, {
     status,
     headers: {
       "content-type": "text/html; charset=utf-8",
@@ -215,102 +211,4 @@ function html(page: Page, status = 200): Response {
       "referrer-policy": "no-referrer",
     },
   });
-}
-
-function statusOf(error: unknown): number {
-  switch (ConnectError.from(error).code) {
-    case Code.InvalidArgument:
-      return 400;
-    case Code.Unauthenticated:
-      return 401;
-    case Code.PermissionDenied:
-      return 403;
-    case Code.NotFound:
-      return 404;
-    case Code.ResourceExhausted:
-      return 429;
-    case Code.Unavailable:
-      return 503;
-    default:
-      return 500;
-  }
-}
-
-const PASSWORD_FIELD = { name: "password", type: "password" } as const;
-const CODE_FIELD = {
-  name: "code",
-  type: "text",
-  autocomplete: "one-time-code",
-  label: "Code of the authenticator, or a recovery code, if you have set one up",
-} as const;
-
-function signInPage(singleSignOn: { readonly name: string } | undefined): Page {
-  return {
-    title: "Sign in",
-    form: {
-      fields: [
-        { name: "email", label: "E-mail address", type: "email", autocomplete: "username" },
-        { ...PASSWORD_FIELD, label: "Password", autocomplete: "current-password" },
-        CODE_FIELD,
-      ],
-      button: "Sign in",
-    },
-    links: singleSignOn
-      ? [{ href: "/account/single-sign-on", text: `Sign in with ${singleSignOn.name}` }]
-      : [],
-  };
-}
-
-function codePage(email: string): Page {
-  const page = signInPage(undefined);
-  const fields = page.form?.fields.map((field) =>
-    field.name === "email" ? { ...field, value: email } : field
-  );
-  return { ...page, form: { fields: fields ?? [], button: "Sign in" } };
-}
-
-function passwordPage(token: string): Page {
-  return {
-    title: "Set a password",
-    texts: ["All open sessions end when it is set."],
-    form: {
-      fields: [
-        { name: "token", label: "", type: "hidden", value: token },
-        { ...PASSWORD_FIELD, label: "New password", autocomplete: "new-password" },
-      ],
-      button: "Set the password",
-    },
-  };
-}
-
-function linkPage(token: string): Page {
-  return {
-    title: "Sign in",
-    texts: ["This link signs you in once."],
-    form: {
-      fields: [{ name: "token", label: "", type: "hidden", value: token }],
-      button: "Sign in",
-    },
-  };
-}
-
-function invitationPage(
-  token: string,
-  email: string,
-  organization: string,
-  isKnown: boolean,
-): Page {
-  const autocomplete = isKnown ? "current-password" : "new-password";
-  return {
-    title: `Join ${organization}`,
-    texts: [isKnown ? `Sign in as ${email} to join.` : `Set a password for ${email} to join.`],
-    form: {
-      fields: [
-        { name: "token", label: "", type: "hidden", value: token },
-        { ...PASSWORD_FIELD, label: isKnown ? "Password" : "New password", autocomplete },
-        ...(isKnown ? [CODE_FIELD] : []),
-      ],
-      button: "Join",
-    },
-  };
 }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { addOwner } from "../../local/people/people_command.ts";
+import { addOwner, signInLink } from "../../local/people/people_command.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { startCloud } from "../../serve/cloud.ts";
-import { isFromOwnPage, sessionCookie } from "./cookies.ts";
+import { isFromOwnPage, returnPath, SessionCookie } from "./cookies.ts";
 
 const PASSWORD = "correct horse battery";
 const deps = { clock: systemClock, random: systemRandom, log: memoryLogger("machine-cloud") };
@@ -20,6 +20,7 @@ async function openCloud() {
   });
   const email = "ann@example.com";
   const token = await addOwner(folder.database.queries, { email, orgId: made.org_id }, deps);
+  const link = await signInLink(folder.database.queries, email, deps);
   folder.database.close();
   const cloud = await startCloud({
     ...{
@@ -32,7 +33,33 @@ async function openCloud() {
   return {
     made,
     token: token ?? "",
+    link,
     url: cloud.url,
+    /** Another link, as the operator prints it. */
+    async linkOf(email: string, isNew = false): Promise<string> {
+      const folder = await openDataFolder(dataDir, systemRandom);
+      try {
+        const { queries } = folder.database;
+        if (isNew) await addOwner(queries, { email, orgId: made.org_id }, deps);
+        return await signInLink(queries, email, deps);
+      } finally {
+        folder.database.close();
+      }
+    },
+    /** `/account/session`, as a page of the cloud sends it. */
+    async session(method: string, body?: object, headers: Record<string, string> = {}) {
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      const response = await fetch(`${cloud.url}/account/session`, {
+        ...{ method, ...sent },
+        headers: { origin: cloud.url, "content-type": "application/json", ...headers },
+      });
+      const text = await response.text();
+      return {
+        status: response.status,
+        answer: text === "" ? {} : JSON.parse(text) as Record<string, unknown>,
+        cookie: response.headers.get("set-cookie")?.split(";")[0] ?? "",
+      };
+    },
     post: (page: string, fields: Record<string, string>, headers: HeadersInit = {}) =>
       fetch(`${cloud.url}/account/${page}`, {
         method: "POST",
@@ -77,7 +104,7 @@ Deno.test("a browser sets a password, signs in, calls by cookie, and signs out",
   await right.body?.cancel();
   assert.equal(right.status, 303);
   const cookie = right.headers.get("set-cookie") ?? "";
-  assert.match(cookie, /^machine_session=.*; HttpOnly; SameSite=Lax$/);
+  assert.match(cookie, /^machine_session_\d+=.*; HttpOnly; SameSite=Strict$/);
   const sent = { cookie: cookie.split(";")[0]!, origin: cloud.url };
 
   const own = await read(await cloud.call("ListOrganizations", {}, sent));
@@ -96,6 +123,7 @@ Deno.test("a browser sets a password, signs in, calls by cookie, and signs out",
     }),
   );
   assert.deepEqual(lines.text.trim().split("\n").map((line) => JSON.parse(line).action), [
+    "sign-in link",
     "owner add",
   ]);
   const out = await read(await cloud.post("sign-out", {}, sent));
@@ -103,8 +131,78 @@ Deno.test("a browser sets a password, signs in, calls by cookie, and signs out",
   assert.equal((await read(await cloud.call("ListOrganizations", {}, sent))).status, 401);
 });
 
+Deno.test("a link signs in once, says so where somebody else is signed in, and never without a page", async () => {
+  await using cloud = await openCloud();
+  const page = await read(await fetch(`${cloud.url}/account/link`));
+  assert.match(page.text, /<script type="module" src="\/account\/link.js">/);
+  const foreign = await cloud.session("POST", { link: cloud.link }, {
+    origin: "http://evil.example",
+  });
+  assert.equal(foreign.status, 403);
+  const first = await cloud.session("POST", { link: cloud.link });
+  assert.deepEqual([first.status, first.answer.email], [200, "ann@example.com"]);
+  const { answer } = await cloud.session("GET", undefined, { cookie: first.cookie });
+  assert.deepEqual(answer, first.answer);
+  assert.deepEqual((await cloud.session("GET")).answer, { signed_in: false });
+  const again = await cloud.session("POST", { link: cloud.link });
+  assert.deepEqual([again.status, again.answer.code], [401, "unauthenticated"]);
+
+  const other = await cloud.linkOf("ben@example.com", true);
+  const held = await cloud.session("POST", { link: other }, { cookie: first.cookie });
+  assert.deepEqual([held.status, held.answer.code], [409, "failed_precondition"]);
+  assert.match(String(held.answer.message), /ann@example.com .* ben@example.com/);
+  const taken = await cloud.session("POST", { link: other, replace: true }, {
+    cookie: first.cookie,
+  });
+  assert.equal(taken.answer.email, "ben@example.com");
+  const own = await cloud.linkOf("ann@example.com");
+  assert.equal((await cloud.session("POST", { link: own }, { cookie: first.cookie })).status, 200);
+
+  const out = await cloud.session("DELETE", undefined, { cookie: first.cookie });
+  assert.equal(out.status, 204);
+  assert.deepEqual((await cloud.session("GET", undefined, { cookie: first.cookie })).answer, {
+    signed_in: false,
+  });
+});
+
+Deno.test("a page signs in by password, and what it sends wrong is said", async () => {
+  await using cloud = await openCloud();
+  await read(await cloud.post("password", { token: cloud.token, password: PASSWORD }));
+  const given = { email: "Ann@example.com", password: PASSWORD };
+  const right = await cloud.session("POST", given);
+  assert.deepEqual([right.status, right.answer.signed_in], [200, true]);
+  assert.match(right.cookie, /^machine_session_\d+=ey/);
+  assert.ok(!JSON.stringify(right.answer).includes("ey"), "no token for scripts");
+  const wrong = await cloud.session("POST", { ...given, password: "other" });
+  assert.deepEqual([wrong.status, wrong.answer.code], [401, "unauthenticated"]);
+  for (const body of [{}, { email: 1, password: "x" }, { ...given, more: 1 }, { link: ["x"] }]) {
+    assert.equal((await cloud.session("POST", body)).status, 400, JSON.stringify(body));
+  }
+  const long = { ...given, password: "x".repeat(20_000) };
+  assert.equal((await cloud.session("POST", long)).status, 400);
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  assert.equal((await cloud.session("POST", given, form)).status, 400);
+  assert.equal((await cloud.session("PUT", given)).status, 405);
+});
+
+Deno.test("returnPath() leads nowhere but to pages of this cloud", () => {
+  assert.equal(returnPath("/machines/a?tab=logs#top"), "/machines/a?tab=logs#top");
+  for (
+    const elsewhere of [
+      ...["//evil.example", "https://evil.example", "/\\evil.example", "/\t/evil.example"],
+      ...["/.//evil.example", "/a/..//evil.example", "javascript:alert(1)", "", null],
+    ]
+  ) {
+    assert.equal(returnPath(elsewhere), "/", String(elsewhere));
+  }
+});
+
 Deno.test("cookies are Secure where the cloud is, and only its own pages use them", () => {
-  assert.match(sessionCookie("t", 5, true), /^__Host-machine_session=t; Path=\/; .*; Secure$/);
+  const secure = new SessionCookie(() => "https://cloud.example");
+  assert.match(secure.set("t", 5), /^__Host-machine_session=t; Path=\/; .*; Secure$/);
+  const plain = new SessionCookie(() => "http://127.0.0.1:8080");
+  const sent = { cookie: "machine_session_8081=other; machine_session_8080=own" };
+  assert.equal(plain.token((name) => name === "cookie" ? sent.cookie : undefined), "own");
   const from = (headers: Record<string, string>) => isFromOwnPage((name) => headers[name]);
   assert.equal(from({}), false);
   assert.equal(from({ host: "a:1", origin: "http://a:1" }), true);

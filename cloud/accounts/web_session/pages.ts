@@ -1,5 +1,3 @@
-/** Pages without scripts, by which people sign in where there is no console yet. */
-
 export interface Field {
   readonly name: string;
   readonly label: string;
@@ -8,6 +6,7 @@ export interface Field {
   readonly autocomplete?: string;
 }
 
+/** A page by which people sign in: it needs neither the console nor, but for links, scripts. */
 export interface Page {
   readonly title: string;
   /** Sentences above the form. */
@@ -16,10 +15,12 @@ export interface Page {
   readonly problem?: string;
   readonly form?: { readonly fields: readonly Field[]; readonly button: string };
   readonly links?: readonly { readonly href: string; readonly text: string }[];
+  /** Path of a script that it runs. */
+  readonly script?: string;
 }
 
 /** The page as HTML; everything in it is escaped. */
-export function pageHtml({ title, texts = [], problem, form, links = [] }: Page): string {
+export function pageHtml({ title, texts = [], problem, form, links = [], script }: Page): string {
   const inputs = form?.fields.map((field) => {
     const attributes = `type="${field.type}" name="${field.name}" id="${field.name}"` +
       ` value="${escaped(field.value ?? "")}"` +
@@ -38,7 +39,8 @@ export function pageHtml({ title, texts = [], problem, form, links = [] }: Page)
       ? `<form method="post">${inputs.join("")}<button>${escaped(form.button)}</button></form>`
       : "",
     ...links.map(({ href, text }) => `<p><a href="${escaped(href)}">${escaped(text)}</a></p>`),
-    "</main></html>",
+    script ? "<noscript><p>This page needs JavaScript.</p></noscript>" : "",
+    `</main>${script ? `<script type="module" src="${script}"></script>` : ""}</html>`,
   ].join("");
 }
 

@@ -43,6 +43,8 @@ export interface BootstrapResult {
   readonly cloud_address: string;
   /** Where the owner who was named sets a password; only when there is none yet. */
   readonly owner_password_url?: string;
+  /** Signs the owner who was named in, once, within an hour. */
+  readonly owner_sign_in_url?: string;
 }
 
 /**

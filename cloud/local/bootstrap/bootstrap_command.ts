@@ -16,7 +16,7 @@ import { credentialsFile } from "../../fleet/machines/part_credentials.ts";
 import { machineNameProblem, titleProblem } from "../../api/names/names.ts";
 import { emailProblem, normalEmail } from "../../accounts/people/emails.ts";
 import { linkUrl } from "../../accounts/links/one_time_links.ts";
-import { addOwner, addressOf } from "../people/people_command.ts";
+import { addOwner, addressOf, signInLink } from "../people/people_command.ts";
 import { bootstrap, type BootstrapResult } from "./bootstrap.ts";
 
 export const bootstrapFlags = {
@@ -57,8 +57,8 @@ export const bootstrapFlags = {
   "owner": {
     type: "string",
     placeholder: "EMAIL",
-    doc: "Make this person owner of the organisation; owner_password_url, when printed, is where " +
-      "they set a password within a day.",
+    doc: "Make this person owner of the organisation. owner_sign_in_url signs them in once, " +
+      "within an hour; owner_password_url, when printed, is where they set a password within a day.",
   },
   "credentials-out": {
     type: "string",
@@ -100,10 +100,12 @@ export async function runBootstrap(
     if (owner !== undefined) {
       const { queries } = folder.database;
       const token = await addOwner(queries, { email: owner, orgId: result.org_id }, deps);
+      const address = await addressOf(queries, publicUrl);
       if (token !== undefined) {
-        const address = await addressOf(queries, publicUrl);
         result = { ...result, owner_password_url: linkUrl(address, "password", token) };
       }
+      const code = await signInLink(queries, owner, deps);
+      result = { ...result, owner_sign_in_url: linkUrl(address, "link", code) };
     }
     const credentialsOut = flags["credentials-out"];
     if (credentialsOut !== undefined) {

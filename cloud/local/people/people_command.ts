@@ -58,7 +58,7 @@ export async function runPeopleCommand(parsed: PeopleCommand, deps: PeopleDeps):
         return `${done}To set a password, open within a day:\n${await link("password", token)}`;
       }
       case "sign-in-link":
-        return await link("link", await linkFor(queries, { email, purpose: "sign-in" }, deps));
+        return await link("link", await signInLink(queries, email, deps));
       case "reset-password": {
         const removes = parsed.values["remove-second-factor"];
         if (removes) await removeSecondFactor(queries, email, deps);
@@ -112,6 +112,19 @@ export async function addOwner(
     const link = { userId: user.id, purpose: "set-password" } as const;
     return await createLink(transaction, link, { random, now });
   });
+}
+
+/**
+ * The token of a link that signs a person in, in place of the one before.
+ *
+ * @throws {UsageError} when nobody has the address
+ */
+export async function signInLink(
+  queries: Queries,
+  email: string,
+  deps: PeopleDeps,
+): Promise<string> {
+  return await linkFor(queries, { email, purpose: "sign-in" }, deps);
 }
 
 async function linkFor(
