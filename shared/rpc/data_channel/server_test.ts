@@ -66,20 +66,40 @@ Deno.test("serveDataChannel() bounds what callers send ahead of their handlers",
   }
 });
 
-Deno.test("serveDataChannel() takes no notice of what follows the request of a unary call", async () => {
-  const { client, served } = serveEcho();
-  const caller = new RawCaller(client);
-  caller.headers(1, ECHO);
-  caller.message(1, echo("wait"));
-  for (const eom of [true, false]) {
-    for (let sent = 0; sent <= MAX_MESSAGE_BYTES; sent += 65_000) {
-      caller.message(1, new Uint8Array(65_000), { eom });
+Deno.test("serveDataChannel() fails a call that takes one message at the next one", async (t) => {
+  const piece = new Uint8Array(65_000);
+  for (const method of [ECHO, MULTIPLE]) {
+    for (const eom of [true, false]) {
+      await t.step(`${method}, ${eom ? "whole" : "begun"}`, async () => {
+        const { client, served, seen } = serveEcho();
+        const caller = new RawCaller(client);
+        caller.headers(1, method);
+        caller.message(1, method === ECHO ? echo("wait") : multiple("wait"), { eos: true });
+        await waitFor(() => seen.begun.length > 0, { deadlineMs: 10_000, what: "its handler" });
+        assert.equal(served.activeCalls, 1);
+        // None of it is kept.
+        for (let sent = 0; sent <= MAX_MESSAGE_BYTES; sent += piece.length) {
+          caller.message(1, piece, { eom });
+        }
+        const { status, order } = await caller.ended(1);
+        assert.deepEqual([status?.code, order], [Code.InvalidArgument, ["headers", "trailers"]]);
+        assert.match(status?.message ?? "", /takes one message/);
+        assert.deepEqual(seen.aborted, ["wait"]);
+        assert.equal(served.activeCalls, 0);
+      });
     }
   }
-  caller.headers(2, ECHO);
-  caller.message(2, echo("after"));
-  await caller.ended(2);
-  assert.equal(served.activeCalls, 1);
+});
+
+Deno.test("serveDataChannel() takes the end of the stream apart from a call's one message", async () => {
+  const { client } = serveEcho();
+  const caller = new RawCaller(client);
+  caller.headers(1, ECHO);
+  caller.message(1, echo("1000"));
+  caller.frame(1, { case: "message", value: { hasMessage: false, eos: true } });
+  caller.frame(1, { case: "message", value: { hasMessage: false, eos: true } });
+  const { status, order } = await caller.ended(1);
+  assert.deepEqual([status?.code, order], [0, ["headers", "message", "trailers"]]);
 });
 
 Deno.test("serveDataChannel() refuses calls beyond its limit until one ends", async () => {

@@ -53,7 +53,11 @@ export class Turn {
 
   /** Takes a piece of a request, or the end of the stream of them. */
   request({ hasMessage, packetMessage, eos }: RequestMessage): void {
-    if (this.#requests.ended) return;
+    if (this.#requests.ended) {
+      // Over HTTP/2 it fails such a call, too.
+      if (hasMessage && !this.#asksMany) this.abort(invalid("the method takes one message"));
+      return;
+    }
     try {
       if (hasMessage) {
         if (!packetMessage) throw invalid("a frame says that it has a message, and has none");
