@@ -12,6 +12,7 @@ import {
   type ServerReflectionRequest,
 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { collectFiles, withMethods } from "./added_descriptors.ts";
 import type { RpcRouter } from "./router.ts";
 
 type Answer =
@@ -53,7 +54,8 @@ function answer(router: RpcRouter, question: ServerReflectionRequest["messageReq
     const names = services.map((service) => service.typeName).sort();
     return { case: "listServicesResponse", value: { service: names.map((name) => ({ name })) } };
   }
-  const files = collectFiles(services.map((service) => service.file));
+  const files = servedFiles(router);
+  const descriptors = (file: DescFile) => descriptorsOf(file, files);
   switch (question.case) {
     case "fileByFilename": {
       const file = files.get(question.value);
@@ -89,26 +91,26 @@ function answer(router: RpcRouter, question: ServerReflectionRequest["messageReq
   }
 }
 
-/** Files by their name with `.proto`, imports included. */
-function collectFiles(roots: readonly DescFile[]): Map<string, DescFile> {
-  const files = new Map<string, DescFile>();
-  const visit = (file: DescFile) => {
-    const name = file.proto.name;
-    if (files.has(name)) return;
-    files.set(name, file);
-    for (const dependency of file.dependencies) visit(dependency);
-  };
-  for (const file of roots) visit(file);
-  return files;
+/** The files of all services, with the methods that were added to some from another text. */
+function servedFiles(router: RpcRouter): Map<string, DescFile> {
+  const bindings = [...router.services];
+  const added = bindings.flatMap(({ service, methods }) =>
+    methods.filter((each) => each.service !== service).map(({ method }) => method)
+  );
+  const extended = new Set(added.map(({ parent }) => parent.typeName));
+  const plain = bindings.filter(({ service }) => !extended.has(service.typeName));
+  const files = bindings.filter(({ service }) => extended.has(service.typeName))
+    .map(({ service }) => withMethods(service.file, added));
+  return collectFiles([...files, ...plain.map(({ service }) => service.file)]);
 }
 
 /** Clients take a file together with all that it imports, so that they need not ask again. */
-function descriptors(file: DescFile): Answer {
-  const files = [...collectFiles([file]).values()];
+function descriptorsOf(file: DescFile, files: ReadonlyMap<string, DescFile>): Answer {
+  const all = [...collectFiles([file]).keys()].map((name) => files.get(name) ?? file);
   return {
     case: "fileDescriptorResponse",
     value: {
-      fileDescriptorProto: files.map((file) => toBinary(FileDescriptorProtoSchema, file.proto)),
+      fileDescriptorProto: all.map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto)),
     },
   };
 }
