@@ -83,15 +83,49 @@ function Save-Credentials([string] $Cloud, [string] $Credentials) {
     Write-Output "wrote $Credentials"
 }
 
+# Fetches an address to a file. Redirects are followed, but none from https to http, where anybody on
+# the way could answer; Invoke-WebRequest cannot be told so in every PowerShell.
+function Save-Address([string] $Address, [string] $Path) {
+    $from = [Uri] $Address
+    for ($step = 0; $step -le 5; $step++) {
+        $request = [Net.HttpWebRequest] [Net.WebRequest]::Create($from)
+        $request.AllowAutoRedirect = $false
+        $request.Timeout = 60000
+        $request.ReadWriteTimeout = 60000
+        $answer = $request.GetResponse()
+        try {
+            $status = [int] $answer.StatusCode
+            $location = $answer.Headers['Location']
+            if ($status -eq 200) {
+                $source = $answer.GetResponseStream()
+                $target = [IO.File]::Create($Path)
+                try { $source.CopyTo($target) } finally { $target.Dispose(); $source.Dispose() }
+                return
+            }
+        } finally {
+            $answer.Close()
+        }
+        if ($status -lt 300 -or $status -ge 400 -or -not $location) {
+            throw "$from answered with status $status"
+        }
+        $to = New-Object Uri -ArgumentList $from, $location
+        if ($to.Scheme -ne 'https' -and ($to.Scheme -ne 'http' -or $from.Scheme -ne 'http')) {
+            throw "$from leads to $to, which is not encrypted"
+        }
+        $from = $to
+    }
+    throw "$Address leads on and on"
+}
+
 # Brings the program into a folder, checked, and gives its path.
 function Save-Agent([string] $Cloud, [string] $Folder) {
     $wanted = Get-Setting 'MACHINE_AGENT_VERSION' 'stable'
     $base = "$Cloud/releases/machine-agent"
     $file = 'machine-agent.exe'
     $address = "$base/$wanted/windows/amd64/$file.manifest"
-    $text = (Invoke-WebRequest -UseBasicParsing -Uri $address).Content
-    if ($text -is [byte[]]) { $text = [Text.Encoding]::UTF8.GetString($text) }
-    $lines = $text -split "`n"
+    $manifest = Join-Path $Folder "$file.manifest"
+    Save-Address $address $manifest
+    $lines = [IO.File]::ReadAllText($manifest) -split "`n"
     $facts = @{}
     foreach ($line in $lines) {
         if ($line -match '^(\w+) (\S+)$') { $facts[$Matches[1]] = $Matches[2] }
@@ -106,7 +140,7 @@ function Save-Agent([string] $Cloud, [string] $Folder) {
     Write-Output "downloading machine-agent $exact for windows/amd64" | Out-Host
     $path = Join-Path $Folder $file
     $address = "$base/$([Uri]::EscapeDataString($exact))/windows/amd64/$file"
-    Invoke-WebRequest -UseBasicParsing -Uri $address -OutFile $path
+    Save-Address $address $path
     if ((Get-FileHash -Algorithm SHA256 -LiteralPath $path).Hash -ne $facts['sha256']) {
         throw 'the download is not the release (SHA-256); try again'
     }

@@ -1,9 +1,8 @@
 // install.sh against a cloud that lies, or leads elsewhere.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { everythingBut, installTest, PLATFORM, ROOT } from "./install_testing.ts";
-
-const TESTDATA = join(ROOT, "shared", "rpc", "testdata");
+import { LeadingCloud, TESTDATA } from "./leading_cloud.ts";
+import { everythingBut, installTest, PLATFORM } from "./install_testing.ts";
 
 /** A cloud that answers what the test says. */
 async function withLyingCloud(
@@ -133,46 +132,8 @@ installTest(import.meta.url, "install.sh takes no credentials that are none", as
   });
 });
 
-/** A cloud with TLS whose answer leads elsewhere, and what was asked for without TLS. */
-class LeadingCloud implements AsyncDisposable {
-  readonly asked: string[] = [];
-  readonly #open = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
-    (request) => {
-      this.asked.push(new URL(request.url).pathname);
-      return LeadingCloud.#answer(request);
-    },
-  );
-  readonly #safe: Deno.HttpServer<Deno.NetAddr>;
-
-  /** @param isSafe whether it leads to the exact version beside it, or to http. */
-  constructor(isSafe: boolean) {
-    const read = (name: string) => Deno.readTextFileSync(join(TESTDATA, name));
-    const tls = { cert: read("cert.pem"), key: read("key.pem") };
-    this.#safe = Deno.serve(
-      { hostname: "127.0.0.1", port: 0, onListen: () => {}, ...tls },
-      (request) => {
-        const { pathname } = new URL(request.url);
-        const exact = pathname.replace("/stable/", "/1.0.0/");
-        if (isSafe && exact === pathname) return LeadingCloud.#answer(request);
-        const location = isSafe ? exact : `http://127.0.0.1:${this.#open.addr.port}${exact}`;
-        return new Response(null, { status: 302, headers: { location } });
-      },
-    );
-  }
-
-  get url(): string {
-    return `https://localhost:${this.#safe.addr.port}`;
-  }
-
-  static #answer({ url }: Request): Response {
-    return new Response(url.endsWith(".manifest") ? manifest() : PROGRAM);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#open.shutdown(), this.#safe.shutdown()]);
-  }
-}
+/** What a true cloud answers. */
+const answer = ({ url }: Request) => new Response(url.endsWith(".manifest") ? manifest() : PROGRAM);
 
 const WITHOUT = { curl: "wget", wget: "curl" } as const;
 
@@ -180,7 +141,7 @@ for (const program of ["curl", "wget"] as const) {
   for (const isSafe of [true, false]) {
     const what = isSafe ? "follows redirects" : "follows no redirect from https to http";
     installTest(import.meta.url, `install.sh with ${program} ${what}`, async (computer) => {
-      await using cloud = new LeadingCloud(isSafe);
+      await using cloud = new LeadingCloud(isSafe, answer);
       const ca = join(TESTDATA, "ca.pem");
       await Deno.writeTextFile(computer.path("wgetrc"), `ca_certificate = ${ca}\n`);
       await Deno.mkdir(computer.root("etc"), { recursive: true });

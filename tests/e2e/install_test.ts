@@ -2,8 +2,6 @@
 // install runs from the sources.
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
-import { runProgram } from "../../shared/base/process/run_program.ts";
-import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { everythingBut, installTest, PLATFORM, ROOT, UNIT } from "./install_testing.ts";
 import { Rig } from "./rig.ts";
 
@@ -173,25 +171,3 @@ installTest(
     assert.match(wrong.stderr, /unknown option --all/);
   },
 );
-
-const noPwsh = ignoreBecause(
-  import.meta.url,
-  (await runProgram("pwsh", ["-Version"])).code === 0 ? undefined : "no PowerShell (pwsh) here",
-);
-
-for (const name of ["install.ps1", "uninstall.ps1"]) {
-  Deno.test({
-    name: `${name} is sound PowerShell`,
-    ignore: noPwsh,
-    fn: async () => {
-      const script = "$errors = $null; " +
-        "$null = [System.Management.Automation.Language.Parser]::ParseFile(" +
-        `'${join(ROOT, "install", name)}', [ref] $null, [ref] $errors); ` +
-        "$errors; exit $errors.Count";
-      const { code, stdout } = await new Deno.Command("pwsh", {
-        args: ["-NoProfile", "-Command", script],
-      }).output();
-      assert.equal(code, 0, new TextDecoder().decode(stdout));
-    },
-  });
-}

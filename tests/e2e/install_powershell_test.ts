@@ -1,0 +1,84 @@
+// The scripts for Windows, as far as PowerShell on any system can tell.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { runProgram } from "../../shared/base/process/run_program.ts";
+import { ignoreBecause } from "../../shared/test_tools/skips.ts";
+import { ROOT } from "./install_testing.ts";
+import { LeadingCloud, TESTDATA } from "./leading_cloud.ts";
+
+const noPwsh = ignoreBecause(
+  import.meta.url,
+  (await runProgram("pwsh", ["-Version"])).code === 0 ? undefined : "no PowerShell (pwsh) here",
+);
+
+for (const name of ["install.ps1", "uninstall.ps1"]) {
+  Deno.test({
+    name: `${name} is sound PowerShell`,
+    ignore: noPwsh,
+    fn: async () => {
+      const script = "$errors = $null; " +
+        "$null = [System.Management.Automation.Language.Parser]::ParseFile(" +
+        `'${join(ROOT, "install", name)}', [ref] $null, [ref] $errors); ` +
+        "$errors; exit $errors.Count";
+      const { code, stdout } = await new Deno.Command("pwsh", {
+        args: ["-NoProfile", "-Command", script],
+      }).output();
+      assert.equal(code, 0, new TextDecoder().decode(stdout));
+    },
+  });
+}
+
+Deno.test("install.ps1 fetches nothing by what follows every redirect", async () => {
+  const script = await Deno.readTextFile(join(ROOT, "install", "install.ps1"));
+  const commands = script.split("\n").filter((line) => !line.trimStart().startsWith("#"));
+  const asking = commands.filter((line) => /Invoke-(WebRequest|RestMethod)|WebClient/.test(line));
+  assert.deepEqual(asking.filter((line) => !line.includes("-MaximumRedirection 0")), []);
+  const own = commands.filter((line) => /HttpWebRequest|WebRequest\]::Create/.test(line));
+  const followed = commands.filter((line) => line.includes(".AllowAutoRedirect = $false"));
+  assert.equal(own.length, followed.length);
+});
+
+for (const isSafe of [true, false]) {
+  const what = isSafe ? "follows redirects" : "follows no redirect from https to http";
+  Deno.test({
+    name: `Save-Address of install.ps1 ${what}`,
+    ignore: noPwsh,
+    fn: async () => {
+      await using cloud = new LeadingCloud(isSafe, () => new Response("contents"));
+      const folder = await Deno.makeTempDir();
+      try {
+        const file = join(folder, "file");
+        const { code, stderr } = await new Deno.Command("pwsh", {
+          args: [
+            "-NoProfile",
+            "-Command",
+            callOf("Save-Address", `${cloud.url}/stable/file`, file),
+          ],
+          env: { SSL_CERT_FILE: join(TESTDATA, "ca.pem") },
+        }).output();
+        assert.deepEqual(cloud.asked, [], "nothing is asked for without TLS");
+        const said = new TextDecoder().decode(stderr);
+        if (isSafe) assert.equal(await Deno.readTextFile(file), "contents", said);
+        else {
+          assert.notEqual(code, 0);
+          assert.match(said, /leads to http:.*, which is not encrypted/);
+        }
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    },
+  });
+}
+
+/** A script that calls one function of install.ps1, and runs nothing else of it. */
+function callOf(name: string, ...args: string[]): string {
+  return [
+    "$ErrorActionPreference = 'Stop'; Set-StrictMode -Version 3.0",
+    "$tree = [System.Management.Automation.Language.Parser]::ParseFile(" +
+    `'${join(ROOT, "install", "install.ps1")}', [ref] $null, [ref] $null)`,
+    "$found = $tree.Find({ param($node) $node -is " +
+    `[System.Management.Automation.Language.FunctionDefinitionAst] -and $node.Name -eq '${name}' }, $false)`,
+    ". ([ScriptBlock]::Create($found.Extent.Text))",
+    `${name} ${args.map((arg) => `'${arg}'`).join(" ")}`,
+  ].join("; ");
+}
