@@ -21,6 +21,7 @@ export const FIRST_ADDRESS = "192.0.2.2";
 const DEADLINE_MS = 120_000;
 
 const NAMESPACE = `mount -t sysfs -o ro sysfs /sys && mount -t tmpfs tmpfs /run &&
+mount -t tmpfs tmpfs /var/lib/NetworkManager &&
 mkdir -p /run/NetworkManager && ip link set lo up && echo ready && exec sleep infinity`;
 
 const MANAGER_CONFIG = (folder: string) =>
@@ -103,8 +104,8 @@ export class NetworkedMachine implements AsyncDisposable {
     const args = ["--net", "--mount", "sh", "-c", NAMESPACE];
     const holder = this.#start("namespace", "unshare", args);
     await holder.waitForLine(/^ready$/, DEADLINE_MS);
-    const of = `/proc/${holder.pid}/ns`;
-    this.#namespace = [`--net=${of}/net`, `--mount=${of}/mnt`];
+    // The root, too: that of a mount namespace is not ours where we run in a chroot.
+    this.#namespace = ["--target", `${holder.pid}`, "--net", "--mount", "--root", "--wd"];
     await ip("link", "add", "eth0", "type", "veth", "peer", "name", "peer0");
     this.#stack.defer(() => ip("link", "delete", "peer0"));
     await ip("link", "set", "eth0", "netns", `${holder.pid}`);
@@ -123,6 +124,7 @@ export class NetworkedMachine implements AsyncDisposable {
     const addresses = [`127.0.0.1:${cloudPort}`, `${CLOUD}:${cloudPort}`];
     const deno = ["run", "--allow-net", "--no-check", "--quiet", FORWARD, ...addresses];
     this.#inside("forward", `${ROOT}tools/deno.sh`, deno);
+    await this.#isUp();
   }
 
   /** Starts NetworkManager, again after it ended. */
@@ -176,6 +178,14 @@ export class NetworkedMachine implements AsyncDisposable {
     return [...Deno.readDirSync(join(this.bus.folder, "profiles"))].map(({ name }) => name).sort();
   }
 
+  async hasProfiles(count: number): Promise<void> {
+    await eventually(
+      `${count} profiles are on disk`,
+      () => Promise.resolve(this.profiles().length === count),
+      DEADLINE_MS,
+    );
+  }
+
   /** What `status.json` says now. */
   async networks(): Promise<NetworksStatus> {
     const text = await Deno.readTextFile(join(this.folder, "status.json"));
@@ -201,6 +211,14 @@ export class NetworkedMachine implements AsyncDisposable {
       async () => (await this.addresses()).join() === address,
       DEADLINE_MS,
     );
+  }
+
+  /** NetworkManager has connected the cable. @throws ProgramEndedError when it could not start. */
+  async #isUp(): Promise<void> {
+    const ended = this.manager.exited.then(() => {
+      throw this.manager.endedError();
+    });
+    await Promise.race([this.hasAddress(FIRST_ADDRESS), ended]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
