@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { PortInUseError } from "../../shared/rpc/server/errors.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
-import { bootstrap, type BootstrapResult } from "../local/bootstrap/bootstrap.ts";
-import { openDataFolder } from "../storage/data_folder/data_folder.ts";
+import type { BootstrapResult } from "../local/bootstrap/bootstrap.ts";
+import { bootstrapFolder } from "../local/bootstrap/bootstrap_testing.ts";
 import { systemRandom } from "../storage/keys/random.ts";
 import { type Cloud, startCloud } from "./cloud.ts";
 
@@ -21,14 +21,9 @@ function optionsFor(dataDir: string, port = 0) {
 
 async function withCloud(run: (cloud: Cloud, made: BootstrapResult, dir: string) => Promise<void>) {
   const dir = await Deno.makeTempDir({ prefix: "machine-cloud-serve-" });
+  const made = await bootstrapFolder(dir);
   const cloud = await startCloud(optionsFor(dir), deps);
   try {
-    const folder = await openDataFolder(dir, systemRandom);
-    const made = await bootstrap(folder, deps, {
-      organization: "Acme",
-      location: "Lab",
-      machine: "demo",
-    }).finally(() => folder.database.close());
     await run(cloud, made, dir);
   } finally {
     await cloud.close({ graceMs: 1_000 });
@@ -148,12 +143,7 @@ Deno.test("startCloud() refuses a taken port and leaves nothing open", () =>
 Deno.test("startCloud() starts again where it was, with the tokens it gave", async () => {
   const dir = await Deno.makeTempDir({ prefix: "machine-cloud-again-" });
   try {
-    const folder = await openDataFolder(dir, systemRandom);
-    const made = await bootstrap(folder, deps, {
-      organization: "A",
-      location: "L",
-      machine: "m",
-    }).finally(() => folder.database.close());
+    const made = await bootstrapFolder(dir);
     const first = await startCloud(optionsFor(dir), deps);
     const answer = await post(first.url, "proto.rpc.v1.AuthService/Authenticate", {
       entity: made.part_id,

@@ -39,8 +39,7 @@ async function savedToken(rig: CliRig, profile: string): Promise<string> {
 }
 
 Deno.test("people sign in by password, and logout ends their session", async () => {
-  await using rig = await CliRig.open();
-  await rig.owner(ANN, PASSWORD);
+  await using rig = await CliRig.open({ email: ANN, password: PASSWORD });
   const login = ["login", "--cloud", rig.cloud.url, "--profile", "ann"];
 
   const wrong = answering("something else");
@@ -73,8 +72,7 @@ Deno.test("people sign in by password, and logout ends their session", async () 
 });
 
 Deno.test("a session that has ended says how to sign in again, and can be forgotten", async () => {
-  await using rig = await CliRig.open();
-  await rig.owner(ANN, PASSWORD);
+  await using rig = await CliRig.open({ email: ANN, password: PASSWORD });
   const login = ["login", "--cloud", rig.cloud.url, "--email", ANN];
   await rig.run(login, answering(PASSWORD));
   await rig.account(await savedToken(rig, "default")).endSession({});
@@ -86,8 +84,7 @@ Deno.test("a session that has ended says how to sign in again, and can be forgot
 });
 
 Deno.test("a second factor is asked for", async () => {
-  await using rig = await CliRig.open();
-  await rig.owner(ANN, PASSWORD);
+  await using rig = await CliRig.open({ email: ANN, password: PASSWORD });
   const login = ["login", "--cloud", rig.cloud.url, "--email", ANN];
   await rig.run(login, answering(PASSWORD));
   const account = rig.account(await savedToken(rig, "default"));
@@ -103,8 +100,7 @@ Deno.test("a second factor is asked for", async () => {
 });
 
 Deno.test("people are invited, listed and removed", async () => {
-  await using rig = await CliRig.open();
-  await rig.owner(ANN, PASSWORD);
+  await using rig = await CliRig.open({ email: ANN, password: PASSWORD });
   const invited = await rig.json("members", "invite", "ben@example.com", "--role", "operator");
   assert.equal(invited.email, "ben@example.com");
   await rig.run(["members", "invite", "cy@example.com", "--machine", "demo"]);

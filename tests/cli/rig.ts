@@ -2,7 +2,8 @@ import { join } from "node:path";
 import type { Client } from "@connectrpc/connect";
 import { startCloud } from "../../cloud/serve/cloud.ts";
 import type { Cloud } from "../../cloud/serve/cloud.ts";
-import { bootstrap, type BootstrapResult } from "../../cloud/local/bootstrap/bootstrap.ts";
+import type { BootstrapResult } from "../../cloud/local/bootstrap/bootstrap.ts";
+import { bootstrapFolder } from "../../cloud/local/bootstrap/bootstrap_testing.ts";
 import { addOwner } from "../../cloud/local/people/people_command.ts";
 import { readConfig } from "../../cloud/fleet/configuration/config_check.ts";
 import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
@@ -44,9 +45,12 @@ export class CliRig implements AsyncDisposable {
     readonly made: BootstrapResult,
   ) {}
 
-  static async open(): Promise<CliRig> {
+  /** @param owner somebody who owns the organisation, with a password. */
+  static async open(owner?: { email: string; password: string }): Promise<CliRig> {
     const dir = await Deno.makeTempDir({ prefix: "machine-cli-test-" });
     const dataDir = join(dir, "cloud");
+    const made = await bootstrapFolder(dataDir, { config: readConfig('{"components": []}') });
+    const token = owner && await linkForOwner(dataDir, owner.email, made.org_id);
     const cloud = await startCloud({
       dataDir,
       listen: { hostname: "127.0.0.1", port: 0 },
@@ -54,23 +58,12 @@ export class CliRig implements AsyncDisposable {
       hostname: "localhost",
       packageLimitBytes: 1_000_000,
     }, { ...deps, log: memoryLogger("machine-cloud") });
-    const folder = await openDataFolder(dataDir, systemRandom);
-    const config = readConfig('{"components": []}');
-    const names = { organization: "Acme", location: "Lab", machine: "demo", config };
-    const made = await bootstrap(folder, deps, names);
-    folder.database.close();
     const rig = new CliRig(dir, cloud, made);
+    if (owner && token !== undefined) {
+      await rig.account().setPassword({ token, password: owner.password });
+    }
     await rig.run(["login", "--cloud", cloud.url], { env: rig.keyEnv });
     return rig;
-  }
-
-  /** A person who owns the organisation, with a password. */
-  async owner(email: string, password: string): Promise<void> {
-    const folder = await openDataFolder(join(this.dir, "cloud"), systemRandom);
-    const owner = { email, orgId: this.made.org_id };
-    const token = await addOwner(folder.database.queries, owner, deps);
-    folder.database.close();
-    await this.account().setPassword({ token: token ?? "", password });
   }
 
   /** Calls of people about their own account; those with a token only with one. */
@@ -119,6 +112,16 @@ export class CliRig implements AsyncDisposable {
     for (const connection of this.#connections) connection.close();
     await this.cloud.close({ graceMs: 1_000 });
     await Deno.remove(this.dir, { recursive: true });
+  }
+}
+
+/** Adds an owner to a folder that no cloud serves yet. @returns what a first password is set with */
+async function linkForOwner(dataDir: string, email: string, orgId: string): Promise<string> {
+  const { database } = await openDataFolder(dataDir, systemRandom);
+  try {
+    return await addOwner(database.queries, { email, orgId }, deps) ?? "";
+  } finally {
+    database.close();
   }
 }
 

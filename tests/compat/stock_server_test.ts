@@ -25,9 +25,8 @@ import { RpcRouter } from "../../shared/rpc/server/router.ts";
 import { RpcServer } from "../../shared/rpc/server/server.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
-import { bootstrap } from "../../cloud/local/bootstrap/bootstrap.ts";
+import { bootstrapFolder } from "../../cloud/local/bootstrap/bootstrap_testing.ts";
 import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
-import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../cloud/storage/keys/random.ts";
 import { credentialsFile } from "../../cloud/fleet/machines/part_credentials.ts";
 import { startCloud } from "../../cloud/serve/cloud.ts";
@@ -103,16 +102,13 @@ Deno.test("a cloud with TLS answers a stock server's calls from its start on", a
   const public_ = await CertificateAuthority.open(elsewhere, { now });
   const issued = await public_.issue({ names: ["localhost"], commonName: "localhost", now });
   const dataDir = join(dir, "cloud");
+  const made = await bootstrapFolder(dataDir);
   const cloud = await startCloud({
     ...{ dataDir, domain: "machine.internal", packageLimitBytes: 1_000_000 },
     ...{ listen: { hostname: "127.0.0.1", port: 0 }, hostname: "localhost" },
     tls: { cert: issued.certificate, key: issued.key },
   }, deps);
   const { port } = cloud.address;
-  const folder = await openDataFolder(dataDir, systemRandom);
-  const made = await bootstrap(folder, deps, {
-    ...{ organization: "Acme", location: "Lab", machine: "demo" },
-  }).finally(() => folder.database.close());
   const caller = new GrpcCaller(`https://localhost:${port}`, public_.rootPem);
   const person = new GrpcCaller(`https://localhost:${port}`, public_.rootPem);
   const id = made.part_id;

@@ -7,9 +7,8 @@ import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_s
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
+import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";
 import { NOON, uploadTemperatures } from "../../data/ingest/data_testing.ts";
-import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { startCloud } from "../../serve/cloud.ts";
 import { partSecret, TestCloud } from "../../serve/cloud_testing.ts";
@@ -106,6 +105,7 @@ Deno.test("data export names what is wrong with the command line", async () => {
 
 Deno.test("data commands work over the network with an API key", async () => {
   const dir = await Deno.makeTempDir({ prefix: "machine-cloud-data-command-" });
+  const made = await bootstrapFolder(dir);
   const cloud = await startCloud({
     dataDir: dir,
     listen: { hostname: "127.0.0.1", port: 0 },
@@ -114,10 +114,6 @@ Deno.test("data commands work over the network with an API key", async () => {
     packageLimitBytes: 1_000_000,
   }, { ...deps, log: memoryLogger("machine-cloud") });
   try {
-    const folder = await openDataFolder(dir, systemRandom);
-    const names = { organization: "Acme", location: "Lab", machine: "demo" };
-    const made = await bootstrap(folder, deps, names);
-    folder.database.close();
     const plain = createGrpcTransport({ baseUrl: cloud.url });
     const { accessToken } = await createClient(AuthService, plain).authenticate({
       entity: made.part_id,

@@ -6,8 +6,8 @@ import { parseCommand } from "../../../shared/base/flags/flags.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { createWebTransport } from "../../../shared/rpc/client/fallback/web_transport.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { bootstrap, type BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
-import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
+import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { uploadModule } from "../../registry/packages/packages_testing.ts";
 import { startCloud } from "../../serve/cloud.ts";
@@ -148,6 +148,7 @@ async function withCloud(
   work: (rig: { url: string; dir: string; made: BootstrapResult }) => Promise<void>,
 ) {
   const dir = await Deno.makeTempDir({ prefix: "machine-cloud-module-" });
+  const made = await bootstrapFolder(dir);
   const cloud = await startCloud({
     dataDir: dir,
     listen: { hostname: "127.0.0.1", port: 0 },
@@ -156,12 +157,6 @@ async function withCloud(
     packageLimitBytes: 1_000_000,
   }, { ...deps, log: memoryLogger("machine-cloud") });
   try {
-    const folder = await openDataFolder(dir, systemRandom);
-    const made = await bootstrap(folder, deps, {
-      organization: "Acme",
-      location: "Lab",
-      machine: "demo",
-    }).finally(() => folder.database.close());
     await work({ url: cloud.url, dir, made });
   } finally {
     await cloud.close({ graceMs: 1_000 });

@@ -5,8 +5,7 @@ import { parseCommand } from "../../../shared/base/flags/flags.ts";
 import { ProgramCommand_Action } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
-import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { testMachine } from "../../releases/catalogue/releases_testing.ts";
 import { startCloud } from "../../serve/cloud.ts";
@@ -168,6 +167,7 @@ Deno.test("release add works before there is an organisation, and over the netwo
     ...["--platform", "linux/arm64", file],
   ];
   await run(["release", "add", "--data", dir, ...of("1.0.0")]);
+  const made = await bootstrapFolder(dir);
   const cloud = await startCloud({
     dataDir: dir,
     listen: { hostname: "127.0.0.1", port: 0 },
@@ -176,12 +176,6 @@ Deno.test("release add works before there is an organisation, and over the netwo
     packageLimitBytes: 1_000_000,
   }, { ...deps, log: memoryLogger("machine-cloud") });
   try {
-    const folder = await openDataFolder(dir, systemRandom);
-    const made = await bootstrap(folder, deps, {
-      organization: "Acme",
-      location: "Lab",
-      machine: "demo",
-    }).finally(() => folder.database.close());
     const key = { MACHINE_CLOUD_API_KEY_ID: made.api_key_id, MACHINE_CLOUD_API_KEY: made.api_key };
     const place = ["--cloud", cloud.url];
     const told = JSON.parse(await run(["release", "add", ...place, ...of("1.1.0")], key));

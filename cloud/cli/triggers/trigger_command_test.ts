@@ -4,6 +4,7 @@ import { parseCommand } from "../../../shared/base/flags/flags.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { TestReceiver } from "../../triggers/delivery/receiver_testing.ts";
+import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { startCloud } from "../../serve/cloud.ts";
 import { TestCloud } from "../../serve/cloud_testing.ts";
@@ -151,6 +152,7 @@ Deno.test("trigger commands say what is wrong", async () => {
 Deno.test("trigger commands work over the network", async () => {
   await using receiver = TestReceiver.start();
   const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-trigger-" });
+  const made = await bootstrapFolder(dataDir);
   const cloud = await startCloud({
     dataDir,
     listen: { hostname: "127.0.0.1", port: 0 },
@@ -160,11 +162,6 @@ Deno.test("trigger commands work over the network", async () => {
     notifications: { allowPrivateWebhooks: true },
   }, { ...deps, log: memoryLogger("machine-cloud") });
   try {
-    const { bootstrap } = await import("../../local/bootstrap/bootstrap.ts");
-    const { openDataFolder } = await import("../../storage/data_folder/data_folder.ts");
-    const folder = await openDataFolder(dataDir, systemRandom);
-    const names = { organization: "Acme", location: "Lab", machine: "demo" };
-    const made = await bootstrap(folder, deps, names).finally(() => folder.database.close());
     const key = {
       MACHINE_CLOUD_API_KEY_ID: made.api_key_id,
       MACHINE_CLOUD_API_KEY: made.api_key,

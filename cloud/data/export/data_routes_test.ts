@@ -7,7 +7,8 @@ import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_s
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { bootstrap, type BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
+import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
+import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";
 import {
   NOON,
   sensorData,
@@ -15,7 +16,6 @@ import {
   uploadPicture,
   uploadTemperatures,
 } from "../ingest/data_testing.ts";
-import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { startCloud } from "../../serve/cloud.ts";
 
@@ -37,6 +37,8 @@ interface Rig {
 /** A cloud on a real port. */
 async function withCloud(work: (rig: Rig) => Promise<void>) {
   const dir = await Deno.makeTempDir({ prefix: "machine-cloud-data-" });
+  const made = await bootstrapFolder(dir);
+  const other = await bootstrapFolder(dir, { organization: "Other" });
   const cloud = await startCloud({
     dataDir: dir,
     listen: { hostname: "127.0.0.1", port: 0 },
@@ -44,11 +46,6 @@ async function withCloud(work: (rig: Rig) => Promise<void>) {
     hostname: "localhost",
     packageLimitBytes: 1_000_000,
   }, deps);
-  const folder = await openDataFolder(dir, systemRandom);
-  const names = { location: "Lab", machine: "demo" };
-  const made = await bootstrap(folder, deps, { organization: "Acme", ...names });
-  const other = await bootstrap(folder, deps, { organization: "Other", ...names });
-  folder.database.close();
   const plain = createGrpcTransport({ baseUrl: cloud.url });
   const { accessToken } = await createClient(AuthService, plain).authenticate({
     entity: made.api_key_id,

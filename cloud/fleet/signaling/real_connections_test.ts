@@ -17,8 +17,8 @@ import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { RtcPeer, RtcPeers } from "../../../shared/rtc/webrtc/peer.ts";
 import { weriftPeers } from "../../../shared/rtc/webrtc/werift_peers.ts";
-import { bootstrap, type BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
-import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
+import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { type Cloud, startCloud } from "../../serve/cloud.ts";
 
@@ -44,13 +44,8 @@ class Rig implements AsyncDisposable {
 
   static async open(): Promise<Rig> {
     const rig = new Rig(await Deno.makeTempDir({ prefix: "machine-cloud-signaling-" }));
+    rig.made = await bootstrapFolder(rig.dir);
     await rig.serve();
-    const folder = await openDataFolder(rig.dir, systemRandom);
-    rig.made = await bootstrap(folder, deps, {
-      organization: "Acme",
-      location: "Lab",
-      machine: "demo",
-    }).finally(() => folder.database.close());
     return rig;
   }
 

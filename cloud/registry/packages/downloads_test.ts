@@ -9,8 +9,8 @@ import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { bootstrap, type BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
-import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
+import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { startCloud } from "../../serve/cloud.ts";
 import { createPackage, gzip } from "./packages_testing.ts";
@@ -33,6 +33,8 @@ interface Rig {
 /** A cloud on a real port with one package; clients of it speak native gRPC. */
 async function withPackage(work: (rig: Rig) => Promise<void>) {
   const dir = await Deno.makeTempDir({ prefix: "machine-cloud-downloads-" });
+  const made = await bootstrapFolder(dir);
+  const other = await bootstrapFolder(dir, { organization: "Other" });
   const cloud = await startCloud({
     dataDir: dir,
     listen: { hostname: "127.0.0.1", port: 0 },
@@ -41,11 +43,6 @@ async function withPackage(work: (rig: Rig) => Promise<void>) {
     packageLimitBytes: 10_000_000,
   }, deps);
   const { url } = cloud;
-  const folder = await openDataFolder(dir, systemRandom);
-  const names = { location: "Lab", machine: "demo" };
-  const made = await bootstrap(folder, deps, { organization: "Acme", ...names });
-  const other = await bootstrap(folder, deps, { organization: "Other", ...names });
-  folder.database.close();
   const token = await tokenOf(url, "api-key", made.api_key_id, made.api_key);
   const transport = createGrpcTransport({
     baseUrl: url,

@@ -8,9 +8,8 @@ import { Channel, ReleaseService } from "../../../shared/gen/machine/cloud/v1/re
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
+import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";
 import type { BlobReader } from "../../storage/blobs/blob_store.ts";
-import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { startCloud } from "../../serve/cloud.ts";
 import { DownloadSlots } from "./download_slots.ts";
@@ -30,6 +29,7 @@ interface Rig {
 /** A cloud on a real port, and its releases over native gRPC. */
 async function withCloud(work: (rig: Rig) => Promise<void>) {
   const dir = await Deno.makeTempDir({ prefix: "machine-cloud-releases-" });
+  const made = await bootstrapFolder(dir);
   const cloud = await startCloud({
     dataDir: dir,
     listen: { hostname: "127.0.0.1", port: 0 },
@@ -38,9 +38,6 @@ async function withCloud(work: (rig: Rig) => Promise<void>) {
     packageLimitBytes: 10_000_000,
   }, deps);
   const { url } = cloud;
-  const folder = await openDataFolder(dir, systemRandom);
-  const names = { organization: "Acme", location: "Lab", machine: "demo" };
-  const made = await bootstrap(folder, deps, names).finally(() => folder.database.close());
   const plain = createGrpcTransport({ baseUrl: url });
   const { accessToken } = await createClient(AuthService, plain).authenticate({
     entity: made.api_key_id,
