@@ -14,6 +14,10 @@ import { AppService, type Location } from "../../shared/gen/viam/app/v1/app_pb.t
 import type { Confirm } from "../asking/confirm.ts";
 
 const locationArgument = { placeholder: "LOCATION", doc: "Id or name of the location." };
+const guestArgument = {
+  placeholder: "ORGANIZATION",
+  doc: "Id of the other organisation; its members find it with organizations list.",
+};
 const parentFlag = {
   type: "string",
   placeholder: "ID",
@@ -95,17 +99,24 @@ export function locationCommands(confirm: Confirm): CommandTree {
     }),
     "locations rename": command({
       summary: "Give a location another name, or put it into another one.",
-      flags: { "parent": parentFlag },
+      flags: {
+        "parent": parentFlag,
+        "top": { type: "boolean", doc: "Take it out of the location that it is in." },
+      },
       arguments: [locationArgument, { placeholder: "NAME", doc: "The new name.", optional: true }],
-      async run(context, { values: { parent }, arguments: [wanted = "", name] }) {
-        if (name === undefined && parent === undefined) {
-          throw new UsageError("give the new NAME, or --parent ID to move it");
+      async run(context, { values: { parent, top }, arguments: [wanted = "", name] }) {
+        if (name === undefined && parent === undefined && !top) {
+          throw new UsageError("give the new NAME, or --parent ID or --top to move it");
+        }
+        if (parent !== undefined && top) {
+          throw new UsageError("--parent and --top exclude one another");
         }
         const location = await chooseLocation(context, wanted);
         const app = await clientOf(context, AppService);
         const { location: saved } = await app.updateLocation({
           locationId: location.id,
           ...(name === undefined ? {} : { name }),
+          ...(top ? { parentLocationId: "" } : {}),
           ...(parent === undefined
             ? {}
             : { parentLocationId: (await chooseLocation(context, parent)).id }),
@@ -113,6 +124,36 @@ export function locationCommands(confirm: Confirm): CommandTree {
         return done(
           saved ? locationJson(saved) : { id: location.id },
           `location ${location.name} is saved`,
+        );
+      },
+    }),
+    "locations share": command({
+      summary: "Let the members of another organisation operate the machines of a location.",
+      flags: {},
+      arguments: [locationArgument, guestArgument],
+      async run(context, { arguments: [wanted = "", organizationId = ""] }) {
+        const { id, name } = await chooseLocation(context, wanted);
+        await (await clientOf(context, AppService)).shareLocation({
+          ...{ locationId: id, organizationId },
+        });
+        return done(
+          { id, name, organization_id: organizationId },
+          `location ${name} is shared with organisation ${organizationId}`,
+        );
+      },
+    }),
+    "locations unshare": command({
+      summary: "End the sharing of a location; what its guests have open is closed.",
+      flags: {},
+      arguments: [locationArgument, guestArgument],
+      async run(context, { arguments: [wanted = "", organizationId = ""] }) {
+        const { id, name } = await chooseLocation(context, wanted);
+        await (await clientOf(context, AppService)).unshareLocation({
+          ...{ locationId: id, organizationId },
+        });
+        return done(
+          { id, name, organization_id: organizationId },
+          `location ${name} is not shared with organisation ${organizationId} any more`,
         );
       },
     }),
@@ -135,6 +176,7 @@ function locationJson(location: Location) {
     id: location.id,
     name: location.name,
     parent_location_id: location.parentLocationId,
+    organization_ids: location.organizations.map(({ organizationId }) => organizationId),
     machines: location.robotCount,
     created_on: isoTime(location.createdOn),
   };

@@ -6,9 +6,6 @@ const NO_BILLING =
 const NO_RENTAL = "this cloud rents out no rovers";
 const NO_PUSH =
   "this cloud sends no notifications to phones; triggers tell by webhook and by e-mail";
-const NO_SHARING =
-  "a location belongs to one organisation in this version; give others a key of it " +
-  "with CreateKey";
 const NO_APPS = "this cloud serves no sign-in and no web applications of others in this version";
 const NO_BRANDING = "the console of this cloud has no branding of one's own in this version";
 const NO_DEPRECATION = "items of the registry are not renamed, transferred or deprecated in this " +
@@ -31,8 +28,6 @@ export const ABSENT_CALLS: Readonly<Partial<Record<keyof ServiceImpl<typeof AppS
     setFirebaseConfig: NO_PUSH,
     getFirebaseConfig: NO_PUSH,
     deleteFirebaseConfig: NO_PUSH,
-    shareLocation: NO_SHARING,
-    unshareLocation: NO_SHARING,
     enableAuthService: NO_APPS,
     disableAuthService: NO_APPS,
     createOAuthApp: NO_APPS,

@@ -58,6 +58,8 @@ import { Restarts } from "../fleet/machines/restarts.ts";
 import { Revisions } from "../fleet/machines/revisions.ts";
 import { robotService } from "../fleet/machines/robot_service.ts";
 import { locationMethods } from "../accounts/organizations/location_methods.ts";
+import { locationSharing } from "../accounts/organizations/location_sharing.ts";
+import { updateOrganization } from "../accounts/organizations/update_organization.ts";
 import { organizationMethods } from "../accounts/organizations/organization_methods.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
 import { DownloadUrls } from "../registry/packages/download_urls.ts";
@@ -251,7 +253,7 @@ export async function createServices(options: ServicesOptions) {
   };
   const app: Partial<ServiceImpl<typeof AppService>> = {
     ...absentCalls(),
-    ...organizationMethods({ callers, secrets }),
+    ...organizationMethods({ callers, queries, secrets }),
     ...machineMethods(machines),
     ...secretMethods({
       ...machines,
@@ -262,8 +264,10 @@ export async function createServices(options: ServicesOptions) {
     ...metadataMethods({ callers, queries }),
     ...fragmentMethods({ callers, queries, rollouts: fragmentRollouts, clock, random }),
     ...fragmentListMethods({ callers, queries }),
+    ...updateOrganization({ callers, queries }),
     ...locationMethods({ callers, queries, secrets, changes, clock, random }),
-    ...keyMethods({ callers, keys: apiKeys, machineKeys }),
+    ...locationSharing({ callers, queries, changes, clock }),
+    ...keyMethods({ callers, queries, keys: apiKeys, machineKeys }),
     ...registryMethods({ callers, queries, changes, clock, random, store, urls }),
     ...accounts.methods,
     ...favoriteMethods(machines),

@@ -7,8 +7,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Role } from "../../../shared/rights/roles.ts";
 import type { ApiKeysTable, ResourceType } from "../../storage/database/schema.ts";
 import { alphanumeric, type Random } from "../../storage/keys/random.ts";
-import { peopleOf } from "../people/users.ts";
-import { allows, type Caller, covers, type Place } from "./caller.ts";
+import { allows, type Caller, type Place } from "./caller.ts";
 
 /** What an API key may do, and on what. */
 export interface KeyGrant {
@@ -98,26 +97,13 @@ export class ApiKeys {
     return await this.#withGrants(rows);
   }
 
-  /** The keys that may open what stands at a place, with their hashes. */
-  async opening(place: Place): Promise<(ApiKey & { hash: string })[]> {
+  /** The keys of an organisation with their hashes. */
+  async withHashes(orgId: string): Promise<(ApiKey & { hash: string })[]> {
     const rows = await this.queries.selectFrom("api_keys").selectAll()
-      .where("org_id", "=", place.orgId).where("deleted_at", "is", null).orderBy("id").execute();
+      .where("org_id", "=", orgId).where("deleted_at", "is", null).orderBy("id").execute();
     const hashes = new Map(rows.map((row) => [row.id, row.hash]));
     return (await this.#withGrants(rows))
-      .filter((key) => key.grants.some((grant) => covers(grant, place)))
       .map((key) => ({ ...key, hash: hashes.get(key.id) ?? "" }));
-  }
-
-  /**
-   * The people who may open what stands at a place. Their hash fits no key: they come through the
-   * cloud, and it changes when one of their sessions ends, which ends their connections.
-   */
-  async peopleOpening(place: Place): Promise<
-    { id: string; hash: string; grants: readonly KeyGrant[] }[]
-  > {
-    const people = await peopleOf(this.queries, place.orgId);
-    return people.filter(({ grants }) => grants.some((grant) => covers(grant, place)))
-      .map(({ id, sessionEpoch, grants }) => ({ id, hash: `sessions ${sessionEpoch}`, grants }));
   }
 
   async #withGrants(rows: readonly Selectable<ApiKeysTable>[]): Promise<ApiKey[]> {

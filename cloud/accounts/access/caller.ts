@@ -17,6 +17,8 @@ export type Grant =
   & {
     /** The organisation in which the thing stands; left out: that of the caller. */
     readonly orgId?: string;
+    /** Only for a location that `orgId` shares with this organisation of the caller. */
+    readonly sharedWith?: string;
   };
 
 /**
@@ -70,9 +72,20 @@ export function organizationOf(caller: Caller, grant: Grant): string {
   return grant.orgId ?? caller.orgId;
 }
 
-/** The organisations in which a caller has a grant. */
+/** The organisations that a caller belongs to. Those that only share a location are none of them. */
 export function organizationsOf(caller: Caller): string[] {
+  const own = caller.grants.filter((grant) => grant.sharedWith === undefined);
+  return [...new Set(own.map((grant) => organizationOf(caller, grant)))];
+}
+
+/** The organisations in which a caller may see something, those that share a location included. */
+export function organizationsReached(caller: Caller): string[] {
   return [...new Set(caller.grants.map((grant) => organizationOf(caller, grant)))];
+}
+
+/** The locations of others that are shared with an organisation of the caller. */
+export function locationsSharedWith(caller: Caller, orgId: string): string[] {
+  return caller.grants.filter((grant) => grant.sharedWith === orgId).map(({ id }) => id);
 }
 
 /** Whether a caller may do something with the thing at a place. */

@@ -6,6 +6,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Caller, Grant, TrainingRights } from "./caller.ts";
 import { currentRecord } from "../../storage/audit/call_record.ts";
 import { sessionCaller } from "./session_caller.ts";
+import { withLocations } from "./location_tree.ts";
 import { ISSUED_CLAIM, SECRET_CLAIM } from "./claims.ts";
 import { Scope } from "./scope.ts";
 
@@ -137,11 +138,15 @@ export class Callers {
     return {
       ...{ actor: { type: "api-key", id }, training },
       orgId: key.org_id,
-      grants: grants.map((grant): Grant => ({
-        role: grant.role,
-        resource: grant.resource_type,
-        id: grant.resource_id,
-      })),
+      grants: await withLocations(
+        this.queries,
+        key.org_id,
+        grants.map((grant): Grant => ({
+          role: grant.role,
+          resource: grant.resource_type,
+          id: grant.resource_id,
+        })),
+      ),
     };
   }
 

@@ -14,13 +14,16 @@ import { type ApiKey, type ApiKeys, requireNoMoreThanOwn } from "./api_keys.ts";
 import type { Action } from "../../../shared/rights/roles.ts";
 import { placeOf, RESOURCE_TYPES, toGrant } from "./authorizations.ts";
 import type { Callers } from "./callers.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import { Openings } from "./openings.ts";
 import type { MachineKeys } from "./machine_keys.ts";
 import { machinePlace, notFound, type Scope } from "./scope.ts";
 
 /** The calls of AppService about API keys and what they may do. */
 export function keyMethods(
-  { callers, keys, machineKeys }: {
+  { callers, queries, keys, machineKeys }: {
     readonly callers: Callers;
+    readonly queries: Queries;
     readonly keys: ApiKeys;
     readonly machineKeys: MachineKeys;
   },
@@ -31,7 +34,10 @@ export function keyMethods(
       const machine = await scope.machine(robotId, "manage");
       // First the one that can be told: clients connect with the first key of this answer.
       const own = await machineKeys.of(machine);
-      const opening = await keys.opening(machinePlace(machine));
+      const place = machinePlace(machine);
+      // Keys of an organisation that a location is shared with are that one's own affair.
+      const opening = (await (await Openings.of(queries, keys, place)).ofKeys())
+        .filter(({ orgId }) => orgId === machine.org_id);
       const [first, others] = [
         opening.filter(({ id }) => id === own.id),
         opening.filter(({ id }) => id !== own.id),

@@ -5,15 +5,21 @@ import { type Caller, type Grant, grantsFor, organizationOf } from "./caller.ts"
 /** Tables whose rows callers see by their grants. */
 export type Reached = "locations" | "machines" | "parts" | "data_sources" | "sequences";
 
-type Condition = (id: string) => RawBuilder<SqlBool>;
+type Condition = (ids: readonly string[]) => RawBuilder<SqlBool>;
 
-const is = (column: string): Condition => (id) => sql<SqlBool>`${sql.ref(column)} = ${id}`;
+/** One parameter, however many there are. */
+const among = (column: string, ids: readonly string[]): RawBuilder<SqlBool> =>
+  ids.length === 1
+    ? sql<SqlBool>`${sql.ref(column)} = ${ids[0]}`
+    : sql<SqlBool>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(ids)}))`;
+
+const is = (column: string): Condition => (ids) => among(column, ids);
 
 /** The row is the one that a row of another table with that id names. */
-const namedBy = (column: string, table: string, name: string): Condition => (id) =>
-  sql<SqlBool>`${sql.ref(column)} in (select ${sql.ref(name)} from ${
-    sql.table(table)
-  } where id = ${id})`;
+const namedBy = (column: string, table: string, name: string): Condition => (ids) =>
+  sql<SqlBool>`${sql.ref(column)} in (select ${sql.ref(name)} from ${sql.table(table)} where ${
+    among("id", ids)
+  })`;
 
 /** Which rows of each table a grant on each kind of resource reaches. */
 const REACH: Readonly<Record<Reached, Readonly<Record<Grant["resource"], Condition>>>> = {
@@ -54,9 +60,15 @@ const REACH: Readonly<Record<Reached, Readonly<Record<Grant["resource"], Conditi
  * organisation of that grant whatever it names.
  */
 export function reaches(caller: Caller, action: Action, table: Reached): RawBuilder<SqlBool> {
-  const conditions = grantsFor(caller, action).map((grant) => {
-    const within = sql<SqlBool>`${sql.ref(`${table}.org_id`)} = ${organizationOf(caller, grant)}`;
-    return sql<SqlBool>`(${within} and ${REACH[table][grant.resource](grant.id)})`;
+  const alike = Map.groupBy(
+    grantsFor(caller, action),
+    (grant) => `${grant.resource} ${organizationOf(caller, grant)}`,
+  );
+  const conditions = [...alike.values()].map((grants) => {
+    const [{ resource }, orgId] = [grants[0]!, organizationOf(caller, grants[0]!)];
+    const within = sql<SqlBool>`${sql.ref(`${table}.org_id`)} = ${orgId}`;
+    const ids = [...new Set(grants.map(({ id }) => id))];
+    return sql<SqlBool>`(${within} and ${REACH[table][resource](ids)})`;
   });
   return conditions.length === 0
     ? sql<SqlBool>`1 = 0`

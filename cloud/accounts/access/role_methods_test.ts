@@ -4,7 +4,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { nameOf, requestFor } from "./role_requests_testing.ts";
-import { CALLERS, PATIENCE_MS, RoleRig } from "./role_rig_testing.ts";
+import { type CallerName, CALLERS, PATIENCE_MS, RoleRig } from "./role_rig_testing.ts";
 
 const TABLE = new URL("role_methods.txt", import.meta.url);
 
@@ -41,6 +41,42 @@ Deno.test("every call of the cloud ends for every caller as role_methods.txt say
       found += await rig.outcome({ caller, method, patienceMs });
     }
     if (found !== row) wrong.push(`${nameOf(method)} ${found}, not ${row}`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
+Deno.test("an owner of the outer location owns the inner one, and guests operate its machines", async () => {
+  await using rig = await RoleRig.open();
+  const table = await expected();
+  const machineIds = Object.fromEntries(
+    ["location", "robot", "part", "otherPart", "spare"].map((name) => [name, rig.ids[name] ?? ""]),
+  );
+  const wrong: string[] = [];
+  for (const { service } of rig.cloud.services.router.services) {
+    for (const method of service.methods) {
+      const name = nameOf(method);
+      const row = table.get(name) ?? "";
+      const as = (caller: CallerName) => {
+        const patienceMs = row.includes("+") ? 100 : PATIENCE_MS;
+        return rig.outcome({ caller, method, patienceMs });
+      };
+      const letterOf = (caller: typeof CALLERS[number]) => row[CALLERS.indexOf(caller)] ?? "";
+      const outer = await as("owner@outer");
+      if (outer !== letterOf("owner@location")) wrong.push(`owner@outer ${name}: ${outer}`);
+
+      // Of the other things of the organisation a guest sees no more than anybody.
+      const [all, some] = [rig.ids, machineIds].map((ids) => requestFor(method, ids));
+      const isOfMachine = equals(method.input, all!, some!);
+      const allowed = [
+        letterOf("operator@location"),
+        ...(isOfMachine ? [] : [await as("owner@elsewhere")]),
+      ];
+      const guest = await as("owner@guest");
+      const isOwn = name.startsWith("MLTrainingService/");
+      if (!isOwn && !allowed.includes(guest)) {
+        wrong.push(`owner@guest ${name}: ${guest}, not ${allowed.join(" or ")}`);
+      }
+    }
   }
   assert.deepEqual(wrong, []);
 });

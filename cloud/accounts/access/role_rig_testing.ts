@@ -24,7 +24,12 @@ export const CALLERS = [
   "ended",
   "nobody",
 ] as const;
-export type CallerName = typeof CALLERS[number];
+/**
+ * Those whose rights follow from where the location stands: an owner of the location that it is in,
+ * an owner of an organisation that it is shared with, and one of an organisation that it is not.
+ */
+export const LOCATION_CALLERS = ["owner@outer", "owner@guest", "owner@elsewhere"] as const;
+export type CallerName = typeof CALLERS[number] | typeof LOCATION_CALLERS[number];
 
 /** How long a call may take that ends by itself. */
 export const PATIENCE_MS = 30_000;
@@ -78,6 +83,11 @@ export class RoleRig implements AsyncDisposable {
     const person = await session(PERSON);
     const ended = await session(ENDED);
     await app.deleteOrganizationMember({ organizationId: made.org_id, userId: ended.userId });
+    const outer = await app.createLocation({ name: "Site", organizationId: made.org_id });
+    const outerId = outer.location?.id ?? "";
+    await app.updateLocation({ locationId: made.location_id, parentLocationId: outerId });
+    const guest = await cloud.bootstrap({ organization: "Guest" });
+    await app.shareLocation({ locationId: outerId, organizationId: guest.org_id });
     const key = async (role: string, resourceType: string, resourceId: string) => {
       const authorizationId = `${resourceType}_${role}`;
       const { id, key } = await app.createKey({
@@ -95,6 +105,9 @@ export class RoleRig implements AsyncDisposable {
       "owner@robot": await key("owner", "robot", made.machine_id),
       "operator@robot": await key("operator", "robot", made.machine_id),
       part: partSecret(made),
+      "owner@outer": await key("owner", "location", outerId),
+      "owner@guest": apiKey(guest),
+      "owner@elsewhere": apiKey(await cloud.bootstrap({ organization: "Elsewhere" })),
     };
     const tokens: Record<string, string> = {
       person: person.token,

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { ExpressionBuilder, Selectable } from "kysely";
+import { type ExpressionBuilder, type Selectable, sql, type SqlBool } from "kysely";
 import { currentRecord } from "../../storage/audit/call_record.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { FragmentsTable } from "../../storage/database/fragment_schema.ts";
@@ -12,7 +12,14 @@ import type {
   RegistryItemsTable,
 } from "../../storage/database/schema.ts";
 import { type Action, roleAllows } from "../../../shared/rights/roles.ts";
-import { allows, type Caller, organizationsOf, type Place } from "./caller.ts";
+import {
+  allows,
+  type Caller,
+  locationsSharedWith,
+  organizationsOf,
+  organizationsReached,
+  type Place,
+} from "./caller.ts";
 import { reaches } from "./reach.ts";
 
 export type OrganizationRow = Selectable<OrganizationsTable>;
@@ -32,7 +39,7 @@ export type RegistryItemRow = Selectable<RegistryItemsTable> & {
 export class Scope {
   constructor(private readonly queries: Queries, readonly caller: Caller) {}
 
-  /** Ids of the organisations in which the caller may do anything at all. */
+  /** Ids of the organisations that the caller belongs to. */
   get orgIds(): readonly string[] {
     return organizationsOf(this.caller);
   }
@@ -51,6 +58,15 @@ export class Scope {
 
   locations() {
     return this.queries.selectFrom("locations").where(reaches(this.caller, "see", "locations"));
+  }
+
+  /** Those of the locations and machines that an organisation has or that others share with it. */
+  inOrganization<T extends "locations" | "machines">(table: T, orgId: string) {
+    const shared = locationsSharedWith(this.caller, orgId);
+    const location = table === "locations" ? "locations.id" : "machines.location_id";
+    return sql<SqlBool>`(${sql.ref(`${table}.org_id`)} = ${orgId} or ${
+      sql.ref(location)
+    } in (select value from json_each(${JSON.stringify(shared)})))`;
   }
 
   machines() {
@@ -87,7 +103,10 @@ export class Scope {
   #binaryData() {
     return this.queries.selectFrom("binary_data")
       .innerJoin("data_sources", "data_sources.id", "binary_data.source_id")
-      .where("binary_data.org_id", "in", [...this.orgIds, ...this.#trainingOrg()]);
+      .where("binary_data.org_id", "in", [
+        ...organizationsReached(this.caller),
+        ...this.#trainingOrg(),
+      ]);
   }
 
   /** Sequences of parts that the caller may see. */
@@ -156,6 +175,12 @@ export class Scope {
     if (!row) throw notFound("organization", id);
     this.#check(action, { orgId: row.id }, "organization");
     return row;
+  }
+
+  /** The organisation of a row that one of the queries above gave, also of one that shares it. */
+  async homeOf(row: { readonly org_id: string }): Promise<OrganizationRow> {
+    return await this.queries.selectFrom("organizations").selectAll()
+      .where("id", "=", row.org_id).executeTakeFirstOrThrow();
   }
 
   async location(id: string, action: Action): Promise<LocationRow> {

@@ -1,5 +1,6 @@
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Caller } from "./caller.ts";
+import { withLocations } from "./location_tree.ts";
 
 /** The caller that a session stands for; undefined when it counts no more. */
 export async function sessionCaller(
@@ -22,11 +23,15 @@ export async function sessionCaller(
     actor: { type: "user", id: row.email },
     person: { userId, sessionId, expiresAtMs: row.expires_at },
     orgId: grants[0]?.org_id ?? "",
-    grants: grants.map((grant) => ({
-      role: grant.role,
-      resource: grant.resource_type,
-      id: grant.resource_id,
-      orgId: grant.org_id,
-    })),
+    grants: await withLocations(
+      queries,
+      "",
+      grants.map((grant) => ({
+        role: grant.role,
+        resource: grant.resource_type,
+        id: grant.resource_id,
+        orgId: grant.org_id,
+      })),
+    ),
   };
 }

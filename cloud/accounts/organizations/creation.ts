@@ -23,12 +23,15 @@ export async function createOrganization(
 /** Makes a location with its first secret. */
 export async function createLocation(
   { queries, random, now }: Creation,
-  location: { orgId: string; name: string },
+  location: { orgId: string; name: string; parentId?: string | undefined },
 ): Promise<string> {
   const id = alphanumeric(random, LOCATION_ID_LENGTH);
   const created_at = now.getTime();
   await queries.insertInto("locations")
-    .values({ id, org_id: location.orgId, name: location.name, created_at }).execute();
+    .values({
+      ...{ id, org_id: location.orgId, name: location.name, created_at },
+      parent_id: location.parentId ?? null,
+    }).execute();
   await queries.insertInto("location_secrets")
     .values({ id: random.uuid(), location_id: id, created_at, state: "enabled" }).execute();
   return id;

@@ -2,144 +2,157 @@ import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../access/callers.ts";
-import type { Scope } from "../access/scope.ts";
-import type { SharedSecrets } from "../access/secrets.ts";
+import type { LocationRow, Scope } from "../access/scope.ts";
+import { DEEPEST_LOCATION, locationDepth, locationPath } from "../access/location_tree.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { withdrawGrants } from "../../storage/keys/withdraw_grants.ts";
 import { createLocation } from "./creation.ts";
 import { titleProblem } from "../../api/names/names.ts";
-import { importEntry } from "./default_fragments.ts";
-import { toLocation, toOrganization } from "./organization_methods.ts";
+import { type LocationMessagesOptions, toLocations } from "./location_messages.ts";
 
-export interface LocationMethodsOptions {
+export interface LocationMethodsOptions extends LocationMessagesOptions {
   readonly callers: Pick<Callers, "scope">;
-  readonly queries: Queries;
-  readonly secrets: SharedSecrets;
   readonly changes: Pick<ChangeFeed, "drain">;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** The calls of AppService that make, rename and delete locations, and rename organisations. */
+/** What is told of what is in a location. */
+const TOLD_NAMES = 3;
+
+/** The calls of AppService that make, rename, move and delete locations. */
 export function locationMethods(
-  { callers, queries, secrets, changes, clock, random }: LocationMethodsOptions,
+  options: LocationMethodsOptions,
 ): Partial<ServiceImpl<typeof AppService>> {
-  const location = async (scope: Scope, id: string) => {
-    const row = await scope.location(id, "see");
-    const { count } = await scope.machines().select((eb) => eb.fn.countAll<number>().as("count"))
-      .where("machines.location_id", "=", id).executeTakeFirstOrThrow();
-    const organization = await scope.organization(row.org_id, "see");
-    return { location: await toLocation(scope, secrets, organization, row, Number(count)) };
+  const { callers, queries, changes, clock, random } = options;
+  const answer = async (scope: Scope, id: string) => {
+    const [location] = await toLocations(options, scope, [await scope.location(id, "see")]);
+    return location ? { location } : {};
+  };
+  /** Who may do what follows from where a location is. */
+  const change = async <T>(orgId: string, work: (queries: Queries) => Promise<T>): Promise<T> => {
+    const done = await queries.transaction().execute(async (transaction) => {
+      const result = await work(transaction);
+      await recordChange(transaction, { orgId, partId: undefined, kind: "access" }, clock.now());
+      return result;
+    });
+    await changes.drain();
+    return done;
   };
   return {
     async createLocation({ organizationId, name, parentLocationId }, context) {
       const scope = await callers.scope(context);
-      const organization = await scope.organization(organizationId, "manage");
+      const parent = parentLocationId
+        ? await scope.location(parentLocationId, "manage")
+        : undefined;
+      // Owners of a location make others within it.
+      const organization = await scope.organization(organizationId, parent ? "see" : "manage");
+      if (parent) requireSameOrganization(parent, organization.id);
       requireTitle("name", name);
-      refuseParent(parentLocationId);
-      const id = await queries.transaction().execute((transaction) =>
-        createLocation(
+      const id = await change(organization.id, async (transaction) => {
+        if (parent) await requireRoom(transaction, parent.id, 1);
+        return await createLocation(
           { queries: transaction, random, now: clock.now() },
-          { orgId: organization.id, name },
-        )
-      );
-      return await location(scope, id);
+          { orgId: organization.id, name, parentId: parent?.id },
+        );
+      });
+      return await answer(await callers.scope(context), id);
     },
 
+    /** An empty parent takes the location out of the one that it is in. */
     async updateLocation({ locationId, name, parentLocationId, region }, context) {
       const scope = await callers.scope(context);
-      await scope.location(locationId, "manage");
-      refuseParent(parentLocationId);
+      const row = await scope.location(locationId, "manage");
       if (region !== undefined && region !== "") {
         throw new ConnectError(
           "region: this cloud keeps everything where it runs; leave the region out",
           Code.InvalidArgument,
         );
       }
-      if (name !== undefined) {
-        requireTitle("name", name);
-        await queries.updateTable("locations").set({ name }).where("id", "=", locationId).execute();
-      }
-      return await location(scope, locationId);
+      if (name !== undefined) requireTitle("name", name);
+      const parentId = parentLocationId === undefined ? row.parent_id : parentLocationId || null;
+      const isMoved = parentId !== row.parent_id;
+      if (isMoved) await requireMovable(scope, row, parentId);
+      const set = { ...(name === undefined ? {} : { name }), parent_id: parentId };
+      const save = async (transaction: Queries) => {
+        if (isMoved && parentId !== null) await requireNoCircle(transaction, row, parentId);
+        await transaction.updateTable("locations").set(set).where("id", "=", row.id).execute();
+      };
+      if (isMoved) await change(row.org_id, save);
+      else await save(queries);
+      return await answer(await callers.scope(context), row.id);
     },
 
     async deleteLocation({ locationId }, context) {
       const scope = await callers.scope(context);
       const row = await scope.location(locationId, "manage");
-      await queries.transaction().execute(async (transaction) => {
-        const inside = await transaction.selectFrom("machines").select("name")
-          .where("location_id", "=", row.id).orderBy("name").limit(4).execute();
-        if (inside.length > 0) {
-          const names = inside.slice(0, 3).map((machine) => machine.name).join(", ");
-          throw new ConnectError(
-            `location ${row.name} has machines (${names}${inside.length > 3 ? ", …" : ""}); move ` +
-              "or delete them first",
-            Code.FailedPrecondition,
-          );
-        }
+      await change(row.org_id, async (transaction) => {
+        await requireEmpty(transaction, row);
         await withdrawGrants(transaction, { resource: "location", id: row.id }, clock.now());
         await transaction.deleteFrom("locations").where("id", "=", row.id).execute();
-        const change = { orgId: row.org_id, partId: undefined, kind: "access" } as const;
-        await recordChange(transaction, change, clock.now());
       });
-      await changes.drain();
       return {};
-    },
-
-    async getOrganizationsWithAccessToLocation({ locationId }, context) {
-      const scope = await callers.scope(context);
-      const row = await scope.location(locationId, "see");
-      const { id, name } = await scope.organization(row.org_id, "see");
-      return { organizationIdentities: [{ id, name }] };
-    },
-
-    async updateOrganization(request, context) {
-      const scope = await callers.scope(context);
-      const row = await scope.organization(request.organizationId, "manage");
-      refuseOthers(request);
-      if (request.name !== undefined && request.name !== "") {
-        requireTitle("name", request.name);
-        await queries.updateTable("organizations").set({ name: request.name })
-          .where("id", "=", row.id).execute();
-      }
-      if (request.defaultFragments) {
-        const imports = request.defaultFragments.fragments;
-        for (const { fragmentId } of imports) await scope.fragment(fragmentId, "see");
-        await queries.updateTable("organizations")
-          .set({ default_fragments: JSON.stringify(imports.map(importEntry)) })
-          .where("id", "=", row.id).execute();
-      }
-      return { organization: toOrganization(await scope.organization(row.id, "see")) };
     },
   };
 }
 
-/** Fields of UpdateOrganization that nothing here acts on, each with what to do. */
-function refuseOthers(request: {
-  readonly publicNamespace?: string | undefined;
-  readonly region?: string | undefined;
-  readonly cid?: string | undefined;
-  readonly allowedLoginMethods?: unknown;
-}): void {
-  const refused = request.publicNamespace
-    ? "public_namespace: ask UpdateOrganizationNamespace for it"
-    : request.region
-    ? "region: this cloud keeps everything where it runs; leave the region out"
-    : request.cid
-    ? "cid: this cloud has no such number; leave it out"
-    : request.allowedLoginMethods
-    ? "allowed_login_methods: keys are the only way to sign in here"
-    : undefined;
-  if (refused) throw new ConnectError(refused, Code.InvalidArgument);
+/** Who takes a location out of another takes it from that one's people. */
+async function requireMovable(
+  scope: Scope,
+  row: LocationRow,
+  parentId: string | null,
+): Promise<void> {
+  if (parentId === null) await scope.organization(row.org_id, "manage");
+  else requireSameOrganization(await scope.location(parentId, "manage"), row.org_id);
+  if (row.parent_id !== null) await scope.location(row.parent_id, "manage");
 }
 
-function refuseParent(parentLocationId: string | undefined): void {
-  if (!parentLocationId) return;
+function requireSameOrganization(parent: LocationRow, orgId: string): void {
+  if (parent.org_id === orgId) return;
   throw new ConnectError(
-    "parent_location_id: locations within locations are not available in this version",
-    Code.Unimplemented,
+    `parent_location_id: ${parent.name} belongs to another organisation`,
+    Code.InvalidArgument,
+  );
+}
+
+async function requireNoCircle(
+  queries: Queries,
+  row: LocationRow,
+  parentId: string,
+): Promise<void> {
+  if ((await locationPath(queries, parentId)).includes(row.id)) {
+    throw new ConnectError(
+      `parent_location_id: ${row.name} would be within itself; choose a location that is not in it`,
+      Code.InvalidArgument,
+    );
+  }
+  await requireRoom(queries, parentId, await locationDepth(queries, row.id));
+}
+
+async function requireRoom(queries: Queries, parentId: string, levels: number): Promise<void> {
+  if ((await locationPath(queries, parentId)).length + levels <= DEEPEST_LOCATION) return;
+  throw new ConnectError(
+    `parent_location_id: at most ${DEEPEST_LOCATION} locations may be within one another`,
+    Code.InvalidArgument,
+  );
+}
+
+async function requireEmpty(queries: Queries, row: LocationRow): Promise<void> {
+  const machines = await queries.selectFrom("machines").select("name")
+    .where("location_id", "=", row.id).orderBy("name").limit(TOLD_NAMES + 1).execute();
+  const locations = await queries.selectFrom("locations").select("name")
+    .where("parent_id", "=", row.id).orderBy("name").limit(TOLD_NAMES + 1).execute();
+  const inside = machines.length > 0
+    ? { what: "machines", all: machines }
+    : { what: "locations", all: locations };
+  if (inside.all.length === 0) return;
+  const names = inside.all.slice(0, TOLD_NAMES).map(({ name }) => name).join(", ");
+  throw new ConnectError(
+    `location ${row.name} has ${inside.what} (${names}` +
+      `${inside.all.length > TOLD_NAMES ? ", …" : ""}); move or delete them first`,
+    Code.FailedPrecondition,
   );
 }
 

@@ -78,7 +78,7 @@ async function openFolder(
       domain: DEFAULT_DOMAIN,
     };
     const app = {
-      ...organizationMethods({ callers, secrets }),
+      ...organizationMethods({ callers, queries, secrets }),
       ...machineMethods(machines),
       ...summaryMethods(machines),
     };

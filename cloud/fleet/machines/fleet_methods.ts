@@ -56,6 +56,13 @@ export function fleetMethods(
       const target = locationId === "" || locationId === machine.location_id
         ? undefined
         : await scope.location(locationId, "manage");
+      if (target && target.org_id !== machine.org_id) {
+        throw new ConnectError(
+          `location: ${target.name} belongs to another organisation; delete the machine and make ` +
+            "it there anew",
+          Code.InvalidArgument,
+        );
+      }
       // Who takes a machine out of a location takes it from its people.
       if (target) await scope.location(machine.location_id, "manage");
       const wanted = name === "" ? machine.name : name;
@@ -185,7 +192,9 @@ async function machinesOf(
 ): Promise<MachineRow[]> {
   const machines = scope.machines().selectAll("machines")
     .orderBy("machines.name").orderBy("machines.id");
-  if ("orgId" in where) return await machines.where("machines.org_id", "=", where.orgId).execute();
+  if ("orgId" in where) {
+    return await machines.where(scope.inOrganization("machines", where.orgId)).execute();
+  }
   return await machines.where("machines.location_id", "in", where.locationIds).execute();
 }
 

@@ -1,7 +1,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import type { SecretChanges } from "../../accounts/access/secret_changes.ts";
-import { toLocationAuth } from "../../accounts/organizations/organization_methods.ts";
+import { toLocationAuth } from "../../accounts/organizations/location_messages.ts";
 import { type MachineMethodsOptions, robotPart } from "./machine_methods.ts";
 
 export interface SecretMethodsOptions extends MachineMethodsOptions {

@@ -45,7 +45,7 @@ export function summaryMethods(
       let machines = scope.machines().innerJoin("locations", "locations.id", "machines.location_id")
         .select(["machines.id", "machines.name", "machines.location_id"])
         .select("locations.name as location_name")
-        .where("machines.org_id", "=", organizationId)
+        .where(scope.inOrganization("machines", organizationId))
         .orderBy("locations.name").orderBy("locations.id")
         .orderBy("machines.name").orderBy("machines.id").limit(most);
       if (locationIds.length > 0) {

@@ -11,7 +11,7 @@ import { hashSecret } from "../../../shared/cloud/auth/secret_hash.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { ApiKeys } from "../../accounts/access/api_keys.ts";
 import { type Callers, tokenIssuedMs } from "../../accounts/access/callers.ts";
-import { covers } from "../../accounts/access/caller.ts";
+import { Openings } from "../../accounts/access/openings.ts";
 import { partPlace } from "../../accounts/access/scope.ts";
 import type { SharedSecrets, SharedSecretValue } from "../../accounts/access/secrets.ts";
 import type { MachineCertificates } from "../../accounts/certificates/machine_certificates.ts";
@@ -72,17 +72,18 @@ export function machineService(
     async listAccessKeys({ partId }, context) {
       const part = await (await callers.scope(context)).part(partId, "report");
       const place = partPlace(part);
+      const openings = await Openings.of(options.queries, keys, place);
       const [opening, people, own, location] = await Promise.all([
-        keys.opening(place),
-        keys.peopleOpening(place),
+        openings.ofKeys(),
+        openings.ofPeople(),
         secrets.ofPart(part.id),
         secrets.ofLocation(part.location_id),
       ]);
       return {
-        keys: [...opening, ...people].map(({ id, hash, grants }) => {
-          const isOwner = grants.some((grant) => grant.role === "owner" && covers(grant, place));
-          return { id, hash, role: isOwner ? KeyRole.OWNER : KeyRole.OPERATOR };
-        }),
+        keys: [...opening, ...people].map(({ id, hash, role }) => ({
+          ...{ id, hash },
+          role: role === "owner" ? KeyRole.OWNER : KeyRole.OPERATOR,
+        })),
         partSecrets: own.map((secret) => hashed(secret, part.id)),
         locationSecrets: location.map((secret) => hashed(secret, part.id)),
       };

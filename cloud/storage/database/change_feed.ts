@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { CloudDatabase, Queries } from "./cloud_database.ts";
@@ -15,7 +16,10 @@ const POLL_MS = 400;
 const KEEP_MS = 24 * 60 * 60_000;
 const PRUNE_EVERY_MS = 60 * 60_000;
 
-/** Notes a change. Call it in the transaction that makes the change. */
+/**
+ * Notes a change. Call it in the transaction that makes the change. Who may do what in an
+ * organisation concerns those, too, that share locations with it.
+ */
 export async function recordChange(queries: Queries, change: Change, now: Date): Promise<void> {
   await queries.insertInto("changes").values({
     org_id: change.orgId,
@@ -23,6 +27,12 @@ export async function recordChange(queries: Queries, change: Change, now: Date):
     kind: change.kind,
     created_at: now.getTime(),
   }).execute();
+  if (change.kind !== "access" || change.partId !== undefined) return;
+  await sql`
+    INSERT INTO changes (org_id, part_id, kind, created_at)
+    SELECT DISTINCT locations.org_id, NULL, 'access', ${now.getTime()}
+      FROM location_shares JOIN locations ON locations.id = location_shares.location_id
+      WHERE location_shares.org_id = ${change.orgId}`.execute(queries);
 }
 
 /**

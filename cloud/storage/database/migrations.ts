@@ -1,6 +1,7 @@
 import type { Migration } from "../../../shared/base/store/sqlite.ts";
 import { dataMigration } from "./data_migration.ts";
 import { fragmentMigration } from "./fragment_migration.ts";
+import { locationMigration } from "./location_migration.ts";
 import { namespaceMigration } from "./namespace_migration.ts";
 import { peopleMigration } from "./people_migration.ts";
 import { secretMigration } from "./secret_migration.ts";
@@ -366,4 +367,5 @@ export const cloudMigrations: readonly Migration[] = [
   secretMigration,
   peopleMigration,
   fragmentMigration,
+  locationMigration,
 ];

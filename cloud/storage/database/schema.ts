@@ -62,6 +62,15 @@ export interface LocationsTable {
   org_id: Fixed<string>;
   name: string;
   created_at: Fixed<TimeMs>;
+  /** The location of the same organisation that it is in; null: none. */
+  parent_id: ColumnType<string | null, string | null | undefined, string | null>;
+}
+
+/** An organisation whose members may use the machines of another's location and those within it. */
+export interface LocationSharesTable {
+  location_id: Fixed<string>;
+  org_id: Fixed<string>;
+  shared_at: Fixed<TimeMs>;
 }
 
 export interface MachinesTable {
@@ -439,6 +448,7 @@ export interface CloudTables
   organizations: OrganizationsTable;
   namespaces: NamespacesTable;
   locations: LocationsTable;
+  location_shares: LocationSharesTable;
   machines: MachinesTable;
   parts: PartsTable;
   part_revisions: PartRevisionsTable;

@@ -1,3 +1,4 @@
+import { locationPath } from "../../accounts/access/location_tree.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { ResourceType } from "../../storage/database/schema.ts";
 
@@ -14,14 +15,21 @@ export interface Owned {
   readonly id: string;
 }
 
-/** E-mail addresses of those who own a machine, its location or its organisation; each once. */
+/**
+ * E-mail addresses of those who own a machine, one of the locations that it is in, or its
+ * organisation; each once.
+ */
 export async function ownersOf(queries: Queries, machine: OwnedMachine): Promise<string[]> {
+  const path = await locationPath(queries, machine.locationId);
   const rows = await queries.selectFrom("owner_emails").select("email").distinct()
     .where("org_id", "=", machine.organizationId)
     .where((eb) =>
       eb.or([
         eb.and({ resource_type: "organization", resource_id: machine.organizationId }),
-        eb.and({ resource_type: "location", resource_id: machine.locationId }),
+        eb.and([
+          eb("resource_type", "=", "location"),
+          eb("resource_id", "in", path),
+        ]),
         eb.and({ resource_type: "robot", resource_id: machine.machineId }),
       ])
     )
