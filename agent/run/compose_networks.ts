@@ -71,10 +71,12 @@ export function networksWith(
         told = "";
         const { tendNetworks } = await import("../networks/worker/network_worker.ts");
         const { answersOverHttp } = await import("../networks/connectivity/connectivity.ts");
+        const { captiveDnsIn } = await import("../networks/hotspot/captive_dns.ts");
         const { provisioningWays } = await import("../provisioning/ways.ts");
         const { hostName, version } = deps;
         await tendNetworks({
           ...system,
+          captiveDns: captiveDnsIn(system.dnsmasqFolder),
           current,
           report,
           db: state.database,

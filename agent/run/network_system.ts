@@ -14,6 +14,7 @@ export interface NetworkSystem {
   /** Restarts the computer. @returns why it cannot. */
   readonly reboot: () => Promise<string | undefined>;
   readonly bootClock: BootClock;
+  /** What NetworkManager's shared mode starts its dnsmasq with. */
   readonly dnsmasqFolder: string;
 }
 

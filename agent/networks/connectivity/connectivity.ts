@@ -1,4 +1,5 @@
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 
 export interface ConnectivityOptions {
   /** Whether the cloud answered the agent when it was asked last. */
@@ -68,23 +69,26 @@ export class Connectivity {
       await this.#ask(signal);
       if (this.#answered !== undefined || await managerSays() === FULL) return undefined;
     } while (clock.monotonicMs() < endMs);
-    return `with it neither the cloud nor the internet was reached within ${ms / 1_000} s`;
+    return `neither the cloud nor the internet was reached within ${ms / 1_000} s`;
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
     const { askCloud, askProbe, clock } = this.#options;
     this.#asking = true;
     this.#askedMs = clock.monotonicMs();
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(QUESTION_MS)]);
+    const limit = linkedController(signal);
+    const timer = clock.setTimer(QUESTION_MS, () => limit.abort());
     try {
       const [cloud, probe] = await Promise.all([
-        askCloud(limit).catch(() => false),
-        askProbe(limit).catch(() => false),
+        askCloud(limit.signal).catch(() => false),
+        askProbe(limit.signal).catch(() => false),
       ]);
       if (cloud || probe) {
         this.#answered = { by: cloud ? "cloud" : "probe", atMs: clock.monotonicMs() };
       } else this.#answered = undefined;
     } finally {
+      timer.cancel();
+      limit.abort();
       this.#asking = false;
     }
   }

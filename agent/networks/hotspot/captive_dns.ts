@@ -1,8 +1,6 @@
 import { removeIfExists, writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { join } from "node:path";
 
-/** What NetworkManager's shared mode starts its dnsmasq with. */
-export const DNSMASQ_FOLDER = "/etc/NetworkManager/dnsmasq-shared.d";
 const FILE = "80-machine-agent.conf";
 
 /** Which names lead to the machine for those on its hotspot. */
@@ -12,21 +10,22 @@ export function redirectRules(address: string, onlySetup: boolean): string {
   }/${address}\n`;
 }
 
-/**
- * Makes names lead to the machine; for the next start of a hotspot.
- *
- * @throws {FileError}
- */
-export async function writeRedirects(
-  folder: string,
-  address: string,
-  onlySetup: boolean,
-): Promise<void> {
-  await Deno.mkdir(folder, { recursive: true });
-  await writeFileAtomic(join(folder, FILE), redirectRules(address, onlySetup), { mode: 0o644 });
+/** Whether names lead to the machine; for the next start of a hotspot. */
+export interface CaptiveDns {
+  /** @throws {FileError} */
+  write(address: string, onlySetup: boolean): Promise<void>;
+  /** Hotspots and shared connections of other people are to know nothing of it. */
+  remove(): Promise<void>;
 }
 
-/** Hotspots and shared connections of other people are to know nothing of it. */
-export async function removeRedirects(folder: string): Promise<void> {
-  await removeIfExists(join(folder, FILE));
+/** @param folder what NetworkManager's shared mode starts its dnsmasq with. */
+export function captiveDnsIn(folder: string): CaptiveDns {
+  const file = join(folder, FILE);
+  return {
+    write: async (address, onlySetup) => {
+      await Deno.mkdir(folder, { recursive: true });
+      await writeFileAtomic(file, redirectRules(address, onlySetup), { mode: 0o644 });
+    },
+    remove: async () => void await removeIfExists(file),
+  };
 }

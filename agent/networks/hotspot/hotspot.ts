@@ -7,7 +7,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { NetworkDevice, NetworkManager } from "../manager/network_manager.ts";
 import { HOTSPOT_LABEL, hotspotProfile } from "../manager/profile.ts";
 import { connectFailure } from "../wifi/connect_failure.ts";
-import { removeRedirects, writeRedirects } from "./captive_dns.ts";
+import type { CaptiveDns } from "./captive_dns.ts";
 
 /** Address of the machine on its hotspot, as in the shared mode of NetworkManager. */
 export const HOTSPOT_ADDRESS = "10.42.0.1";
@@ -43,8 +43,7 @@ export class HotspotError extends Error {
 export interface HotspotOptions {
   readonly manager: NetworkManager;
   readonly hostName: string;
-  /** Where dnsmasq's drop-ins are. */
-  readonly dnsmasqFolder: string;
+  readonly captiveDns: CaptiveDns;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -71,10 +70,10 @@ export class MachineHotspot {
     device: NetworkDevice,
     signal: AbortSignal,
   ): Promise<RunningHotspot> {
-    const { manager, hostName, dnsmasqFolder, log } = this.#options;
+    const { manager, hostName, captiveDns, log } = this.#options;
     await this.clear();
     const onlySetup = settings.disable_captive_portal_redirect;
-    await writeRedirects(dnsmasqFolder, HOTSPOT_ADDRESS, onlySetup).catch((error: unknown) => {
+    await captiveDns.write(HOTSPOT_ADDRESS, onlySetup).catch((error: unknown) => {
       log.warn("names do not lead to the portal by themselves", { error });
     });
     const { hotspot_password: password, hotspot_prefix: prefix } = settings;
@@ -107,13 +106,13 @@ export class MachineHotspot {
 
   /** Takes it down, and what an earlier run left of one. Fine where there is none. */
   async clear(): Promise<void> {
-    const { manager, dnsmasqFolder } = this.#options;
+    const { manager, captiveDns } = this.#options;
     const ours = (await manager.ownProfiles()).filter(({ label }) => label === HOTSPOT_LABEL);
     if (ours.length > 0) {
       const devices = await manager.devices();
       for (const { path } of ours) await this.#release(path, devices);
     }
-    await removeRedirects(dnsmasqFolder);
+    await captiveDns.remove();
   }
 
   async #release(path: string, devices: readonly NetworkDevice[]): Promise<void> {

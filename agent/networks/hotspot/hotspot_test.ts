@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { redirectRules, removeRedirects, writeRedirects } from "./captive_dns.ts";
+import { captiveDnsIn, redirectRules } from "./captive_dns.ts";
 import { hotspotName } from "./hotspot.ts";
 
 Deno.test("hotspotName() is prefix and host in lower case, cut to 32 bytes", () => {
@@ -15,13 +15,14 @@ Deno.test("redirectRules() lead every name to the machine, or those below .setup
   assert.match(redirectRules("10.42.0.1", true), /^address=\/\.setup\/10\.42\.0\.1$/m);
 });
 
-Deno.test("writeRedirects() makes the folder, and removeRedirects() leaves other files", async () => {
+Deno.test("captiveDnsIn() makes the folder, and leaves other files", async () => {
   const dir = await Deno.makeTempDir();
   const folder = join(dir, "dnsmasq-shared.d");
-  await writeRedirects(folder, "10.42.0.1", false);
+  const dns = captiveDnsIn(folder);
+  await dns.write("10.42.0.1", false);
   await Deno.writeTextFile(join(folder, "theirs.conf"), "");
-  await removeRedirects(folder);
-  await removeRedirects(folder);
+  await dns.remove();
+  await dns.remove();
   assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["theirs.conf"]);
   await Deno.remove(dir, { recursive: true });
 });

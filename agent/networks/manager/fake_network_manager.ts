@@ -1,6 +1,8 @@
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import {
   DBusCallError,
   DBusClosed,
+  DBusTimeout,
   type MethodCall,
   type Signal,
   type SignalMatch,
@@ -8,23 +10,12 @@ import {
   type Variant,
   variant,
 } from "../../dbus/system_bus.ts";
+import { type FakeAccessPoint, keyOf, pointProperties, refusalOf, textOf } from "./fake_air.ts";
+import { FakeProfiles } from "./fake_profiles.ts";
 import type { ProfileSettings } from "./profile.ts";
 
 const NAME = "org.freedesktop.NetworkManager";
 const ROOT = "/org/freedesktop/NetworkManager";
-
-/** A network in the air. */
-export interface FakeAccessPoint {
-  readonly ssid: string;
-  /** Empty: an open network. */
-  readonly psk?: string;
-  readonly strength?: number;
-  readonly isSaeOnly?: boolean;
-  /** Told only to who asks for it by name. */
-  readonly isHidden?: boolean;
-  /** Who joins reaches the internet. Default true. */
-  readonly hasInternet?: boolean;
-}
 
 interface FakeDevice {
   readonly path: string;
@@ -48,13 +39,15 @@ interface FakeActive {
 export class FakeNetworkManager implements SystemBus {
   readonly uniqueName = ":1.9";
   readonly closed: Promise<void>;
-  readonly profiles = new Map<string, { settings: ProfileSettings; isKept: boolean }>();
+  readonly store: FakeProfiles;
   air: FakeAccessPoint[] = [];
   version = "1.42.4";
   /** Calls by method, for tests of what was not done. */
   readonly calls: string[] = [];
-  /** Every call hangs, as after a dead lock of the daemon. */
+  /** Every call hangs, as after a dead lock of the daemon; with a clock until its time-out. */
   isHanging = false;
+  /** Is called before and after each call, and may end the power. */
+  onCall: (member: string, when: "before" | "after") => void = () => {};
   readonly wlan0: FakeDevice = device("1", "wlan0", 2, 30);
   readonly eth0: FakeDevice = device("2", "eth0", 1, 20);
   devices = [this.wlan0, this.eth0];
@@ -62,12 +55,22 @@ export class FakeNetworkManager implements SystemBus {
   readonly subscriptions = new Set<{ match: SignalMatch; run: (signal: Signal) => void }>();
   #count = 0;
   #asked = new Set<string>();
+  #isCut = false;
   #end: () => void;
 
-  constructor() {
+  readonly #clock: Clock | undefined;
+
+  /** @param clock for what runs out: calls that hang, checkpoints. */
+  constructor(clock?: Clock) {
+    this.#clock = clock;
+    this.store = new FakeProfiles(clock);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.closed = promise;
     this.#end = resolve;
+  }
+
+  get profiles(): FakeProfiles["all"] {
+    return this.store.all;
   }
 
   /** What the radio is connected to: an SSID; undefined: nothing. */
@@ -85,7 +88,9 @@ export class FakeNetworkManager implements SystemBus {
 
   get hasInternet(): boolean {
     const { joined } = this;
-    const point = this.air.find(({ ssid }) => ssid === joined);
+    const point = this.air.find(({ ssid }) =>
+      joined !== undefined && keyOf(ssid) === keyOf(joined)
+    );
     return point !== undefined && (point.hasInternet ?? true);
   }
 
@@ -98,10 +103,15 @@ export class FakeNetworkManager implements SystemBus {
   }
 
   call(call: MethodCall): Promise<unknown[]> {
-    this.calls.push(call.member);
-    if (this.isHanging) return new Promise(() => {});
+    const { member } = call;
+    this.calls.push(member);
+    if (this.#isCut) return Promise.reject(new DBusClosed("the message bus has ended"));
+    if (this.isHanging) return this.#hang(call);
     try {
-      return Promise.resolve(this.#answer(call));
+      this.onCall(member, "before");
+      const answer = this.#answer(call);
+      this.onCall(member, "after");
+      return Promise.resolve(answer);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -127,6 +137,28 @@ export class FakeNetworkManager implements SystemBus {
     this.#end();
   }
 
+  /** The computer's power ends: what is not on disk is gone, and so is everybody on this bus. */
+  cutPower(): DBusClosed {
+    this.#isCut = true;
+    this.store.cutPower();
+    this.#end();
+    return new DBusClosed("the power was cut");
+  }
+
+  /** NetworkManager of the computer's next run, with what the disk has. */
+  restarted(): FakeNetworkManager {
+    const next = new FakeNetworkManager(this.#clock);
+    for (const settings of this.store.disk.values()) next.store.add(settings, 1);
+    next.air = this.air;
+    return next;
+  }
+
+  async #hang({ destination, member, timeoutMs = 25_000 }: MethodCall): Promise<never> {
+    if (!this.#clock) return await new Promise<never>(() => {});
+    await this.#clock.sleep(timeoutMs);
+    throw new DBusTimeout(`${destination} ${member} did not answer within ${timeoutMs} ms`);
+  }
+
   #answer({ path, interface: iface, member, body = [] }: MethodCall): unknown[] {
     switch (member) {
       case "GetAll":
@@ -146,18 +178,14 @@ export class FakeNetworkManager implements SystemBus {
       case "ListConnections":
         return [[...this.profiles.keys()]];
       case "GetSettings":
-        return [withoutKeys(this.#profile(path).settings)];
+        return [withoutKeys(this.store.get(path).settings)];
       case "AddConnection2":
-        return [this.#add(body[0] as ProfileSettings, Number(body[1]))];
-      case "Update2": {
-        const profile = this.#profile(path);
-        profile.settings = body[0] as ProfileSettings;
-        profile.isKept = Number(body[1]) === 1;
+        return [this.store.add(body[0] as ProfileSettings, Number(body[1]))];
+      case "Update2":
+        this.store.update(path, body[0] as ProfileSettings, Number(body[1]));
         return [{}];
-      }
       case "Delete":
-        this.#profile(path);
-        this.profiles.delete(path);
+        this.store.delete(path);
         if (this.#actives.get(this.wlan0.active ?? "")?.profile === path) this.drop();
         return [];
       case "ActivateConnection":
@@ -166,9 +194,12 @@ export class FakeNetworkManager implements SystemBus {
         if (this.wlan0.active === String(body[0])) this.drop();
         return [];
       case "CheckpointCreate":
-        return [`${ROOT}/Checkpoint/1`];
+        return [this.#checkpoint(Number(body[1]))];
       case "CheckpointDestroy":
+        this.store.keep(String(body[0]));
+        return [];
       case "CheckpointRollback":
+        this.store.rollBack(String(body[0]));
         return [{}];
     }
     throw new DBusCallError("org.freedesktop.DBus.Error.UnknownMethod", `${iface}.${member}`);
@@ -195,54 +226,41 @@ export class FakeNetworkManager implements SystemBus {
   }
 
   #seen(): FakeAccessPoint[] {
-    return this.air.filter(({ ssid, isHidden }) => !isHidden || this.#asked.has(ssid));
+    return this.air.filter(({ ssid, isHidden }) => !isHidden || this.#asked.has(keyOf(ssid)));
   }
 
   #scan(ssids: readonly Uint8Array[]): unknown[] {
-    for (const ssid of ssids) this.#asked.add(new TextDecoder().decode(ssid));
+    for (const ssid of ssids) this.#asked.add(keyOf(ssid));
     return [];
   }
 
-  #add(settings: ProfileSettings, flags: number): string {
-    const path = `${ROOT}/Settings/${++this.#count}`;
-    this.profiles.set(path, { settings, isKept: flags === 1 });
-    return path;
+  /** Going back also connects again what was connected. */
+  #checkpoint(seconds: number): string {
+    const { active } = this.wlan0;
+    const profile = active === undefined ? undefined : this.#actives.get(active)?.profile;
+    return this.store.checkpoint(seconds, () => {
+      if (profile !== undefined && this.profiles.has(profile)) {
+        this.#activate(profile, this.wlan0.path);
+      } else this.drop();
+    });
   }
 
   #activate(profile: string, devicePath: string): string {
-    const { settings } = this.#profile(profile);
+    const { settings } = this.store.get(profile);
     const device = this.devices.find((each) => each.path === devicePath);
     if (!device) throw new DBusCallError(`${NAME}.UnknownDevice`, devicePath);
     if (device.active !== undefined) this.#actives.delete(device.active);
     const path = `${ROOT}/ActiveConnection/${++this.#count}`;
-    const reason = this.#refusal(settings);
+    const reason = refusalOf(settings, this.air);
     this.#actives.set(path, { profile, device, state: reason === 0 ? 2 : 4 });
     device.active = reason === 0 ? path : undefined;
     this.#move(device, reason === 0 ? 100 : 120, reason);
     return path;
   }
 
-  /** NMDeviceStateReason; 0: it connects. */
-  #refusal(settings: ProfileSettings): number {
-    const wifi = settings["802-11-wireless"];
-    if (!wifi || wifi.mode?.value === "ap") return 0;
-    const ssid = new TextDecoder().decode(wifi.ssid?.value as Uint8Array);
-    const point = this.air.find((each) => each.ssid === ssid);
-    if (!point || (point.isHidden && wifi.hidden?.value !== true)) return 53;
-    const security = settings["802-11-wireless-security"];
-    if (point.isSaeOnly && security?.["key-mgmt"]?.value !== "sae") return 8;
-    return (security?.psk?.value ?? "") === (point.psk ?? "") ? 0 : 7;
-  }
-
-  #profile(path: string): { settings: ProfileSettings; isKept: boolean } {
-    const profile = this.profiles.get(path);
-    if (profile) return profile;
-    throw new DBusCallError("org.freedesktop.DBus.Error.UnknownMethod", `no ${path}`);
-  }
-
   #ssid(profile: string): string {
     const ssid = this.profiles.get(profile)?.settings["802-11-wireless"]?.ssid;
-    return new TextDecoder().decode((ssid as Variant<Uint8Array> | undefined)?.value);
+    return textOf((ssid as Variant<Uint8Array> | undefined)?.value);
   }
 
   #move(device: FakeDevice, state: number, reason: number): void {
@@ -263,18 +281,6 @@ export function noBus(): Promise<SystemBus> {
 function device(number: string, name: string, type: number, state: number): FakeDevice {
   const path = `${ROOT}/Devices/${number}`;
   return { path, name, type, state, reason: 0, active: undefined };
-}
-
-function pointProperties(point: FakeAccessPoint | undefined): Record<string, unknown> {
-  if (!point) throw new DBusCallError("org.freedesktop.DBus.Error.UnknownObject", "gone");
-  const rsnFlags = point.psk === undefined ? 0 : point.isSaeOnly ? 0x400 : 0x100;
-  return {
-    Ssid: new TextEncoder().encode(point.ssid),
-    Strength: point.strength ?? 60,
-    Flags: point.psk === undefined ? 0 : 1,
-    WpaFlags: 0,
-    RsnFlags: rsnFlags,
-  };
 }
 
 function asVariants(values: Record<string, unknown>): Record<string, Variant> {

@@ -4,7 +4,13 @@ import type { NetworkDevice, NetworkManager, OwnProfile } from "../manager/netwo
 import { type ManagedNetwork, profileOf, type ProfileSettings } from "../manager/profile.ts";
 import { variant } from "../../dbus/system_bus.ts";
 import { type KeptProfile, type NetworkMemory, NOTHING_LEARNED } from "../memory/network_memory.ts";
-import { isConfigured, networkDigest, profileDigest, uselessBecause } from "./wanted_networks.ts";
+import {
+  isConfigured,
+  networkDigest,
+  profileDigest,
+  removalDigest,
+  uselessBecause,
+} from "./wanted_networks.ts";
 
 export interface ProfileSyncOptions {
   readonly manager: NetworkManager;
@@ -30,17 +36,26 @@ const MOST_ATTEMPTS = 3;
 /** NMDeviceState: there is a carrier, and nothing is connected. */
 const DISCONNECTED = 30;
 
-interface Change {
-  readonly network: ManagedNetwork;
+interface Step {
+  readonly label: string;
+  /** What is wanted, as memory keeps it. */
   readonly digest: string;
-  readonly settings: ProfileSettings;
   readonly existing: OwnProfile | undefined;
   readonly known: KeptProfile | undefined;
 }
 
+interface Change extends Step {
+  readonly network: ManagedNetwork;
+  readonly settings: ProfileSettings;
+}
+
+interface Removal extends Step {
+  readonly existing: OwnProfile;
+}
+
 interface Plan {
   readonly changes: readonly Change[];
-  readonly removals: readonly OwnProfile[];
+  readonly removals: readonly Removal[];
 }
 
 /**
@@ -49,7 +64,8 @@ interface Plan {
  * While the machine is online a change is made in memory, under a checkpoint of NetworkManager: it
  * goes to disk only when the machine was found online with it. Otherwise everything is as before,
  * by us, by NetworkManager when we are gone, and by the disk after a power cut. A change that cost
- * the connection is not tried again until the settings say something else.
+ * the connection is not tried again until the settings say something else. While it is offline,
+ * nothing that may have worked is taken away: a change whose trial was cut off, and a removal, wait.
  */
 export class ProfileSync {
   readonly #options: ProfileSyncOptions;
@@ -64,11 +80,34 @@ export class ProfileSync {
     return this.#problems;
   }
 
-  async run(wanted: readonly ManagedNetwork[], signal: AbortSignal): Promise<void> {
+  /**
+   * @param isSettled false: it is too early to know whether the machine is offline.
+   * @returns false: something waits until the machine is online.
+   */
+  async run(
+    wanted: readonly ManagedNetwork[],
+    { isSettled }: { readonly isSettled: boolean },
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const plan = await this.#plan(wanted);
-    if (plan.changes.length === 0 && plan.removals.length === 0) return;
-    if (this.#options.isOnline()) await this.#applyGuarded(plan, signal);
-    else await this.#keep(plan);
+    if (plan.changes.length === 0 && plan.removals.length === 0) return true;
+    if (this.#options.isOnline()) {
+      await this.#applyGuarded(plan, signal);
+      return true;
+    }
+    const waits = (change: Change) =>
+      change.existing !== undefined && (!isSettled || isBegun(change));
+    const waiting = plan.changes.filter(waits);
+    await this.#keep({ changes: plan.changes.filter((change) => !waits(change)), removals: [] });
+    if (isSettled) {
+      this.#problems = [
+        ...this.#problems,
+        ...[...waiting, ...plan.removals].map(({ label }) =>
+          `additional_networks.${label} stays as it was until the machine is online`
+        ),
+      ];
+    }
+    return waiting.length === 0 && plan.removals.length === 0;
   }
 
   async #plan(wanted: readonly ManagedNetwork[]): Promise<Plan> {
@@ -84,36 +123,47 @@ export class ProfileSync {
       const before = known.get(label);
       const digest = networkDigest(network);
       const useless = uselessBecause(network);
-      const isGivenUp = before?.wanted === digest && before.failure !== "";
-      if (useless !== undefined || isGivenUp) {
-        problems.push(`additional_networks.${label} is not in use: ${useless ?? before?.failure}`);
-        if (isGivenUp && existing) used.add(existing);
+      const failure = failureOf(digest, before);
+      if (useless !== undefined || failure !== undefined) {
+        problems.push(notInUse(label, useless ?? failure));
+        if (failure !== undefined && existing) used.add(existing);
         continue;
       }
       if (existing) used.add(existing);
       const isSame = existing !== undefined && before?.wanted === digest &&
         before.kept === profileDigest(existing.settings);
       if (isSame) continue;
-      changes.push({ network, digest, settings: profileOf(network), existing, known: before });
+      const settings = profileOf(network);
+      changes.push({ label, network, digest, settings, existing, known: before });
     }
-    const labels = new Set(wanted.map(({ label }) => label));
+    const removals: Removal[] = [];
+    const digest = removalDigest(wanted);
+    for (const existing of profiles.filter((profile) => !used.has(profile))) {
+      const { label } = existing;
+      const removal = { label, digest, existing, known: known.get(label) };
+      const failure = failureOf(digest, removal.known);
+      if (failure === undefined) removals.push(removal);
+      else problems.push(keptYet(label, failure));
+    }
+    const labels = new Set([...wanted, ...profiles].map(({ label }) => label));
     for (const label of known.keys()) {
       if (isConfigured(label) && !labels.has(label)) memory.forgetProfile(label);
     }
     this.#problems = problems;
-    return { changes, removals: profiles.filter((profile) => !used.has(profile)) };
+    return { changes, removals };
   }
 
   async #applyGuarded(plan: Plan, signal: AbortSignal): Promise<void> {
     const { manager, confirmOnline, log } = this.#options;
-    const changes = plan.changes.filter((change) => this.#begin(change));
-    if (changes.length === 0 && plan.removals.length === 0) return;
+    const changes = plan.changes.filter((change) => this.#begin(change, notInUse));
+    const removals = plan.removals.filter((removal) => this.#begin(removal, keptYet));
+    if (changes.length === 0 && removals.length === 0) return;
     const checkpoint = await manager.checkpoint(CHECKPOINT_S);
     let reason: string | undefined;
     try {
       const devices = await manager.devices();
       for (const change of changes) await this.#tryOut(change, devices);
-      for (const removal of plan.removals) await this.#tryWithout(removal, devices);
+      for (const { existing } of removals) await this.#tryWithout(existing, devices);
       reason = await confirmOnline(CONFIRM_MS, signal);
       if (reason === undefined && !await manager.keepChanges(checkpoint)) {
         reason = "NetworkManager had taken the change back already";
@@ -122,23 +172,23 @@ export class ProfileSync {
       await manager.rollBack(checkpoint);
       if (signal.aborted) throw error;
       reason = error instanceof Error ? error.message : String(error);
-      return this.#refuse(changes, reason);
+      return this.#refuseAll({ changes, removals }, reason);
     }
-    if (reason === undefined) return await this.#keep({ changes, removals: plan.removals });
+    if (reason === undefined) return await this.#keep({ changes, removals });
     await manager.rollBack(checkpoint);
     log.warn("changed networks cost the connection; they were taken back", { reason });
-    this.#refuse(changes, reason);
+    this.#refuseAll({ changes, removals }, reason);
   }
 
   /** On disk before anything happens: a change that ends the agent is not tried for ever. */
-  #begin(change: Change): boolean {
-    const { known, digest } = change;
+  #begin(step: Step, say: Saying): boolean {
+    const { known, digest } = step;
     const attempts = (known?.wanted === digest ? known.attempts : 0) + 1;
     if (attempts > MOST_ATTEMPTS) {
-      this.#refuse([change], `machine-agent ended ${MOST_ATTEMPTS} times while it was tried`);
+      this.#refuse(step, `machine-agent ended ${MOST_ATTEMPTS} times while it was tried`, say);
       return false;
     }
-    this.#save(change, { kept: "", attempts, failure: "" });
+    this.#save(step, { kept: "", attempts, failure: "" });
     return true;
   }
 
@@ -194,7 +244,7 @@ export class ProfileSync {
   async #keep({ changes, removals }: Plan): Promise<void> {
     const { manager, log } = this.#options;
     for (const change of changes) {
-      const { network: { label }, settings, digest } = change;
+      const { label, settings, digest } = change;
       const own = (await manager.ownProfiles()).filter((profile) => profile.label === label);
       const [path] = own.map((profile) => profile.path);
       if (path === undefined) await manager.addProfile(settings, true);
@@ -204,27 +254,44 @@ export class ProfileSync {
       this.#save(change, { kept, attempts: 0, failure: "" });
       log.info("a network was set up", { label, isNew: path === undefined, digest });
     }
-    for (const { path, label } of removals) {
-      await manager.deleteProfile(path);
+    for (const { label, existing } of removals) {
+      await manager.deleteProfile(existing.path);
+      this.#options.memory.forgetProfile(label);
       log.info("a network was removed", { label });
     }
   }
 
-  #refuse(changes: readonly Change[], reason: string): void {
-    for (const change of changes) {
-      this.#save(change, { kept: "", attempts: 0, failure: reason });
-      const { label } = change.network;
-      this.#options.log.error("a network of the settings is not used", { label, reason });
-      const problem = `additional_networks.${label} is not in use: ${reason}`;
-      this.#problems = [...this.#problems, problem];
-    }
+  #refuseAll({ changes, removals }: Plan, reason: string): void {
+    for (const change of changes) this.#refuse(change, reason, notInUse);
+    for (const removal of removals) this.#refuse(removal, reason, keptYet);
+  }
+
+  #refuse(step: Step, reason: string, say: Saying): void {
+    this.#save(step, { kept: "", attempts: 0, failure: reason });
+    const problem = say(step.label, reason);
+    this.#options.log.error(problem);
+    this.#problems = [...this.#problems, problem];
   }
 
   #save(
-    { network: { label }, digest, known }: Change,
+    { label, digest, known }: Step,
     rest: Pick<KeptProfile, "kept" | "attempts" | "failure">,
   ): void {
     const learned = known?.learned ?? NOTHING_LEARNED;
     this.#options.memory.saveProfile({ label, wanted: digest, learned, ...rest });
   }
 }
+
+type Saying = (label: string, reason: string | undefined) => string;
+
+const notInUse: Saying = (label, reason) => `additional_networks.${label} is not in use: ${reason}`;
+const keptYet: Saying = (label, reason) =>
+  `the network ${label} is kept, although additional_networks has it no more: ${reason}`;
+
+/** Why a step is not taken any more; undefined: it may be. */
+function failureOf(digest: string, known: KeptProfile | undefined): string | undefined {
+  return known?.wanted === digest && known.failure !== "" ? known.failure : undefined;
+}
+
+/** It was begun and not ended: nobody knows whether the machine would be online with it. */
+const isBegun = ({ digest, known }: Step) => known?.wanted === digest && known.attempts > 0;

@@ -61,7 +61,7 @@ class Bench {
     );
     const network_configuration = { wifi_power_save: null } as never;
     const wanted = wantedNetworks({ additional_networks, network_configuration }, () => undefined);
-    await sync.run(wanted, this.never);
+    await sync.run(wanted, { isSettled: true }, this.never);
     return sync;
   }
 
@@ -152,8 +152,11 @@ syncTest("run() gives a removed profile back when the machine needs it", async (
   await at.want({ a: {} });
   await waitFor(async () => (await at.manager.devices())[0]?.state === 100, DEADLINE);
   at.confirm = () => Promise.resolve("the cloud does not answer");
-  await at.want({});
+  const sync = await at.want({});
+  assert.match(sync.problems.join(), /network a is kept, .*: the cloud does not answer/);
   assert.deepEqual(await at.labels(), ["a"]);
+  assert.match((await at.want({})).problems.join(), /network a is kept/);
+  assert.equal(at.confirms, 2, "it is not tried again");
   await waitFor(async () => (await at.manager.devices())[0]?.state === 100, DEADLINE);
   assert.doesNotMatch(at.disk(), /autoconnect=false/);
 });
@@ -171,10 +174,23 @@ syncTest("run() gives up a change that the agent did not survive three times", a
       additional_networks: { a: { ...WIRED, priority: 9 } },
       network_configuration: { wifi_power_save: null } as never,
     }, () => undefined);
-    await assert.rejects(at.sync().run(wanted, stop.signal));
+    await assert.rejects(at.sync().run(wanted, { isSettled: true }, stop.signal));
   }
   const sync = await at.want({ a: { priority: 9 } });
   assert.match(sync.problems.join(), /ended 3 times/);
+});
+
+syncTest("run() takes nothing away while the machine is offline", async (at) => {
+  await at.want({ a: {} });
+  at.isOnline = false;
+  const sync = await at.want({});
+  assert.deepEqual(sync.problems, [
+    "additional_networks.a stays as it was until the machine is online",
+  ]);
+  assert.match(at.disk(), /192\.0\.2\.7/);
+  at.isOnline = true;
+  await at.want({});
+  assert.deepEqual(await at.labels(), []);
 });
 
 syncTest("run() needs no proof while the machine is offline anyway", async (at) => {

@@ -41,6 +41,11 @@ export function networkDigest(network: ManagedNetwork): string {
   return digestOf({ ...rest, ssid: ssid.toHex() });
 }
 
+/** Stands for the removal of a profile while these networks, and no others, are wanted. */
+export function removalDigest(wanted: readonly ManagedNetwork[]): string {
+  return digestOf({ removedBeside: wanted.map(networkDigest) });
+}
+
 /** NetworkManager writes these itself. */
 const VOLATILE = new Set(["timestamp", "seen-bssids"]);
 

@@ -1,3 +1,4 @@
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { NetworkManager } from "../manager/network_manager.ts";
 import type { NetworkEvent } from "../state/network_state.ts";
 import { joinNetwork, untilConnected } from "./join_network.ts";
@@ -59,7 +60,15 @@ export async function applyStaged(
       desk.fail({ kind: "cloud-refused", text: "the cloud refuses these machine credentials" });
       return failed;
     }
-    await keys.write(credentials);
+    try {
+      await keys.write(credentials);
+    } catch (error) {
+      const text = `the credentials cannot be kept: ${toError(error).message}`;
+      log.error(text);
+      desk.fail({ kind: "other", text });
+      desk.stageCredentials(credentials);
+      return failed;
+    }
     log.info("machine credentials were written", { file: keys.file, partId: credentials.partId });
   }
   return { type: "applied", isConnected: true };

@@ -6,6 +6,7 @@ import type { SystemBus } from "../../dbus/system_bus.ts";
 import type { ChosenCredentials } from "../../provisioning/provisioning_port.ts";
 import type { MakeWay } from "../../provisioning/provisioning_way.ts";
 import type { CurrentSettings } from "../../settings/settings_source.ts";
+import type { CaptiveDns } from "../hotspot/captive_dns.ts";
 import type { BootClock } from "../memory/boot_clock.ts";
 import type { NetworkReport } from "../report/network_report.ts";
 
@@ -54,8 +55,7 @@ export interface NetworkDeps {
   readonly hostName: string;
   /** Of this agent. */
   readonly version: string;
-  /** Where NetworkManager's dnsmasq looks for drop-ins. */
-  readonly dnsmasqFolder: string;
+  readonly captiveDns: CaptiveDns;
   readonly clock: Clock;
   readonly log: Logger;
 }

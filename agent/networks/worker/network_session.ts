@@ -1,34 +1,25 @@
 import type { AgentSettings } from "../../../shared/config/agent_fields.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import { anyChange, Watched } from "../../../shared/workers/watched.ts";
-import type { VisibleNetwork } from "../../provisioning/provisioning_port.ts";
 import { WayRunner } from "../../provisioning/run_ways.ts";
 import { Connectivity, type Evidence } from "../connectivity/connectivity.ts";
-import { hotspotName, MachineHotspot } from "../hotspot/hotspot.ts";
+import { MachineHotspot } from "../hotspot/hotspot.ts";
 import type { NetworkManager } from "../manager/network_manager.ts";
+import { DiskNotice } from "../memory/disk_notice.ts";
 import type { NetworkMemory } from "../memory/network_memory.ts";
 import { ProfileSync } from "../profiles/profile_sync.ts";
-import { networkDigest, wantedNetworks } from "../profiles/wanted_networks.ts";
-import {
-  initialRecord,
-  type Look,
-  type Moment,
-  type NetworkEffect,
-  type NetworkEvent,
-  type NetworkRecord,
-  STATE_NAMES,
-} from "../state/network_state.ts";
-import { dueMs, next } from "../state/table.ts";
-import { ssidKey, visibleNetworks } from "../wifi/visible_networks.ts";
+import type { Look, Moment, NetworkEffect, NetworkEvent } from "../state/network_state.ts";
+import { dueMs } from "../state/table.ts";
 import { applyStaged, tryNetwork } from "./connect_work.ts";
-import { tryScan } from "./join_network.ts";
-import { learnFrom } from "./learn.ts";
+import { KeptRecord } from "./kept_record.ts";
 import type { NetworkDeps } from "./network_deps.ts";
 import { OneWork } from "./one_work.ts";
 import { ProvisioningDesk } from "./provisioning_desk.ts";
 import { ProvisioningHost } from "./provisioning_host.ts";
 import { cannotBeSetUp, sessionReport } from "./session_report.ts";
-import { candidatesOf, lookAround, radioOf, type Surroundings } from "./surroundings.ts";
+import { candidatesOf } from "./surroundings.ts";
+import { SurroundingsWatch } from "./surroundings_watch.ts";
+import { SyncSchedule } from "./sync_schedule.ts";
 
 const MS_PER_MINUTE = 60_000;
 /** Signals of NetworkManager that may mean something; scans alone send hundreds of others. */
@@ -43,45 +34,33 @@ const MATTERS = new Set([
 ]);
 const TURN_EVERY_MS = { online: 10_000, verifying: 1_000, other: 5_000 } as const;
 const SHORTEST_PAUSE_MS = 250;
-const SCAN_EVERY_MS = 30_000;
-const SYNC_RETRY_MS = 60_000;
-/** States in which profiles are not changed below somebody's feet. */
-const BUSY = new Set(["trying", "connecting", "verifying", "user-active"]);
 
 /** The networks of the machine as long as NetworkManager and the message bus are there. */
 export class NetworkSession {
   readonly #deps: NetworkDeps;
   readonly #manager: NetworkManager;
-  readonly #memory: NetworkMemory;
+  readonly #disk: DiskNotice;
+  readonly #record: KeptRecord;
+  readonly #watch: SurroundingsWatch;
   readonly #connectivity: Connectivity;
-  readonly #sync: ProfileSync;
+  readonly #sync: SyncSchedule;
   readonly #desk: ProvisioningDesk;
   readonly #host: ProvisioningHost;
   readonly #hotspot: MachineHotspot;
   readonly #work = new OneWork();
   readonly #woken = new Watched(0);
   readonly #events: NetworkEvent[] = [];
-  #record: NetworkRecord;
-  #since: Date;
-  #saved = "";
-  #around: Surroundings | undefined;
-  #visible: readonly VisibleNetwork[] = [];
   #evidence: Evidence | undefined;
   #isStale = true;
-  #scannedMs = -Infinity;
-  #synced = { key: "", atMs: -Infinity };
-  #syncProblem: string | undefined;
   #stuck: string | undefined;
 
   constructor(manager: NetworkManager, memory: NetworkMemory, deps: NetworkDeps) {
     this.#deps = deps;
     this.#manager = manager;
-    this.#memory = memory;
-    const { clock, hostName, version, credentials, openBus } = deps;
-    const log = deps.log;
-    const kept = memory.record();
-    this.#record = initialRecord(clock.monotonicMs(), kept);
-    this.#since = clock.now();
+    const { clock, hostName, version, credentials, openBus, log } = deps;
+    const disk = new DiskNotice(log);
+    this.#disk = disk;
+    this.#record = new KeptRecord({ memory, disk, clock, log });
     this.#connectivity = new Connectivity({
       cloudAnswered: () => deps.cloudAnswered.value,
       askCloud: deps.askCloud,
@@ -92,7 +71,7 @@ export class NetworkSession {
       managerSays: () => manager.connectivity(),
       clock,
     });
-    this.#sync = new ProfileSync({
+    const sync = new ProfileSync({
       manager,
       memory,
       isOnline: () => this.#evidence !== undefined,
@@ -100,6 +79,7 @@ export class NetworkSession {
       clock,
       log,
     });
+    this.#sync = new SyncSchedule({ sync, memory, clock, log });
     this.#desk = new ProvisioningDesk({
       settings: () => this.#settings.network_configuration,
       hostName,
@@ -107,16 +87,16 @@ export class NetworkSession {
       hasCredentials: () => credentials.has(),
       credentialsFile: credentials.file,
       isOnline: () => this.#evidence !== undefined,
-      visible: () => this.#visible,
+      visible: () => this.#watch.visible,
       onEvent: (event) => {
-        if (event === "scan") this.#scannedMs = -Infinity;
+        if (event === "scan") this.#watch.scanSoon();
         else this.#events.push({ type: event });
         this.#wake();
       },
-      attempt: kept.attempt,
+      attempt: this.#record.attempt,
     });
-    const dnsmasqFolder = deps.dnsmasqFolder;
-    this.#hotspot = new MachineHotspot({ manager, hostName, dnsmasqFolder, clock, log });
+    const { captiveDns } = deps;
+    this.#hotspot = new MachineHotspot({ manager, hostName, captiveDns, clock, log });
     this.#host = new ProvisioningHost({
       manager,
       hotspot: this.#hotspot,
@@ -126,6 +106,16 @@ export class NetworkSession {
       onChange: () => this.#wake(),
       clock,
       log,
+    });
+    this.#watch = new SurroundingsWatch({
+      manager,
+      memory,
+      disk,
+      settings: () => this.#settings,
+      hostName,
+      isServing: () => this.#host.detail !== "",
+      hasBluetooth: deps.hasBluetooth,
+      clock,
     });
   }
 
@@ -174,13 +164,19 @@ export class NetworkSession {
 
   async #turn(signal: AbortSignal): Promise<void> {
     this.#evidence = await this.#connectivity.look(signal);
-    const wasStale = this.#isStale;
-    if (wasStale || this.#record.state.kind !== "online" || this.#evidence === undefined) {
+    const hasChanged = this.#isStale;
+    const { state } = this.#record.now;
+    if (hasChanged || state.kind !== "online" || this.#evidence === undefined) {
       this.#isStale = false;
-      await this.#lookAround();
-      await this.#scanIfDue();
+      await this.#watch.look(state);
     }
-    await this.#syncIfDue(wasStale, signal);
+    const synced = await this.#sync.runIfDue(
+      this.#settings,
+      { state, hasChanged },
+      signal,
+    );
+    if (synced === "later") this.#isStale = true;
+    if (synced === "done") await this.#watch.refresh();
     await this.#feed({ type: "looked", look: this.#look() }, signal);
     for (let event = this.#events.shift(); event; event = this.#events.shift()) {
       await this.#feed(event, signal);
@@ -191,12 +187,12 @@ export class NetworkSession {
   async #pause(signal: AbortSignal): Promise<void> {
     const { clock, current, cloudAnswered } = this.#deps;
     if (this.#events.length > 0) return;
-    const { kind } = this.#record.state;
+    const { kind } = this.#record.now.state;
     const longest = kind === "online" || kind === "verifying"
       ? TURN_EVERY_MS[kind]
       : TURN_EVERY_MS.other;
     const moment = this.#moment();
-    const dueInMs = dueMs(this.#record, moment) - moment.nowMs;
+    const dueInMs = dueMs(this.#record.now, moment) - moment.nowMs;
     const ms = this.#isStale ? 0 : Math.min(longest, dueInMs);
     await anyChange(this.#isStale ? [] : [this.#woken, current, cloudAnswered], signal, {
       clock,
@@ -204,65 +200,11 @@ export class NetworkSession {
     });
   }
 
-  async #lookAround(): Promise<void> {
-    const around = await lookAround(this.#manager);
-    this.#around = around;
-    const { hotspot_prefix } = this.#settings.network_configuration;
-    const own = hotspotName(hotspot_prefix, this.#deps.hostName);
-    const known = around.profiles.map(({ settings }) => settings["802-11-wireless"]?.ssid?.value)
-      .filter((ssid) => ssid instanceof Uint8Array);
-    const visible = visibleNetworks(around.points, {
-      known: new Set(known.map((ssid) => ssidKey(new Uint8Array(ssid)))),
-      without: new Set([ssidKey(new TextEncoder().encode(own))]),
-    });
-    // A radio that is an access point forgets what it saw; people still want to choose.
-    if (visible.length > 0 || this.#host.detail === "") this.#visible = visible;
-    const isScanned = this.#scannedMs > -Infinity && this.#host.detail === "";
-    const isOffline = this.#record.state.kind === "offline";
-    learnFrom(around.points, this.#settings, this.#memory, isScanned && isOffline);
-  }
-
-  async #scanIfDue(): Promise<void> {
-    const nowMs = this.#deps.clock.monotonicMs();
-    const { state } = this.#record;
-    if (state.kind === "online" || state.kind === "connecting") return;
-    if (nowMs - this.#scannedMs < SCAN_EVERY_MS) return;
-    this.#scannedMs = nowMs;
-    for (const device of this.#around?.devices ?? []) {
-      if (device.type === "wifi") await tryScan(this.#manager, device);
-    }
-  }
-
-  async #syncIfDue(wasStale: boolean, signal: AbortSignal): Promise<void> {
-    const learned = this.#memory.profiles();
-    const wanted = wantedNetworks(this.#settings, (label) => learned.get(label)?.learned);
-    const key = wanted.map(networkDigest).join();
-    const nowMs = this.#deps.clock.monotonicMs();
-    const isRetry = this.#syncProblem !== undefined && nowMs - this.#synced.atMs >= SYNC_RETRY_MS;
-    if (!wasStale && key === this.#synced.key && !isRetry) return;
-    if (BUSY.has(this.#record.state.kind)) {
-      this.#isStale = true;
-      return;
-    }
-    try {
-      await this.#sync.run(wanted, signal);
-      this.#syncProblem = undefined;
-    } catch (error) {
-      if (signal.aborted || (error instanceof Error && error.name === "DBusClosed")) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
-      const problem = `NetworkManager does not take additional_networks: ${reason}`;
-      if (problem !== this.#syncProblem) this.#deps.log.error(problem);
-      this.#syncProblem = problem;
-    }
-    this.#synced = { key, atMs: this.#deps.clock.monotonicMs() };
-    this.#around = await lookAround(this.#manager);
-  }
-
   #look(): Look {
     const { credentials, mayReboot } = this.#deps;
     const { network_configuration: settings } = this.#settings;
-    const { state } = this.#record;
-    const around = this.#around;
+    const { state } = this.#record.now;
+    const { around } = this.#watch;
     // Who sets the machine up wants more than a radio that is connected.
     const isPersons = state.kind === "provisioning" || state.kind === "user-active" ||
       (state.kind === "verifying" && state.of === "person");
@@ -270,23 +212,16 @@ export class NetworkSession {
     return {
       isOnline: this.#evidence !== undefined || (isWifiEnough && around?.isOnWifi === true),
       hasCredentials: credentials.has(),
-      canProvision: this.#canProvision(),
+      canProvision: this.#watch.canProvision(),
       candidates: around ? candidatesOf(around) : [],
       mayReboot: mayReboot(),
     };
   }
 
   async #feed(event: NetworkEvent, signal: AbortSignal): Promise<void> {
-    const before = this.#record.state.kind;
-    const { record, effects } = next(this.#record, event, this.#moment());
-    this.#record = record;
-    const after = record.state.kind;
-    if (before !== after) {
-      this.#since = this.#deps.clock.now();
-      this.#deps.log.info(`networks: ${STATE_NAMES[before]} -> ${STATE_NAMES[after]}`);
-    }
+    const effects = this.#record.move(event, this.#moment());
     for (const effect of effects) await this.#perform(effect, signal);
-    this.#save();
+    this.#record.save(this.#desk.attempt);
   }
 
   async #perform(effect: NetworkEffect, signal: AbortSignal): Promise<void> {
@@ -307,6 +242,8 @@ export class NetworkSession {
         await this.#work.stop();
         return await this.#host.start(this.#settings.network_configuration, signal);
       case "stop-provisioning":
+        // Who went away before the end has not meant it.
+        if (this.#record.now.state.kind !== "connecting") this.#desk.forget();
         return await this.#host.stop();
       case "give-up":
         return await this.#work.stop();
@@ -339,9 +276,9 @@ export class NetworkSession {
   async #reboot(): Promise<void> {
     const { log, reboot, clock } = this.#deps;
     const minutes = Math.floor(
-      (clock.monotonicMs() - (this.#record.offlineSinceMs ?? 0)) / MS_PER_MINUTE,
+      (clock.monotonicMs() - (this.#record.now.offlineSinceMs ?? 0)) / MS_PER_MINUTE,
     );
-    if (!this.#save()) {
+    if (!this.#record.save(this.#desk.attempt)) {
       return log.error("the computer is not restarted: the restart could not be counted on disk");
     }
     log.warn("the computer is restarted: it was offline too long", { minutes });
@@ -350,46 +287,21 @@ export class NetworkSession {
     if (problem !== undefined) log.error("the computer is not restarted", { reason: problem });
   }
 
-  /** @returns whether it is on disk. */
-  #save(): boolean {
-    const { offlineSinceMs, reboots } = this.#record;
-    const { attempt } = this.#desk;
-    const text = JSON.stringify([offlineSinceMs, reboots, attempt]);
-    if (text === this.#saved) return true;
-    const nowMs = this.#deps.clock.monotonicMs();
-    const offlineForMs = offlineSinceMs === undefined ? undefined : nowMs - offlineSinceMs;
-    try {
-      this.#memory.saveRecord({ offlineForMs, reboots, attempt });
-      this.#saved = text;
-      return true;
-    } catch (error) {
-      this.#deps.log.error("the networks' state cannot be kept on disk", { error });
-      return false;
-    }
-  }
-
   #report(): void {
     const { report, credentials, log } = this.#deps;
-    const isStuck = this.#around !== undefined && !credentials.has() && !this.#canProvision();
+    const { around } = this.#watch;
+    const isStuck = around !== undefined && !credentials.has() && !this.#watch.canProvision();
     const stuck = isStuck ? cannotBeSetUp(credentials.file) : undefined;
     if (stuck !== undefined && stuck !== this.#stuck) log.warn(stuck);
     this.#stuck = stuck;
     const now = sessionReport({
-      record: this.#record,
-      since: this.#since,
+      record: this.#record.now,
+      since: this.#record.since,
       evidence: this.#evidence,
       hostDetail: this.#host.detail,
-      problems: [...this.#sync.problems, this.#syncProblem, this.#host.problem, stuck],
-      around: this.#around,
+      problems: [...this.#sync.problems, this.#host.problem, this.#disk.problem, stuck],
+      around,
     });
     if (JSON.stringify(now) !== JSON.stringify(report.value)) report.value = now;
-  }
-
-  /** There is a radio, or Bluetooth, that the settings let people set the machine up with. */
-  #canProvision(): boolean {
-    const { network_configuration: settings } = this.#settings;
-    const radio = radioOf(this.#around?.devices ?? [], settings.hotspot_interface);
-    return (!settings.disable_wifi_provisioning && radio !== undefined) ||
-      (!settings.disable_bt_provisioning && this.#deps.hasBluetooth());
   }
 }

@@ -1,6 +1,7 @@
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import { anyChange } from "../../../shared/workers/watched.ts";
+import { DBusCallError, DBusTimeout } from "../../dbus/system_bus.ts";
 import { NetworkManager, NoNetworkManager } from "../manager/network_manager.ts";
 import { NetworkMemory } from "../memory/network_memory.ts";
 import { noNetworks } from "../report/network_report.ts";
@@ -46,8 +47,9 @@ async function oneSession(deps: NetworkDeps, signal: AbortSignal): Promise<strin
     if (error instanceof NoNetworkManager) return error.message;
     if (bus === undefined) return `${messageOf(error)}; networks need D-Bus and NetworkManager`;
     if (ending.signal.aborted) return "the message bus went away";
-    log.debug("NetworkManager gave no answer", { error });
-    return `NetworkManager does not answer: ${messageOf(error)}`;
+    log.debug("the networks' session ended", { error });
+    const isDBus = error instanceof DBusTimeout || error instanceof DBusCallError;
+    return `${isDBus ? "NetworkManager does not answer" : "internal error"}: ${messageOf(error)}`;
   } finally {
     ending.abort();
     bus?.close();

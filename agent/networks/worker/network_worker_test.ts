@@ -8,7 +8,7 @@ const HOME = { ssid: "Home", psk: "correct horse" };
 
 function networkTest(name: string, settings: TestSettings, run: (at: Bench) => Promise<void>) {
   Deno.test(name, async () => {
-    await using bench = await NetworkBench.create(settings);
+    await using bench = NetworkBench.create(settings);
     await run(bench);
   });
 }

@@ -31,6 +31,7 @@ export interface Staged {
   readonly credentials: ChosenCredentials | undefined;
 }
 
+const RESTARTED = "The machine was restarted, or lost its power, while it tried it.";
 const MOST_ERRORS = 10;
 const LONGEST_SSID = 32;
 
@@ -44,7 +45,10 @@ export class ProvisioningDesk implements ProvisioningPort {
 
   constructor(options: DeskOptions) {
     this.#options = options;
-    this.#attempt = options.attempt?.result === "connecting" ? undefined : options.attempt;
+    const { attempt } = options;
+    this.#attempt = attempt?.result === "connecting"
+      ? { ...attempt, result: "failed", failure: "other", error: RESTARTED }
+      : attempt;
   }
 
   status(): ProvisioningStatus {
@@ -121,6 +125,11 @@ export class ProvisioningDesk implements ProvisioningPort {
     this.#network = undefined;
     this.#credentials = undefined;
     return staged;
+  }
+
+  /** Nothing was staged. */
+  forget(): void {
+    this.take();
   }
 
   succeed(): void {

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import {
   type AdditionalNetwork,
   type AdvancedSettings,
@@ -27,23 +26,28 @@ export interface TestSettings {
 export class NetworkBench implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly log = memoryLogger();
-  nm = new FakeNetworkManager();
+  nm = new FakeNetworkManager(this.clock);
   openBus: () => Promise<SystemBus> = () => Promise.resolve(this.nm);
   hasCredentials = true;
   answer: CredentialsAnswer = "accepted";
   written: unknown[] = [];
+  /** Is called before the credentials are written. */
+  onWrite: () => void | Promise<void> = () => {};
   reboots = 0;
   mayReboot = true;
   /** There is an internet whatever the radio does. */
   isWired = false;
+  /** Names lead to the machine. */
+  hasRedirects = false;
   site: ProvisioningSite | undefined;
   readonly told: string[] = [];
   readonly deps: NetworkDeps;
   readonly #current: Watched<{ settings: AgentSettings }>;
-  readonly #stop = new AbortController();
+  #stop = new AbortController();
+  #hadRedirects: boolean | undefined;
   #running: Promise<void> | undefined;
 
-  private constructor(readonly dir: string, readonly state: AgentState, settings: TestSettings) {
+  private constructor(readonly state: AgentState, settings: TestSettings) {
     this.#current = new Watched({ settings: settingsOf(settings) });
     const isReached = () => Promise.resolve(this.isWired || this.nm.hasInternet);
     this.deps = {
@@ -59,10 +63,10 @@ export class NetworkBench implements AsyncDisposable {
         has: () => this.hasCredentials,
         file: "/etc/machine.json",
         check: () => Promise.resolve(this.answer),
-        write: (credentials) => {
+        write: async (credentials) => {
+          await this.onWrite();
           this.written.push(credentials);
           this.hasCredentials = true;
-          return Promise.resolve();
         },
       },
       mayReboot: () => this.mayReboot,
@@ -85,15 +89,17 @@ export class NetworkBench implements AsyncDisposable {
       })],
       hostName: "Rover",
       version: "1.2.3",
-      dnsmasqFolder: join(dir, "dnsmasq"),
+      captiveDns: {
+        write: () => Promise.resolve(void (this.hasRedirects = true)),
+        remove: () => Promise.resolve(void (this.hasRedirects = false)),
+      },
       clock: this.clock,
       log: this.log,
     };
   }
 
-  static async create(settings: TestSettings = {}): Promise<NetworkBench> {
-    const dir = await Deno.makeTempDir();
-    return new NetworkBench(dir, AgentState.open(join(dir, "agent.db")), settings);
+  static create(settings: TestSettings = {}): NetworkBench {
+    return new NetworkBench(AgentState.open(":memory:"), settings);
   }
 
   start(): void {
@@ -114,11 +120,10 @@ export class NetworkBench implements AsyncDisposable {
     return this.deps.report.value.state;
   }
 
-  /** Lets time pass in small steps, as files and timers need turns in between. */
+  /** Lets time pass in small steps. */
   async pass(ms: number, stepMs = 250): Promise<void> {
     for (let left = ms; left > 0; left -= stepMs) {
       await this.clock.advance(Math.min(stepMs, left));
-      await new Promise((resolve) => setTimeout(resolve, 0));
     }
   }
 
@@ -136,6 +141,35 @@ export class NetworkBench implements AsyncDisposable {
     return this.clock.monotonicMs() - startMs;
   }
 
+  /** The computer's power ends, with all that is not on disk. To be thrown. */
+  cutPower(): Error {
+    this.#hadRedirects = this.hasRedirects;
+    this.takesWrites = false;
+    this.#stop.abort();
+    return this.nm.cutPower();
+  }
+
+  get isPowerCut(): boolean {
+    return this.#hadRedirects !== undefined;
+  }
+
+  /** The computer starts again after {@link cutPower}. */
+  async powerUp(): Promise<void> {
+    await this.stop();
+    this.hasRedirects = this.#hadRedirects ?? false;
+    this.#hadRedirects = undefined;
+    this.takesWrites = true;
+    this.nm = this.nm.restarted();
+    this.deps.report.value = unknownNetworks(this.clock.now());
+    this.#stop = new AbortController();
+    this.start();
+  }
+
+  /** False: the agent's database can be written no more, as on a disk that is full. */
+  set takesWrites(takes: boolean) {
+    this.state.database.pragma(`query_only = ${takes ? 0 : 1}`);
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort();
     const ended = this.#running?.catch(() => {});
@@ -146,7 +180,6 @@ export class NetworkBench implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
     this.state.close();
-    await Deno.remove(this.dir, { recursive: true });
   }
 }
 

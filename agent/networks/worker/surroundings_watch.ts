@@ -1,0 +1,97 @@
+import type { AgentSettings } from "../../../shared/config/agent_fields.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { VisibleNetwork } from "../../provisioning/provisioning_port.ts";
+import { hotspotName } from "../hotspot/hotspot.ts";
+import type { NetworkManager } from "../manager/network_manager.ts";
+import type { DiskNotice } from "../memory/disk_notice.ts";
+import type { NetworkMemory } from "../memory/network_memory.ts";
+import type { NetworkState } from "../state/network_state.ts";
+import { ssidKey, visibleNetworks } from "../wifi/visible_networks.ts";
+import { tryScan } from "./join_network.ts";
+import { learnFrom } from "./learn.ts";
+import { lookAround, radioOf, type Surroundings } from "./surroundings.ts";
+
+export interface SurroundingsWatchOptions {
+  readonly manager: NetworkManager;
+  readonly memory: NetworkMemory;
+  readonly disk: DiskNotice;
+  readonly settings: () => AgentSettings;
+  readonly hostName: string;
+  /** A hotspot is up, or about to be. */
+  readonly isServing: () => boolean;
+  readonly hasBluetooth: () => boolean;
+  readonly clock: Clock;
+}
+
+const SCAN_EVERY_MS = 30_000;
+
+/** What is around the machine: devices, profiles and access points, and when to scan for them. */
+export class SurroundingsWatch {
+  readonly #options: SurroundingsWatchOptions;
+  #around: Surroundings | undefined;
+  #visible: readonly VisibleNetwork[] = [];
+  #scannedMs = -Infinity;
+
+  constructor(options: SurroundingsWatchOptions) {
+    this.#options = options;
+  }
+
+  /** As of the last look; undefined before the first. */
+  get around(): Surroundings | undefined {
+    return this.#around;
+  }
+
+  /** The networks that people can choose from. */
+  get visible(): readonly VisibleNetwork[] {
+    return this.#visible;
+  }
+
+  /** The next turn scans, whenever the last scan was. */
+  scanSoon(): void {
+    this.#scannedMs = -Infinity;
+  }
+
+  /** Asks NetworkManager what is there; nothing is concluded from it. */
+  async refresh(): Promise<void> {
+    this.#around = await lookAround(this.#options.manager);
+  }
+
+  /** Asks NetworkManager, learns from what the radios see, and scans when it is time. */
+  async look({ kind }: NetworkState): Promise<void> {
+    const { settings, hostName, isServing, memory, disk } = this.#options;
+    const { hotspot_prefix } = settings().network_configuration;
+    await this.refresh();
+    const { points = [], profiles = [] } = this.#around ?? {};
+    const own = hotspotName(hotspot_prefix, hostName);
+    const known = profiles.map((profile) => profile.settings["802-11-wireless"]?.ssid?.value)
+      .filter((ssid) => ssid instanceof Uint8Array);
+    const visible = visibleNetworks(points, {
+      known: new Set(known.map((ssid) => ssidKey(new Uint8Array(ssid)))),
+      without: new Set([ssidKey(new TextEncoder().encode(own))]),
+    });
+    // A radio that is an access point forgets what it saw; people still want to choose.
+    if (visible.length > 0 || !isServing()) this.#visible = visible;
+    const isScanned = this.#scannedMs > -Infinity && !isServing();
+    // Without a disk it is learned again at the next look.
+    disk.try(() => learnFrom(points, settings(), memory, isScanned && kind === "offline"));
+    await this.#scanIfDue(kind);
+  }
+
+  /** There is a radio, or Bluetooth, that the settings let people set the machine up with. */
+  canProvision(): boolean {
+    const { network_configuration: settings } = this.#options.settings();
+    const radio = radioOf(this.#around?.devices ?? [], settings.hotspot_interface);
+    return (!settings.disable_wifi_provisioning && radio !== undefined) ||
+      (!settings.disable_bt_provisioning && this.#options.hasBluetooth());
+  }
+
+  async #scanIfDue(kind: NetworkState["kind"]): Promise<void> {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (kind === "online" || kind === "connecting") return;
+    if (nowMs - this.#scannedMs < SCAN_EVERY_MS) return;
+    this.#scannedMs = nowMs;
+    for (const device of this.#around?.devices ?? []) {
+      if (device.type === "wifi") await tryScan(this.#options.manager, device);
+    }
+  }
+}
