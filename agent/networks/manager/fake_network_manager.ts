@@ -75,8 +75,8 @@ export class FakeNetworkManager implements SystemBus {
 
   /** What the radio is connected to: an SSID; undefined: nothing. */
   get joined(): string | undefined {
-    const active = this.wlan0.active && this.#actives.get(this.wlan0.active);
-    return active && active.state === 2 ? this.#ssid(active.profile) : undefined;
+    const bytes = this.#joined;
+    return bytes && textOf(bytes);
   }
 
   /** The radio is an access point. */
@@ -87,10 +87,8 @@ export class FakeNetworkManager implements SystemBus {
   }
 
   get hasInternet(): boolean {
-    const { joined } = this;
-    const point = this.air.find(({ ssid }) =>
-      joined !== undefined && keyOf(ssid) === keyOf(joined)
-    );
+    const joined = this.#joined;
+    const point = joined && this.air.find(({ ssid }) => keyOf(ssid) === keyOf(joined));
     return point !== undefined && (point.hasInternet ?? true);
   }
 
@@ -100,6 +98,16 @@ export class FakeNetworkManager implements SystemBus {
     if (active !== undefined) this.#actives.delete(active);
     this.#move(this.wlan0, 30, 0);
     this.wlan0.active = undefined;
+  }
+
+  /** As NetworkManager does by itself when a network is there again. */
+  reconnect(): void {
+    for (const [path, { settings }] of this.profiles) {
+      const mode = settings["802-11-wireless"]?.mode?.value;
+      if (mode !== "infrastructure" || refusalOf(settings, this.air) !== 0) continue;
+      this.#activate(path, this.wlan0.path);
+      return;
+    }
   }
 
   call(call: MethodCall): Promise<unknown[]> {
@@ -258,9 +266,11 @@ export class FakeNetworkManager implements SystemBus {
     return path;
   }
 
-  #ssid(profile: string): string {
-    const ssid = this.profiles.get(profile)?.settings["802-11-wireless"]?.ssid;
-    return textOf((ssid as Variant<Uint8Array> | undefined)?.value);
+  get #joined(): Uint8Array | undefined {
+    const active = this.wlan0.active && this.#actives.get(this.wlan0.active);
+    if (!active || active.state !== 2) return undefined;
+    const ssid = this.profiles.get(active.profile)?.settings["802-11-wireless"]?.ssid;
+    return (ssid as Variant<Uint8Array> | undefined)?.value;
   }
 
   #move(device: FakeDevice, state: number, reason: number): void {

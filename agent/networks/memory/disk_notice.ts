@@ -12,17 +12,22 @@ export class DiskNotice {
     return this.#problem;
   }
 
-  /** @returns whether it is on disk. */
-  try(write: () => void): boolean {
+  /**
+   * @param write returns whether it wrote anything.
+   * @returns whether all is on disk.
+   */
+  try(write: () => boolean): boolean {
+    let hasWritten: boolean;
     try {
-      write();
+      hasWritten = write();
     } catch (error) {
       const problem = `the networks' state cannot be kept on disk: ${toError(error).message}`;
       if (this.#problem === undefined) this.log.error(problem);
       this.#problem = problem;
       return false;
     }
-    if (this.#problem !== undefined) this.log.info("the networks' state is kept on disk again");
+    if (!hasWritten || this.#problem === undefined) return true;
+    this.log.info("the networks' state is kept on disk again");
     this.#problem = undefined;
     return true;
   }

@@ -12,8 +12,11 @@ export type NetworkState =
     readonly kind: "offline";
     /** Nothing is tried before, so that NetworkManager can connect by itself. */
     readonly waitUntilMs: number;
-    /** Labels still to be tried before provisioning may begin again; see `isRetry`. */
-    readonly left: readonly string[];
+    /**
+     * Labels still to be tried before provisioning may begin again; see `isRetry`. `in reach`: those
+     * that are it when the wait is over, as a radio that was an access point sees nothing before.
+     */
+    readonly left: readonly string[] | "in reach";
     /** Provisioning was left so that other connections can be tried. */
     readonly isRetry: boolean;
   }

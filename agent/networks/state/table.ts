@@ -59,7 +59,11 @@ const verdict = (result: Extract<NetworkEffect, { type: "verdict" }>["result"]):
 /** A usable network is there: nothing more to set up. */
 const isReady = (look: Look) => look.isOnline && look.hasCredentials;
 
-const offline = (waitUntilMs: number, left: readonly string[], isRetry: boolean): NetworkState => ({
+const offline = (
+  waitUntilMs: number,
+  left: readonly string[] | "in reach",
+  isRetry: boolean,
+): NetworkState => ({
   kind: "offline",
   waitUntilMs,
   left,
@@ -100,7 +104,8 @@ const table: { readonly [K in NetworkStateKind]: Row<K> } = {
       if (isRebootDue(look, moment, record)) return [state, REBOOT];
       const isWaited = moment.nowMs >= state.waitUntilMs;
       if (state.isRetry) {
-        if (isWaited && state.left.length > 0) return trying(state.left, true, moment);
+        const left = state.left === "in reach" ? look.candidates : state.left;
+        if (isWaited && left.length > 0) return trying(left, true, moment);
         if (!look.canProvision) return [offline(state.waitUntilMs, [], false)];
         return isWaited ? [provisioning(moment), START] : undefined;
       }
@@ -137,7 +142,7 @@ const table: { readonly [K in NetworkStateKind]: Row<K> } = {
       if (isRebootDue(look, moment, record)) return [state, REBOOT];
       // Without credentials no other network is of any use.
       if (moment.nowMs < state.untilMs || !look.hasCredentials) return undefined;
-      return [offline(moment.nowMs + SETTLE_MS, look.candidates, true), STOP];
+      return [offline(moment.nowMs + SETTLE_MS, "in reach", true), STOP];
     },
     "user-active": ({ untilMs }, _, { nowMs, rules }) => [
       { kind: "user-active", untilMs, idleMs: nowMs + rules.userIdleMs },

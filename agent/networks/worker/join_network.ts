@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { DBusCallError } from "../../dbus/system_bus.ts";
 import type { ChosenNetwork } from "../../provisioning/provisioning_port.ts";
 import type { NetworkDevice, NetworkManager, OwnProfile } from "../manager/network_manager.ts";
 import { type ManagedNetwork, profileOf, type WifiKey } from "../manager/profile.ts";
@@ -9,6 +10,9 @@ import { isSaeOnly, ssidKey } from "../wifi/visible_networks.ts";
 const LOOK_EVERY_MS = 250;
 const ACTIVATED = 2;
 const GONE = 4;
+/** NM_DEVICE_STATE_REASON_REMOVED. */
+const INTERFACE_GONE = 36;
+const UNKNOWN_DEVICE = "org.freedesktop.NetworkManager.UnknownDevice";
 /** A radio that was an access point sees nothing yet; it has so long to look around. */
 const SCAN_MS = 8_000;
 /** One that the owner typed in comes before those of the settings. */
@@ -38,7 +42,7 @@ export async function untilConnected(
     const state = await manager.activeState(active);
     if (state === ACTIVATED) return undefined;
     const now = (await manager.devices()).find(({ path }) => path === device.path);
-    if (now === undefined) return connectFailure(36);
+    if (now === undefined) return connectFailure(INTERFACE_GONE);
     // The reason is of the last change of state, and the way down has changes of its own.
     if (connectFailure(now.reason).kind !== "other") reason = now.reason;
     if (state === GONE) return connectFailure(reason === 0 ? now.reason : reason);
@@ -93,7 +97,14 @@ async function connect(
   radio: NetworkDevice,
   limits: Limits,
 ): Promise<ConnectFailure | undefined> {
-  const active = await manager.activate(path, radio);
+  let active: string;
+  try {
+    active = await manager.activate(path, radio);
+  } catch (error) {
+    if (!(error instanceof DBusCallError)) throw error;
+    if (error.errorName === UNKNOWN_DEVICE) return connectFailure(INTERFACE_GONE);
+    return { kind: "other", text: `NetworkManager does not connect: ${error.message}` };
+  }
   return await untilConnected(manager, active, radio, limits);
 }
 

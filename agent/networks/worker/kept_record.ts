@@ -68,7 +68,10 @@ export class KeptRecord {
     const offlineForMs = offlineSinceMs === undefined
       ? undefined
       : clock.monotonicMs() - offlineSinceMs;
-    const isSaved = disk.try(() => memory.saveRecord({ offlineForMs, reboots, attempt }));
+    const isSaved = disk.try(() => {
+      memory.saveRecord({ offlineForMs, reboots, attempt });
+      return true;
+    });
     if (isSaved) this.#saved = text;
     return isSaved;
   }

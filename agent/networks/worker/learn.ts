@@ -9,15 +9,17 @@ import { isSaeOnly, ssidKey } from "../wifi/visible_networks.ts";
  * how a hidden one looks.
  *
  * @param isComplete the radios have looked around while nothing was connected.
+ * @returns whether anything was new.
  */
 export function learnFrom(
   points: readonly AccessPoint[],
   { additional_networks }: Pick<AgentSettings, "additional_networks">,
   memory: Pick<NetworkMemory, "profiles" | "saveProfile">,
   isComplete: boolean,
-): void {
-  if (points.length === 0) return;
+): boolean {
+  if (points.length === 0) return false;
   const profiles = memory.profiles();
+  let hasLearned = false;
   const seen = new Set(points.map(({ ssid }) => ssidKey(ssid)));
   for (const [name, network] of Object.entries(additional_networks)) {
     const profile = profiles.get(profileLabel(name));
@@ -33,5 +35,7 @@ export function learnFrom(
     };
     const isNew = learned.isSaeOnly !== before.isSaeOnly || learned.isHidden !== before.isHidden;
     if (isNew) memory.saveProfile({ ...profile, learned });
+    hasLearned ||= isNew;
   }
+  return hasLearned;
 }

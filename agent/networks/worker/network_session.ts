@@ -244,7 +244,8 @@ export class NetworkSession {
       case "stop-provisioning":
         // Who went away before the end has not meant it.
         if (this.#record.now.state.kind !== "connecting") this.#desk.forget();
-        return await this.#host.stop();
+        await this.#host.stop();
+        return this.#watch.scanSoon();
       case "give-up":
         return await this.#work.stop();
       case "try": {

@@ -292,25 +292,3 @@ networkTest("a clock set back by a year changes nothing", {}, async (at) => {
   at.clock.setNow("2025-01-01T00:00:00Z");
   await at.until(() => at.nm.isHotspot, MINUTE + 2_000);
 });
-
-networkTest("200 outages leave no timer, match or profile behind", {
-  additional: { home: { type: "wifi", ...HOME } },
-}, async (at) => {
-  at.start();
-  const outage = async () => {
-    at.nm.air = [];
-    at.nm.drop();
-    await at.until(() => at.at !== "online", 2 * MINUTE, 2_000);
-    at.nm.air = [HOME];
-    await at.until(() => at.at === "online", 5 * MINUTE, 2_000);
-  };
-  at.nm.air = [HOME];
-  await at.until(() => at.at === "online", 2 * MINUTE);
-  await outage();
-  const before = [at.clock.pendingTimers, at.nm.subscriptions.size, at.nm.profiles.size];
-  for (let n = 0; n < 200; n++) await outage();
-  assert.deepEqual(
-    [at.clock.pendingTimers, at.nm.subscriptions.size, at.nm.profiles.size],
-    before,
-  );
-});
