@@ -1,7 +1,7 @@
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 
-const NO_BILLING =
+export const NO_BILLING =
   "this cloud bills nobody: it is your own; there is no billing to set or to ask for";
 const NO_RENTAL = "this cloud rents out no rovers";
 const NO_PUSH =

@@ -188,6 +188,7 @@ async function serve(
     checkpoints.run(stopping.signal),
     services.dataUpkeep.run(log.child("data"), stopping.signal),
     services.dataExports.run(stopping.signal),
+    services.dataPipelines.run(stopping.signal),
     services.store.keepSwept(log.child("packages"), stopping.signal),
     services.intake.run(log.child("logs"), stopping.signal),
     keepLogsForRetention(logs, clock, log.child("logs"), stopping.signal),
@@ -199,8 +200,8 @@ async function serve(
     services.watchers.close();
     services.signaling.close();
     await server.close({ graceMs });
-    await services.closeQueries();
     stopping.abort();
+    await services.closeQueries();
     await Promise.all(background);
     await operations.close();
     await tls?.close();

@@ -1,5 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { StoredDataService } from "../../shared/gen/machine/cloud/v1/data_pb.ts";
+import { DataPipelinesService } from "../../shared/gen/viam/app/datapipelines/v1/data_pipelines_pb.ts";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
@@ -24,6 +25,8 @@ import { tabularMethods } from "../data/ingest/tabular_methods.ts";
 import { withCallFailures } from "../storage/database/call_failures.ts";
 import type { CloudDatabase, Queries } from "../storage/database/cloud_database.ts";
 import { dataRoutes } from "../data/export/data_routes.ts";
+import { DataPipelines } from "../data/pipelines/data_pipelines.ts";
+import { dataPipelinesService } from "../data/pipelines/pipeline_methods.ts";
 import { ownQueryProgram } from "../data/queries/query_child.ts";
 import { queryMethods } from "../data/queries/query_methods.ts";
 import { QueryRunner } from "../data/queries/query_runner.ts";
@@ -60,6 +63,8 @@ export interface DataServicesOptions {
 }
 
 const FILE_LIMIT_BYTES = 5 * 1024 ** 3;
+/** Nobody waits for a run of a pipeline; the system ends the process after 60 s of a processor. */
+const PIPELINE_LIMIT_MS = 50_000;
 
 /** Captured data: taking it in, keeping it, giving it out. */
 export function openDataServices(options: DataServicesOptions) {
@@ -90,12 +95,16 @@ export function openDataServices(options: DataServicesOptions) {
     random,
     log: options.log,
   });
-  const runner = new QueryRunner({
+  const queryOptions = {
     dataDir: options.dataDir,
     program: ownQueryProgram(),
     clock,
     log: options.log,
-    limitMs: options.queryLimitMs,
+  };
+  const runner = new QueryRunner({ ...queryOptions, limitMs: options.queryLimitMs });
+  const pipelineRunner = new QueryRunner({ ...queryOptions, limitMs: PIPELINE_LIMIT_MS });
+  const pipelines = new DataPipelines({
+    ...{ queries, clock, random, runner: pipelineRunner, log: options.log.child("pipelines") },
   });
   const data: ServiceImpl<typeof DataService> = {
     ...tabularMethods({ callers, readings, deletion: tabular, clock }),
@@ -109,7 +118,10 @@ export function openDataServices(options: DataServicesOptions) {
   };
   return {
     files,
-    close: () => runner.close(),
+    pipelines,
+    close: async () => {
+      await Promise.all([runner.close(), pipelineRunner.close()]);
+    },
     routes: (http: HttpCallers) =>
       dataRoutes({ queries, http, readings, files, urls, exports, clock }),
     exports,
@@ -122,6 +134,12 @@ export function openDataServices(options: DataServicesOptions) {
           withCallFailures(storedDataService({ callers, queries, readings })),
         )
         .service(DataService, withCallFailures(data))
+        .service(
+          DataPipelinesService,
+          withCallFailures(dataPipelinesService({
+            ...{ callers, queries, runner, clock, random, wake: () => pipelines.wake() },
+          })),
+        )
         .service(
           DatasetService,
           withCallFailures({

@@ -83,6 +83,7 @@ import { openSignaling } from "../fleet/signaling/signaling.ts";
 import { favoriteMethods } from "../fleet/machines/favorite_methods.ts";
 import { type Accounts, openAccounts } from "./accounts.ts";
 import { absentCalls } from "./absent_calls.ts";
+import { mountRefused } from "./refused_services.ts";
 import { openBlobStores } from "./blob_stores.ts";
 import { openDataServices } from "./data_services.ts";
 import { type NotificationSettings, openNotifications } from "./notifications.ts";
@@ -367,6 +368,7 @@ export async function createServices(options: ServicesOptions) {
   data.mount(router);
   notifications.mount(router);
   training.mount(router);
+  mountRefused(router);
 
   /** Whose token it is, if the credentials behind it still count. */
   const verifyToken = async (token: string) => {
@@ -396,6 +398,7 @@ export async function createServices(options: ServicesOptions) {
     statuses,
     dataUpkeep: data.upkeep,
     dataExports: data.exports,
+    dataPipelines: data.pipelines,
     /** Ends the processes that run queries. */
     closeQueries: data.close,
     notifications,

@@ -14,7 +14,8 @@ from datetime import datetime, timedelta, timezone
 
 from grpclib import GRPCError
 from viam.app.viam_client import ViamClient
-from viam.proto.app.data import Filter, SequenceResourceFilter, TagsFilter
+from viam.proto.app.data import Filter, SequenceResourceFilter, TabularDataSourceType, TagsFilter
+from viam.proto.app.datapipelines import DataPipelineRunStatus
 from viam.proto.app.dataset import DatasetType, SequenceDatasetExportStatus
 from viam.rpc.dial import DialOptions
 
@@ -64,6 +65,7 @@ async def tabular(data, organization, part):
         {"$group": {"_id": "$part_id", "most": {"$max": "$data.readings.temperature"}}},
     ])
     return {
+        "pipelines": await pipelines(data, organization),
         "upload_ids": file_ids,
         "exported": [[text(p.time_captured), p.payload, list(p.tags), p.robot_name] for p in points],
         "latest": [text(latest[0]), latest[2]],
@@ -73,6 +75,47 @@ async def tabular(data, organization, part):
         "mql": by_mql,
         "deleted": await data.delete_tabular_data(organization, 0),
     }
+
+
+async def pipelines(data, organization):
+    made = await data.create_data_pipeline(
+        organization, "hottest", schedule="0 * * * *", enable_backfill=True,
+        mql_binary=[{"$group": {"_id": None, "most": {"$max": "$data.readings.temperature"}}}],
+    )
+    await data.rename_data_pipeline(made, "hottest of the hour")
+    one = await data.get_data_pipeline(made)
+    listed = await data.list_data_pipelines(organization)
+    runs = await until(lambda: completed_runs(data, made))
+    results = await data.tabular_data_by_mql(
+        organization, [{"$match": {"most": {"$gt": 0}}}], pipeline_id=made,
+        tabular_data_source_type=TabularDataSourceType.TABULAR_DATA_SOURCE_TYPE_PIPELINE_SINK,
+    )
+    await data.delete_data_pipeline(made)
+    return {
+        "names": [one.name, *[each.name for each in listed]],
+        "about": [one.schedule, one.enabled, [list(stage) for stage in one.mql_binary]],
+        "runs": [[text(run.data_start_time), text(run.data_end_time), run.error_message] for run in runs],
+        "results": [result["most"] for result in results],
+        "interval": text(results[0]["_viam_pipeline_run"]["interval"]["start"]),
+        "left": len(await data.list_data_pipelines(organization)),
+    }
+
+
+async def completed_runs(data, pipeline):
+    page = await data.list_data_pipeline_runs(pipeline, page_size=5)
+    runs = page.runs
+    assert (await page.next_page()).runs == []
+    done = DataPipelineRunStatus.DATA_PIPELINE_RUN_STATUS_COMPLETED
+    return runs if runs and all(run.status == done for run in runs) else None
+
+
+async def until(probe):
+    for _ in range(600):
+        found = await probe()
+        if found is not None:
+            return found
+        await asyncio.sleep(0.1)
+    raise TimeoutError("the pipeline has not run within a minute")
 
 
 async def binary(data, organization, part, path):

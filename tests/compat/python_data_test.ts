@@ -15,6 +15,14 @@ interface Tour {
     sql: [time: string, data: unknown];
     mql: unknown;
     deleted: number;
+    pipelines: {
+      names: string[];
+      about: [schedule: string, enabled: boolean, stages: string[][]];
+      runs: [from: string, to: string, error: string][];
+      results: number[];
+      interval: string;
+      left: number;
+    };
   };
   binary: {
     captured: string[];
@@ -93,6 +101,14 @@ function check({ tabular, binary, sequences }: Tour, rig: Rig): void {
   assert.deepEqual(tabular.sql, ["2026-01-02T12:00:00.005000+00:00", payload(20.5)]);
   assert.deepEqual(tabular.mql, [{ _id: rig.partId, most: 22.5 }]);
   assert.equal(tabular.deleted, 3);
+  assert.deepEqual(tabular.pipelines, {
+    names: ["hottest of the hour", "hottest of the hour"],
+    about: ["0 * * * *", true, [["$group"]]],
+    runs: [["2026-01-02T12:00:00+00:00", "2026-01-02T13:00:00+00:00", ""]],
+    results: [22.5],
+    interval: "2026-01-02T12:00:00+00:00",
+    left: 0,
+  });
 
   const [picture = ""] = binary.captured;
   const [streamed = "", filed = "", fromPath = ""] = binary.others;

@@ -13,6 +13,11 @@ import { reflect } from "@bufbuild/protobuf/reflect";
 /** Ids that requests name, by what they are of. */
 export type Ids = Readonly<Record<string, string>>;
 
+/** The stage `{"$limit": 1}`. */
+export const BSON_LIMIT = new Uint8Array(
+  [17, 0, 0, 0, 16, 36, 108, 105, 109, 105, 116, 0, 1, 0, 0, 0, 0],
+);
+
 /** What calls ask for whose requests need more than ids, by `service/method` without the package. */
 function particularRequests(ids: Ids): Readonly<Record<string, JsonObject>> {
   const id = (name: string) => ids[name] ?? "";
@@ -105,6 +110,18 @@ function particularRequests(ids: Ids): Readonly<Record<string, JsonObject>> {
     "DataService/UpdateSavedQuery": { id: id("query"), name: "x" },
     "DataService/DeleteSavedQuery": { id: id("query") },
     "DataService/CreateBinaryDataSignedURL": { binaryDataId: id("binary") },
+    "DataPipelinesService/GetDataPipeline": { id: id("pipeline") },
+    "DataPipelinesService/CreateDataPipeline": {
+      organizationId,
+      name: "p",
+      schedule: "@hourly",
+      mqlBinary: [BSON_LIMIT.toBase64()],
+    },
+    "DataPipelinesService/RenameDataPipeline": { id: id("pipeline"), name: "x" },
+    "DataPipelinesService/DeleteDataPipeline": { id: id("pipeline") },
+    "DataPipelinesService/EnableDataPipeline": { id: id("pipeline") },
+    "DataPipelinesService/DisableDataPipeline": { id: id("pipeline") },
+    "DataPipelinesService/ListDataPipelineRuns": { id: id("pipeline") },
     "DatasetService/DeleteDataset": { id: id("dataset") },
     "DatasetService/RenameDataset": { id: id("dataset"), name: "x" },
     "DatasetService/MergeDatasets": {

@@ -5,10 +5,11 @@ import { addOwner } from "../../local/people/people_command.ts";
 import { NOON, uploadPicture } from "../../data/ingest/data_testing.ts";
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import { DataPipelinesService } from "../../../shared/gen/viam/app/datapipelines/v1/data_pipelines_pb.ts";
 import { DatasetService } from "../../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { apiKey, type Credentials, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
-import { type Ids, requestFor } from "./role_requests_testing.ts";
+import { BSON_LIMIT, type Ids, requestFor } from "./role_requests_testing.ts";
 import { userByEmail } from "../people/users.ts";
 
 /** Everybody who calls; `ended` is a person whose membership ended, `person` an owner signed in. */
@@ -45,8 +46,6 @@ const LETTERS: Readonly<Partial<Record<Code, string>>> = {
 
 const ENDED = "ended@example.com";
 const INVITED = "invited@example.com";
-/** The stage `{"$limit": 1}`. */
-const BSON_LIMIT = new Uint8Array([17, 0, 0, 0, 16, 36, 108, 105, 109, 105, 116, 0, 1, 0, 0, 0, 0]);
 const PERSON = "person@example.com";
 
 /** Calls the cloud as everybody. A cloud with one organisation, everybody who may call, and the way back to how it was. */
@@ -121,6 +120,9 @@ export class RoleRig implements AsyncDisposable {
       .createDataset({ name: "pictures", organizationId });
     const { id: query } = await cloud.client(DataService, apiKey(made))
       .createSavedQuery({ name: "q", organizationId, mqlBinary: [BSON_LIMIT] });
+    const hourly = { name: "hourly", schedule: "@hourly", mqlBinary: [BSON_LIMIT] };
+    const { id: pipeline } = await cloud.client(DataPipelinesService, apiKey(made))
+      .createDataPipeline({ ...hourly, organizationId });
     const sync = cloud.client(DataSyncService, apiKey(made));
     const binary = await uploadPicture(sync, made.part_id, NOON, new Uint8Array([1, 2, 3]));
     const { moduleId } = await app.createModule({ name: "arms", organizationId });
@@ -129,6 +131,7 @@ export class RoleRig implements AsyncDisposable {
     const ids = {
       dataset: dataset.id,
       query,
+      pipeline,
       binary,
       module: moduleId,
       invited: INVITED,
@@ -255,7 +258,11 @@ async function otherOrganization(cloud: TestCloud): Promise<Ids> {
   const dataset = await cloud.client(DatasetService, apiKey(made))
     .createDataset({ name: "theirs", organizationId });
   const { moduleId } = await app.createModule({ name: "theirs", organizationId });
+  const hourly = { name: "theirs", schedule: "@hourly", mqlBinary: [BSON_LIMIT] };
+  const { id: pipeline } = await cloud.client(DataPipelinesService, apiKey(made))
+    .createDataPipeline({ ...hourly, organizationId });
   return {
+    pipeline,
     organization: made.org_id,
     location: made.location_id,
     robot: made.machine_id,

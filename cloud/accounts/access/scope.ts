@@ -122,6 +122,11 @@ export class Scope {
     );
   }
 
+  dataPipelines() {
+    return this.queries.selectFrom("data_pipelines").where("data_pipelines.deleted_at", "is", null)
+      .where("data_pipelines.org_id", "in", this.orgIds);
+  }
+
   datasets() {
     const { training, orgId } = this.caller;
     const query = this.queries.selectFrom("datasets");

@@ -2,6 +2,7 @@ import { deserialize, type Document } from "bson";
 import { Aggregator } from "mingo";
 import type { Database } from "../../../shared/base/store/sqlite.ts";
 import { QueryRefusedError, toDocument } from "./documents.ts";
+import type { QueryScope } from "./query_form.ts";
 import { SOURCE_COLUMNS } from "./readings_view.ts";
 
 /** What a stage `$match` at the beginning says that the database can look for. */
@@ -11,12 +12,16 @@ interface Narrowing {
 }
 
 /**
- * Runs an aggregation pipeline over the readings. The pipeline itself sees all readings that its
+ * Runs an aggregation pipeline over the readings, or over what a data pipeline has kept. The pipeline itself sees all readings that its
  * first `$match` leaves, one after the other.
  *
  * @param stages BSON documents in base64.
  */
-export function* mqlRows(database: Database, stages: readonly string[]): Iterable<Document> {
+export function* mqlRows(
+  database: Database,
+  stages: readonly string[],
+  scope: QueryScope,
+): Iterable<Document> {
   const pipeline = stages.map((stage, index) => {
     try {
       return deserialize(Uint8Array.fromBase64(stage));
@@ -24,16 +29,13 @@ export function* mqlRows(database: Database, stages: readonly string[]): Iterabl
       throw new QueryRefusedError(`mql_binary[${index}] is no BSON document: ${String(error)}`);
     }
   });
-  const { conditions, values } = narrowing(pipeline[0]);
-  const where = conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
-  const statement = database.prepare<(string | number)[], Record<string, unknown>>(
-    `SELECT ${MQL_COLUMNS} FROM temp.readings${where}`,
-  );
+  const { rows, toDocument } = scope.pipelineId === undefined
+    ? readings(database, pipeline[0])
+    : pipelineResults(database, scope.orgId, scope.pipelineId);
   // Scripts in a query would run as this program.
   const aggregator = new Aggregator(pipeline, { scriptEnabled: false });
-  const rows = statement.iterate(...values);
   try {
-    const results = aggregator.stream(documentsOf(rows));
+    const results = aggregator.stream(documentsOf(rows, toDocument));
     for (let result = results.next(); !result.done; result = results.next()) {
       yield result.value as Document;
     }
@@ -58,7 +60,50 @@ const MQL_COLUMNS = [
   "data",
 ].join(", ");
 
-function* documentsOf(rows: Iterable<Record<string, unknown>>): Iterable<Document> {
+type Row = Record<string, unknown>;
+
+/** Rows of the database, and what a pipeline sees of each. */
+interface Source {
+  readonly rows: IterableIterator<Row>;
+  readonly toDocument: (row: Row) => Document;
+}
+
+function readings(database: Database, first: Document | undefined): Source {
+  const { conditions, values } = narrowing(first);
+  const where = conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
+  const statement = database.prepare<(string | number)[], Row>(
+    `SELECT ${MQL_COLUMNS} FROM temp.readings${where}`,
+  );
+  return { rows: statement.iterate(...values), toDocument };
+}
+
+/** Each document with the run that it came from, in the field that the public form has for it. */
+function pipelineResults(database: Database, orgId: string, pipelineId: string): Source {
+  const statement = database.prepare<string[], Row>(
+    `SELECT r.id, r.data_from, r.data_to, x.document
+     FROM main.data_pipelines p
+     CROSS JOIN main.data_pipeline_runs r ON r.pipeline_seq = p.seq
+     CROSS JOIN main.data_pipeline_results x ON x.run_seq = r.seq AND x.attempt = r.result_attempt
+     WHERE p.id = ? AND p.org_id = ?
+     ORDER BY r.data_from, x.position`,
+  );
+  return {
+    rows: statement.iterate(pipelineId, orgId),
+    toDocument: ({ id, data_from, data_to, document }) => ({
+      ...deserialize(document as Uint8Array),
+      _viam_pipeline_run: {
+        id,
+        interval: { start: new Date(Number(data_from)), end: new Date(Number(data_to)) },
+        organization_id: orgId,
+      },
+    }),
+  };
+}
+
+function* documentsOf(
+  rows: Iterable<Row>,
+  toDocument: (row: Row) => Document,
+): Iterable<Document> {
   for (const row of rows) yield toDocument(row);
 }
 

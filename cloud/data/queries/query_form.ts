@@ -13,6 +13,10 @@ export interface QueryRequest {
 export interface QueryScope {
   readonly orgId: string;
   readonly grants: readonly Pick<Grant, "resource" | "id">[];
+  /** Left out: all of them. Microseconds since 1970; the end does not belong to it. */
+  readonly span?: { readonly fromUs: number; readonly toUs: number } | undefined;
+  /** Left out: the readings. In place of them what this data pipeline has kept, in MQL only. */
+  readonly pipelineId?: string | undefined;
 }
 
 /**

@@ -5,7 +5,7 @@ import {
 } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { grantsFor, organizationOf } from "../../accounts/access/caller.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
-import type { Scope } from "../../accounts/access/scope.ts";
+import { notFound, type Scope } from "../../accounts/access/scope.ts";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { LONGEST_QUERY, type QueryScope } from "./query_form.ts";
 import type { QueryRunner } from "./query_runner.ts";
@@ -35,17 +35,15 @@ export function queryMethods(
       const caller = await callers.scope(context);
       const scope = await queryScope(caller, request.organizationId);
       const { mqlBinary, dataSource, queryPrefixName } = request;
-      if (dataSource?.type === TabularDataSourceType.PIPELINE_SINK) {
-        throw new ConnectError(
-          "this cloud has no data pipelines; leave data_source out to query the readings",
-          Code.Unimplemented,
-        );
-      }
+      const pipelineId = dataSource?.type === TabularDataSourceType.PIPELINE_SINK
+        ? await ownPipeline(caller, scope, dataSource.pipelineId)
+        : undefined;
       // A saved query comes first; it may be all there is.
       const saved = queryPrefixName ? await stagesOf(caller, scope.orgId, queryPrefixName) : [];
       const own = saved.length > 0 && mqlBinary.length === 0 ? [] : readStages(mqlBinary);
       const query = { kind: "mql", stages: [...saved, ...own] } as const;
-      return { rawData: await runner.run({ scope, query }, context.signal) };
+      const asked = { scope: { ...scope, pipelineId }, query };
+      return { rawData: await runner.run(asked, context.signal) };
     },
   };
 }
@@ -56,6 +54,20 @@ async function queryScope(scope: Scope, organizationId: string): Promise<QuerySc
     .filter((grant) => organizationOf(scope.caller, grant) === id)
     .map(({ resource, id }) => ({ resource, id }));
   return { orgId: id, grants };
+}
+
+/** Results mix what all locations captured: only who sees the whole organisation sees them. */
+async function ownPipeline(
+  caller: Scope,
+  { orgId, grants }: QueryScope,
+  pipelineId: string | undefined,
+): Promise<string> {
+  if (!pipelineId) throw invalid("data_source.pipeline_id", "it is missing");
+  const row = await caller.dataPipelines().select("id").where("id", "=", pipelineId)
+    .where("org_id", "=", orgId).executeTakeFirst();
+  if (!row) throw notFound("data pipeline", pipelineId);
+  if (!grants.some(({ resource }) => resource === "organization")) caller.refuse("data pipeline");
+  return row.id;
 }
 
 function invalid(path: string, problem: string): ConnectError {

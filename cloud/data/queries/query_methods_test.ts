@@ -228,8 +228,8 @@ Deno.test("TabularDataByMQL() runs a pipeline over the readings of the organisat
           mqlBinary: [new Uint8Array(serialize({ $match: {} }))],
           dataSource: { type: 3, pipelineId: "x" },
         }),
-      Code.Unimplemented,
-      /no data pipelines/,
+      Code.NotFound,
+      /no data pipeline with id "x"/,
     ],
   ];
   for (const [call, code, message] of cases) {

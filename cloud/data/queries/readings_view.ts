@@ -39,16 +39,19 @@ export const SOURCE_COLUMNS: ReadonlySet<string> = new Set(
  * cost nothing where a query does not use their columns; the order of the others lets a component
  * and a span of `received_us` be found by the index.
  */
-export function readingsView({ orgId, grants }: QueryScope): string {
+export function readingsView({ orgId, grants, span }: QueryScope): string {
   const columns = COLUMNS.map(([name, source]) => `${source} AS ${name}`).join(", ");
   const allowed = grants.map(({ resource, id }) => `${GRANTED[resource]} = ${quoted(id)}`);
+  const within = span
+    ? ` AND r.received_us >= ${Number(span.fromUs)} AND r.received_us < ${Number(span.toUs)}`
+    : "";
   return `CREATE TEMP VIEW readings AS SELECT ${columns}
     FROM main.data_sources s
     CROSS JOIN main.tabular_readings r ON r.source_id = s.id
     LEFT JOIN main.data_uploads u ON u.id = r.upload_id
     LEFT JOIN main.machines m ON m.id = s.machine_id
     LEFT JOIN main.parts p ON p.id = s.part_id
-    WHERE s.org_id = ${quoted(orgId)} AND (${allowed.join(" OR ") || "false"})`;
+    WHERE s.org_id = ${quoted(orgId)} AND (${allowed.join(" OR ") || "false"})${within}`;
 }
 
 /** An empty table with the same columns, to find out what else a query asks for. */

@@ -31,7 +31,7 @@ export async function runQuery(
     const { query } = request;
     if (query.kind === "sql") return collect(sqlRows(database, stub, query.text));
     const { mqlRows } = await import("./mql.ts");
-    return collect(mqlRows(database, query.stages));
+    return collect(mqlRows(database, query.stages, request.scope));
   } catch (error) {
     return { answer: failureOf(error), documents: [] };
   } finally {

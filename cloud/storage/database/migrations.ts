@@ -4,6 +4,7 @@ import { fragmentMigration } from "./fragment_migration.ts";
 import { locationMigration } from "./location_migration.ts";
 import { namespaceMigration } from "./namespace_migration.ts";
 import { peopleMigration } from "./people_migration.ts";
+import { pipelineMigration } from "./pipeline_migration.ts";
 import { secretMigration } from "./secret_migration.ts";
 import { sequenceMigration } from "./sequence_migration.ts";
 import { trainingMigration } from "./training_migration.ts";
@@ -368,4 +369,5 @@ export const cloudMigrations: readonly Migration[] = [
   peopleMigration,
   fragmentMigration,
   locationMigration,
+  pipelineMigration,
 ];

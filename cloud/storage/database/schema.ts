@@ -3,6 +3,7 @@ import type { Role } from "../../../shared/rights/roles.ts";
 import type { DataTables } from "./data_schema.ts";
 import type { FragmentTables } from "./fragment_schema.ts";
 import type { PeopleTables } from "./people_schema.ts";
+import type { PipelineTables } from "./pipeline_schema.ts";
 import type { ActorType, ResourceType, Visibility } from "./row_types.ts";
 import type { SequenceTables } from "./sequence_schema.ts";
 import type { TrainingTables } from "./training_schema.ts";
@@ -443,7 +444,7 @@ export interface OwnerEmailsTable {
 }
 
 export interface CloudTables
-  extends DataTables, FragmentTables, PeopleTables, SequenceTables, TrainingTables {
+  extends DataTables, FragmentTables, PeopleTables, PipelineTables, SequenceTables, TrainingTables {
   settings: SettingsTable;
   organizations: OrganizationsTable;
   namespaces: NamespacesTable;

@@ -1,0 +1,24 @@
+import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { systemRandom } from "../../storage/keys/random.ts";
+import { ownQueryProgram } from "../queries/query_child.ts";
+import { QueryRunner } from "../queries/query_runner.ts";
+import { DataPipelines } from "./data_pipelines.ts";
+
+/** For tests: makes the runs that are due in a data folder at a time, as a cloud does. */
+export async function workOnPipelines(dataDir: string, at: string): Promise<void> {
+  const { database } = await openDataFolder(dataDir, systemRandom);
+  const clock = new FakeClock(at);
+  const log = memoryLogger("machine-cloud");
+  const runner = new QueryRunner({ dataDir, program: ownQueryProgram(), clock, log });
+  try {
+    const { queries } = database;
+    const pipelines = new DataPipelines({ queries, clock, random: systemRandom, log, runner });
+    await pipelines.recover();
+    await pipelines.work(new AbortController().signal);
+  } finally {
+    await runner.close();
+    database.close();
+  }
+}
