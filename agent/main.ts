@@ -16,7 +16,7 @@ import { systemBootClock } from "./networks/memory/boot_clock.ts";
 import { hasSystemd } from "./system/outcomes/system_access.ts";
 import { UPDATE_EXIT_CODE } from "./updates/guard/trial_file.ts";
 import { readHostInfo } from "./status/host_info.ts";
-import { collectGarbage } from "../shared/base/memory/idle_memory.ts";
+import { processMemory } from "../shared/base/memory/idle_memory.ts";
 import { type AgentCommand, type AgentOptions, PROGRAM, readCommand } from "./options/options.ts";
 import { checkUser } from "./options/user.ts";
 import type { AgentEnd } from "./service/agent_end.ts";
@@ -127,7 +127,7 @@ async function run(
         CloudConnection.open({ appAddress, credentials, log: log.child("cloud") }),
       askRestartStatus: restartStatusOverHttp(systemClock),
       writeLine: (line) => print(Deno.stdout, `${line}\n`),
-      collect: collectGarbage,
+      memory: processMemory,
       clock: systemClock,
       logging,
       log,

@@ -4,7 +4,7 @@ import { toError } from "../shared/base/errors/to_error.ts";
 import { renderHelp, UsageError } from "../shared/base/flags/flags.ts";
 import { configureLogging, getLogger } from "../shared/log/configure.ts";
 import type { Logger } from "../shared/log/logger.ts";
-import { collectGarbage, releaseIdleMemory } from "../shared/base/memory/idle_memory.ts";
+import { processMemory, releaseIdleMemory } from "../shared/base/memory/idle_memory.ts";
 import { systemClock } from "../shared/base/time/clock.ts";
 import { trustSystemCertificates } from "../shared/cloud/tls_trust/system_certificates.ts";
 import { MachineSeat } from "./data/machine_seat.ts";
@@ -125,8 +125,7 @@ async function serve(
     return 0;
   }
   const ending = new AbortController();
-  // Once: with many resources a collection is long, and a busy server collects by itself.
-  const memory = { collect: collectGarbage, clock: systemClock, isRepeated: false };
+  const memory = { memory: processMemory, clock: systemClock };
   void releaseIdleMemory(memory, ending.signal).catch(() => undefined);
   const reason = await Promise.race([server.stopRequested, signalled.promise]);
   ending.abort();

@@ -152,7 +152,7 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     ...system.workers,
     {
       name: "memory",
-      run: (signal) => releaseIdleMemory({ collect: deps.collect, clock }, signal),
+      run: (signal) => releaseIdleMemory({ memory: deps.memory, clock }, signal),
     },
   ];
   return {

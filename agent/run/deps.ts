@@ -1,6 +1,6 @@
 import type { Client } from "@connectrpc/connect";
 import type { DescService } from "@bufbuild/protobuf";
-import type { CollectGarbage } from "../../shared/base/memory/idle_memory.ts";
+import type { ProcessMemory } from "../../shared/base/memory/idle_memory.ts";
 import type { ProcessRunner } from "../../shared/base/process/child_process.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import type { MachineCredentials } from "../../shared/cloud/credentials/credentials_file.ts";
@@ -38,7 +38,7 @@ export interface AgentDeps {
   readonly askRestartStatus: AskRestartStatus;
   /** Passes on a line of the server's standard output. */
   readonly writeLine: (line: string) => void;
-  readonly collect: CollectGarbage;
+  readonly memory: ProcessMemory;
   readonly clock: Clock;
   readonly logging: Pick<Logging, "addSink" | "setDebugMode" | "setSecrets">;
   readonly log: Logger;

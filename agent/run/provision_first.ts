@@ -81,7 +81,7 @@ export async function provisionFirst(
       name: "watchdog",
       run: (stop) => tendWatchdog({ manager: service, stuck: () => undefined, clock, log }, stop),
     },
-    { name: "memory", run: (stop) => releaseIdleMemory({ collect: deps.collect, clock }, stop) },
+    { name: "memory", run: (stop) => releaseIdleMemory({ memory: deps.memory, clock }, stop) },
   ];
   await runWorkers(workers, { signal: done.signal, clock, log });
 }

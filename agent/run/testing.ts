@@ -120,7 +120,7 @@ export class AgentBench implements AsyncDisposable {
       openCloud: () => this.cloud.connection,
       askRestartStatus: (urls) => this.ask(urls),
       writeLine: (line) => this.lines.push(line),
-      collect: () => {},
+      memory: { collect() {}, residentBytes: () => 0, processorMs: () => 0 },
       clock: systemClock,
       logging,
       log: getLogger("machine-agent"),

@@ -1,3 +1,4 @@
+import { processMemory, releaseIdleMemory } from "../../shared/base/memory/idle_memory.ts";
 import { isLoopback } from "../api/addresses/addresses.ts";
 import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
 import { bearRuntimeFaults } from "./runtime_faults.ts";
@@ -20,6 +21,9 @@ export async function runServe(
     log.warn(warning, { listen: flags.listen });
   }
   log.info("serving", { url: cloud.url, data: options.dataDir });
+  void releaseIdleMemory({ memory: processMemory, clock: deps.clock }, signal).catch(() =>
+    undefined
+  );
   if (!signal.aborted) {
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   }

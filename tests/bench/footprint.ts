@@ -1,5 +1,6 @@
-import { Rig } from "../e2e/rig.ts";
+import { eventually, Rig } from "../e2e/rig.ts";
 import { percentile, type Reporter } from "./report.ts";
+import { runOwnClient } from "./throughput.ts";
 
 /** How long everything runs undisturbed before memory is read. */
 const SETTLE_MS = 45_000;
@@ -38,6 +39,33 @@ export async function benchColdStart(reporter: Reporter): Promise<void> {
   }
   reporter.report("cold_start_server_p50", percentile(samples, 0.5), "ms");
   reporter.report("cold_start_server_max", percentile(samples, 1), "ms");
+}
+
+/**
+ * Memory of the server 10 s after five seconds of 64 calls in flight. As `Pss`, in which a page that
+ * n processes share counts for one n-th; all else of the rig runs meanwhile.
+ */
+export async function benchMemoryAfterLoad(reporter: Reporter): Promise<void> {
+  reporter.note("memory of the server 10 s after 5 s of load …");
+  await using rig = await Rig.create();
+  await rig.startCloud();
+  const agent = await rig.startAgent();
+  const [server] = await rig.serversOf(agent);
+  if (server === undefined) throw new Error("no server runs below the agent");
+  await eventually("the sensor answers", () => rig.readings("fake"));
+  const { accessToken } = await rig.server();
+  await runOwnClient(rig.serverUrl, accessToken, 64, 5);
+  reporter.report("pss_loaded_server", await proportionalMiB(server), "MiB");
+  await new Promise((done) => setTimeout(done, 10_000));
+  reporter.report("pss_after_load_server", await proportionalMiB(server), "MiB");
+}
+
+/** Memory of a process, shared pages in proportion. */
+async function proportionalMiB(pid: number): Promise<number> {
+  const rollup = await Deno.readTextFile(`/proc/${pid}/smaps_rollup`);
+  const kib = /^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1];
+  if (kib === undefined) throw new Error(`/proc/${pid}/smaps_rollup names no Pss`);
+  return Number(kib) / 1024;
 }
 
 /** Resident memory of a process. */

@@ -4,7 +4,7 @@ import { benchCapture } from "./capture.ts";
 import { benchDataIngest } from "./data_ingest.ts";
 import { benchDataQuery } from "./data_query.ts";
 import { benchDeadReceivers, benchTriggerLatency } from "./triggers.ts";
-import { benchColdStart, benchMemory } from "./footprint.ts";
+import { benchColdStart, benchMemory, benchMemoryAfterLoad } from "./footprint.ts";
 import { benchFragments } from "./fragments.ts";
 import { benchJournal } from "./journal.ts";
 import { benchLogFilter } from "./log_filter.ts";
@@ -22,6 +22,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   save: benchSaveToVisible,
   poll: benchPolledSave,
   memory: benchMemory,
+  afterload: benchMemoryAfterLoad,
   start: benchColdStart,
   throughput: benchThroughput,
   logs: benchLogIngest,

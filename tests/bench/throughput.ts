@@ -32,8 +32,8 @@ export async function benchThroughput(reporter: Reporter): Promise<void> {
   }
 }
 
-/** Slower than ghz, since it shares the processors with the server and is no Go program. */
-async function runOwnClient(
+/** Calls a second. Slower than ghz, since it shares the processors with the server and is no Go program. */
+export async function runOwnClient(
   url: string,
   accessToken: string,
   inFlight: number,

@@ -4,7 +4,7 @@ import { HealthService } from "../../../shared/rpc/server/health.ts";
 import { mountReflection } from "../../../shared/rpc/server/reflection.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import type { Timer } from "../../../shared/base/time/clock.ts";
-import { collectGarbage } from "../../../shared/base/memory/idle_memory.ts";
+import { processMemory } from "../../../shared/base/memory/idle_memory.ts";
 import type { RtcPeers } from "../../../shared/rtc/webrtc/peer.ts";
 import { ConnectionLimit } from "./connection_limit.ts";
 import { ServedPeers } from "./served_peers.ts";
@@ -41,7 +41,7 @@ export async function serving(options: WebRtcOptions): Promise<Serving> {
     onNone: () => {
       collecting?.cancel();
       collecting = clock.setTimer(COLLECT_AFTER_MS, () => {
-        if (peers.count === 0) collectGarbage();
+        if (peers.count === 0) processMemory.collect();
       });
     },
   });

@@ -1,37 +1,75 @@
+import process from "node:process";
 import type { Clock } from "../time/clock.ts";
 
-/** Collects everything that is not in use and gives its memory back to the system. */
-export type CollectGarbage = () => void;
-
-export interface IdleMemoryOptions {
-  readonly collect: CollectGarbage;
-  readonly clock: Clock;
-  /** Collect every ten minutes too, and not only after the start. Default true. */
-  readonly isRepeated?: boolean;
+/** The memory of this process, and how busy it is. */
+export interface ProcessMemory {
+  /** Collects everything that is not in use and returns its memory to the system. */
+  collect(): void;
+  /** Resident memory. Bytes. */
+  residentBytes(): number;
+  /** Processor time used so far, user and system. Milliseconds. */
+  processorMs(): number;
 }
 
-/** The start leaves the most; after that an idle agent makes little. */
-const FIRST_MS = 20_000;
-const EVERY_MS = 10 * 60_000;
+export interface IdleMemoryOptions {
+  readonly memory: ProcessMemory;
+  readonly clock: Clock;
+}
+
+/** Time between two looks. Milliseconds. */
+const LOOK_EVERY_MS = 3_000;
+/** The start is over by then: it leaves 4 MB in the agent, 3 in the server. Milliseconds. */
+const FIRST_MS = 10_000;
+/** A process that used less of a processor since the last look is idle. */
+const IDLE_SHARE = 0.05;
+const MIB = 1024 * 1024;
 
 /**
- * V8 collects when it allocates, so a program that is idle after its start would keep forever
- * what only the start needed (4 MB measured in the agent). A collection takes about 20 ms.
+ * V8 collects when it allocates, so an idle program would keep forever what its start needed, and
+ * after a burst of calls 20 to 40 MB more. A collection takes 20 to 60 ms, longer with many
+ * resources: it waits until the program is idle, and the more it is likely to return the larger the
+ * share of the time that collections may take.
  */
+const WORTH: readonly { readonly grownBytes: number; readonly share: number }[] = [
+  { grownBytes: 10 * MIB, share: 0.01 },
+  { grownBytes: MIB, share: 0.0001 },
+];
+
+/** Collects after the start, and whenever the idle process has grown, until the signal aborts. */
 export async function releaseIdleMemory(
-  { collect, clock, isRepeated = true }: IdleMemoryOptions,
+  { memory, clock }: IdleMemoryOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  await clock.sleep(FIRST_MS, signal);
-  if (!isRepeated) return collect();
+  const startedMs = clock.monotonicMs();
+  let last: { readonly atMs: number; readonly tookMs: number; readonly bytes: number } | undefined;
   while (!signal.aborted) {
-    collect();
-    await clock.sleep(EVERY_MS, signal);
+    const usedMs = memory.processorMs();
+    const lookedMs = clock.monotonicMs();
+    await clock.sleep(LOOK_EVERY_MS, signal);
+    const nowMs = clock.monotonicMs();
+    const isIdle = memory.processorMs() - usedMs < IDLE_SHARE * (nowMs - lookedMs);
+    if (!isIdle || nowMs - startedMs < FIRST_MS) continue;
+    if (last) {
+      const { atMs, tookMs, bytes } = last;
+      const grownBytes = memory.residentBytes() - bytes;
+      const worth = WORTH.find((worth) => grownBytes >= worth.grownBytes);
+      if (!worth || tookMs > worth.share * (nowMs - atMs)) continue;
+    }
+    memory.collect();
+    const atMs = clock.monotonicMs();
+    last = { atMs, tookMs: atMs - nowMs, bytes: memory.residentBytes() };
   }
 }
 
-/** The collector of this runtime; does nothing when it runs without `--expose-gc`. */
-export const collectGarbage: CollectGarbage = () => {
-  const { gc } = globalThis as { gc?: (options: { type: string; flavor: string }) => void };
-  gc?.({ type: "major", flavor: "last-resort" });
+/** This process; its `collect` does nothing when it runs without `--expose-gc`. */
+export const processMemory: ProcessMemory = {
+  collect() {
+    const { gc } = globalThis as { gc?: (options: { type: string; flavor: string }) => void };
+    gc?.({ type: "major", flavor: "last-resort" });
+  },
+  residentBytes: () => Deno.memoryUsage().rss,
+  processorMs() {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  },
 };
