@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { readIfExists } from "../../shared/base/files/read_file.ts";
 import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import { UsageError } from "../../shared/base/flags/flags.ts";

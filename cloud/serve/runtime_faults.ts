@@ -1,5 +1,5 @@
 import type { Logger } from "../../shared/log/logger.ts";
-import { hasReliableHttp2 } from "../../shared/rpc/client/fallback/web_transport.ts";
+import { hasReliableHttp2 } from "../../shared/rpc/client/fallback/reliable_http2.ts";
 
 // What node:http of Deno 2.7.11 rejects nowhere in particular when an answer is cut, by us or by
 // the receiver of a webhook. Nobody can catch it, and it would end the process.

@@ -9,7 +9,8 @@ import {
   versionControlFields,
 } from "./agent_fields.ts";
 import { allowedValues } from "./agent_values.ts";
-import { integer, once, openObject, z } from "./schema_kit.ts";
+import * as z from "zod";
+import { integer, once, openObject } from "./schema_kit.ts";
 
 /** The `agent` object of spec §2.4. */
 export const agentSchema = once(() =>

@@ -1,5 +1,6 @@
 /** The `cloud` block: which cloud a machine belongs to and how it signs in there. */
-import { once, openObject, z } from "./schema_kit.ts";
+import * as z from "zod";
+import { once, openObject } from "./schema_kit.ts";
 
 /** The `cloud` block of a local file, and what the cloud answers in its place. */
 export const cloudSchema = once(() =>

@@ -1,4 +1,4 @@
-import { z } from "./schema_kit.ts";
+import * as z from "zod";
 import { machineConfigSchema } from "./schema.ts";
 
 /**

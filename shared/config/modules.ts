@@ -1,5 +1,6 @@
 /** Modules and the packages they and models come in. */
-import { integer, nameText, once, openObject, z } from "./schema_kit.ts";
+import * as z from "zod";
+import { integer, nameText, once, openObject } from "./schema_kit.ts";
 
 /** What the cloud found wrong with an entry; the machine does not use such an entry. */
 export const validationStatusSchema = once(() =>

@@ -1,5 +1,6 @@
 /** Network and authentication of the machine's own server. */
-import { freeObject, integer, once, openObject, z } from "./schema_kit.ts";
+import * as z from "zod";
+import { freeObject, integer, once, openObject } from "./schema_kit.ts";
 
 /** Where and how the server listens. */
 export const networkSchema = once(() =>

@@ -1,6 +1,7 @@
 /** How a machine is run: log rules, maintenance, jobs, tracing. */
 import { logConfigurationSchema } from "./resources.ts";
-import { freeObject, once, openObject, z } from "./schema_kit.ts";
+import * as z from "zod";
+import { freeObject, once, openObject } from "./schema_kit.ts";
 
 /** One machine-wide log rule. */
 export const logRuleSchema = once(() =>

@@ -3,7 +3,7 @@ import { checkMachineConfig } from "./check.ts";
 import { emptyMachineConfig } from "./machine_config.ts";
 import { parseMachineConfig } from "./parse.ts";
 import { machineConfigSchema } from "./schema.ts";
-import { z } from "./schema_kit.ts";
+import * as z from "zod";
 
 const sensor = (name: string, more: object = {}) => ({
   name,

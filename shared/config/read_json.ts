@@ -5,7 +5,7 @@ import { emptyMachineConfig, type MachineConfig } from "./machine_config.ts";
 import { normalizeResource, type ResourceKind } from "./normalize.ts";
 import { type Path, problemAt, type Report } from "./problem.ts";
 import type { ResourceEntry } from "./resources.ts";
-import type { z } from "./schema_kit.ts";
+import type * as z from "zod";
 import { machineConfigSchema } from "./schema.ts";
 import { readShape, warnUnknownKeys } from "./shape.ts";
 import { unknownKey } from "./unknown_key.ts";

@@ -1,6 +1,7 @@
 /** Other machines whose resources this machine uses, and programs that it keeps running. */
 import { frameSchema, serviceConfigSchema } from "./resources.ts";
-import { integer, nameText, once, openObject, z } from "./schema_kit.ts";
+import * as z from "zod";
+import { integer, nameText, once, openObject } from "./schema_kit.ts";
 
 /** Another machine, reached over the network. */
 export const remoteSchema = once(() =>

@@ -1,5 +1,6 @@
 /** Components and services: the entries that become resources of a machine. */
-import { freeObject, nameText, once, openObject, z } from "./schema_kit.ts";
+import * as z from "zod";
+import { freeObject, nameText, once, openObject } from "./schema_kit.ts";
 
 const orientationTypes = [
   "",

@@ -6,7 +6,8 @@ import { authSchema, networkSchema } from "./network.ts";
 import { jobSchema, logRuleSchema, maintenanceSchema, tracingSchema } from "./operation.ts";
 import { processSchema, remoteSchema } from "./remotes.ts";
 import { resourceSchema } from "./resources.ts";
-import { once, openObject, z } from "./schema_kit.ts";
+import * as z from "zod";
+import { once, openObject } from "./schema_kit.ts";
 import { triggerSchema } from "./triggers.ts";
 
 /** A machine configuration as people write it. */

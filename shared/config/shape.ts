@@ -1,7 +1,8 @@
 /** The form of JSON values against a zod schema, with problems in our own words. */
 import { isJsonObject } from "../base/json/json.ts";
 import { type ConfigProblem, type Path, problemAt, type Report } from "./problem.ts";
-import { isListOrOne, z } from "./schema_kit.ts";
+import * as z from "zod";
+import { isListOrOne } from "./schema_kit.ts";
 import { unknownKey } from "./unknown_key.ts";
 
 const KIND_WORDS: Readonly<Record<string, string>> = {

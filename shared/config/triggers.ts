@@ -1,5 +1,6 @@
 /** Triggers: what the cloud notifies about. Spec §2.1. */
-import { listOrOne, once, openObject, z } from "./schema_kit.ts";
+import * as z from "zod";
+import { listOrOne, once, openObject } from "./schema_kit.ts";
 
 /** Spec §2.1, and `conditional_logs_ingested`, which configurations of the field also use. */
 export const TRIGGER_EVENT_TYPES = [

@@ -35,7 +35,7 @@ import d, {
 } from "./d.ts";
 export * from "./f.ts";
 import "./g.ts";
-import { z } from "zod";
+import * as z from "zod";
 const h = await import("./h.ts");`;
   assert.deepEqual(
     readImports({ path: "x/y/z.ts", text }).map(({ to, typeOnly }) => `${to} ${typeOnly}`),

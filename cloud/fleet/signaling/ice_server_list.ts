@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { describeFsError } from "../../../shared/base/files/fs_error.ts";
 import type { IceServerSetting } from "./ice_servers.ts";
 

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import * as http from "node:http";
 import * as https from "node:https";
-import { hasReliableHttp2 } from "../../../shared/rpc/client/fallback/web_transport.ts";
+import { hasReliableHttp2 } from "../../../shared/rpc/client/fallback/reliable_http2.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import {
   guardedLookup,

@@ -1,4 +1,5 @@
 /** The certificate that the cloud issues for this machine: kept, and asked for again each hour. */
+import { X509Certificate } from "node:crypto";
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { readIfExists } from "../../../shared/base/files/read_file.ts";
@@ -26,25 +27,33 @@ const TIMEOUT_MS = 15_000;
 export class CertificateRefresher {
   #current: IssuedCertificate | undefined;
   #failed = false;
+  /** The cloud was not asked yet. */
+  #isDue = false;
 
   constructor(private readonly options: CertificateRefresherOptions) {}
 
-  /** The certificate to start with: the cloud's, or the kept one when it does not answer in time. */
+  /**
+   * The certificate to start with: the kept one while it is valid, and the cloud is asked first
+   * thing by {@link run}; else the cloud's, or the kept one when it does not answer in time.
+   */
   async first(timeoutMs = TIMEOUT_MS): Promise<IssuedCertificate | undefined> {
     this.#current = await this.#kept();
-    await this.#ask(timeoutMs);
+    this.#isDue = this.#current !== undefined && isValid(this.#current, this.options.clock.now());
+    if (!this.#isDue) await this.#ask(timeoutMs);
     return this.#current;
   }
 
-  /** Asks until the signal aborts. @param changed hears of another certificate. */
+  /** Asks until the signal aborts. @param changed is called with another certificate. */
   async run(
     signal: AbortSignal,
     changed: (issued: IssuedCertificate) => Promise<void>,
   ): Promise<void> {
     const { clock } = this.options;
     while (!signal.aborted) {
-      await clock.sleep(this.#failed ? RETRY_MS : EVERY_MS, signal).catch(() => {});
+      const waitMs = this.#isDue ? 0 : this.#failed ? RETRY_MS : EVERY_MS;
+      if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => {});
       if (signal.aborted) return;
+      this.#isDue = false;
       const before = this.#current?.cert;
       await this.#ask(TIMEOUT_MS, signal);
       if (this.#current && this.#current.cert !== before) await changed(this.#current);
@@ -84,5 +93,13 @@ export class CertificateRefresher {
       log.warn(`the kept certificate cannot be read: ${reasonOf(error)}`);
       return undefined;
     }
+  }
+}
+
+function isValid({ cert }: IssuedCertificate, now: Date): boolean {
+  try {
+    return new Date(new X509Certificate(cert).validTo) > now;
+  } catch {
+    return false;
   }
 }

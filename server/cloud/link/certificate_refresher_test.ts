@@ -81,6 +81,27 @@ test("CertificateRefresher asks each hour and tells of a renewed certificate onc
   await running;
 });
 
+test("CertificateRefresher starts with a kept certificate that is valid, and asks then", async (rig) => {
+  const cert = await Deno.readTextFile(
+    new URL("../../../shared/rpc/testdata/cert.pem", import.meta.url),
+  );
+  rig.answer = cert;
+  await rig.refresher().first();
+  const refresher = rig.refresher();
+  assert.equal((await refresher.first())?.cert, cert);
+  assert.equal(rig.asked, 1);
+  rig.answer = "renewed";
+  const changed = Promise.withResolvers<string>();
+  const stop = new AbortController();
+  const running = refresher.run(stop.signal, (issued) => {
+    changed.resolve(issued.cert);
+    return Promise.resolve();
+  });
+  assert.equal(await changed.promise, "renewed");
+  stop.abort();
+  await running;
+});
+
 test("CertificateRefresher says plainly when the cloud issues none", async (rig) => {
   rig.answer = new ConnectError("none here", Code.FailedPrecondition);
   assert.equal(await rig.refresher().first(), undefined);

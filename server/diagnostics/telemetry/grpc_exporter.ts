@@ -5,7 +5,6 @@
 import { type ExportResult, ExportResultCode } from "@opentelemetry/core";
 import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
-import { Metadata } from "@grpc/grpc-js";
 import { GrpcChannel } from "../../../shared/rpc/client/grpc_channel.ts";
 
 const EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
@@ -46,7 +45,7 @@ export class GrpcExporter implements SpanExporter {
     if (!request) return;
     await this.#channel.call({
       path: EXPORT,
-      metadata: new Metadata(),
+      metadata: { toHttp2Headers: () => ({}) },
       signal: this.#stop.signal,
       timeoutMs: this.timeoutMs,
     }, request);

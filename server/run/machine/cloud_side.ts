@@ -89,23 +89,34 @@ export class CloudSide implements CloudLink {
     const talk = this.#talk = this.#talkFor(core);
     core.setCloudAccess(talk.keys.access);
     const kept = this.#keptCandidate();
-    const hasKeys = !isEmpty(talk.keys.access);
-    const timeoutMs = kept ? QUICK_READ_TIMEOUT_MS : this.#readTimeoutMs;
-    const asked = fetchFirst(talk.source, timeoutMs);
-    const keys = talk.keys.ask();
-    core.certificate = await talk.certificates?.first(timeoutMs);
-    if (kept) {
-      await listen(core, kept.config);
-      this.#offerFirst(core, asked.then((candidate) => candidate ?? kept));
-    } else {
-      const candidate = await asked;
-      if (!hasKeys && candidate) await keys;
-      await listen(core, candidate ? candidate.config : emptyMachineConfig());
-      this.#offerFirst(core, Promise.resolve(candidate));
-    }
-    core.announce();
+    if (kept) await this.#startKept(talk, kept);
+    else await this.#startNew(talk);
     const { clock, log } = this.#context;
     this.#loops = runWorkers(this.#workers(talk), { signal: this.#stop.signal, clock, log });
+  }
+
+  /** Serves before the cloud is asked: what speaks with it takes longer to load than all else. */
+  async #startKept({ core, source, keys, certificates }: Talk, kept: Candidate): Promise<void> {
+    core.certificate = await certificates?.first(QUICK_READ_TIMEOUT_MS);
+    await listen(core, kept.config);
+    core.announce();
+    void keys.ask();
+    const asked = fetchFirst(source, QUICK_READ_TIMEOUT_MS);
+    this.#offerFirst(core, asked.then((candidate) => candidate ?? kept));
+  }
+
+  /** The cloud says where to listen, and who may call. */
+  async #startNew({ core, source, keys, certificates }: Talk): Promise<void> {
+    const timeoutMs = this.#readTimeoutMs;
+    const hasKeys = !isEmpty(keys.access);
+    const asked = fetchFirst(source, timeoutMs);
+    const asking = keys.ask();
+    core.certificate = await certificates?.first(timeoutMs);
+    const candidate = await asked;
+    if (!hasKeys && candidate) await asking;
+    await listen(core, candidate ? candidate.config : emptyMachineConfig());
+    core.announce();
+    this.#offerFirst(core, Promise.resolve(candidate));
   }
 
   /** Ends the talk with the cloud but for the log lines. */

@@ -12,9 +12,8 @@ import { isSecureAddress } from "../credentials/secure_address.ts";
 import { AuthService } from "../../gen/proto/rpc/v1/auth_pb.ts";
 import type { Secret } from "../../base/redaction/secret.ts";
 import type { Logger } from "../../log/logger.ts";
-import { createGrpcTransport } from "../../rpc/client/grpc_transport.ts";
-import { createWebTransport, hasReliableHttp2 } from "../../rpc/client/fallback/web_transport.ts";
-import { withBothWays } from "./both_ways.ts";
+import { hasReliableHttp2 } from "../../rpc/client/fallback/reliable_http2.ts";
+import { lazyTransport } from "../../rpc/client/lazy_transport.ts";
 
 /** Metadata by which our own programs tell the cloud that a person saves with them. */
 export const CLIENT_HEADER = "machine-client";
@@ -59,11 +58,17 @@ export class CloudConnection {
 
   private constructor(options: CloudConnectionOptions) {
     this.#options = options;
-    const { appAddress: baseUrl, ca } = options;
+    const { appAddress: baseUrl, ca, http2 = hasReliableHttp2() } = options;
     const wired = { baseUrl, ca, interceptors: [this.#authenticated()] };
-    this.#plain = options.http2 ?? hasReliableHttp2()
-      ? createGrpcTransport(wired)
-      : withBothWays(createWebTransport(wired), wired);
+    // 70 ms of a start, and a program may serve before it needs its cloud.
+    this.#plain = lazyTransport(async () => {
+      if (http2) {
+        const { createGrpcTransport } = await import("../../rpc/client/grpc_transport.ts");
+        return createGrpcTransport(wired);
+      }
+      const { createFallbackTransport } = await import("../../rpc/client/fallback/both_ways.ts");
+      return createFallbackTransport(wired);
+    });
     this.transport = this.#plain;
   }
 

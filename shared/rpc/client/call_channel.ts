@@ -1,5 +1,5 @@
 /** What transports and forwarded calls need of a connection for native gRPC. */
-import type { Metadata } from "@grpc/grpc-js";
+import type { CallMetadata } from "./metadata.ts";
 
 /** The part of an `AbortSignal` that calls need; one that costs less to make will do. */
 export interface CancelSignal {
@@ -13,7 +13,7 @@ export interface CancelSignal {
 export interface OutgoingCall {
   /** `/package.Service/Method`. */
   readonly path: string;
-  readonly metadata: Metadata;
+  readonly metadata: CallMetadata;
   /** Cancels the call. */
   readonly signal: CancelSignal;
   /** Default: no limit. */

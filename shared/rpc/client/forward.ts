@@ -7,10 +7,9 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import type { OutgoingHttpHeaders } from "node:http2";
-import type { CancelSignal } from "./call_channel.ts";
-import { transportOver } from "./grpc_transport.ts";
+import type { CancelSignal, OutgoingCall } from "./call_channel.ts";
+import { transportOver } from "./transport_over.ts";
 import { Http2Channel } from "./http2_channel.ts";
-import type { Http2Call } from "./grpc_frames.ts";
 
 /** Metadata that interceptors want to go along where a call is passed on, over that of the caller. */
 export const passedOnKey: ContextKey<Readonly<Record<string, string>> | undefined> =
@@ -78,7 +77,7 @@ export function openForwardChannel(options: { address: string }): ForwardChannel
   };
 }
 
-function outgoing(call: ForwardedCall): Http2Call {
+function outgoing(call: ForwardedCall): OutgoingCall {
   return {
     path: call.path,
     metadata: { toHttp2Headers: () => call.forwardedHeaders() },

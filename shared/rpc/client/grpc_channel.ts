@@ -11,10 +11,9 @@ import {
 } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
 import type { AnswerMetadata, CallChannel, CancelSignal, OutgoingCall } from "./call_channel.ts";
-import { connectErrorFromGrpc } from "./grpc_status.ts";
 import { closeHttp2SessionsOutsideParser } from "./fallback/http2_reentrancy.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
-import { headersFromMetadata } from "./metadata.ts";
+import { connectErrorFromGrpc, grpcMetadata, headersFromMetadata } from "./grpc_js_values.ts";
 
 export interface GrpcChannelOptions {
   /** `http://host:port` (plaintext), `https://host:port` (TLS), or `unix:/path`. */
@@ -52,7 +51,7 @@ export class GrpcChannel implements CallChannel {
         toBytes,
         fromBytes,
         request,
-        outgoing.metadata,
+        grpcMetadata(outgoing.metadata),
         deadlineOf(outgoing),
         (error: ServiceError | null, bytes?: Buffer) => {
           if (error) reject(failure(error, outgoing.signal));
@@ -75,7 +74,7 @@ export class GrpcChannel implements CallChannel {
         toBytes,
         fromBytes,
         request,
-        outgoing.metadata,
+        grpcMetadata(outgoing.metadata),
         deadlineOf(outgoing),
         (error: ServiceError | null, answer?: Buffer) => {
           if (error) return reject(failure(error, outgoing.signal));
@@ -102,7 +101,7 @@ export class GrpcChannel implements CallChannel {
       outgoing.path,
       toBytes,
       fromBytes,
-      outgoing.metadata,
+      grpcMetadata(outgoing.metadata),
       deadlineOf(outgoing),
     );
     cancelWith(call, outgoing.signal);

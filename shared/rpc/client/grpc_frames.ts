@@ -1,11 +1,11 @@
 /** gRPC on HTTP/2 as bytes and headers: frames of messages, deadlines, status. Pure. */
+import { fromBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { Metadata, type ServiceError } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
-import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
+import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 import type { HeaderList } from "../h2/fields.ts";
 import type { OutgoingCall } from "./call_channel.ts";
-import { connectErrorFromGrpc } from "./grpc_status.ts";
+import { addDetails, DETAILS } from "./grpc_status.ts";
 import { ErrorCode } from "../h2/frames.ts";
 import { type HeaderBlock, HeaderField } from "../h2/hpack_encoder.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
@@ -18,11 +18,6 @@ const SMALLEST_PIECE = 512;
 const LONGEST_TIMEOUT_MS = 99_999_999;
 /** Paths whose headers are kept; no server here has as many methods. */
 const KEPT_PATHS = 1_000;
-
-/** A call to be made, whose metadata may be headers already. */
-export interface Http2Call extends Omit<OutgoingCall, "metadata"> {
-  readonly metadata: { toHttp2Headers(): OutgoingHttpHeaders };
-}
 
 const METHOD = new HeaderField(":method", "POST", 3);
 const HTTP = new HeaderField(":scheme", "http", 6);
@@ -43,7 +38,7 @@ export class RequestHeaders {
     this.#authority = new HeaderField(":authority", authority);
   }
 
-  of({ path, metadata, timeoutMs }: Http2Call): HeaderBlock {
+  of({ path, metadata, timeoutMs }: OutgoingCall): HeaderBlock {
     const others: string[] = [];
     if (timeoutMs !== undefined) {
       others.push("grpc-timeout", `${Math.min(LONGEST_TIMEOUT_MS, Math.ceil(timeoutMs))}m`);
@@ -206,21 +201,21 @@ export function headerValue(headers: HeaderList | undefined, name: string): stri
   for (let n = 0; n < headers.length; n += 2) if (headers[n] === name) return headers[n + 1];
 }
 
-/** The error that trailers tell; undefined when the call succeeded. */
+/** The error that trailers report; undefined when the call succeeded. */
 export function statusError(trailers: HeaderList): ConnectError | undefined {
   const code = Number(headerValue(trailers, "grpc-status"));
   if (code === 0) return undefined;
-  const metadata = Metadata.fromHttp2Headers(byName(trailers));
-  for (const own of ["grpc-status", "grpc-message"]) metadata.remove(own);
-  const details = decoded(headerValue(trailers, "grpc-message") ?? "");
+  const text = decoded(headerValue(trailers, "grpc-message") ?? "");
   const known = Code[code] === undefined ? Code.Unknown : code;
+  const error = new ConnectError(text, known, answerHeaders(trailers));
+  const details = headerValue(trailers, DETAILS);
+  if (details === undefined) return error;
   try {
-    const status = { code: known, details, message: "", metadata };
-    return connectErrorFromGrpc(status as unknown as ServiceError);
+    addDetails(error, fromBinary(StatusSchema, Buffer.from(details, "base64")));
   } catch {
-    // Its details are no message; code and text say enough.
-    return new ConnectError(details, known);
+    // They are no message; code and text say enough.
   }
+  return error;
 }
 
 /** What it means for a call that the peer ended its stream with this code of HTTP/2. */
@@ -247,14 +242,6 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
-}
-
-function byName(headers: HeaderList): IncomingHttpHeaders {
-  const result: Record<string, string[]> = {};
-  for (let n = 0; n < headers.length; n += 2) {
-    if (!headers[n]!.startsWith(":")) (result[headers[n]!] ??= []).push(headers[n + 1]!);
-  }
-  return result;
 }
 
 /** Metadata of an answer as `Headers`. */

@@ -1,10 +1,9 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
-import type { ServiceError } from "@grpc/grpc-js";
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
 import { type Status, StatusSchema } from "../../gen/google/rpc/status_pb.ts";
-import { headersFromMetadata } from "./metadata.ts";
 
-const DETAILS = "grpc-status-details-bin";
+/** The trailer that carries a status with its details. */
+export const DETAILS = "grpc-status-details-bin";
 
 /** A caller's error as the message that carries its details. */
 export function statusMessage(error: ConnectError): Status {
@@ -19,23 +18,9 @@ export function statusMessage(error: ConnectError): Status {
   return create(StatusSchema, { code: error.code, message: error.rawMessage, details });
 }
 
-/** Gives an error the details of the status it was told by. */
+/** Gives an error the details of the status that reported it. */
 export function addDetails(error: ConnectError, status: Status): void {
   for (const { typeUrl, value } of status.details) {
     error.details.push({ type: typeUrl.slice(typeUrl.lastIndexOf("/") + 1), value });
   }
-}
-
-/** What a grpc-js client reports, as a `ConnectError` with its details. */
-export function connectErrorFromGrpc(error: ServiceError): ConnectError {
-  const result = new ConnectError(
-    error.details || error.message,
-    (error.code as number | undefined) ?? Code.Unknown,
-    error.metadata && headersFromMetadata(error.metadata),
-    undefined,
-    error,
-  );
-  const details = error.metadata?.get(DETAILS)[0];
-  if (details instanceof Uint8Array) addDetails(result, fromBinary(StatusSchema, details));
-  return result;
 }

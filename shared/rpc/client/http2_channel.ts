@@ -1,11 +1,11 @@
 /** Native gRPC straight on HTTP/2, for the path on which every microsecond is paid twice. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { AnswerMetadata, CallChannel, CancelSignal } from "./call_channel.ts";
+import type { AnswerMetadata, CallChannel, CancelSignal, OutgoingCall } from "./call_channel.ts";
 import { H2Connection } from "../h2/connection.ts";
 import { openSocket } from "../h2/socket.ts";
 import type { H2Stream } from "../h2/stream.ts";
 import { Http2Response } from "./http2_response.ts";
-import { framed, type Http2Call, RequestHeaders } from "./grpc_frames.ts";
+import { framed, RequestHeaders } from "./grpc_frames.ts";
 
 /** Messages of one stream that wait for their reader before the flow is stopped. */
 const QUEUED_MESSAGES = 16;
@@ -37,12 +37,12 @@ export class Http2Channel implements CallChannel {
     return this.#inFlight;
   }
 
-  call(outgoing: Http2Call, request: Uint8Array): Promise<Uint8Array> {
+  call(outgoing: OutgoingCall, request: Uint8Array): Promise<Uint8Array> {
     return this.#unary(outgoing, request, (_answer, bytes) => bytes);
   }
 
   unaryWithMetadata(
-    outgoing: Http2Call,
+    outgoing: OutgoingCall,
     request: Uint8Array,
   ): Promise<AnswerMetadata & { bytes: Uint8Array }> {
     return this.#unary(
@@ -53,7 +53,7 @@ export class Http2Channel implements CallChannel {
   }
 
   #unary<T>(
-    outgoing: Http2Call,
+    outgoing: OutgoingCall,
     request: Uint8Array,
     result: (answer: Http2Response, bytes: Uint8Array) => T,
   ): Promise<T> {
@@ -87,7 +87,7 @@ export class Http2Channel implements CallChannel {
   }
 
   async stream(
-    outgoing: Http2Call,
+    outgoing: OutgoingCall,
     requests: AsyncIterable<Uint8Array>,
   ): Promise<AnswerMetadata & { messages: AsyncIterable<Uint8Array> }> {
     const { signal } = outgoing;

@@ -1,28 +1,33 @@
-import { Metadata } from "@grpc/grpc-js";
-import { Buffer } from "node:buffer";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { OutgoingHttpHeaders } from "node:http2";
+
+/** Metadata of a call to be made; binary values (`-bin`) in base64, as they stand on the wire. */
+export interface CallMetadata {
+  toHttp2Headers(): OutgoingHttpHeaders;
+}
 
 /** Several values of it are sent one by one, as signallers expect them; `Headers` joins them. */
 const HOSTS = "rpc-host";
 
-/** gRPC metadata as `Headers`; binary values (`-bin`) in base64, as they stand on the wire. */
-export function headersFromMetadata(metadata: Metadata): Headers {
-  const headers = new Headers();
-  const map = metadata.getMap();
-  for (const key of Object.keys(map)) {
-    for (const value of metadata.get(key)) {
-      headers.append(key, typeof value === "string" ? value : value.toString("base64"));
-    }
-  }
-  return headers;
-}
+/** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Custom-Metadata" */
+const VALUE = /^[\t\x20-\x7e]*$/;
 
-/** The reverse of {@link headersFromMetadata}; header names that HTTP/2 owns are left out. */
-export function metadataFromHeaders(headers: Headers): Metadata {
-  const metadata = new Metadata();
+/**
+ * `Headers` as metadata; header names that HTTP/2 or gRPC own are left out.
+ *
+ * @throws {ConnectError} INVALID_ARGUMENT for a value that gRPC does not allow.
+ */
+export function metadataFromHeaders(headers: Headers): CallMetadata {
+  const fields: Record<string, string | string[]> = {};
   for (const [key, value] of headers) {
     if (key.startsWith(":") || key === "content-type" || key === "grpc-timeout") continue;
-    if (key === HOSTS) { for (const host of value.split(/, */)) metadata.add(key, host); }
-    else metadata.add(key, key.endsWith("-bin") ? Buffer.from(value, "base64") : value);
+    if (!VALUE.test(value)) {
+      throw new ConnectError(
+        `the value of the metadata key ${key} has letters that gRPC does not allow`,
+        Code.InvalidArgument,
+      );
+    }
+    fields[key] = key === HOSTS || key.endsWith("-bin") ? value.split(/, */) : value;
   }
-  return metadata;
+  return { toHttp2Headers: () => fields };
 }

@@ -2,7 +2,7 @@
 import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { MAX_FRAME_BYTES, type MessageChannel } from "../../rtc/webrtc/channel.ts";
 import type { AnswerMetadata, CallChannel, OutgoingCall } from "../client/call_channel.ts";
-import { transportOver } from "../client/grpc_transport.ts";
+import { transportOver } from "../client/transport_over.ts";
 import { metadataOfHttp2 } from "./call_metadata.ts";
 import { durationOf } from "./call_timeout.ts";
 import { FrameWriter } from "./frame_writer.ts";

@@ -7,7 +7,7 @@ import {
   SignalingService,
 } from "../../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import { createGrpcTransport } from "../../rpc/client/grpc_transport.ts";
-import { transportOver } from "../../rpc/client/grpc_transport.ts";
+import { transportOver } from "../../rpc/client/transport_over.ts";
 import { Http2Channel } from "../../rpc/client/http2_channel.ts";
 import { RpcRouter } from "../../rpc/server/router.ts";
 import { RpcServer } from "../../rpc/server/server.ts";

@@ -5,7 +5,8 @@ import { runInNewContext } from "node:vm";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { RpcRouter } from "../../server/router.ts";
 import { RpcServer } from "../../server/server.ts";
-import { createWebTransport, hasReliableHttp2 } from "./web_transport.ts";
+import { hasReliableHttp2 } from "./reliable_http2.ts";
+import { createWebTransport } from "./web_transport.ts";
 
 /** V8's garbage collector, which is not reachable otherwise. */
 function garbageCollector(): () => void {

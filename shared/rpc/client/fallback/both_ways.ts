@@ -1,10 +1,11 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { DescMethodStreaming, MessageInitShape } from "@bufbuild/protobuf";
 import type { ContextValues, Interceptor, StreamResponse, Transport } from "@connectrpc/connect";
-import { transportOver } from "../../rpc/client/grpc_transport.ts";
-import { openSocket } from "../../rpc/h2/socket.ts";
-import { openTlsSocket } from "../../rpc/h2/tls_socket.ts";
-import { Http2Channel } from "../../rpc/client/http2_channel.ts";
+import { transportOver } from "../transport_over.ts";
+import { openSocket } from "../../h2/socket.ts";
+import { openTlsSocket } from "../../h2/tls_socket.ts";
+import { createWebTransport } from "./web_transport.ts";
+import { Http2Channel } from "../http2_channel.ts";
 
 export interface BothWaysOptions {
   /** `http://host:port` or `https://host:port`. */
@@ -15,6 +16,11 @@ export interface BothWaysOptions {
 }
 
 type Closable = Transport & { close(): void };
+
+/** What speaks with a cloud of ours on runtimes whose HTTP/2 client cannot be relied on. */
+export function createFallbackTransport(options: BothWaysOptions): Closable {
+  return withBothWays(createWebTransport(options), options);
+}
 
 /**
  * Calls go through `web`, but for streams both ways, which gRPC-web has none of: each of these has

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { ShellService } from "../../gen/viam/service/shell/v1/shell_pb.ts";
-import { RpcServer, type RpcServerOptions } from "../../rpc/server/server.ts";
-import { testRouter } from "../../rpc/testing.ts";
-import { createWebTransport } from "../../rpc/client/fallback/web_transport.ts";
+import { ShellService } from "../../../gen/viam/service/shell/v1/shell_pb.ts";
+import { RpcServer, type RpcServerOptions } from "../../server/server.ts";
+import { testRouter } from "../../testing.ts";
+import { createWebTransport } from "./web_transport.ts";
 import { withBothWays } from "./both_ways.ts";
 
 async function file(name: string): Promise<string> {
-  return await Deno.readTextFile(new URL(`../../rpc/testdata/${name}`, import.meta.url));
+  return await Deno.readTextFile(new URL(`../../testdata/${name}`, import.meta.url));
 }
 
 async function withTransport(
