@@ -1,5 +1,5 @@
 import type { ReadEnv } from "../../shared/base/flags/flags.ts";
-import type { CommandTree } from "../../shared/commands/run/command.ts";
+import { type CommandTree, renamed } from "../../shared/commands/run/command.ts";
 import type { CommandProgram } from "../../shared/commands/run/run_command.ts";
 import { configCommands } from "../config/config_commands.ts";
 import type { OpenEditor } from "../config/edit.ts";
@@ -19,12 +19,23 @@ import { callCommands } from "../reach/call_command.ts";
 import { copyCommands } from "../reach/copy_command.ts";
 import { type Keyboard, shellCommands } from "../reach/shell_command.ts";
 import { tunnelCommands } from "../reach/tunnel_command.ts";
-import { cloudTrees } from "./cloud_trees.ts";
+import { cloudTrees } from "../../shared/commands/trees/cloud_trees.ts";
 import { completionCommands } from "./completions.ts";
 import { confirmBy } from "../asking/confirm.ts";
 import { cloudAddress, connect, signInFlags, signInOf } from "./connect.ts";
 
 export const PROGRAM = "machine";
+
+/** What the words are here that come first in the commands which the cloud's own program has, too. */
+const PLURALS = {
+  module: "modules",
+  release: "releases",
+  agent: "agents",
+  trigger: "triggers",
+  dataset: "datasets",
+  secret: "secrets",
+  "training-script": "training-scripts",
+};
 
 /** What the program needs from outside. */
 export interface ProgramDeps {
@@ -56,7 +67,7 @@ export function machineProgram(deps: ProgramDeps): CommandProgram<typeof signInF
     ...memberCommands(confirm),
     ...keyCommands(confirm),
     ...fragmentCommands(confirm),
-    ...cloudTrees,
+    ...renamed(cloudTrees, PLURALS),
     ...completionCommands(PROGRAM, () => tree, signInFlags),
   };
   return {

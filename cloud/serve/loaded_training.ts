@@ -59,6 +59,23 @@ export async function loadTraining(
   };
 }
 
+/** The calls about jobs that are there, in a process beside the one that trains. */
+export function loadTrainingRecords(
+  { queries, clock, random, callers }: TrainingOptions,
+  logs: JobLogs,
+): LoadedTraining {
+  const service = trainingService({
+    callers,
+    queries,
+    jobs: new TrainingJobs({ queries, clock, random }),
+    logs,
+    containers: [],
+    checkManaged: (wish) => checkManaged(queries, wish),
+    queue: { wake: () => {}, cancel: () => {} },
+  });
+  return { service, close: () => Promise.resolve() };
+}
+
 const refusingJobs = {
   submitTrainingJob: refuse,
   submitCustomTrainingJob: refuse,

@@ -18,7 +18,9 @@ import { AuditedRouter } from "../accounts/audit/audited.ts";
 import { ApiKeys } from "../accounts/access/api_keys.ts";
 import type { AuthorityFiles } from "../accounts/certificates/authority.ts";
 import { MachineCertificates } from "../accounts/certificates/machine_certificates.ts";
+import type { Caller } from "../accounts/access/caller.ts";
 import { Callers } from "../accounts/access/callers.ts";
+import { LOCAL_IDENTITY, LocalCallers } from "../accounts/access/local_callers.ts";
 import { keyMethods } from "../accounts/access/key_methods.ts";
 import { HttpCallers } from "../accounts/access/http_callers.ts";
 import { MachineKeys } from "../accounts/access/machine_keys.ts";
@@ -73,7 +75,7 @@ import { machineService } from "../fleet/watch/machine_service.ts";
 import { Watchers } from "../fleet/watch/watchers.ts";
 import { DownloadSlots } from "../releases/catalogue/download_slots.ts";
 import { openReleases } from "../releases/catalogue/open_releases.ts";
-import { releaseAccess } from "../releases/catalogue/release_access.ts";
+import { localReleaseAccess, releaseAccess } from "../releases/catalogue/release_access.ts";
 import { releaseFiles } from "../releases/catalogue/release_files.ts";
 import { releaseService } from "../releases/catalogue/release_service.ts";
 import { ConfigPackages } from "../registry/items/config_packages.ts";
@@ -115,6 +117,11 @@ export interface ServicesOptions {
   readonly logLimits?: LogLimits | undefined;
   /** Days that the audit log is kept; 0: for ever; left out: 400. */
   readonly auditDays?: number | undefined;
+  /**
+   * Who makes every call, in a process that works on the folder by itself, beside the one that
+   * serves it: that one sends notifications and trains. Left out: whoever the token of a call names.
+   */
+  readonly owner?: Caller | undefined;
   readonly logs: LogStore;
   readonly clock: Clock;
   readonly random: Random;
@@ -134,7 +141,10 @@ export async function createServices(options: ServicesOptions) {
   const { queries } = database;
 
   const changes = new ChangeFeed(database, clock, log.child("changes"));
-  const callers = new Callers(queries, changes, clock);
+  const { owner } = options;
+  const callers = owner
+    ? new LocalCallers(queries, changes, clock, owner)
+    : new Callers(queries, changes, clock);
   const secrets = new SharedSecrets(queries, keys.secrets);
   const apiKeys = new ApiKeys(queries, changes, clock, random);
   const machineKeys = new MachineKeys(queries, changes, keys.secrets, clock, random);
@@ -188,6 +198,7 @@ export async function createServices(options: ServicesOptions) {
 
   const notifications = openNotifications({
     ...options.notifications,
+    isBeside: owner !== undefined,
     database,
     changes,
     callers,
@@ -219,6 +230,7 @@ export async function createServices(options: ServicesOptions) {
 
   const training = new Training({
     settings: options.training ?? {},
+    isBeside: owner !== undefined,
     mail: options.notifications ?? {},
     queries,
     dataDir: options.dataDir,
@@ -344,7 +356,7 @@ export async function createServices(options: ServicesOptions) {
       ReleaseService,
       withCallFailures(releaseService({
         ...releases,
-        access: releaseAccess(callers, queries),
+        access: owner ? localReleaseAccess(callers) : releaseAccess(callers, queries),
         told: reportedVersions(statuses, presence),
         commands,
         clock,
@@ -372,6 +384,7 @@ export async function createServices(options: ServicesOptions) {
 
   /** Whose token it is, if the credentials behind it still count. */
   const verifyToken = async (token: string) => {
+    if (owner) return LOCAL_IDENTITY;
     const identity = await issuer.verify(token);
     await callers.of(identity);
     return identity;

@@ -71,8 +71,10 @@ export class Training {
 
   async #load(): Promise<LoadedTraining> {
     if (this.#isClosed) throw new ConnectError("the cloud is shutting down", Code.Unavailable);
-    this.#loaded ??= import("./loaded_training.ts").then(({ loadTraining }) =>
-      loadTraining(this.options, this.#logs)
+    this.#loaded ??= import("./loaded_training.ts").then((loaded) =>
+      this.options.isBeside
+        ? loaded.loadTrainingRecords(this.options, this.#logs)
+        : loaded.loadTraining(this.options, this.#logs)
     );
     this.#loaded.catch(() => {
       this.#loaded = undefined;

@@ -40,6 +40,8 @@ export interface TrainingSettings {
 
 export interface TrainingOptions {
   readonly settings: TrainingSettings;
+  /** Another process serves the folder and trains: this one reads and forgets jobs. */
+  readonly isBeside?: boolean;
   readonly mail: Pick<NotificationSettings, "smtpUrl" | "mailFrom">;
   readonly queries: Queries;
   readonly dataDir: string;

@@ -13,7 +13,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { LinkPurpose } from "../../storage/database/people_schema.ts";
 import { readSetting } from "../../storage/database/settings.ts";
 import type { Random } from "../../storage/keys/random.ts";
-import { folderOwner } from "../connection/folder_owner.ts";
+import { chosenOrganization } from "../owner/folder_owner.ts";
 import type { peopleCommands } from "./people_flags.ts";
 
 type Commands = typeof peopleCommands;
@@ -46,12 +46,10 @@ export async function runPeopleCommand(parsed: PeopleCommand, deps: PeopleDeps):
   const { queries } = folder.database;
   const link = async (page: Parameters<typeof linkUrl>[1], token: string) =>
     `${linkUrl(await addressOf(queries, parsed.values["public-url"]), page, token)}\n`;
-  const organization = async (wanted: string | undefined) =>
-    (await folderOwner(queries, wanted, `machine-cloud ${parsed.command}`)).caller.orgId;
   try {
     switch (parsed.command) {
       case "owner add": {
-        const orgId = await organization(parsed.values.org);
+        const orgId = await chosenOrganization(queries, parsed.values.org);
         const token = await addOwner(queries, { email, orgId }, deps);
         const done = `${email} is owner of the organisation ${orgId}\n`;
         if (token === undefined) return done;
@@ -68,7 +66,7 @@ export async function runPeopleCommand(parsed: PeopleCommand, deps: PeopleDeps):
         );
       }
       case "invitation link": {
-        const orgId = await organization(parsed.values.org);
+        const orgId = await chosenOrganization(queries, parsed.values.org);
         const invitations = new Invitations({
           ...{ queries, changes: NO_LISTENERS, sendMail: undefined, ...deps },
           publicUrl: () => "",

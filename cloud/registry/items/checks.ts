@@ -1,5 +1,6 @@
 import type { Model } from "../../../shared/gen/viam/app/v1/app_pb.ts";
-import { innerPathProblem, requireValid } from "../packages/names.ts";
+import { innerPathProblem } from "../../../shared/registry/item_rules.ts";
+import { requireValid } from "../packages/names.ts";
 
 const LONGEST_TEXT = 1_000;
 const LONGEST_MARKDOWN = 256 * 1024;

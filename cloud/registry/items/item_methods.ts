@@ -12,7 +12,8 @@ import {
 import type { Callers } from "../../accounts/access/callers.ts";
 import type { RegistryItemRow, Scope } from "../../accounts/access/scope.ts";
 import type { Visibility } from "../../storage/database/schema.ts";
-import { itemNameProblem, requireType, requireValid } from "../packages/names.ts";
+import { itemNameProblem } from "../../../shared/registry/item_rules.ts";
+import { requireType, requireValid } from "../packages/names.ts";
 import { platformRank } from "../packages/platforms.ts";
 import { checkItemTexts, checkModuleDetails } from "./checks.ts";
 import { itemId, readModuleDetails, toRegistryItem, visibilityOfNumber } from "./item_messages.ts";

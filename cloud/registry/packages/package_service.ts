@@ -19,7 +19,8 @@ import type { DownloadUrls } from "./download_urls.ts";
 import { toPackage, typeOfNumber } from "./package_messages.ts";
 import { checkedUpload, requireType, requireValid } from "./names.ts";
 import type { FileRow, NewPackage, PackageStore } from "./package_store.ts";
-import { platformProblem, withPlatform } from "./platforms.ts";
+import { platformProblem } from "../../../shared/registry/item_rules.ts";
+import { withPlatform } from "./platforms.ts";
 import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.ts";
 import { type Candidate, chooseFile } from "./versions.ts";
 

@@ -1,23 +1,4 @@
-/** What a package can be for; `any` is every system, `linux/any` every computer with Linux. */
-export const PLATFORMS = [
-  "any",
-  "linux/any",
-  "linux/amd64",
-  "linux/arm64",
-  "linux/arm32v7",
-  "linux/arm32v6",
-  "darwin/any",
-  "darwin/amd64",
-  "darwin/arm64",
-  "windows/any",
-  "windows/amd64",
-] as const;
-
-/** Why a text is no platform; undefined when it is one. */
-export function platformProblem(platform: string): string | undefined {
-  if (PLATFORMS.some((known) => known === platform)) return undefined;
-  return `${JSON.stringify(platform)} is no platform; allowed are ${PLATFORMS.join(", ")}`;
-}
+import { PLATFORMS } from "../../../shared/registry/item_rules.ts";
 
 /**
  * How well a package for `platform` suits a computer: 0 made for it, 1 for its system, 2 for all;

@@ -1,5 +1,6 @@
 import { compare, maxSatisfying, parse, prerelease, validRange } from "semver";
 import type { PackageType } from "../../storage/database/schema.ts";
+import { VERSION_WORDS } from "../../../shared/registry/item_rules.ts";
 import { platformRank } from "./platforms.ts";
 
 /** What a version is chosen from. */
@@ -28,20 +29,6 @@ export type Choice<C extends Candidate> =
 
 /** Versions told in one answer. */
 const TOLD_VERSIONS = 20;
-const WORDS = ["latest", "latest-with-prerelease"];
-
-/** Why a text cannot be a version that is uploaded; undefined when it can. */
-export function versionProblem(version: string, type: PackageType): string | undefined {
-  const found = JSON.stringify(version);
-  if (WORDS.includes(version)) return `${found} stands for the newest one; give the version itself`;
-  if (type === "module") {
-    if (parse(version)?.version === version) return undefined;
-    return `${found} is no version of a module; write three numbers as in 1.2.3, or 1.2.3-rc.1`;
-  }
-  if (/^[A-Za-z0-9][\w.+:-]{0,99}$/.test(version)) return undefined;
-  return `${found} is no version; allowed are 1 to 100 letters, digits and . _ + : -, a letter or ` +
-    "digit first";
-}
 
 /** Chooses the file that a computer gets. */
 export function chooseFile<C extends Candidate>(files: readonly C[], wanted: Wanted): Choice<C> {
@@ -87,7 +74,7 @@ function highest(versions: readonly string[]): string | undefined {
 
 function whyNone(files: readonly Candidate[], { version, platform, type }: Wanted): string {
   if (files.length === 0) return "has no versions yet; upload one";
-  const known = version === "" || WORDS.includes(version) || validRange(version) !== null;
+  const known = version === "" || VERSION_WORDS.includes(version) || validRange(version) !== null;
   if (!known && type === "module") {
     return `cannot be asked for version ${JSON.stringify(version)}; write a version, a range as ` +
       `^1.2, latest or latest-with-prerelease. There are ${listed(files)}`;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Candidate, chooseFile, versionProblem } from "./versions.ts";
+import { versionProblem } from "../../../shared/registry/item_rules.ts";
+import { type Candidate, chooseFile } from "./versions.ts";
 
 const LINUX = "linux/amd64";
 

@@ -14,6 +14,18 @@ export interface ReleaseAccess {
   part(context: HandlerContext, partId: string): Promise<{ part: PartRow; actor: Actor }>;
 }
 
+/** Who has the data folder keeps its releases, also before there is an organisation. */
+export function localReleaseAccess(callers: Pick<Callers, "scope">): ReleaseAccess {
+  return {
+    isOperator: () => Promise.resolve(true),
+    operator: async (context) => (await callers.scope(context)).caller.actor,
+    async part(context, partId) {
+      const scope = await callers.scope(context);
+      return { part: await scope.part(partId, "manage"), actor: scope.caller.actor };
+    },
+  };
+}
+
 /**
  * Releases belong to the cloud as a whole and reach machines of every organisation. They are kept
  * by the owners of the organisation that was made first, which is that of whoever set the cloud up.

@@ -8,8 +8,8 @@ import {
 } from "../../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { splitAtFirst } from "../../accounts/access/scope.ts";
 import type { TrainingState } from "../../storage/database/training_schema.ts";
-import { itemNameProblem, requireValid } from "../../registry/packages/names.ts";
-import { versionProblem } from "../../registry/packages/versions.ts";
+import { itemNameProblem, versionProblem } from "../../../shared/registry/item_rules.ts";
+import { requireValid } from "../../registry/packages/names.ts";
 import type { TrainingContainer } from "../runs/runner.ts";
 import { stateOfNumber } from "./job_messages.ts";
 

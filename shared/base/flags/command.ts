@@ -12,6 +12,8 @@ export interface CommandSpec<C extends CommandTable = CommandTable> {
   readonly program: string;
   readonly summary: string;
   readonly commands: C;
+  /** Commands that somebody else reads, for the help and for what is said of unknown ones. */
+  readonly others?: Readonly<Record<string, { readonly summary: string }>>;
 }
 
 type Chosen<C extends CommandTable> = {
@@ -61,7 +63,7 @@ function findCommand(argv: readonly string[], names: readonly string[]): string 
 }
 
 function unknownCommand(words: readonly string[], spec: CommandSpec): UsageError {
-  const names = Object.keys(spec.commands);
+  const names = Object.keys({ ...spec.commands, ...spec.others });
   const [first] = words;
   if (first === undefined || first.startsWith("-")) {
     return new UsageError(
@@ -74,7 +76,9 @@ function unknownCommand(words: readonly string[], spec: CommandSpec): UsageError
 }
 
 function renderOverview(spec: CommandSpec): string {
-  const rows = Object.entries(spec.commands).map(([name, { summary }]) => [name, summary] as const);
+  const rows = Object.entries({ ...spec.commands, ...spec.others }).map(([name, { summary }]) =>
+    [name, summary] as const
+  );
   return [
     spec.summary,
     `Usage:\n  ${spec.program} COMMAND [options]`,

@@ -15,7 +15,7 @@ export async function chooseOrganization(
   context: CloudContext,
   wanted = context.organization,
 ): Promise<Organization> {
-  const app = await clientOf(context, AppService, wanted);
+  const app = await clientOf(context, AppService);
   const { organizations } = await app.listOrganizations({});
   return organizationOf(organizations, wanted);
 }

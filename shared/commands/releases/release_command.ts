@@ -13,7 +13,13 @@ import {
   RolloutSchema,
   type RolloutSettingsSchema,
 } from "../../gen/machine/cloud/v1/releases_pb.ts";
-import { clientOf, type CloudContext, type CommandOf, done, type Output } from "../run/command.ts";
+import {
+  clientOf,
+  type CommandContext,
+  type CommandOf,
+  done,
+  type Output,
+} from "../run/command.ts";
 import { sendRelease } from "./add_release.ts";
 import type {
   addFlags,
@@ -39,12 +45,12 @@ const ACTIONS: Readonly<Record<string, ProgramCommand_Action>> = {
 /** Does what the command line asks for. */
 export async function runReleaseCommand(
   parsed: ReleaseCommand,
-  context: CloudContext,
+  context: CommandContext,
 ): Promise<Output> {
   const client = await clientOf(context, ReleaseService);
   switch (parsed.command) {
     case "release add":
-      return await add(client, parsed.values, parsed.arguments[0] ?? "");
+      return await add(client, parsed.values, parsed.arguments[0] ?? "", context);
     case "release list": {
       const { binary = "" } = parsed.values;
       const { releases } = await client.listReleases({ binary });
@@ -110,17 +116,23 @@ async function add(
   client: ReleaseClient,
   flags: FlagValues<typeof addFlags>,
   file: string,
+  context: CommandContext,
 ): Promise<Output> {
   const { binary, version, platform, channel, notes = "" } = flags;
   const settings = settingsOf(flags);
-  const release = await sendRelease(client, {
-    binary,
-    version,
-    platform,
-    notes,
-    ...(channel === undefined ? {} : { channel: CHANNELS[channel] }),
-    ...(settings === undefined ? {} : { rollout: settings }),
-  }, file);
+  const release = await sendRelease(
+    client,
+    {
+      binary,
+      version,
+      platform,
+      notes,
+      ...(channel === undefined ? {} : { channel: CHANNELS[channel] }),
+      ...(settings === undefined ? {} : { rollout: settings }),
+    },
+    file,
+    context,
+  );
   const json = added(release, platform);
   return { json, text: `${JSON.stringify(json)}\n` };
 }

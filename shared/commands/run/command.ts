@@ -33,12 +33,8 @@ export interface CommandContext {
   /** Print ids only, and no progress. */
   readonly quiet: boolean;
   readonly terminal: Terminal;
-  /**
-   * Connects when first asked.
-   *
-   * @param organization in place of `--org`, where the command says it in another way
-   */
-  cloud(organization?: string): Promise<CommandCloud>;
+  /** Connects when first asked. */
+  cloud(): Promise<CommandCloud>;
   /** Writes to standard output at once; what a command returns is printed after it. */
   write(bytes: Uint8Array): Promise<void>;
   /** Writes a line for people to standard error. */
@@ -99,9 +95,8 @@ export type CommandOf<C extends CommandTable> = {
 export async function clientOf<S extends DescService>(
   context: Pick<CommandContext, "cloud">,
   service: S,
-  organization?: string,
 ): Promise<Client<S>> {
-  return createClient(service, (await context.cloud(organization)).transport);
+  return createClient(service, (await context.cloud()).transport);
 }
 
 /** What a command says that did something: a sentence, and what it did it to. */

@@ -27,6 +27,17 @@ function isSame(word: string, typed: string | undefined, at: number): boolean {
 }
 
 /**
+ * Whether a command line, or its `help`, is about a tree: it names a command, or the first word of
+ * some. For a program that has other commands, too.
+ */
+export function namesCommand(argv: readonly string[], tree: CommandTree): boolean {
+  const words = /^(-h|--?help|help)$/.test(argv[0] ?? "") ? argv.slice(1) : argv;
+  const [first] = words;
+  if (first === undefined || first.startsWith("-")) return false;
+  return commandsBelow([first], tree).length > 0 || findCommand(words, tree) !== undefined;
+}
+
+/**
  * The help of the program, or of the commands below the words that were typed: `machine config`.
  * Undefined when the words name none.
  */

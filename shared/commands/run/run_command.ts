@@ -29,8 +29,9 @@ export interface CommandProgram<T extends FlagTable = FlagTable> {
   readonly tree: CommandTree;
   /** What every command takes besides: where the cloud is, `org`. */
   readonly flags: T;
-  /** @param organization which one the command works in; undefined: the only one there is */
-  connect(values: FlagValues<T>, organization: string | undefined): Promise<OpenCloud>;
+  connect(values: FlagValues<T>): Promise<OpenCloud>;
+  /** How `--json` prints a list. Default `document`: one JSON text; `lines`: one for each entry. */
+  readonly jsonLists?: "document" | "lines";
 }
 
 /** What running needs from outside. */
@@ -76,7 +77,7 @@ export async function runCommandLine<T extends FlagTable>(
       values: parsed.values as FlagValues<FlagTable>,
       arguments: parsed.arguments,
     }));
-  if (output) await print(textOf(output, values));
+  if (output) await print(textOf(output, values, program.jsonLists));
 }
 
 /** Runs one command; its connection is closed in the end. */
@@ -94,7 +95,7 @@ async function withCloud<T extends FlagTable>(
     organization: org,
     json: values.json,
     quiet: values.quiet,
-    cloud: (organization = org) => connection ??= program.connect(values, organization),
+    cloud: () => connection ??= program.connect(values),
   };
   try {
     return await work(context);
@@ -112,8 +113,16 @@ function plainFailure(error: unknown): unknown {
   return new Error(error.rawMessage, { cause: error });
 }
 
-function textOf({ json, text, ids = [] }: Output, values: FlagValues<typeof OUTPUT_FLAGS>): string {
-  if (values.json) return json === undefined ? "" : `${JSON.stringify(json, bigintAsText)}\n`;
+function textOf(
+  { json, text, ids = [] }: Output,
+  values: FlagValues<typeof OUTPUT_FLAGS>,
+  lists: CommandProgram["jsonLists"],
+): string {
+  if (values.json) {
+    const all: readonly unknown[] = lists === "lines" && Array.isArray(json) ? json : [json];
+    return all.filter((one) => one !== undefined)
+      .map((one) => `${JSON.stringify(one, bigintAsText)}\n`).join("");
+  }
   if (values.quiet) return ids.map((id) => `${id}\n`).join("");
   return text;
 }

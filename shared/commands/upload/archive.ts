@@ -1,0 +1,141 @@
+import { Buffer } from "node:buffer";
+import { once } from "node:events";
+import { createReadStream } from "node:fs";
+import { posix } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import type { Parser } from "tar/parse";
+import type { ReadEntry } from "tar/read-entry";
+import { fsErrorCode, toFileError } from "../../base/files/fs_error.ts";
+import { innerPathProblem } from "../../registry/item_rules.ts";
+
+/** What the archive of a module, or of a training script, holds. */
+export interface ModuleArchive {
+  /** Paths of its files and links, from its root, without `./`. */
+  readonly files: ReadonlySet<string>;
+  /** Text of `meta.json` at its root; undefined when there is none. */
+  readonly meta: string | undefined;
+}
+
+/** The archive cannot be used as what it is uploaded as; the message says why and what to do. */
+export class ArchiveError extends Error {
+  override readonly name = "ArchiveError";
+}
+
+const READ_BYTES = 256 * 1024;
+/** What the servers of machines unpack at most. */
+const MOST_ENTRIES = 200_000;
+const LARGEST_META = 1024 * 1024;
+const ENTRY_TYPES = ["File", "OldFile", "ContiguousFile", "Directory", "SymbolicLink", "Link"];
+
+/**
+ * Looks through a `.tar.gz` without unpacking it. What the server of a machine would refuse, paths
+ * and links that leave the archive, is refused here already.
+ *
+ * @throws {ArchiveError} or {FileError}
+ */
+export async function readArchive(path: string): Promise<ModuleArchive> {
+  const { Parser } = await import("tar/parse");
+  const entries = new Entries(path);
+  const parser = new Parser({ strict: true, onReadEntry: (entry) => entries.take(entry) });
+  // The pipeline itself tells only that it was aborted.
+  const reading: { error?: unknown } = {};
+  const read = async (source: AsyncIterable<Uint8Array>) => {
+    await feed(parser, source, entries).catch((error) => {
+      reading.error = error;
+      throw error;
+    });
+  };
+  try {
+    const file = createReadStream(path, { highWaterMark: READ_BYTES });
+    await pipeline(file, createGunzip({ chunkSize: READ_BYTES }), read);
+  } catch (pipelineError) {
+    const error = reading.error ?? pipelineError;
+    if (error instanceof ArchiveError) throw error;
+    const code = fsErrorCode(error) ?? "";
+    if (code.startsWith("Z_")) throw unreadable(path, "it is no whole gzip file", error);
+    if (code.startsWith("TAR_")) throw unreadable(path, `it holds no whole tar (${code})`, error);
+    throw toFileError(error, "read the archive", path);
+  }
+  return entries.found();
+}
+
+async function feed(
+  parser: Parser,
+  source: AsyncIterable<Uint8Array>,
+  entries: Entries,
+): Promise<void> {
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => undefined); // whoever waits for it hears of it
+  parser.on("error", (error: unknown) => failure.reject(error));
+  for await (const bytes of source) {
+    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    if (!parser.write(piece)) await Promise.race([failure.promise, once(parser, "drain")]);
+    entries.requireFine();
+  }
+  const ended = once(parser, "end");
+  parser.end();
+  await Promise.race([failure.promise, ended]);
+  entries.requireFine();
+}
+
+/** Collects what matters of the entries, and the first thing that is wrong. */
+class Entries {
+  readonly #files = new Set<string>();
+  readonly #meta: Uint8Array[] = [];
+  #hasMeta = false;
+  #count = 0;
+  #problem: string | undefined;
+
+  constructor(private readonly archive: string) {}
+
+  take(entry: ReadEntry): void {
+    const path = posix.normalize(entry.path).replace(/^\.\//, "");
+    this.#problem ??= this.#problemOf(entry);
+    if (entry.type !== "Directory") this.#files.add(path);
+    if (path === "meta.json" && entry.size <= LARGEST_META) {
+      this.#hasMeta = true;
+      entry.on("data", (bytes: Uint8Array) => this.#meta.push(bytes));
+    }
+    entry.resume();
+  }
+
+  requireFine(): void {
+    if (this.#problem !== undefined) throw new ArchiveError(`${this.archive}: ${this.#problem}`);
+  }
+
+  found(): ModuleArchive {
+    if (this.#files.size === 0) throw new ArchiveError(`${this.archive}: the archive is empty`);
+    const meta = this.#hasMeta ? Buffer.concat(this.#meta).toString("utf8") : undefined;
+    return { files: this.#files, meta };
+  }
+
+  #problemOf({ path, type, linkpath = "" }: ReadEntry): string | undefined {
+    const shown = JSON.stringify(path);
+    if (++this.#count > MOST_ENTRIES) return `it has more than ${MOST_ENTRIES} entries`;
+    if (innerPathProblem(path)) {
+      return `the path ${shown} leaves the archive; pack from inside the folder, as ` +
+        "`tar -czf FILE.tar.gz -C FOLDER .` does";
+    }
+    if (!ENTRY_TYPES.includes(type)) {
+      return `${shown} is of type ${type}; only files, folders and links are unpacked`;
+    }
+    if (type === "SymbolicLink" && leaves(posix.join(posix.dirname(path), linkpath), linkpath)) {
+      return `the link ${shown} to ${JSON.stringify(linkpath)} leads out of the archive, and ` +
+        "that is refused where it is unpacked; pack the file itself (tar --dereference)";
+    }
+    if (type === "Link" && leaves(posix.normalize(linkpath), linkpath)) {
+      return `the link ${shown} leads out of the archive`;
+    }
+    return undefined;
+  }
+}
+
+function leaves(target: string, linkpath: string): boolean {
+  return posix.isAbsolute(linkpath) || target === ".." || target.startsWith("../");
+}
+
+function unreadable(path: string, reason: string, cause: unknown): ArchiveError {
+  const advice = "make it with `tar -czf FILE.tar.gz -C FOLDER .`";
+  return new ArchiveError(`${path} cannot be used: ${reason}; ${advice}`, { cause });
+}
