@@ -26,7 +26,7 @@ export const cloudSchema = once(() =>
     signaling_address: z.string().optional().describe("Address of the signalling service."),
     signaling_insecure: z.boolean().optional().describe("Signalling without TLS."),
     refresh_interval: z.string().optional().describe(
-      "How often the configuration is asked for. Default 10s.",
+      "Polling interval while no push stream reports changes. Default 10s.",
     ),
     tls_certificate: z.string().optional().describe("Certificate of this machine (PEM)."),
     tls_private_key: z.string().optional().describe("Private key of that certificate (PEM)."),

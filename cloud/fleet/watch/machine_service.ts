@@ -56,10 +56,11 @@ export function machineService(
           const events = new Set(await mailbox.take(clock, KEEPALIVE_MS, context.signal));
           // The stream ends when the credentials behind it were taken back.
           const current = await (await callers.scope(context)).part(partId, "report");
-          if (events.size === 0) yield message("keepalive");
+          const revision = async () =>
+            (await effectiveConfig(options.queries, current.id)).revision;
+          if (events.size === 0) yield keepalive(await revision());
           for (const event of events) {
-            if (event !== "config") yield message(event);
-            else yield configChanged((await effectiveConfig(options.queries, current.id)).revision);
+            yield event === "config" ? configChanged(await revision()) : message(event);
           }
         }
       } finally {
@@ -112,10 +113,12 @@ function configChanged(revision: string): WatchResponse {
   return create(WatchResponseSchema, { event: { case: "configChanged", value: { revision } } });
 }
 
-function message(event: Exclude<WatchEvent, "config"> | "keepalive"): WatchResponse {
+function keepalive(revision: string): WatchResponse {
+  return create(WatchResponseSchema, { event: { case: "keepalive", value: { revision } } });
+}
+
+function message(event: Exclude<WatchEvent, "config">): WatchResponse {
   switch (event) {
-    case "keepalive":
-      return create(WatchResponseSchema, { event: { case: "keepalive", value: {} } });
     case "access":
       return create(WatchResponseSchema, { event: { case: "accessChanged", value: {} } });
     case "restart":

@@ -27,7 +27,9 @@ class Watching {
   async #read(messages: AsyncIterable<WatchResponse>): Promise<void> {
     for await (const { event } of messages) {
       this.cases.push(event.case ?? "none");
-      if (event.case === "configChanged") this.revisions.push(event.value.revision);
+      if (event.case === "configChanged" || event.case === "keepalive") {
+        this.revisions.push(event.value.revision);
+      }
     }
   }
 
@@ -88,7 +90,7 @@ Deno.test("Watch() tells of access, restarts and onlookers", async () => {
   await watching.has("configChanged", "accessChanged", "restartRequested", "liveRequested");
 });
 
-Deno.test("Watch() sends a keepalive every 10 seconds and keeps the part online", async () => {
+Deno.test("Watch() sends a keepalive with the revision every 10 seconds and keeps the part online", async () => {
   const clock = new FakeClock();
   await using cloud = await TestCloud.open({ clock });
   const made = await cloud.bootstrap();
@@ -98,6 +100,8 @@ Deno.test("Watch() sends a keepalive every 10 seconds and keeps the part online"
   await watching.has("configChanged");
   await clock.advance(10_000);
   await watching.has("configChanged", "keepalive");
+  assert.match(watching.revisions[0] ?? "", /^1-/);
+  assert.equal(watching.revisions[1], watching.revisions[0]);
   for (let i = 0; i < 9; i++) await clock.advance(10_000);
   assert.equal(presence.of(made.part_id).state, "online");
   const { robot } = await cloud.app(made).getRobot({ id: made.machine_id });

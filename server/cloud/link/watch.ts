@@ -1,4 +1,4 @@
-/** The cloud's push channel: one stream that tells when something of the part changed. */
+/** The cloud's push channel: one stream that reports when something of the part changed. */
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type {
@@ -11,13 +11,22 @@ import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 
-/** The cloud sends something each 10 s; a stream silent for this long is dead. Milliseconds. */
+/**
+ * The cloud sends something each 10 s. A stream that is silent for longer cannot be relied on:
+ * changes must be applied within 15 s. Milliseconds.
+ */
+const QUIET_MS = 13_000;
+/** It is dead then. Not earlier: a cloud that is busy for seconds must not lose all its streams. */
 const SILENCE_MS = 30_000;
 
 /** What the stream's events lead to. None may throw. */
 export interface WatchHandlers {
-  /** The stream is open (again); the cloud may have forgotten what it was told before. */
+  /** The stream is open (again); the cloud may have forgotten what was reported to it before. */
   connected(): void;
+  /** The stream works. `revision`: of the newest configuration; empty from clouds that do not say. */
+  alive(revision: string): void;
+  /** The stream is silent or broken: changes may be missed until it is {@link alive} again. */
+  unreliable(): void;
   configChanged(revision: string): void;
   accessChanged(): void;
   /** Somebody looks at the machine: report readings for so many milliseconds. */
@@ -34,7 +43,7 @@ export interface WatchOptions {
   backoff?: Backoff;
 }
 
-/** Keeps the stream open until the signal aborts, or the cloud says that it has none. */
+/** Keeps the stream open until the signal aborts, or the cloud has none. */
 export async function watchCloud(
   options: WatchOptions,
   signal: AbortSignal,
@@ -48,7 +57,7 @@ export async function watchCloud(
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ConnectError && error.code === Code.Unimplemented) {
-        log.info("the cloud has no push channel; changes are asked for");
+        log.info("the cloud has no push channel; changes are polled for");
         return "done";
       }
       log.debug(`the push channel is down: ${reasonOf(error)}`);
@@ -68,17 +77,21 @@ async function followOnce(
 ): Promise<void> {
   const { client, clock, partId, handlers } = options;
   const silence = linkedController(signal);
-  let timer: Timer | undefined;
-  const heard = () => {
-    timer?.cancel();
-    timer = clock.setTimer(SILENCE_MS, () => silence.abort(new Error("nothing heard for 30 s")));
+  let timers: Timer[] = [];
+  const cancel = () => timers.forEach((timer) => timer.cancel());
+  const received = () => {
+    cancel();
+    timers = [
+      clock.setTimer(QUIET_MS, () => handlers.unreliable()),
+      clock.setTimer(SILENCE_MS, () => silence.abort(new Error("no message for 30 s"))),
+    ];
   };
   try {
-    heard();
+    received();
     let first = true;
     const stream = client.watch({ partId }, { signal: silence.signal });
     for await (const { event } of stream) {
-      heard();
+      received();
       if (first) {
         first = false;
         onFirst();
@@ -87,8 +100,9 @@ async function followOnce(
       dispatch(event, handlers);
     }
   } finally {
-    timer?.cancel();
+    cancel();
     silence.abort();
+    if (!signal.aborted) handlers.unreliable();
   }
 }
 
@@ -103,6 +117,7 @@ function dispatch(event: WatchResponse["event"], handlers: WatchHandlers): void 
     case "restartRequested":
       return handlers.restartRequested();
     case "keepalive":
+      return handlers.alive(event.value.revision);
     case undefined:
       return;
   }

@@ -32,6 +32,8 @@ function setUp(streams: ((signal: AbortSignal) => AsyncIterable<Event>)[]) {
     backoff: new Backoff({ minMs: 500, maxMs: 30_000, random: () => 1 }),
     handlers: {
       connected: () => void seen.push("connected"),
+      alive: (revision) => void seen.push(`alive ${revision}`),
+      unreliable: () => void seen.push("unreliable"),
       configChanged: (revision) => void seen.push(`config ${revision}`),
       accessChanged: () => void seen.push("access"),
       liveRequested: (ms) => void seen.push(`live ${ms}`),
@@ -46,7 +48,7 @@ function silence(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }
 
-const keepalive: Event = { case: "keepalive", value: {} };
+const keepalive: Event = { case: "keepalive", value: { revision: "r1" } };
 
 Deno.test("watchCloud() hands every kind of event on", async () => {
   const { clock, seen, stop, done } = setUp([async function* (signal): AsyncIterable<Event> {
@@ -59,7 +61,8 @@ Deno.test("watchCloud() hands every kind of event on", async () => {
     await silence(signal);
   }]);
   await clock.advance(0);
-  assert.deepEqual(seen, ["connected", "config r1", "access", "live 10000", "restart"]);
+  const events = ["config r1", "alive r1", "access", "live 10000", "restart"];
+  assert.deepEqual(seen, ["connected", ...events]);
   stop.abort();
   await done;
   assert.equal(clock.pendingTimers, 0);
@@ -87,19 +90,26 @@ Deno.test("watchCloud() connects again with growing waits when the stream breaks
   assert.equal(connections(), 2);
   await clock.advance(1 + 2_000);
   assert.equal(connections(), 4);
-  assert.deepEqual(seen, ["connected"]);
+  const broke = ["unreliable", "unreliable", "unreliable"];
+  assert.deepEqual(seen, [...broke, "connected", "alive r1", "unreliable"]);
   await clock.advance(500);
   assert.equal(connections(), 5, "a stream that worked makes the next wait short again");
   stop.abort();
   await done;
 });
 
-Deno.test("watchCloud() gives up a stream that is silent for 30 s", async () => {
-  const { clock, stop, done, connections } = setUp([async function* (signal): AsyncIterable<Event> {
-    yield keepalive;
-    await silence(signal);
-  }]);
-  await clock.advance(29_000);
+Deno.test("watchCloud() reports a silent stream after 13 s and reconnects after 30 s", async () => {
+  const { clock, seen, stop, done, connections } = setUp([
+    async function* (signal): AsyncIterable<Event> {
+      yield keepalive;
+      await silence(signal);
+    },
+  ]);
+  await clock.advance(12_999);
+  assert.deepEqual(seen, ["connected", "alive r1"]);
+  await clock.advance(1);
+  assert.deepEqual(seen, ["connected", "alive r1", "unreliable"]);
+  await clock.advance(16_000);
   assert.equal(connections(), 1);
   await clock.advance(2_000);
   assert.equal(connections(), 2);

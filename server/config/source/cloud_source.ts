@@ -1,4 +1,7 @@
-/** The configuration as the cloud has it: asked for at once when it changed, and regularly anyway. */
+/**
+ * The configuration as the cloud has it: fetched at once when it changed, and polled for while no
+ * push stream reports the newest revision.
+ */
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import { checkMachineConfig } from "../../../shared/config/check.ts";
 import { fromRobotConfig } from "../../../shared/config/from_robot_config.ts";
@@ -13,6 +16,11 @@ import { linkedController } from "../../../shared/base/time/linked_controller.ts
 
 /** Default of `cloud.refresh_interval`. Milliseconds. */
 export const DEFAULT_REFRESH_MS = 10_000;
+/**
+ * The interval while a stream reports revisions: for what one revision may come to mean, and for a
+ * configuration that could not be applied. Milliseconds.
+ */
+const STREAMED_REFRESH_MS = 5 * 60_000;
 /** The first wait after a failed request; it grows up to the refresh interval. Milliseconds. */
 const FIRST_RETRY_MS = 1_000;
 /** Limit of one request. Milliseconds. */
@@ -24,7 +32,7 @@ export interface CloudSourceOptions {
   agentInfo: () => AgentInfo;
   clock: Clock;
   log: Logger;
-  /** Time between two requests without a push. Milliseconds. */
+  /** Polling interval without a push stream. Milliseconds. */
   refreshMs?: number;
   readTimeoutMs?: number;
   /** For the jitter of retries. Default `Math.random`. */
@@ -38,6 +46,10 @@ export interface CloudSourceOptions {
 export class CloudSource {
   #wake = Promise.withResolvers<void>();
   #online: boolean | undefined;
+  /** A stream reports the newest revision. */
+  #isStreamed = false;
+  /** Of the last answer. */
+  #revision: string | undefined;
   readonly #refreshMs: number;
   readonly #backoff: Backoff;
 
@@ -51,7 +63,7 @@ export class CloudSource {
   }
 
   /**
-   * Asks once.
+   * Fetches it once.
    *
    * @throws {ConnectError} when the cloud cannot be reached or does not answer in time.
    */
@@ -67,24 +79,45 @@ export class CloudSource {
       ...(signal && { signal }),
     });
     if (!config) throw new ConnectError("the answer holds no configuration", Code.InvalidArgument);
+    this.#revision = config.revision;
     return candidateOf(checkMachineConfig(fromRobotConfig(config), { source: "cloud" }), "cloud");
   }
 
-  /** Asks now instead of at the next turn. */
+  /** Fetches now instead of at the next turn. */
   refresh(): void {
     this.#wake.resolve();
   }
 
-  /** Asks until the signal aborts; the first time after `refreshMs` or a {@link refresh}. */
+  /** The push stream works. @param revision the newest one; empty: the stream does not report it. */
+  streamed(revision: string): void {
+    this.#isStreamed = revision !== "";
+    if (this.#isStreamed && revision !== this.#revision) this.refresh();
+  }
+
+  /** The push stream is silent or broken; from now on changes are polled for. */
+  unstreamed(): void {
+    if (!this.#isStreamed) return;
+    this.#isStreamed = false;
+    this.refresh();
+  }
+
+  /** Polls until the signal aborts; the first time after an interval or a {@link refresh}. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.options;
     while (!signal.aborted) {
       const waiting = linkedController(signal);
-      const waitMs = this.#online === false ? this.#backoff.next() : this.#refreshMs;
+      const intervalMs = this.#isStreamed ? STREAMED_REFRESH_MS : this.#refreshMs;
+      const waitMs = this.#online === false ? this.#backoff.next() : intervalMs;
       const sleep = clock.sleep(waitMs, waiting.signal);
-      await Promise.race([sleep.catch(() => {}), this.#wake.promise]);
+      const isWoken = await Promise.race([
+        sleep.then(() => false, () => false),
+        this.#wake.promise.then(() => true),
+      ]);
       waiting.abort();
       if (signal.aborted) return;
+      // The stream began to work meanwhile.
+      const isEarly = this.#isStreamed && waitMs < STREAMED_REFRESH_MS;
+      if (!isWoken && isEarly && this.#online !== false) continue;
       // A push that comes while the answer is on its way leads to one more turn.
       this.#wake = Promise.withResolvers();
       await this.#turn(signal);

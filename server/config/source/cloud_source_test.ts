@@ -67,6 +67,56 @@ Deno.test("run() asks every 10 s, and at once when it is told of a change", asyn
   assert.equal(clock.pendingTimers, 0);
 });
 
+Deno.test("run() does not poll while a stream reports the revision that it has", async () => {
+  const { clock, source, stop, asked, offered, answers } = setUp();
+  const running = source.run(stop.signal);
+  source.refresh();
+  for (let n = 0; n < 29; n++) {
+    await clock.advance(10_000);
+    source.streamed("r1");
+  }
+  assert.equal(asked.length, 2, "one with the refresh, one before the stream was known to work");
+  answers(() => "r2");
+  source.streamed("r2");
+  await clock.advance(0);
+  assert.deepEqual(offered, ["r1", "r1", "r2"]);
+  await clock.advance(5 * 60_000);
+  assert.equal(asked.length, 4, "now and again all the same");
+  stop.abort();
+  await running;
+});
+
+Deno.test("run() finds a change within 15 s although the stream died unnoticed", async () => {
+  const { clock, source, stop, asked, offered, answers } = setUp();
+  const running = source.run(stop.signal);
+  source.refresh();
+  await clock.advance(10_000);
+  source.streamed("r1");
+  await clock.advance(1);
+  answers(() => "r2"); // Nobody reports it.
+  await clock.advance(12_999);
+  source.unstreamed(); // As after 13 s of silence, see watch_test.ts.
+  await clock.advance(0);
+  assert.equal(offered.at(-1), "r2");
+  const before = asked.length;
+  await clock.advance(10_000);
+  assert.equal(asked.length, before + 1, "it polls again");
+  stop.abort();
+  await running;
+});
+
+Deno.test("run() goes on polling when the stream reports no revisions", async () => {
+  const { clock, source, stop, asked } = setUp();
+  const running = source.run(stop.signal);
+  for (let n = 0; n < 6; n++) {
+    await clock.advance(10_000);
+    source.streamed("");
+  }
+  assert.equal(asked.length, 6);
+  stop.abort();
+  await running;
+});
+
 Deno.test("run() asks once more when a change is told while the answer is on its way", async () => {
   const { clock, source, stop, asked, answers } = setUp();
   answers(() => {

@@ -260,6 +260,8 @@ export class CloudSide implements CloudLink {
           keys.refresh();
           reporter.changed();
         },
+        alive: (revision) => source.streamed(revision),
+        unreliable: () => source.unstreamed(),
         // Also with the revision that runs: a new version of a module changes what it means.
         configChanged: () => source.refresh(),
         accessChanged: () => keys.refresh(),
