@@ -368,7 +368,9 @@ export async function createServices(options: ServicesOptions) {
     .service(
       ConsoleService,
       withCallFailures(
-        consoleService({ callers, presence, live, statuses, targets, publicUrl, warnings }),
+        consoleService({
+          ...{ callers, presence, live, statuses, targets, publicUrl, warnings, clock },
+        }),
       ),
     );
 

@@ -12,6 +12,8 @@ import { ownVersion } from "../../shared/base/build_info/family_version.ts";
 import type { Callers } from "../accounts/access/callers.ts";
 import { partPlace, type PartRow } from "../accounts/access/scope.ts";
 import { toTarget } from "../releases/catalogue/release_messages.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import { watchFleet } from "./fleet_stream.ts";
 import { withoutSecrets } from "../releases/catalogue/wishes.ts";
 import type { Presence } from "../fleet/presence/presence.ts";
 import type { LiveStatus } from "../fleet/watch/live_status.ts";
@@ -23,6 +25,7 @@ export interface ConsoleServiceOptions {
   readonly statuses: AgentStatuses;
   readonly targets: PartTargets;
   readonly publicUrl: () => string;
+  readonly clock: Clock;
   /** What is odd about the saved configuration of a part. */
   readonly warnings: { of(part: PartRow): Promise<readonly string[]> };
 }
@@ -67,6 +70,8 @@ export function consoleService(
       response.serverTarget = shownTarget(wanted.server, place);
       return response;
     },
+
+    watchFleet: ({ organizationId }, context) => watchFleet(organizationId, context, options),
   };
 }
 

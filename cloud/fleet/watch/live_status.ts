@@ -57,6 +57,11 @@ export class LiveStatus {
     return nowMs - report.readAtMs > READINGS_AGE_MS ? { ...report, readings: [] } : report;
   }
 
+  /** What a part reported last, for a list: its server is asked for nothing. */
+  reported(partId: string): Pick<LiveReport, "status" | "configError"> | undefined {
+    return this.#reports.get(partId);
+  }
+
   /** Whether somebody looked within the last moments: a stream that opens now shall know. */
   isLookedAt(partId: string): boolean {
     return this.clock.monotonicMs() - (this.#askedAtMs.get(partId) ?? -Infinity) < LIVE_FOR_MS;

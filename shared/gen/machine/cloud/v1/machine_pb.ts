@@ -18,7 +18,161 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file machine/cloud/v1/machine.proto.
  */
 export const file_machine_cloud_v1_machine: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tYWNoaW5lL2Nsb3VkL3YxL21hY2hpbmUucHJvdG8SEG1hY2hpbmUuY2xvdWQudjEiIAoeR2V0Q2VydGlmaWNhdGVBdXRob3JpdHlSZXF1ZXN0Ii4KH0dldENlcnRpZmljYXRlQXV0aG9yaXR5UmVzcG9uc2USCwoDcGVtGAEgASgJIh8KDFdhdGNoUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIrwCCg1XYXRjaFJlc3BvbnNlEjAKCWtlZXBhbGl2ZRgBIAEoCzIbLm1hY2hpbmUuY2xvdWQudjEuS2VlcGFsaXZlSAASOQoOY29uZmlnX2NoYW5nZWQYAiABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLkNvbmZpZ0NoYW5nZWRIABI5Cg5hY2Nlc3NfY2hhbmdlZBgDIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuQWNjZXNzQ2hhbmdlZEgAEjkKDmxpdmVfcmVxdWVzdGVkGAQgASgLMh8ubWFjaGluZS5jbG91ZC52MS5MaXZlUmVxdWVzdGVkSAASPwoRcmVzdGFydF9yZXF1ZXN0ZWQYBSABKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc3RhcnRSZXF1ZXN0ZWRIAEIHCgVldmVudCIdCglLZWVwYWxpdmUSEAoIcmV2aXNpb24YASABKAkiIQoNQ29uZmlnQ2hhbmdlZBIQCghyZXZpc2lvbhgBIAEoCSIPCg1BY2Nlc3NDaGFuZ2VkIjwKDUxpdmVSZXF1ZXN0ZWQSKwoIZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iEgoQUmVzdGFydFJlcXVlc3RlZCIoChVMaXN0QWNjZXNzS2V5c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSKvAQoWTGlzdEFjY2Vzc0tleXNSZXNwb25zZRIpCgRrZXlzGAEgAygLMhsubWFjaGluZS5jbG91ZC52MS5BY2Nlc3NLZXkSMgoMcGFydF9zZWNyZXRzGAIgAygLMhwubWFjaGluZS5jbG91ZC52MS5TZWNyZXRIYXNoEjYKEGxvY2F0aW9uX3NlY3JldHMYAyADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlNlY3JldEhhc2giTgoJQWNjZXNzS2V5EgoKAmlkGAEgASgJEgwKBGhhc2gYAiABKAkSJwoEcm9sZRgDIAEoDjIZLm1hY2hpbmUuY2xvdWQudjEuS2V5Um9sZSImCgpTZWNyZXRIYXNoEgoKAmlkGAEgASgJEgwKBGhhc2gYAiABKAkiqwEKE1JlcG9ydFN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRI3CgZzdGF0dXMYAiABKAsyJy52aWFtLnJvYm90LnYxLkdldE1hY2hpbmVTdGF0dXNSZXNwb25zZRIUCgxjb25maWdfZXJyb3IYAyABKAkSNAoIcmVhZGluZ3MYBCADKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc291cmNlUmVhZGluZ3MiWgoQUmVzb3VyY2VSZWFkaW5ncxIMCgRuYW1lGAEgASgJEikKCHJlYWRpbmdzGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBINCgVlcnJvchgDIAEoCSIWChRSZXBvcnRTdGF0dXNSZXNwb25zZSIrChhHZXRQYXJ0TGl2ZVN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSKeBAoZR2V0UGFydExpdmVTdGF0dXNSZXNwb25zZRIOCgZvbmxpbmUYASABKAgSLQoJbGFzdF9zZWVuGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXBvcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNwoGc3RhdHVzGAQgASgLMicudmlhbS5yb2JvdC52MS5HZXRNYWNoaW5lU3RhdHVzUmVzcG9uc2USFAoMY29uZmlnX2Vycm9yGAUgASgJEjQKCHJlYWRpbmdzGAYgAygLMiIubWFjaGluZS5jbG91ZC52MS5SZXNvdXJjZVJlYWRpbmdzEhYKDnNlcnZlcl92ZXJzaW9uGAcgASgJEhUKDWFnZW50X3ZlcnNpb24YCCABKAkSLAoFYWdlbnQYCSABKAsyHS5tYWNoaW5lLmNsb3VkLnYxLkFnZW50U3RhdHVzEjUKEWFnZW50X3JlcG9ydGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgxhZ2VudF90YXJnZXQYCyABKAsyGC5tYWNoaW5lLmNsb3VkLnYxLlRhcmdldBIvCg1zZXJ2ZXJfdGFyZ2V0GAwgASgLMhgubWFjaGluZS5jbG91ZC52MS5UYXJnZXQSFwoPY29uZmlnX3dhcm5pbmdzGA0gAygJKk4KB0tleVJvbGUSGAoUS0VZX1JPTEVfVU5TUEVDSUZJRUQQABISCg5LRVlfUk9MRV9PV05FUhABEhUKEUtFWV9ST0xFX09QRVJBVE9SEAIyoAMKDk1hY2hpbmVTZXJ2aWNlEkoKBVdhdGNoEh4ubWFjaGluZS5jbG91ZC52MS5XYXRjaFJlcXVlc3QaHy5tYWNoaW5lLmNsb3VkLnYxLldhdGNoUmVzcG9uc2UwARJjCg5MaXN0QWNjZXNzS2V5cxInLm1hY2hpbmUuY2xvdWQudjEuTGlzdEFjY2Vzc0tleXNSZXF1ZXN0GigubWFjaGluZS5jbG91ZC52MS5MaXN0QWNjZXNzS2V5c1Jlc3BvbnNlEn4KF0dldENlcnRpZmljYXRlQXV0aG9yaXR5EjAubWFjaGluZS5jbG91ZC52MS5HZXRDZXJ0aWZpY2F0ZUF1dGhvcml0eVJlcXVlc3QaMS5tYWNoaW5lLmNsb3VkLnYxLkdldENlcnRpZmljYXRlQXV0aG9yaXR5UmVzcG9uc2USXQoMUmVwb3J0U3RhdHVzEiUubWFjaGluZS5jbG91ZC52MS5SZXBvcnRTdGF0dXNSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5SZXBvcnRTdGF0dXNSZXNwb25zZTJ+Cg5Db25zb2xlU2VydmljZRJsChFHZXRQYXJ0TGl2ZVN0YXR1cxIqLm1hY2hpbmUuY2xvdWQudjEuR2V0UGFydExpdmVTdGF0dXNSZXF1ZXN0GisubWFjaGluZS5jbG91ZC52MS5HZXRQYXJ0TGl2ZVN0YXR1c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_machine_cloud_v1_releases, file_viam_robot_v1_robot]);
+  fileDesc("Ch5tYWNoaW5lL2Nsb3VkL3YxL21hY2hpbmUucHJvdG8SEG1hY2hpbmUuY2xvdWQudjEiLAoRV2F0Y2hGbGVldFJlcXVlc3QSFwoPb3JnYW5pemF0aW9uX2lkGAEgASgJIpcBChJXYXRjaEZsZWV0UmVzcG9uc2USMAoIbWFjaGluZXMYASADKAsyHi5tYWNoaW5lLmNsb3VkLnYxLkZsZWV0TWFjaGluZRITCgtyZW1vdmVkX2lkcxgCIAMoCRIQCghjb21wbGV0ZRgDIAEoCBIoCgR0aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLjAgoMRmxlZXRNYWNoaW5lEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLbG9jYXRpb25faWQYAyABKAkSFQoNbG9jYXRpb25fbmFtZRgEIAEoCRIUCgxtYWluX3BhcnRfaWQYBSABKAkSMgoFc3RhdGUYBiABKA4yIy5tYWNoaW5lLmNsb3VkLnYxLkZsZWV0TWFjaGluZVN0YXRlEi0KCWxhc3Rfc2VlbhgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOc2VydmVyX3ZlcnNpb24YCCABKAkSFQoNYWdlbnRfdmVyc2lvbhgJIAEoCRIQCghwbGF0Zm9ybRgKIAEoCRIMCgR0YWdzGAsgAygJEhQKDGNvbmZpZ19lcnJvchgMIAEoCRIbChN1bmhlYWx0aHlfcmVzb3VyY2VzGA0gASgFEhIKCmNhbl9tYW5hZ2UYDiABKAgiIAoeR2V0Q2VydGlmaWNhdGVBdXRob3JpdHlSZXF1ZXN0Ii4KH0dldENlcnRpZmljYXRlQXV0aG9yaXR5UmVzcG9uc2USCwoDcGVtGAEgASgJIh8KDFdhdGNoUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIrwCCg1XYXRjaFJlc3BvbnNlEjAKCWtlZXBhbGl2ZRgBIAEoCzIbLm1hY2hpbmUuY2xvdWQudjEuS2VlcGFsaXZlSAASOQoOY29uZmlnX2NoYW5nZWQYAiABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLkNvbmZpZ0NoYW5nZWRIABI5Cg5hY2Nlc3NfY2hhbmdlZBgDIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuQWNjZXNzQ2hhbmdlZEgAEjkKDmxpdmVfcmVxdWVzdGVkGAQgASgLMh8ubWFjaGluZS5jbG91ZC52MS5MaXZlUmVxdWVzdGVkSAASPwoRcmVzdGFydF9yZXF1ZXN0ZWQYBSABKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc3RhcnRSZXF1ZXN0ZWRIAEIHCgVldmVudCIdCglLZWVwYWxpdmUSEAoIcmV2aXNpb24YASABKAkiIQoNQ29uZmlnQ2hhbmdlZBIQCghyZXZpc2lvbhgBIAEoCSIPCg1BY2Nlc3NDaGFuZ2VkIjwKDUxpdmVSZXF1ZXN0ZWQSKwoIZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iEgoQUmVzdGFydFJlcXVlc3RlZCIoChVMaXN0QWNjZXNzS2V5c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSKvAQoWTGlzdEFjY2Vzc0tleXNSZXNwb25zZRIpCgRrZXlzGAEgAygLMhsubWFjaGluZS5jbG91ZC52MS5BY2Nlc3NLZXkSMgoMcGFydF9zZWNyZXRzGAIgAygLMhwubWFjaGluZS5jbG91ZC52MS5TZWNyZXRIYXNoEjYKEGxvY2F0aW9uX3NlY3JldHMYAyADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlNlY3JldEhhc2giTgoJQWNjZXNzS2V5EgoKAmlkGAEgASgJEgwKBGhhc2gYAiABKAkSJwoEcm9sZRgDIAEoDjIZLm1hY2hpbmUuY2xvdWQudjEuS2V5Um9sZSImCgpTZWNyZXRIYXNoEgoKAmlkGAEgASgJEgwKBGhhc2gYAiABKAkiqwEKE1JlcG9ydFN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRI3CgZzdGF0dXMYAiABKAsyJy52aWFtLnJvYm90LnYxLkdldE1hY2hpbmVTdGF0dXNSZXNwb25zZRIUCgxjb25maWdfZXJyb3IYAyABKAkSNAoIcmVhZGluZ3MYBCADKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc291cmNlUmVhZGluZ3MiWgoQUmVzb3VyY2VSZWFkaW5ncxIMCgRuYW1lGAEgASgJEikKCHJlYWRpbmdzGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBINCgVlcnJvchgDIAEoCSIWChRSZXBvcnRTdGF0dXNSZXNwb25zZSIrChhHZXRQYXJ0TGl2ZVN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSKeBAoZR2V0UGFydExpdmVTdGF0dXNSZXNwb25zZRIOCgZvbmxpbmUYASABKAgSLQoJbGFzdF9zZWVuGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXBvcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNwoGc3RhdHVzGAQgASgLMicudmlhbS5yb2JvdC52MS5HZXRNYWNoaW5lU3RhdHVzUmVzcG9uc2USFAoMY29uZmlnX2Vycm9yGAUgASgJEjQKCHJlYWRpbmdzGAYgAygLMiIubWFjaGluZS5jbG91ZC52MS5SZXNvdXJjZVJlYWRpbmdzEhYKDnNlcnZlcl92ZXJzaW9uGAcgASgJEhUKDWFnZW50X3ZlcnNpb24YCCABKAkSLAoFYWdlbnQYCSABKAsyHS5tYWNoaW5lLmNsb3VkLnYxLkFnZW50U3RhdHVzEjUKEWFnZW50X3JlcG9ydGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgxhZ2VudF90YXJnZXQYCyABKAsyGC5tYWNoaW5lLmNsb3VkLnYxLlRhcmdldBIvCg1zZXJ2ZXJfdGFyZ2V0GAwgASgLMhgubWFjaGluZS5jbG91ZC52MS5UYXJnZXQSFwoPY29uZmlnX3dhcm5pbmdzGA0gAygJKqEBChFGbGVldE1hY2hpbmVTdGF0ZRIjCh9GTEVFVF9NQUNISU5FX1NUQVRFX1VOU1BFQ0lGSUVEEAASHgoaRkxFRVRfTUFDSElORV9TVEFURV9PTkxJTkUQARIfChtGTEVFVF9NQUNISU5FX1NUQVRFX09GRkxJTkUQAhImCiJGTEVFVF9NQUNISU5FX1NUQVRFX0FXQUlUSU5HX1NFVFVQEAMqTgoHS2V5Um9sZRIYChRLRVlfUk9MRV9VTlNQRUNJRklFRBAAEhIKDktFWV9ST0xFX09XTkVSEAESFQoRS0VZX1JPTEVfT1BFUkFUT1IQAjKgAwoOTWFjaGluZVNlcnZpY2USSgoFV2F0Y2gSHi5tYWNoaW5lLmNsb3VkLnYxLldhdGNoUmVxdWVzdBofLm1hY2hpbmUuY2xvdWQudjEuV2F0Y2hSZXNwb25zZTABEmMKDkxpc3RBY2Nlc3NLZXlzEicubWFjaGluZS5jbG91ZC52MS5MaXN0QWNjZXNzS2V5c1JlcXVlc3QaKC5tYWNoaW5lLmNsb3VkLnYxLkxpc3RBY2Nlc3NLZXlzUmVzcG9uc2USfgoXR2V0Q2VydGlmaWNhdGVBdXRob3JpdHkSMC5tYWNoaW5lLmNsb3VkLnYxLkdldENlcnRpZmljYXRlQXV0aG9yaXR5UmVxdWVzdBoxLm1hY2hpbmUuY2xvdWQudjEuR2V0Q2VydGlmaWNhdGVBdXRob3JpdHlSZXNwb25zZRJdCgxSZXBvcnRTdGF0dXMSJS5tYWNoaW5lLmNsb3VkLnYxLlJlcG9ydFN0YXR1c1JlcXVlc3QaJi5tYWNoaW5lLmNsb3VkLnYxLlJlcG9ydFN0YXR1c1Jlc3BvbnNlMtkBCg5Db25zb2xlU2VydmljZRJsChFHZXRQYXJ0TGl2ZVN0YXR1cxIqLm1hY2hpbmUuY2xvdWQudjEuR2V0UGFydExpdmVTdGF0dXNSZXF1ZXN0GisubWFjaGluZS5jbG91ZC52MS5HZXRQYXJ0TGl2ZVN0YXR1c1Jlc3BvbnNlElkKCldhdGNoRmxlZXQSIy5tYWNoaW5lLmNsb3VkLnYxLldhdGNoRmxlZXRSZXF1ZXN0GiQubWFjaGluZS5jbG91ZC52MS5XYXRjaEZsZWV0UmVzcG9uc2UwAWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_machine_cloud_v1_releases, file_viam_robot_v1_robot]);
+
+/**
+ * @generated from message machine.cloud.v1.WatchFleetRequest
+ */
+export type WatchFleetRequest = Message<"machine.cloud.v1.WatchFleetRequest"> & {
+  /**
+   * @generated from field: string organization_id = 1;
+   */
+  organizationId: string;
+};
+
+/**
+ * Describes the message machine.cloud.v1.WatchFleetRequest.
+ * Use `create(WatchFleetRequestSchema)` to create a new message.
+ */
+export const WatchFleetRequestSchema: GenMessage<WatchFleetRequest> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_machine, 0);
+
+/**
+ * @generated from message machine.cloud.v1.WatchFleetResponse
+ */
+export type WatchFleetResponse = Message<"machine.cloud.v1.WatchFleetResponse"> & {
+  /**
+   * New machines, and those of which anything changed, whole.
+   *
+   * @generated from field: repeated machine.cloud.v1.FleetMachine machines = 1;
+   */
+  machines: FleetMachine[];
+
+  /**
+   * Ids of machines that are gone, or that the caller does not see any more.
+   *
+   * @generated from field: repeated string removed_ids = 2;
+   */
+  removedIds: string[];
+
+  /**
+   * Every machine has been sent: what follows are changes. Before that, one message is a piece of
+   * the list.
+   *
+   * @generated from field: bool complete = 3;
+   */
+  complete: boolean;
+
+  /**
+   * The cloud's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 4;
+   */
+  time?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message machine.cloud.v1.WatchFleetResponse.
+ * Use `create(WatchFleetResponseSchema)` to create a new message.
+ */
+export const WatchFleetResponseSchema: GenMessage<WatchFleetResponse> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_machine, 1);
+
+/**
+ * A machine as a list shows it; what is of a part is of the main one.
+ *
+ * @generated from message machine.cloud.v1.FleetMachine
+ */
+export type FleetMachine = Message<"machine.cloud.v1.FleetMachine"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string location_id = 3;
+   */
+  locationId: string;
+
+  /**
+   * @generated from field: string location_name = 4;
+   */
+  locationName: string;
+
+  /**
+   * @generated from field: string main_part_id = 5;
+   */
+  mainPartId: string;
+
+  /**
+   * @generated from field: machine.cloud.v1.FleetMachineState state = 6;
+   */
+  state: FleetMachineState;
+
+  /**
+   * Left out while it is online, and before it ever was.
+   *
+   * @generated from field: google.protobuf.Timestamp last_seen = 7;
+   */
+  lastSeen?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string server_version = 8;
+   */
+  serverVersion: string;
+
+  /**
+   * @generated from field: string agent_version = 9;
+   */
+  agentVersion: string;
+
+  /**
+   * `linux/amd64`; empty: not known.
+   *
+   * @generated from field: string platform = 10;
+   */
+  platform: string;
+
+  /**
+   * The list `tags` of the machine's metadata.
+   *
+   * @generated from field: repeated string tags = 11;
+   */
+  tags: string[];
+
+  /**
+   * Why the newest configuration is not the applied one; empty when it is, or not known.
+   *
+   * @generated from field: string config_error = 12;
+   */
+  configError: string;
+
+  /**
+   * Resources that report an error, or that could not be built.
+   *
+   * @generated from field: int32 unhealthy_resources = 13;
+   */
+  unhealthyResources: number;
+
+  /**
+   * The caller may change it.
+   *
+   * @generated from field: bool can_manage = 14;
+   */
+  canManage: boolean;
+};
+
+/**
+ * Describes the message machine.cloud.v1.FleetMachine.
+ * Use `create(FleetMachineSchema)` to create a new message.
+ */
+export const FleetMachineSchema: GenMessage<FleetMachine> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_machine, 2);
 
 /**
  * @generated from message machine.cloud.v1.GetCertificateAuthorityRequest
@@ -31,7 +185,7 @@ export type GetCertificateAuthorityRequest = Message<"machine.cloud.v1.GetCertif
  * Use `create(GetCertificateAuthorityRequestSchema)` to create a new message.
  */
 export const GetCertificateAuthorityRequestSchema: GenMessage<GetCertificateAuthorityRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 0);
+  messageDesc(file_machine_cloud_v1_machine, 3);
 
 /**
  * @generated from message machine.cloud.v1.GetCertificateAuthorityResponse
@@ -50,7 +204,7 @@ export type GetCertificateAuthorityResponse = Message<"machine.cloud.v1.GetCerti
  * Use `create(GetCertificateAuthorityResponseSchema)` to create a new message.
  */
 export const GetCertificateAuthorityResponseSchema: GenMessage<GetCertificateAuthorityResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 1);
+  messageDesc(file_machine_cloud_v1_machine, 4);
 
 /**
  * @generated from message machine.cloud.v1.WatchRequest
@@ -69,7 +223,7 @@ export type WatchRequest = Message<"machine.cloud.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 2);
+  messageDesc(file_machine_cloud_v1_machine, 5);
 
 /**
  * @generated from message machine.cloud.v1.WatchResponse
@@ -116,7 +270,7 @@ export type WatchResponse = Message<"machine.cloud.v1.WatchResponse"> & {
  * Use `create(WatchResponseSchema)` to create a new message.
  */
 export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 3);
+  messageDesc(file_machine_cloud_v1_machine, 6);
 
 /**
  * @generated from message machine.cloud.v1.Keepalive
@@ -136,7 +290,7 @@ export type Keepalive = Message<"machine.cloud.v1.Keepalive"> & {
  * Use `create(KeepaliveSchema)` to create a new message.
  */
 export const KeepaliveSchema: GenMessage<Keepalive> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 4);
+  messageDesc(file_machine_cloud_v1_machine, 7);
 
 /**
  * @generated from message machine.cloud.v1.ConfigChanged
@@ -155,7 +309,7 @@ export type ConfigChanged = Message<"machine.cloud.v1.ConfigChanged"> & {
  * Use `create(ConfigChangedSchema)` to create a new message.
  */
 export const ConfigChangedSchema: GenMessage<ConfigChanged> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 5);
+  messageDesc(file_machine_cloud_v1_machine, 8);
 
 /**
  * The list that ListAccessKeys answers is another one now.
@@ -170,7 +324,7 @@ export type AccessChanged = Message<"machine.cloud.v1.AccessChanged"> & {
  * Use `create(AccessChangedSchema)` to create a new message.
  */
 export const AccessChangedSchema: GenMessage<AccessChanged> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 6);
+  messageDesc(file_machine_cloud_v1_machine, 9);
 
 /**
  * @generated from message machine.cloud.v1.LiveRequested
@@ -189,7 +343,7 @@ export type LiveRequested = Message<"machine.cloud.v1.LiveRequested"> & {
  * Use `create(LiveRequestedSchema)` to create a new message.
  */
 export const LiveRequestedSchema: GenMessage<LiveRequested> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 7);
+  messageDesc(file_machine_cloud_v1_machine, 10);
 
 /**
  * Somebody asked for a restart of the part's server.
@@ -204,7 +358,7 @@ export type RestartRequested = Message<"machine.cloud.v1.RestartRequested"> & {
  * Use `create(RestartRequestedSchema)` to create a new message.
  */
 export const RestartRequestedSchema: GenMessage<RestartRequested> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 8);
+  messageDesc(file_machine_cloud_v1_machine, 11);
 
 /**
  * @generated from message machine.cloud.v1.ListAccessKeysRequest
@@ -221,7 +375,7 @@ export type ListAccessKeysRequest = Message<"machine.cloud.v1.ListAccessKeysRequ
  * Use `create(ListAccessKeysRequestSchema)` to create a new message.
  */
 export const ListAccessKeysRequestSchema: GenMessage<ListAccessKeysRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 9);
+  messageDesc(file_machine_cloud_v1_machine, 12);
 
 /**
  * @generated from message machine.cloud.v1.ListAccessKeysResponse
@@ -252,7 +406,7 @@ export type ListAccessKeysResponse = Message<"machine.cloud.v1.ListAccessKeysRes
  * Use `create(ListAccessKeysResponseSchema)` to create a new message.
  */
 export const ListAccessKeysResponseSchema: GenMessage<ListAccessKeysResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 10);
+  messageDesc(file_machine_cloud_v1_machine, 13);
 
 /**
  * @generated from message machine.cloud.v1.AccessKey
@@ -281,7 +435,7 @@ export type AccessKey = Message<"machine.cloud.v1.AccessKey"> & {
  * Use `create(AccessKeySchema)` to create a new message.
  */
 export const AccessKeySchema: GenMessage<AccessKey> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 11);
+  messageDesc(file_machine_cloud_v1_machine, 14);
 
 /**
  * @generated from message machine.cloud.v1.SecretHash
@@ -305,7 +459,7 @@ export type SecretHash = Message<"machine.cloud.v1.SecretHash"> & {
  * Use `create(SecretHashSchema)` to create a new message.
  */
 export const SecretHashSchema: GenMessage<SecretHash> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 12);
+  messageDesc(file_machine_cloud_v1_machine, 15);
 
 /**
  * @generated from message machine.cloud.v1.ReportStatusRequest
@@ -341,7 +495,7 @@ export type ReportStatusRequest = Message<"machine.cloud.v1.ReportStatusRequest"
  * Use `create(ReportStatusRequestSchema)` to create a new message.
  */
 export const ReportStatusRequestSchema: GenMessage<ReportStatusRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 13);
+  messageDesc(file_machine_cloud_v1_machine, 16);
 
 /**
  * @generated from message machine.cloud.v1.ResourceReadings
@@ -372,7 +526,7 @@ export type ResourceReadings = Message<"machine.cloud.v1.ResourceReadings"> & {
  * Use `create(ResourceReadingsSchema)` to create a new message.
  */
 export const ResourceReadingsSchema: GenMessage<ResourceReadings> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 14);
+  messageDesc(file_machine_cloud_v1_machine, 17);
 
 /**
  * @generated from message machine.cloud.v1.ReportStatusResponse
@@ -385,7 +539,7 @@ export type ReportStatusResponse = Message<"machine.cloud.v1.ReportStatusRespons
  * Use `create(ReportStatusResponseSchema)` to create a new message.
  */
 export const ReportStatusResponseSchema: GenMessage<ReportStatusResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 15);
+  messageDesc(file_machine_cloud_v1_machine, 18);
 
 /**
  * @generated from message machine.cloud.v1.GetPartLiveStatusRequest
@@ -402,7 +556,7 @@ export type GetPartLiveStatusRequest = Message<"machine.cloud.v1.GetPartLiveStat
  * Use `create(GetPartLiveStatusRequestSchema)` to create a new message.
  */
 export const GetPartLiveStatusRequestSchema: GenMessage<GetPartLiveStatusRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 16);
+  messageDesc(file_machine_cloud_v1_machine, 19);
 
 /**
  * @generated from message machine.cloud.v1.GetPartLiveStatusResponse
@@ -488,7 +642,42 @@ export type GetPartLiveStatusResponse = Message<"machine.cloud.v1.GetPartLiveSta
  * Use `create(GetPartLiveStatusResponseSchema)` to create a new message.
  */
 export const GetPartLiveStatusResponseSchema: GenMessage<GetPartLiveStatusResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 17);
+  messageDesc(file_machine_cloud_v1_machine, 20);
+
+/**
+ * @generated from enum machine.cloud.v1.FleetMachineState
+ */
+export enum FleetMachineState {
+  /**
+   * @generated from enum value: FLEET_MACHINE_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The main part's server is connected.
+   *
+   * @generated from enum value: FLEET_MACHINE_STATE_ONLINE = 1;
+   */
+  ONLINE = 1,
+
+  /**
+   * @generated from enum value: FLEET_MACHINE_STATE_OFFLINE = 2;
+   */
+  OFFLINE = 2,
+
+  /**
+   * It has never called.
+   *
+   * @generated from enum value: FLEET_MACHINE_STATE_AWAITING_SETUP = 3;
+   */
+  AWAITING_SETUP = 3,
+}
+
+/**
+ * Describes the enum machine.cloud.v1.FleetMachineState.
+ */
+export const FleetMachineStateSchema: GenEnum<FleetMachineState> = /*@__PURE__*/
+  enumDesc(file_machine_cloud_v1_machine, 0);
 
 /**
  * What the holder of a key may do on the machine.
@@ -518,7 +707,7 @@ export enum KeyRole {
  * Describes the enum machine.cloud.v1.KeyRole.
  */
 export const KeyRoleSchema: GenEnum<KeyRole> = /*@__PURE__*/
-  enumDesc(file_machine_cloud_v1_machine, 0);
+  enumDesc(file_machine_cloud_v1_machine, 1);
 
 /**
  * What a machine's own server asks of the cloud beyond the public API: a push channel, the
@@ -590,6 +779,17 @@ export const ConsoleService: GenService<{
     methodKind: "unary";
     input: typeof GetPartLiveStatusRequestSchema;
     output: typeof GetPartLiveStatusResponseSchema;
+  },
+  /**
+   * Sends the machines of an organisation that the caller sees, and afterwards what changes of them,
+   * within about a second; without changes an empty message every 10 seconds.
+   *
+   * @generated from rpc machine.cloud.v1.ConsoleService.WatchFleet
+   */
+  watchFleet: {
+    methodKind: "server_streaming";
+    input: typeof WatchFleetRequestSchema;
+    output: typeof WatchFleetResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_machine_cloud_v1_machine, 1);

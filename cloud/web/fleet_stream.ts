@@ -1,0 +1,157 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
+import {
+  type FleetMachine,
+  FleetMachineSchema,
+  FleetMachineState,
+  type WatchFleetResponse,
+  WatchFleetResponseSchema,
+} from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { ResourceStatus_State } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import { ownVersion } from "../../shared/base/build_info/family_version.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import type { Callers } from "../accounts/access/callers.ts";
+import type { Scope } from "../accounts/access/scope.ts";
+import type { PartPresence, Presence } from "../fleet/presence/presence.ts";
+import type { LiveStatus } from "../fleet/watch/live_status.ts";
+
+export interface FleetStreamOptions {
+  readonly callers: Pick<Callers, "scope">;
+  readonly presence: Presence;
+  readonly live: LiveStatus;
+  readonly clock: Clock;
+}
+
+/** Machines in one message. */
+const PIECE = 500;
+const LOOK_EVERY_MS = 1_000;
+/** A look at a large fleet takes at most one part in this many of the processor. */
+const REST = 20;
+const KEEPALIVE_MS = 10_000;
+
+/**
+ * The machines of an organisation that the caller sees, and then what changes of them. Rights are
+ * read anew at each look, so a grant that is taken away takes its machines away.
+ *
+ * @throws ConnectError when the caller may not see the organisation, or not any more.
+ */
+export async function* watchFleet(
+  organizationId: string,
+  context: HandlerContext,
+  { callers, presence, live, clock }: FleetStreamOptions,
+): AsyncGenerator<WatchFleetResponse> {
+  const sent = new Map<string, string>();
+  let isFirst = true;
+  let saidAtMs = clock.monotonicMs();
+  while (!context.signal.aborted) {
+    const begunMs = clock.monotonicMs();
+    const scope = await callers.scope(context);
+    await scope.organization(organizationId, "see");
+    const { changed, removed } = difference(
+      await machinesOf(scope, organizationId, { presence, live }),
+      sent,
+    );
+    const nowMs = clock.monotonicMs();
+    if (isFirst || changed.length + removed.length > 0 || nowMs - saidAtMs >= KEEPALIVE_MS) {
+      saidAtMs = nowMs;
+      const time = timestampFromDate(clock.now());
+      const last = Math.max(0, Math.ceil(changed.length / PIECE) - 1);
+      for (let piece = 0; piece <= last; piece++) {
+        yield create(WatchFleetResponseSchema, {
+          machines: changed.slice(piece * PIECE, (piece + 1) * PIECE),
+          removedIds: piece === last ? removed : [],
+          complete: !isFirst || piece === last,
+          time,
+        });
+      }
+    }
+    isFirst = false;
+    const pauseMs = Math.max(LOOK_EVERY_MS, (clock.monotonicMs() - begunMs) * REST);
+    await clock.sleep(pauseMs, context.signal).catch(() => undefined);
+  }
+}
+
+/** What is to be sent, given what was; remembers it as sent. */
+function difference(
+  machines: readonly FleetMachine[],
+  sent: Map<string, string>,
+): { changed: FleetMachine[]; removed: string[] } {
+  const changed: FleetMachine[] = [];
+  const gone = new Set(sent.keys());
+  const decoder = new TextDecoder("latin1");
+  for (const machine of machines) {
+    const content = decoder.decode(toBinary(FleetMachineSchema, machine));
+    gone.delete(machine.id);
+    if (sent.get(machine.id) === content) continue;
+    sent.set(machine.id, content);
+    changed.push(machine);
+  }
+  for (const id of gone) sent.delete(id);
+  return { changed, removed: [...gone] };
+}
+
+async function machinesOf(
+  scope: Scope,
+  organizationId: string,
+  { presence, live }: Pick<FleetStreamOptions, "presence" | "live">,
+): Promise<FleetMachine[]> {
+  const rows = await scope.machines()
+    .innerJoin("locations", "locations.id", "machines.location_id")
+    .leftJoin(
+      "parts",
+      (join) => join.onRef("parts.machine_id", "=", "machines.id").on("parts.is_main", "=", 1),
+    )
+    .leftJoin(
+      "resource_metadata",
+      (join) =>
+        join.onRef("resource_metadata.resource_id", "=", "machines.id")
+          .on("resource_metadata.resource_type", "=", "robot"),
+    )
+    .select(["machines.id", "machines.name", "machines.location_id"])
+    .select(["locations.name as location_name", "parts.id as part_id", "resource_metadata.data"])
+    .where("machines.org_id", "=", organizationId)
+    .orderBy("machines.name").orderBy("machines.id").execute();
+  return rows.map((row) => {
+    const partId = row.part_id ?? "";
+    const known = presence.of(partId);
+    const report = live.reported(partId);
+    const machine = create(FleetMachineSchema, {
+      id: row.id,
+      name: row.name,
+      locationId: row.location_id,
+      locationName: row.location_name,
+      mainPartId: partId,
+      state: STATES[known.state],
+      serverVersion: ownVersion(known.facts.serverVersion ?? ""),
+      agentVersion: known.facts.agentVersion ?? "",
+      platform: known.facts.platform ?? "",
+      tags: tagsOf(row.data),
+      canManage: scope.allows("manage", {
+        ...{ orgId: organizationId, locationId: row.location_id, machineId: row.id },
+      }),
+    });
+    if (known.state === "offline" && known.lastAccess) {
+      machine.lastSeen = timestampFromDate(known.lastAccess);
+    }
+    if (known.state === "online" && report) {
+      machine.configError = report.configError;
+      machine.unhealthyResources = report.status?.resources
+        .filter(({ state }) => state === ResourceStatus_State.UNHEALTHY).length ?? 0;
+    }
+    return machine;
+  });
+}
+
+const STATES: Readonly<Record<PartPresence["state"], FleetMachineState>> = {
+  online: FleetMachineState.ONLINE,
+  offline: FleetMachineState.OFFLINE,
+  "awaiting-setup": FleetMachineState.AWAITING_SETUP,
+};
+
+/** The list `tags` in a machine's metadata; what is no text there is no tag. */
+function tagsOf(metadata: string | null): string[] {
+  if (metadata === null) return [];
+  const { tags } = JSON.parse(metadata) as { readonly tags?: unknown };
+  return Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { Code } from "@connectrpc/connect";
+import {
+  ConsoleService,
+  FleetMachineState,
+  type WatchFleetResponse,
+} from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { apiKey, failure, partSecret, TestCloud } from "../serve/cloud_testing.ts";
+
+/** Reads a stream message by message; ends it at the end of its scope. */
+class Watching {
+  readonly #abort = new AbortController();
+  readonly #messages: AsyncIterator<WatchFleetResponse>;
+
+  constructor(cloud: TestCloud, made: Awaited<ReturnType<TestCloud["bootstrap"]>>) {
+    const console = cloud.client(ConsoleService, apiKey(made));
+    const asked = { organizationId: made.org_id };
+    this.#messages = console.watchFleet(asked, { signal: this.#abort.signal })[
+      Symbol.asyncIterator
+    ]();
+  }
+
+  async next(): Promise<WatchFleetResponse> {
+    const { value } = await this.#messages.next();
+    assert.ok(value);
+    return value;
+  }
+
+  async [Symbol.asyncDispose]() {
+    this.#abort.abort();
+    await this.#messages.next().catch(() => undefined);
+  }
+}
+
+Deno.test("WatchFleet() sends the machines, and then only what changes", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap({ machine: "rover" });
+  const other = await cloud.bootstrap({ machine: "picker" });
+  const app = cloud.app(made);
+  await app.updateRobotMetadata({ id: made.machine_id, data: { tags: ["field", 7] } });
+  await using watching = new Watching(cloud, made);
+
+  const first = await watching.next();
+  assert.equal(first.complete, true);
+  assert.deepEqual(
+    first.machines.map(({ name, state, tags, locationName, canManage }) => (
+      { name, state, tags, locationName, canManage }
+    )),
+    [
+      { name: "picker", tags: [] as string[] },
+      { name: "rover", tags: ["field"] },
+    ].map((machine) => ({
+      ...machine,
+      state: FleetMachineState.AWAITING_SETUP,
+      locationName: "Lab",
+      canManage: true,
+    })),
+  );
+
+  cloud.services.presence.seen(made.part_id, { platform: "linux/amd64" });
+  const [seen] = (await watching.next()).machines;
+  assert.deepEqual([seen?.name, seen?.state], ["rover", FleetMachineState.ONLINE]);
+  assert.equal(seen?.platform, "linux/amd64");
+
+  await app.updateRobot({ id: made.machine_id, name: "rover-2" });
+  assert.deepEqual((await watching.next()).machines.map(({ name }) => name), ["rover-2"]);
+
+  await app.deleteRobot({ id: other.machine_id });
+  const last = await watching.next();
+  assert.deepEqual([last.machines, last.removedIds], [[], [other.machine_id]]);
+});
+
+Deno.test("WatchFleet() sends a part its own machine only, and strangers nothing", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap({ machine: "rover" });
+  await cloud.bootstrap({ machine: "picker" });
+  const part = cloud.client(ConsoleService, partSecret(made));
+  for await (const { machines } of part.watchFleet({ organizationId: made.org_id })) {
+    assert.deepEqual(machines.map(({ name, canManage }) => [name, canManage]), [["rover", false]]);
+    break;
+  }
+  const foreign = await cloud.bootstrap({ organization: "Other", location: "There" });
+  const asked = cloud.client(ConsoleService, apiKey(foreign))
+    .watchFleet({ organizationId: made.org_id })[Symbol.asyncIterator]();
+  assert.equal((await failure(asked.next())).code, Code.NotFound);
+});
+
+Deno.test("WatchFleet() ends when the key that it was opened with is deleted", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const app = cloud.app(made);
+  const { key, id } = await app.createKey({
+    name: "viewer",
+    authorizations: [{
+      authorizationType: "role",
+      authorizationId: "organization_owner",
+      resourceType: "organization",
+      resourceId: made.org_id,
+      organizationId: made.org_id,
+      identityId: "",
+      identityType: "api-key",
+    }],
+  });
+  const viewer = cloud.client(ConsoleService, { type: "api-key", entity: id, payload: key });
+  const messages = viewer.watchFleet({ organizationId: made.org_id })[Symbol.asyncIterator]();
+  await messages.next();
+  await app.deleteKey({ id });
+  assert.equal((await failure(messages.next())).code, Code.Unauthenticated);
+});
