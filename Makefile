@@ -4,13 +4,15 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-training lint fmt proto docs bench faults ftdc server agent cloud cli dist smoke clean \
+.PHONY: help setup run console test test-training lint fmt proto docs bench faults ftdc server agent cloud cli dist smoke \
+	clean check-console \
 	check-lint check-format check-types check-generated check-imports
 
 help:
 	@sed -n 's/^#> //p' Makefile
 
 #> make run      start cloud, agent and server with a demo machine  [PORT= MACHINE_DEV_DIR= ARGS=--check]
+#> make console  serve the console from its sources while you change them [MACHINE_CLOUD_URL=]
 #> make test     run all tests     [FILTER=text PATHS="shared/rpc …" TIMES=docs]
 #> make test-training  train models of all kinds; installs TensorFlow [PATHS=]
 #> make lint     lint, format, types, generated code, import rules
@@ -26,7 +28,7 @@ help:
 #> make cli      likewise machine, the command line for people
 #> make dist     compile all four for all targets, as a release    [ALLOW_FALLBACK_RUNTIME=1]
 #> make smoke    compile all four for all targets and try them
-#> make setup    fetch Deno and the libraries (the others do it where needed)
+#> make setup    fetch Deno and the libraries, build the console (the others do it where needed)
 #> make clean    remove what was built
 
 setup:
@@ -36,6 +38,9 @@ setup:
 run: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/run/main.ts $(ARGS)
 
+console: setup
+	@$(DENO) run -A $(FROZEN) --quiet --no-check tools/console/main.ts --serve
+
 test: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(if $(FILTER),--filter '$(FILTER)') \
 		$(if $(filter docs,$(TIMES)),--docs) $(PATHS)
@@ -43,7 +48,7 @@ test: setup
 test-training: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(or $(PATHS),tests/training)
 
-lint: check-lint check-format check-types check-generated check-imports
+lint: check-lint check-format check-types check-console check-generated check-imports
 
 check-lint: setup
 	@$(DENO) lint
@@ -51,8 +56,12 @@ check-lint: setup
 check-format: setup
 	@$(DENO) fmt --check
 
-check-types: setup
-	@$(DENO) check $(FROZEN) --quiet .
+# All but console/, which is checked with Svelte's own tool.
+check-types: setup check-console
+	@$(DENO) check $(FROZEN) --quiet agent cloud cli server shared tests tools
+
+check-console: setup
+	@tools/check_console.sh
 
 check-generated: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/proto/main.ts --check
@@ -92,4 +101,4 @@ smoke: setup
 
 # Keeps Deno and the libraries, and the demo's data in .machine/.
 clean:
-	@rm -rf dist coverage .tools/bundle .tools/setup.stamp
+	@rm -rf dist coverage .tools/bundle .tools/console .tools/setup.stamp

@@ -1,17 +1,19 @@
 #!/bin/sh
-# launch.sh PROGRAM FOLDER ARGS…   runs a program from its bundle in .tools/bundle/, which is made
-# again first when a source is newer. Ends in exec: signals and exit codes are the program's own.
+# launch.sh PROGRAM FOLDERS ARGS…   runs a program from its bundle in .tools/bundle/, which is made
+# again first when a source in its folders (one argument, apart by spaces) is newer. Ends in exec:
+# signals and exit codes are the program's own.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 program=$1
-folder=$2
+folders=$2
 shift 2
 bundle="$root/.tools/bundle/$program"
 
+# shellcheck disable=SC2086 # several folders
 # Folders count too: their time changes when a file in them is removed.
 stale() {
   [ ! -f "$bundle/stamp" ] ||
-    [ -n "$(cd "$root" && find "$folder" shared install tools/bundle tools/programs.ts deno.json deno.lock \
+    [ -n "$(cd "$root" && find $folders shared install tools/bundle tools/programs.ts deno.json deno.lock \
       ! -name '*_test.ts' -newer "$bundle/stamp" -print 2>&1 | head -n 1)" ]
 }
 

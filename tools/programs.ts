@@ -33,7 +33,7 @@ export const PROGRAMS: readonly Program[] = [
     name: "machine-cloud",
     entry: "cloud/main.ts",
     assets: [
-      { from: "cloud/web", as: "web" },
+      { from: ".tools/console", as: "console" },
       { from: "install", as: "install" },
       { from: "cloud/training/managed/training_script", as: "training_script" },
     ],

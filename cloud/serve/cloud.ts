@@ -226,7 +226,7 @@ async function startServer(
     operations: operations.routes,
     // The console, and the scripts by which machines are set up.
     files: new Map([
-      ...await loadStaticFiles(buildInfo.assetsDir("../web", import.meta.url)),
+      ...await loadStaticFiles(buildInfo.assetsDir("../../.tools/console", import.meta.url)),
       ...await loadStaticFiles(buildInfo.assetsDir("../../install", import.meta.url)),
     ]),
     credentials: services.credentials,

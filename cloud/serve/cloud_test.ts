@@ -56,7 +56,9 @@ Deno.test("startCloud() serves the page with a strict policy and nothing beside 
     assert.equal(page.headers.get("x-content-type-options"), "nosniff");
     assert.equal(again.status, 304);
     assert.doesNotMatch(html, /<style|<script(?![^>]*src=)|\son\w+=|\sstyle=/);
-    for (const file of ["/status.js", "/status.css", "/favicon.svg"]) {
+    const script = /<script[^>]* src="([^"]+)"/.exec(html)?.[1] ?? "";
+    const style = /<link[^>]* href="([^"]+\.css)"/.exec(html)?.[1] ?? "";
+    for (const file of [script, style, "/favicon.svg"]) {
       const response = await fetch(url + file);
       await response.body?.cancel();
       assert.equal(response.status, 200, file);
@@ -66,6 +68,11 @@ Deno.test("startCloud() serves the page with a strict policy and nothing beside 
       await response.body?.cancel();
       assert.equal(response.status, 404, path);
     }
+    const fresh = await fetch(`${url}/machines/x/logs`, { headers: { accept: "text/html" } });
+    assert.equal(await fresh.text(), html, "addresses of the console lead to its page");
+    const hashed = await fetch(url + script);
+    await hashed.body?.cancel();
+    assert.match(hashed.headers.get("cache-control") ?? "", /immutable/);
     assert.deepEqual(await (await fetch(`${url}/healthz`)).json(), { status: "ok" });
   }));
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { areaRules } from "../../tools/import_rules/areas.ts";
 import { cycles, type Import, readImports, readSources } from "./sources.ts";
 
-const PROGRAMS = ["server", "agent", "cloud", "cli", "micro"];
+const PROGRAMS = ["server", "agent", "cloud", "cli", "micro", "console"];
 const sources = await readSources();
-const imports = sources.filter(({ path }) => path.endsWith(".ts")).flatMap(readImports);
+const imports = sources.filter(({ path }) => /\.(ts|svelte)$/.test(path)).flatMap(readImports);
 
 const top = (path: string): string => path.split("/")[0] ?? "";
 const folders = (path: string): string[] => path.split("/").slice(0, -1);

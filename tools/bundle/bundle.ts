@@ -189,7 +189,7 @@ async function warmUp(modules: readonly string[]): Promise<void> {
 
 /**
  * Moves a bundle's files over those of an older one, the module that starts it after all others,
- * `stamp` excepted. Modules that only the older one has stay for a day: a process that started
+ * `stamp` excepted. Assets that only the older one has go. Modules that only the older one has stay for a day: a process that started
  * with them may still load them.
  */
 async function moveInto(from: string, to: string): Promise<void> {
@@ -201,7 +201,12 @@ async function moveInto(from: string, to: string): Promise<void> {
     const target = join(to, entry.name);
     if (entry.isDirectory) {
       await Deno.mkdir(target, { recursive: true });
+      const names = new Set((await Array.fromAsync(Deno.readDir(source))).map(({ name }) => name));
       await moveInto(source, target);
+      // Who serves these files has read them.
+      for (const { name } of await Array.fromAsync(Deno.readDir(target))) {
+        if (!names.has(name)) await Deno.remove(join(target, name), { recursive: true });
+      }
     } else await Deno.rename(source, target);
   }
   const names = new Set(entries.map((entry) => entry.name));

@@ -8,7 +8,10 @@ export interface Group {
 /** All but what `make test-training` and `make smoke` run. */
 export const GROUPS: readonly Group[] = [
   {
-    paths: ["shared", "server", "agent", "cloud", "cli", "tools", "tests/cli", "tests/habits"],
+    paths: [
+      ...["shared", "server", "agent", "cloud", "cli", "console", "tools"],
+      ...["tests/cli", "tests/habits"],
+    ],
     parallel: true,
   },
   {
@@ -16,6 +19,7 @@ export const GROUPS: readonly Group[] = [
     paths: [
       "tests/bench",
       "tests/compat",
+      "tests/console",
       "tests/e2e",
       "tests/faults",
       "tests/modules",

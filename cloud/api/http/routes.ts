@@ -5,7 +5,7 @@ import {
 } from "../../../shared/cloud/auth/attempt_limiter.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
-import type { StaticFile } from "./static_files.ts";
+import { opensPage, serveStaticFile, type StaticFile } from "./static_files.ts";
 
 /** The answer to a request for a credentials file. */
 export type CredentialsAnswer =
@@ -144,8 +144,8 @@ export function createRoutes(
       peer: context.env.peer,
     }));
 
-  app.get("/data/*", (context) =>
-    options.data({
+  app.get("/data/*", (context, next) =>
+    isPage(context.req.path) ? next() : options.data({
       path: piecesOf(context.req.path).slice(1),
       method: methodOf(context.req.raw),
       header: (name) => context.req.header(name),
@@ -153,8 +153,8 @@ export function createRoutes(
       peer: context.env.peer,
     }));
 
-  app.get("/releases/*", (context) =>
-    options.releases({
+  app.get("/releases/*", (context, next) =>
+    isPage(context.req.path) ? next() : options.releases({
       path: piecesOf(context.req.path).slice(1),
       method: methodOf(context.req.raw),
       header: (name) => context.req.header(name),
@@ -162,13 +162,10 @@ export function createRoutes(
     }));
 
   app.get("*", (context) => {
-    const file = files.get(context.req.path);
-    if (!file) return context.json({ error: "not found" }, 404);
-    const headers = { etag: file.etag, "cache-control": "no-cache" };
-    if (context.req.header("if-none-match") === file.etag) {
-      return context.body(null, 304, headers);
-    }
-    return context.body(file.body, 200, { ...headers, "content-type": file.contentType });
+    const header = (name: string) => context.req.header(name);
+    const { path } = context.req;
+    const file = files.get(path) ?? (opensPage(path, header) ? files.get("/") : undefined);
+    return file ? serveStaticFile(file, header) : context.json({ error: "not found" }, 404);
   });
 
   app.notFound((context) => context.json({ error: "not found" }, 404));
@@ -184,7 +181,7 @@ export function createRoutes(
 const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   [
     "content-security-policy",
-    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; " +
+    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; " +
     "form-action 'self'; frame-ancestors 'none'",
   ],
   ["x-content-type-options", "nosniff"],
@@ -192,6 +189,11 @@ const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   ["referrer-policy", "no-referrer"],
   ["cross-origin-opener-policy", "same-origin"],
 ];
+
+/** `/data` and `/releases` are pages of the console; files are below them. */
+function isPage(path: string): boolean {
+  return piecesOf(path).length === 1;
+}
 
 /** Hono routes HEAD as GET and drops the body; that would leave a file open. */
 function methodOf(request: Request): "GET" | "HEAD" {

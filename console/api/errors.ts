@@ -1,0 +1,65 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { errors } from "../texts/errors.ts";
+import type { Text } from "../texts/text.ts";
+
+/** A failed call for a person: what is wrong, what to do, and the raw text for whoever helps. */
+export interface Problem {
+  readonly what: Text;
+  readonly todo: Text;
+  /** What the cloud said; empty where that adds nothing. */
+  readonly said: string;
+  /** For copying: code and message. */
+  readonly raw: string;
+  readonly code: Code | undefined;
+}
+
+const BY_CODE: Readonly<Partial<Record<Code, readonly [what: Text, todo: Text]>>> = {
+  [Code.Unavailable]: [errors.unreachable, errors.unreachableDo],
+  [Code.DeadlineExceeded]: [errors.timeout, errors.timeoutDo],
+  [Code.PermissionDenied]: [errors.denied, errors.deniedDo],
+  [Code.NotFound]: [errors.missing, errors.missingDo],
+  [Code.Unauthenticated]: [errors.signedOut, errors.signedOutDo],
+  [Code.InvalidArgument]: [errors.invalid, errors.invalidDo],
+  [Code.OutOfRange]: [errors.invalid, errors.invalidDo],
+  [Code.FailedPrecondition]: [errors.conflict, errors.conflictDo],
+  [Code.Aborted]: [errors.conflict, errors.conflictDo],
+  [Code.AlreadyExists]: [errors.exists, errors.existsDo],
+  [Code.ResourceExhausted]: [errors.tooMuch, errors.tooMuchDo],
+};
+
+/** Says what a failure means. A call that never reached the cloud counts as unreachable. */
+export function problemOf(error: unknown): Problem {
+  const failure = ConnectError.from(error);
+  const isNetwork = isUnreachable(error);
+  const code = isNetwork ? Code.Unavailable : failure.code;
+  const [what, todo] = BY_CODE[code] ?? [errors.internal, errors.internalDo];
+  return {
+    what,
+    todo,
+    said: isNetwork ? "" : failure.rawMessage,
+    raw: `${Code[failure.code]}: ${failure.rawMessage}`,
+    code,
+  };
+}
+
+/** The network, or something in between, failed: the same call may succeed later. */
+export function isUnreachable(error: unknown): boolean {
+  const { code, cause } = ConnectError.from(error);
+  return code === Code.Unavailable || (code === Code.Unknown && cause instanceof TypeError);
+}
+
+/** The caller's session or key does not count any more. */
+export function isSignedOut(error: unknown): boolean {
+  return ConnectError.from(error).code === Code.Unauthenticated;
+}
+
+/** The caller may not do that. */
+export function isDenied(error: unknown): boolean {
+  return ConnectError.from(error).code === Code.PermissionDenied;
+}
+
+/** The call was given up by this page. */
+export function isCancelled(error: unknown): boolean {
+  return ConnectError.from(error).code === Code.Canceled ||
+    (error instanceof DOMException && error.name === "AbortError");
+}

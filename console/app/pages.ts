@@ -1,0 +1,26 @@
+import Rocket from "@lucide/svelte/icons/rocket";
+import Server from "@lucide/svelte/icons/server";
+import { pages } from "../texts/pages.ts";
+import type { Page } from "../navigation/page.ts";
+
+/** Every page, in the order of the navigation. The first one whose path fits is shown. */
+export const PAGES: readonly Page[] = [
+  {
+    path: "/",
+    title: pages.fleet,
+    icon: Server,
+    load: () => import("../pages/fleet/Fleet.svelte"),
+  },
+  {
+    path: "/machines/:machine/:tab?",
+    title: pages.machine,
+    under: "/",
+    load: () => import("../pages/machine/Machine.svelte"),
+  },
+  {
+    path: "/releases",
+    title: pages.releases,
+    icon: Rocket,
+    load: () => import("../pages/releases/Releases.svelte"),
+  },
+];

@@ -1,0 +1,21 @@
+import type { Text } from "../texts/text.ts";
+
+/** What can be done on the page that is open, for the command palette. */
+export interface Command {
+  readonly text: Text;
+  readonly run: () => void;
+}
+
+class Commands {
+  all = $state.raw<readonly Command[]>([]);
+
+  /** Adds a page's commands; the returned function takes them away. Call it in an effect. */
+  add(...commands: readonly Command[]): () => void {
+    this.all = [...this.all, ...commands];
+    return () => {
+      this.all = this.all.filter((command) => !commands.includes(command));
+    };
+  }
+}
+
+export const commands = new Commands();

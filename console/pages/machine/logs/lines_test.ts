@@ -1,0 +1,37 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import assert from "node:assert/strict";
+import { LogEntrySchema } from "../../../../shared/gen/viam/common/v1/common_pb.ts";
+import { toField } from "../../../../shared/log/log_entry.ts";
+import { fits, levelsFrom, lineText, toLine } from "./lines.ts";
+
+const entry = create(LogEntrySchema, {
+  ...{ level: "warn", loggerName: "rdk.resource.arm", message: "Cannot move" },
+  time: timestampFromDate(new Date("2026-01-02T03:04:05.678Z")),
+  fields: Object.entries({ joint: 3, hot: true, pose: { x: 1 }, part: "elbow", load: 0.5 })
+    .map(toField),
+});
+
+Deno.test("toLine() reads an entry with its fields of all types", () => {
+  const line = toLine(entry);
+  assert.equal(line.fields, 'joint=3 hot=true pose={"x":1} part=elbow load=0.5');
+  assert.equal(
+    lineText(line),
+    `2026-01-02T03:04:05.678Z\tWARN\trdk.resource.arm\tCannot move ${line.fields}`,
+  );
+});
+
+Deno.test("fits() picks by level, logger and text", () => {
+  const line = toLine(entry);
+  const all = { text: "", level: "", source: "" };
+  for (const filter of [{}, { level: "warn" }, { text: "MOVE" }, { source: "rdk.resource" }]) {
+    assert.equal(fits(line, { ...all, ...filter }), true, JSON.stringify(filter));
+  }
+  for (const filter of [{ level: "error" }, { text: "stop" }, { source: "rdk.res" }]) {
+    assert.equal(fits(line, { ...all, ...filter }), false, JSON.stringify(filter));
+  }
+});
+
+Deno.test("levelsFrom() gives a level and what is more urgent", () => {
+  assert.deepEqual([levelsFrom(""), levelsFrom("warn")], [[], ["warn", "error"]]);
+});

@@ -1,0 +1,9 @@
+import type { Texts } from "./text.ts";
+
+/** Titles of pages. */
+export const pages = {
+  fleet: ["Fleet", "Flotte"],
+  machine: ["Machine", "Maschine"],
+  releases: ["Releases", "Releases"],
+  signIn: ["Sign in", "Anmelden"],
+} as const satisfies Texts;

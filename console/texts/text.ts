@@ -1,0 +1,24 @@
+/** The languages of the console, in the order of the texts of a catalogue. */
+export const LANGUAGES = ["en", "de"] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+/** One text in each language: English, German. */
+export type Text = readonly [en: string, de: string];
+/** The texts of a page. */
+export type Texts = Readonly<Record<string, Text>>;
+
+/** What fills the places of a text. */
+export type Values = Readonly<Record<string, string | number>>;
+
+/**
+ * Fills the places of a text: `{name}` by a value, `{n|machine|machines}` by one of two words,
+ * depending on a number.
+ */
+export function fill(text: string, values: Values, locale: string): string {
+  return text.replaceAll(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (place, name, one, many) => {
+    const value = values[name];
+    if (value === undefined) return place;
+    if (one !== undefined) return Number(value) === 1 ? one : many;
+    return typeof value === "number" ? value.toLocaleString(locale) : value;
+  });
+}

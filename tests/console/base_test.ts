@@ -1,0 +1,32 @@
+/** The console's frame: signing in and out, addresses, the palette, the policy. */
+import assert from "node:assert/strict";
+import { ignoreWithout } from "../../shared/test_tools/skips.ts";
+import { ConsoleRig } from "./console_rig.ts";
+
+const ignore = ignoreWithout(import.meta.url, "chromium");
+
+Deno.test({
+  name: "the console signs in by key, keeps the address, and signs out",
+  ignore,
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    const opened = await rig.page();
+    await opened.go(`/machines/${rig.made.machine_id}/logs`);
+    const tab = opened.page;
+    await tab.getByRole("button", { name: "API key" }).click();
+    await tab.getByLabel("Key id").fill(rig.made.api_key_id);
+    await tab.getByLabel("Key", { exact: true }).fill("wrong");
+    await tab.getByRole("button", { name: "Sign in" }).click();
+    await tab.getByText("do not belong together").waitFor();
+    opened.complaints.splice(0);
+    await opened.inspect("sign-in");
+    await tab.getByLabel("Key", { exact: true }).fill(rig.made.api_key);
+    await tab.keyboard.press("Enter");
+    await tab.getByRole("heading", { name: "rover" }).waitFor();
+    assert.match(tab.url(), /\/logs$/);
+    await tab.getByRole("button", { name: "Account" }).click();
+    await tab.getByRole("button", { name: "Sign out" }).click();
+    await tab.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.equal(await tab.evaluate("sessionStorage.length"), 0);
+  },
+});

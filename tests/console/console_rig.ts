@@ -1,0 +1,225 @@
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import axe from "axe-core";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import type { DescService } from "@bufbuild/protobuf";
+import type { Client, Transport } from "@connectrpc/connect";
+import { type Cloud, startCloud } from "../../cloud/serve/cloud.ts";
+import { bootstrap, type BootstrapResult } from "../../cloud/local/bootstrap/bootstrap.ts";
+import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
+import { systemRandom } from "../../cloud/storage/keys/random.ts";
+import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
+import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { programPath } from "../../shared/test_tools/tools.ts";
+
+/** Folder for pictures of the pages, to be looked at; none are made without it. */
+const PICTURES = Deno.env.get("MACHINE_TEST_PICTURES");
+/** On a loaded host a page may take long; nothing waits that long when all is well. */
+const WAIT_MS = 30_000;
+
+export const DESKTOP = { width: 1280, height: 800 };
+export const PHONE = { width: 390, height: 844 };
+
+/** A cloud on a port of its own, with one machine, and a browser. */
+export class ConsoleRig implements AsyncDisposable {
+  readonly #browser: Browser;
+  readonly #partToken: string;
+  readonly #pages: ConsolePage[] = [];
+
+  private constructor(
+    readonly dataDir: string,
+    readonly cloud: Cloud,
+    readonly made: BootstrapResult,
+    browser: Browser,
+    private readonly token: string,
+    partToken: string,
+  ) {
+    this.#browser = browser;
+    this.#partToken = partToken;
+  }
+
+  static async open(): Promise<ConsoleRig> {
+    await using opened = new AsyncDisposableStack();
+    const dataDir = await Deno.makeTempDir({ prefix: "machine-console-" });
+    opened.defer(() => Deno.remove(dataDir, { recursive: true }));
+    const deps = { clock: systemClock, random: systemRandom, log: memoryLogger("machine-cloud") };
+    const made = await bootstrapped(dataDir, deps);
+    const cloud = await startCloud({
+      ...{ dataDir, domain: "machine.internal", packageLimitBytes: 1_000_000 },
+      listen: { hostname: "127.0.0.1", port: 0 },
+      hostname: "localhost",
+    }, deps);
+    opened.defer(() => cloud.close({ graceMs: 1_000 }));
+    const browser = await chromium.launch({
+      executablePath: programPath("chromium") ?? "chromium",
+      args: ["--no-sandbox"],
+    });
+    opened.defer(() => browser.close());
+    const tokenOf = async (type: string, entity: string, payload: string) => {
+      const auth = createClient(AuthService, transportTo(cloud.url));
+      return (await auth.authenticate({ entity, credentials: { type, payload } })).accessToken;
+    };
+    const [token, partToken] = await Promise.all([
+      tokenOf("api-key", made.api_key_id, made.api_key),
+      tokenOf("robot-secret", made.part_id, made.part_secret),
+    ]);
+    const rig = new ConsoleRig(dataDir, cloud, made, browser, token, partToken);
+    rig.#close = opened.move();
+    return rig;
+  }
+
+  #close: AsyncDisposableStack | undefined;
+
+  /** Calls of the cloud by the key of the organisation. */
+  client<S extends DescService>(service: S): Client<S> {
+    return createClient(service, transportTo(this.cloud.url, this.token));
+  }
+
+  /** Calls of the cloud by the secret of the first machine's part. */
+  part<S extends DescService>(service: S): Client<S> {
+    return createClient(service, transportTo(this.cloud.url, this.#partToken));
+  }
+
+  get app(): Client<typeof AppService> {
+    return this.client(AppService);
+  }
+
+  /** A page in a browser without cookies or anything kept. */
+  async page(options: Parameters<Browser["newContext"]>[0] = {}): Promise<ConsolePage> {
+    const context = await this.#browser.newContext({
+      viewport: DESKTOP,
+      locale: "en-GB",
+      reducedMotion: "reduce",
+      ...options,
+    });
+    const page = await context.newPage();
+    page.setDefaultTimeout(WAIT_MS);
+    const opened = new ConsolePage(this, context, page);
+    this.#pages.push(opened);
+    return opened;
+  }
+
+  /** A page that is signed in with the key of the organisation. */
+  async signedIn(
+    path = "/",
+    options: Parameters<Browser["newContext"]>[0] = {},
+  ): Promise<ConsolePage> {
+    const page = await this.page(options);
+    await page.keepKey(this.token, this.made.api_key_id);
+    await page.go(path);
+    return page;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { context } of this.#pages) await context.close();
+    await this.#close?.disposeAsync();
+    for (const { complaints } of this.#pages) assert.deepEqual(complaints, []);
+  }
+}
+
+/** One tab of a browser on the console. */
+export class ConsolePage {
+  /**
+   * What the browser complained of, such as violations of the policy. Tests take out what they mean
+   * to cause; the rig fails for the rest.
+   */
+  readonly complaints: string[] = [];
+
+  constructor(
+    private readonly rig: ConsoleRig,
+    readonly context: BrowserContext,
+    readonly page: Page,
+  ) {
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) {
+        this.complaints.push(`${message.text()} ${message.location().url}`);
+      }
+    });
+    page.on("pageerror", (error) => this.complaints.push(String(error)));
+    page.on("dialog", (dialog) => {
+      this.complaints.push(`a dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+  }
+
+  async go(path: string): Promise<void> {
+    await this.page.goto(this.rig.cloud.url + path);
+  }
+
+  /** Signs in without the form, as the form leaves it. */
+  async keepKey(token: string, keyId: string): Promise<void> {
+    await this.context.addInitScript(`
+      sessionStorage.setItem("machine-cloud.token", ${JSON.stringify(token)});
+      sessionStorage.setItem("machine-cloud.key-id", ${JSON.stringify(keyId)});
+    `);
+  }
+
+  /** What axe finds, one line each. */
+  async axe(): Promise<string[]> {
+    // A policy without inline code refuses script elements; this way it is no element.
+    await this.page.evaluate(axe.source);
+    const found = await this.page.evaluate("axe.run()") as {
+      violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[];
+    };
+    return found.violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`)
+    );
+  }
+
+  /** Fails unless the page is as wide as the window: nothing pushes it apart. */
+  async assertFits(): Promise<void> {
+    const [content, window] = await this.page.evaluate(
+      "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
+    ) as [number, number];
+    assert.ok(content <= window, `the page is ${content} px wide in a window of ${window} px`);
+  }
+
+  /** Writes a picture, where `MACHINE_TEST_PICTURES` names a folder. */
+  async picture(name: string): Promise<void> {
+    if (PICTURES) await this.page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  }
+
+  /** Pictures at desktop and phone width, dark and light; axe and the width are checked in each. */
+  async inspect(name: string): Promise<void> {
+    for (const [width, size] of [["desktop", DESKTOP], ["phone", PHONE]] as const) {
+      await this.page.setViewportSize(size);
+      for (const scheme of ["light", "dark"] as const) {
+        await this.page.emulateMedia({ colorScheme: scheme });
+        await this.picture(`${name}-${width}-${scheme}`);
+        assert.deepEqual(await this.axe(), [], `${name} ${width} ${scheme}`);
+        await this.assertFits();
+      }
+    }
+    await this.page.setViewportSize(DESKTOP);
+    await this.page.emulateMedia({ colorScheme: "light" });
+  }
+}
+
+async function bootstrapped(
+  dataDir: string,
+  deps: Parameters<typeof bootstrap>[1],
+): Promise<BootstrapResult> {
+  const folder = await openDataFolder(dataDir, systemRandom);
+  try {
+    return await bootstrap(folder, deps, {
+      ...{ organization: "Acme", location: "Lab", machine: "rover" },
+    });
+  } finally {
+    folder.database.close();
+  }
+}
+
+function transportTo(baseUrl: string, token?: string): Transport {
+  return createConnectTransport({
+    baseUrl,
+    useBinaryFormat: true,
+    interceptors: [(next) => (request) => {
+      if (token !== undefined) request.header.set("authorization", `Bearer ${token}`);
+      return next(request);
+    }],
+  });
+}

@@ -1,0 +1,73 @@
+/** The list of machines, in a browser. */
+import assert from "node:assert/strict";
+import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { ignoreWithout } from "../../shared/test_tools/skips.ts";
+import { HOSTILE } from "./hostile.ts";
+import { ConsoleRig, PHONE } from "./console_rig.ts";
+
+const ignore = ignoreWithout(import.meta.url, "chromium");
+
+Deno.test({
+  name: "the fleet shows machines, filters by the address, and follows changes",
+  ignore,
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    const { app, made } = rig;
+    const { location } = await app.createLocation({ organizationId: made.org_id, name: "Field" });
+    const picker = await app.newRobot({ name: "picker", location: location?.id ?? "" });
+    await app.updateRobotMetadata({ id: picker.id, data: { tags: ["harvest"] } });
+    const opened = await rig.signedIn("/");
+    const { page } = opened;
+    const names = () => page.getByRole("row").getByRole("link").allInnerTexts();
+    await page.getByRole("link", { name: "rover" }).waitFor();
+    assert.deepEqual(await names(), ["picker", "rover"]);
+
+    await page.getByPlaceholder("Search name").fill("harv");
+    await page.getByText("1 of 2 machines").waitFor();
+    assert.deepEqual(await names(), ["picker"]);
+    assert.match(page.url(), /q=harv/);
+    await page.reload();
+    await page.getByText("1 of 2 machines").waitFor();
+    assert.equal(await page.getByPlaceholder("Search name").inputValue(), "harv");
+    await page.getByPlaceholder("Search name").fill("");
+    await page.getByLabel("Group by location").check();
+    await page.getByText("Field · 1 machine").waitFor();
+    await opened.inspect("fleet-groups");
+
+    await app.updateRobot({ id: picker.id, name: "picker-2" });
+    await page.getByRole("link", { name: "picker-2" }).waitFor();
+    const stream = rig.part(MachineService).watch({ partId: made.part_id });
+    await stream[Symbol.asyncIterator]().next();
+    await page.getByRole("row").filter({ hasText: "rover" }).getByText("online").waitFor();
+    await app.deleteRobot({ id: picker.id });
+    await page.getByRole("link", { name: "picker-2" }).waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "rover" }).click();
+    await page.getByRole("heading", { name: "rover" }).waitFor();
+    assert.match(page.url(), new RegExp(`/machines/${made.machine_id}$`));
+    await page.goBack();
+    await page.getByRole("heading", { name: "Fleet" }).waitFor();
+  },
+});
+
+Deno.test({
+  name: "hostile names and tags are shown as text, and the layout holds",
+  ignore,
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    const { app, made } = rig;
+    for (const [at, text] of HOSTILE.entries()) {
+      await app.updateLocation({
+        locationId: made.location_id,
+        name: text.replaceAll(/\p{C}/gu, "").slice(0, 100),
+      });
+      const { id } = await app.newRobot({ name: `m-${at}`, location: made.location_id });
+      await app.updateRobotMetadata({ id, data: { tags: [text, `${text} 2`] } });
+    }
+    const opened = await rig.signedIn("/");
+    await opened.page.getByRole("link", { name: "m-0" }).waitFor();
+    await opened.inspect("fleet-hostile");
+    assert.equal(await opened.page.evaluate("window.hacked ?? 'no'"), "no");
+    await opened.page.setViewportSize(PHONE);
+    await opened.assertFits();
+  },
+});

@@ -1,0 +1,114 @@
+/** The page of a machine, in a browser. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate, timestampNow } from "@bufbuild/protobuf/wkt";
+import assert from "node:assert/strict";
+import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import {
+  GetMachineStatusResponseSchema,
+  ResourceStatus_State as State,
+} from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import { ignoreWithout } from "../../shared/test_tools/skips.ts";
+import { ConsoleRig } from "./console_rig.ts";
+import { HOSTILE } from "./hostile.ts";
+
+const ignore = ignoreWithout(import.meta.url, "chromium");
+const sensor = (name: string) => ({ namespace: "rdk", type: "component", subtype: "sensor", name });
+
+Deno.test({
+  name: "a machine's overview answers whether it is well, with live readings",
+  ignore,
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    const { made } = rig;
+    const machine = rig.part(MachineService);
+    const events = machine.watch({ partId: made.part_id })[Symbol.asyncIterator]();
+    await events.next();
+    const host = {
+      ...{ hostname: "rover-7", os: "Linux 6.1", cpu_percent: 12.5, cpu_count: 4, load_1m: 0.5 },
+      ...{ memory_used_percent: 93.2, memory_used_bytes: 3.7e9, memory_total_bytes: 4e9 },
+      ...{ disk_used_percent: 40, uptime_seconds: 90_061, process_count: 123 },
+      ...{ network_rx_bytes_per_second: 1200, network_tx_bytes_per_second: 88_000 },
+    };
+    const report = (broken: boolean, values: Record<string, string | number>) =>
+      machine.reportStatus({
+        partId: made.part_id,
+        status: create(GetMachineStatusResponseSchema, {
+          resources: ["host", "climate"].map((name) => ({
+            name: sensor(name),
+            state: broken && name === "climate" ? State.UNHEALTHY : State.READY,
+            error: broken && name === "climate" ? "no device at /dev/i2c-1" : "",
+            lastUpdated: timestampNow(),
+          })),
+        }),
+        readings: [
+          { name: "host", readings: host },
+          broken
+            ? { name: "climate", error: "no device at /dev/i2c-1" }
+            : { name: "climate", readings: values },
+        ],
+      });
+    await report(false, { temperature: 21.25 });
+    const opened = await rig.signedIn(`/machines/${made.machine_id}`);
+    const { page } = opened;
+    await page.getByText("It is well.").waitFor();
+    await page.getByText("93.2 %").waitFor();
+    await opened.inspect("machine-overview");
+    await report(false, { temperature: 22.5 });
+    await page.getByRole("cell", { name: "22.5" }).waitFor();
+    await report(true, {});
+    await page.getByText("1 of 2 resources is unhealthy.").waitFor();
+    assert.equal(await page.getByText("no device at /dev/i2c-1").count(), 2);
+    await report(false, Object.fromEntries(HOSTILE.map((text, at) => [text, at])));
+    await page.getByText("onerror=").waitFor();
+    await opened.inspect("machine-hostile");
+  },
+});
+
+Deno.test({
+  name: "a machine's logs follow, pause, filter and load older lines",
+  ignore,
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    const { made } = rig;
+    const server = rig.part(RobotService);
+    let minute = 0;
+    const log = (level: string, message: string, loggerName = "rdk.arm") =>
+      server.log({
+        id: made.part_id,
+        logs: [{
+          ...{ host: "h", level, message, loggerName },
+          time: timestampFromDate(new Date(Date.now() - 3_600_000 + minute++ * 1000)),
+        }],
+      });
+    for (let at = 0; at < 250; at++) await log("info", `line ${at}`);
+    await log("error", `cannot move ${HOSTILE[0]}`);
+    await log("warn", HOSTILE[3] ?? "", HOSTILE[3]?.slice(0, 200));
+    const opened = await rig.signedIn(`/machines/${made.machine_id}/logs`);
+    const { page } = opened;
+    await page.getByText("cannot move").waitFor();
+    await page.getByText("line 249", { exact: true }).waitFor();
+    await opened.inspect("machine-logs");
+    assert.equal(await page.getByText("line 1", { exact: true }).count(), 0);
+    await page.getByRole("button", { name: "Load older lines" }).click();
+    await page.getByText("line 1", { exact: true }).waitFor();
+
+    await log("info", "fresh one");
+    await page.getByText("fresh one").waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await log("info", "while paused");
+    await page.getByRole("button", { name: "Follow (1)" }).waitFor();
+    assert.equal(await page.getByText("while paused").count(), 0);
+    await page.getByRole("button", { name: "Follow (1)" }).click();
+    await page.getByText("while paused").waitFor();
+
+    await page.getByLabel("Level").selectOption("error");
+    await page.getByText("line 249", { exact: true }).waitFor({ state: "detached" });
+    assert.match(page.url(), /level=error/);
+    assert.equal(await page.locator("ol > li").count(), 1);
+    await page.getByPlaceholder("Search the lines").fill("nothing like it");
+    await page.getByText("No line fits the filters").waitFor();
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await page.getByText("while paused").waitFor();
+  },
+});

@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { build } from "vite";
+
+/** Where the built console is, from the root of the checkout. */
+export const OUTPUT = ".tools/console";
+
+/**
+ * Builds `console/` into {@link OUTPUT}, as the cloud serves it: scripts and style sheets named by
+ * their content, each as brotli and gzip. What was there before is replaced when all is made.
+ *
+ * @throws Error with what Vite said.
+ */
+export async function buildConsole(root: string): Promise<void> {
+  const work = await Deno.makeTempDir({ dir: join(root, ".tools"), prefix: ".console-" });
+  try {
+    const made = join(work, "new");
+    await build({
+      configFile: join(root, "console", "vite.config.ts"),
+      logLevel: "warn",
+      build: { outDir: made, emptyOutDir: true },
+    });
+    await compressAll(join(made, "assets"));
+    const output = join(root, OUTPUT);
+    await Deno.rename(output, join(work, "old")).catch((error: unknown) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
+    await Deno.rename(made, output);
+  } finally {
+    await Deno.remove(work, { recursive: true });
+  }
+}
+
+async function compressAll(folder: string): Promise<void> {
+  for (const { name } of await Array.fromAsync(Deno.readDir(folder))) {
+    const path = join(folder, name);
+    const content = await Deno.readFile(path);
+    const size = { [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
+    await Deno.writeFile(`${path}.br`, brotliCompressSync(content, { params: size }));
+    await Deno.writeFile(`${path}.gz`, gzipSync(content, { level: 9 }));
+    await Deno.remove(path);
+  }
+}
