@@ -31,6 +31,7 @@ export const TOOLS = {
   curl: tool("curl", "curl"),
   dbus: tool("dbus-daemon", "dbus"),
   dbusmock: tool("/usr/lib/python3/dist-packages/dbusmock/__init__.py", "python3-dbusmock"),
+  dnsmasq: tool("dnsmasq", "dnsmasq-base"),
   fish: tool("fish", "fish"),
   hostapd: tool("hostapd", "hostapd"),
   iproute2: tool("ip ss", "iproute2"),

@@ -42,6 +42,10 @@ export class FakeNetworkManager implements SystemBus {
   readonly store: FakeProfiles;
   air: FakeAccessPoint[] = [];
   version = "1.42.4";
+  /** False: the radio is on its way to be an access point. */
+  hotspotIsUp = true;
+  /** -1n: the radio never looked around, and has seen nothing. */
+  lastScan = 1n;
   /** Calls by method, for tests of what was not done. */
   readonly calls: string[] = [];
   /** Every call hangs, as after a dead lock of the daemon; with a clock until its time-out. */
@@ -224,17 +228,22 @@ export class FakeNetworkManager implements SystemBus {
         State: state,
         StateReason: [state, reason],
         ActiveConnection: active,
-        LastScan: 1n,
+        LastScan: this.lastScan,
       };
     }
     if (iface === `${NAME}.AccessPoint`) return pointProperties(this.#seen()[Number(last(path))]);
     const active = this.#actives.get(path);
-    if (active) return { State: active.state, Connection: active.profile };
+    if (active) {
+      const isUp = this.hotspotIsUp || !this.isHotspot;
+      return { State: isUp ? active.state : 1, Connection: active.profile };
+    }
     throw new DBusCallError("org.freedesktop.DBus.Error.UnknownObject", path);
   }
 
   #seen(): FakeAccessPoint[] {
-    return this.air.filter(({ ssid, isHidden }) => !isHidden || this.#asked.has(keyOf(ssid)));
+    return this.lastScan === -1n
+      ? []
+      : this.air.filter(({ ssid, isHidden }) => !isHidden || this.#asked.has(keyOf(ssid)));
   }
 
   #scan(ssids: readonly Uint8Array[]): unknown[] {

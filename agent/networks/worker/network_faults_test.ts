@@ -152,6 +152,36 @@ faultTest("a scan that finds nothing: a network can be named", {}, async (at) =>
   await at.until(() => at.at === "online", MINUTE);
 });
 
+faultTest(
+  "a radio that has not looked around yet does so before it is a hotspot",
+  {},
+  async (at) => {
+    at.hasCredentials = false;
+    at.nm.air = [HOME];
+    at.nm.lastScan = -1n;
+    at.start();
+    await at.pass(2_000);
+    assert.equal(at.nm.isHotspot, false);
+    assert.ok(at.nm.calls.includes("RequestScan"));
+    at.nm.lastScan = 5n;
+    await isThere(at);
+    await at.pass(MINUTE);
+    assert.deepEqual(at.site?.port.networks().map(({ ssid }) => ssid), ["Home"]);
+  },
+);
+
+faultTest("a radio that is slow to become an access point forgets no network", {}, async (at) => {
+  at.hasCredentials = false;
+  at.nm.air = [HOME];
+  at.nm.hotspotIsUp = false;
+  at.start();
+  await at.pass(15_000);
+  assert.equal(at.told.length, 0);
+  at.nm.hotspotIsUp = true;
+  await isThere(at);
+  assert.deepEqual(at.site?.port.networks().map(({ ssid }) => ssid), ["Home"]);
+});
+
 faultTest("who goes away in the middle has not meant it", {
   network: { user_idle_minutes: 1, retry_connection_timeout_minutes: 2 },
 }, async (at) => {

@@ -103,6 +103,7 @@ export class NetworkSession {
       ways: new WayRunner({ ways: deps.ways, deps: { openBus, version, clock, log }, clock, log }),
       port: this.#desk,
       hostName,
+      beforeHotspot: (radio, stop) => this.#watch.untilScanned(radio, stop),
       onChange: () => this.#wake(),
       clock,
       log,
@@ -113,7 +114,7 @@ export class NetworkSession {
       disk,
       settings: () => this.#settings,
       hostName,
-      isServing: () => this.#host.detail !== "",
+      isProvisioning: () => this.#host.isServing,
       hasBluetooth: deps.hasBluetooth,
       clock,
     });

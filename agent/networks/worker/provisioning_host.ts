@@ -14,6 +14,8 @@ export interface ProvisioningHostOptions {
   readonly ways: WayRunner;
   readonly port: ProvisioningPort;
   readonly hostName: string;
+  /** Before the radio becomes an access point. */
+  readonly beforeHotspot: (radio: NetworkDevice, signal: AbortSignal) => Promise<void>;
   /** Something of it changed. */
   readonly onChange: () => void;
   readonly clock: Clock;
@@ -32,6 +34,11 @@ export class ProvisioningHost {
 
   constructor(options: ProvisioningHostOptions) {
     this.#options = options;
+  }
+
+  /** It was begun, and not ended; a hotspot may be there or not. */
+  get isServing(): boolean {
+    return this.#serving !== undefined;
   }
 
   /** What is there for people to use: a clause. */
@@ -97,11 +104,12 @@ export class ProvisioningHost {
   }
 
   async #whileUp(settings: NetworkSettings, name: string, signal: AbortSignal): Promise<void> {
-    const { manager, hotspot, ways, port, clock } = this.#options;
+    const { manager, hotspot, ways, port, beforeHotspot, clock } = this.#options;
     const radio = radioOf(await manager.devices(), settings.hotspot_interface);
     if (!radio) throw new Error(noRadio(settings.hotspot_interface));
     const switchedOff = await switchedOffBecause(manager, radio);
     if (switchedOff !== undefined) throw new Error(switchedOff);
+    await beforeHotspot(radio, signal);
     const down = linkedController(signal);
     let serving: Promise<void> | undefined;
     try {

@@ -2,7 +2,7 @@ import type { AgentSettings } from "../../../shared/config/agent_fields.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { VisibleNetwork } from "../../provisioning/provisioning_port.ts";
 import { hotspotName } from "../hotspot/hotspot.ts";
-import type { NetworkManager } from "../manager/network_manager.ts";
+import type { AccessPoint, NetworkDevice, NetworkManager } from "../manager/network_manager.ts";
 import type { DiskNotice } from "../memory/disk_notice.ts";
 import type { NetworkMemory } from "../memory/network_memory.ts";
 import type { NetworkState } from "../state/network_state.ts";
@@ -17,13 +17,17 @@ export interface SurroundingsWatchOptions {
   readonly disk: DiskNotice;
   readonly settings: () => AgentSettings;
   readonly hostName: string;
-  /** A hotspot is up, or about to be. */
-  readonly isServing: () => boolean;
+  /** The machine is in provisioning: a hotspot is up, or about to be. */
+  readonly isProvisioning: () => boolean;
   readonly hasBluetooth: () => boolean;
   readonly clock: Clock;
 }
 
 const SCAN_EVERY_MS = 30_000;
+/** LastScan of a radio that never scanned. */
+const NEVER = -1;
+const FIRST_SCAN_MS = 8_000;
+const LOOK_EVERY_MS = 500;
 
 /** What is around the machine: devices, profiles and access points, and when to scan for them. */
 export class SurroundingsWatch {
@@ -58,20 +62,11 @@ export class SurroundingsWatch {
 
   /** Asks NetworkManager, learns from what the radios see, and scans when it is time. */
   async look({ kind }: NetworkState): Promise<void> {
-    const { settings, hostName, isServing, memory, disk } = this.#options;
-    const { hotspot_prefix } = settings().network_configuration;
+    const { settings, isProvisioning, memory, disk } = this.#options;
     await this.refresh();
-    const { points = [], profiles = [] } = this.#around ?? {};
-    const own = hotspotName(hotspot_prefix, hostName);
-    const known = profiles.map((profile) => profile.settings["802-11-wireless"]?.ssid?.value)
-      .filter((ssid) => ssid instanceof Uint8Array);
-    const visible = visibleNetworks(points, {
-      known: new Set(known.map((ssid) => ssidKey(new Uint8Array(ssid)))),
-      without: new Set([ssidKey(new TextEncoder().encode(own))]),
-    });
-    // A radio that is an access point forgets what it saw; people still want to choose.
-    if (visible.length > 0 || !isServing()) this.#visible = visible;
-    const isScanned = this.#scannedMs > -Infinity && !isServing();
+    const { points = [] } = this.#around ?? {};
+    this.#see(points);
+    const isScanned = this.#scannedMs > -Infinity && !isProvisioning();
     // Without a disk it is learned again at the next look.
     disk.try(() => learnFrom(points, settings(), memory, isScanned && kind === "offline"));
     await this.#scanIfDue(kind);
@@ -83,6 +78,32 @@ export class SurroundingsWatch {
     const radio = radioOf(this.#around?.devices ?? [], settings.hotspot_interface);
     return (!settings.disable_wifi_provisioning && radio !== undefined) ||
       (!settings.disable_bt_provisioning && this.#options.hasBluetooth());
+  }
+
+  /** A radio that never looked around does so before it is an access point, and sees nothing more. */
+  async untilScanned(radio: NetworkDevice, signal: AbortSignal): Promise<void> {
+    const { manager, clock } = this.#options;
+    const endMs = clock.monotonicMs() + FIRST_SCAN_MS;
+    if (await manager.lastScan(radio) !== NEVER) return;
+    await tryScan(manager, radio);
+    while (await manager.lastScan(radio) === NEVER && clock.monotonicMs() < endMs) {
+      await clock.sleep(LOOK_EVERY_MS, signal);
+    }
+    this.#see(await manager.accessPoints(radio));
+  }
+
+  #see(points: readonly AccessPoint[]): void {
+    const { settings, hostName, isProvisioning } = this.#options;
+    const own = hotspotName(settings().network_configuration.hotspot_prefix, hostName);
+    const known = (this.#around?.profiles ?? [])
+      .map((profile) => profile.settings["802-11-wireless"]?.ssid?.value)
+      .filter((ssid) => ssid instanceof Uint8Array);
+    const visible = visibleNetworks(points, {
+      known: new Set(known.map((ssid) => ssidKey(new Uint8Array(ssid)))),
+      without: new Set([ssidKey(new TextEncoder().encode(own))]),
+    });
+    // A radio that is an access point forgets what it saw; people still want to choose.
+    if (visible.length > 0 || !isProvisioning()) this.#visible = visible;
   }
 
   async #scanIfDue(kind: NetworkState["kind"]): Promise<void> {
