@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Code, createClient } from "@connectrpc/connect";
 import { requireAuthentication } from "../../shared/cloud/auth/require_auth.ts";
+import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { AccountService, AuditService } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
@@ -287,9 +288,11 @@ Deno.test("the audit log has who did what, with the change, and no secret", asyn
   const short = entries.map(({ actor, action }) => `${actor} ${action.split("/").at(-1)}`);
   assert.deepEqual(short, [
     `${made.api_key_id} UpdateOrganization`,
+    "ben@example.com SignIn",
     "ben@example.com AcceptInvitation",
     `${ANN} CreateOrganizationInvite`,
     `${ANN} NewRobot`,
+    `${ANN} SignIn`,
     "machine-cloud owner add",
   ]);
   const all = await cloud.folder.database.queries.selectFrom("audit_entries").selectAll().execute();
@@ -305,4 +308,44 @@ Deno.test("the audit log has who did what, with the change, and no secret", asyn
   const stillThere = await owner.app.listOrganizations({});
   assert.equal(stillThere.organizations.length, 1);
   assert.equal((await failure(cloud.client(AccountService, apiKey(made)).getAccount({}))).code, 7);
+});
+
+Deno.test("sign-ins are in the log of each organisation, failed ones of its people once an hour", async () => {
+  const clock = new FakeClock();
+  await using cloud = await TestCloud.open({ clock });
+  const [acme, other] = [
+    await cloud.bootstrap({ organization: "Acme" }),
+    await cloud.bootstrap({ organization: "Other" }),
+  ];
+  const owner = await ownerOf(cloud, acme.org_id);
+  const { queries } = cloud.folder.database;
+  await addOwner(queries, { email: ANN, orgId: other.org_id }, { clock, random: systemRandom });
+  await cloud.services.changes.drain();
+  await signIn(cloud, ANN);
+  const of = async (made: { org_id: string }, action: string) =>
+    (await owner.audit.listAuditEntries({ organizationId: made.org_id, action })).entries;
+  const signIns = "machine.cloud.v1.AccountService/SignIn";
+  assert.deepEqual([(await of(acme, signIns)).length, (await of(other, signIns)).length], [2, 1]);
+
+  const { failures } = cloud.services.accounts;
+  const guess = async (email: string) => {
+    await failure(clientOf(cloud).account.signIn({ email, password: "wrong one" }));
+    await failures.write();
+  };
+  await guess(ANN);
+  await guess(ANN);
+  await guess("nobody@example.com");
+  for (const made of [acme, other]) {
+    const [entry, ...more] = await of(made, "failed sign-in");
+    assert.deepEqual(more, []);
+    assert.equal(entry?.actor, ANN);
+    const { attempts, reason } = JSON.parse(entry?.target ?? "");
+    assert.deepEqual([attempts, reason], [1, "wrong password"]);
+  }
+  await clock.advance(61 * 60_000);
+  await failures.write();
+  const [later] = await of(acme, "failed sign-in");
+  assert.equal(JSON.parse(later?.target ?? "").attempts, 1, "the second guess, in its own hour");
+  const all = await queries.selectFrom("audit_entries").select("target").execute();
+  assert.ok(!JSON.stringify(all).match(/wrong one|nobody@/));
 });

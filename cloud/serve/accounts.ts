@@ -23,8 +23,17 @@ import {
   type AccountRoutes,
   accountRoutes,
   type AccountRoutesOptions,
-  type SingleSignOnRoutes,
 } from "../accounts/web_session/account_routes.ts";
+import { ProgramSignIn } from "../accounts/program_sign_in/program_sign_in.ts";
+import { ProgramPages } from "../accounts/web_session/program_pages.ts";
+import { CurrentSession } from "../accounts/web_session/current_session.ts";
+import { SingleSignOnRoutes } from "../accounts/web_session/single_sign_on_routes.ts";
+import { FlowSeal } from "../accounts/single_sign_on/flow_seal.ts";
+import { Identities } from "../accounts/single_sign_on/identities.ts";
+import { Issuer } from "../accounts/single_sign_on/issuer.ts";
+import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
+import { FailedSignIns } from "../accounts/audit/failed_sign_ins.ts";
+import type { Identity } from "../../shared/cloud/auth/identity.ts";
 import { withCallFailures } from "../storage/database/call_failures.ts";
 import type { ChangeFeed } from "../storage/database/change_feed.ts";
 import type { Queries } from "../storage/database/cloud_database.ts";
@@ -39,7 +48,8 @@ export interface AccountsOptions {
   readonly secrets: DerivedSecrets;
   readonly limiter: AttemptLimiter;
   readonly sendMail: SendMail | undefined;
-  readonly singleSignOn?: SingleSignOnRoutes | undefined;
+  /** Left out: people sign in by password and link only. */
+  readonly singleSignOn?: SingleSignOnSettings | undefined;
   /** Days that the audit log is kept; left out: 400. */
   readonly auditDays?: number | undefined;
   readonly clock: Clock;
@@ -59,8 +69,17 @@ export function openAccounts(options: AccountsOptions) {
     ...options,
     issuerName: () => URL.parse(options.publicUrl())?.host ?? "machine-cloud",
   });
-  const signIn = new SignIn({ ...options, sessions, passwords, secondFactor });
+  const failures = new FailedSignIns({ queries, clock });
+  const signIn = new SignIn({ ...options, sessions, passwords, secondFactor, failures });
+  const programs = new ProgramSignIn({ ...options, sessions, signIn });
   const invitations = new Invitations(options);
+  const settings = options.singleSignOn;
+  const singleSignOn = settings && {
+    issuer: new Issuer(settings, { clock, log: log.child("single-sign-on") }),
+    identities: new Identities({ queries, invitations, clock, settings }),
+    seal: new FlowSeal(),
+    trustsSecondFactor: settings.trustsSecondFactor,
+  };
   const joining = new Joining({ queries, invitations, passwords, signIn, limiter });
   const audit = new AuditLog(queries, clock, options.auditDays);
   return {
@@ -68,6 +87,7 @@ export function openAccounts(options: AccountsOptions) {
     joining,
     sessions,
     audit,
+    failures,
     invitations,
     /** Calls of AppService. */
     methods: {
@@ -78,22 +98,32 @@ export function openAccounts(options: AccountsOptions) {
     },
     mount(router: RpcRouter): void {
       const account = accountService({
-        ...{ callers, queries, signIn, joining, sessions, passwords, secondFactor },
-        singleSignOnName: options.singleSignOn?.name,
+        ...{ callers, queries, signIn, joining, sessions, passwords, secondFactor, programs },
+        publicUrl: options.publicUrl,
+        singleSignOnName: singleSignOn?.issuer.name,
       });
       router.service(AccountService, withCallFailures(account))
         .service(AuditService, withCallFailures(auditService({ callers, audit })));
     },
     /** What browsers ask for. */
-    routes(from: Pick<AccountRoutesOptions, "http" | "verifyToken" | "cookie">): AccountRoutes {
+    routes(
+      from: Pick<AccountRoutesOptions, "http" | "cookie"> & {
+        readonly verifyToken: (token: string) => Promise<Identity>;
+      },
+    ): AccountRoutes {
+      const current = new CurrentSession({ ...from, sessions });
       return accountRoutes({
-        ...{ ...from, signIn, joining, sessions, audit, clock },
-        singleSignOn: options.singleSignOn,
+        ...{ ...from, signIn, joining, sessions, audit, clock, current },
+        programs: new ProgramPages({ programs, current, sessions }),
+        singleSignOn: singleSignOn && new SingleSignOnRoutes({
+          ...{ ...singleSignOn, signIn, secondFactor, limiter, current, clock },
+          publicUrl: options.publicUrl,
+        }),
       });
     },
     /** Ends sessions whose time is over and forgets old entries, until the signal aborts. */
     async run(signal: AbortSignal): Promise<void> {
-      const chores = [() => sessions.sweep(), () => audit.sweep()];
+      const chores = [() => sessions.sweep(), () => audit.sweep(), () => failures.write()];
       await keepSwept(chores, { clock, log, signal });
     },
   };

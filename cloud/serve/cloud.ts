@@ -11,6 +11,7 @@ import { Checkpoints } from "../storage/checkpoints/checkpoints.ts";
 import { type DataFolder, openDataFolder } from "../storage/data_folder/data_folder.ts";
 import { lockForServing } from "../storage/data_folder/serve_lock.ts";
 import { writeSetting } from "../storage/database/settings.ts";
+import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
 import { needsNoToken } from "../accounts/sign_in/open_calls.ts";
 import { createRoutes } from "../api/http/routes.ts";
 import { loadStaticFiles } from "../api/http/static_files.ts";
@@ -61,6 +62,8 @@ export interface CloudOptions {
   readonly hostname: string;
   /** Days that the audit log is kept; 0: for ever; left out: 400. */
   readonly auditDays?: number | undefined;
+  /** Left out: no single sign-on. */
+  readonly singleSignOn?: SingleSignOnSettings | undefined;
 }
 
 /** What a cloud needs from outside. */
@@ -123,6 +126,7 @@ async function serve(
     offlineAfterMs: options.offlineAfterMs,
     logLimits: options.logLimits,
     auditDays: options.auditDays,
+    singleSignOn: options.singleSignOn,
     logs,
     clock,
     random,

@@ -221,6 +221,41 @@ export const serveFlags = {
     placeholder: "MINUTES",
     doc: "Most time of all processors together that one training run may take.",
   },
+  "oidc-issuer": {
+    type: "string",
+    placeholder: "URL",
+    doc:
+      "Let people sign in at this OpenID Connect issuer, too. There this cloud is a client with " +
+      "the redirect URI PUBLIC_URL/account/single-sign-on/done.",
+  },
+  "oidc-client-id": {
+    type: "string",
+    placeholder: "ID",
+    doc: "Id of this cloud at the issuer.",
+  },
+  "oidc-client-secret-file": {
+    type: "string",
+    placeholder: "FILE",
+    doc:
+      "File with the client secret that the issuer gave. Default: a public client, by PKCE only.",
+  },
+  "oidc-name": {
+    type: "string",
+    placeholder: "NAME",
+    doc: "What people call the issuer: Sign in with NAME. Default: its host.",
+  },
+  "oidc-domain": {
+    type: "list",
+    placeholder: "NAME",
+    doc:
+      "Take only verified addresses of this domain from the issuer; several times for several. " +
+      "Default: all that are invited.",
+  },
+  "oidc-trust-second-factor": {
+    type: "boolean",
+    doc:
+      "Leave the second factor to the issuer: who has set one up here is not asked for its code.",
+  },
   "audit-retention": {
     type: "integer",
     default: RETENTION_DAYS,

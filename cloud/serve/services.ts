@@ -14,6 +14,7 @@ import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { isFromOwnPage, SessionCookie } from "../accounts/web_session/cookies.ts";
+import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
 import { AuditedRouter } from "../accounts/audit/audited.ts";
 import { ApiKeys } from "../accounts/access/api_keys.ts";
 import type { AuthorityFiles } from "../accounts/certificates/authority.ts";
@@ -115,6 +116,8 @@ export interface ServicesOptions {
   readonly offlineAfterMs?: number | undefined;
   /** How much one part may log; left out: {@link LOG_LIMITS}. */
   readonly logLimits?: LogLimits | undefined;
+  /** Left out: no single sign-on. */
+  readonly singleSignOn?: SingleSignOnSettings | undefined;
   /** Days that the audit log is kept; 0: for ever; left out: 400. */
   readonly auditDays?: number | undefined;
   /**
@@ -248,6 +251,7 @@ export async function createServices(options: ServicesOptions) {
   const accounts: Accounts = openAccounts({
     ...{ queries, changes, callers, issuer, secrets: keys.secrets, limiter },
     ...{ sendMail: notifications.sendMail, auditDays: options.auditDays },
+    singleSignOn: options.singleSignOn,
     ...{ clock, random, log: log.child("accounts"), publicUrl },
   });
   const fragmentRollouts = new FragmentRollouts({

@@ -1,7 +1,8 @@
-import type { Selectable } from "kysely";
+import { CompiledQuery, type Selectable } from "kysely";
 import type { Identity } from "../../../shared/cloud/auth/identity.ts";
 import type { TokenIssuer } from "../../../shared/cloud/auth/token_issuer.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { currentRecord, INSERT_RECORD, recordValues } from "../../storage/audit/call_record.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { SessionsTable, SignInMethod } from "../../storage/database/people_schema.ts";
@@ -12,6 +13,8 @@ export type SessionRow = Selectable<SessionsTable>;
 
 /** How long a session lasts that nobody ends. */
 export const SESSION_MS = 30 * 24 * 60 * 60_000;
+/** By single sign-on, so that who is blocked at the issuer is out within a day. */
+const SINGLE_SIGN_ON_MS = 24 * 60 * 60_000;
 /** Sessions of one person; the oldest end when there are more. */
 const MOST_OF_ONE = 50;
 /** How long ended sessions stay known. */
@@ -45,11 +48,18 @@ export interface SessionsOptions {
 export class Sessions {
   constructor(private readonly options: SessionsOptions) {}
 
-  async start(userId: string, method: SignInMethod, origin: Origin): Promise<Started> {
+  /** @param mostMs when it ends at the latest, milliseconds since 1970; left out: no such limit */
+  async start(
+    userId: string,
+    method: SignInMethod,
+    origin: Origin,
+    mostMs = Number.POSITIVE_INFINITY,
+  ): Promise<Started> {
     const { queries, clock, random, issuer } = this.options;
     const now = clock.now().getTime();
     const id = random.uuid();
-    const expiresAtMs = now + SESSION_MS;
+    const lasts = method === "single sign-on" ? SINGLE_SIGN_ON_MS : SESSION_MS;
+    const expiresAtMs = Math.min(now + lasts, mostMs);
     await queries.transaction().execute(async (transaction) => {
       await transaction.insertInto("sessions").values({
         id,
@@ -64,6 +74,7 @@ export class Sessions {
       }).execute();
       await transaction.updateTable("users").set({ last_sign_in_at: now, last_seen_at: now })
         .where("id", "=", userId).execute();
+      await recordInOrganizations(transaction, userId);
       const surplus = await open(transaction, userId, now).select("id")
         .orderBy("created_at", "desc").orderBy("id").limit(1_000).offset(MOST_OF_ONE).execute();
       await endIn(transaction, userId, surplus.map((row) => row.id), clock.now());
@@ -134,6 +145,22 @@ export class Sessions {
       .execute();
     await queries.deleteFrom("one_time_links").where("expires_at", "<", now.getTime()).execute();
     if (over.length > 0) await changes.drain();
+  }
+}
+
+/** Has owners of each organisation of a person read in the audit log that the person signed in. */
+async function recordInOrganizations(transaction: Queries, userId: string): Promise<void> {
+  const record = currentRecord();
+  if (!record || record.isWritten) return;
+  const rows = await transaction.selectFrom("user_grants").select("org_id").distinct()
+    .where("user_id", "=", userId).orderBy("org_id").execute();
+  const orgIds = rows.map((row) => row.org_id).filter((id) => id !== record.orgId);
+  // The record itself goes to one of them, when the transaction commits.
+  if (record.orgId === "") record.orgId = orgIds.shift() ?? "";
+  for (const orgId of orgIds) {
+    await transaction.executeQuery(
+      CompiledQuery.raw(INSERT_RECORD, recordValues({ ...record, orgId })),
+    );
   }
 }
 

@@ -7,6 +7,7 @@ import {
   SessionSchema,
   type SignedIn,
   SignedInSchema,
+  SingleSignOnIdentitySchema,
 } from "../../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Person } from "../access/caller.ts";
@@ -16,6 +17,7 @@ import type { Passwords } from "../people/passwords.ts";
 import type { UserRow } from "../people/users.ts";
 import type { SecondFactor } from "../second_factor/second_factor.ts";
 import type { Sessions, Started } from "../sessions/sessions.ts";
+import { INTERVAL_S, type ProgramSignIn } from "../program_sign_in/program_sign_in.ts";
 import type { Joining } from "./joining.ts";
 import { requirePassword, type SignIn } from "./sign_in.ts";
 
@@ -27,6 +29,8 @@ export interface AccountServiceOptions {
   readonly sessions: Sessions;
   readonly passwords: Passwords;
   readonly secondFactor: SecondFactor;
+  readonly programs: ProgramSignIn;
+  readonly publicUrl: () => string;
   /** What the button for single sign-on says; undefined: there is none. */
   readonly singleSignOnName: string | undefined;
 }
@@ -36,7 +40,8 @@ export const SINGLE_SIGN_ON_PATH = "/account/single-sign-on";
 
 /** What people do with their own account. */
 export function accountService(options: AccountServiceOptions): ServiceImpl<typeof AccountService> {
-  const { callers, queries, signIn, joining, sessions, passwords, secondFactor } = options;
+  const { callers, queries, signIn, joining, sessions, passwords, secondFactor, programs } =
+    options;
   const caller = async (context: HandlerContext): Promise<{ user: UserRow; person: Person }> => {
     const person = personOf(await callers.scope(context));
     const user = await queries.selectFrom("users").selectAll().where("id", "=", person.userId)
@@ -69,6 +74,31 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
 
     async signInByLink({ token }, context) {
       return { signedIn: toSignedIn(await signIn.byLink(token, originOf(context))) };
+    },
+
+    async exchangeSignInCode({ code, codeVerifier: verifier, redirectUri }, context) {
+      const given = { code, verifier, redirectUri };
+      return { signedIn: toSignedIn(await programs.exchange(given, originOf(context))) };
+    },
+
+    startDeviceSignIn({ clientName }, context) {
+      const { device, deviceCode, expiresAtMs } = programs.start(clientName, originOf(context));
+      const url = `${options.publicUrl().replace(/\/$/, "")}/account/device`;
+      return {
+        deviceCode,
+        userCode: device.userCode,
+        verificationUrl: url,
+        verificationUrlComplete: `${url}?code=${device.userCode}`,
+        expiresAt: timestampFromMs(expiresAtMs),
+        intervalSeconds: INTERVAL_S,
+      };
+    },
+
+    async finishDeviceSignIn({ deviceCode }, context) {
+      const signedIn = await programs.finish(deviceCode, originOf(context));
+      return signedIn
+        ? { result: { case: "signedIn", value: toSignedIn(signedIn) } }
+        : { result: { case: "pending", value: true } };
     },
 
     async acceptInvitation(request, context) {
@@ -107,7 +137,31 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
           })
         ),
         sessionId: person.sessionId,
+        singleSignOn: (await queries.selectFrom("single_sign_on_identities").selectAll()
+          .where("user_id", "=", user.id).orderBy("created_at").orderBy("issuer").execute())
+          .map((row) =>
+            create(SingleSignOnIdentitySchema, {
+              issuer: row.issuer,
+              subject: row.subject,
+              createdAt: timestampFromMs(row.created_at),
+            })
+          ),
       };
+    },
+
+    async unlinkSingleSignOn({ issuer, subject }, context) {
+      const { user } = await caller(context);
+      if (user.password_hash === null) {
+        throw new ConnectError(
+          "set a password first with ChangePassword; without one you could not sign in any more",
+          Code.FailedPrecondition,
+        );
+      }
+      const { numDeletedRows } = await queries.deleteFrom("single_sign_on_identities")
+        .where("user_id", "=", user.id).where("issuer", "=", issuer)
+        .where("subject", "=", subject).executeTakeFirst();
+      if (numDeletedRows > 0n) return {};
+      throw new ConnectError("no such account of an issuer is linked to yours", Code.NotFound);
     },
 
     async changePassword({ oldPassword, newPassword }, context) {

@@ -4,6 +4,7 @@ import { isOpenToAll } from "../../../shared/cloud/auth/require_auth.ts";
 const OPEN = new Set([
   ...["ListSignInMethods", "SignIn", "SignInByLink", "AcceptInvitation"],
   ...["RequestPasswordReset", "SetPassword"],
+  ...["ExchangeSignInCode", "StartDeviceSignIn", "FinishDeviceSignIn"],
 ].map((name) => `/${AccountService.typeName}/${name}`));
 
 /**

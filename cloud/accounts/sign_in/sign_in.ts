@@ -9,6 +9,7 @@ import { currentRecord } from "../../storage/audit/call_record.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Random } from "../../storage/keys/random.ts";
+import type { FailedSignIn, FailedSignIns } from "../audit/failed_sign_ins.ts";
 import { normalEmail } from "../people/emails.ts";
 import { passwordProblem, type Passwords } from "../people/passwords.ts";
 import { userByEmail, type UserRow } from "../people/users.ts";
@@ -24,6 +25,7 @@ export interface SignInOptions {
   readonly passwords: Passwords;
   readonly secondFactor: SecondFactor;
   readonly limiter: AttemptLimiter;
+  readonly failures: FailedSignIns;
   readonly sendMail: SendMail | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -74,18 +76,21 @@ export class SignIn {
     if (given.code === "") return "second factor required";
     if (await this.options.secondFactor.take(user, given.code)) return user;
     this.options.limiter.failed(origin.address);
+    this.failed(user, "wrong code", origin);
     throw new ConnectError("code: it is wrong, was used, or is too old", Code.Unauthenticated);
   }
 
   async #attempt(
     { email, password }: { readonly email: string; readonly password: string },
-    { address }: Origin,
+    origin: Origin,
   ): Promise<UserRow> {
+    const { address } = origin;
     const { limiter, passwords, queries } = this.options;
     const credential = { type: "password", entity: email, payload: password };
     const outcome = await limiter.attempt({ address, credential }, async () => {
       const user = await userByEmail(queries, email);
       const fits = await passwords.fits(password, user?.password_hash, address);
+      if (user && !fits) this.failed(user, "wrong password", origin);
       return fits ? user : undefined;
     });
     switch (outcome.kind) {
@@ -96,6 +101,11 @@ export class SignIn {
       case "wrong":
         throw new ConnectError(WRONG, Code.Unauthenticated);
     }
+  }
+
+  /** Has the audit log say that somebody tried to be this person. */
+  failed({ id, email }: UserRow, reason: FailedSignIn["reason"], origin: Origin): void {
+    this.options.failures.add({ userId: id, email, reason, ...origin });
   }
 
   /**
@@ -131,13 +141,15 @@ export class SignIn {
     return { kind: "signed in", session: await this.begin(user, "link", origin), user };
   }
 
+  /** @param mostMs when it ends at the latest, milliseconds since 1970 */
   async begin(
     user: UserRow,
     method: Parameters<Sessions["start"]>[1],
     origin: Origin,
+    mostMs?: number,
   ): Promise<Started> {
     note(user.email);
-    return await this.options.sessions.start(user.id, method, origin);
+    return await this.options.sessions.start(user.id, method, origin, mostMs);
   }
 
   /** Mails a link to set a password to whom that address belongs, if it is a person of this cloud. */

@@ -1,21 +1,26 @@
 import { ConnectError } from "@connectrpc/connect";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
-import type { Identity } from "../../../shared/cloud/auth/identity.ts";
 import type { AuditLog } from "../audit/audit_log.ts";
 import { type CallRecord, runRecorded } from "../../storage/audit/call_record.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { SECRET_CLAIM } from "../access/claims.ts";
 import type { HttpCallers } from "../access/http_callers.ts";
 import type { Origin, Sessions, Started } from "../sessions/sessions.ts";
 import type { Joining } from "../sign_in/joining.ts";
 import type { SignIn } from "../sign_in/sign_in.ts";
 import { auditLines } from "./audit_lines.ts";
-import { isFromOwnPage, returnPath, type SessionCookie } from "./cookies.ts";
-import { codePage, invitationPage, passwordPage, signInPage } from "./form_pages.ts";
+import { type HeaderOf, isFromOwnPage, returnPath, type SessionCookie } from "./cookies.ts";
+import type { CurrentSession } from "./current_session.ts";
+import { invitationPage, passwordPage, signInCodePage, signInPage } from "./form_pages.ts";
 import { LINK_SCRIPT, LINK_SCRIPT_PATH, linkPage } from "./link_page.ts";
 import { type Page, pageHtml } from "./pages.ts";
+import { codePage, type ProgramAnswer, type ProgramPages } from "./program_pages.ts";
 import { readForm, statusOf } from "./request_body.ts";
 import { sessionRoutes } from "./session_routes.ts";
+import {
+  onwardPage,
+  type SingleSignOnEnd,
+  type SingleSignOnRoutes,
+} from "./single_sign_on_routes.ts";
 
 export interface AccountRoutesOptions {
   readonly signIn: SignIn;
@@ -23,29 +28,20 @@ export interface AccountRoutesOptions {
   readonly sessions: Sessions;
   readonly audit: AuditLog;
   readonly http: HttpCallers;
-  readonly verifyToken: (token: string) => Promise<Identity>;
   /** Single sign-on, where there is one. */
   readonly singleSignOn: SingleSignOnRoutes | undefined;
   readonly cookie: SessionCookie;
+  readonly current: CurrentSession;
+  /** Pages that let a program in. */
+  readonly programs: ProgramPages;
   readonly clock: Clock;
-}
-
-/** What begins and ends single sign-on in a browser. */
-export interface SingleSignOnRoutes {
-  readonly name: string;
-  begin(isHttps: boolean): Promise<Response>;
-  end(
-    request: Request,
-    origin: Origin,
-    isHttps: boolean,
-  ): Promise<{ readonly session: Started; readonly clear: string }>;
 }
 
 /** What people's browsers ask for: signing in and out, links out of mails, the audit log. */
 export type AccountRoutes = (request: Request, peer: Peer) => Promise<Response>;
 
 export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
-  const { signIn, joining, clock, singleSignOn, cookie } = options;
+  const { signIn, joining, clock, singleSignOn, cookie, programs } = options;
 
   const opening = (session: Started) => {
     const seconds = Math.floor((session.expiresAtMs - clock.now().getTime()) / 1000);
@@ -57,9 +53,24 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
   const opened = (session: Started, location = "/"): Response =>
     new Response(null, { status: 303, headers: { location, ...opening(session) } });
   const session = sessionRoutes({
-    ...{ signIn, sessions: options.sessions, cookie, verifyToken: options.verifyToken, opening },
+    ...{ signIn, sessions: options.sessions, cookie, current: options.current, opening },
     recorded: (action, origin, work) => recorded(options, action, origin, work),
   });
+
+  const signedOn = (end: SingleSignOnEnd): Response => {
+    if (end.kind === "code") return html(end.page);
+    const answer = htmlText(onwardPage(end.back));
+    if (end.kind === "linked") return answer;
+    for (const [key, value] of Object.entries(opening(end.session))) answer.headers.set(key, value);
+    return answer;
+  };
+
+  /** The form to sign in another way, under what went wrong. */
+  const signInFailed = (error: unknown): Response => {
+    if (!(error instanceof ConnectError)) throw error;
+    const form = signInPage(singleSignOn, "/", "/account/sign-in");
+    return html({ ...form, problem: sentence(error.rawMessage) }, statusOf(error));
+  };
 
   const forms: Readonly<Record<string, Form>> = {
     "sign-in": {
@@ -73,11 +84,17 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
         const back = returnPath(fields("return_to"));
         if (outcome.kind === "signed in") return opened(outcome.session, back);
         return {
-          ...codePage(email ?? "", back),
+          ...signInCodePage(email ?? "", back),
           problem: "Enter the password and the code once more.",
         };
       },
     },
+    ...(singleSignOn && {
+      "single-sign-on/code": {
+        page: () => Promise.resolve(signInPage(singleSignOn, "/", "/account/sign-in")),
+        send: async (fields, origin) => signedOn(await singleSignOn.secondStep(fields, origin)),
+      } satisfies Form,
+    }),
     "password": {
       page: (token) => Promise.resolve(passwordPage(token)),
       async send(fields, origin) {
@@ -105,6 +122,40 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
     },
   };
 
+  const letIn = async (
+    name: "authorize" | "device",
+    { request, url, header, origin }: {
+      readonly request: Request;
+      readonly url: URL;
+      readonly header: HeaderOf;
+      readonly origin: Origin;
+    },
+  ): Promise<Response> => {
+    const isPost = request.method === "POST";
+    const fields = isPost ? await readForm(request) : undefined;
+    const value = fields ?? ((key: string) => url.searchParams.get(key));
+    let answer: ProgramAnswer;
+    try {
+      answer = name === "authorize"
+        ? await programs.authorize(value, header, isPost)
+        : await programs.device(value, header, origin, isPost);
+    } catch (error) {
+      if (name === "authorize" || !(error instanceof ConnectError)) throw error;
+      return html(codePage(sentence(error.rawMessage)), statusOf(error));
+    }
+    switch (answer.kind) {
+      case "page":
+        return html(answer.page);
+      case "onward":
+        return htmlText(onwardPage(answer.url));
+      case "sign in first": {
+        const back = encodeURIComponent(`${url.pathname}${url.search}`);
+        const headers = { location: `/account/sign-in?return_to=${back}` };
+        return new Response(null, { status: 303, headers });
+      }
+    }
+  };
+
   return async (request, peer) => {
     const url = new URL(request.url);
     const header = (name: string) => request.headers.get(name) ?? undefined;
@@ -125,17 +176,17 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
       }
       if (name === "link" && request.method === "GET") return htmlText(linkPage());
       if (name === "single-sign-on" && singleSignOn) {
-        return await singleSignOn.begin(cookie.isHttps);
+        return await singleSignOn.begin(url, header).catch(signInFailed);
       }
       if (name === "single-sign-on/done" && singleSignOn) {
-        const { session, clear } = await recorded(
-          options,
-          "single sign-on",
-          origin,
-          () => singleSignOn.end(request, origin, cookie.isHttps),
-        );
-        const answer = opened(session);
-        answer.headers.append("set-cookie", clear);
+        const answer = await recorded(options, "single sign-on", origin, async () => {
+          try {
+            return signedOn(await singleSignOn.end(url, header, origin));
+          } catch (error) {
+            return signInFailed(error);
+          }
+        });
+        answer.headers.append("set-cookie", singleSignOn.clearing);
         return answer;
       }
       const isPost = request.method === "POST";
@@ -143,6 +194,9 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
         return html({ title: "Refused", texts: ["A page of somebody else sent this form."] }, 403);
       }
       if (name === "sign-out" && isPost) return await signOut(options, header);
+      if (name === "authorize" || name === "device") {
+        return await letIn(name, { request, url, header, origin });
+      }
       const form = forms[name];
       if (!form) return html({ title: "Not found", texts: ["There is no such page."] }, 404);
       const back = returnPath(url.searchParams.get("return_to"));
@@ -153,11 +207,17 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
         return answer instanceof Response ? answer : html(answer);
       } catch (error) {
         const page = await form.page(fields("token"), origin, returnPath(fields("return_to")));
-        return html({ ...page, problem: ConnectError.from(error).rawMessage }, statusOf(error));
+        return html(
+          { ...page, problem: sentence(ConnectError.from(error).rawMessage) },
+          statusOf(error),
+        );
       }
     } catch (error) {
       if (!(error instanceof ConnectError)) throw error;
-      return html({ title: "That did not work", texts: [error.rawMessage] }, statusOf(error));
+      return html(
+        { title: "That did not work", texts: [sentence(error.rawMessage)] },
+        statusOf(error),
+      );
     }
   };
 }
@@ -182,20 +242,19 @@ function recorded<T>(
 }
 
 async function signOut(
-  { sessions, verifyToken, cookie }: AccountRoutesOptions,
-  header: (name: string) => string | undefined,
+  { sessions, current, cookie }: AccountRoutesOptions,
+  header: HeaderOf,
 ): Promise<Response> {
-  const token = cookie.token(header);
-  const identity = token === undefined
-    ? undefined
-    : await verifyToken(token).catch(() => undefined);
-  if (identity?.credentialType === "session") {
-    await sessions.end(identity.entity, { id: identity.claims[SECRET_CLAIM] ?? "" });
-  }
+  const now = await current.of(header);
+  if (now) await sessions.end(now.userId, { id: now.sessionId });
   return new Response(null, {
     status: 303,
     headers: { location: "/account/sign-in", "set-cookie": cookie.remove() },
   });
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
 function html(page: Page, status = 200): Response {

@@ -123,6 +123,7 @@ Deno.test("a browser sets a password, signs in, calls by cookie, and signs out",
     }),
   );
   assert.deepEqual(lines.text.trim().split("\n").map((line) => JSON.parse(line).action), [
+    "page sign-in",
     "sign-in link",
     "owner add",
   ]);

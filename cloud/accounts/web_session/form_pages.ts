@@ -8,10 +8,14 @@ const CODE_FIELD = {
   label: "Code of the authenticator, or a recovery code, if you have set one up",
 } as const;
 
-/** @param back path on this cloud where the browser goes on */
+/**
+ * @param back path on this cloud where the browser goes on
+ * @param action path that the form is sent to, where it is not the page's own
+ */
 export function signInPage(
   singleSignOn: { readonly name: string } | undefined,
   back: string,
+  action?: string,
 ): Page {
   const onwards = back === "/" ? "" : `?return_to=${encodeURIComponent(back)}`;
   return {
@@ -24,6 +28,7 @@ export function signInPage(
         { name: "return_to", label: "", type: "hidden", value: back },
       ],
       button: "Sign in",
+      ...(action === undefined ? {} : { action }),
     },
     links: singleSignOn
       ? [{ href: `/account/single-sign-on${onwards}`, text: `Sign in with ${singleSignOn.name}` }]
@@ -32,7 +37,7 @@ export function signInPage(
 }
 
 /** The form once more, for who has to add a code. */
-export function codePage(email: string, back: string): Page {
+export function signInCodePage(email: string, back: string): Page {
   const page = signInPage(undefined, back);
   const fields = page.form?.fields.map((field) =>
     field.name === "email" ? { ...field, value: email } : field

@@ -1,19 +1,17 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { z } from "zod";
-import type { Identity } from "../../../shared/cloud/auth/identity.ts";
-import { SECRET_CLAIM } from "../access/claims.ts";
 import type { Origin, Sessions, Started } from "../sessions/sessions.ts";
 import type { SignIn } from "../sign_in/sign_in.ts";
 import { type HeaderOf, isFromOwnPage, type SessionCookie } from "./cookies.ts";
+import type { CurrentSession, SessionOf } from "./current_session.ts";
 import { readBody, statusOf } from "./request_body.ts";
 
 export interface SessionRoutesOptions {
   readonly signIn: SignIn;
   readonly sessions: Sessions;
   readonly cookie: SessionCookie;
-  /** Whose access token it is; throws for one that counts no more. */
-  readonly verifyToken: (token: string) => Promise<Identity>;
+  readonly current: CurrentSession;
   /** Puts what signs somebody in into the audit log. */
   readonly recorded: <T>(action: string, origin: Origin, work: () => Promise<T>) => Promise<T>;
   /** The headers of the answer that begins a session in the browser. */
@@ -33,21 +31,13 @@ const requestSchema = z.union([byPassword, byLink]);
 export function sessionRoutes(
   options: SessionRoutesOptions,
 ): (request: Request, header: HeaderOf, origin: Origin) => Promise<Response> {
-  const { sessions, cookie } = options;
-
-  const current = async (header: HeaderOf): Promise<Current | undefined> => {
-    const token = cookie.token(header);
-    if (token === undefined) return undefined;
-    const identity = await options.verifyToken(token).catch(() => undefined);
-    if (identity?.credentialType !== "session") return undefined;
-    return { userId: identity.entity, sessionId: identity.claims[SECRET_CLAIM] ?? "" };
-  };
+  const { sessions, cookie, current } = options;
 
   const answer = async (request: Request, header: HeaderOf, origin: Origin): Promise<Response> => {
     switch (request.method) {
       case "GET": {
         if (header("origin") !== undefined) requireOwnPage(header);
-        const now = await current(header);
+        const now = await current.of(header);
         const open = now &&
           (await sessions.list(now.userId)).find(({ id }) => id === now.sessionId);
         if (!now || !open) return json({ signed_in: false });
@@ -63,7 +53,7 @@ export function sessionRoutes(
           async () => {
             const outcome = "link" in wanted
               ? await options.signIn.byLink(wanted.link, origin, {
-                unlessOther: wanted.replace ? undefined : (await current(header))?.userId,
+                unlessOther: wanted.replace ? undefined : (await current.of(header))?.userId,
               })
               : await options.signIn.byPassword(wanted, origin);
             if (outcome.kind === "second factor required") {
@@ -80,7 +70,7 @@ export function sessionRoutes(
       }
       case "DELETE": {
         requireOwnPage(header);
-        const now = await current(header);
+        const now = await current.of(header);
         if (now) await sessions.end(now.userId, { id: now.sessionId });
         return new Response(null, { status: 204, headers: { "set-cookie": cookie.remove() } });
       }
@@ -97,11 +87,6 @@ export function sessionRoutes(
       return json({ code: codeToString(error.code), message: error.rawMessage }, statusOf(error));
     }
   };
-}
-
-interface Current {
-  readonly userId: string;
-  readonly sessionId: string;
 }
 
 function requireOwnPage(header: HeaderOf): void {
@@ -128,7 +113,7 @@ function parsed(body: string): z.infer<typeof requestSchema> {
 }
 
 function signedIn(
-  { email, userId, sessionId, expiresAtMs }: Current & {
+  { email, userId, sessionId, expiresAtMs }: SessionOf & {
     readonly email: string;
     readonly expiresAtMs: number;
   },

@@ -9,7 +9,7 @@ type Fixed<T> = ColumnType<T, T, never>;
 /** What somebody may have a role on. */
 export type ResourceType = "organization" | "location" | "robot";
 /** How somebody signed in. */
-export type SignInMethod = "password" | "link" | "single sign-on";
+export type SignInMethod = "password" | "link" | "single sign-on" | "command line";
 /** What a one-time link is good for. */
 export type LinkPurpose = "sign-in" | "set-password";
 

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file machine/cloud/v1/accounts.proto.
  */
 export const file_machine_cloud_v1_accounts: GenFile = /*@__PURE__*/
-  fileDesc("Ch9tYWNoaW5lL2Nsb3VkL3YxL2FjY291bnRzLnByb3RvEhBtYWNoaW5lLmNsb3VkLnYxIhoKGExpc3RTaWduSW5NZXRob2RzUmVxdWVzdCJpChlMaXN0U2lnbkluTWV0aG9kc1Jlc3BvbnNlEhsKE3NpbmdsZV9zaWduX29uX25hbWUYASABKAkSGwoTc2luZ2xlX3NpZ25fb25fcGF0aBgCIAEoCRISCgpzZW5kc19tYWlsGAMgASgIIoQBCghTaWduZWRJbhIUCgxhY2Nlc3NfdG9rZW4YASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd1c2VyX2lkGAQgASgJEg0KBWVtYWlsGAUgASgJIj4KDVNpZ25JblJlcXVlc3QSDQoFZW1haWwYASABKAkSEAoIcGFzc3dvcmQYAiABKAkSDAoEY29kZRgDIAEoCSJtCg5TaWduSW5SZXNwb25zZRIvCglzaWduZWRfaW4YASABKAsyGi5tYWNoaW5lLmNsb3VkLnYxLlNpZ25lZEluSAASIAoWc2Vjb25kX2ZhY3Rvcl9yZXF1aXJlZBgCIAEoCEgAQggKBnJlc3VsdCIkChNTaWduSW5CeUxpbmtSZXF1ZXN0Eg0KBXRva2VuGAEgASgJIkUKFFNpZ25JbkJ5TGlua1Jlc3BvbnNlEi0KCXNpZ25lZF9pbhgBIAEoCzIaLm1hY2hpbmUuY2xvdWQudjEuU2lnbmVkSW4iSAoXQWNjZXB0SW52aXRhdGlvblJlcXVlc3QSDQoFdG9rZW4YASABKAkSEAoIcGFzc3dvcmQYAiABKAkSDAoEY29kZRgDIAEoCSJiChhBY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2USLQoJc2lnbmVkX2luGAEgASgLMhoubWFjaGluZS5jbG91ZC52MS5TaWduZWRJbhIXCg9vcmdhbml6YXRpb25faWQYAiABKAkiLAobUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0Eg0KBWVtYWlsGAEgASgJIh4KHFJlcXVlc3RQYXNzd29yZFJlc2V0UmVzcG9uc2UiNQoSU2V0UGFzc3dvcmRSZXF1ZXN0Eg0KBXRva2VuGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJIiQKE1NldFBhc3N3b3JkUmVzcG9uc2USDQoFZW1haWwYASABKAkiEwoRR2V0QWNjb3VudFJlcXVlc3QixgEKEkdldEFjY291bnRSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhQKDGhhc19wYXNzd29yZBgDIAEoCBIZChFoYXNfc2Vjb25kX2ZhY3RvchgEIAEoCBIbChNyZWNvdmVyeV9jb2Rlc19sZWZ0GAUgASgFEi4KBmdyYW50cxgGIAMoCzIeLm1hY2hpbmUuY2xvdWQudjEuQWNjb3VudEdyYW50EhIKCnNlc3Npb25faWQYByABKAkifAoMQWNjb3VudEdyYW50EgwKBHJvbGUYASABKAkSFQoNcmVzb3VyY2VfdHlwZRgCIAEoCRITCgtyZXNvdXJjZV9pZBgDIAEoCRIXCg9vcmdhbml6YXRpb25faWQYBCABKAkSGQoRb3JnYW5pemF0aW9uX25hbWUYBSABKAkiQwoVQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0EhQKDG9sZF9wYXNzd29yZBgBIAEoCRIUCgxuZXdfcGFzc3dvcmQYAiABKAkiGAoWQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSIVChNMaXN0U2Vzc2lvbnNSZXF1ZXN0IkMKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEisKCHNlc3Npb25zGAEgAygLMhkubWFjaGluZS5jbG91ZC52MS5TZXNzaW9uIuwBCgdTZXNzaW9uEgoKAmlkGAEgASgJEg4KBm1ldGhvZBgCIAEoCRIPCgdhZGRyZXNzGAMgASgJEg4KBmNsaWVudBgEIAEoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmlzX2N1cnJlbnQYCCABKAgiOwoRRW5kU2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRISCgphbGxfb3RoZXJzGAIgASgIIiMKEkVuZFNlc3Npb25SZXNwb25zZRINCgVlbmRlZBgBIAEoBSIaChhTdGFydFNlY29uZEZhY3RvclJlcXVlc3QiOAoZU3RhcnRTZWNvbmRGYWN0b3JSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSCwoDdXJsGAIgASgJIioKGkNvbmZpcm1TZWNvbmRGYWN0b3JSZXF1ZXN0EgwKBGNvZGUYASABKAkiNQobQ29uZmlybVNlY29uZEZhY3RvclJlc3BvbnNlEhYKDnJlY292ZXJ5X2NvZGVzGAEgAygJIjsKGVJlbW92ZVNlY29uZEZhY3RvclJlcXVlc3QSEAoIcGFzc3dvcmQYASABKAkSDAoEY29kZRgCIAEoCSIcChpSZW1vdmVTZWNvbmRGYWN0b3JSZXNwb25zZSLMAQoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSFwoPb3JnYW5pemF0aW9uX2lkGAEgASgJEikKBXN0YXJ0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgNlbmQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAQgASgJEg4KBmFjdGlvbhgFIAEoCRIRCglwYWdlX3NpemUYBiABKAUSEgoKcGFnZV90b2tlbhgHIAEoCSJiChhMaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2USLQoHZW50cmllcxgBIAMoCzIcLm1hY2hpbmUuY2xvdWQudjEuQXVkaXRFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkipgEKCkF1ZGl0RW50cnkSCgoCaWQYASABKAMSKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKYWN0b3JfdHlwZRgDIAEoCRINCgVhY3RvchgEIAEoCRIOCgZhY3Rpb24YBSABKAkSDgoGdGFyZ2V0GAYgASgJEg8KB2FkZHJlc3MYByABKAkSDgoGY2xpZW50GAggASgJMrEKCg5BY2NvdW50U2VydmljZRJsChFMaXN0U2lnbkluTWV0aG9kcxIqLm1hY2hpbmUuY2xvdWQudjEuTGlzdFNpZ25Jbk1ldGhvZHNSZXF1ZXN0GisubWFjaGluZS5jbG91ZC52MS5MaXN0U2lnbkluTWV0aG9kc1Jlc3BvbnNlEksKBlNpZ25JbhIfLm1hY2hpbmUuY2xvdWQudjEuU2lnbkluUmVxdWVzdBogLm1hY2hpbmUuY2xvdWQudjEuU2lnbkluUmVzcG9uc2USXQoMU2lnbkluQnlMaW5rEiUubWFjaGluZS5jbG91ZC52MS5TaWduSW5CeUxpbmtSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5TaWduSW5CeUxpbmtSZXNwb25zZRJpChBBY2NlcHRJbnZpdGF0aW9uEikubWFjaGluZS5jbG91ZC52MS5BY2NlcHRJbnZpdGF0aW9uUmVxdWVzdBoqLm1hY2hpbmUuY2xvdWQudjEuQWNjZXB0SW52aXRhdGlvblJlc3BvbnNlEnUKFFJlcXVlc3RQYXNzd29yZFJlc2V0Ei0ubWFjaGluZS5jbG91ZC52MS5SZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QaLi5tYWNoaW5lLmNsb3VkLnYxLlJlcXVlc3RQYXNzd29yZFJlc2V0UmVzcG9uc2USWgoLU2V0UGFzc3dvcmQSJC5tYWNoaW5lLmNsb3VkLnYxLlNldFBhc3N3b3JkUmVxdWVzdBolLm1hY2hpbmUuY2xvdWQudjEuU2V0UGFzc3dvcmRSZXNwb25zZRJXCgpHZXRBY2NvdW50EiMubWFjaGluZS5jbG91ZC52MS5HZXRBY2NvdW50UmVxdWVzdBokLm1hY2hpbmUuY2xvdWQudjEuR2V0QWNjb3VudFJlc3BvbnNlEmMKDkNoYW5nZVBhc3N3b3JkEicubWFjaGluZS5jbG91ZC52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaKC5tYWNoaW5lLmNsb3VkLnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USXQoMTGlzdFNlc3Npb25zEiUubWFjaGluZS5jbG91ZC52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZRJXCgpFbmRTZXNzaW9uEiMubWFjaGluZS5jbG91ZC52MS5FbmRTZXNzaW9uUmVxdWVzdBokLm1hY2hpbmUuY2xvdWQudjEuRW5kU2Vzc2lvblJlc3BvbnNlEmwKEVN0YXJ0U2Vjb25kRmFjdG9yEioubWFjaGluZS5jbG91ZC52MS5TdGFydFNlY29uZEZhY3RvclJlcXVlc3QaKy5tYWNoaW5lLmNsb3VkLnYxLlN0YXJ0U2Vjb25kRmFjdG9yUmVzcG9uc2UScgoTQ29uZmlybVNlY29uZEZhY3RvchIsLm1hY2hpbmUuY2xvdWQudjEuQ29uZmlybVNlY29uZEZhY3RvclJlcXVlc3QaLS5tYWNoaW5lLmNsb3VkLnYxLkNvbmZpcm1TZWNvbmRGYWN0b3JSZXNwb25zZRJvChJSZW1vdmVTZWNvbmRGYWN0b3ISKy5tYWNoaW5lLmNsb3VkLnYxLlJlbW92ZVNlY29uZEZhY3RvclJlcXVlc3QaLC5tYWNoaW5lLmNsb3VkLnYxLlJlbW92ZVNlY29uZEZhY3RvclJlc3BvbnNlMnkKDEF1ZGl0U2VydmljZRJpChBMaXN0QXVkaXRFbnRyaWVzEikubWFjaGluZS5jbG91ZC52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBoqLm1hY2hpbmUuY2xvdWQudjEuTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("Ch9tYWNoaW5lL2Nsb3VkL3YxL2FjY291bnRzLnByb3RvEhBtYWNoaW5lLmNsb3VkLnYxIhoKGExpc3RTaWduSW5NZXRob2RzUmVxdWVzdCJpChlMaXN0U2lnbkluTWV0aG9kc1Jlc3BvbnNlEhsKE3NpbmdsZV9zaWduX29uX25hbWUYASABKAkSGwoTc2luZ2xlX3NpZ25fb25fcGF0aBgCIAEoCRISCgpzZW5kc19tYWlsGAMgASgIIoQBCghTaWduZWRJbhIUCgxhY2Nlc3NfdG9rZW4YASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd1c2VyX2lkGAQgASgJEg0KBWVtYWlsGAUgASgJIj4KDVNpZ25JblJlcXVlc3QSDQoFZW1haWwYASABKAkSEAoIcGFzc3dvcmQYAiABKAkSDAoEY29kZRgDIAEoCSJtCg5TaWduSW5SZXNwb25zZRIvCglzaWduZWRfaW4YASABKAsyGi5tYWNoaW5lLmNsb3VkLnYxLlNpZ25lZEluSAASIAoWc2Vjb25kX2ZhY3Rvcl9yZXF1aXJlZBgCIAEoCEgAQggKBnJlc3VsdCIkChNTaWduSW5CeUxpbmtSZXF1ZXN0Eg0KBXRva2VuGAEgASgJIkUKFFNpZ25JbkJ5TGlua1Jlc3BvbnNlEi0KCXNpZ25lZF9pbhgBIAEoCzIaLm1hY2hpbmUuY2xvdWQudjEuU2lnbmVkSW4iVgoZRXhjaGFuZ2VTaWduSW5Db2RlUmVxdWVzdBIMCgRjb2RlGAEgASgJEhUKDWNvZGVfdmVyaWZpZXIYAiABKAkSFAoMcmVkaXJlY3RfdXJpGAMgASgJIksKGkV4Y2hhbmdlU2lnbkluQ29kZVJlc3BvbnNlEi0KCXNpZ25lZF9pbhgBIAEoCzIaLm1hY2hpbmUuY2xvdWQudjEuU2lnbmVkSW4iLwoYU3RhcnREZXZpY2VTaWduSW5SZXF1ZXN0EhMKC2NsaWVudF9uYW1lGAEgASgJIsoBChlTdGFydERldmljZVNpZ25JblJlc3BvbnNlEhMKC2RldmljZV9jb2RlGAEgASgJEhEKCXVzZXJfY29kZRgCIAEoCRIYChB2ZXJpZmljYXRpb25fdXJsGAMgASgJEiEKGXZlcmlmaWNhdGlvbl91cmxfY29tcGxldGUYBCABKAkSLgoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQaW50ZXJ2YWxfc2Vjb25kcxgGIAEoBSIwChlGaW5pc2hEZXZpY2VTaWduSW5SZXF1ZXN0EhMKC2RldmljZV9jb2RlGAEgASgJImoKGkZpbmlzaERldmljZVNpZ25JblJlc3BvbnNlEi8KCXNpZ25lZF9pbhgBIAEoCzIaLm1hY2hpbmUuY2xvdWQudjEuU2lnbmVkSW5IABIRCgdwZW5kaW5nGAIgASgISABCCAoGcmVzdWx0IkgKF0FjY2VwdEludml0YXRpb25SZXF1ZXN0Eg0KBXRva2VuGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJEgwKBGNvZGUYAyABKAkiYgoYQWNjZXB0SW52aXRhdGlvblJlc3BvbnNlEi0KCXNpZ25lZF9pbhgBIAEoCzIaLm1hY2hpbmUuY2xvdWQudjEuU2lnbmVkSW4SFwoPb3JnYW5pemF0aW9uX2lkGAIgASgJIiwKG1JlcXVlc3RQYXNzd29yZFJlc2V0UmVxdWVzdBINCgVlbWFpbBgBIAEoCSIeChxSZXF1ZXN0UGFzc3dvcmRSZXNldFJlc3BvbnNlIjUKElNldFBhc3N3b3JkUmVxdWVzdBINCgV0b2tlbhgBIAEoCRIQCghwYXNzd29yZBgCIAEoCSIkChNTZXRQYXNzd29yZFJlc3BvbnNlEg0KBWVtYWlsGAEgASgJIhMKEUdldEFjY291bnRSZXF1ZXN0IoYCChJHZXRBY2NvdW50UmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIUCgxoYXNfcGFzc3dvcmQYAyABKAgSGQoRaGFzX3NlY29uZF9mYWN0b3IYBCABKAgSGwoTcmVjb3ZlcnlfY29kZXNfbGVmdBgFIAEoBRIuCgZncmFudHMYBiADKAsyHi5tYWNoaW5lLmNsb3VkLnYxLkFjY291bnRHcmFudBISCgpzZXNzaW9uX2lkGAcgASgJEj4KDnNpbmdsZV9zaWduX29uGAggAygLMiYubWFjaGluZS5jbG91ZC52MS5TaW5nbGVTaWduT25JZGVudGl0eSJnChRTaW5nbGVTaWduT25JZGVudGl0eRIOCgZpc3N1ZXIYASABKAkSDwoHc3ViamVjdBgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ8CgxBY2NvdW50R3JhbnQSDAoEcm9sZRgBIAEoCRIVCg1yZXNvdXJjZV90eXBlGAIgASgJEhMKC3Jlc291cmNlX2lkGAMgASgJEhcKD29yZ2FuaXphdGlvbl9pZBgEIAEoCRIZChFvcmdhbml6YXRpb25fbmFtZRgFIAEoCSJDChVDaGFuZ2VQYXNzd29yZFJlcXVlc3QSFAoMb2xkX3Bhc3N3b3JkGAEgASgJEhQKDG5ld19wYXNzd29yZBgCIAEoCSIYChZDaGFuZ2VQYXNzd29yZFJlc3BvbnNlIhUKE0xpc3RTZXNzaW9uc1JlcXVlc3QiQwoUTGlzdFNlc3Npb25zUmVzcG9uc2USKwoIc2Vzc2lvbnMYASADKAsyGS5tYWNoaW5lLmNsb3VkLnYxLlNlc3Npb24i7AEKB1Nlc3Npb24SCgoCaWQYASABKAkSDgoGbWV0aG9kGAIgASgJEg8KB2FkZHJlc3MYAyABKAkSDgoGY2xpZW50GAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKaXNfY3VycmVudBgIIAEoCCI7ChFFbmRTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhIKCmFsbF9vdGhlcnMYAiABKAgiIwoSRW5kU2Vzc2lvblJlc3BvbnNlEg0KBWVuZGVkGAEgASgFIhoKGFN0YXJ0U2Vjb25kRmFjdG9yUmVxdWVzdCI4ChlTdGFydFNlY29uZEZhY3RvclJlc3BvbnNlEg4KBnNlY3JldBgBIAEoCRILCgN1cmwYAiABKAkiKgoaQ29uZmlybVNlY29uZEZhY3RvclJlcXVlc3QSDAoEY29kZRgBIAEoCSI1ChtDb25maXJtU2Vjb25kRmFjdG9yUmVzcG9uc2USFgoOcmVjb3ZlcnlfY29kZXMYASADKAkiOwoZUmVtb3ZlU2Vjb25kRmFjdG9yUmVxdWVzdBIQCghwYXNzd29yZBgBIAEoCRIMCgRjb2RlGAIgASgJIhwKGlJlbW92ZVNlY29uZEZhY3RvclJlc3BvbnNlIjwKGVVubGlua1NpbmdsZVNpZ25PblJlcXVlc3QSDgoGaXNzdWVyGAEgASgJEg8KB3N1YmplY3QYAiABKAkiHAoaVW5saW5rU2luZ2xlU2lnbk9uUmVzcG9uc2UizAEKF0xpc3RBdWRpdEVudHJpZXNSZXF1ZXN0EhcKD29yZ2FuaXphdGlvbl9pZBgBIAEoCRIpCgVzdGFydBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoDZW5kGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgEIAEoCRIOCgZhY3Rpb24YBSABKAkSEQoJcGFnZV9zaXplGAYgASgFEhIKCnBhZ2VfdG9rZW4YByABKAkiYgoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEi0KB2VudHJpZXMYASADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLkF1ZGl0RW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqYBCgpBdWRpdEVudHJ5EgoKAmlkGAEgASgDEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmFjdG9yX3R5cGUYAyABKAkSDQoFYWN0b3IYBCABKAkSDgoGYWN0aW9uGAUgASgJEg4KBnRhcmdldBgGIAEoCRIPCgdhZGRyZXNzGAcgASgJEg4KBmNsaWVudBgIIAEoCTLyDQoOQWNjb3VudFNlcnZpY2USbAoRTGlzdFNpZ25Jbk1ldGhvZHMSKi5tYWNoaW5lLmNsb3VkLnYxLkxpc3RTaWduSW5NZXRob2RzUmVxdWVzdBorLm1hY2hpbmUuY2xvdWQudjEuTGlzdFNpZ25Jbk1ldGhvZHNSZXNwb25zZRJLCgZTaWduSW4SHy5tYWNoaW5lLmNsb3VkLnYxLlNpZ25JblJlcXVlc3QaIC5tYWNoaW5lLmNsb3VkLnYxLlNpZ25JblJlc3BvbnNlEl0KDFNpZ25JbkJ5TGluaxIlLm1hY2hpbmUuY2xvdWQudjEuU2lnbkluQnlMaW5rUmVxdWVzdBomLm1hY2hpbmUuY2xvdWQudjEuU2lnbkluQnlMaW5rUmVzcG9uc2USbwoSRXhjaGFuZ2VTaWduSW5Db2RlEisubWFjaGluZS5jbG91ZC52MS5FeGNoYW5nZVNpZ25JbkNvZGVSZXF1ZXN0GiwubWFjaGluZS5jbG91ZC52MS5FeGNoYW5nZVNpZ25JbkNvZGVSZXNwb25zZRJsChFTdGFydERldmljZVNpZ25JbhIqLm1hY2hpbmUuY2xvdWQudjEuU3RhcnREZXZpY2VTaWduSW5SZXF1ZXN0GisubWFjaGluZS5jbG91ZC52MS5TdGFydERldmljZVNpZ25JblJlc3BvbnNlEm8KEkZpbmlzaERldmljZVNpZ25JbhIrLm1hY2hpbmUuY2xvdWQudjEuRmluaXNoRGV2aWNlU2lnbkluUmVxdWVzdBosLm1hY2hpbmUuY2xvdWQudjEuRmluaXNoRGV2aWNlU2lnbkluUmVzcG9uc2USaQoQQWNjZXB0SW52aXRhdGlvbhIpLm1hY2hpbmUuY2xvdWQudjEuQWNjZXB0SW52aXRhdGlvblJlcXVlc3QaKi5tYWNoaW5lLmNsb3VkLnYxLkFjY2VwdEludml0YXRpb25SZXNwb25zZRJ1ChRSZXF1ZXN0UGFzc3dvcmRSZXNldBItLm1hY2hpbmUuY2xvdWQudjEuUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0Gi4ubWFjaGluZS5jbG91ZC52MS5SZXF1ZXN0UGFzc3dvcmRSZXNldFJlc3BvbnNlEloKC1NldFBhc3N3b3JkEiQubWFjaGluZS5jbG91ZC52MS5TZXRQYXNzd29yZFJlcXVlc3QaJS5tYWNoaW5lLmNsb3VkLnYxLlNldFBhc3N3b3JkUmVzcG9uc2USVwoKR2V0QWNjb3VudBIjLm1hY2hpbmUuY2xvdWQudjEuR2V0QWNjb3VudFJlcXVlc3QaJC5tYWNoaW5lLmNsb3VkLnYxLkdldEFjY291bnRSZXNwb25zZRJjCg5DaGFuZ2VQYXNzd29yZBInLm1hY2hpbmUuY2xvdWQudjEuQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0GigubWFjaGluZS5jbG91ZC52MS5DaGFuZ2VQYXNzd29yZFJlc3BvbnNlEl0KDExpc3RTZXNzaW9ucxIlLm1hY2hpbmUuY2xvdWQudjEuTGlzdFNlc3Npb25zUmVxdWVzdBomLm1hY2hpbmUuY2xvdWQudjEuTGlzdFNlc3Npb25zUmVzcG9uc2USVwoKRW5kU2Vzc2lvbhIjLm1hY2hpbmUuY2xvdWQudjEuRW5kU2Vzc2lvblJlcXVlc3QaJC5tYWNoaW5lLmNsb3VkLnYxLkVuZFNlc3Npb25SZXNwb25zZRJsChFTdGFydFNlY29uZEZhY3RvchIqLm1hY2hpbmUuY2xvdWQudjEuU3RhcnRTZWNvbmRGYWN0b3JSZXF1ZXN0GisubWFjaGluZS5jbG91ZC52MS5TdGFydFNlY29uZEZhY3RvclJlc3BvbnNlEnIKE0NvbmZpcm1TZWNvbmRGYWN0b3ISLC5tYWNoaW5lLmNsb3VkLnYxLkNvbmZpcm1TZWNvbmRGYWN0b3JSZXF1ZXN0Gi0ubWFjaGluZS5jbG91ZC52MS5Db25maXJtU2Vjb25kRmFjdG9yUmVzcG9uc2USbwoSUmVtb3ZlU2Vjb25kRmFjdG9yEisubWFjaGluZS5jbG91ZC52MS5SZW1vdmVTZWNvbmRGYWN0b3JSZXF1ZXN0GiwubWFjaGluZS5jbG91ZC52MS5SZW1vdmVTZWNvbmRGYWN0b3JSZXNwb25zZRJvChJVbmxpbmtTaW5nbGVTaWduT24SKy5tYWNoaW5lLmNsb3VkLnYxLlVubGlua1NpbmdsZVNpZ25PblJlcXVlc3QaLC5tYWNoaW5lLmNsb3VkLnYxLlVubGlua1NpbmdsZVNpZ25PblJlc3BvbnNlMnkKDEF1ZGl0U2VydmljZRJpChBMaXN0QXVkaXRFbnRyaWVzEikubWFjaGluZS5jbG91ZC52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBoqLm1hY2hpbmUuY2xvdWQudjEuTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * @generated from message machine.cloud.v1.ListSignInMethodsRequest
@@ -196,6 +196,173 @@ export const SignInByLinkResponseSchema: GenMessage<SignInByLinkResponse> = /*@_
   messageDesc(file_machine_cloud_v1_accounts, 6);
 
 /**
+ * @generated from message machine.cloud.v1.ExchangeSignInCodeRequest
+ */
+export type ExchangeSignInCodeRequest = Message<"machine.cloud.v1.ExchangeSignInCodeRequest"> & {
+  /**
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * What the code_challenge was made of.
+   *
+   * @generated from field: string code_verifier = 2;
+   */
+  codeVerifier: string;
+
+  /**
+   * As it was given to /account/authorize.
+   *
+   * @generated from field: string redirect_uri = 3;
+   */
+  redirectUri: string;
+};
+
+/**
+ * Describes the message machine.cloud.v1.ExchangeSignInCodeRequest.
+ * Use `create(ExchangeSignInCodeRequestSchema)` to create a new message.
+ */
+export const ExchangeSignInCodeRequestSchema: GenMessage<ExchangeSignInCodeRequest> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_accounts, 7);
+
+/**
+ * @generated from message machine.cloud.v1.ExchangeSignInCodeResponse
+ */
+export type ExchangeSignInCodeResponse = Message<"machine.cloud.v1.ExchangeSignInCodeResponse"> & {
+  /**
+   * @generated from field: machine.cloud.v1.SignedIn signed_in = 1;
+   */
+  signedIn?: SignedIn | undefined;
+};
+
+/**
+ * Describes the message machine.cloud.v1.ExchangeSignInCodeResponse.
+ * Use `create(ExchangeSignInCodeResponseSchema)` to create a new message.
+ */
+export const ExchangeSignInCodeResponseSchema: GenMessage<ExchangeSignInCodeResponse> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_accounts, 8);
+
+/**
+ * @generated from message machine.cloud.v1.StartDeviceSignInRequest
+ */
+export type StartDeviceSignInRequest = Message<"machine.cloud.v1.StartDeviceSignInRequest"> & {
+  /**
+   * What the person is shown, such as the name of the computer.
+   *
+   * @generated from field: string client_name = 1;
+   */
+  clientName: string;
+};
+
+/**
+ * Describes the message machine.cloud.v1.StartDeviceSignInRequest.
+ * Use `create(StartDeviceSignInRequestSchema)` to create a new message.
+ */
+export const StartDeviceSignInRequestSchema: GenMessage<StartDeviceSignInRequest> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_accounts, 9);
+
+/**
+ * @generated from message machine.cloud.v1.StartDeviceSignInResponse
+ */
+export type StartDeviceSignInResponse = Message<"machine.cloud.v1.StartDeviceSignInResponse"> & {
+  /**
+   * Only the program knows it.
+   *
+   * @generated from field: string device_code = 1;
+   */
+  deviceCode: string;
+
+  /**
+   * What the person types, ABCD-EFGH.
+   *
+   * @generated from field: string user_code = 2;
+   */
+  userCode: string;
+
+  /**
+   * Where the person types it.
+   *
+   * @generated from field: string verification_url = 3;
+   */
+  verificationUrl: string;
+
+  /**
+   * The same with the code in it.
+   *
+   * @generated from field: string verification_url_complete = 4;
+   */
+  verificationUrlComplete: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expires_at = 5;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * Seconds between two FinishDeviceSignIn.
+   *
+   * @generated from field: int32 interval_seconds = 6;
+   */
+  intervalSeconds: number;
+};
+
+/**
+ * Describes the message machine.cloud.v1.StartDeviceSignInResponse.
+ * Use `create(StartDeviceSignInResponseSchema)` to create a new message.
+ */
+export const StartDeviceSignInResponseSchema: GenMessage<StartDeviceSignInResponse> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_accounts, 10);
+
+/**
+ * @generated from message machine.cloud.v1.FinishDeviceSignInRequest
+ */
+export type FinishDeviceSignInRequest = Message<"machine.cloud.v1.FinishDeviceSignInRequest"> & {
+  /**
+   * @generated from field: string device_code = 1;
+   */
+  deviceCode: string;
+};
+
+/**
+ * Describes the message machine.cloud.v1.FinishDeviceSignInRequest.
+ * Use `create(FinishDeviceSignInRequestSchema)` to create a new message.
+ */
+export const FinishDeviceSignInRequestSchema: GenMessage<FinishDeviceSignInRequest> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_accounts, 11);
+
+/**
+ * @generated from message machine.cloud.v1.FinishDeviceSignInResponse
+ */
+export type FinishDeviceSignInResponse = Message<"machine.cloud.v1.FinishDeviceSignInResponse"> & {
+  /**
+   * @generated from oneof machine.cloud.v1.FinishDeviceSignInResponse.result
+   */
+  result: {
+    /**
+     * @generated from field: machine.cloud.v1.SignedIn signed_in = 1;
+     */
+    value: SignedIn;
+    case: "signedIn";
+  } | {
+    /**
+     * Nobody has decided yet.
+     *
+     * @generated from field: bool pending = 2;
+     */
+    value: boolean;
+    case: "pending";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message machine.cloud.v1.FinishDeviceSignInResponse.
+ * Use `create(FinishDeviceSignInResponseSchema)` to create a new message.
+ */
+export const FinishDeviceSignInResponseSchema: GenMessage<FinishDeviceSignInResponse> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_accounts, 12);
+
+/**
  * @generated from message machine.cloud.v1.AcceptInvitationRequest
  */
 export type AcceptInvitationRequest = Message<"machine.cloud.v1.AcceptInvitationRequest"> & {
@@ -222,7 +389,7 @@ export type AcceptInvitationRequest = Message<"machine.cloud.v1.AcceptInvitation
  * Use `create(AcceptInvitationRequestSchema)` to create a new message.
  */
 export const AcceptInvitationRequestSchema: GenMessage<AcceptInvitationRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 7);
+  messageDesc(file_machine_cloud_v1_accounts, 13);
 
 /**
  * @generated from message machine.cloud.v1.AcceptInvitationResponse
@@ -244,7 +411,7 @@ export type AcceptInvitationResponse = Message<"machine.cloud.v1.AcceptInvitatio
  * Use `create(AcceptInvitationResponseSchema)` to create a new message.
  */
 export const AcceptInvitationResponseSchema: GenMessage<AcceptInvitationResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 8);
+  messageDesc(file_machine_cloud_v1_accounts, 14);
 
 /**
  * @generated from message machine.cloud.v1.RequestPasswordResetRequest
@@ -261,7 +428,7 @@ export type RequestPasswordResetRequest = Message<"machine.cloud.v1.RequestPassw
  * Use `create(RequestPasswordResetRequestSchema)` to create a new message.
  */
 export const RequestPasswordResetRequestSchema: GenMessage<RequestPasswordResetRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 9);
+  messageDesc(file_machine_cloud_v1_accounts, 15);
 
 /**
  * @generated from message machine.cloud.v1.RequestPasswordResetResponse
@@ -274,7 +441,7 @@ export type RequestPasswordResetResponse = Message<"machine.cloud.v1.RequestPass
  * Use `create(RequestPasswordResetResponseSchema)` to create a new message.
  */
 export const RequestPasswordResetResponseSchema: GenMessage<RequestPasswordResetResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 10);
+  messageDesc(file_machine_cloud_v1_accounts, 16);
 
 /**
  * @generated from message machine.cloud.v1.SetPasswordRequest
@@ -296,7 +463,7 @@ export type SetPasswordRequest = Message<"machine.cloud.v1.SetPasswordRequest"> 
  * Use `create(SetPasswordRequestSchema)` to create a new message.
  */
 export const SetPasswordRequestSchema: GenMessage<SetPasswordRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 11);
+  messageDesc(file_machine_cloud_v1_accounts, 17);
 
 /**
  * @generated from message machine.cloud.v1.SetPasswordResponse
@@ -313,7 +480,7 @@ export type SetPasswordResponse = Message<"machine.cloud.v1.SetPasswordResponse"
  * Use `create(SetPasswordResponseSchema)` to create a new message.
  */
 export const SetPasswordResponseSchema: GenMessage<SetPasswordResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 12);
+  messageDesc(file_machine_cloud_v1_accounts, 18);
 
 /**
  * @generated from message machine.cloud.v1.GetAccountRequest
@@ -326,7 +493,7 @@ export type GetAccountRequest = Message<"machine.cloud.v1.GetAccountRequest"> & 
  * Use `create(GetAccountRequestSchema)` to create a new message.
  */
 export const GetAccountRequestSchema: GenMessage<GetAccountRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 13);
+  messageDesc(file_machine_cloud_v1_accounts, 19);
 
 /**
  * @generated from message machine.cloud.v1.GetAccountResponse
@@ -370,6 +537,13 @@ export type GetAccountResponse = Message<"machine.cloud.v1.GetAccountResponse"> 
    * @generated from field: string session_id = 7;
    */
   sessionId: string;
+
+  /**
+   * Accounts of issuers that sign in as the caller.
+   *
+   * @generated from field: repeated machine.cloud.v1.SingleSignOnIdentity single_sign_on = 8;
+   */
+  singleSignOn: SingleSignOnIdentity[];
 };
 
 /**
@@ -377,7 +551,36 @@ export type GetAccountResponse = Message<"machine.cloud.v1.GetAccountResponse"> 
  * Use `create(GetAccountResponseSchema)` to create a new message.
  */
 export const GetAccountResponseSchema: GenMessage<GetAccountResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 14);
+  messageDesc(file_machine_cloud_v1_accounts, 20);
+
+/**
+ * @generated from message machine.cloud.v1.SingleSignOnIdentity
+ */
+export type SingleSignOnIdentity = Message<"machine.cloud.v1.SingleSignOnIdentity"> & {
+  /**
+   * @generated from field: string issuer = 1;
+   */
+  issuer: string;
+
+  /**
+   * The issuer's name for the person.
+   *
+   * @generated from field: string subject = 2;
+   */
+  subject: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 3;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message machine.cloud.v1.SingleSignOnIdentity.
+ * Use `create(SingleSignOnIdentitySchema)` to create a new message.
+ */
+export const SingleSignOnIdentitySchema: GenMessage<SingleSignOnIdentity> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_accounts, 21);
 
 /**
  * @generated from message machine.cloud.v1.AccountGrant
@@ -418,7 +621,7 @@ export type AccountGrant = Message<"machine.cloud.v1.AccountGrant"> & {
  * Use `create(AccountGrantSchema)` to create a new message.
  */
 export const AccountGrantSchema: GenMessage<AccountGrant> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 15);
+  messageDesc(file_machine_cloud_v1_accounts, 22);
 
 /**
  * @generated from message machine.cloud.v1.ChangePasswordRequest
@@ -442,7 +645,7 @@ export type ChangePasswordRequest = Message<"machine.cloud.v1.ChangePasswordRequ
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 16);
+  messageDesc(file_machine_cloud_v1_accounts, 23);
 
 /**
  * @generated from message machine.cloud.v1.ChangePasswordResponse
@@ -455,7 +658,7 @@ export type ChangePasswordResponse = Message<"machine.cloud.v1.ChangePasswordRes
  * Use `create(ChangePasswordResponseSchema)` to create a new message.
  */
 export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 17);
+  messageDesc(file_machine_cloud_v1_accounts, 24);
 
 /**
  * @generated from message machine.cloud.v1.ListSessionsRequest
@@ -468,7 +671,7 @@ export type ListSessionsRequest = Message<"machine.cloud.v1.ListSessionsRequest"
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 18);
+  messageDesc(file_machine_cloud_v1_accounts, 25);
 
 /**
  * @generated from message machine.cloud.v1.ListSessionsResponse
@@ -485,7 +688,7 @@ export type ListSessionsResponse = Message<"machine.cloud.v1.ListSessionsRespons
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 19);
+  messageDesc(file_machine_cloud_v1_accounts, 26);
 
 /**
  * @generated from message machine.cloud.v1.Session
@@ -497,7 +700,7 @@ export type Session = Message<"machine.cloud.v1.Session"> & {
   id: string;
 
   /**
-   * `password`, `link` or `single sign-on`.
+   * `password`, `link`, `single sign-on`, or `command line`: let in by a browser.
    *
    * @generated from field: string method = 2;
    */
@@ -547,7 +750,7 @@ export type Session = Message<"machine.cloud.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 20);
+  messageDesc(file_machine_cloud_v1_accounts, 27);
 
 /**
  * @generated from message machine.cloud.v1.EndSessionRequest
@@ -573,7 +776,7 @@ export type EndSessionRequest = Message<"machine.cloud.v1.EndSessionRequest"> & 
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 21);
+  messageDesc(file_machine_cloud_v1_accounts, 28);
 
 /**
  * @generated from message machine.cloud.v1.EndSessionResponse
@@ -590,7 +793,7 @@ export type EndSessionResponse = Message<"machine.cloud.v1.EndSessionResponse"> 
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 22);
+  messageDesc(file_machine_cloud_v1_accounts, 29);
 
 /**
  * @generated from message machine.cloud.v1.StartSecondFactorRequest
@@ -603,7 +806,7 @@ export type StartSecondFactorRequest = Message<"machine.cloud.v1.StartSecondFact
  * Use `create(StartSecondFactorRequestSchema)` to create a new message.
  */
 export const StartSecondFactorRequestSchema: GenMessage<StartSecondFactorRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 23);
+  messageDesc(file_machine_cloud_v1_accounts, 30);
 
 /**
  * @generated from message machine.cloud.v1.StartSecondFactorResponse
@@ -629,7 +832,7 @@ export type StartSecondFactorResponse = Message<"machine.cloud.v1.StartSecondFac
  * Use `create(StartSecondFactorResponseSchema)` to create a new message.
  */
 export const StartSecondFactorResponseSchema: GenMessage<StartSecondFactorResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 24);
+  messageDesc(file_machine_cloud_v1_accounts, 31);
 
 /**
  * @generated from message machine.cloud.v1.ConfirmSecondFactorRequest
@@ -646,7 +849,7 @@ export type ConfirmSecondFactorRequest = Message<"machine.cloud.v1.ConfirmSecond
  * Use `create(ConfirmSecondFactorRequestSchema)` to create a new message.
  */
 export const ConfirmSecondFactorRequestSchema: GenMessage<ConfirmSecondFactorRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 25);
+  messageDesc(file_machine_cloud_v1_accounts, 32);
 
 /**
  * @generated from message machine.cloud.v1.ConfirmSecondFactorResponse
@@ -665,7 +868,7 @@ export type ConfirmSecondFactorResponse = Message<"machine.cloud.v1.ConfirmSecon
  * Use `create(ConfirmSecondFactorResponseSchema)` to create a new message.
  */
 export const ConfirmSecondFactorResponseSchema: GenMessage<ConfirmSecondFactorResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 26);
+  messageDesc(file_machine_cloud_v1_accounts, 33);
 
 /**
  * @generated from message machine.cloud.v1.RemoveSecondFactorRequest
@@ -691,7 +894,7 @@ export type RemoveSecondFactorRequest = Message<"machine.cloud.v1.RemoveSecondFa
  * Use `create(RemoveSecondFactorRequestSchema)` to create a new message.
  */
 export const RemoveSecondFactorRequestSchema: GenMessage<RemoveSecondFactorRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 27);
+  messageDesc(file_machine_cloud_v1_accounts, 34);
 
 /**
  * @generated from message machine.cloud.v1.RemoveSecondFactorResponse
@@ -704,7 +907,42 @@ export type RemoveSecondFactorResponse = Message<"machine.cloud.v1.RemoveSecondF
  * Use `create(RemoveSecondFactorResponseSchema)` to create a new message.
  */
 export const RemoveSecondFactorResponseSchema: GenMessage<RemoveSecondFactorResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 28);
+  messageDesc(file_machine_cloud_v1_accounts, 35);
+
+/**
+ * @generated from message machine.cloud.v1.UnlinkSingleSignOnRequest
+ */
+export type UnlinkSingleSignOnRequest = Message<"machine.cloud.v1.UnlinkSingleSignOnRequest"> & {
+  /**
+   * @generated from field: string issuer = 1;
+   */
+  issuer: string;
+
+  /**
+   * @generated from field: string subject = 2;
+   */
+  subject: string;
+};
+
+/**
+ * Describes the message machine.cloud.v1.UnlinkSingleSignOnRequest.
+ * Use `create(UnlinkSingleSignOnRequestSchema)` to create a new message.
+ */
+export const UnlinkSingleSignOnRequestSchema: GenMessage<UnlinkSingleSignOnRequest> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_accounts, 36);
+
+/**
+ * @generated from message machine.cloud.v1.UnlinkSingleSignOnResponse
+ */
+export type UnlinkSingleSignOnResponse = Message<"machine.cloud.v1.UnlinkSingleSignOnResponse"> & {
+};
+
+/**
+ * Describes the message machine.cloud.v1.UnlinkSingleSignOnResponse.
+ * Use `create(UnlinkSingleSignOnResponseSchema)` to create a new message.
+ */
+export const UnlinkSingleSignOnResponseSchema: GenMessage<UnlinkSingleSignOnResponse> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_accounts, 37);
 
 /**
  * @generated from message machine.cloud.v1.ListAuditEntriesRequest
@@ -759,7 +997,7 @@ export type ListAuditEntriesRequest = Message<"machine.cloud.v1.ListAuditEntries
  * Use `create(ListAuditEntriesRequestSchema)` to create a new message.
  */
 export const ListAuditEntriesRequestSchema: GenMessage<ListAuditEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 29);
+  messageDesc(file_machine_cloud_v1_accounts, 38);
 
 /**
  * @generated from message machine.cloud.v1.ListAuditEntriesResponse
@@ -783,7 +1021,7 @@ export type ListAuditEntriesResponse = Message<"machine.cloud.v1.ListAuditEntrie
  * Use `create(ListAuditEntriesResponseSchema)` to create a new message.
  */
 export const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 30);
+  messageDesc(file_machine_cloud_v1_accounts, 39);
 
 /**
  * @generated from message machine.cloud.v1.AuditEntry
@@ -846,7 +1084,7 @@ export type AuditEntry = Message<"machine.cloud.v1.AuditEntry"> & {
  * Use `create(AuditEntrySchema)` to create a new message.
  */
 export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_accounts, 31);
+  messageDesc(file_machine_cloud_v1_accounts, 40);
 
 /**
  * What people do with their own account. The calls by which somebody signs in or sets a password need
@@ -885,6 +1123,39 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof SignInByLinkRequestSchema;
     output: typeof SignInByLinkResponseSchema;
+  },
+  /**
+   * Gives a program on a person's computer a session of its own, for the code that the browser
+   * brought it: /account/authorize with redirect_uri on 127.0.0.1, state, and a code_challenge of
+   * PKCE by S256 (RFC 8252). A code counts once, within a minute.
+   *
+   * @generated from rpc machine.cloud.v1.AccountService.ExchangeSignInCode
+   */
+  exchangeSignInCode: {
+    methodKind: "unary";
+    input: typeof ExchangeSignInCodeRequestSchema;
+    output: typeof ExchangeSignInCodeResponseSchema;
+  },
+  /**
+   * Begins to sign in a program where there is no browser (RFC 8628).
+   *
+   * @generated from rpc machine.cloud.v1.AccountService.StartDeviceSignIn
+   */
+  startDeviceSignIn: {
+    methodKind: "unary";
+    input: typeof StartDeviceSignInRequestSchema;
+    output: typeof StartDeviceSignInResponseSchema;
+  },
+  /**
+   * Asks whether somebody has let the program in meanwhile. Answers PERMISSION_DENIED when they
+   * refused, NOT_FOUND when the code is over, RESOURCE_EXHAUSTED when it is asked too often.
+   *
+   * @generated from rpc machine.cloud.v1.AccountService.FinishDeviceSignIn
+   */
+  finishDeviceSignIn: {
+    methodKind: "unary";
+    input: typeof FinishDeviceSignInRequestSchema;
+    output: typeof FinishDeviceSignInResponseSchema;
   },
   /**
    * Makes somebody a member as an invitation says. Who has no password yet sets it; others prove
@@ -986,6 +1257,17 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof RemoveSecondFactorRequestSchema;
     output: typeof RemoveSecondFactorResponseSchema;
+  },
+  /**
+   * Takes an account of an issuer away, which signs in here no more. One that was added because its
+   * address is the caller's is added again when it signs in again.
+   *
+   * @generated from rpc machine.cloud.v1.AccountService.UnlinkSingleSignOn
+   */
+  unlinkSingleSignOn: {
+    methodKind: "unary";
+    input: typeof UnlinkSingleSignOnRequestSchema;
+    output: typeof UnlinkSingleSignOnResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_machine_cloud_v1_accounts, 0);

@@ -1,0 +1,195 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import {
+  type AttemptLimiter,
+  TOO_MANY_ATTEMPTS,
+} from "../../../shared/cloud/auth/attempt_limiter.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { UserRow } from "../people/users.ts";
+import type { SecondFactor } from "../second_factor/second_factor.ts";
+import type { Origin, Started } from "../sessions/sessions.ts";
+import type { SignIn } from "../sign_in/sign_in.ts";
+import { type Flow, FLOW_SECONDS, type FlowSeal } from "../single_sign_on/flow_seal.ts";
+import type { Identities } from "../single_sign_on/identities.ts";
+import type { Issuer } from "../single_sign_on/issuer.ts";
+import type { CurrentSession } from "./current_session.ts";
+import { cookie, cookieValue, type HeaderOf, isFromOwnPage, returnPath } from "./cookies.ts";
+import { SecondStep } from "./second_step.ts";
+import { type Page, pageHtml } from "./pages.ts";
+
+export interface SingleSignOnRoutesOptions {
+  readonly issuer: Issuer;
+  readonly identities: Identities;
+  readonly seal: FlowSeal;
+  readonly signIn: SignIn;
+  readonly secondFactor: SecondFactor;
+  readonly trustsSecondFactor: boolean;
+  readonly limiter: AttemptLimiter;
+  readonly current: CurrentSession;
+  readonly clock: Clock;
+  readonly publicUrl: () => string;
+}
+
+/** What comes of the issuer's answer. */
+export type SingleSignOnEnd =
+  | { readonly kind: "signed in"; readonly session: Started; readonly back: string }
+  | { readonly kind: "linked"; readonly back: string }
+  | { readonly kind: "code"; readonly page: Page };
+
+const DONE = "/account/single-sign-on/done";
+
+/** Sends browsers to the issuer of single sign-on, and takes them back. */
+export class SingleSignOnRoutes {
+  readonly #waiting: SecondStep<{ readonly user: UserRow; readonly back: string }>;
+
+  constructor(private readonly options: SingleSignOnRoutesOptions) {
+    this.#waiting = new SecondStep(options.clock);
+  }
+
+  get name(): string {
+    return this.options.issuer.name;
+  }
+
+  /**
+   * @param url its `return_to` says where to go on; with `link=1` the person who is signed in adds
+   * the identity to their account
+   */
+  async begin(url: URL, header: HeaderOf): Promise<Response> {
+    const { issuer, seal, current } = this.options;
+    let linking: Flow["linking"];
+    if (url.searchParams.has("link")) {
+      if (!isFromOwnPage(header)) {
+        throw new ConnectError("begin this on a page of this cloud", Code.PermissionDenied);
+      }
+      linking = await current.of(header);
+      if (!linking) throw new ConnectError("sign in first", Code.Unauthenticated);
+    }
+    const back = returnPath(url.searchParams.get("return_to"));
+    const { url: location, checks } = await issuer.authorization(this.#redirectUri);
+    const sealed = await seal.seal({ ...checks, back, ...(linking ? { linking } : {}) });
+    return new Response(null, {
+      status: 303,
+      headers: {
+        location: location.href,
+        "cache-control": "no-store",
+        "set-cookie": this.#cookie(sealed, FLOW_SECONDS),
+      },
+    });
+  }
+
+  /** Takes the cookie away that {@link begin} has set. */
+  get clearing(): string {
+    return this.#cookie("", 0);
+  }
+
+  /** @throws {ConnectError} that says why nobody is signed in */
+  async end(url: URL, header: HeaderOf, origin: Origin): Promise<SingleSignOnEnd> {
+    const { issuer, seal, identities, signIn, limiter } = this.options;
+    const flow = await seal.open(cookieValue(header, this.#cookieName) ?? "");
+    if (!flow) throw over();
+    const callback = new URL(`${this.#redirectUri}${url.search}`);
+    // Each answer that does not hold costs a call to the issuer.
+    const outcome = await limiter.attempt({ address: origin.address }, async () => {
+      try {
+        return { identity: await issuer.identity(callback, flow) };
+      } catch (error) {
+        if (error instanceof ConnectError && error.code === Code.Unauthenticated) {
+          limiter.failed(origin.address);
+        }
+        throw error;
+      }
+    });
+    if (outcome.kind !== "right") {
+      throw new ConnectError(TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
+    }
+    const { identity } = outcome.value;
+    if (flow.linking) {
+      if (!await this.options.current.isOpen(flow.linking)) throw over();
+      await identities.link(flow.linking.userId, identity);
+      return { kind: "linked", back: flow.back };
+    }
+    const user = await identities.personOf(identity);
+    if (user.totp_enabled === 1 && !this.options.trustsSecondFactor) {
+      const token = this.#waiting.add({ user, back: flow.back });
+      return { kind: "code", page: codePage(token) };
+    }
+    const session = await signIn.begin(user, "single sign-on", origin);
+    return { kind: "signed in", session, back: flow.back };
+  }
+
+  /** Takes the code of a second factor, where the person has one here. */
+  async secondStep(
+    fields: (name: string) => string,
+    origin: Origin,
+  ): Promise<SingleSignOnEnd> {
+    const { secondFactor, signIn, limiter } = this.options;
+    const token = fields("token");
+    const waiting = this.#waiting.of(token);
+    if (!waiting) throw over();
+    const { user, back } = waiting;
+    if (!await secondFactor.take(user, fields("code"))) {
+      limiter.failed(origin.address);
+      signIn.failed(user, "wrong code", origin);
+      const problem = "The code is wrong, was used, or is too old.";
+      return { kind: "code", page: { ...codePage(token), problem } };
+    }
+    this.#waiting.end(token);
+    const session = await signIn.begin(user, "single sign-on", origin);
+    return { kind: "signed in", session, back };
+  }
+
+  get #redirectUri(): string {
+    return `${this.options.publicUrl().replace(/\/$/, "")}${DONE}`;
+  }
+
+  get #isHttps(): boolean {
+    return this.options.publicUrl().startsWith("https:");
+  }
+
+  get #cookieName(): string {
+    return this.#isHttps ? "__Host-machine_single_sign_on" : "machine_single_sign_on";
+  }
+
+  /** `Lax`: the issuer leads the browser back. */
+  #cookie(value: string, maxAgeSeconds: number): string {
+    return cookie(this.#cookieName, value, {
+      ...{ maxAgeSeconds, isHttps: this.#isHttps, sameSite: "Lax" },
+    });
+  }
+}
+
+/**
+ * Leads on by a page of this cloud: browsers send the new `SameSite=Strict` cookie to what a page of
+ * the cloud leads to, but not to what the issuer's answer is redirected to.
+ */
+export function onwardPage(back: string): string {
+  return pageHtml({
+    title: "Signed in",
+    links: [{ href: back, text: "Go on" }],
+    onward: back,
+  });
+}
+
+function codePage(token: string): Page {
+  return {
+    title: "Sign in",
+    texts: ["Your account here has a second factor."],
+    form: {
+      action: "/account/single-sign-on/code",
+      fields: [
+        { name: "token", label: "", type: "hidden", value: token },
+        {
+          ...{ name: "code", type: "text", autocomplete: "one-time-code" },
+          label: "Code of the authenticator, or a recovery code",
+        },
+      ],
+      button: "Sign in",
+    },
+  };
+}
+
+function over(): ConnectError {
+  return new ConnectError(
+    "this sign-in was finished, was begun in another browser, or took too long; begin again",
+    Code.Unauthenticated,
+  );
+}

@@ -1,0 +1,63 @@
+import { toFileError } from "../../shared/base/files/fs_error.ts";
+import { UsageError } from "../../shared/base/flags/flags.ts";
+import { Secret } from "../../shared/base/redaction/secret.ts";
+import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
+import { isLoopback } from "../api/addresses/addresses.ts";
+import type { ServeFlags } from "./serve_flags.ts";
+
+/**
+ * Single sign-on as the command line asks for it; undefined: not at all.
+ *
+ * @throws {UsageError} for what does not go together; {FileError} for a secret that cannot be read
+ */
+export async function singleSignOnOf(
+  flags: ServeFlags,
+): Promise<SingleSignOnSettings | undefined> {
+  const issuer = flags["oidc-issuer"];
+  const clientId = flags["oidc-client-id"];
+  const secretFile = flags["oidc-client-secret-file"];
+  if (issuer === undefined) {
+    const without = clientId ?? secretFile ?? flags["oidc-name"] ?? flags["oidc-domain"][0];
+    if (without === undefined && !flags["oidc-trust-second-factor"]) return undefined;
+    throw new UsageError("options that begin with --oidc- need --oidc-issuer");
+  }
+  if (!clientId) throw new UsageError("--oidc-issuer needs --oidc-client-id");
+  const url = URL.parse(issuer);
+  const isPlain = url?.protocol === "http:" && isLoopback({ hostname: url.hostname, port: 0 });
+  if (!url || !(url.protocol === "https:" || isPlain) || url.username || url.search || url.hash) {
+    throw new UsageError(
+      `--oidc-issuer: ${
+        JSON.stringify(issuer)
+      } is no issuer; write its https:// address (http:// ` +
+        "on this computer only)",
+    );
+  }
+  for (const domain of flags["oidc-domain"]) {
+    if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(domain)) {
+      throw new UsageError(
+        `--oidc-domain: ${JSON.stringify(domain)} is no domain; write it in lower case, without @`,
+      );
+    }
+  }
+  return {
+    issuer,
+    clientId,
+    clientSecret: secretFile === undefined ? undefined : await readSecret(secretFile),
+    name: flags["oidc-name"],
+    domains: flags["oidc-domain"],
+    trustsSecondFactor: flags["oidc-trust-second-factor"],
+  };
+}
+
+async function readSecret(path: string): Promise<Secret> {
+  let text: string;
+  try {
+    text = (await Deno.readTextFile(path)).trim();
+  } catch (error) {
+    throw toFileError(error, "read the file of --oidc-client-secret-file", path);
+  }
+  if (text !== "" && !/\s/.test(text)) return new Secret(text);
+  throw new UsageError(
+    `--oidc-client-secret-file: ${path} has to hold one secret and nothing else`,
+  );
+}
