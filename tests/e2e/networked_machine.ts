@@ -151,6 +151,16 @@ export class NetworkedMachine implements AsyncDisposable {
     );
   }
 
+  /**
+   * Has the next agent find another configuration. It need not find out first that connections of
+   * the address before are dead, which takes half a minute.
+   */
+  async restartAgent(config: JsonObject): Promise<void> {
+    await this.agent.stop(5_000);
+    await this.rig.saveConfig(config);
+    this.startAgent();
+  }
+
   #inside(name: string, command: string, args: readonly string[]): Program {
     return this.#start(name, "nsenter", [...this.#namespace, command, ...args]);
   }

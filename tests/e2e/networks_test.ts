@@ -3,7 +3,6 @@
 // out; all at a time, as they mostly wait for time-outs that are meant for people.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { noNetworkManagerBecause } from "../../agent/networks/manager/testing.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
@@ -43,9 +42,8 @@ const MACHINES: Readonly<Record<string, (machine: NetworkedMachine) => Promise<v
     machine.startAgent();
     await machine.hasAddress("192.0.2.9");
     await machine.hasProfiles(2);
-    await machine.says("it is online", ({ state }) => state === "online");
 
-    await rig.saveConfig(networked({ desk: GOOD, wrong: { ...WRONG, priority: 20 } }));
+    await machine.restartAgent(networked({ desk: GOOD, wrong: { ...WRONG, priority: 20 } }));
     const refused = await machine.says(
       "the wrong one is refused",
       ({ problems }) =>
@@ -55,10 +53,7 @@ const MACHINES: Readonly<Record<string, (machine: NetworkedMachine) => Promise<v
     await machine.hasAddress("192.0.2.9");
     assert.equal(machine.profiles().length, 2);
 
-    // The next agent need not find out that the connections of this one are dead.
-    await machine.agent.stop(5_000);
-    await rig.saveConfig(networked({ desk: GOOD }));
-    machine.startAgent();
+    await machine.restartAgent(networked({ desk: GOOD }));
     await machine.says(
       "nothing is wrong",
       ({ state, problems }) => state === "online" && problems.length === 0,
@@ -136,8 +131,7 @@ if (inside === undefined) {
     try {
       await MACHINES[inside]?.(machine);
     } catch (error) {
-      process.stderr.write(`${machine.rig.outputs()}\n`);
-      throw error;
+      throw new Error(`${String(error)}\n${machine.rig.outputs()}`, { cause: error });
     }
   });
 }

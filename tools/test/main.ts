@@ -12,7 +12,14 @@ import { ROOT } from "../programs.ts";
 import { type Group, GROUPS } from "./groups.ts";
 import { parseSkips, skipLines } from "./skips.ts";
 import { countLine, type GroupResult, parseSummary, total } from "./summary.ts";
-import { parseReport, type TimedTest, timesTables, timesText, withTimes } from "./times.ts";
+import {
+  inTheirFiles,
+  parseReport,
+  type TimedTest,
+  timesTables,
+  timesText,
+  withTimes,
+} from "./times.ts";
 
 /** After this a run that hangs is ended and counts as failed. */
 const LIMIT_MS = 40 * 60_000;
@@ -49,8 +56,10 @@ async function main(): Promise<number> {
     for (const [at, group] of groups.entries()) {
       const paths = await existing(group.paths, positionals.length > 0);
       if (paths.length === 0) continue;
-      results.push(await runGroup({ ...group, paths }, run, at));
-      tests.push(...parseReport(await Deno.readTextFile(report(run, at)).catch(() => "")));
+      const { output, ...result } = await runGroup({ ...group, paths }, run, at);
+      results.push(result);
+      const xml = await Deno.readTextFile(report(run, at)).catch(() => "");
+      tests.push(...inTheirFiles(parseReport(xml), output));
     }
     await showTimes(tests, (performance.now() - begun) / 1_000, values.docs ?? false);
     const told = await Deno.readTextFile(skips(run)).catch(() => "");
@@ -88,7 +97,12 @@ async function existing(paths: string[], required: boolean): Promise<string[]> {
   return kept;
 }
 
-async function runGroup(group: Group, run: Run, at: number): Promise<GroupResult> {
+/** @returns also what `deno test` printed. */
+async function runGroup(
+  group: Group,
+  run: Run,
+  at: number,
+): Promise<GroupResult & { output: string }> {
   const child = new Deno.Command(Deno.execPath(), {
     cwd: ROOT,
     args: [
@@ -128,7 +142,7 @@ async function runGroup(group: Group, run: Run, at: number): Promise<GroupResult
   const timer = setTimeout(grace.resolve, 2_000);
   await Promise.race([reading, grace.promise]);
   clearTimeout(timer);
-  return { summary: parseSummary(output), exitCode: code };
+  return { summary: parseSummary(output), exitCode: code, output };
 }
 
 try {

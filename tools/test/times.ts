@@ -1,4 +1,5 @@
 /** Where the time of a run of the tests went. */
+import { stripVTControlCharacters } from "node:util";
 
 /** One test, as a JUnit report tells it. */
 export interface TimedTest {
@@ -36,6 +37,29 @@ export function parseReport(xml: string): TimedTest[] {
     [...name.matchAll(/ > /g)].some(({ index }) => whole.has(`${file} ${name.slice(0, index)}`));
   return found.filter((test) => test.ran && !isStep(test))
     .map(({ file, name, seconds }) => ({ file, name, seconds }));
+}
+
+/**
+ * A test that a helper registers has the helper's file in the report; what `deno test` printed says
+ * which file ran it.
+ */
+export function inTheirFiles(tests: readonly TimedTest[], output: string): TimedTest[] {
+  const files = printedFiles(output);
+  return tests.map((test) =>
+    test.file.endsWith("_test.ts") ? test : { ...test, file: files.get(test.name) ?? test.file }
+  );
+}
+
+/** The file of each test by its name, from `./file => name ... ok`, or from lines under `running`. */
+function printedFiles(output: string): Map<string, string> {
+  const files = new Map<string, string>();
+  let running = "";
+  for (const line of stripVTControlCharacters(output).split("\n")) {
+    running = /^running \d+ tests? from (?:\.\/)?(\S+)$/.exec(line)?.[1] ?? running;
+    const [, file = running, name] = /^(?:\.\/(\S+) => ?)?(.*?) \.\.\./.exec(line) ?? [];
+    if (name !== undefined && file !== "" && !files.has(name.trim())) files.set(name.trim(), file);
+  }
+  return files;
 }
 
 /** Adds up by folder, the longest first. */

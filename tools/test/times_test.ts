@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { folderTimes, parseReport, slowest, timesTables, timesText, withTimes } from "./times.ts";
+import {
+  folderTimes,
+  inTheirFiles,
+  parseReport,
+  slowest,
+  timesTables,
+  timesText,
+  withTimes,
+} from "./times.ts";
 
 const REPORT = `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="deno test" tests="4" failures="1" errors="0" time="0.088">
@@ -31,6 +39,21 @@ Deno.test("parseReport() reads what ran, without steps", () => {
 
 Deno.test("parseReport() finds nothing when there is no report", () => {
   assert.deepEqual(parseReport(""), []);
+});
+
+Deno.test("inTheirFiles() finds the file of a test that a helper registered", () => {
+  const of = (name: string, file = "tests/e2e/rig.ts") => ({ file, name, seconds: 1 });
+  const tests = [of("one"), of("two"), of("one", "cloud/a_test.ts"), of("unknown")];
+  const files = (output: string) => inTheirFiles(tests, output).map(({ file }) => file);
+  const known = ["tests/e2e/a_test.ts", "tests/faults/b_test.ts"];
+  const parallel = "\x1b[38m./tests/e2e/a_test.ts => \x1b[0mone ... ok (2s)\n" +
+    "./tests/faults/b_test.ts =>  two ... step ... ok (1s)\n" +
+    "./tests/faults/b_test.ts => two ... FAILED (1s)\n";
+  const serial = "running 1 test from ./tests/e2e/a_test.ts\none ... ok (1ms)\n\n" +
+    "running 2 tests from ./tests/faults/b_test.ts\ntwo ...\n  step ... ok (1ms)\n";
+  for (const output of [parallel, serial]) {
+    assert.deepEqual(files(output), [...known, "cloud/a_test.ts", "tests/e2e/rig.ts"]);
+  }
 });
 
 Deno.test("folderTimes() adds up by folder of the second level", () => {
