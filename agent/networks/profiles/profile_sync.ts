@@ -95,8 +95,11 @@ export class ProfileSync {
       await this.#applyGuarded(plan, signal);
       return true;
     }
+    // A new WiFi can wait for its turn on the disk; a cable that works would be taken over.
     const waits = (change: Change) =>
-      change.existing !== undefined && (!isSettled || isBegun(change));
+      isSettled
+        ? change.existing !== undefined && isBegun(change)
+        : change.existing !== undefined || change.network.type === "wired";
     const waiting = plan.changes.filter(waits);
     await this.#keep({ changes: plan.changes.filter((change) => !waits(change)), removals: [] });
     if (isSettled) {

@@ -54,14 +54,17 @@ class Bench {
       log: this.log,
     });
 
-  async want(networks: Record<string, Partial<AdditionalNetwork>>): Promise<ProfileSync> {
+  async want(
+    networks: Record<string, Partial<AdditionalNetwork>>,
+    isSettled = true,
+  ): Promise<ProfileSync> {
     const sync = this.sync();
     const additional_networks = Object.fromEntries(
       Object.entries(networks).map(([label, change]) => [label, { ...WIRED, ...change }]),
     );
     const network_configuration = { wifi_power_save: null } as never;
     const wanted = wantedNetworks({ additional_networks, network_configuration }, () => undefined);
-    await sync.run(wanted, { isSettled: true }, this.never);
+    await sync.run(wanted, { isSettled }, this.never);
     return sync;
   }
 
@@ -124,6 +127,21 @@ syncTest("run() adds, changes and removes our profiles, and touches no other", a
   assert.deepEqual(await at.labels(), []);
   assert.equal((at.disk().match(/\[connection\]/g) ?? []).length, 1);
 });
+
+syncTest(
+  "run() changes no cable without proof before it is known whether the machine is offline",
+  async (at) => {
+    at.isOnline = false;
+    const { problems } = await at.want({ a: {} }, false);
+    assert.deepEqual([await at.labels(), problems], [[], []]);
+    at.isOnline = true;
+    await at.want({ a: {} });
+    assert.deepEqual([await at.labels(), at.confirms], [["a"], 1]);
+    at.isOnline = false;
+    await at.want({ a: { ipv4_address: "192.0.2.8/24" }, b: { interface: "eth1" } }, false);
+    assert.deepEqual([await at.labels(), at.disk().includes("192.0.2.8")], [["a"], false]);
+  },
+);
 
 syncTest("run() takes a change back that costs the connection, for good", async (at) => {
   await at.want({ a: {} });
