@@ -9,6 +9,7 @@ import { namesCommand } from "../shared/commands/run/find_command.ts";
 import { runCommandLine } from "../shared/commands/run/run_command.ts";
 import { configureLogging } from "../shared/log/configure.ts";
 import { getLogger } from "../shared/log/loggers.ts";
+import { INFERENCE_PROCESS } from "./inference/inference_form.ts";
 import { QUERY_PROCESS } from "./data/queries/query_process_name.ts";
 import { bootstrapFlags, runBootstrap } from "./local/bootstrap/bootstrap_command.ts";
 import { cloudProgram } from "./local/commands/cloud_program.ts";
@@ -39,6 +40,10 @@ async function main(argv: readonly string[]): Promise<number | void> {
   if (argv[0] === QUERY_PROCESS) {
     const { runQueryProcess } = await import("./data/queries/query_process.ts");
     return await runQueryProcess(argv[1] ?? "");
+  }
+  if (argv[0] === INFERENCE_PROCESS) {
+    const { runInferenceProcess } = await import("./inference/inference_process.ts");
+    return await runInferenceProcess();
   }
   if (argv[0] === CHECKPOINT_PROCESS) {
     const { runCheckpointProcess } = await import("./storage/checkpoints/checkpoint_process.ts");

@@ -12,6 +12,8 @@ export interface Assets {
   readonly from: string;
   /** Name beside the bundle: the last part of what the code gives `buildInfo.assetsDir`. */
   readonly as: string;
+  /** Left out: all files, under their own names; else these, each under another name. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** One of the programs we ship. */
@@ -36,6 +38,15 @@ export const PROGRAMS: readonly Program[] = [
       { from: ".tools/console", as: "console" },
       { from: "install", as: "install" },
       { from: "cloud/training/managed/training_script", as: "training_script" },
+      {
+        from: "node_modules/@litertjs/core/wasm",
+        as: "litert",
+        // The loader is run as text; `deno compile` would look for what it imports in a browser.
+        files: {
+          "litert_wasm_compat_internal.js": "loader.txt",
+          "litert_wasm_compat_internal.wasm": "litert.bin",
+        },
+      },
     ],
   },
   { name: "machine", entry: "cli/main.ts", assets: [] },

@@ -5,6 +5,7 @@ import { TokenIssuer } from "../../shared/cloud/auth/token_issuer.ts";
 import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
+import { MLInferenceService } from "../../shared/gen/viam/app/mlinference/v1/ml_inference_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { ConfigurationService } from "../../shared/gen/machine/cloud/v1/configuration_pb.ts";
 import { ConsoleService, MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
@@ -60,6 +61,8 @@ import { partCredentials } from "../fleet/machines/part_credentials.ts";
 import { Restarts } from "../fleet/machines/restarts.ts";
 import { Revisions } from "../fleet/machines/revisions.ts";
 import { robotService } from "../fleet/machines/robot_service.ts";
+import { InferenceRunner } from "../inference/inference_runner.ts";
+import { inferenceService } from "../inference/inference_service.ts";
 import { locationMethods } from "../accounts/organizations/location_methods.ts";
 import { locationSharing } from "../accounts/organizations/location_sharing.ts";
 import { updateOrganization } from "../accounts/organizations/update_organization.ts";
@@ -386,6 +389,13 @@ export async function createServices(options: ServicesOptions) {
   data.mount(router);
   notifications.mount(router);
   training.mount(router);
+  router.service(
+    MLInferenceService,
+    withCallFailures(inferenceService({
+      ...{ callers, store, packages: blobs, files: data.files },
+      runner: new InferenceRunner({ clock, log: log.child("inference") }),
+    })),
+  );
   mountRefused(router);
 
   /** Whose token it is, if the credentials behind it still count. */

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { build, type OutputFile, type Plugin, stop } from "esbuild";
 import type { BuildStamp } from "../../shared/base/build_info/build_info.ts";
 import type { Program } from "../programs.ts";
-import { copyAssets } from "./files.ts";
+import { copyAssets, copyRenamed } from "./files.ts";
 import { hideImports } from "./hidden_imports.ts";
 import { cutSourceMap, inlineComment } from "./source_map.ts";
 
@@ -82,8 +82,9 @@ export async function bundle(program: Program, options: BundleOptions): Promise<
   } finally {
     await stop();
   }
-  for (const assets of program.assets) {
-    await copyAssets(join(root, assets.from), join(outDir, assets.as));
+  for (const { from, as, files } of program.assets) {
+    if (files) await copyRenamed(join(root, from), join(outDir, as), files);
+    else await copyAssets(join(root, from), join(outDir, as));
   }
 }
 

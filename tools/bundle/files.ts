@@ -3,6 +3,20 @@ import { join } from "node:path";
 /** What lies beside assets for us alone: tests, type declarations, and code that is bundled. */
 const NOT_SHIPPED = /(_test\.js|\.ts)$/;
 
+/** Copies some files of a folder, each under another name. */
+export async function copyRenamed(
+  from: string,
+  to: string,
+  files: Readonly<Record<string, string>>,
+): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for (const [source, target] of Object.entries(files)) {
+    await Deno.copyFile(join(from, source), join(to, target));
+    // As a package manager left it, it may be closed to others.
+    if (Deno.build.os !== "windows") await Deno.chmod(join(to, target), 0o644);
+  }
+}
+
 /**
  * Copies a folder of static files and everything in it but tests and TypeScript; files
  * already there are replaced.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { copyAssets } from "./files.ts";
+import { copyAssets, copyRenamed } from "./files.ts";
 
 Deno.test("copyAssets() copies folders and leaves out tests and TypeScript", async () => {
   const root = await Deno.makeTempDir({ prefix: "copy-assets-" });
@@ -28,6 +28,22 @@ Deno.test("copyAssets() copies folders and leaves out tests and TypeScript", asy
     assert.deepEqual(copied(to), ["format.js", "icons", "page.html"]);
     assert.deepEqual(copied(join(to, "icons")), ["a.svg"]);
     assert.equal(await Deno.readTextFile(join(to, "page.html")), "page.html");
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});
+
+Deno.test("copyRenamed() copies what is named, readable for everybody", async () => {
+  const root = await Deno.makeTempDir({ prefix: "copy-renamed-" });
+  try {
+    await Deno.writeTextFile(`${root}/a.js`, "a", { mode: 0o700 });
+    await Deno.writeTextFile(`${root}/b.js`, "b");
+    await copyRenamed(root, `${root}/to`, { "a.js": "a.txt" });
+    const copied = await Array.fromAsync(Deno.readDir(`${root}/to`), ({ name }) => name);
+    assert.deepEqual(copied, ["a.txt"]);
+    if (Deno.build.os !== "windows") {
+      assert.equal((await Deno.stat(`${root}/to/a.txt`)).mode! & 0o777, 0o644);
+    }
   } finally {
     await Deno.remove(root, { recursive: true });
   }

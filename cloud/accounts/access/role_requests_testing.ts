@@ -122,6 +122,11 @@ function particularRequests(ids: Ids): Readonly<Record<string, JsonObject>> {
     "DataPipelinesService/EnableDataPipeline": { id: id("pipeline") },
     "DataPipelinesService/DisableDataPipeline": { id: id("pipeline") },
     "DataPipelinesService/ListDataPipelineRuns": { id: id("pipeline") },
+    "MLInferenceService/GetInference": {
+      organizationId,
+      registryItemId: `${organizationId}:absent`,
+      binaryDataId: id("binary"),
+    },
     "DatasetService/DeleteDataset": { id: id("dataset") },
     "DatasetService/RenameDataset": { id: id("dataset"), name: "x" },
     "DatasetService/MergeDatasets": {

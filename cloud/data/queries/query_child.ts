@@ -3,6 +3,7 @@ import {
   type SubprocessCommand,
   subprocessCommand,
 } from "../../storage/subprocess/subprocess_command.ts";
+import { residentBytes } from "../../storage/subprocess/resident_bytes.ts";
 import type { QueryAnswer, QueryRequest } from "./query_form.ts";
 import { QUERY_PROCESS } from "./query_process_name.ts";
 
@@ -183,15 +184,4 @@ function split(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
     at += length;
   }
   return documents;
-}
-
-/** Memory of a process; 0 where the system does not tell it. */
-function residentBytes(pid: number): number {
-  if (Deno.build.os !== "linux") return 0;
-  try {
-    const [, pages = "0"] = Deno.readTextFileSync(`/proc/${pid}/statm`).split(" ");
-    return Number(pages) * 4_096;
-  } catch {
-    return 0; // It has just ended.
-  }
 }

@@ -3,7 +3,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
 import type { QueryRequest } from "./query_form.ts";
-import { QueryTurns } from "./query_turns.ts";
+import { Turns } from "../../storage/subprocess/turns.ts";
 import { QueryChild, type QueryProgram, type QueryResult } from "./query_child.ts";
 
 export interface QueryRunnerOptions {
@@ -33,7 +33,7 @@ const START_MS = 20_000;
 export class QueryRunner {
   readonly #idle: { child: QueryChild; timer: Timer }[] = [];
   readonly #running = new Set<QueryChild>();
-  readonly #turns = new QueryTurns(TURNS);
+  readonly #turns = new Turns(TURNS, "queries");
   #isClosed = false;
 
   constructor(private readonly options: QueryRunnerOptions) {}

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { QueryTurns } from "./query_turns.ts";
+import { Turns } from "./turns.ts";
 
 const NOBODY = new AbortController().signal;
 const LIMITS = { mostRunning: 3, mostRunningOfOne: 2, mostWaiting: 20, mostWaitingOfOne: 8 };
 
 /** Queries by name; those that began, in their order. */
 class Queries {
-  readonly turns = new QueryTurns(LIMITS);
+  readonly turns = new Turns(LIMITS, "queries");
   readonly begun: string[] = [];
   readonly #ends = new Map<string, () => void>();
 
@@ -28,14 +28,14 @@ function codeOf(promise: Promise<void>): Promise<Code | undefined> {
   return promise.then(() => undefined, (error) => ConnectError.from(error).code);
 }
 
-Deno.test("QueryTurns leaves room for another organisation's query at once", async () => {
+Deno.test("Turns leaves room for another organisation's query at once", async () => {
   const queries = new Queries();
   for (const n of [1, 2, 3, 4]) void queries.ask(`a${n}`);
   await queries.ask("b1");
   assert.deepEqual(queries.begun, ["a1", "a2", "b1"]);
 });
 
-Deno.test("QueryTurns lets organisations take turns, whatever each has waiting", async () => {
+Deno.test("Turns lets organisations take turns, whatever each has waiting", async () => {
   const queries = new Queries();
   for (let n = 1; n <= 8; n++) void queries.ask(`a${n}`);
   for (const name of ["b1", "b2", "b3", "c1", "c2"]) void queries.ask(name);
@@ -44,7 +44,7 @@ Deno.test("QueryTurns lets organisations take turns, whatever each has waiting",
   assert.equal(queries.begun.slice(3).join(" "), "a3 b2 c1 a4 b3 c2 a5 a6 a7");
 });
 
-Deno.test("QueryTurns bounds what waits, of one organisation and of all", async () => {
+Deno.test("Turns bounds what waits, of one organisation and of all", async () => {
   const queries = new Queries();
   for (let n = 1; n <= 10; n++) void queries.ask(`a${n}`);
   assert.equal(await codeOf(queries.ask("a11")), Code.ResourceExhausted);
@@ -52,7 +52,7 @@ Deno.test("QueryTurns bounds what waits, of one organisation and of all", async 
   assert.equal(await codeOf(queries.ask("d1")), Code.ResourceExhausted);
 });
 
-Deno.test("QueryTurns gives the place of one that leaves to others", async () => {
+Deno.test("Turns gives the place of one that leaves to others", async () => {
   const queries = new Queries();
   const caller = new AbortController();
   for (const name of ["a1", "a2", "b1"]) await queries.ask(name);

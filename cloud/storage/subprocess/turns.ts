@@ -1,8 +1,8 @@
-/** Whose query runs next: organisations take turns, whatever each of them asks. */
+/** Whose work runs next: organisations take turns, however much each of them asks for. */
 import { Code, ConnectError } from "@connectrpc/connect";
 
-export interface QueryTurnsOptions {
-  /** Queries that run at the same moment. */
+export interface TurnsOptions {
+  /** Pieces of work that run at the same moment. */
   readonly mostRunning: number;
   /** Those of one organisation; fewer than all, so that another's need not wait for them. */
   readonly mostRunningOfOne: number;
@@ -17,18 +17,19 @@ interface Organisation {
   readonly waiting: Set<() => void>;
 }
 
-export class QueryTurns {
+export class Turns {
   /** Those with queries; who has had a turn last comes last. */
   readonly #organisations = new Map<string, Organisation>();
   #running = 0;
   #waiting = 0;
 
-  constructor(private readonly options: QueryTurnsOptions) {}
+  /** @param what it is that waits, in the plural, for messages. */
+  constructor(private readonly options: TurnsOptions, private readonly what: string) {}
 
   /**
    * Waits for a turn.
    *
-   * @returns to be called once, when the query has ended.
+   * @returns to be called once, when the work has ended.
    * @throws {ConnectError} RESOURCE_EXHAUSTED when too many wait already.
    * @throws the signal's reason, when it aborts first.
    */
@@ -50,7 +51,7 @@ export class QueryTurns {
     if (waiting.size >= mostWaitingOfOne || this.#waiting >= mostWaiting) {
       const whose = waiting.size >= mostWaitingOfOne ? " of your organization" : "";
       throw new ConnectError(
-        `too many queries${whose} are waiting; try again in a moment`,
+        `too many ${this.what}${whose} are waiting; try again in a moment`,
         Code.ResourceExhausted,
       );
     }

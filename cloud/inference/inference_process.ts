@@ -1,0 +1,49 @@
+import { writeAll } from "../../shared/base/files/write_all.ts";
+import {
+  type InferenceAnswer,
+  InferenceRefusedError,
+  type InferenceRequest,
+  MOST_ANSWER_BYTES,
+} from "./inference_form.ts";
+import { loadLiteRt, runModel } from "./litert.ts";
+import { readModelPackage } from "./model_package.ts";
+import { decodePicture } from "./picture.ts";
+
+/**
+ * Runs one model on one picture, both from standard input, and ends. It stands apart from the
+ * cloud because the model is somebody else's: it may take all memory or go on for ever, and it
+ * runs in WebAssembly in a process that has given up its rights to files, network and programs.
+ */
+export async function runInferenceProcess(): Promise<void> {
+  // Pictures are decoded by libraries that are loaded now, as files cannot be read later.
+  const [litert] = await Promise.all([loadLiteRt(), import("jpeg-js"), import("fast-png")]);
+  for (const name of ["net", "write", "run", "env", "ffi", "sys", "read"] as const) {
+    await Deno.permissions.revoke({ name });
+  }
+  const input = new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer());
+  const end = input.indexOf(10);
+  const head = JSON.parse(new TextDecoder().decode(input.subarray(0, end))) as InferenceRequest;
+  const packed = input.slice(end + 1, end + 1 + head.packageBytes);
+  const picture = input.subarray(input.length - head.pictureBytes);
+  const answer = await answerTo(litert, packed, picture);
+  const text = JSON.stringify(answer);
+  const fits = text.length <= MOST_ANSWER_BYTES;
+  const message = `the model gives more than ${MOST_ANSWER_BYTES} bytes`;
+  const line = fits ? text : JSON.stringify({ kind: "refused", message });
+  await writeAll(Deno.stdout, new TextEncoder().encode(`${line}\n`));
+}
+
+async function answerTo(
+  litert: Awaited<ReturnType<typeof loadLiteRt>>,
+  packed: Uint8Array<ArrayBuffer>,
+  bytes: Uint8Array,
+): Promise<InferenceAnswer> {
+  try {
+    const { model, labels } = await readModelPackage(packed);
+    const picture = await decodePicture(bytes);
+    return { kind: "outputs", outputs: await runModel(litert, model, picture), labels };
+  } catch (error) {
+    if (error instanceof InferenceRefusedError) return { kind: "refused", message: error.message };
+    return { kind: "refused", message: `the model cannot be run: ${String(error)}` };
+  }
+}

@@ -1,0 +1,134 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import type { MLInferenceService } from "../../shared/gen/viam/app/mlinference/v1/ml_inference_pb.ts";
+import type { FlatTensorSchema } from "../../shared/gen/viam/service/mlmodel/v1/mlmodel_pb.ts";
+import type { Callers } from "../accounts/access/callers.ts";
+import { notFound, type Scope } from "../accounts/access/scope.ts";
+import { fileIdOf } from "../data/ingest/binary_ids.ts";
+import { candidate } from "../registry/packages/package_service.ts";
+import type { PackageStore } from "../registry/packages/package_store.ts";
+import { chooseFile } from "../registry/packages/versions.ts";
+import type { BlobReader, BlobStore } from "../storage/blobs/blob_store.ts";
+import { annotationsOf } from "./annotations.ts";
+import type { OutputTensor } from "./inference_form.ts";
+import type { InferenceRunner } from "./inference_runner.ts";
+
+export interface InferenceServiceOptions {
+  readonly callers: Pick<Callers, "scope">;
+  readonly store: Pick<PackageStore, "filesOf">;
+  /** Holds the packages of models. */
+  readonly packages: BlobStore;
+  /** Holds pictures. */
+  readonly files: BlobStore;
+  readonly runner: Pick<InferenceRunner, "run">;
+}
+
+/** Largest package and picture, bytes: both are held in memory by the process that runs them. */
+const MOST_PACKAGE_BYTES = 256 * 1024 * 1024;
+const MOST_PICTURE_BYTES = 32 * 1024 * 1024;
+
+/** `MLInferenceService`: runs TensorFlow Lite models of the registry on pictures of the cloud. */
+export function inferenceService(
+  { callers, store, packages, files, runner }: InferenceServiceOptions,
+): ServiceImpl<typeof MLInferenceService> {
+  return {
+    async getInference(request, context) {
+      const scope = await callers.scope(context);
+      const { id: orgId } = await scope.organization(request.organizationId, "see");
+      const model = await modelFile(scope, store, request);
+      const picture = await pictureFile(
+        scope,
+        request.binaryDataId || (request.binaryId?.fileId ?? ""),
+      );
+      requireSize("registry_item_id: the model", model.size, MOST_PACKAGE_BYTES);
+      requireSize("binary_data_id: the picture", picture.size, MOST_PICTURE_BYTES);
+      using modelReader = await opened(packages, model.id);
+      using pictureReader = await opened(files, picture.id);
+      const { outputs, labels } = await runner.run({
+        orgId,
+        package: { reader: modelReader, size: model.size },
+        picture: { reader: pictureReader, size: picture.size },
+      }, context.signal);
+      return {
+        outputTensors: {
+          tensors: Object.fromEntries(outputs.map((output) => [output.name, flat(output)])),
+        },
+        annotations: annotationsOf(outputs, labels),
+      };
+    },
+  };
+}
+
+async function modelFile(
+  scope: Scope,
+  store: Pick<PackageStore, "filesOf">,
+  { registryItemId, registryItemVersion }: {
+    readonly registryItemId: string;
+    readonly registryItemVersion: string;
+  },
+): Promise<{ readonly id: string; readonly size: number }> {
+  const item = await scope.registryItem(registryItemId.replace("/", ":"), "see");
+  if (item.type !== "ml_model") {
+    throw new ConnectError(
+      `registry_item_id: ${registryItemId} is a ${item.type}, not an ml_model`,
+      Code.InvalidArgument,
+    );
+  }
+  const choice = chooseFile((await store.filesOf([item.id])).map(candidate), {
+    type: item.type,
+    version: registryItemVersion,
+    platform: undefined,
+  });
+  if (choice.kind === "found") return choice.file.row;
+  const problem = choice.kind === "none" ? choice.problem : "has files for several platforms";
+  throw new ConnectError(`registry_item_version: ${registryItemId} ${problem}`, Code.NotFound);
+}
+
+async function pictureFile(
+  scope: Scope,
+  id: string,
+): Promise<{ readonly id: string; readonly size: number }> {
+  if (id === "") throw new ConnectError("binary_data_id: it is missing", Code.InvalidArgument);
+  const row = await scope.binaryData().select(["binary_data.id", "binary_data.size"])
+    .where("binary_data.id", "=", fileIdOf(id, "binary_data_id")).executeTakeFirst();
+  if (!row) throw notFound("binary data", id);
+  return row;
+}
+
+function requireSize(what: string, size: number, most: number): void {
+  if (size <= most) return;
+  throw new ConnectError(`${what} has more than ${most} bytes`, Code.InvalidArgument);
+}
+
+async function opened(store: BlobStore, id: string): Promise<BlobReader> {
+  const reader = await store.read(id);
+  if (reader) return reader;
+  throw new ConnectError("its file is not there any more", Code.NotFound);
+}
+
+function flat({ type, shape, values }: OutputTensor): MessageInitShape<typeof FlatTensorSchema> {
+  const data = [...values];
+  return { shape: shape.map(BigInt), tensor: tensorOf(type, data) };
+}
+
+function tensorOf(
+  type: OutputTensor["type"],
+  data: number[],
+): NonNullable<MessageInitShape<typeof FlatTensorSchema>["tensor"]> {
+  switch (type) {
+    case "int8":
+      return { case: "int8Tensor", value: { data: new Uint8Array(Int8Array.from(data).buffer) } };
+    case "uint8":
+      return { case: "uint8Tensor", value: { data: Uint8Array.from(data) } };
+    case "int16":
+      return { case: "int16Tensor", value: { data: data.map((value) => value & 0xffff) } };
+    case "uint16":
+      return { case: "uint16Tensor", value: { data } };
+    case "int32":
+      return { case: "int32Tensor", value: { data } };
+    case "uint32":
+      return { case: "uint32Tensor", value: { data } };
+    case "float32":
+      return { case: "floatTensor", value: { data } };
+  }
+}
