@@ -1,5 +1,6 @@
 import { versionText } from "../shared/base/build_info/build_info.ts";
 import { systemClock } from "../shared/base/time/clock.ts";
+import { openBrowser } from "../shared/base/process/open_browser.ts";
 import { UsageError } from "../shared/base/flags/flags.ts";
 import { trustSystemCertificates } from "../shared/cloud/tls_trust/system_certificates.ts";
 import { systemTerminal } from "../shared/commands/output/terminal.ts";
@@ -15,6 +16,14 @@ async function main(argv: readonly string[]): Promise<void> {
   const program = machineProgram({
     env,
     ask,
+    browser: {
+      clock: systemClock,
+      isInteractive: Deno.stdin.isTerminal() && Deno.stderr.isTerminal(),
+      open: (url) =>
+        openBrowser({ os: Deno.build.os, env, isTerminal: Deno.stderr.isTerminal() }, url),
+      tell: (text) => void Deno.stderr.writeSync(new TextEncoder().encode(`${text}\n`)),
+      computer: Deno.hostname(),
+    },
     openEditor: systemEditor(env),
     readInput: () => new Response(Deno.stdin.readable).text(),
     keyboard: systemKeyboard,

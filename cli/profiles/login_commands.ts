@@ -28,6 +28,16 @@ const loginFlags = {
     placeholder: "EMAIL",
     doc: "Sign in by e-mail and password, which is asked for, in place of an API key.",
   },
+  "browser": {
+    type: "boolean",
+    doc:
+      "Sign in with the browser of this computer: the default at a terminal. Where there is no " +
+      "browser it is --device-code.",
+  },
+  "device-code": {
+    type: "boolean",
+    doc: "Sign in with a browser on another computer, which asks for a short code.",
+  },
   "key-id": {
     type: "string",
     placeholder: "ID",
@@ -53,8 +63,9 @@ export function loginCommands(deps: LoginDeps): CommandTree {
     "login": command({
       summary: "Sign in at a cloud and keep that as a profile.",
       flags: loginFlags,
-      footer: "The password, and the code of a second factor, are typed in or come as lines of " +
-        "standard input. The key, or the session that a password began, is kept in profiles.json in ~/.config/machine (or $MACHINE_CONFIG_DIR), " +
+      footer:
+        "Set MACHINE_BROWSER to a program that opens pages, or to none. The password, and the code of a second factor, are typed in or come as lines of " +
+        "standard input. The key, or the session, is kept in profiles.json in ~/.config/machine (or $MACHINE_CONFIG_DIR), " +
         "which only you can read.",
       async run(_, { values }) {
         const { organizations, profile } = await signIn(deps, values);

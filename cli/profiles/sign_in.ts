@@ -5,6 +5,7 @@ import { clientOf } from "../../shared/commands/run/command.ts";
 import type { OpenCloud } from "../../shared/commands/run/run_command.ts";
 import { AccountService, type SignedIn } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import { AppService, type Organization } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { type BrowserDeps, signInByBrowser, signInByDeviceCode } from "./browser_sign_in.ts";
 import type { Profile, SessionProfile } from "./profiles.ts";
 
 /** A cloud, before somebody has signed in there. */
@@ -16,6 +17,7 @@ export interface SignInDeps {
   readonly connect: (profile: Profile | Place) => OpenCloud;
   /** Asks the person; hidden texts are not shown while they are typed. */
   readonly ask: (question: string, options?: { readonly hidden?: boolean }) => Promise<string>;
+  readonly browser: BrowserDeps;
 }
 
 /** What the command line says of who signs in. */
@@ -25,12 +27,15 @@ export interface SignInWish {
   readonly "key-id": string | undefined;
   readonly key: string | undefined;
   readonly "allow-insecure-creds": boolean;
+  readonly browser: boolean;
+  readonly "device-code": boolean;
 }
 
 const TIMEOUT_MS = 20_000;
 
 /**
- * Signs in by API key or by e-mail and password, and asks for what is missing.
+ * Signs in by API key, by e-mail and password, or by a browser, and asks for what is missing. Where
+ * a person says nothing it is the browser, or a short code where there is none.
  *
  * @throws {UsageError} when nothing is given; {Error} that says why the cloud does not take it
  */
@@ -42,17 +47,68 @@ export async function signIn(
     cloud: deps.cloudAddress(wish.cloud),
     ...(wish["allow-insecure-creds"] ? { allow_insecure: true } : {}),
   };
+  const way = wayOf(deps, wish);
+  if (way !== undefined) {
+    const profile = await sessionByBrowser(deps, place, way);
+    return { organizations: await organizationsOf(deps, profile), profile };
+  }
   const who = wish.email ?? wish["key-id"] ??
     await deps.ask("E-mail address, or id of an API key: ");
   const isPerson = wish.email !== undefined || who.includes("@");
   const profile = isPerson
     ? await sessionOf(deps, place, who)
     : { ...place, ...await keyOf(deps, who, wish.key) };
-  const organizations = await calling(deps, profile, async (context) => {
+  return { organizations: await organizationsOf(deps, profile), profile };
+}
+
+async function organizationsOf(deps: SignInDeps, profile: Profile): Promise<Organization[]> {
+  return await calling(deps, profile, async (context) => {
     const app = await clientOf(context, AppService);
     return (await app.listOrganizations({}, { timeoutMs: TIMEOUT_MS })).organizations;
   });
-  return { organizations, profile };
+}
+
+type BrowserWay = "browser" | "device code";
+
+/** Undefined: by what is typed in. @throws {UsageError} for two ways at once */
+function wayOf({ browser }: SignInDeps, wish: SignInWish): BrowserWay | undefined {
+  const isTyped = wish.email !== undefined || wish["key-id"] !== undefined;
+  const asked = [
+    ...(wish.browser ? ["--browser"] : []),
+    ...(wish["device-code"] ? ["--device-code"] : []),
+    ...(wish.email === undefined ? [] : ["--email"]),
+  ];
+  if (asked.length > 1) {
+    throw new UsageError(`${asked.join(" and ")} do not go together; choose one`);
+  }
+  if (wish["device-code"]) return "device code";
+  if (wish.browser) return "browser";
+  return !isTyped && browser.isInteractive ? "browser" : undefined;
+}
+
+/** Begins a session that a person lets in with a browser, here or elsewhere. */
+async function sessionByBrowser(
+  deps: SignInDeps,
+  place: Place,
+  way: BrowserWay,
+): Promise<SessionProfile> {
+  const signedIn = await calling(deps, place, async (context) => {
+    const account = await clientOf(context, AccountService);
+    const here = way === "browser"
+      ? await signInByBrowser(account, place.cloud, deps.browser)
+      : undefined;
+    return here ?? await signInByDeviceCode(account, deps.browser);
+  });
+  return toProfile(place, signedIn);
+}
+
+function toProfile(place: Place, signedIn: SignedIn): SessionProfile {
+  return {
+    ...place,
+    email: signedIn.email,
+    access_token: signedIn.accessToken,
+    expires_at: signedIn.expiresAt ? timestampDate(signedIn.expiresAt).toISOString() : "",
+  };
 }
 
 /** Ends a person's session. @returns why it could not be ended, as a sentence; undefined: it is over */
@@ -101,12 +157,7 @@ async function sessionOf(deps: SignInDeps, place: Place, email: string): Promise
     if (second.result.case === "signedIn") return second.result.value;
     throw new UsageError("a code is needed: type it in");
   });
-  return {
-    ...place,
-    email: signedIn.email,
-    access_token: signedIn.accessToken,
-    expires_at: signedIn.expiresAt ? timestampDate(signedIn.expiresAt).toISOString() : "",
-  };
+  return toProfile(place, signedIn);
 }
 
 /** Does something with a connection of its own; what fails is told as to a person. */

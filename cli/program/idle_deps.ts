@@ -1,3 +1,4 @@
+import { systemClock } from "../../shared/base/time/clock.ts";
 import type { ProgramDeps } from "./program.ts";
 
 const nobody = () => Promise.reject(new Error("nobody is there to be asked"));
@@ -6,6 +7,13 @@ const nobody = () => Promise.reject(new Error("nobody is there to be asked"));
 export const IDLE_DEPS: ProgramDeps = {
   env: () => undefined,
   ask: nobody,
+  browser: {
+    clock: systemClock,
+    isInteractive: false,
+    open: () => Promise.resolve(false),
+    tell: () => {},
+    computer: "",
+  },
   openEditor: nobody,
   readInput: nobody,
   keyboard: {

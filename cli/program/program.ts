@@ -13,6 +13,7 @@ import {
 } from "../fleet/organization_commands.ts";
 import { partCommands } from "../fleet/part_commands.ts";
 import { logCommands } from "../logs/log_commands.ts";
+import type { BrowserDeps } from "../profiles/browser_sign_in.ts";
 import { loginCommands } from "../profiles/login_commands.ts";
 import { Profiles, settingsFolder } from "../profiles/profiles.ts";
 import { callCommands } from "../reach/call_command.ts";
@@ -41,6 +42,7 @@ const PLURALS = {
 export interface ProgramDeps {
   readonly env: ReadEnv;
   readonly ask: (question: string, options?: { readonly hidden?: boolean }) => Promise<string>;
+  readonly browser: BrowserDeps;
   readonly openEditor: OpenEditor;
   readonly readInput: () => Promise<string>;
   readonly keyboard: Keyboard;
@@ -53,7 +55,7 @@ export function machineProgram(deps: ProgramDeps): CommandProgram<typeof signInF
   const profiles = new Profiles(settingsFolder(deps.env));
   const confirm = confirmBy(deps.ask);
   const tree: CommandTree = {
-    ...loginCommands({ profiles, cloudAddress, connect, ask: deps.ask }),
+    ...loginCommands({ profiles, cloudAddress, connect, ...deps }),
     ...machineCommands(confirm),
     ...configCommands({ ...deps, confirm }),
     ...logCommands,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createClient } from "@connectrpc/connect";
 import { codeOf, stepAt } from "../../cloud/accounts/second_factor/totp.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
 import { connect } from "../../cli/program/connect.ts";
 import { ConfigurationService } from "../../shared/gen/machine/cloud/v1/configuration_pb.ts";
 import { CliRig } from "./rig.ts";
@@ -69,6 +70,69 @@ Deno.test("people sign in by password, and logout ends their session", async () 
   assert.equal((await rig.json("logout")).session_ended, true);
   await assert.rejects(rig.account(token).getAccount({}), /session has ended/);
   assert.equal((await rig.json("whoami")).profile, "default");
+});
+
+/** A browser in which somebody is signed in, and lets every program in. */
+async function browserOf(rig: CliRig, email: string) {
+  const send = (path: string, body: BodyInit, headers: Record<string, string>) =>
+    fetch(new URL(path, rig.cloud.url), {
+      ...{ method: "POST", body, redirect: "manual" },
+      headers: { origin: rig.cloud.url, ...headers },
+    });
+  const signedIn = await send("/account/session", JSON.stringify({ email, password: PASSWORD }), {
+    "content-type": "application/json",
+  });
+  await signedIn.body?.cancel();
+  const cookie = signedIn.headers.get("set-cookie")?.split(";")[0] ?? "";
+  return async (url: string) => {
+    const { pathname, searchParams } = new URL(url);
+    const fields = new URLSearchParams(searchParams);
+    fields.set("decision", "allow");
+    const text = await (await send(pathname, fields, { cookie })).text();
+    const onward = /content="0;url=([^"]*)"/.exec(text)?.[1]?.replaceAll("&#38;", "&");
+    if (onward === undefined) return text;
+    return await (await fetch(onward)).text();
+  };
+}
+
+Deno.test("login opens the browser at a terminal, and shows a code where there is none", async () => {
+  await using rig = await CliRig.open({ email: ANN, password: PASSWORD });
+  const letIn = await browserOf(rig, ANN);
+  const login = ["login", "--cloud", rig.cloud.url, "--profile", "ann"];
+  const shown: string[] = [];
+  const at = (open: (url: string) => Promise<boolean>) => ({
+    deps: {
+      browser: {
+        ...{ clock: systemClock, isInteractive: true, computer: "desk", open },
+        tell(text: string) {
+          shown.push(text);
+          const device = /http:\S+device\?code=\S+/.exec(text)?.[0];
+          if (device) void letIn(device);
+        },
+      },
+    },
+  });
+  let page = "";
+  const opens = async (url: string) => {
+    // Other programs of this computer, that know neither state nor path, say nothing.
+    const port = new URL(new URL(url).searchParams.get("redirect_uri") ?? "").origin;
+    for (const path of ["/callback?code=x&state=guessed", "/"]) {
+      assert.equal(await (await fetch(port + path)).text(), "not found");
+    }
+    page = await letIn(url);
+    return true;
+  };
+  await rig.run(login, at(opens));
+  assert.match(page, /You are signed in/);
+  assert.equal((await rig.json("whoami")).email, ANN);
+  await rig.run([...login, "--profile", "server"], at(() => Promise.resolve(false)));
+  assert.match(shown.at(-1) ?? "", /shows the code [A-Z]{4}-[A-Z]{4}\.$/m);
+  const { sessions } = await rig.account(await savedToken(rig, "server")).listSessions({});
+  assert.equal(sessions.filter(({ method }) => method === "command line").length, 2);
+  await assert.rejects(
+    rig.run([...login, "--browser", "--device-code"]),
+    /--browser and --device-code do not go together/,
+  );
 });
 
 Deno.test("a session that has ended says how to sign in again, and can be forgotten", async () => {

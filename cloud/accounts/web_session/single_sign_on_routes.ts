@@ -163,7 +163,7 @@ export class SingleSignOnRoutes {
  */
 export function onwardPage(back: string): string {
   return pageHtml({
-    title: "Signed in",
+    title: "Going on …",
     links: [{ href: back, text: "Go on" }],
     onward: back,
   });
