@@ -7,10 +7,12 @@ stamp=.tools/console_check.stamp
 if [ -f "$stamp" ] && [ -z "$(find console shared/gen .tools/setup.stamp -newer "$stamp" -print 2>&1 | head -n 1)" ]; then
   exit 0
 fi
-touch "$stamp.new"
+log=$(mktemp .tools/console_check-XXXXXX)
+trap 'rm -f "$log" "$stamp.$$"' EXIT
+touch "$stamp.$$"
 tools/deno.sh run -A --quiet node_modules/svelte-check/bin/svelte-check \
-  --workspace console --tsconfig tsconfig.json --fail-on-warnings --output human >.tools/console_check.log 2>&1 || {
-  cat .tools/console_check.log
+  --workspace console --tsconfig tsconfig.json --fail-on-warnings --output human >"$log" 2>&1 || {
+  cat "$log"
   exit 1
 }
-mv "$stamp.new" "$stamp"
+mv "$stamp.$$" "$stamp"

@@ -43,9 +43,10 @@ fi
 stamp=.tools/console.stamp
 if [ ! -f .tools/console/index.html ] ||
   newer "$stamp" console shared/gen shared/config shared/base tools/console .tools/setup.stamp; then
-  touch "$stamp.new"
+  # Of the moment before the sources are read; one for each, as two may build at once.
+  touch "$stamp.$$"
   # shellcheck disable=SC2086
   step "the console cannot be built, see above." \
     tools/deno.sh run -A $frozen --quiet --no-check tools/console/main.ts
-  mv "$stamp.new" "$stamp"
+  mv "$stamp.$$" "$stamp"
 fi

@@ -22,12 +22,23 @@ export async function buildConsole(root: string): Promise<void> {
     });
     await compressAll(join(made, "assets"));
     const output = join(root, OUTPUT);
-    await Deno.rename(output, join(work, "old")).catch((error: unknown) => {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    });
-    await Deno.rename(made, output);
+    await replace(output, made, join(work, "old"));
   } finally {
     await Deno.remove(work, { recursive: true });
+  }
+}
+
+/** Puts a folder in the place of another; one that builds at the same time may have been quicker. */
+async function replace(output: string, made: string, old: string): Promise<void> {
+  for (let tries = 0;; tries++) {
+    await Deno.rename(output, `${old}${tries}`).catch((error: unknown) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
+    try {
+      return await Deno.rename(made, output);
+    } catch (error) {
+      if (tries === 5) throw error;
+    }
   }
 }
 
