@@ -33,6 +33,10 @@ class Session {
       return;
     }
     try {
+      if (!(await sendSession("GET")).signed_in) {
+        this.viewer = "nobody";
+        return;
+      }
       const account = await createClient(AccountService, transport).getAccount({});
       this.viewer = { kind: "person", account };
     } catch (error) {
@@ -94,8 +98,11 @@ interface SessionAnswer {
   readonly signed_in: boolean;
 }
 
-/** Begins or ends the session of this browser; rejects as a failed call does. */
-async function sendSession(method: "POST" | "DELETE", fields?: object): Promise<SessionAnswer> {
+/** Looks at, begins or ends the session of this browser; rejects as a failed call does. */
+async function sendSession(
+  method: "GET" | "POST" | "DELETE",
+  fields?: object,
+): Promise<SessionAnswer> {
   let response: Response;
   let answer: unknown;
   try {

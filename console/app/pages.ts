@@ -12,6 +12,12 @@ export const PAGES: readonly Page[] = [
     load: () => import("../pages/fleet/Fleet.svelte"),
   },
   {
+    path: "/new-machine",
+    title: pages.newMachine,
+    under: "/",
+    load: () => import("../pages/new_machine/NewMachine.svelte"),
+  },
+  {
     path: "/machines/:machine/:tab?",
     title: pages.machine,
     under: "/",

@@ -4,6 +4,7 @@ import type { Texts } from "./text.ts";
 export const pages = {
   fleet: ["Fleet", "Flotte"],
   machine: ["Machine", "Maschine"],
+  newMachine: ["New machine", "Neue Maschine"],
   releases: ["Releases", "Releases"],
   signIn: ["Sign in", "Anmelden"],
 } as const satisfies Texts;

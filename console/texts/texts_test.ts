@@ -4,6 +4,7 @@ import { errors } from "./errors.ts";
 import { fleet } from "./fleet.ts";
 import { logs } from "./logs.ts";
 import { machine } from "./machine.ts";
+import { newMachine } from "./new_machine.ts";
 import { pages } from "./pages.ts";
 import { releases } from "./releases.ts";
 import { signIn } from "./sign_in.ts";
@@ -11,7 +12,7 @@ import { fill, type Texts } from "./text.ts";
 
 /** Every catalogue; `tests/console` tests that no file is left out. */
 const CATALOGUES: Readonly<Record<string, Texts>> = {
-  ...{ common, errors, fleet, logs, machine, pages, releases, signIn },
+  ...{ common, errors, fleet, logs, machine, newMachine, pages, releases, signIn },
 };
 
 const places = (text: string) =>

@@ -59,13 +59,9 @@ export class ConsoleRig implements AsyncDisposable {
       args: ["--no-sandbox"],
     });
     opened.defer(() => browser.close());
-    const tokenOf = async (type: string, entity: string, payload: string) => {
-      const auth = createClient(AuthService, transportTo(cloud.url));
-      return (await auth.authenticate({ entity, credentials: { type, payload } })).accessToken;
-    };
     const [token, partToken] = await Promise.all([
-      tokenOf("api-key", made.api_key_id, made.api_key),
-      tokenOf("robot-secret", made.part_id, made.part_secret),
+      tokenOf(cloud.url, "api-key", made.api_key_id, made.api_key),
+      tokenOf(cloud.url, "robot-secret", made.part_id, made.part_secret),
     ]);
     const rig = new ConsoleRig(dataDir, cloud, made, browser, token, partToken);
     rig.#close = opened.move();
@@ -82,6 +78,17 @@ export class ConsoleRig implements AsyncDisposable {
   /** Calls of the cloud by the secret of the first machine's part. */
   part<S extends DescService>(service: S): Client<S> {
     return createClient(service, transportTo(this.cloud.url, this.#partToken));
+  }
+
+  /** Calls of the cloud with other credentials. */
+  async as<S extends DescService>(
+    type: string,
+    entity: string,
+    payload: string,
+    service: S,
+  ): Promise<Client<S>> {
+    const token = await tokenOf(this.cloud.url, type, entity, payload);
+    return createClient(service, transportTo(this.cloud.url, token));
   }
 
   get app(): Client<typeof AppService> {
@@ -222,4 +229,14 @@ function transportTo(baseUrl: string, token?: string): Transport {
       return next(request);
     }],
   });
+}
+
+async function tokenOf(
+  url: string,
+  type: string,
+  entity: string,
+  payload: string,
+): Promise<string> {
+  const auth = createClient(AuthService, transportTo(url));
+  return (await auth.authenticate({ entity, credentials: { type, payload } })).accessToken;
 }

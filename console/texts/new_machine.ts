@@ -1,0 +1,65 @@
+import type { Texts } from "./text.ts";
+
+/** Adding a machine. */
+export const newMachine = {
+  title: ["New machine", "Neue Maschine"],
+  add: ["New machine", "Neue Maschine"],
+  intro: ["Two steps, about a minute.", "Zwei Schritte, etwa eine Minute."],
+  stepName: ["1. Name it", "1. Benennen"],
+  stepConnect: ["2. Connect it", "2. Verbinden"],
+  name: ["Name", "Name"],
+  nameHint: [
+    "Letters, digits, - and _; you can change it later.",
+    "Buchstaben, Ziffern, - und _; später änderbar.",
+  ],
+  location: ["Location", "Standort"],
+  newLocation: ["New location …", "Neuer Standort …"],
+  locationName: ["Name of the location", "Name des Standorts"],
+  create: ["Create machine", "Maschine anlegen"],
+  noLocations: [
+    "There is no location in which you may add a machine. Ask an owner of the organisation.",
+    "Es gibt keinen Standort, in dem Sie eine Maschine anlegen dürfen. Fragen Sie einen Besitzer der Organisation.",
+  ],
+  platform: ["How do you reach the computer?", "Wie erreichen Sie den Rechner?"],
+  linux: ["Linux shell", "Linux-Shell"],
+  windows: ["Windows PowerShell", "Windows-PowerShell"],
+  phone: ["With a phone", "Mit einem Telefon"],
+  linuxDo: [
+    "Run this on the machine, in a shell. It installs the agent as a service, which brings the server.",
+    "Führen Sie dies auf der Maschine in einer Shell aus. Es installiert den Agent als Dienst, der den Server bringt.",
+  ],
+  windowsDo: [
+    "Run this on the machine, in a PowerShell that was started as administrator.",
+    "Führen Sie dies auf der Maschine in einer PowerShell aus, die als Administrator gestartet wurde.",
+  ],
+  holdsKey: [
+    "The line holds a key of this machine: give it to nobody else.",
+    "Die Zeile enthält einen Schlüssel dieser Maschine: Geben Sie sie nicht weiter.",
+  ],
+  needsTls: [
+    "This cloud is reached without TLS. The installer accepts that only on the cloud’s own host; elsewhere set the cloud up with TLS first.",
+    "Diese Cloud ist ohne TLS erreichbar. Das Installationsskript nimmt das nur auf dem Host der Cloud selbst an; richten Sie sonst zuerst TLS ein.",
+  ],
+  phone1: [
+    "Switch the machine on. Without a network it opens a WiFi network of its own, “machine-setup-…”, and is seen by Bluetooth.",
+    "Schalten Sie die Maschine ein. Ohne Netz öffnet sie ein eigenes WLAN „machine-setup-…“ und ist per Bluetooth sichtbar.",
+  ],
+  phone2: [
+    "Scan this code with the phone’s camera, or copy the text: it is what the machine signs in with.",
+    "Scannen Sie diesen Code mit der Kamera des Telefons, oder kopieren Sie den Text: Damit meldet sich die Maschine an.",
+  ],
+  phone3: [
+    "Join the machine’s network with the phone. Its page opens; choose your network and paste the text as credentials.",
+    "Verbinden Sie das Telefon mit dem Netz der Maschine. Ihre Seite öffnet sich; wählen Sie Ihr Netz und fügen Sie den Text als Zugangsdaten ein.",
+  ],
+  qr: ["Code with the machine’s credentials", "Code mit den Zugangsdaten der Maschine"],
+  credentials: ["Credentials of the machine", "Zugangsdaten der Maschine"],
+  waiting: ["Waiting for {name} to come online …", "Warte, bis {name} online ist …"],
+  waitingHint: [
+    "This page follows by itself. You may leave it; the machine stays in the fleet.",
+    "Diese Seite aktualisiert sich selbst. Sie können sie verlassen; die Maschine bleibt in der Flotte.",
+  ],
+  online: ["{name} is online.", "{name} ist online."],
+  openIt: ["Open its page", "Ihre Seite öffnen"],
+  setUp: ["Set it up", "Einrichten"],
+} as const satisfies Texts;
