@@ -1,3 +1,8 @@
+/** How many files of a group run at a time, where they may: most of a test's time is waiting. */
+export function filesAtATime(processors: number): number {
+  return Math.min(Math.max(1, processors) + 1, 8);
+}
+
 /** Tests that run together. */
 export interface Group {
   paths: string[];
@@ -5,7 +10,10 @@ export interface Group {
   parallel: boolean;
 }
 
-/** All but what `make test-training` and `make smoke` run. */
+/**
+ * All but what `make test-training` and `make smoke` run. They run side by side, so that programs
+ * have the processors while others wait.
+ */
 export const GROUPS: readonly Group[] = [
   {
     paths: [

@@ -9,8 +9,9 @@ import { toError } from "../../shared/base/errors/to_error.ts";
 import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import { SKIPS_FILE } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../programs.ts";
-import { type Group, GROUPS } from "./groups.ts";
+import { filesAtATime, type Group, GROUPS } from "./groups.ts";
 import { parseSkips, skipLines } from "./skips.ts";
+import { InTurn } from "./in_turn.ts";
 import { countLine, type GroupResult, parseSummary, total } from "./summary.ts";
 import {
   inTheirFiles,
@@ -32,6 +33,7 @@ interface Run {
   readonly filter: string | undefined;
   /** What the tests leave, {@link report} and {@link skips}. */
   readonly folder: string;
+  readonly output: InTurn;
 }
 
 const report = ({ folder }: Run, group: number) => join(folder, `report-${group}.xml`);
@@ -48,19 +50,22 @@ async function main(): Promise<number> {
   }
   const groups = positionals.length > 0 ? [{ paths: positionals, parallel: false }] : GROUPS;
   const folder = await Deno.makeTempDir({ prefix: "machine-tests-" });
-  const run: Run = { filter: values.filter, folder };
+  const output = new InTurn((bytes) => void process.stdout.write(bytes));
+  const run: Run = { filter: values.filter, folder, output };
   const results: GroupResult[] = [];
   const tests: TimedTest[] = [];
   const begun = performance.now();
   try {
-    for (const [at, group] of groups.entries()) {
+    await Promise.all(groups.map(async (group, at) => {
       const paths = await existing(group.paths, positionals.length > 0);
-      if (paths.length === 0) continue;
-      const { output, ...result } = await runGroup({ ...group, paths }, run, at);
-      results.push(result);
-      const xml = await Deno.readTextFile(report(run, at)).catch(() => "");
-      tests.push(...inTheirFiles(parseReport(xml), output));
-    }
+      if (paths.length > 0) {
+        const { output, ...result } = await runGroup({ ...group, paths }, run, at);
+        results.push(result);
+        const xml = await Deno.readTextFile(report(run, at)).catch(() => "");
+        tests.push(...inTheirFiles(parseReport(xml), output));
+      }
+      run.output.end(at);
+    }));
     await showTimes(tests, (performance.now() - begun) / 1_000, values.docs ?? false);
     const told = await Deno.readTextFile(skips(run)).catch(() => "");
     for (const line of skipLines(parseSkips(told))) process.stdout.write(`${line}\n`);
@@ -116,7 +121,10 @@ async function runGroup(
       ...(run.filter === undefined ? [] : [`--filter=${run.filter}`]),
       ...group.paths,
     ],
-    env: { DENO_JOBS: Deno.env.get("DENO_JOBS") ?? "2", [SKIPS_FILE]: skips(run) },
+    env: {
+      DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${filesAtATime(navigator.hardwareConcurrency)}`,
+      [SKIPS_FILE]: skips(run),
+    },
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",
@@ -131,7 +139,7 @@ async function runGroup(
   const reading = (async () => {
     const decoder = new TextDecoder();
     for await (const chunk of child.stdout) {
-      process.stdout.write(chunk);
+      run.output.add(at, chunk);
       output += decoder.decode(chunk, { stream: true });
     }
   })();
