@@ -7,6 +7,8 @@
 #   MACHINE_API_KEY_ID       an API key that manages the part, and
 #   MACHINE_API_KEY          its secret; with them the credentials file is fetched
 #   MACHINE_PART_ID          part that this host is
+#   MACHINE_ENROLLMENT_TOKEN or, in place of these three, a token of machine enrollment create: the
+#                            host becomes a machine by itself when it starts
 #   MACHINE_CREDENTIALS_FILE where the credentials are or go (default C:\etc\machine.json)
 #   MACHINE_AGENT_VERSION    version or channel (default stable)
 #   MACHINE_DIR              folder of the agent (default C:\opt\machine)
@@ -63,9 +65,10 @@ function Save-Credentials([string] $Cloud, [string] $Credentials) {
     $key = Get-Setting 'MACHINE_API_KEY'
     $part = Get-Setting 'MACHINE_PART_ID'
     if (-not ($id -or $key -or $part)) {
-        if (-not (Test-Path -LiteralPath $Credentials)) {
-            throw "there is no $Credentials; put it there, or set MACHINE_API_KEY_ID, " +
-                'MACHINE_API_KEY and MACHINE_PART_ID'
+        $token = Get-Setting 'MACHINE_ENROLLMENT_TOKEN'
+        if (-not ($token -or (Test-Path -LiteralPath $Credentials))) {
+            throw "there is no $Credentials; put it there, or set MACHINE_ENROLLMENT_TOKEN, or " +
+                'MACHINE_API_KEY_ID, MACHINE_API_KEY and MACHINE_PART_ID'
         }
         return
     }

@@ -7,6 +7,8 @@
 #   MACHINE_API_KEY_ID       an API key that manages the part, and
 #   MACHINE_API_KEY          its secret; with them the credentials file is fetched
 #   MACHINE_PART_ID          part that this host is
+#   MACHINE_ENROLLMENT_TOKEN or, in place of these three, a token of machine enrollment create: the
+#                            host becomes a machine by itself when it starts
 #   MACHINE_CREDENTIALS_FILE where the credentials are or go (default /etc/machine.json)
 #   MACHINE_AGENT_VERSION    version or channel (default stable)
 #   MACHINE_RELEASE_KEY      file with the public key of the releases (PEM, from /releases/key.pem of
@@ -139,8 +141,9 @@ key_settings() {
 get_credentials() {
   given=${MACHINE_API_KEY_ID:-}${MACHINE_API_KEY:-}${MACHINE_PART_ID:-}
   if [ -z "$given" ]; then
-    [ -f "$root$credentials" ] || fail "there is no $credentials; put it there, or set" \
-      "MACHINE_API_KEY_ID, MACHINE_API_KEY and MACHINE_PART_ID"
+    [ -f "$root$credentials" ] || [ -n "${MACHINE_ENROLLMENT_TOKEN:-}" ] ||
+      fail "there is no $credentials; put it there, or set MACHINE_ENROLLMENT_TOKEN, or" \
+        "MACHINE_API_KEY_ID, MACHINE_API_KEY and MACHINE_PART_ID"
     return
   fi
   [ -n "${MACHINE_API_KEY_ID:-}" ] && [ -n "${MACHINE_API_KEY:-}" ] &&

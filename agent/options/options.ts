@@ -6,6 +6,11 @@ import {
   UsageError,
 } from "../../shared/base/flags/flags.ts";
 
+import {
+  type EnrollmentSettings,
+  EnrollmentSettingsError,
+  parseEnrollment,
+} from "../settings/enrollment_settings.ts";
 import { type OwnerCommand, readOwnerCommand } from "./owner_commands.ts";
 import { absolute, DIR, PROGRAM } from "./shared_flags.ts";
 
@@ -27,6 +32,8 @@ export interface AgentOptions {
   readonly fastStart: boolean;
   /** Run as any user and not as a service. */
   readonly devMode: boolean;
+  /** How to become a machine where there are no credentials; undefined: the options do not say. */
+  readonly enrollment?: EnrollmentSettings | undefined;
 }
 
 /** How the service is installed or removed. */
@@ -41,6 +48,8 @@ export interface InstallOptions {
   readonly devMode: boolean;
   /** The program to install, absolute; undefined: this one. */
   readonly program: string | undefined;
+  /** Kept for the service; undefined: what there is stays. */
+  readonly enrollment?: EnrollmentSettings | undefined;
 }
 
 /** What `status` shows, and how. */
@@ -98,6 +107,19 @@ export function agentFlags(os: string) {
         env: "MACHINE_AGENT_WAIT_FOR_UPDATE",
         doc: "Ask the cloud for new versions, and install them, before the server is started: at " +
           "most a minute for the answer and ten for the download.",
+      },
+      "enrollment-token": {
+        type: "string",
+        env: "MACHINE_ENROLLMENT_TOKEN",
+        placeholder: "TOKEN",
+        doc: "Where there are no credentials: become a machine by this token. With --install it " +
+          "is kept for the service. Prefer the variable; everybody sees command lines.",
+      },
+      "cloud-address": {
+        type: "string",
+        env: "MACHINE_CLOUD_ADDRESS",
+        placeholder: "URL",
+        doc: "With --enrollment-token: the cloud, https://HOST:PORT.",
       },
       "install": {
         type: "boolean",
@@ -185,6 +207,7 @@ export function readCommand(
       root: values.root && absolute(values.root),
       devMode: values["dev-mode"],
       program: values.program && absolute(values.program),
+      ...readEnrollment(values),
     };
     return values.install
       ? { kind: "install", options }
@@ -199,8 +222,28 @@ export function readCommand(
       wait: given.has("wait") ? values.wait : undefined,
       fastStart: values["fast-start"],
       devMode: values["dev-mode"],
+      ...readEnrollment(values),
     },
   };
+}
+
+/** An address alone says nothing: installs name it for the download, too. @throws {UsageError} */
+function readEnrollment(
+  values: {
+    readonly "enrollment-token"?: string | undefined;
+    readonly "cloud-address"?: string | undefined;
+  },
+): Pick<AgentOptions, "enrollment"> {
+  const token = values["enrollment-token"];
+  if (token === undefined || token === "") return {};
+  const app_address = values["cloud-address"] ?? null;
+  try {
+    const where = "--enrollment-token and --cloud-address";
+    return { enrollment: parseEnrollment({ token, app_address }, where) };
+  } catch (error) {
+    if (error instanceof EnrollmentSettingsError) throw new UsageError(error.message);
+    throw error;
+  }
 }
 
 function readStatus(argv: readonly string[], os: string, env: ReadEnv | undefined): AgentCommand {

@@ -188,3 +188,21 @@ Deno.test("readCommand() reads what only the owner of the host decides", () => {
   const help = read(["open-window", "--help"]);
   assert(help.kind === "help" && /--minutes N/.test(help.text));
 });
+
+Deno.test("readCommand() takes an enrollment token with its cloud, also from the environment", () => {
+  const env = { MACHINE_ENROLLMENT_TOKEN: "t0ken", MACHINE_CLOUD_ADDRESS: "https://cloud:1/" };
+  const enrollment = { appAddress: "https://cloud:1", token: "t0ken" };
+  for (const argv of [[], ["--install"]]) {
+    const command = read(argv, env);
+    assert(command.kind === "run" || command.kind === "install");
+    assert.deepEqual(command.options.enrollment, enrollment);
+  }
+  // The address alone is for the download.
+  const alone = read(["--install"], { MACHINE_CLOUD_ADDRESS: "https://cloud:1" });
+  assert(alone.kind === "install");
+  assert.equal(alone.options.enrollment, undefined);
+  for (const cloud of [undefined, "cloud", "http://cloud.example"]) {
+    const given = cloud === undefined ? [] : ["--cloud-address", cloud];
+    assert.throws(() => read(["--enrollment-token", "t", ...given]), UsageError);
+  }
+});

@@ -26,6 +26,11 @@ export interface Cloud {
   close(): void;
 }
 
+/** A cloud and how to sign in there. */
+export interface CloudAddress extends Pick<MachineCredentials, "appAddress"> {
+  readonly credentials: MachineCredentials["credentials"] | undefined;
+}
+
 /** Everything from outside. */
 export interface AgentDeps {
   /** Of this program. */
@@ -34,7 +39,8 @@ export interface AgentDeps {
   readonly hostName: string;
   readonly env: Readonly<Record<string, string>>;
   readonly processes: ProcessRunner;
-  readonly openCloud: (credentials: MachineCredentials) => Cloud;
+  /** Without credentials: for calls that need none. */
+  readonly openCloud: (to: CloudAddress) => Cloud;
   readonly askRestartStatus: AskRestartStatus;
   /** Passes on a line of the server's standard output. */
   readonly writeLine: (line: string) => void;

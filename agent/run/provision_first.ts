@@ -3,6 +3,8 @@ import { releaseIdleMemory } from "../../shared/base/memory/idle_memory.ts";
 import { linkedController } from "../../shared/base/time/linked_controller.ts";
 import { runWorkers, type Worker } from "../../shared/workers/run_workers.ts";
 import { Watched } from "../../shared/workers/watched.ts";
+import type { EnrollmentSettings } from "../settings/enrollment_settings.ts";
+import { enrollFirst } from "./enroll_first.ts";
 import { secretsOf } from "../cloud/logs/known_secrets.ts";
 import type { KnownSecrets } from "../cloud/logs/known_secrets.ts";
 import type { AgentOptions } from "../options/options.ts";
@@ -20,6 +22,8 @@ export interface ProvisionParts {
   readonly state: AgentState;
   readonly defaults: DefaultsFile;
   readonly secrets: KnownSecrets;
+  /** How the device becomes a machine by itself; undefined: it does not. */
+  readonly enrollment: EnrollmentSettings | undefined;
 }
 
 const LOOK_EVERY_MS = 2_000;
@@ -36,7 +40,7 @@ const UNDER_WAY = new Set(["connecting", "verifying"]);
  * @throws {CredentialsError} when there is no NetworkManager to do it with.
  */
 export async function provisionFirst(
-  { options, deps, state, defaults, secrets }: ProvisionParts,
+  { options, deps, state, defaults, secrets, enrollment }: ProvisionParts,
   missing: CredentialsError,
   signal: AbortSignal,
 ): Promise<void> {
@@ -70,18 +74,70 @@ export async function provisionFirst(
       await clock.sleep(LOOK_EVERY_MS, stop);
     }
   };
+  let waitsFor = "";
+  const waiting = (reason: string) => void (waitsFor = reason);
+  const enrolling = enrollment && { options, deps, secrets, settings: enrollment, waiting };
   const workers: Worker[] = [
     networks.worker,
+    ...(enrolling
+      ? [{
+        name: "enrollment",
+        run: async (stop: AbortSignal) => {
+          await enrollFirst(enrolling, stop);
+          return "done" as const;
+        },
+      }]
+      : []),
     { name: "credentials", run: look },
     {
       name: "status file",
-      run: (stop) => keepProvisioningStatus({ options, deps, report: networks.report }, stop),
+      run: (stop) =>
+        keepProvisioningStatus(
+          { options, deps, report: networks.report, waitingFor: () => waitsFor },
+          stop,
+        ),
     },
     {
       name: "watchdog",
       run: (stop) => tendWatchdog({ manager: service, stuck: () => undefined, clock, log }, stop),
     },
     { name: "memory", run: (stop) => releaseIdleMemory({ memory: deps.memory, clock }, stop) },
+  ];
+  await runWorkers(workers, { signal: done.signal, clock, log });
+}
+
+/** {@link provisionFirst} where nobody can be asked: the device becomes a machine by itself. */
+export async function enrollAlone(
+  { options, deps, secrets, enrollment }: ProvisionParts & {
+    readonly enrollment: EnrollmentSettings;
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, service, log } = deps;
+  const done = linkedController(signal);
+  let waitsFor = "";
+  const waiting = (reason: string) => void (waitsFor = reason);
+  service.ready();
+  const workers: Worker[] = [
+    {
+      name: "enrollment",
+      run: async (stop) => {
+        await enrollFirst({ options, deps, secrets, settings: enrollment, waiting }, stop);
+        done.abort();
+      },
+    },
+    {
+      name: "status file",
+      run: (stop) =>
+        keepProvisioningStatus(
+          { options, deps, report: undefined, waitingFor: () => waitsFor },
+          stop,
+        ),
+    },
+    {
+      name: "watchdog",
+      run: (stop) => tendWatchdog({ manager: service, stuck: () => undefined, clock, log }, stop),
+    },
   ];
   await runWorkers(workers, { signal: done.signal, clock, log });
 }

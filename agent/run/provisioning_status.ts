@@ -9,12 +9,15 @@ import type { AgentDeps } from "./deps.ts";
 export interface ProvisioningStatusParts {
   readonly options: AgentOptions;
   readonly deps: AgentDeps;
-  readonly report: Watched<NetworkReport>;
+  /** Undefined: networks are left alone. */
+  readonly report: Watched<NetworkReport> | undefined;
+  /** Default: that somebody sets the machine up. */
+  readonly waitingFor?: () => string;
 }
 
 /** `status.json` of a machine that has no credentials yet. */
 export async function keepProvisioningStatus(
-  { options, deps, report }: ProvisioningStatusParts,
+  { options, deps, report, waitingFor }: ProvisioningStatusParts,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, service, version } = deps;
@@ -43,10 +46,11 @@ export async function keepProvisioningStatus(
       agent: programReport(none("machine-agent"), version),
       server: programReport(none("machine-server"), ""),
       server_process: { state: "stopped", since: startedAt, failures: 0, last_exit: "" },
-      waiting_for: `${options.credentialsFile} is missing; the machine waits to be set up`,
+      waiting_for: waitingFor?.() ||
+        `${options.credentialsFile} is missing; the machine waits to be set up`,
       waiting_since: startedAt,
       settings_problems: [],
-      networks: networksReport(report.value),
+      ...(report ? { networks: networksReport(report.value) } : {}),
     }),
     process: { pid: deps.process.pid, mark: deps.process.mark, started_at: startedAt },
     tell: (line) => service.status(line),

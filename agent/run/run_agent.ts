@@ -18,7 +18,8 @@ import { WorkerHealth } from "../../shared/workers/worker_health.ts";
 import { composeAgent } from "./compose.ts";
 import type { StopSignals } from "../service/stop_signals.ts";
 import type { AgentDeps } from "./deps.ts";
-import { mayProvision, provisionFirst } from "./provision_first.ts";
+import { readEnrollmentFile } from "../settings/enrollment_settings.ts";
+import { enrollAlone, mayProvision, provisionFirst } from "./provision_first.ts";
 
 const LAST_LOGS_MS = 2_000;
 
@@ -26,7 +27,7 @@ const LAST_LOGS_MS = 2_000;
  * Runs the agent until it is told to stop; the server is then ended, too. A machine without
  * credentials is set up first, where there is a NetworkManager to do that with.
  *
- * @throws {CredentialsError | FileError | LockedError | StoreError} one line for the operator
+ * @throws {EnrollmentSettingsError | CredentialsError | FileError | LockedError | StoreError} one line for the operator
  */
 export async function runAgent(
   options: AgentOptions,
@@ -37,7 +38,10 @@ export async function runAgent(
   const secrets = new KnownSecrets((values) => deps.logging.setSecrets(values));
   const defaults = await readDefaultsFile(options.defaultsFile, log.child("settings"));
   const missing = await missingCredentials(options.credentialsFile);
-  if (missing && !mayProvision(deps, defaults)) throw missing;
+  const enrollment = missing &&
+    (options.enrollment ?? await readEnrollmentFile(options.dir) ?? defaults.enrollment);
+  const isProvisioned = mayProvision(deps, defaults);
+  if (missing && !isProvisioned && !enrollment) throw missing;
   const directories = directoriesOf(options.dir);
   await prepareDirectories(directories);
   await using cleanup = new AsyncDisposableStack();
@@ -46,7 +50,9 @@ export async function runAgent(
   const state = await openAgentState(directories.database, log);
   cleanup.defer(() => state.close());
   if (missing) {
-    await provisionFirst({ options, deps, state, defaults, secrets }, missing, stop.orderly);
+    const parts = { options, deps, state, defaults, secrets, enrollment };
+    if (enrollment && !isProvisioned) await enrollAlone({ ...parts, enrollment }, stop.orderly);
+    else await provisionFirst(parts, missing, stop.orderly);
     if (stop.orderly.aborted) return "told";
   }
   const credentials = await readCredentialsFile(options.credentialsFile);

@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { writeEnrollmentFile } from "../settings/enrollment_settings.ts";
 import { buildInfo } from "../../shared/base/build_info/build_info.ts";
 import { guardFiles } from "../updates/guard/trial_file.ts";
 import { type InstallOptions, PROGRAM } from "../options/options.ts";
@@ -26,6 +28,12 @@ export async function runInstall(options: InstallOptions, facts: InstallFacts): 
       "--install needs a program in one file, and this one runs from its sources; make agent " +
         "compiles it into dist/",
     );
+  }
+  if (options.enrollment) {
+    const folder = options.root === undefined ? options.dir : join(options.root, options.dir);
+    if (!options.devMode) checkRoot(options, facts);
+    await writeEnrollmentFile(folder, options.enrollment);
+    say("the device becomes a machine when it starts");
   }
   const { version } = buildInfo;
   const scripts = await readScripts();

@@ -13,6 +13,7 @@ const OWN_FILES = [
   ...["etc/agent-trial", "etc/agent-trial.damaged", "etc/agent-rolled-back", UNFINISHED],
   ...["etc/agent-window-open", "etc/agent-allows-machine-server", "etc/agent-allows-machine-agent"],
   ...["agent.lock", "status.json", "better_sqlite3.node"],
+  ...["etc/enrollment.json", "etc/enrollment-key"],
   ...["etc/journald-changed", "tmp/apt-options", "tmp/apt-config"],
 ];
 /** Databases, what SQLite keeps beside them, and copies from before updates. */

@@ -11,6 +11,11 @@ import type { Clock } from "../../shared/base/time/clock.ts";
 import type { AgentState } from "../state/agent_state.ts";
 import { Watched } from "../../shared/workers/watched.ts";
 import { type DeviceConfig, fromText, toText } from "./device_config.ts";
+import {
+  type EnrollmentSettings,
+  EnrollmentSettingsError,
+  parseEnrollment,
+} from "./enrollment_settings.ts";
 
 /** What holds at this moment. */
 export interface CurrentSettings {
@@ -46,6 +51,8 @@ export interface DefaultsFile {
    * there may be some that cannot be read.
    */
   readonly releaseKeys: readonly string[] | undefined;
+  /** Where a device without credentials asks for some; undefined: nowhere. */
+  readonly enrollment?: EnrollmentSettings | undefined;
   /** Why the file is not used; undefined when it is, or when there is none. */
   readonly problem: string | undefined;
 }
@@ -120,8 +127,8 @@ export class SettingsSource {
 }
 
 /**
- * The manufacturer's defaults: JSON with comments, sections as in the `agent` object, and
- * `release_keys`. A file that is missing is none; one that cannot be used is reported and left out.
+ * The manufacturer's defaults: JSON with comments, sections as in the `agent` object,
+ * `release_keys` and `enrollment`. A file that is missing is none; one that cannot be used is reported and left out.
  */
 export async function readDefaultsFile(path: string, log: Logger): Promise<DefaultsFile> {
   try {
@@ -137,7 +144,11 @@ export async function readDefaultsFile(path: string, log: Logger): Promise<Defau
   }
 }
 
-const NO_DEFAULTS: DefaultsFile = { content: undefined, releaseKeys: [], problem: undefined };
+const NO_DEFAULTS: DefaultsFile = {
+  content: undefined,
+  releaseKeys: [],
+  problem: undefined,
+};
 /** What cannot be read may have named keys; nothing may pass because a file is torn. */
 const UNREADABLE: DefaultsFile = { ...NO_DEFAULTS, releaseKeys: undefined };
 
@@ -146,12 +157,27 @@ function splitDefaults(content: JsonValue, path: string, log: Logger): DefaultsF
     const problem = `the defaults file is not used: ${path}: expected an object of sections`;
     return reported(UNREADABLE, problem, log);
   }
-  const { release_keys: keys = [], ...sections } = content;
-  const file = { ...NO_DEFAULTS, content: sections };
+  const { release_keys: keys = [], enrollment, ...sections } = content;
+  const found = enrollmentIn(enrollment, path);
+  const file = { ...NO_DEFAULTS, content: sections, ...found.settings };
+  if (found.problem !== undefined) log.error(found.problem);
   if (Array.isArray(keys) && keys.every(isPublicKey)) return { ...file, releaseKeys: keys };
   const problem = `${path}: release_keys must be a list of public keys of 64 hexadecimal digits; ` +
     "nothing is installed until it is fixed";
   return reported({ ...file, releaseKeys: undefined }, problem, log);
+}
+
+function enrollmentIn(
+  section: JsonValue | undefined,
+  path: string,
+): { settings: Pick<DefaultsFile, "enrollment">; problem?: string } {
+  if (section === undefined) return { settings: {} };
+  try {
+    return { settings: { enrollment: parseEnrollment(section, `${path}: enrollment`) } };
+  } catch (error) {
+    if (!(error instanceof EnrollmentSettingsError)) throw error;
+    return { settings: {}, problem: error.message };
+  }
 }
 
 function isPublicKey(value: JsonValue): value is string {

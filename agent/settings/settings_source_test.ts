@@ -191,6 +191,37 @@ Deno.test("readDefaultsFile() gives nothing for a missing file and reports a bad
   }
 });
 
+Deno.test("readDefaultsFile() takes the enrollment out of the sections", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const log = memoryLogger();
+    const path = join(folder, "defaults.json");
+    const read = async (enrollment: unknown) => {
+      await Deno.writeTextFile(path, JSON.stringify({ enrollment }));
+      return await readDefaultsFile(path, log);
+    };
+    const good = { app_address: "https://cloud:8443/", token: "t0ken" };
+    assert.deepEqual(await read(good), {
+      ...none,
+      content: {},
+      enrollment: { appAddress: "https://cloud:8443", token: "t0ken" },
+    });
+    for (
+      const wrong of [
+        ...["t0ken", [], { token: "t" }, { ...good, token: "a b" }, { ...good, token: 1 }],
+        ...[{ ...good, app_address: "http://cloud" }, { ...good, app_address: "https://c/x" }],
+      ]
+    ) {
+      log.entries.splice(0);
+      const { enrollment, problem } = await read(wrong);
+      assert.deepEqual([enrollment, problem], [undefined, undefined]);
+      assert.match(log.messages("error").join(), /defaults\.json: enrollment: /);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("readDefaultsFile() takes the release keys out of the sections", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -1,5 +1,6 @@
 import { toJson } from "@bufbuild/protobuf";
 import { UsageError } from "../../shared/base/flags/flags.ts";
+import { toFileError } from "../../shared/base/files/fs_error.ts";
 import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import {
   chooseMachine,
@@ -24,7 +25,9 @@ import {
 } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { ResourceStatus_State } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Confirm } from "../asking/confirm.ts";
+import { templateFlags, templateOf } from "./enrollment_commands.ts";
 import { chooseLocation } from "./location_commands.ts";
+import { createListed, parseMachineList } from "./machine_list_file.ts";
 
 const machineArgument = { placeholder: "MACHINE", doc: "Id or name of the machine." };
 const yesFlag = { type: "boolean", aliases: ["y"], doc: "Do not ask." } as const;
@@ -57,8 +60,20 @@ export function machineCommands(confirm: Confirm): CommandTree {
       },
     }),
     "machines create": command({
-      summary: "Make a machine and print its ids.",
+      summary: "Make a machine and print its ids, or many of a list.",
       flags: {
+        "csv": {
+          type: "string",
+          placeholder: "FILE",
+          doc: "In place of NAME: CSV with the columns name and, optionally, fragments and tags. " +
+            "Machines that are there stay as they are.",
+        },
+        "credentials-dir": {
+          type: "string",
+          placeholder: "DIR",
+          doc: "With --csv: write the file by which each signs in as DIR/NAME.json.",
+        },
+        ...templateFlags,
         "location": {
           type: "string",
           placeholder: "ID",
@@ -70,11 +85,25 @@ export function machineCommands(confirm: Confirm): CommandTree {
           doc: "Write the file by which machine-server and machine-agent sign in (-config FILE).",
         },
       },
-      arguments: [{ placeholder: "NAME", doc: "What it is called, once in its location." }],
-      async run(context, { values, arguments: [name = ""] }) {
+      arguments: [{
+        ...{ placeholder: "NAME", doc: "What it is called, once in its location." },
+        optional: true,
+      }],
+      async run(context, { values, arguments: [name] }) {
+        checkTogether(values, name);
         const location = await chooseLocation(context, values.location);
+        const template = templateOf(values);
+        if (values.csv !== undefined || template.fragmentIds.length + template.tags.length > 0) {
+          const machines = values.csv === undefined
+            ? [{ name: name ?? "", template }]
+            : parseMachineList(await readText(values.csv), values.csv);
+          const credentialsDir = values["credentials-dir"];
+          return await createListed(context, machines, {
+            ...{ locationId: location.id, credentialsDir },
+          });
+        }
         const app = await clientOf(context, AppService);
-        const { id } = await app.newRobot({ name, location: location.id });
+        const { id } = await app.newRobot({ name: name ?? "", location: location.id });
         const { parts: [part] } = await app.getRobotParts({ robotId: id });
         const file = values["credentials-out"];
         if (file !== undefined) {
@@ -227,6 +256,40 @@ export function partJson(part: PartSummary) {
     os: part.os ?? null,
     platform: part.platform ?? null,
   };
+}
+
+/** @throws {UsageError} for options that say nothing beside one another */
+function checkTogether(
+  values: Readonly<Record<string, unknown>>,
+  name: string | undefined,
+): void {
+  const given = (option: string) => values[option] !== undefined;
+  if ((name === undefined) !== given("csv")) {
+    throw new UsageError("give the machine's NAME, or --csv FILE with a list of machines");
+  }
+  if (given("csv") && (given("fragments") || given("tags") || given("credentials-out"))) {
+    throw new UsageError(
+      "with --csv, fragments and tags are columns, and files need a folder: " +
+        "--credentials-dir DIR",
+    );
+  }
+  if (!given("csv") && given("credentials-dir")) {
+    throw new UsageError("--credentials-dir goes with --csv; for one machine: --credentials-out");
+  }
+  if (given("credentials-out") && (given("fragments") || given("tags"))) {
+    throw new UsageError(
+      "--credentials-out does not go with --fragments and --tags; list the machine in a --csv FILE",
+    );
+  }
+}
+
+/** @throws {FileError} */
+async function readText(path: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    throw toFileError(error, "read the list of machines", path);
+  }
 }
 
 function statusText(

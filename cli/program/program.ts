@@ -3,6 +3,7 @@ import { type CommandTree, renamed } from "../../shared/commands/run/command.ts"
 import type { CommandProgram } from "../../shared/commands/run/run_command.ts";
 import { configCommands } from "../config/config_commands.ts";
 import type { OpenEditor } from "../config/edit.ts";
+import { enrollmentCommands } from "../fleet/enrollment_commands.ts";
 import { fragmentCommands } from "../fleet/fragment_commands.ts";
 import { locationCommands } from "../fleet/location_commands.ts";
 import { machineCommands } from "../fleet/machine_commands.ts";
@@ -65,6 +66,7 @@ export function machineProgram(deps: ProgramDeps): CommandProgram<typeof signInF
     ...callCommands,
     ...partCommands(confirm),
     ...locationCommands(confirm),
+    ...enrollmentCommands(confirm),
     ...organizationCommands,
     ...memberCommands(confirm),
     ...keyCommands(confirm),

@@ -8,6 +8,7 @@ import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_p
 import { MLInferenceService } from "../../shared/gen/viam/app/mlinference/v1/ml_inference_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { ConfigurationService } from "../../shared/gen/machine/cloud/v1/configuration_pb.ts";
+import { EnrollmentService } from "../../shared/gen/machine/cloud/v1/enrollment_pb.ts";
 import { ConsoleService, MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { AgentService, ReleaseService } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
@@ -46,6 +47,7 @@ import { LogIntake } from "../fleet/logs/log_intake.ts";
 import { logMethods } from "../fleet/logs/log_methods.ts";
 import type { LogStore } from "../fleet/logs/log_store.ts";
 import { LogTail } from "../fleet/logs/log_tail.ts";
+import { enrollmentService } from "../fleet/enrollment/enrollment_service.ts";
 import { fragmentListMethods } from "../fleet/fragments/fragment_lists.ts";
 import { fragmentMethods } from "../fleet/fragments/fragment_methods.ts";
 import { FragmentRollouts } from "../fleet/fragments/fragment_rollouts.ts";
@@ -385,6 +387,13 @@ export async function createServices(options: ServicesOptions) {
   router.service(
     ConfigurationService,
     withCallFailures(configurationService({ callers, queries, revisions })),
+  );
+  router.service(
+    EnrollmentService,
+    withCallFailures(enrollmentService({
+      ...{ callers, queries, secrets, limiter, clock, random, publicUrl },
+      transact: (work) => database.sharedTransaction(work),
+    })),
   );
   data.mount(router);
   notifications.mount(router);

@@ -78,6 +78,15 @@ function particularRequests(ids: Ids): Readonly<Record<string, JsonObject>> {
     },
     "PackageService/DeletePackage": packed,
     "PackageService/GetPackage": packed,
+    "EnrollmentService/CreateEnrollmentToken": { locationId: id("location"), name: "t" },
+    "EnrollmentService/DeleteEnrollmentToken": { id: id("enrollmentToken") },
+    "EnrollmentService/ApproveEnrollment": { id: id("enrollment") },
+    "EnrollmentService/RefuseEnrollment": { id: id("enrollment") },
+    "EnrollmentService/Enroll": { token: "wrong", deviceKey: "k".repeat(40) },
+    "EnrollmentService/CreateMachines": {
+      locationId: id("location"),
+      machines: [{ name: "new" }],
+    },
     "DataService/TabularDataBySQL": { organizationId, sqlQuery: "SELECT 1 AS one" },
     "DataService/ExportTabularData": {
       partId: id("part"),

@@ -3,6 +3,7 @@ import { type Client, Code, ConnectError, createClient, type Transport } from "@
 import { DatabaseSync } from "node:sqlite";
 import { addOwner } from "../../local/people/people_command.ts";
 import { NOON, uploadPicture } from "../../data/ingest/data_testing.ts";
+import { EnrollmentService } from "../../../shared/gen/machine/cloud/v1/enrollment_pb.ts";
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { DataPipelinesService } from "../../../shared/gen/viam/app/datapipelines/v1/data_pipelines_pb.ts";
@@ -127,8 +128,16 @@ export class RoleRig implements AsyncDisposable {
     const binary = await uploadPicture(sync, made.part_id, NOON, new Uint8Array([1, 2, 3]));
     const { moduleId } = await app.createModule({ name: "arms", organizationId });
     await app.createOrganizationInvite({ organizationId, email: INVITED, sendEmailInvite: false });
+    const enrolling = cloud.client(EnrollmentService, apiKey(made));
+    const { token, enrollmentToken } = await enrolling.createEnrollmentToken({
+      ...{ locationId: made.location_id, name: "kiosks", needsApproval: true },
+    });
+    await cloud.client(EnrollmentService).enroll({ token, deviceKey: "k".repeat(40) });
+    const { enrollments } = await enrolling.listEnrollments({ locationId: made.location_id });
     await cloud.services.changes.drain();
     const ids = {
+      enrollmentToken: enrollmentToken?.id ?? "",
+      enrollment: enrollments[0]?.id ?? "",
       dataset: dataset.id,
       query,
       pipeline,

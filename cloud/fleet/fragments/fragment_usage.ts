@@ -77,6 +77,9 @@ export async function usersOf(queries: Queries, row: FragmentRow): Promise<strin
     .where("fragment_children.child_id", "=", row.id).orderBy("fragments.name").execute();
   const defaults = await queries.selectFrom("organizations").select("id")
     .where("default_fragments", "like", `%${row.id}%`).execute();
+  const tokens = await queries.selectFrom("enrollment_tokens").select("name")
+    .where("template", "like", `%${row.id}%`).where("org_id", "=", row.org_id)
+    .orderBy("name").execute();
   const own = parents.filter(({ org_id }) => org_id === row.org_id);
   const others = usage.machines - usage.ownMachines;
   return [
@@ -89,6 +92,7 @@ export async function usersOf(queries: Queries, row: FragmentRow): Promise<strin
         "other organisations",
       ]
       : []),
+    ...named("enrollment token", tokens.map(({ name }) => name), tokens.length),
     ...(defaults.length > 0 ? ["the default fragments of an organisation"] : []),
   ];
 }

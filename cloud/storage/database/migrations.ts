@@ -1,5 +1,6 @@
 import type { Migration } from "../../../shared/base/store/sqlite.ts";
 import { dataMigration } from "./data_migration.ts";
+import { enrollmentMigration } from "./enrollment_migration.ts";
 import { fragmentMigration } from "./fragment_migration.ts";
 import { locationMigration } from "./location_migration.ts";
 import { namespaceMigration } from "./namespace_migration.ts";
@@ -370,4 +371,5 @@ export const cloudMigrations: readonly Migration[] = [
   fragmentMigration,
   locationMigration,
   pipelineMigration,
+  enrollmentMigration,
 ];

@@ -1,6 +1,7 @@
 import type { ColumnType, Generated } from "kysely";
 import type { Role } from "../../../shared/rights/roles.ts";
 import type { DataTables } from "./data_schema.ts";
+import type { EnrollmentTables } from "./enrollment_schema.ts";
 import type { FragmentTables } from "./fragment_schema.ts";
 import type { PeopleTables } from "./people_schema.ts";
 import type { PipelineTables } from "./pipeline_schema.ts";
@@ -444,7 +445,14 @@ export interface OwnerEmailsTable {
 }
 
 export interface CloudTables
-  extends DataTables, FragmentTables, PeopleTables, PipelineTables, SequenceTables, TrainingTables {
+  extends
+    DataTables,
+    EnrollmentTables,
+    FragmentTables,
+    PeopleTables,
+    PipelineTables,
+    SequenceTables,
+    TrainingTables {
   settings: SettingsTable;
   organizations: OrganizationsTable;
   namespaces: NamespacesTable;
