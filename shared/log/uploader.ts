@@ -18,6 +18,11 @@ export interface UploaderOptions {
   maxEntries?: number;
   /** Most bytes of a batch. Default 1 MiB. */
   maxBytes?: number;
+  /**
+   * After a send the next one waits so long unless a whole batch is there: each costs as much as
+   * hundreds of lines. Default 0.
+   */
+  gapMs?: number;
   /** A send that takes longer has failed. Default 15 s. */
   sendTimeoutMs?: number;
   /** Waits between attempts. Default 1 s growing to 60 s, with jitter. */
@@ -79,12 +84,13 @@ export class LogUploader {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { spool, clock } = this.#options;
+    const { spool, clock, gapMs = 0 } = this.#options;
     const onRetry = (error: unknown) => this.#reportOffline(error);
     try {
       while (!signal.aborted) {
         await spool.waitForEntries(signal);
         await retry(() => this.#sendNext(), { clock, backoff: this.#backoff, signal, onRetry });
+        if (spool.size.entries < this.#batchEntries) await clock.sleep(gapMs, signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;

@@ -71,6 +71,24 @@ async function withUploader(
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `m${index}`);
 
+Deno.test("LogUploader waits between sends, but for a whole batch", () =>
+  withUploader({ gapMs: 250, maxEntries: 3 }, async ({ clock, cloud, uploader, add }) => {
+    uploader.start();
+    add("first");
+    await clock.advance(0);
+    deepEqual(cloud.received, [["first"]], "a line alone is sent at once");
+    add("second");
+    await clock.advance(249);
+    equal(cloud.received.length, 1);
+    await clock.advance(1);
+    deepEqual(cloud.received[1], ["second"]);
+    await clock.advance(1_000);
+    add("a", "b", "c", "d");
+    await clock.advance(250);
+    deepEqual(cloud.received.slice(2), [["a", "b", "c"], ["d"]]);
+    equal(await uploader.close(), true);
+  }));
+
 Deno.test("LogUploader sends in order, in batches, and empties the queue", () =>
   withUploader({ maxEntries: 4 }, async ({ clock, spool, cloud, uploader, add }) => {
     add(...numbered(10));

@@ -23,6 +23,9 @@ export interface LogQueueOptions {
 /** Above this the lines of others wait, so that there is room for the agent's own. */
 const SHARE_OF_OTHERS = 0.5;
 
+/** A line is in the cloud within a blink, and a flood of them goes there in few requests. */
+const SEND_GAP_MS = 250;
+
 /** Keeps the agent's log lines on disk until the cloud has them. */
 export class LogQueue {
   readonly #options: LogQueueOptions;
@@ -50,7 +53,7 @@ export class LogQueue {
     return {
       mark: () => spool.mark(name),
       setMark: (value: string | undefined) => spool.setMark(name, value),
-      append: (entry: LogEntry) => spool.append(entry),
+      append: (entries: readonly LogEntry[]) => spool.appendAll(entries),
       hasRoom: () => !spool.isFailing && spool.fill < SHARE_OF_OTHERS,
     };
   }
@@ -62,6 +65,7 @@ export class LogQueue {
       spool: this.#spool,
       clock,
       log,
+      gapMs: SEND_GAP_MS,
       send: async (logs, signal) => void await client.log({ id: partId, logs }, { signal }),
     });
     this.#uploader.start();

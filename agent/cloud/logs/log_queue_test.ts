@@ -197,9 +197,9 @@ Deno.test("LogQueue has no room for the lines of others once it is half full", (
       maxEntries: 100,
     });
     const reader = queue.reader("journal");
-    for (let n = 0; n < 49; n++) reader.append(create(LogEntrySchema, { message: `${n}` }));
+    for (let n = 0; n < 49; n++) reader.append([create(LogEntrySchema, { message: `${n}` })]);
     assert.equal(reader.hasRoom(), true);
-    reader.append(create(LogEntrySchema, { message: "one more" }));
+    reader.append([create(LogEntrySchema, { message: "one more" })]);
     assert.equal(reader.hasRoom(), false);
     reader.setMark("here");
     assert.equal(queue.reader("another").mark(), undefined);

@@ -20,7 +20,7 @@ export interface ForwardingQueue {
   mark(): string | undefined;
   /** Is on disk together with the entries that were appended before, or not at all. */
   setMark(cursor: string | undefined): void;
-  append(entry: LogEntry): void;
+  append(entries: readonly LogEntry[]): void;
   /** Whether it takes more now. */
   hasRoom(): boolean;
 }
@@ -56,6 +56,8 @@ const END_GRACE_MS = 2_000;
 const LOOK_FOR_ROOM_MS = 500;
 /** After so long without room journalctl is ended: it would keep files that journald has removed. */
 const LONGEST_PAUSE_MS = 60_000;
+/** Lines are queued together, and committed together: so many keep nobody waiting. */
+const MOST_TAKEN = 100;
 /** Lines that nobody wants are noted as read so often: memory cards wear out. */
 const NOTE_EVERY_MS = 30_000;
 
@@ -68,6 +70,9 @@ export class LogForwarder {
   readonly #tooLong: LeftOut;
   #notedMs = -Infinity;
   #lastError = "";
+  /** Lines of one read, and the cursor of the last of them. */
+  #taken: LogEntry[] = [];
+  #takenTo = "";
 
   constructor(options: LogForwarderOptions) {
     this.#options = options;
@@ -153,7 +158,10 @@ export class LogForwarder {
     const child = journal.follow(
       resume.args,
       onLine,
-      () => queue.hasRoom() ? undefined : this.#pause(queue, child, ending.signal),
+      () => {
+        this.#flush(queue);
+        return queue.hasRoom() ? undefined : this.#pause(queue, child, ending.signal);
+      },
     );
     this.#tellOn();
     try {
@@ -165,6 +173,7 @@ export class LogForwarder {
       return this.#lastError === "" ? exit : `${exit}: ${firstLine(this.#lastError)}`;
     } finally {
       ending.abort();
+      this.#flush(queue);
       this.#isPaused = false;
       await child.stop({ graceMs: END_GRACE_MS });
     }
@@ -225,10 +234,21 @@ export class LogForwarder {
       const nowMs = clock.monotonicMs();
       if (nowMs - this.#notedMs < NOTE_EVERY_MS) return;
       this.#notedMs = nowMs;
+      this.#flush(queue);
       return queue.setMark(line.cursor);
     }
+    this.#taken.push(toJournalEntry(line, { host, hide }));
+    this.#takenTo = line.cursor;
+    if (this.#taken.length >= MOST_TAKEN) this.#flush(queue);
+  }
+
+  /** What was read at once is queued at once. */
+  #flush(queue: ForwardingQueue): void {
+    if (this.#taken.length === 0) return;
+    const entries = this.#taken;
+    this.#taken = [];
     // First, because appending may write both to the disk.
-    queue.setMark(line.cursor);
-    queue.append(toJournalEntry(line, { host, hide }));
+    queue.setMark(this.#takenTo);
+    queue.append(entries);
   }
 }

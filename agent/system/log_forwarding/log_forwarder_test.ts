@@ -83,7 +83,7 @@ class Bench implements AsyncDisposable {
       queue: {
         mark: () => spool.mark("journal"),
         setMark: (value) => spool.setMark("journal", value),
-        append: (entry: LogEntry) => spool.append(entry),
+        append: (entries: readonly LogEntry[]) => spool.appendAll(entries),
         hasRoom: () => this.hasRoom && spool.fill < 0.5,
       },
       wanted: () => this.wanted.value,

@@ -66,9 +66,10 @@ export class FakeChild implements ChildProcess {
     this.#resolve = resolve;
   }
 
-  /** Prints a line. */
+  /** Prints a line, which is read at once. */
   print(line: string, stream: OutputStream = "stdout"): void {
     this.command.onLine(stream, line);
+    void this.command.onRead?.(line.length + 1);
   }
 
   /** Ends by itself. */
