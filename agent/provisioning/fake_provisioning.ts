@@ -28,6 +28,7 @@ export class FakeProvisioning implements ProvisioningPort {
       hostName: "rover-7",
       agentVersion: "1.2.3",
       hasCredentials: true,
+      holdsCredentials: false,
       isOnline: false,
       lastAttempt: this.attempt,
       errors: [...this.errors],

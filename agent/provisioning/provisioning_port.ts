@@ -60,6 +60,8 @@ export interface ProvisioningStatus {
   readonly agentVersion: string;
   /** There is a credentials file that can be used. */
   readonly hasCredentials: boolean;
+  /** Some were given, and are tried out with the next network. */
+  readonly holdsCredentials: boolean;
   readonly isOnline: boolean;
   /** Kept over the end of the hotspot, so that it is shown when that returns. */
   readonly lastAttempt: ConnectionAttempt | undefined;

@@ -13,6 +13,7 @@ import {
   organizationCommands,
 } from "../fleet/organization_commands.ts";
 import { partCommands } from "../fleet/part_commands.ts";
+import { partQrCommands } from "../fleet/part_qr_command.ts";
 import { logCommands } from "../logs/log_commands.ts";
 import type { BrowserDeps } from "../profiles/browser_sign_in.ts";
 import { loginCommands } from "../profiles/login_commands.ts";
@@ -65,6 +66,7 @@ export function machineProgram(deps: ProgramDeps): CommandProgram<typeof signInF
     ...tunnelCommands(deps.stop),
     ...callCommands,
     ...partCommands(confirm),
+    ...partQrCommands,
     ...locationCommands(confirm),
     ...enrollmentCommands(confirm),
     ...organizationCommands,

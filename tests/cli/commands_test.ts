@@ -1,6 +1,7 @@
 /** Each command of `machine` against a real cloud. */
 import assert from "node:assert/strict";
 import { createClient } from "@connectrpc/connect";
+import { decodeQR } from "qr/decode.js";
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import { Secret } from "../../shared/base/redaction/secret.ts";
 import { CloudConnection } from "../../shared/cloud/client/connection.ts";
@@ -61,6 +62,46 @@ Deno.test("what is wrong with the way to a cloud is told in one line", async () 
     });
   }
 });
+
+Deno.test("parts qr: a phone that reads the code gets the part's credentials", async () => {
+  await using rig = await CliRig.open();
+  const file = rig.path("rover.json");
+  const { part_id } = await rig.json(
+    ...["machines", "create", "rover", "--location", "Lab", "--credentials-out", file],
+  );
+  const { out } = await rig.run(["parts", "qr", part_id]);
+  const { link } = await rig.json("parts", "qr", part_id);
+  assert.equal(readCode(out.split("\n\n")[0] ?? ""), link);
+  const [address, given = ""] = link.split("#credentials=");
+  assert.equal(address, "http://10.42.0.1/");
+  assert.deepEqual(
+    JSON.parse(atob(given.replaceAll("-", "+").replaceAll("_", "/"))),
+    JSON.parse(await Deno.readTextFile(file)),
+  );
+  const svg = rig.path("code.svg");
+  await rig.run(["parts", "qr", part_id, "--svg", svg]);
+  assert.match(await Deno.readTextFile(svg), /^<svg /);
+});
+
+/** A QR code that was drawn with blocks, two rows of its squares a line; light is drawn. */
+function readCode(drawn: string): string {
+  const lines = drawn.split("\n").filter(Boolean);
+  const width = Math.max(...lines.map((line) => line.length));
+  const isLight = (x: number, y: number) => {
+    const block = lines[y >> 1]?.[x] ?? " ";
+    return block === "█" || block === (y % 2 === 0 ? "▀" : "▄");
+  };
+  const scale = 4;
+  const size = { width: width * scale, height: lines.length * 2 * scale };
+  const data = new Uint8ClampedArray(size.width * size.height * 4).fill(255);
+  for (let y = 0; y < size.height; y++) {
+    for (let x = 0; x < size.width; x++) {
+      if (isLight(Math.floor(x / scale), Math.floor(y / scale))) continue;
+      data.fill(0, (y * size.width + x) * 4, (y * size.width + x) * 4 + 3);
+    }
+  }
+  return decodeQR({ ...size, data });
+}
 
 Deno.test("machines are made, listed, renamed, moved, restarted and deleted", async () => {
   await using rig = await CliRig.open();

@@ -5,6 +5,7 @@ import { Buffer } from "node:buffer";
 import { FakeProvisioning, visibleNetwork } from "../../agent/provisioning/fake_provisioning.ts";
 import { portalWay } from "../../agent/provisioning/portal/portal_way.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
+import { credentialsLink } from "../../shared/cloud/credentials/credentials_link.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { defaultAgentSettings } from "../../shared/config/agent_settings.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
@@ -125,6 +126,23 @@ Deno.test({
       await end();
       await page.locator("#gone").waitFor();
       await picture("gone-light");
+    }),
+});
+
+Deno.test({
+  name: "the link of a QR code fills in the credentials, and is not kept in the address",
+  ignore,
+  fn: () =>
+    withPhone({}, async ({ port, page, url }) => {
+      port.given = { hasCredentials: false };
+      const link = new URL(credentialsLink(JSON.parse(CREDENTIALS)));
+      await page.reload();
+      // The page is there already: only what is behind the # changes.
+      await page.goto(`${url}${link.hash}`);
+      assert.equal(await page.locator("#credentials").inputValue(), CREDENTIALS);
+      assert.equal(page.url(), url);
+      await page.goto(`${url}scan#credentials=%ff`);
+      assert.equal(await page.locator("#credentials").inputValue(), "");
     }),
 });
 

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { credentialsLink } from "../../shared/cloud/credentials/credentials_link.ts";
 import { noNetworkManagerBecause } from "../../agent/networks/manager/testing.ts";
 import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { programPath } from "../../shared/test_tools/tools.ts";
@@ -52,16 +53,18 @@ if (Deno.env.get(INSIDE) === undefined) {
     "with JavaScript: a wrong password first",
     { locale: "en-GB" },
     async (page, machine) => {
+      // The link of the QR code, as the phone's camera opens it.
+      await page.goto("about:blank");
+      await page.goto(credentialsLink(JSON.parse(await credentialsOf(machine))));
       await page.getByText(HOME.ssid).click();
       await page.locator("#psk").fill("wrong password");
-      await page.locator("#credentials").fill(await credentialsOf(machine));
       await page.getByRole("button", { name: "Connect" }).click();
       await page.getByText("The machine connects").waitFor();
       // The script sees the hotspot come back, and shows why.
       await page.getByText("The password is wrong").waitFor();
       assert.equal(profiles(machine).length, 0, "nothing of the try is on disk");
+      // The credentials need not be given again.
       await page.locator("#psk").fill(HOME.psk);
-      await page.locator("#credentials").fill(await credentialsOf(machine));
       await page.getByRole("button", { name: "Connect" }).click();
       await page.getByText("The machine connects").waitFor();
     },

@@ -61,6 +61,7 @@ export class ProvisioningDesk implements ProvisioningPort {
       hostName,
       agentVersion: version,
       hasCredentials: hasCredentials(),
+      holdsCredentials: this.#credentials !== undefined,
       isOnline: isOnline(),
       lastAttempt: this.#attempt,
       errors: [...this.#errors],

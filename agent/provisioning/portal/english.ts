@@ -23,7 +23,8 @@ export const english: Messages = {
   credentials: "Machine credentials",
   credentialsHelp:
     "The cloud shows them on the page of the machine. Copy the whole text, from { to }, or save it " +
-    "as a file.",
+    "as a file. A QR code that came with the machine fills this in: scan it with the phone's camera.",
+  credentialsHeld: "The machine has those that you gave. Leave this empty, or give others.",
   credentialsFile: "Or choose the file",
   connect: "Connect",
   problemTitle: "That did not work yet",

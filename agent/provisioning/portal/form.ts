@@ -94,11 +94,13 @@ export async function readChoice(
   fields: Fields,
   port: Pick<ProvisioningPort, "status" | "networks">,
 ): Promise<Choice> {
-  const { isOnline, hasCredentials } = port.status();
+  const { isOnline, hasCredentials, holdsCredentials } = port.status();
   const wanted = fields.text("network");
   const keeps = wanted === "keep" && isOnline;
   const network = keeps ? undefined : chosenNetwork(fields, wanted, port);
-  const credentials = hasCredentials ? undefined : await chosenCredentials(fields);
+  const given = hasCredentials ? "" : await givenCredentials(fields);
+  const isEnough = hasCredentials || (holdsCredentials && given === "");
+  const credentials = isEnough ? undefined : chosenCredentials(given);
   return { network, credentials };
 }
 
@@ -131,9 +133,12 @@ function checkedPassword(psk: string): string {
   return psk;
 }
 
-async function chosenCredentials(fields: Fields): Promise<ChosenCredentials> {
+async function givenCredentials(fields: Fields): Promise<string> {
   const file = (await fields.content("file")).trim();
-  const text = file === "" ? fields.text("credentials").trim() : file;
+  return file === "" ? fields.text("credentials").trim() : file;
+}
+
+function chosenCredentials(text: string): ChosenCredentials {
   if (text === "") throw new FormError("credentials-missing");
   try {
     return parseChosenCredentials(text);

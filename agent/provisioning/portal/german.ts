@@ -24,7 +24,10 @@ export const german: Messages = {
   credentials: "Zugangsdaten der Maschine",
   credentialsHelp:
     "Die Cloud zeigt sie auf der Seite der Maschine. Kopieren Sie den ganzen Text, von { bis }, " +
-    "oder speichern Sie ihn als Datei.",
+    "oder speichern Sie ihn als Datei. Ein QR-Code, der bei der Maschine lag, füllt das Feld aus: " +
+    "lesen Sie ihn mit der Kamera des Telefons.",
+  credentialsHeld:
+    "Die Maschine hat die, die Sie angegeben haben. Lassen Sie das leer, oder geben Sie andere an.",
   credentialsFile: "Oder die Datei auswählen",
   connect: "Verbinden",
   problemTitle: "Das hat noch nicht geklappt",

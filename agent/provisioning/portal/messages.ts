@@ -38,6 +38,8 @@ export interface Messages {
   readonly hide: string;
   readonly credentials: string;
   readonly credentialsHelp: string;
+  /** They were given, and not tried out yet. */
+  readonly credentialsHeld: string;
   readonly credentialsFile: string;
   readonly connect: string;
   readonly problemTitle: string;

@@ -88,7 +88,7 @@ function formPart(view: PageView): string {
       hasFile ? ' enctype="multipart/form-data"' : ""
     }>${hidden}`,
     networksPart(view),
-    hasFile ? credentialsPart(messages) : "",
+    hasFile ? credentialsPart(messages, status.holdsCredentials) : "",
     `<button class="main" id="go">${escapeHtml(messages.connect)}</button></form>`,
   ].join("");
 }
@@ -189,9 +189,11 @@ function extraRow(value: string, text: string, chosen: string): string {
   }${value === chosen ? " checked" : ""}><span>${escapeHtml(text)}</span></label>`;
 }
 
-function credentialsPart(messages: Messages): string {
+function credentialsPart(messages: Messages, isHeld: boolean): string {
   return `<fieldset><legend><label for="credentials">${escapeHtml(messages.credentials)}</label>` +
-    `</legend><p class="soft">${escapeHtml(messages.credentialsHelp)}</p>` +
+    `</legend><p class="soft">${
+      escapeHtml(isHeld ? messages.credentialsHeld : messages.credentialsHelp)
+    }</p>` +
     `<textarea id="credentials" name="credentials" rows="5" spellcheck="false" autocapitalize="none" ` +
     `placeholder="{&quot;cloud&quot;: {…}}"></textarea>` +
     `<label class="t" for="file">${escapeHtml(messages.credentialsFile)}</label>` +

@@ -52,7 +52,13 @@ function q(s){return document.querySelector(s)}
 var show=q("#show"),psk=q("#psk"),form=q("#setup"),trying=q("#trying");
 if(show){show.hidden=false;show.onclick=function(){var was=psk.type==="password";
 psk.type=was?"text":"password";show.textContent=was?show.dataset.hide:show.dataset.show;psk.focus()}}
-if(form){var told=0;form.addEventListener("input",function(){var now=Date.now();
+if(form){var fill=function(){var given=/^#credentials=([\\w-]+)$/.exec(location.hash),box=q("#credentials");
+if(given)history.replaceState(null,"","/");
+if(given&&box)try{var raw=atob(given[1].replace(/-/g,"+").replace(/_/g,"/"));
+box.value=new TextDecoder().decode(Uint8Array.from(raw,function(c){return c.charCodeAt(0)}))}
+catch(e){box.value=""}};
+fill();addEventListener("hashchange",fill);
+var told=0;form.addEventListener("input",function(){var now=Date.now();
 if(now-told<30000)return;told=now;
 fetch("/active",{method:"POST",headers:{"content-type":"text/plain"},body:form.elements.token.value})
 .catch(function(){})});

@@ -101,6 +101,16 @@ Deno.test("a machine without credentials takes them as text or file", async () =
   assert.equal(rig.port.commits, 2);
 });
 
+Deno.test("credentials that wait for a network that works need not be given again", async () => {
+  const rig = new Rig();
+  rig.port.given = { hasCredentials: false, holdsCredentials: true };
+  assert.match(await rig.page(), /The machine has those that you gave/);
+  const answer = await rig.send("/save", { network: hex("Home"), password: "long enough" });
+  assert.equal(answer.status, 200);
+  assert.equal(rig.port.credentials, undefined, "those that are held stay");
+  assert.notEqual(rig.port.network, undefined);
+});
+
 Deno.test("a machine that is online needs only its credentials", async () => {
   const rig = new Rig();
   rig.port.given = { hasCredentials: false, isOnline: true };
