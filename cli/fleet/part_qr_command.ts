@@ -18,15 +18,15 @@ export const partQrCommands: CommandTree = {
       const secret = part?.secrets[0]?.secret || part?.secret;
       if (!secret) throw new Error(`the cloud gives no secret of part ${name} to this account`);
       const { name: app_address } = await context.cloud();
-      const link = credentialsLink({ cloud: { app_address, id, secret } });
-      const { encodeQR } = await import("qr");
-      const options = { ecc: "low", border: 4 } as const;
+      const link = credentialsLink(JSON.stringify({ cloud: { app_address, id, secret } }));
+      const { renderSVG, renderUnicodeCompact } = await import("uqr");
+      const options = { ecc: "L", border: 4 } as const;
       if (svg !== undefined) {
-        await writeFileAtomic(svg, encodeQR(link, "svg", options));
+        await writeFileAtomic(svg, renderSVG(link, options));
         const text = `the code of part ${name} of ${machineName} is in ${svg}\n`;
         return { json: { id, name, file: svg }, text, ids: [id] };
       }
-      const code = encodeQR(link, "ascii", options);
+      const code = renderUnicodeCompact(link, options);
       const text = `${code}\n\nJoin the WiFi network of ${machineName}, then scan this with the ` +
         "phone's camera and open the link.\nWhoever reads the code has the machine's secret.\n";
       return { json: { id, name, link }, text, ids: [id] };

@@ -45,12 +45,12 @@ export const newMachine = {
     "Schalten Sie die Maschine ein. Ohne Netz öffnet sie ein eigenes WLAN „machine-setup-…“ und ist per Bluetooth sichtbar.",
   ],
   phone2: [
-    "Scan this code with the phone’s camera, or copy the text: it is what the machine signs in with.",
-    "Scannen Sie diesen Code mit der Kamera des Telefons, oder kopieren Sie den Text: Damit meldet sich die Maschine an.",
+    "Join that network with the phone. Scan this code with its camera and open the link: the machine’s page has the credentials filled in. Or copy the text and paste it there.",
+    "Verbinden Sie das Telefon mit diesem Netz. Scannen Sie diesen Code mit seiner Kamera und öffnen Sie den Link: Die Seite der Maschine hat die Zugangsdaten dann schon. Oder kopieren Sie den Text und fügen Sie ihn dort ein.",
   ],
   phone3: [
-    "Join the machine’s network with the phone. Its page opens; choose your network and paste the text as credentials.",
-    "Verbinden Sie das Telefon mit dem Netz der Maschine. Ihre Seite öffnet sich; wählen Sie Ihr Netz und fügen Sie den Text als Zugangsdaten ein.",
+    "Choose your own network on that page, and give its password.",
+    "Wählen Sie auf dieser Seite Ihr eigenes Netz und geben Sie sein Passwort an.",
   ],
   qr: ["Code with the machine’s credentials", "Code mit den Zugangsdaten der Maschine"],
   credentials: ["Credentials of the machine", "Zugangsdaten der Maschine"],

@@ -135,7 +135,7 @@ Deno.test({
   fn: () =>
     withPhone({}, async ({ port, page, url }) => {
       port.given = { hasCredentials: false };
-      const link = new URL(credentialsLink(JSON.parse(CREDENTIALS)));
+      const link = new URL(credentialsLink(CREDENTIALS));
       await page.reload();
       // The page is there already: only what is behind the # changes.
       await page.goto(`${url}${link.hash}`);

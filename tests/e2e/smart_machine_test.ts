@@ -55,7 +55,7 @@ if (Deno.env.get(INSIDE) === undefined) {
     async (page, machine) => {
       // The link of the QR code, as the phone's camera opens it.
       await page.goto("about:blank");
-      await page.goto(credentialsLink(JSON.parse(await credentialsOf(machine))));
+      await page.goto(credentialsLink(await credentialsOf(machine)));
       await page.getByText(HOME.ssid).click();
       await page.locator("#psk").fill("wrong password");
       await page.getByRole("button", { name: "Connect" }).click();
