@@ -1,3 +1,4 @@
+import { constants, setPriority } from "node:os";
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import type { ParsedCommand } from "../../shared/base/flags/flags.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
@@ -29,6 +30,7 @@ export async function runOperationCommand(
   if (parsed.command === "doctor") return await runDoctor(parsed.values, deps);
   const [file = ""] = parsed.arguments;
   if (parsed.command === "backup") {
+    yieldToServing();
     const result = await backUp(values.data, file, deps);
     const { files, bytes, elsewhere, hasObjectStorage } = result;
     if (elsewhere > 0) {
@@ -91,4 +93,13 @@ function count(files: number): string {
 function size(bytes: number): string {
   const mib = bytes / 1024 ** 2;
   return mib < 1024 ? `${mib.toFixed(1)} MiB` : `${(mib / 1024).toFixed(1)} GiB`;
+}
+
+/** Whoever is served comes first; where the system does not allow it, all goes on as it is. */
+function yieldToServing(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // Some containers forbid it.
+  }
 }

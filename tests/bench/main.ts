@@ -1,14 +1,17 @@
 import process from "node:process";
 import { benchAgentDownload } from "./agent_download.ts";
+import { benchBackup } from "./backup.ts";
 import { benchCapture } from "./capture.ts";
 import { benchDataIngest } from "./data_ingest.ts";
 import { benchDataQuery } from "./data_query.ts";
 import { benchDeadReceivers, benchTriggerLatency } from "./triggers.ts";
 import { benchColdStart, benchMemory, benchMemoryAfterLoad } from "./footprint.ts";
+import { benchFleet } from "./fleet.ts";
 import { benchFragments } from "./fragments.ts";
 import { benchJournal } from "./journal.ts";
 import { benchLogFilter } from "./log_filter.ts";
 import { benchLogIngest } from "./log_ingest.ts";
+import { benchLogQuery } from "./log_query.ts";
 import { benchManaged } from "./managed.ts";
 import { benchModules } from "./modules.ts";
 import { Reporter } from "./report.ts";
@@ -18,7 +21,7 @@ import { benchThroughput } from "./throughput.ts";
 import { benchTraining } from "./training.ts";
 import { benchWebRtc } from "./webrtc.ts";
 
-const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> = {
+const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Promise<void>>> = {
   save: benchSaveToVisible,
   poll: benchPolledSave,
   memory: benchMemory,
@@ -26,6 +29,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   start: benchColdStart,
   throughput: benchThroughput,
   logs: benchLogIngest,
+  logquery: benchLogQuery,
   logfilter: benchLogFilter,
   journal: benchJournal,
   download: benchAgentDownload,
@@ -37,6 +41,8 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
   modules: benchModules,
   capture: benchCapture,
   training: benchTraining,
+  fleet: benchFleet,
+  backup: benchBackup,
   fragments: benchFragments,
   managed: benchManaged,
   webrtc: benchWebRtc,
@@ -45,7 +51,9 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter) => Promise<void>>> =
 const HELP = `make bench [ARGS="NAME…"]
 
 Measures cloud, agent and server as processes on this host and prints one JSON object for each
-figure. Without names all are measured: ${Object.keys(BENCHES).join(", ")}.
+figure. Without names all are measured; NAME=NUMBER takes another size, where a bench has one: ${
+  Object.keys(BENCHES).join(", ")
+}.
 
   MACHINE_TEST_BINARIES   folder with compiled programs to measure in place of bin/
 `;
@@ -55,14 +63,23 @@ async function main(names: string[]): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
-  const unknown = names.find((name) => BENCHES[name] === undefined);
+  const asked = new Map(names.map((text) => {
+    const [name = "", size] = text.split("=");
+    return [name, size === undefined ? undefined : Number(size)];
+  }));
+  const unknown = [...asked.keys()].find((name) => BENCHES[name] === undefined);
   if (unknown !== undefined) {
     process.stderr.write(`make bench: there is no "${unknown}"\n\n${HELP}`);
     return 2;
   }
+  const wrong = [...asked.values()].find((size) => size !== undefined && !(size >= 1));
+  if (wrong !== undefined) {
+    process.stderr.write("make bench: a size is a number from 1 on\n");
+    return 2;
+  }
   const reporter = await Reporter.create();
   for (const [name, bench] of Object.entries(BENCHES)) {
-    if (names.length === 0 || names.includes(name)) await bench(reporter);
+    if (names.length === 0 || asked.has(name)) await bench(reporter, asked.get(name));
   }
   return 0;
 }

@@ -2,38 +2,18 @@ import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { closeSqlite, type Database, openSqlite } from "../../../shared/base/store/sqlite.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { type LogFilter, matcher } from "./log_filter.ts";
 import type { LogLine } from "./log_line.ts";
 import { logMigrations } from "./log_migrations.ts";
 import { LINE_BYTES } from "./log_quota.ts";
+import { type LogPage, type LogQuery, LogSearch } from "./log_search.ts";
 
-/** A place between two lines, as far as a page reaches. */
-export interface LogPosition {
-  readonly timeNs: bigint;
-  readonly seq: bigint;
-}
-
-export interface LogPage {
-  readonly lines: readonly LogLine[];
-  /** Where the next page goes on; undefined when there is none. */
-  readonly next: LogPosition | undefined;
-}
-
-export interface LogQuery {
-  readonly filter: LogFilter;
-  readonly limit: number;
-  readonly after?: LogPosition | undefined;
-  /** Default newest first. */
-  readonly order?: "newest-first" | "oldest-first";
-}
-
-type Row = LogLine & { readonly seq: bigint };
 type Values = (string | number | bigint | null)[];
 
 const INSERT_SLICE = 500;
-const READ_SLICE = 2_000;
-/** Lines that one page looks at, at most; a page that ends here says where to go on. */
-const LOOKED_AT_PER_PAGE = 1_000_000;
+/** A few milliseconds of search. */
+const READ_SLICE = 4_000;
+/** How long one page searches, milliseconds. */
+const PAGE_MS = 60;
 const DELETE_SLICE = 1_000;
 /** Lines that go at once when a part has too many: a few, so that most of them stay. */
 const TRIM_SLICE = 200;
@@ -89,31 +69,28 @@ export class LogStore {
     return added;
   }
 
+  /**
+   * A page of lines. A search through many lines ends its page after {@link PAGE_MS}, perhaps with
+   * no line at all, and says where to go on.
+   */
   async read(partId: string, query: LogQuery): Promise<LogPage> {
     const source = this.#knownSource(partId);
     if (source === undefined) return { lines: [], next: undefined };
-    const newestFirst = query.order !== "oldest-first";
-    const select = this.#selectAfter(newestFirst);
-    const matches = matcher(query.filter);
-    let position = startOf(query, newestFirst);
+    const search = new LogSearch(this.database, source, query);
+    const startedMs = this.clock.monotonicMs();
     const lines: LogLine[] = [];
-    for (let looked = 0; looked < LOOKED_AT_PER_PAGE;) {
-      // What matches everything is found at once; what is rare needs large slices.
-      const slice = looked === 0 ? Math.min(query.limit + 1, READ_SLICE) : READ_SLICE;
-      const rows = select.all(source, position.timeNs, position.seq, slice).map(toRow);
-      for (const row of rows) {
-        if (isBeyond(row, query.filter, newestFirst)) return { lines, next: undefined };
-        if (matches(row)) {
-          if (lines.length === query.limit) return { lines, next: position };
-          lines.push(row);
-        }
+    for (let position = search.start, size = query.limit + 1;; size = READ_SLICE) {
+      const slice = search.slice(position, Math.min(size, READ_SLICE));
+      for (const row of slice.rows) {
+        if (lines.length === query.limit) return { lines, next: position };
+        lines.push(row);
         position = row;
       }
-      if (rows.length < slice) return { lines, next: undefined };
-      looked += rows.length;
+      if (slice.end === undefined) return { lines, next: undefined };
+      position = slice.end;
+      if (this.clock.monotonicMs() - startedMs > PAGE_MS) return { lines, next: position };
       await this.clock.sleep(0);
     }
-    return { lines, next: position };
   }
 
   /**
@@ -224,15 +201,6 @@ export class LogStore {
     if (row) this.#sources.set(partId, row.number);
     return row?.number;
   }
-
-  #selectAfter(newestFirst: boolean) {
-    const [beyond, order] = newestFirst ? ["<", "DESC"] : [">", "ASC"];
-    return this.database.prepare<[number, bigint, bigint, number], StoredRow>(`
-      SELECT seq, time_ns, digest, level, logger, message, host, caller, stack, fields
-      FROM lines INDEXED BY lines_in_order
-      WHERE source = ? AND (time_ns, seq) ${beyond} (?, ?)
-      ORDER BY time_ns ${order}, seq ${order} LIMIT ?`).safeIntegers(true);
-  }
 }
 
 /** The same in JavaScript as {@link ROW_BYTES} in SQL. */
@@ -240,38 +208,4 @@ function rowBytes(line: LogLine): number {
   const texts = [line.level, line.logger, line.message, line.host];
   for (const text of [line.caller, line.stack, line.fields]) if (text !== null) texts.push(text);
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), LINE_BYTES);
-}
-
-interface StoredRow {
-  seq: bigint;
-  time_ns: bigint;
-  digest: bigint;
-  level: string;
-  logger: string;
-  message: string;
-  host: string;
-  caller: string | null;
-  stack: string | null;
-  fields: string | null;
-}
-
-const LAST = (1n << 63n) - 1n;
-
-function startOf({ after, filter }: LogQuery, newestFirst: boolean): LogPosition {
-  if (after) return after;
-  return newestFirst
-    ? { timeNs: filter.toNs ?? LAST, seq: filter.toNs === undefined ? LAST : -1n }
-    : { timeNs: filter.fromNs ?? -LAST, seq: -1n };
-}
-
-/** Whether neither this line nor any after it lies in the asked time. */
-function isBeyond(line: Row, filter: LogFilter, newestFirst: boolean): boolean {
-  return newestFirst
-    ? filter.fromNs !== undefined && line.timeNs < filter.fromNs
-    : filter.toNs !== undefined && line.timeNs >= filter.toNs;
-}
-
-function toRow(stored: StoredRow): Row {
-  const { time_ns: timeNs, digest, ...rest } = stored;
-  return { ...rest, timeNs, digest: Number(digest) };
 }

@@ -7,6 +7,7 @@ import { systemClock } from "../../../shared/base/time/clock.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { toLogLines } from "./log_line.ts";
 import { keepLogsForRetention, LOG_RETENTION_DAYS } from "./log_retention.ts";
+import type { LogPosition } from "./log_search.ts";
 import { LogStore } from "./log_store.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -79,6 +80,33 @@ Deno.test("LogStore.read() finds a rare line far back and lets other work in bet
     assert.ok(turns > 3, `${turns} turns`);
     const none = await store.read("unknown part", { filter: {}, limit: 5 });
     assert.deepEqual(none.lines, []);
+  }));
+
+Deno.test("LogStore.read() ends a page that searches for long, and the next one goes on there", () =>
+  withStore(async (store, clock) => {
+    await store.append("a", lines(1, "needle", clock.now()));
+    await clock.advance(1);
+    await store.append("a", lines(20_000, "hay", clock.now()));
+    const ticking = setInterval(() => void clock.advance(20), 0);
+    const found: string[] = [];
+    let pages = 0;
+    let after: LogPosition | undefined;
+    do {
+      const page = await store.read("a", { filter: { text: "Needle" }, limit: 5, after });
+      found.push(...page.lines.map(({ message }) => message));
+      after = page.next;
+      pages++;
+    } while (after);
+    clearInterval(ticking);
+    assert.deepEqual(found, ["needle 0"]);
+    assert.ok(pages > 1, "one page looked at all lines");
+  }));
+
+Deno.test("LogStore.read() says the same of letters that SQLite knows no case of", () =>
+  withStore(async (store, clock) => {
+    await store.append("a", lines(1, "ÜBERHITZT", clock.now()));
+    const { lines: found } = await store.read("a", { filter: { text: "überhitzt" }, limit: 5 });
+    assert.equal(found.length, 1);
   }));
 
 Deno.test("keepLogsForRetention() deletes what is older than 30 days", async () => {

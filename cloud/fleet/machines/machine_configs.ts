@@ -33,12 +33,17 @@ export interface MachineConfigsOptions {
   readonly publicUrl: () => string;
 }
 
-const KEPT_CONFIGS = 500;
+/**
+ * Characters of configurations that are kept read, which takes a few times as much memory: those of
+ * 10,000 small machines. One that is not kept takes a poll ten times the processor.
+ */
+const KEPT_CHARACTERS = 8 * 1024 * 1024;
 
 /** The configuration messages that machines are sent. */
 export class MachineConfigs {
   /** Read configurations: one never changes, is asked for often, and may be that of many parts. */
-  readonly #kept = new Map<string, MachineConfig>();
+  readonly #kept = new Map<string, { config: MachineConfig; length: number }>();
+  #keptCharacters = 0;
 
   constructor(private readonly options: MachineConfigsOptions) {}
 
@@ -87,13 +92,27 @@ export class MachineConfigs {
 
   async #read(partId: string, key: string): Promise<MachineConfig> {
     const kept = this.#kept.get(key);
-    if (kept) return kept;
+    if (kept) {
+      // The least used comes first.
+      this.#kept.delete(key);
+      this.#kept.set(key, kept);
+      return kept.config;
+    }
     const text = await effectiveText(this.options.queries, partId);
     // What was saved was checked; what an older or newer version let through is left out.
     const { config } = parseMachineConfig(JSON.parse(text), { source: "cloud" });
-    const [oldest] = this.#kept.keys();
-    if (oldest !== undefined && this.#kept.size >= KEPT_CONFIGS) this.#kept.delete(oldest);
-    this.#kept.set(key, config);
+    this.#keep(key, { config, length: text.length });
     return config;
+  }
+
+  #keep(key: string, entry: { config: MachineConfig; length: number }): void {
+    // Another call may have read the same meanwhile.
+    this.#keptCharacters += entry.length - (this.#kept.get(key)?.length ?? 0);
+    this.#kept.set(key, entry);
+    for (const [oldest, { length }] of this.#kept) {
+      if (this.#keptCharacters <= KEPT_CHARACTERS) break;
+      this.#kept.delete(oldest);
+      this.#keptCharacters -= length;
+    }
   }
 }

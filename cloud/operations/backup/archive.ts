@@ -18,10 +18,13 @@ export class BackupError extends Error {
   override readonly name = "BackupError";
 }
 
+const SYNC_EVERY_BYTES = 16 * 1024 * 1024;
+
 /** Writes a backup, one entry after the other. */
 export class BackupWriter {
   readonly #sums: string[] = [];
   #bytes = 0;
+  #unsynced = 0;
 
   constructor(private readonly file: Deno.FsFile) {}
 
@@ -66,10 +69,19 @@ export class BackupWriter {
     for await (const bytes of contents) {
       hash.update(bytes);
       await writeAll(this.file, bytes);
+      await this.#pace(bytes.length);
     }
     await writeAll(this.file, new Uint8Array(padding(size)));
     this.#bytes += size;
     this.#sums.push(checksumLine(hash.digest("hex"), path));
+  }
+
+  /** Else a gigabyte would wait for the disk at once, and what a cloud saves meanwhile behind it. */
+  async #pace(written: number): Promise<void> {
+    this.#unsynced += written;
+    if (this.#unsynced < SYNC_EVERY_BYTES) return;
+    this.#unsynced = 0;
+    await this.file.syncData();
   }
 }
 

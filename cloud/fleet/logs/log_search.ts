@@ -1,0 +1,137 @@
+import type { Database } from "../../../shared/base/store/sqlite.ts";
+import { type LogFilter, matcher } from "./log_filter.ts";
+import type { LogLine } from "./log_line.ts";
+
+/** A place between two lines, as far as a page reaches. */
+export interface LogPosition {
+  readonly timeNs: bigint;
+  readonly seq: bigint;
+}
+
+export interface LogPage {
+  readonly lines: readonly LogLine[];
+  /** Where the next page goes on; undefined when there is none. */
+  readonly next: LogPosition | undefined;
+}
+
+export interface LogQuery {
+  readonly filter: LogFilter;
+  readonly limit: number;
+  readonly after?: LogPosition | undefined;
+  /** Default newest first. */
+  readonly order?: "newest-first" | "oldest-first";
+}
+
+export type LogRow = LogLine & { readonly seq: bigint };
+
+/** What a slice of lines holds. */
+export interface LogSlice {
+  readonly rows: readonly LogRow[];
+  /** The last line that was looked at; undefined when there are no more. */
+  readonly end: LogPosition | undefined;
+}
+
+const LAST = (1n << 63n) - 1n;
+
+/** Looks through the lines of one source, a slice at a time. */
+export class LogSearch {
+  readonly start: LogPosition;
+  readonly #matches: (row: LogRow) => boolean;
+  readonly #bounds;
+  readonly #select;
+  readonly #last: LogPosition;
+
+  constructor(database: Database, private readonly source: number, query: LogQuery) {
+    const newestFirst = query.order !== "oldest-first";
+    const { filter } = query;
+    this.start = startOf(query, newestFirst);
+    this.#matches = matcher(filter);
+    const [beyond, upTo, order] = newestFirst ? ["<", ">=", "DESC"] : [">", "<=", "ASC"];
+    // Neither a line outside of the asked time nor any after it is looked at.
+    const edge = newestFirst ? filter.fromNs : filter.toNs;
+    const within = edge === undefined
+      ? ""
+      : newestFirst
+      ? ` AND time_ns >= ${edge}`
+      : ` AND time_ns < ${edge}`;
+    const from = `FROM lines INDEXED BY lines_in_order
+      WHERE source = ? AND (time_ns, seq) ${beyond} (?, ?)${within}`;
+    const ordered = `ORDER BY time_ns ${order}, seq ${order}`;
+    // In the index alone.
+    this.#bounds = database.prepare<[number, bigint, bigint, number], Bound>(
+      `SELECT time_ns, seq ${from} ${ordered} LIMIT 1 OFFSET ?`,
+    ).safeIntegers(true);
+    const { condition, values } = sqlCondition(filter);
+    const select = database.prepare<(string | number | bigint)[], StoredRow>(
+      `SELECT seq, time_ns, digest, level, logger, message, host, caller, stack, fields
+       ${from} AND (time_ns, seq) ${upTo} (?, ?)${condition} ${ordered}`,
+    ).safeIntegers(true);
+    this.#select = (after: LogPosition, until: LogPosition) =>
+      select.all(source, after.timeNs, after.seq, until.timeNs, until.seq, ...values);
+    this.#last = newestFirst ? { timeNs: -LAST, seq: -1n } : { timeNs: LAST, seq: LAST };
+  }
+
+  /** The lines that match among the next `count` ones behind a position. */
+  slice(after: LogPosition, count: number): LogSlice {
+    const bound = this.#bounds.get(this.source, after.timeNs, after.seq, count - 1);
+    const end = bound && { timeNs: bound.time_ns, seq: bound.seq };
+    const rows = this.#select(after, end ?? this.#last).map(toRow).filter(this.#matches);
+    return { rows, end };
+  }
+}
+
+/**
+ * What the matcher says, as far as SQL says the same: it leaves out lines before they are read
+ * into this program. Other letters than those of ASCII have another case for SQLite.
+ */
+function sqlCondition(filter: LogFilter): { condition: string; values: string[] } {
+  const conditions: string[] = [];
+  const values: string[] = [];
+  const { levels = [], source } = filter;
+  if (levels.length > 0) {
+    conditions.push(`level IN (${levels.map(() => "?").join(", ")})`);
+    values.push(...levels);
+  }
+  if (source) {
+    conditions.push("(logger = ? OR substr(logger, 1, length(?)) = ?)");
+    values.push(source, `${source}.`, `${source}.`);
+  }
+  const text = filter.text?.toLowerCase();
+  if (text && ASCII.test(text)) {
+    conditions.push("(instr(lower(message), ?) OR instr(lower(logger), ?))");
+    values.push(text, text);
+  }
+  return { condition: conditions.map((each) => ` AND ${each}`).join(""), values };
+}
+
+const ASCII = /^[\x20-\x7e]*$/;
+
+interface Bound {
+  time_ns: bigint;
+  seq: bigint;
+}
+
+interface StoredRow {
+  seq: bigint;
+  time_ns: bigint;
+  digest: bigint;
+  level: string;
+  logger: string;
+  message: string;
+  host: string;
+  caller: string | null;
+  stack: string | null;
+  fields: string | null;
+}
+
+function startOf({ after, filter }: LogQuery, newestFirst: boolean): LogPosition {
+  if (after) return after;
+  return newestFirst
+    ? { timeNs: filter.toNs ?? LAST, seq: filter.toNs === undefined ? LAST : -1n }
+    : { timeNs: filter.fromNs ?? -LAST, seq: -1n };
+}
+
+function toRow(stored: StoredRow): LogRow {
+  const { time_ns: timeNs, digest, ...rest } = stored;
+  return { ...rest, timeNs, digest: Number(digest) };
+}

@@ -1,0 +1,145 @@
+import { join } from "node:path";
+import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import { TAKES_HASHES_HEADER } from "../../shared/rights/hashed_access.ts";
+import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
+import { systemRandom } from "../../cloud/storage/keys/random.ts";
+import { eventually, Rig } from "../e2e/rig.ts";
+import { copyMachine } from "./copied_machines.ts";
+import { residentMiB } from "./footprint.ts";
+import { GrpcClient } from "./grpc_client.ts";
+import { percentile, type Reporter } from "./report.ts";
+import { WatchConnections } from "./watch_connections.ts";
+
+const MACHINES = 10_000;
+const SAVES = 300;
+const IDLE_S = 20;
+const POLLS_A_SECOND = 1_000;
+const POLL_S = 10;
+const PAGES = 40;
+const OPENED_AT_ONCE = 50;
+
+/**
+ * A cloud with 10,000 machines: memory and processor with a Watch stream of each on a connection of
+ * its own, saves until the machine is notified, polls of unchanged configurations, lists by page.
+ */
+export async function benchFleet(reporter: Reporter, machines = MACHINES): Promise<void> {
+  reporter.note(`${machines} machines …`);
+  await using rig = await Rig.create();
+  await rig.bootstrap({});
+  const folder = await openDataFolder(join(rig.dir, "cloud"), systemRandom);
+  const ids = await copyMachine(folder.database.queries, machines)
+    .finally(() => folder.database.close());
+  const cloud = await rig.startCloud();
+  const { accessToken } = await rig.cloud();
+  const before = await residentMiB(cloud.pid);
+
+  const heard = new Map<number, () => void>();
+  const streaming = new Set<number>();
+  const ended: string[] = [];
+  using connections = new WatchConnections(rig.cloudPort, accessToken, {
+    heard(n, event) {
+      streaming.add(n);
+      if (event === "configChanged") heard.get(n)?.();
+    },
+    ended: (_, reason) => void ended.push(reason),
+  });
+  const opening = performance.now();
+  for (let at = 0; at < machines; at += OPENED_AT_ONCE) {
+    const some = ids.slice(at, at + OPENED_AT_ONCE);
+    await Promise.all(some.map((id, index) => connections.open(at + index, id)));
+  }
+  await eventually("all machines have a stream", () => {
+    if (ended.length > 0) throw new Error(`${ended.length} streams ended: ${ended[0]}`);
+    return Promise.resolve(streaming.size === machines);
+  }, 120_000);
+  reporter.report("fleet_connect_all", (performance.now() - opening) / 1_000, "s");
+  reporter.report("fleet_rss_before", before, "MiB");
+  reporter.report("fleet_rss_connected", await residentMiB(cloud.pid), "MiB");
+  const idle = await coreShare(
+    cloud.pid,
+    () => new Promise((done) => setTimeout(done, IDLE_S * 1_000)),
+  );
+  reporter.report("fleet_processor_idle", idle * 100, "% of a core");
+
+  using grpc = new GrpcClient(rig.cloudUrl, accessToken);
+  const app = grpc.client(AppService);
+  const samples: number[] = [];
+  for (let n = 0; n < Math.min(SAVES, machines); n++) {
+    const which = n * 7 % machines;
+    const notified = new Promise<void>((done) => heard.set(which, done));
+    const started = performance.now();
+    await app.updateRobotPart({ id: ids[which] ?? "", name: "", robotConfig: { n } });
+    await notified;
+    samples.push(performance.now() - started);
+  }
+  reporter.report("fleet_save_to_notified_p50", percentile(samples, 0.5), "ms");
+  reporter.report("fleet_save_to_notified_p99", percentile(samples, 0.99), "ms");
+  if (ended.length > 0) throw new Error(`${ended.length} streams ended: ${ended[0]}`);
+
+  const robot = grpc.client(RobotService);
+  // As machine-server asks.
+  const headers = { [TAKES_HASHES_HEADER]: "1" };
+  const share = await coreShare(cloud.pid, () =>
+    paced(POLLS_A_SECOND, POLL_S, async (n) => {
+      await robot.config({ id: ids[n % machines] ?? "" }, { headers });
+    }));
+  reporter.report("fleet_processor_1000_polls_a_second", share * 100, "% of a core");
+  await benchLists(reporter, grpc, rig.bootstrapped);
+}
+
+async function benchLists(
+  reporter: Reporter,
+  grpc: GrpcClient,
+  { location_id, org_id }: Rig["bootstrapped"],
+): Promise<void> {
+  const app = grpc.client(AppService);
+  const lists = {
+    machine_summaries: async () => {
+      await app.listMachineSummaries({ organizationId: org_id, locationIds: [location_id] });
+    },
+    robots: async () => void await app.listRobots({ locationId: location_id }),
+  };
+  for (const [name, list] of Object.entries(lists)) {
+    const samples: number[] = [];
+    for (let n = 0; n < PAGES; n++) {
+      const started = performance.now();
+      await list();
+      samples.push(performance.now() - started);
+    }
+    reporter.report(`fleet_list_${name}_p50`, percentile(samples, 0.5), "ms");
+    reporter.report(`fleet_list_${name}_p99`, percentile(samples, 0.99), "ms");
+  }
+}
+
+/** Calls at an even pace, whatever the answers take. */
+async function paced(
+  aSecond: number,
+  seconds: number,
+  call: (n: number) => Promise<void>,
+): Promise<void> {
+  const started = performance.now();
+  const running: Promise<void>[] = [];
+  const total = aSecond * seconds;
+  for (let n = 0; n < total;) {
+    const due = Math.min((performance.now() - started) / 1_000 * aSecond, total);
+    for (; n < due; n++) running.push(call(n));
+    await new Promise((done) => setTimeout(done, 5));
+  }
+  await Promise.all(running);
+}
+
+/** What part of one processor a process took while something was done. */
+async function coreShare(pid: number, work: () => Promise<void>): Promise<number> {
+  const started = performance.now();
+  const before = await processorMs(pid);
+  await work();
+  return (await processorMs(pid) - before) / (performance.now() - started);
+}
+
+/** Processor time of all threads of a process; the clock of Linux ticks 100 times a second. */
+async function processorMs(pid: number): Promise<number> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
