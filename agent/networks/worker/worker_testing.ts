@@ -39,7 +39,14 @@ export class NetworkBench implements AsyncDisposable {
   isWired = false;
   /** Names lead to the machine. */
   hasRedirects = false;
+  /** A URL that is answered with 2xx. */
+  answersAt = "";
+  hasBluetooth = false;
+  /** Names below `.setup` alone lead to the machine. */
+  onlySetup = false;
   site: ProvisioningSite | undefined;
+  /** Of Bluetooth. */
+  bluetooth: ProvisioningSite | undefined;
   readonly told: string[] = [];
   readonly deps: NetworkDeps;
   readonly #current: Watched<{ settings: AgentSettings }>;
@@ -58,7 +65,7 @@ export class NetworkBench implements AsyncDisposable {
       openBus: () => this.openBus(),
       cloudAnswered: new Watched(false),
       askCloud: isReached,
-      askUrl: () => Promise.resolve(false),
+      askUrl: (url) => Promise.resolve(url === this.answersAt),
       credentials: {
         has: () => this.hasCredentials,
         file: "/etc/machine.json",
@@ -71,7 +78,7 @@ export class NetworkBench implements AsyncDisposable {
       },
       mayReboot: () => this.mayReboot,
       reboot: () => Promise.resolve(void this.reboots++),
-      hasBluetooth: () => false,
+      hasBluetooth: () => this.hasBluetooth,
       ways: [() => ({
         name: "portal",
         over: "hotspot",
@@ -86,11 +93,24 @@ export class NetworkBench implements AsyncDisposable {
             },
           });
         },
+      }), () => ({
+        name: "bluetooth",
+        over: "bluetooth",
+        start: (site) => {
+          this.bluetooth = site;
+          return Promise.resolve({
+            [Symbol.asyncDispose]: () => Promise.resolve(void (this.bluetooth = undefined)),
+          });
+        },
       })],
       hostName: "Rover",
       version: "1.2.3",
       captiveDns: {
-        write: () => Promise.resolve(void (this.hasRedirects = true)),
+        write: (_, onlySetup) => {
+          this.hasRedirects = true;
+          this.onlySetup = onlySetup;
+          return Promise.resolve();
+        },
         remove: () => Promise.resolve(void (this.hasRedirects = false)),
       },
       clock: this.clock,
