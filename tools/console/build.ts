@@ -17,6 +17,8 @@ export async function buildConsole(root: string): Promise<void> {
     const made = join(work, "new");
     await build({
       configFile: join(root, "console", "vite.config.ts"),
+      // Else Vite writes a file beside it: the folder would look changed, and all be built again.
+      configLoader: "native",
       logLevel: "warn",
       build: { outDir: made, emptyOutDir: true },
     });

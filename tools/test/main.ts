@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { toError } from "../../shared/base/errors/to_error.ts";
 import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import { SKIPS_FILE } from "../../shared/test_tools/skips.ts";
-import { ROOT } from "../programs.ts";
+import { PROGRAMS, ROOT } from "../programs.ts";
 import { filesAtATime, type Group, GROUPS } from "./groups.ts";
 import { parseSkips, skipLines } from "./skips.ts";
 import { InTurn } from "./in_turn.ts";
@@ -56,6 +56,7 @@ async function main(): Promise<number> {
   const tests: TimedTest[] = [];
   const begun = performance.now();
   try {
+    if (positionals.length === 0) await bundlePrograms();
     await Promise.all(groups.map(async (group, at) => {
       const paths = await existing(group.paths, positionals.length > 0);
       if (paths.length > 0) {
@@ -77,6 +78,15 @@ async function main(): Promise<number> {
   if (!ran) process.stderr.write("No test ran. Look at FILTER= and PATHS=.\n");
   process.stdout.write(`${countLine(counts)}\n`);
   return ran && counts.failed === 0 ? 0 : 1;
+}
+
+/** Else several tests at a time would find the bundles old, and each make them. */
+async function bundlePrograms(): Promise<void> {
+  if (Deno.build.os === "windows") return;
+  for (const { name } of PROGRAMS) {
+    const program = new Deno.Command(join(ROOT, "bin", name), { args: ["--help"], stdout: "null" });
+    await program.output(); // the tests say what is wrong with one that does not start
+  }
 }
 
 async function showTimes(
