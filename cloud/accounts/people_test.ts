@@ -349,3 +349,33 @@ Deno.test("sign-ins are in the log of each organisation, failed ones of its peop
   const all = await queries.selectFrom("audit_entries").select("target").execute();
   assert.ok(!JSON.stringify(all).match(/wrong one|nobody@/));
 });
+
+Deno.test("listSessions() tells when each session was used last", async () => {
+  const clock = new FakeClock();
+  await using cloud = await TestCloud.open({ clock });
+  const made = await cloud.bootstrap();
+  const used = await ownerOf(cloud, made.org_id);
+  await signIn(cloud, ANN);
+  const { sessions } = cloud.services.accounts;
+  const begun = clock.now().getTime();
+  await clock.advance(20 * 60_000);
+  await used.app.listOrganizations({});
+  await sessions.writeSeen();
+  const minutesOf = async () => {
+    const { sessions: all } = await used.account.listSessions({});
+    const of = all.map((each) => [each.isCurrent, Number(each.lastSeenAt?.seconds) * 1000 - begun]);
+    return Object.fromEntries(of.map(([isCurrent, ms]) => [isCurrent, Number(ms) / 60_000]));
+  };
+  assert.deepEqual(await minutesOf(), { true: 20, false: 0 });
+
+  // Whoever calls all the time costs a write in some minutes.
+  const { database } = cloud.folder;
+  await clock.advance(60_000);
+  await used.app.listOrganizations({});
+  const before = database.totalChanges();
+  await sessions.writeSeen();
+  assert.equal(database.totalChanges(), before);
+  await clock.advance(4 * 60_000);
+  await sessions.writeSeen();
+  assert.equal((await minutesOf()).true, 21, "the last use is not lost");
+});

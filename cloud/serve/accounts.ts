@@ -65,6 +65,7 @@ export function openAccounts(options: AccountsOptions) {
   const { queries, changes, callers, clock, random, limiter, log } = options;
   const passwords = new Passwords();
   const sessions = new Sessions(options);
+  callers.onPerson((person) => sessions.seen(person));
   const secondFactor = new SecondFactor({
     ...options,
     issuerName: () => URL.parse(options.publicUrl())?.host ?? "machine-cloud",
@@ -123,7 +124,12 @@ export function openAccounts(options: AccountsOptions) {
     },
     /** Ends sessions whose time is over and forgets old entries, until the signal aborts. */
     async run(signal: AbortSignal): Promise<void> {
-      const chores = [() => sessions.sweep(), () => audit.sweep(), () => failures.write()];
+      const chores = [
+        () => sessions.sweep(),
+        () => audit.sweep(),
+        () => failures.write(),
+        () => sessions.writeSeen(),
+      ];
       await keepSwept(chores, { clock, log, signal });
     },
   };

@@ -17,6 +17,7 @@ import { benchModules } from "./modules.ts";
 import { Reporter } from "./report.ts";
 import { benchResources } from "./resources.ts";
 import { benchPolledSave, benchSaveToVisible } from "./save_to_visible.ts";
+import { benchSignIn } from "./sign_in.ts";
 import { benchThroughput } from "./throughput.ts";
 import { benchTraining } from "./training.ts";
 import { benchWebRtc } from "./webrtc.ts";
@@ -45,6 +46,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Pr
   backup: benchBackup,
   fragments: benchFragments,
   managed: benchManaged,
+  "sign-in": benchSignIn,
   webrtc: benchWebRtc,
 };
 

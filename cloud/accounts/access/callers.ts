@@ -3,7 +3,7 @@ import { type Identity, identityKey } from "../../../shared/cloud/auth/identity.
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { Caller, Grant, TrainingRights } from "./caller.ts";
+import type { Caller, Grant, Person, TrainingRights } from "./caller.ts";
 import { currentRecord } from "../../storage/audit/call_record.ts";
 import { sessionCaller } from "./session_caller.ts";
 import { withLocations } from "./location_tree.ts";
@@ -27,6 +27,7 @@ export class Callers {
   readonly #stopListening: () => void;
   readonly #watches = new Set<() => Promise<void>>();
   #looking = Promise.resolve();
+  #onPerson: (person: Person) => void = () => {};
 
   /** @param clock tells when the time of a session is over */
   constructor(
@@ -39,6 +40,11 @@ export class Callers {
       this.#kept.clear();
       if (this.#watches.size > 0) this.#looking = this.#looking.then(() => this.#lookAgain());
     });
+  }
+
+  /** Has somebody hear of each call of a person. It must not take time. */
+  onPerson(hear: (person: Person) => void): void {
+    this.#onPerson = hear;
   }
 
   close(): void {
@@ -72,7 +78,10 @@ export class Callers {
   /** Throws UNAUTHENTICATED when the credentials behind the identity are gone. */
   async of(identity: Identity): Promise<Caller> {
     const caller = await this.#remembered(identity);
-    if (caller && !this.#isOver(caller)) return caller;
+    if (caller && !this.#isOver(caller)) {
+      if (caller.person) this.#onPerson(caller.person);
+      return caller;
+    }
     if (identity.credentialType === "session") {
       throw new ConnectError("this session has ended; sign in again", Code.Unauthenticated);
     }

@@ -9,6 +9,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
+import { encodeSdp } from "../../../shared/rtc/signaling/sdp.ts";
 
 /** Ids that requests name, by what they are of. */
 export type Ids = Readonly<Record<string, string>>;
@@ -144,12 +145,40 @@ function particularRequests(ids: Ids): Readonly<Record<string, JsonObject>> {
       organizationId,
     },
     "DatasetService/StartSequenceDatasetExport": { datasetId: id("dataset") },
+    "DatasetService/GetSequenceDatasetExport": { jobId: id("export") },
+    "DataService/CreateSequence": {
+      partId: id("part"),
+      resources: [{ resourceName: "eye", methodName: "ReadImage" }],
+      startTime: "2026-01-01T12:00:00Z",
+      endTime: "2026-01-01T12:00:10Z",
+    },
+    "DataService/GetSequence": { id: id("sequence") },
+    "DataService/UpdateSequence": {
+      id: id("sequence"),
+      sequenceTags: ["a"],
+      fieldMask: "sequenceTags",
+    },
+    "DataService/DeleteSequence": { id: id("sequence") },
+    "DataService/GetSequenceBinaryData": { sequenceId: id("sequence") },
+    "StoredDataService/PlotTabularData": {
+      partId: id("part"),
+      resourceName: "climate",
+      methodName: "Readings",
+      path: "readings.temperature",
+    },
+    "SignalingService/Call": { sdp: encodeSdp({ type: "offer", sdp: "v=0" }) },
+    "SignalingService/CallUpdate": { uuid: id("call"), done: true },
   };
 }
 
 /** `Service/Method`, as the table of calls names it. */
 export function nameOf(method: DescMethod): string {
   return `${method.parent.name}/${method.name}`;
+}
+
+/** The host whose machine a call is for: signalling names it in the metadata. */
+export function hostFor(method: DescMethod, ids: Ids): string | undefined {
+  return method.parent.name === "SignalingService" ? ids["host"] : undefined;
 }
 
 /** A request that names the things of the rig wherever a field asks for one. */

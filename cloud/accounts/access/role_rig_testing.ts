@@ -1,5 +1,7 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
 import { DatabaseSync } from "node:sqlite";
 import { addOwner } from "../../local/people/people_command.ts";
 import { NOON, uploadPicture } from "../../data/ingest/data_testing.ts";
@@ -7,10 +9,10 @@ import { EnrollmentService } from "../../../shared/gen/machine/cloud/v1/enrollme
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { DataPipelinesService } from "../../../shared/gen/viam/app/datapipelines/v1/data_pipelines_pb.ts";
-import { DatasetService } from "../../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
+import { DatasetService, DatasetType } from "../../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { apiKey, type Credentials, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
-import { BSON_LIMIT, type Ids, requestFor } from "./role_requests_testing.ts";
+import { BSON_LIMIT, hostFor, type Ids, requestFor } from "./role_requests_testing.ts";
 import { userByEmail } from "../people/users.ts";
 
 /** Everybody who calls; `ended` is a person whose membership ended, `person` an owner signed in. */
@@ -127,6 +129,7 @@ export class RoleRig implements AsyncDisposable {
     const sync = cloud.client(DataSyncService, apiKey(made));
     const binary = await uploadPicture(sync, made.part_id, NOON, new Uint8Array([1, 2, 3]));
     const { moduleId } = await app.createModule({ name: "arms", organizationId });
+    const sequences = await sequencesOf(cloud, made);
     await app.createOrganizationInvite({ organizationId, email: INVITED, sendEmailInvite: false });
     const enrolling = cloud.client(EnrollmentService, apiKey(made));
     const { token, enrollmentToken } = await enrolling.createEnrollmentToken({
@@ -138,6 +141,9 @@ export class RoleRig implements AsyncDisposable {
     const ids = {
       enrollmentToken: enrollmentToken?.id ?? "",
       enrollment: enrollments[0]?.id ?? "",
+      ...sequences,
+      host: made.fqdn,
+      call: crypto.randomUUID(),
       dataset: dataset.id,
       query,
       pipeline,
@@ -180,7 +186,7 @@ export class RoleRig implements AsyncDisposable {
     },
   ): Promise<string> {
     try {
-      await send(this.#transport(caller), method, requestFor(method, this.ids), patienceMs);
+      await this.#send(caller, method, this.ids, patienceMs);
       return "+";
     } catch (error) {
       return LETTERS[ConnectError.from(error).code] ?? "+";
@@ -192,7 +198,7 @@ export class RoleRig implements AsyncDisposable {
   /** The code and the message of a call that names these things, without their ids. */
   async refusal(caller: CallerName, method: DescMethod, ids: Ids): Promise<string> {
     try {
-      await send(this.#transport(caller), method, requestFor(method, ids), PATIENCE_MS);
+      await this.#send(caller, method, ids, PATIENCE_MS);
       return "ok";
     } catch (error) {
       const { code, rawMessage } = ConnectError.from(error);
@@ -203,6 +209,17 @@ export class RoleRig implements AsyncDisposable {
     } finally {
       await this.#restore();
     }
+  }
+
+  async #send(caller: CallerName, method: DescMethod, ids: Ids, patienceMs: number) {
+    const host = hostFor(method, ids);
+    const headers = host === undefined ? {} : { "rpc-host": host };
+    await send(
+      this.#transport(caller),
+      method,
+      { input: requestFor(method, ids), headers },
+      patienceMs,
+    );
   }
 
   client<S extends DescService>(service: S, caller: CallerName): Client<S> {
@@ -259,6 +276,27 @@ export class RoleRig implements AsyncDisposable {
   }
 }
 
+/** A sequence of a machine, in a dataset that was exported. */
+async function sequencesOf(
+  cloud: TestCloud,
+  made: BootstrapResult,
+): Promise<{ readonly sequence: string; readonly export: string }> {
+  const data = cloud.client(DataService, apiKey(made));
+  const datasets = cloud.client(DatasetService, apiKey(made));
+  const { id: sequence } = await data.createSequence({
+    partId: made.part_id,
+    resources: [{ resourceName: "eye", methodName: "ReadImage" }],
+    startTime: timestampFromMs(NOON),
+    endTime: timestampFromMs(NOON + 10_000),
+  });
+  const { id: datasetId } = await datasets.createDataset({
+    ...{ name: "sequences", organizationId: made.org_id, type: DatasetType.SEQUENCE_DATA },
+  });
+  await data.addSequencesToDataset({ datasetId, sequenceIds: [sequence] });
+  const { jobId } = await datasets.startSequenceDatasetExport({ datasetId });
+  return { sequence, export: jobId };
+}
+
 async function otherOrganization(cloud: TestCloud): Promise<Ids> {
   const made = await cloud.bootstrap({ organization: "Other" });
   const organizationId = made.org_id;
@@ -271,6 +309,8 @@ async function otherOrganization(cloud: TestCloud): Promise<Ids> {
   const { id: pipeline } = await cloud.client(DataPipelinesService, apiKey(made))
     .createDataPipeline({ ...hourly, organizationId });
   return {
+    ...await sequencesOf(cloud, made),
+    host: made.fqdn,
     pipeline,
     organization: made.org_id,
     location: made.location_id,
@@ -286,16 +326,17 @@ async function otherOrganization(cloud: TestCloud): Promise<Ids> {
 async function send(
   transport: Transport,
   method: DescMethod,
-  input: Message,
+  { input, headers }: { readonly input: Message; readonly headers: HeadersInit },
   patienceMs: number,
 ): Promise<void> {
   const { methodKind } = method;
   if (methodKind === "unary") {
-    await transport.unary({ ...method, methodKind }, undefined, undefined, undefined, input);
+    await transport.unary({ ...method, methodKind }, undefined, undefined, headers, input);
     return;
   }
   const ended = new AbortController();
   const streaming = { ...method, methodKind };
+  const isAnswer = method.parent.name === "SignalingService" && method.name === "Answer";
   const mayStayOpen = methodKind !== "client_streaming";
   const timer = setTimeout(() => ended.abort(), mayStayOpen ? patienceMs : PATIENCE_MS);
   try {
@@ -303,8 +344,9 @@ async function send(
       streaming,
       ended.signal,
       undefined,
-      undefined,
-      only(input),
+      headers,
+      // A machine that answers waits for calls first.
+      isAnswer ? nothing(ended.signal) : only(input),
     );
     for await (const _ of answer.message) break;
   } catch (error) {
@@ -319,4 +361,9 @@ async function send(
 
 async function* only<T>(message: T): AsyncGenerator<T> {
   yield await Promise.resolve(message);
+}
+
+// deno-lint-ignore require-yield -- it only waits
+async function* nothing(signal: AbortSignal): AsyncGenerator<never> {
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }

@@ -28,12 +28,21 @@ export interface PasswordLimits {
   readonly atOnce?: number;
   /** Others that wait of one address block; default 4. */
   readonly waitingOfOne?: number;
-  /** Others that wait in all; default 64. */
+  /** Others that wait in all, and as many of people who are known; default 64. */
   readonly waiting?: number;
+}
+
+/** Who waits for a password to be hashed. */
+export interface PasswordTurn {
+  /** IP address. */
+  readonly address: string;
+  /** The person has signed in from there before: their turn comes before that of strangers. */
+  readonly isKnown?: boolean;
 }
 
 interface Waiting {
   readonly block: string;
+  readonly isKnown: boolean;
   readonly start: () => void;
 }
 
@@ -41,19 +50,23 @@ interface Waiting {
  * Hashes and checks the passwords of people, on threads beside the one that serves. Only one is
  * hashed at a time, address blocks take turns, and whoever sends too many is refused: a storm of
  * wrong passwords slows down neither those who call with a token nor those who sign in elsewhere.
+ * Strangers from many addresses fill the queue of strangers only: who signs in from where they did
+ * before has one of their own, which comes first.
  */
 export class Passwords {
   #running = 0;
   readonly #waiting: Waiting[] = [];
   #lastBlock = "";
-  #unmatched: Promise<string> | undefined;
+  /** What no password fits, at the cost of a right one. */
+  readonly #unmatched = `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$` +
+    `${base64(randomBytes(16))}$${base64(randomBytes(HASH_BYTES))}`;
 
   constructor(private readonly limits: PasswordLimits = {}) {}
 
   /** A salted hash as a PHC string. @throws {ConnectError} RESOURCE_EXHAUSTED */
   async hash(password: string, address: string): Promise<string> {
     const salt = randomBytes(16);
-    const hash = await this.#inTurn(address, () => derive(password, salt, COST));
+    const hash = await this.#inTurn({ address }, () => derive(password, salt, COST));
     return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${base64(salt)}$${base64(hash)}`;
   }
 
@@ -63,39 +76,46 @@ export class Passwords {
    *
    * @throws {ConnectError} RESOURCE_EXHAUSTED
    */
-  async fits(password: string, hash: string | null | undefined, address: string): Promise<boolean> {
+  async fits(
+    password: string,
+    hash: string | null | undefined,
+    turn: PasswordTurn,
+  ): Promise<boolean> {
     if (password.length > LONGEST * 4) return false;
-    if (hash) return await this.#compare(password, hash, address);
-    this.#unmatched ??= this.hash(randomBytes(16).toString("hex"), "");
-    await this.#compare(password, await this.#unmatched, address);
+    if (hash) return await this.#compare(password, hash, turn);
+    await this.#compare(password, this.#unmatched, turn);
     return false;
   }
 
-  async #compare(password: string, phc: string, address: string): Promise<boolean> {
+  async #compare(password: string, phc: string, turn: PasswordTurn): Promise<boolean> {
     const match = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([^$]+)\$([^$]+)$/.exec(phc);
     const [, ln, r, p, salt = "", hash = ""] = match ?? [];
     if (!match) return false;
     const cost = { ln: Number(ln), r: Number(r), p: Number(p) };
     const expected = Buffer.from(hash, "base64");
     const actual = await this.#inTurn(
-      address,
+      turn,
       () => derive(password, Buffer.from(salt, "base64"), cost),
     );
     return actual.length === expected.length && timingSafeEqual(actual, expected);
   }
 
-  async #inTurn<T>(address: string, work: () => Promise<T>): Promise<T> {
+  async #inTurn<T>(
+    { address, isKnown = false }: PasswordTurn,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const { atOnce = 1, waitingOfOne = 4, waiting = 64 } = this.limits;
     const block = addressBlock(address);
     if (this.#running >= atOnce) {
-      const own = this.#waiting.filter((each) => each.block === block).length;
-      if (own >= waitingOfOne || this.#waiting.length >= waiting) {
+      const alike = this.#waiting.filter((each) => each.isKnown === isKnown);
+      const own = alike.filter((each) => each.block === block).length;
+      if (own >= waitingOfOne || alike.length >= waiting) {
         throw new ConnectError(
           "too many people sign in just now; try again in a few seconds",
           Code.ResourceExhausted,
         );
       }
-      await new Promise<void>((start) => this.#waiting.push({ block, start }));
+      await new Promise<void>((start) => this.#waiting.push({ block, isKnown, start }));
     } else {
       this.#lastBlock = block;
       this.#running++;
@@ -107,10 +127,14 @@ export class Passwords {
     }
   }
 
-  /** Hands the turn on, to another address block where one waits. */
+  /** Hands the turn on: to who is known, and to another address block where one waits. */
   #next(): void {
-    const at = this.#waiting.findIndex(({ block }) => block !== this.#lastBlock);
-    const [next] = this.#waiting.splice(Math.max(at, 0), 1);
+    const isKnown = this.#waiting.some((each) => each.isKnown);
+    const first = this.#waiting.findIndex((each) => each.isKnown === isKnown);
+    const other = this.#waiting.findIndex((each) =>
+      each.isKnown === isKnown && each.block !== this.#lastBlock
+    );
+    const [next] = this.#waiting.splice(Math.max(other === -1 ? first : other, 0), 1);
     if (!next) {
       this.#running--;
       return;

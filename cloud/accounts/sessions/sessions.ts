@@ -17,6 +17,8 @@ export const SESSION_MS = 30 * 24 * 60 * 60_000;
 const SINGLE_SIGN_ON_MS = 24 * 60 * 60_000;
 /** Sessions of one person; the oldest end when there are more. */
 const MOST_OF_ONE = 50;
+/** How exactly it is known when a session was used last. */
+const SEEN_EVERY_MS = 4 * 60_000;
 /** How long ended sessions stay known. */
 const KEEP_ENDED_MS = 7 * 24 * 60 * 60_000;
 const LONGEST_CLIENT = 200;
@@ -46,6 +48,10 @@ export interface SessionsOptions {
 
 /** The sessions of people who signed in. An access token counts as long as its session does. */
 export class Sessions {
+  /** What was used since it was written. */
+  readonly #seen = new Map<string, { readonly userId: string; readonly at: number }>();
+  readonly #written = new Map<string, number>();
+
   constructor(private readonly options: SessionsOptions) {}
 
   /** @param mostMs when it ends at the latest, milliseconds since 1970; left out: no such limit */
@@ -95,6 +101,13 @@ export class Sessions {
     return email;
   }
 
+  /** Whether a person has begun a session from an address that is not long over. */
+  async wasAt(userId: string, address: string): Promise<boolean> {
+    const row = await this.options.queries.selectFrom("sessions").select("id")
+      .where("user_id", "=", userId).where("address", "=", address).executeTakeFirst();
+    return row !== undefined;
+  }
+
   /** The sessions of a person that count, newest first. */
   async list(userId: string): Promise<SessionRow[]> {
     const now = this.options.clock.now().getTime();
@@ -119,14 +132,37 @@ export class Sessions {
     return ended;
   }
 
-  /** Notes that a session was used, at most every few minutes. */
-  async seen({ sessionId, userId }: { sessionId: string; userId: string }): Promise<void> {
+  /** Notes that a session is used, which {@link writeSeen} writes. Costs no query. */
+  seen({ sessionId, userId }: { readonly sessionId: string; readonly userId: string }): void {
+    this.#seen.set(sessionId, { userId, at: this.options.clock.now().getTime() });
+  }
+
+  /** Writes when sessions were used last, of each at most once in {@link SEEN_EVERY_MS}. */
+  async writeSeen(): Promise<void> {
+    if (this.#seen.size === 0) return;
     const { queries, clock } = this.options;
     const now = clock.now().getTime();
-    await queries.updateTable("sessions").set({ last_seen_at: now })
-      .where("id", "=", sessionId).execute();
-    await queries.updateTable("users").set({ last_seen_at: now }).where("id", "=", userId)
-      .execute();
+    const due = [...this.#seen].filter(([id]) =>
+      now - (this.#written.get(id) ?? 0) >= SEEN_EVERY_MS
+    );
+    for (const [id, at] of this.#written) {
+      if (now - at >= SEEN_EVERY_MS) this.#written.delete(id);
+    }
+    if (due.length === 0) return;
+    await queries.transaction().execute(async (transaction) => {
+      for (const [id, { userId, at }] of due) {
+        await transaction.updateTable("sessions").set({ last_seen_at: at })
+          .where("id", "=", id).where("last_seen_at", "<", at).execute();
+        await transaction.updateTable("users").set({ last_seen_at: at })
+          .where("id", "=", userId)
+          .where((eb) => eb.or([eb("last_seen_at", "is", null), eb("last_seen_at", "<", at)]))
+          .execute();
+      }
+    });
+    for (const [id, { at }] of due) {
+      this.#written.set(id, now);
+      if (this.#seen.get(id)?.at === at) this.#seen.delete(id);
+    }
   }
 
   /** Ends sessions whose time is over, and forgets those that ended long ago. */

@@ -85,11 +85,12 @@ export class SignIn {
     origin: Origin,
   ): Promise<UserRow> {
     const { address } = origin;
-    const { limiter, passwords, queries } = this.options;
+    const { limiter, passwords, queries, sessions } = this.options;
     const credential = { type: "password", entity: email, payload: password };
     const outcome = await limiter.attempt({ address, credential }, async () => {
       const user = await userByEmail(queries, email);
-      const fits = await passwords.fits(password, user?.password_hash, address);
+      const isKnown = user !== undefined && await sessions.wasAt(user.id, address);
+      const fits = await passwords.fits(password, user?.password_hash, { address, isKnown });
       if (user && !fits) this.failed(user, "wrong password", origin);
       return fits ? user : undefined;
     });
