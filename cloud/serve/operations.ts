@@ -8,6 +8,7 @@ import { AccessLog } from "../operations/access_log/access_log.ts";
 import type { Metrics } from "../operations/metrics/metrics.ts";
 import { openApi } from "../operations/openapi/openapi.ts";
 import { ReadinessCheck } from "../operations/readiness/readiness.ts";
+import type { Traces } from "../operations/traces/traces.ts";
 import type { Queries } from "../storage/database/cloud_database.ts";
 import type { Services } from "./services.ts";
 
@@ -19,6 +20,8 @@ export interface OperationSettings {
   readonly metricsToken?: string | undefined;
   /** "-" is standard output; left out: no access log. */
   readonly accessLog?: string | undefined;
+  /** Where spans of calls are sent by OTLP over HTTP; left out: nowhere. */
+  readonly tracesUrl?: string | undefined;
 }
 
 export interface OperationsOptions extends OperationSettings {
@@ -41,6 +44,7 @@ export class Operations {
   private constructor(
     options: OperationsOptions,
     private readonly metrics: Metrics | undefined,
+    private readonly traces: Traces | undefined,
     /** What the public port answers. */
     readonly routes: OperationRoutes,
   ) {
@@ -56,7 +60,7 @@ export class Operations {
       ? await openMetrics(options)
       : undefined;
     let document: string | undefined;
-    const operations: Operations = new Operations(options, metrics, {
+    const operations: Operations = new Operations(options, metrics, await openTraces(options), {
       ready: () => operations.readiness.look(),
       openApi: () =>
         document ??= JSON.stringify(
@@ -84,7 +88,7 @@ export class Operations {
 
   /** Outermost, so that refused calls count, too. */
   get interceptors(): Interceptor[] {
-    return [this.accessLog?.interceptor, this.metrics?.interceptor]
+    return [this.accessLog?.interceptor, this.metrics?.interceptor, this.traces?.interceptor]
       .filter((interceptor) => interceptor !== undefined);
   }
 
@@ -96,7 +100,14 @@ export class Operations {
 
   async close(): Promise<void> {
     await this.#metricsServer?.shutdown();
+    await this.traces?.close();
   }
+}
+
+async function openTraces({ tracesUrl, log }: OperationsOptions): Promise<Traces | undefined> {
+  if (tracesUrl === undefined) return undefined;
+  const { Traces } = await import("../operations/traces/traces.ts");
+  return new Traces({ url: tracesUrl, version: buildInfo.version, log });
 }
 
 async function openMetrics(

@@ -312,6 +312,12 @@ export const serveFlags = {
     placeholder: "FILE",
     doc: "Append a line of JSON for every call and request; - is standard output. Default: none.",
   },
+  "otlp-endpoint": {
+    type: "string",
+    placeholder: "URL",
+    doc: "Send a trace span of each call to this collector, by OTLP over HTTP, such as " +
+      "http://localhost:4318. Default: none.",
+  },
   "debug": { type: "boolean", doc: "Log everything." },
 } as const satisfies FlagTable;
 

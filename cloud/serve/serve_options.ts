@@ -74,6 +74,7 @@ export async function readServeOptions(
       metricsListen: metricsListenOf(flags["metrics-listen"]),
       metricsToken: flags["metrics-token"],
       accessLog: flags["access-log"],
+      tracesUrl: tracesUrl(flags["otlp-endpoint"]),
     },
     hostname: hostname(),
   };
@@ -177,4 +178,16 @@ async function readPem(flag: string, path: string): Promise<string> {
   }
   if (text.includes("-----BEGIN ")) return text;
   throw new UsageError(`${flag}: ${path} is no PEM file`);
+}
+
+/** The address of a collector with the path that OTLP has for traces. */
+function tracesUrl(endpoint: string | undefined): string | undefined {
+  if (endpoint === undefined) return undefined;
+  const url = URL.parse(endpoint);
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    throw new UsageError(
+      `--otlp-endpoint ${endpoint} is no address of http or https; write http://localhost:4318`,
+    );
+  }
+  return endpoint.endsWith("/v1/traces") ? endpoint : `${endpoint.replace(/\/+$/, "")}/v1/traces`;
 }
