@@ -10,6 +10,7 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
+import { isIP } from "node:net";
 import type { AnswerMetadata, CallChannel, CancelSignal, OutgoingCall } from "./call_channel.ts";
 import { closeHttp2SessionsOutsideParser } from "./fallback/http2_reentrancy.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
@@ -145,10 +146,30 @@ function resolve(options: GrpcChannelOptions): { target: string; channel: Channe
   }
   return {
     target: `${url.hostname}:${url.port || (tls ? 443 : 80)}`,
-    channel: tls
-      ? credentials.createSsl(options.ca ? Buffer.from(options.ca) : null)
-      : credentials.createInsecure(),
+    channel: tls ? tlsCredentials(url.hostname, options.ca) : credentials.createInsecure(),
   };
+}
+
+/** What grpc-js makes of credentials and passes to `tls.connect`. */
+interface Connector {
+  readonly connectionOptions: { servername?: string };
+}
+
+/**
+ * TLS to a host. grpc-js sends the host as the server's name, which must not be an IP address (RFC
+ * 6066, section 3) and is refused by the runtime. Without a name the certificate is checked against
+ * the address itself.
+ */
+function tlsCredentials(host: string, ca: string | undefined): ChannelCredentials {
+  const ssl = credentials.createSsl(ca ? Buffer.from(ca) : null);
+  if (isIP(host.replace(/^\[|\]$/g, "")) === 0) return ssl;
+  const connectorOf = ssl._createSecureConnector.bind(ssl);
+  ssl._createSecureConnector = (...args) => {
+    const connector = connectorOf(...args);
+    delete (connector as unknown as Connector).connectionOptions.servername;
+    return connector;
+  };
+  return ssl;
 }
 
 const toBytes = (value: Uint8Array) =>
