@@ -1,7 +1,6 @@
 import { versionText } from "../shared/base/build_info/build_info.ts";
 import { systemClock } from "../shared/base/time/clock.ts";
 import { openBrowser } from "../shared/base/process/open_browser.ts";
-import { UsageError } from "../shared/base/flags/flags.ts";
 import { trustSystemCertificates } from "../shared/cloud/tls_trust/system_certificates.ts";
 import { systemTerminal } from "../shared/commands/output/terminal.ts";
 import { exitCodeOf, runCommandLine } from "../shared/commands/run/run_command.ts";
@@ -55,10 +54,7 @@ async function writeAll(bytes: Uint8Array): Promise<void> {
 
 function fail(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
-  const hint = error instanceof UsageError && !/--help|machine [a-z]/.test(message)
-    ? `\n${PROGRAM} --help tells what is allowed`
-    : "";
-  Deno.stderr.writeSync(new TextEncoder().encode(`${PROGRAM}: ${message}${hint}\n`));
+  Deno.stderr.writeSync(new TextEncoder().encode(`${PROGRAM}: ${message}\n`));
   return exitCodeOf(error);
 }
 

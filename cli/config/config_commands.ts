@@ -140,7 +140,9 @@ export function configCommands(deps: ConfigDeps): CommandTree {
             String(revision.number),
             timeText(revision.savedAt),
             revision.savedBy || "-",
-            rows[at]!.changes.filter((line) => !line.startsWith(" ")).join(", ") || "-",
+            // What was added, without its value.
+            rows[at]!.changes.filter((line) => !line.startsWith(" "))
+              .map((line) => line.replace(/ \{.*$/, "")).join(", ") || "-",
           ]),
         ], context.terminal.columns);
         return { json: rows, text };

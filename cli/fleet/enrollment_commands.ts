@@ -16,7 +16,7 @@ import {
   type EnrollmentToken,
 } from "../../shared/gen/machine/cloud/v1/enrollment_pb.ts";
 import type { Confirm } from "../asking/confirm.ts";
-import { chooseLocation } from "./location_commands.ts";
+import { chooseLocation } from "../../shared/commands/choice/location.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const PAGE = 1_000n;

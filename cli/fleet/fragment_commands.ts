@@ -51,7 +51,9 @@ export function fragmentCommands(confirm: Confirm): CommandTree {
         const heading = ["ID", "FRAGMENT", "VISIBLE TO", "PARTS", "SAVED"];
         return {
           json: fragments.map(fragmentJson),
-          text: textTable([heading, ...rows], context.terminal.columns),
+          text: rows.length === 0
+            ? `no fragments; make one with ${context.program} fragments create NAME FILE\n`
+            : textTable([heading, ...rows], context.terminal.columns),
           ids: fragments.map(({ id }) => id),
         };
       },

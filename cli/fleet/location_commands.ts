@@ -1,15 +1,9 @@
 import { UsageError } from "../../shared/base/flags/flags.ts";
-import { nearestName } from "../../shared/base/flags/nearest.ts";
 import { chooseOrganization } from "../../shared/commands/choice/organization.ts";
+import { chooseLocation, listLocations } from "../../shared/commands/choice/location.ts";
 import { textTable } from "../../shared/commands/output/text_table.ts";
 import { isoTime } from "../../shared/commands/output/times.ts";
-import {
-  clientOf,
-  command,
-  type CommandContext,
-  type CommandTree,
-  done,
-} from "../../shared/commands/run/command.ts";
+import { clientOf, command, type CommandTree, done } from "../../shared/commands/run/command.ts";
 import { AppService, type Location } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Confirm } from "../asking/confirm.ts";
 
@@ -23,42 +17,6 @@ const parentFlag = {
   placeholder: "ID",
   doc: "Id or name of the location that it is in.",
 } as const;
-
-/** The locations of the organisation. */
-async function listLocations(context: CommandContext): Promise<Location[]> {
-  const { id: organizationId } = await chooseOrganization(context);
-  return (await (await clientOf(context, AppService)).listLocations({ organizationId })).locations;
-}
-
-/**
- * The one location of an id or name, or the only one there is.
- *
- * @throws {UsageError} that says which there are
- */
-export async function chooseLocation(
-  context: CommandContext,
-  wanted: string | undefined,
-): Promise<Location> {
-  const locations = await listLocations(context);
-  const byId = locations.find(({ id }) => id === wanted);
-  if (byId) return byId;
-  const fitting = locations.filter(({ name }) => wanted === undefined || name === wanted);
-  const [only] = fitting;
-  if (only && fitting.length === 1) return only;
-  const all = locations.map(({ id, name }) => `${name} (${id})`).join(", ");
-  if (locations.length === 0) {
-    throw new UsageError(
-      `there is no location yet; make one with ${context.program} locations create NAME`,
-    );
-  }
-  if (wanted === undefined) {
-    throw new UsageError(`several locations are there; name one with --location: ${all}`);
-  }
-  const near = nearestName(wanted, locations.map(({ name }) => name));
-  const hint = near === undefined ? "" : ` (did you mean ${near}?)`;
-  const problem = only ? "several locations are" : "there is no location";
-  throw new UsageError(`${problem} called ${JSON.stringify(wanted)}${hint}; there is ${all}`);
-}
 
 /** Commands about locations. */
 export function locationCommands(confirm: Confirm): CommandTree {

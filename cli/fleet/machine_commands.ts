@@ -1,12 +1,12 @@
 import { toJson } from "@bufbuild/protobuf";
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import { toFileError } from "../../shared/base/files/fs_error.ts";
-import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import {
   chooseMachine,
   type ChosenMachine,
   listMachines,
 } from "../../shared/commands/choice/part.ts";
+import { chooseLocation } from "../../shared/commands/choice/location.ts";
 import { textTable } from "../../shared/commands/output/text_table.ts";
 import { paint } from "../../shared/commands/output/terminal.ts";
 import { isoTime, timeText } from "../../shared/commands/output/times.ts";
@@ -25,8 +25,8 @@ import {
 } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { ResourceStatus_State } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Confirm } from "../asking/confirm.ts";
+import { writeCredentials } from "./credentials.ts";
 import { templateFlags, templateOf } from "./enrollment_commands.ts";
-import { chooseLocation } from "./location_commands.ts";
 import { createListed, parseMachineList } from "./machine_list_file.ts";
 
 const machineArgument = { placeholder: "MACHINE", doc: "Id or name of the machine." };
@@ -106,19 +106,17 @@ export function machineCommands(confirm: Confirm): CommandTree {
         const { id } = await app.newRobot({ name: name ?? "", location: location.id });
         const { parts: [part] } = await app.getRobotParts({ robotId: id });
         const file = values["credentials-out"];
-        if (file !== undefined) {
-          const { name: app_address } = await context.cloud();
-          const secret = part?.secrets[0]?.secret ?? part?.secret ?? "";
-          const cloud = { app_address, id: part?.id ?? "", secret };
-          await writeFileAtomic(file, `${JSON.stringify({ cloud }, null, 2)}\n`);
-        }
+        if (file !== undefined && part) await writeCredentials(context, part, file);
         return done(
           {
             ...{ id, name, location_id: location.id, part_id: part?.id ?? "" },
             fqdn: part?.fqdn ?? "",
           },
           `machine ${name} is made: ${id}, part ${part?.id}` +
-            (file === undefined ? "" : `; its credentials are in ${file}`),
+            (file === undefined
+              ? `; ${context.program} parts credentials ${id} --out machine.json writes the file ` +
+                "by which it signs in"
+              : `; its credentials are in ${file}: machine-server -config ${file}`),
         );
       },
     }),

@@ -1,6 +1,7 @@
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import { chooseOrganization } from "../../shared/commands/choice/organization.ts";
 import { chooseMachine } from "../../shared/commands/choice/part.ts";
+import { chooseLocation } from "../../shared/commands/choice/location.ts";
 import { textTable } from "../../shared/commands/output/text_table.ts";
 import { isoTime, timeText } from "../../shared/commands/output/times.ts";
 import {
@@ -16,7 +17,6 @@ import {
   type AuthorizationDetails,
 } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Confirm } from "../asking/confirm.ts";
-import { chooseLocation } from "./location_commands.ts";
 
 const yesFlag = { type: "boolean", aliases: ["y"], doc: "Do not ask." } as const;
 const keyArgument = { placeholder: "ID", doc: "Id or name of the API key." };
@@ -97,7 +97,9 @@ export function memberCommands(confirm: Confirm): CommandTree {
           ]),
           ...invites.map((one) => ["-", one.email, "invited", timeText(one.createdOn)]),
         ];
-        const text = textTable([["ID", "E-MAIL", "", "SINCE"], ...rows], context.terminal.columns);
+        const text = rows.length === 0
+          ? `no people yet, API keys only; ${context.program} members invite EMAIL invites somebody\n`
+          : textTable([["ID", "E-MAIL", "", "SINCE"], ...rows], context.terminal.columns);
         return { json, text, ids: members.map(({ userId }) => userId) };
       },
     }),
@@ -112,7 +114,11 @@ export function memberCommands(confirm: Confirm): CommandTree {
         await app.createOrganizationInvite({
           ...{ organizationId, email, authorizations, sendEmailInvite: true },
         });
-        return done({ email, role: values.role }, `${email} is invited as ${values.role}`);
+        return done(
+          { email, role: values.role },
+          `${email} is invited as ${values.role}; a mail brings the link, or where the cloud sends no ` +
+            `mail: machine-cloud invitation link ${email} --data DIR, on its computer`,
+        );
       },
     }),
     "members remove": command({

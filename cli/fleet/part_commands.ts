@@ -9,6 +9,7 @@ import { isoTime, timeText } from "../../shared/commands/output/times.ts";
 import { clientOf, command, type CommandTree, done } from "../../shared/commands/run/command.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Confirm } from "../asking/confirm.ts";
+import { credentialsOf, writeCredentials } from "./credentials.ts";
 import { partJson, stateName } from "./machine_commands.ts";
 
 /** Commands about the parts of machines. */
@@ -64,6 +65,29 @@ export function partCommands(confirm: Confirm): CommandTree {
           String(value ?? "-"),
         ]);
         return { json, text: textTable(rows), ids: [id] };
+      },
+    }),
+    "parts credentials": command({
+      summary: "Write the file by which a part signs in, with its secret.",
+      flags: {
+        "out": {
+          type: "string",
+          placeholder: "FILE",
+          doc: "Where to write; only you can read it. Default: standard output.",
+        },
+      },
+      arguments: [partArgument],
+      footer: "On the machine: machine-server -config FILE, or machine-agent -c FILE.",
+      async run(context, { values: { out }, arguments: [wanted = ""] }) {
+        const { id, name } = await findPart(context, wanted);
+        const { part } = await (await clientOf(context, AppService)).getRobotPart({ id });
+        if (!part) throw new Error(`the cloud answers nothing about part ${name}; ask it again`);
+        if (out === undefined) {
+          const json = await credentialsOf(context, part);
+          return { json, text: `${JSON.stringify(json, null, 2)}\n` };
+        }
+        await writeCredentials(context, part, out);
+        return done({ id, file: out }, `the credentials of ${name} are in ${out}`);
       },
     }),
     "parts create": command({

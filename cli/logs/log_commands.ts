@@ -87,7 +87,11 @@ export const logCommands: CommandTree = {
         }
         for (const entry of found.reverse()) await print(entry);
       };
-      if (!values.follow) return await read(values.limit, start);
+      if (!values.follow) {
+        await read(values.limit, start);
+        if (seen.newest === undefined && !context.quiet) context.warn("no lines fit");
+        return;
+      }
       const beganAt = timestampFromDate(now);
       let answeredMs = context.clock.monotonicMs();
       for (let isFirst = true;; isFirst = false) {

@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { isLoopbackHost } from "../../shared/base/net/loopback.ts";
 import { type FlagTable, type FlagValues, UsageError } from "../../shared/base/flags/flags.ts";
 import { Secret } from "../../shared/base/redaction/secret.ts";
 import { type AccessToken, CloudConnection } from "../../shared/cloud/client/connection.ts";
@@ -56,9 +57,14 @@ export async function signInOf(values: SignInValues, profiles: Profiles): Promis
   return { cloud: cloudAddress(cloud), key_id: keyId, key };
 }
 
-/** `https://host` or `http://host:port`; `https` where no scheme is given. @throws {UsageError} */
+/**
+ * `https://host` or `http://host:port`. Without a scheme it is `https`, but `http` to this computer.
+ *
+ * @throws {UsageError}
+ */
 export function cloudAddress(text: string, option = "--cloud"): string {
-  const url = URL.parse(text.includes("://") ? text : `https://${text}`);
+  const isHere = isLoopbackHost(URL.parse(`http://${text}`)?.hostname ?? "");
+  const url = URL.parse(text.includes("://") ? text : `${isHere ? "http" : "https"}://${text}`);
   const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
   if (url && isWeb && url.pathname === "/" && url.search === "" && url.username === "") {
     return url.origin;

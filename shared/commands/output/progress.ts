@@ -13,7 +13,7 @@ export interface Progress {
 export interface ProgressPlace {
   readonly quiet: boolean;
   readonly json: boolean;
-  readonly terminal: Pick<Terminal, "isError">;
+  readonly terminal: Pick<Terminal, "isError" | "draw">;
   readonly clock: Pick<Clock, "monotonicMs">;
 }
 
@@ -30,14 +30,11 @@ export function progressBar(
   { quiet, json, terminal, clock }: ProgressPlace,
   label: string,
   total: number | undefined,
-  write: (text: string) => void = (text) => {
-    Deno.stderr.writeSync(new TextEncoder().encode(text));
-  },
 ): Progress {
   if (quiet || json || !terminal.isError) return { add: () => {}, end: () => {} };
   let bytes = 0;
   let drawnMs = -EVERY_MS;
-  const draw = () => write(`\r\x1b[K${label}  ${progressText(bytes, total)}`);
+  const draw = () => terminal.draw(`\r\x1b[K${label}  ${progressText(bytes, total)}`);
   return {
     add(count) {
       bytes += count;
@@ -46,7 +43,7 @@ export function progressBar(
       drawnMs = now;
       draw();
     },
-    end: () => write("\r\x1b[K"),
+    end: () => terminal.draw("\r\x1b[K"),
   };
 }
 

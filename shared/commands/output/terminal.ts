@@ -10,6 +10,8 @@ export interface Terminal {
   readonly columns: number | undefined;
   /** Colours may be used. */
   readonly colours: boolean;
+  /** Writes to standard error at once, without a line feed: what shows how far something is. */
+  draw(text: string): void;
 }
 
 /** No terminal at all: a file or a pipe. */
@@ -19,6 +21,7 @@ export const NO_TERMINAL: Terminal = {
   isError: false,
   columns: undefined,
   colours: false,
+  draw: () => {},
 };
 
 /** What this process is attached to. `NO_COLOR` (any text) and `TERM=dumb` turn colours off. */
@@ -30,6 +33,7 @@ export function systemTerminal(env: (name: string) => string | undefined): Termi
     isError: Deno.stderr.isTerminal(),
     columns: isOutput ? Deno.consoleSize().columns : undefined,
     colours: isOutput && !env("NO_COLOR") && env("TERM") !== "dumb",
+    draw: (text) => void Deno.stderr.writeSync(new TextEncoder().encode(text)),
   };
 }
 

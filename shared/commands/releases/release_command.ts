@@ -13,6 +13,7 @@ import {
   RolloutSchema,
   type RolloutSettingsSchema,
 } from "../../gen/machine/cloud/v1/releases_pb.ts";
+import { findPart } from "../choice/part.ts";
 import {
   clientOf,
   type CommandContext,
@@ -93,13 +94,14 @@ export async function runReleaseCommand(
       return { json: keys.map((key) => toJson(ReleaseKeySchema, key)), text: keyTable(keys) };
     }
     case "agent tell": {
-      const { part: partId, program, version = "" } = parsed.values;
+      const { part, program, version = "" } = parsed.values;
       const [name = ""] = parsed.arguments;
       const action = ACTIONS[name];
       if (action === undefined) {
         const allowed = Object.keys(ACTIONS).join(", ");
         throw new UsageError(`ACTION: ${JSON.stringify(name)} is none; allowed are ${allowed}`);
       }
+      const { id: partId } = await findPart(context, part);
       const validFor = durationFromMs(parsed.values["valid-minutes"] * 60_000);
       await client.commandAgent({ partId, program, action, version, validFor });
       return done(

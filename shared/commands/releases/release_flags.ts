@@ -137,7 +137,12 @@ export const keyFlags = {
 } as const satisfies FlagTable;
 
 export const tellFlags = {
-  "part": { type: "string", required: true, placeholder: "ID", doc: "Part id of the machine." },
+  "part": {
+    type: "string",
+    required: true,
+    placeholder: "PART",
+    doc: "Id or name of the part, or of the machine.",
+  },
   "program": {
     type: "string",
     default: "machine-server",

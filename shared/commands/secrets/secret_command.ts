@@ -3,6 +3,7 @@ import type { Client } from "@connectrpc/connect";
 import { AppService, type SharedSecret } from "../../gen/viam/app/v1/app_pb.ts";
 import { textTable } from "../output/text_table.ts";
 import type { secretCommands } from "./secret_flags.ts";
+import { chooseLocation } from "../choice/location.ts";
 import { choosePart } from "../choice/part.ts";
 import { isoTime } from "../output/times.ts";
 import { clientOf, type CloudContext, type CommandOf, done, type Output } from "../run/command.ts";
@@ -27,7 +28,7 @@ export async function runSecretCommand(
   const { location } = parsed.values;
   const secrets = location === undefined
     ? ofPart(app, (await choosePart(context, parsed.values)).id)
-    : ofLocation(app, location);
+    : ofLocation(app, (await chooseLocation(context, location)).id);
   switch (parsed.command) {
     case "secret list": {
       const all = await secrets.list();

@@ -14,7 +14,7 @@ const commonFlags = {
   "location": {
     type: "string",
     placeholder: "ID",
-    doc: "Id of a location: its secrets in place of a part's.",
+    doc: "Id or name of a location: its secrets in place of a part's.",
   },
 } as const satisfies FlagTable;
 

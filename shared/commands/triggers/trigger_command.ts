@@ -12,7 +12,8 @@ import { chooseTrigger, listAll } from "./trigger_choice.ts";
 import type { ownersFlags, setFlags, triggerCommands } from "./trigger_flags.ts";
 import { deliveryTable, testTable, triggerTable } from "./trigger_texts.ts";
 import { chooseOrganization } from "../choice/organization.ts";
-import { choosePart } from "../choice/part.ts";
+import { chooseLocation } from "../choice/location.ts";
+import { chooseMachine, choosePart } from "../choice/part.ts";
 import { clientOf, type CloudContext, type CommandOf, done, type Output } from "../run/command.ts";
 
 /** One of the commands about triggers, as the command line asks for it. */
@@ -130,7 +131,11 @@ async function ownedBy(context: CloudContext, flags: FlagValues<typeof ownersFla
   if (machine !== undefined && location !== undefined) {
     throw new UsageError("--machine and --location do not go together; give one of them");
   }
-  if (machine !== undefined) return { case: "machineId", value: machine } as const;
-  if (location !== undefined) return { case: "locationId", value: location } as const;
+  if (machine !== undefined) {
+    return { case: "machineId", value: (await chooseMachine(context, machine)).id } as const;
+  }
+  if (location !== undefined) {
+    return { case: "locationId", value: (await chooseLocation(context, location)).id } as const;
+  }
   return { case: "organizationId", value: (await chooseOrganization(context)).id } as const;
 }

@@ -44,10 +44,14 @@ export const secretFlags = {
 export const ownersFlags = {
   "machine": {
     type: "string",
-    placeholder: "ID",
-    doc: "Owners of one machine, by its id. Default: of the whole organisation.",
+    placeholder: "MACHINE",
+    doc: "Owners of one machine, by id or name. Default: of the whole organisation.",
   },
-  "location": { type: "string", placeholder: "ID", doc: "Owners of a location, by its id." },
+  "location": {
+    type: "string",
+    placeholder: "LOCATION",
+    doc: "Owners of a location, by id or name.",
+  },
   "set": {
     type: "string",
     placeholder: "ADDRESSES",

@@ -1,0 +1,158 @@
+/** The commands that `machine` has in common with the cloud's own program, over the network. */
+import assert from "node:assert/strict";
+import { Secret } from "../../shared/base/redaction/secret.ts";
+import { CloudConnection } from "../../shared/cloud/client/connection.ts";
+import { NO_TERMINAL } from "../../shared/commands/output/terminal.ts";
+import { writeArchive } from "../../shared/commands/upload/archive_testing.ts";
+import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { CliRig } from "./rig.ts";
+
+const NOON = Date.UTC(2026, 0, 2, 12);
+
+/** Uploads a reading and a picture as the machine `demo` does. */
+async function capture(rig: CliRig): Promise<void> {
+  const { part_id: partId, part_secret } = rig.made;
+  const connection = CloudConnection.open({
+    appAddress: rig.cloud.url,
+    credentials: { type: "robot-secret", entity: partId, payload: new Secret(part_secret) },
+    log: memoryLogger("machine"),
+  });
+  try {
+    const sync = connection.client(DataSyncService);
+    const time = timestampFromMs(NOON);
+    const metadata = { timeRequested: time, timeReceived: time };
+    const of = { partId, componentType: "rdk:component:sensor", componentName: "climate" };
+    await sync.dataCaptureUpload({
+      metadata: { ...of, methodName: "Readings", type: DataType.TABULAR_SENSOR },
+      sensorContents: [
+        { metadata, data: { case: "struct", value: { readings: { temperature: 1.5 } } } },
+      ],
+    });
+    const camera = { ...of, componentType: "rdk:component:camera", componentName: "eye" };
+    await sync.dataCaptureUpload({
+      metadata: {
+        ...{ ...camera, methodName: "ReadImage", type: DataType.BINARY_SENSOR },
+        ...{ fileExtension: ".jpeg", tags: ["red"] },
+      },
+      sensorContents: [{ metadata, data: { case: "binary", value: new Uint8Array(7) } }],
+    });
+  } finally {
+    connection.close();
+  }
+}
+
+Deno.test("data and datasets", async () => {
+  await using rig = await CliRig.open();
+  await capture(rig);
+  const [source] = await rig.json("data", "sources");
+  assert.deepEqual([source.machineName, source.resourceName], ["demo", "climate"]);
+  const file = rig.path("climate.csv");
+  const exported = await rig.json("data", "export", "--resource", "climate", "--out", file);
+  assert.equal(exported.bytes, (await Deno.stat(file)).size);
+  assert.match(await Deno.readTextFile(file), /readings\.temperature\r\n.*,1\.5\r\n$/);
+  assert.match((await rig.run(["data", "export", "--resource", "climate"])).out, /,1\.5\r\n$/);
+  assert.deepEqual(await rig.json("data", "query", "SELECT count(*) AS n FROM readings"), [
+    { n: 1 },
+  ]);
+  const [picture] = await rig.json("data", "files", "--machine", "demo");
+  assert.deepEqual([picture.resource_name, picture.size, picture.tags], ["eye", 7, ["red"]]);
+  await rig.run(["datasets", "create", "shapes"]);
+  await rig.run(["datasets", "add", "shapes", "--tag", "red"]);
+  const [dataset] = await rig.json("datasets", "list");
+  assert.deepEqual([dataset.name, dataset.files, dataset.bytes], ["shapes", 1, 7]);
+  const downloaded = await rig.json("datasets", "download", "shapes", rig.path("shapes"));
+  assert.deepEqual([downloaded.downloaded, downloaded.bytes], [1, 7]);
+  assert.equal((await rig.json("data", "settings")).files, 1);
+});
+
+Deno.test("an upload and a download show a bar to who looks at a terminal, and to nobody else", async () => {
+  await using rig = await CliRig.open();
+  await capture(rig);
+  await rig.run(["modules", "namespace", "acme"]);
+  const meta = JSON.stringify({ module_id: "acme:weather", entrypoint: "run" });
+  const archive = await writeArchive(rig.dir, "m.tar.gz", {
+    "run": "#!/bin/sh\n",
+    "meta.json": meta,
+  });
+  let drawn: string[] = [];
+  const terminal = { ...NO_TERMINAL, isError: true, draw: (text: string) => void drawn.push(text) };
+  const upload = (version: string) => ["modules", "upload", archive, "--version", version];
+  await rig.run(upload("1.0.0"), { terminal });
+  assert.match(drawn.join(""), /upload m\.tar\.gz {2}\[#{30}\] 100 %/);
+  assert.equal(drawn.at(-1), "\r\x1b[K");
+  await rig.run(["data", "download", rig.path("pictures")], { terminal });
+  assert.match(drawn.join(""), /download \S+\.jpeg {2}\[#{30}\] 100 %/);
+  drawn = [];
+  await rig.run(upload("1.0.1"), { terminal: { ...terminal, isError: false } });
+  await rig.run([...upload("1.0.2"), "--json"], { terminal });
+  await rig.run([...upload("1.0.3"), "--quiet"], { terminal });
+  assert.deepEqual(drawn, []);
+});
+
+Deno.test("modules, training scripts and jobs", async () => {
+  await using rig = await CliRig.open();
+  await rig.run(["modules", "namespace", "acme"]);
+  const meta = { module_id: "acme:weather", entrypoint: "run", description: "Weather" };
+  const files = { "run": "#!/bin/sh\n", "meta.json": JSON.stringify(meta) };
+  const archive = await writeArchive(rig.dir, "m.tar.gz", files);
+  const made = await rig.json("modules", "upload", archive, "--version", "1.0.0");
+  assert.deepEqual([made.module_id, made.platform], ["acme:weather", "any"]);
+  const [module] = await rig.json("modules", "list");
+  assert.deepEqual([module.description, module.versions[0].version], ["Weather", "1.0.0"]);
+  assert.match(
+    (await rig.run(["modules", "list"])).out,
+    /^acme:weather +1\.0\.0 +any +organisation/m,
+  );
+  await rig.run(["modules", "remove", "--name", "acme:weather"]);
+  assert.deepEqual(await rig.json("modules", "list"), []);
+
+  assert.match(
+    (await rig.run(["training", "list"])).out,
+    /^no training jobs; submit one with machine training submit/,
+  );
+  await assert.rejects(
+    rig.run(["training", "submit", "--dataset", "none", "--model", "m", "--script", "s"]),
+    /no dataset "none"; there is none yet; make one with machine dataset create/,
+  );
+  assert.match(
+    (await rig.run(["training-scripts", "list"])).out,
+    /upload one with machine training-script upload/,
+  );
+  await assert.rejects(rig.run(["training", "get", "x"]), /no training job with id "x"/);
+});
+
+Deno.test("the credentials of a part are written for its owner alone", async () => {
+  await using rig = await CliRig.open();
+  const made = await rig.run(["machines", "create", "arm"]);
+  assert.match(made.out, /; machine parts credentials \S+ --out machine\.json writes the file by/);
+  const file = rig.path("arm.json");
+  await rig.run(["parts", "credentials", "arm", "--out", file]);
+  if (Deno.build.os !== "windows") assert.equal((await Deno.stat(file)).mode! & 0o777, 0o600);
+  const written = JSON.parse(await Deno.readTextFile(file));
+  assert.deepEqual(await rig.json("parts", "credentials", "arm"), written);
+  const { app_address, id, secret } = written.cloud;
+  assert.equal(app_address, rig.cloud.url);
+  const connection = CloudConnection.open({
+    ...{ appAddress: app_address, log: memoryLogger("machine") },
+    credentials: { type: "robot-secret", entity: id, payload: new Secret(secret) },
+  });
+  await connection.client(DataSyncService).dataCaptureUpload({ metadata: { partId: id } })
+    .catch(({ rawMessage }) => assert.doesNotMatch(rawMessage, /credentials/));
+  connection.close();
+
+  const key = await rig.json("keys", "create", "use", "--role", "operator");
+  const env = { MACHINE_CLOUD_API_KEY_ID: key.id, MACHINE_CLOUD_API_KEY: key.key };
+  await assert.rejects(
+    rig.run(["parts", "credentials", "arm", "--cloud", rig.cloud.url], { env }),
+    /the secret of arm-main is for owners of the machine, which you are not/,
+  );
+});
+
+Deno.test("an address of this computer needs no scheme", async () => {
+  await using rig = await CliRig.open();
+  const { host } = new URL(rig.cloud.url);
+  await rig.run(["login", "--cloud", host], { env: rig.keyEnv });
+  assert.equal((await rig.json("whoami")).cloud, rig.cloud.url);
+});
