@@ -1,16 +1,19 @@
 import type { Failures, Health } from "../updates/updater/control.ts";
-import type { FailingWorker } from "../../shared/workers/worker_health.ts";
+import type { Watched } from "../../shared/workers/watched.ts";
+import type { WorkerHealth } from "../../shared/workers/worker_health.ts";
+import type { WantedServer } from "../server/supervision/wanted_server.ts";
+import type { CloudReach } from "../settings/cloud_reach.ts";
 
 export interface AgentHealthOptions {
-  readonly failingWorkers: () => readonly FailingWorker[];
-  readonly reachesCloud: () => boolean;
+  readonly workers: Pick<WorkerHealth, "failing">;
+  readonly reach: Pick<CloudReach, "reached">;
   /** The server's own health. */
   readonly server: {
     healthy(cloudBefore: boolean): Health;
     failures(): Failures;
   };
   /** Whether the server shall run. */
-  readonly isServerEnabled: () => boolean;
+  readonly wanted: Watched<Pick<WantedServer, "isEnabled">>;
   /** Whether the server served under the agent before this one. */
   readonly servedBefore: boolean;
 }
@@ -32,22 +35,22 @@ export class AgentHealth {
 
   /** For the trial of a new version: a good agent has the server serve, when the last one did. */
   healthy(cloudBefore: boolean): Health {
-    const { failingWorkers, reachesCloud, servedBefore, isServerEnabled } = this.#options;
-    const [failing] = failingWorkers();
+    const { workers, wanted, servedBefore } = this.#options;
+    const [failing] = workers.failing();
     if (failing) return { is: "not yet", why: failing.reason };
-    if (cloudBefore && !reachesCloud()) {
+    if (cloudBefore && !this.reachesCloud()) {
       return { is: "not yet", why: "the cloud is not reached, and was reached before" };
     }
-    return servedBefore && isServerEnabled() ? this.#serverHealth() : { is: "yes", why: "" };
+    return servedBefore && wanted.value.isEnabled ? this.#serverHealth() : { is: "yes", why: "" };
   }
 
   reachesCloud(): boolean {
-    return this.#options.reachesCloud();
+    return this.#options.reach.reached.value;
   }
 
   /** What only a new process can mend; undefined while all is well. */
   stuck(): string | undefined {
-    return this.#options.failingWorkers()
+    return this.#options.workers.failing()
       .find(({ name, forMs }) => VITAL.has(name) && forMs >= STUCK_MS)?.reason;
   }
 

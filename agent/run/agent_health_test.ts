@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Health } from "../updates/updater/control.ts";
 import type { FailingWorker } from "../../shared/workers/worker_health.ts";
+import { Watched } from "../../shared/workers/watched.ts";
 import { AgentHealth } from "./agent_health.ts";
 
 const good: Health = { is: "yes", why: "" };
@@ -14,13 +15,13 @@ function healthOf(change: {
   servedBefore?: boolean;
 } = {}) {
   return new AgentHealth({
-    failingWorkers: () => change.failing ?? [],
-    reachesCloud: () => change.cloud ?? true,
+    workers: { failing: () => change.failing ?? [] },
+    reach: { reached: new Watched(change.cloud ?? true) },
     server: {
       healthy: () => change.server ?? good,
       failures: () => ({ count: change.serverFailures ?? 0, reason: "exited with code 1" }),
     },
-    isServerEnabled: () => change.isEnabled ?? true,
+    wanted: new Watched({ isEnabled: change.isEnabled ?? true }),
     servedBefore: change.servedBefore ?? true,
   });
 }

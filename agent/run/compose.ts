@@ -7,11 +7,12 @@ import { openedUntil } from "../server/maintenance/opened_window.ts";
 import { releaseIdleMemory } from "../../shared/base/memory/idle_memory.ts";
 import { PlannedRestarts } from "../server/restart/planned_restarts.ts";
 import { pollRestarts } from "../server/restart/restart_poll.ts";
+import { CloudReach } from "../settings/cloud_reach.ts";
 import { type AgentFacts, DeviceConfigPoll } from "../settings/device_config_poll.ts";
 import { waitForUpdates } from "../settings/first_answer.ts";
 import { SettingsSource } from "../settings/settings_source.ts";
 import { followSettings } from "../server/supervision/follow_settings.ts";
-import { SupervisedServer } from "../server/supervision/supervised_server.ts";
+import { SupervisedServer } from "../server/trials/supervised_server.ts";
 import { ServerSupervisor } from "../server/supervision/supervisor.ts";
 import { wantedServer } from "../server/supervision/wanted_server.ts";
 import { versionName } from "../updates/updater/target.ts";
@@ -54,32 +55,13 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
   const { current } = settings;
   const supervision = composeSupervision(parts, current);
   const { supervisor, wanted, window, planned, isWaitingForUpdates } = supervision;
-  const poll: DeviceConfigPoll = new DeviceConfigPoll({
-    client: cloud.client(AgentDeviceService),
-    partId,
-    host: deps.host,
-    facts: factsOf(deps, supervisor, () => updates.server),
-    settings,
-    onTurn: () => workerHealth.beat("settings"),
-    clock,
-    log: log.child("settings"),
-  });
-  const server = new SupervisedServer({
-    supervisor,
-    wanted,
-    silence: () => {
-      const heard = window.current();
-      if (!heard) return "machine-server was not asked yet";
-      return heard.kind === "silent" ? heard.why : undefined;
-    },
-    reachesCloud: () => window.current()?.cloudReached ?? poll.reached.value,
-    agentReachesCloud: () => poll.reached.value,
-  });
+  const reach = new CloudReach();
+  const server = new SupervisedServer({ supervisor, wanted, window, reach });
   const health = new AgentHealth({
-    failingWorkers: () => workerHealth.failing(),
-    reachesCloud: () => poll.reached.value,
+    workers: workerHealth,
+    reach,
     server,
-    isServerEnabled: () => wanted.value.isEnabled,
+    wanted,
     servedBefore: state.serverServed(),
   });
   const releases = composeReleases(parts);
@@ -100,13 +82,24 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
       restart: parts.restartSelf,
     },
     mayRestart: () => window.check(),
-    runningServer: () => supervisor.launched?.version.path,
+    supervisor,
+  });
+  const poll = new DeviceConfigPoll({
+    client: cloud.client(AgentDeviceService),
+    partId,
+    host: deps.host,
+    facts: factsOf(deps, supervisor, updates.server),
+    settings,
+    reach,
+    onTurn: () => workerHealth.beat("settings"),
+    clock,
+    log: log.child("settings"),
   });
   const system = composeSystem(parts, current);
   const networks = composeNetworks({
     ...parts,
     current,
-    cloudAnswered: poll.reached,
+    cloudAnswered: reach.reached,
     mayReboot: () => window.latest().allowed,
   });
   const reporting = composeReporting({
@@ -114,7 +107,7 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     system: system.status,
     ...supervision,
     current,
-    poll,
+    reach,
     updates,
     releases,
     networks: networks.report,
@@ -207,7 +200,7 @@ function composeSupervision(
 function factsOf(
   { version, clock }: AgentDeps,
   supervisor: ServerSupervisor,
-  server: () => Updater,
+  server: Updater,
 ): () => AgentFacts {
   const startedMs = clock.monotonicMs();
   return () => {
@@ -216,7 +209,7 @@ function factsOf(
     return {
       agentVersion: version,
       agentUptimeMs: nowMs - startedMs,
-      serverInstalled: server().snapshot().installed,
+      serverInstalled: server.snapshot().installed,
       serverRunning: launched ? versionName(launched.version) : "",
       serverUptimeMs: launched && nowMs - launched.startedMs,
     };

@@ -4,7 +4,7 @@ import { agentStatus, type StatusFacts } from "../cloud/reporting/agent_status.t
 import { StatusReporter } from "../cloud/reporting/status_reporter.ts";
 import { TargetsPoll } from "../updates/keys/targets_poll.ts";
 import type { PlannedRestarts } from "../server/restart/planned_restarts.ts";
-import type { DeviceConfigPoll } from "../settings/device_config_poll.ts";
+import type { CloudReach } from "../settings/cloud_reach.ts";
 import type { CurrentSettings } from "../settings/settings_source.ts";
 import { agentFacts } from "../status/agent_facts.ts";
 import { keepStatusFile } from "../status/status_file.ts";
@@ -26,7 +26,7 @@ export interface ReportingParts extends AgentParts {
   readonly wanted: Watched<WantedServer>;
   readonly window: MaintenanceWindow;
   readonly planned: PlannedRestarts;
-  readonly poll: DeviceConfigPoll;
+  readonly reach: CloudReach;
   readonly updates: ComposedUpdates;
   readonly releases: ComposedReleases;
   readonly system: SystemStatus;
@@ -41,7 +41,7 @@ export interface ComposedReporting {
 }
 
 export function composeReporting(parts: ReportingParts): ComposedReporting {
-  const { deps, state, partId, current, poll, updates, planned, window } = parts;
+  const { deps, state, partId, current, reach, updates, planned, window } = parts;
   const { clock } = deps;
   const log = deps.log.child("reporting");
   const client = parts.cloud.client(AgentService);
@@ -61,7 +61,7 @@ export function composeReporting(parts: ReportingParts): ComposedReporting {
       server: updates.server.trusted?.version ?? "",
     }),
     current,
-    answered: poll.answered,
+    answered: reach.answered,
     keys: parts.releases.keys,
     policy: parts.releases.policy,
     onTargets: ({ agent, server }) => {
@@ -162,16 +162,16 @@ function commandedPrograms({ deps, updates, planned, restartSelf }: ReportingPar
 }
 
 function statusFileWorker(parts: ReportingParts, facts: Facts): Worker["run"] {
-  const { options, deps, partId, credentials, poll } = parts;
+  const { options, deps, partId, credentials, reach } = parts;
   const { clock } = deps;
   const log = deps.log.child("status");
   const startedAt = clock.now().toISOString();
-  let connected = { is: poll.reached.value, since: undefined as Date | undefined };
+  let connected = { is: reach.reached.value, since: undefined as Date | undefined };
   return (signal) =>
     keepStatusFile({
       dir: options.dir,
       facts: () => {
-        const is = poll.reached.value;
+        const is = reach.reached.value;
         if (is !== connected.is) connected = { is, since: clock.now() };
         return agentFacts(facts(), {
           partId,

@@ -7,6 +7,7 @@ import { Downloader } from "../updates/downloads/downloader.ts";
 import type { ReleasePolicy } from "../updates/keys/release_policy.ts";
 import type { SettingsSource } from "../settings/settings_source.ts";
 import type { AgentState } from "../state/agent_state.ts";
+import type { ServerSupervisor } from "../server/supervision/supervisor.ts";
 import { AgentSlot } from "../updates/updater/agent_slot.ts";
 import type { AgentControl, MayRestart, ServerControl } from "../updates/updater/control.ts";
 import { guardPatienceS, updateLimits } from "../updates/updater/limits.ts";
@@ -28,8 +29,8 @@ export interface UpdateParts {
   readonly server: ServerControl;
   readonly agent: AgentControl;
   readonly mayRestart: MayRestart;
-  /** File of the server's running process. */
-  readonly runningServer: () => string | undefined;
+  /** Knows the server's running process. */
+  readonly supervisor: Pick<ServerSupervisor, "launched">;
 }
 
 /** The updates of both programs, with what they need: downloads and a cache that is kept small. */
@@ -133,7 +134,7 @@ function resolvedIn(folder: string, path: string): string {
 
 /** @throws {Error} while it is not known what is in use; nothing is removed then. */
 function keptFiles(
-  { deps, directories, runningServer }: UpdateParts,
+  { deps, directories, supervisor }: UpdateParts,
   updates: { server: Updater; agent: Updater; downloader: Downloader },
 ): string[] {
   const { server, agent, downloader } = updates;
@@ -141,7 +142,9 @@ function keptFiles(
   const links = ["machine-server", "machine-agent"].flatMap((program) =>
     linkTarget(join(directories.bin, program))
   );
-  const running = [deps.self.path, runningServer()].filter((path) => path !== undefined);
+  const running = [deps.self.path, supervisor.launched?.version.path].filter((path) =>
+    path !== undefined
+  );
   return [
     ...server.keptFiles,
     ...agent.keptFiles,

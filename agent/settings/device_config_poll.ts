@@ -11,7 +11,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import { Backoff } from "../../shared/base/time/backoff.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { spread } from "../../shared/workers/spread.ts";
-import { Watched } from "../../shared/workers/watched.ts";
+import type { CloudReach } from "./cloud_reach.ts";
 import { fromResponse } from "./device_config.ts";
 import type { SettingsSource } from "./settings_source.ts";
 
@@ -33,6 +33,8 @@ export interface DeviceConfigPollOptions {
   readonly host: HostInfo;
   readonly facts: () => AgentFacts;
   readonly settings: SettingsSource;
+  /** Where it says whether the cloud answers. */
+  readonly reach: CloudReach;
   /** Told at each turn of the loop. */
   readonly onTurn?: () => void;
   readonly clock: Clock;
@@ -49,10 +51,6 @@ const LONGEST_RETRY_MS = 30_000;
 
 /** Asks the cloud for the agent's settings again and again. */
 export class DeviceConfigPoll {
-  /** True once the cloud has answered in this run. */
-  readonly answered = new Watched(false);
-  /** Whether the cloud answered when it was asked last. */
-  readonly reached = new Watched(false);
   readonly #options: DeviceConfigPollOptions;
   #isAway = false;
 
@@ -78,7 +76,7 @@ export class DeviceConfigPoll {
 
   /** The interval that the cloud wants, or undefined when it gave no answer. */
   async #ask(signal: AbortSignal): Promise<number | undefined> {
-    const { client, settings } = this.#options;
+    const { client, settings, reach } = this.#options;
     try {
       const response = await client.deviceAgentConfig(this.#question(), {
         signal,
@@ -87,7 +85,7 @@ export class DeviceConfigPoll {
       const device = fromResponse(response);
       settings.accept(device);
       this.#report(undefined);
-      if (!this.answered.value) this.answered.value = true;
+      if (!reach.answered.value) reach.answered.value = true;
       return device.checkIntervalMs;
     } catch (error) {
       if (signal.aborted) throw error;
@@ -118,7 +116,7 @@ export class DeviceConfigPoll {
 
   /** A line when the cloud goes away and one when it is back, not one a question. */
   #report(error: ConnectError | undefined): void {
-    const { log } = this.#options;
+    const { log, reach: { reached } } = this.#options;
     if (error) {
       const text = "the cloud gives no settings; the last ones stay in use";
       const fields = { code: Code[error.code], error: error.rawMessage };
@@ -127,6 +125,6 @@ export class DeviceConfigPoll {
       else log.warn(text, fields);
     } else if (this.#isAway) log.info("the cloud answers again");
     this.#isAway = error !== undefined;
-    if (this.reached.value === this.#isAway) this.reached.value = !this.#isAway;
+    if (reached.value === this.#isAway) reached.value = !this.#isAway;
   }
 }

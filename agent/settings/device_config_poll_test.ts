@@ -6,6 +6,7 @@ import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { AgentState } from "../state/agent_state.ts";
 import { FakeCloud, settle, testHost } from "../testing.ts";
+import { CloudReach } from "./cloud_reach.ts";
 import { DeviceConfigPoll } from "./device_config_poll.ts";
 import { SettingsSource } from "./settings_source.ts";
 
@@ -18,6 +19,7 @@ function pollBench() {
     overrides: { debug: undefined, wait: undefined },
   });
   const stop = new AbortController();
+  const reach = new CloudReach();
   const poll = new DeviceConfigPoll({
     client: cloud.connection.client(AgentDeviceService),
     partId: "part-1",
@@ -30,6 +32,7 @@ function pollBench() {
       serverUptimeMs: undefined,
     }),
     settings,
+    reach,
     clock: at.clock,
     log: at.log,
     random: () => 0.5,
@@ -39,7 +42,7 @@ function pollBench() {
     ...at,
     cloud,
     settings,
-    poll,
+    reach,
     async [Symbol.asyncDispose]() {
       stop.abort();
       await running;
@@ -71,7 +74,7 @@ Deno.test("DeviceConfigPoll tells about this host and takes the answer", async (
   const { settings, device } = at.settings.current.value;
   assert.equal(settings.advanced_settings.debug, true);
   assert.deepEqual(device?.server, { version: "customURL", url: "file:///b", sha256: "01ff" });
-  assert.equal(at.poll.answered.value, true);
+  assert.equal(at.reach.answered.value, true);
 });
 
 Deno.test("DeviceConfigPoll asks in the cloud's interval but never sooner than 5 s", async () => {
@@ -94,7 +97,7 @@ Deno.test("DeviceConfigPoll asks in the cloud's interval but never sooner than 5
 Deno.test("DeviceConfigPoll keeps asking while the cloud is away and says so once", async () => {
   await using at = pollBench();
   at.cloud.failure = Code.Unavailable;
-  assert.equal(at.poll.reached.value, false);
+  assert.equal(at.reach.reached.value, false);
   for (let ask = 1; ask <= 4; ask++) {
     await settle();
     assert.equal(at.cloud.questions.length, ask);
@@ -105,9 +108,9 @@ Deno.test("DeviceConfigPoll keeps asking while the cloud is away and says so onc
   await settle();
   assert.deepEqual(at.log.messages("warn").length, 1, at.log.text());
   assert.deepEqual(at.log.messages("info"), ["the cloud answers again"]);
-  assert.equal(at.poll.reached.value, true);
+  assert.equal(at.reach.reached.value, true);
   at.cloud.failure = Code.Internal;
   await at.clock.advance(5_000);
   await settle();
-  assert.deepEqual([at.poll.reached.value, at.poll.answered.value], [false, true]);
+  assert.deepEqual([at.reach.reached.value, at.reach.answered.value], [false, true]);
 });

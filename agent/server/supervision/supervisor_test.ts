@@ -8,7 +8,9 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { AgentState, type InstalledVersion } from "../../state/agent_state.ts";
 import { settle } from "../../testing.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
-import { SupervisedServer } from "./supervised_server.ts";
+import { SupervisedServer } from "../trials/supervised_server.ts";
+import { CloudReach } from "../../settings/cloud_reach.ts";
+import type { Observed } from "../maintenance/maintenance_window.ts";
 import { ServerSupervisor } from "./supervisor.ts";
 import { wantedServer } from "./wanted_server.ts";
 
@@ -30,8 +32,15 @@ async function bench({ isReadyAtOnce = true } = {}) {
   });
   const settings = defaultAgentSettings();
   const wanted = new Watched(wantedServer(settings, version("one")));
-  const silence: { why: string | undefined } = { why: undefined };
-  const cloud = { isReached: true, isReachedByAgent: true };
+  const reach = new CloudReach();
+  reach.reached.value = true;
+  /** What the server answered last. */
+  const heard: Observed = {
+    ...{ kind: "yes", why: "", misses: 0, isReconfiguring: false, cloudReached: undefined },
+    launched: { version: version("one"), env: {}, startedMs: 0 },
+    since: { date: clock.now(), ms: 0 },
+  };
+  const window = { heard: heard as Observed | undefined, current: () => window.heard };
   const supervisor = new ServerSupervisor({
     processes,
     state,
@@ -49,9 +58,8 @@ async function bench({ isReadyAtOnce = true } = {}) {
   const server = new SupervisedServer({
     supervisor,
     wanted,
-    silence: () => silence.why,
-    reachesCloud: () => cloud.isReached,
-    agentReachesCloud: () => cloud.isReachedByAgent,
+    window,
+    reach,
   });
   if (isReadyAtOnce) processes.onStart = (child) => child.print(READY);
   const stop = new AbortController();
@@ -68,8 +76,9 @@ async function bench({ isReadyAtOnce = true } = {}) {
     wanted,
     supervisor,
     server,
-    silence,
-    cloud,
+    heard,
+    window,
+    reach,
     stop,
     ended,
     /** Lets time pass and everything react. */
@@ -303,14 +312,17 @@ Deno.test("SupervisedServer counts the failures of the version that was started 
 Deno.test("SupervisedServer is healthy when the server serves, answers and reaches the cloud", async () => {
   await using at = await bench();
   assert.deepEqual(at.server.healthy(true), { is: "yes", why: "" });
-  at.cloud.isReached = false;
+  at.window.heard = { ...at.heard, cloudReached: false };
   assert.equal(at.server.healthy(false).is, "yes", "the cloud was not reached before either");
-  const { why, isPaused } = at.server.healthy(true);
-  assert.match(why, /cloud is not reached/);
-  assert.equal(isPaused, false);
-  at.cloud.isReachedByAgent = false;
+  const unreached = at.server.healthy(true);
+  assert.match(unreached.why, /cloud is not reached/);
+  assert.equal(unreached.isPaused, false);
+  at.reach.reached.value = false;
   assert.equal(at.server.healthy(true).isPaused, true, "that is not the version's fault");
-  at.silence.why = "machine-server gives no answer: refused";
+  at.window.heard = undefined;
+  assert.equal(at.server.healthy(false).why, "machine-server was not asked yet");
+  const why = "machine-server gives no answer: refused";
+  at.window.heard = { ...at.heard, kind: "silent", why };
   assert.deepEqual(at.server.healthy(false), {
     is: "not yet",
     why: "machine-server gives no answer: refused",

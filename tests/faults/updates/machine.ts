@@ -15,8 +15,9 @@ import { Updater } from "../../../agent/updates/updater/updater.ts";
 import { Downloader } from "../../../agent/updates/downloads/downloader.ts";
 import { UPDATE_EXIT_CODE } from "../../../agent/updates/guard/trial_file.ts";
 import { openAgentState } from "../../../agent/state/open_state.ts";
+import type { Observed } from "../../../agent/server/maintenance/maintenance_window.ts";
 import { ServerSupervisor } from "../../../agent/server/supervision/supervisor.ts";
-import { SupervisedServer } from "../../../agent/server/supervision/supervised_server.ts";
+import { SupervisedServer } from "../../../agent/server/trials/supervised_server.ts";
 import type { WantedServer } from "../../../agent/server/supervision/wanted_server.ts";
 import { runWorkers } from "../../../shared/workers/run_workers.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
@@ -117,9 +118,8 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
   const control = new SupervisedServer({
     supervisor,
     wanted,
-    silence: () => answers.silence,
-    reachesCloud: () => true,
-    agentReachesCloud: () => true,
+    window: answers,
+    reach: { reached: new Watched(true) },
   });
   const stopped = new AbortController();
   let exitCode: number | undefined;
@@ -225,6 +225,17 @@ class Answers {
 
   constructor(supervisor: ServerSupervisor) {
     this.#supervisor = supervisor;
+  }
+
+  current(): Observed | undefined {
+    const { launched } = this.#supervisor;
+    return launched && {
+      launched,
+      kind: this.silence === undefined ? "yes" : "silent",
+      why: this.silence ?? "",
+      since: { date: systemClock.now(), ms: 0 },
+      ...{ misses: 0, isReconfiguring: false, cloudReached: true },
+    };
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -1,17 +1,18 @@
 import type { Failures, Health, ServerControl } from "../../updates/updater/control.ts";
 import type { InstalledVersion } from "../../state/agent_state.ts";
 import type { Watched } from "../../../shared/workers/watched.ts";
-import type { ServerSupervisor } from "./supervisor.ts";
-import type { WantedServer } from "./wanted_server.ts";
+import type { CloudReach } from "../../settings/cloud_reach.ts";
+import type { MaintenanceWindow } from "../maintenance/maintenance_window.ts";
+import type { ServerSupervisor } from "../supervision/supervisor.ts";
+import type { WantedServer } from "../supervision/wanted_server.ts";
 
 export interface SupervisedServerOptions {
   readonly supervisor: Pick<ServerSupervisor, "state" | "failures" | "endStray">;
   readonly wanted: Watched<WantedServer>;
-  /** What keeps the running server from being healthy; undefined when it answers. */
-  readonly silence: () => string | undefined;
-  readonly reachesCloud: () => boolean;
-  /** Whether this agent reaches the cloud: when it does not, the server cannot either. */
-  readonly agentReachesCloud: () => boolean;
+  /** Knows what the server answered last. */
+  readonly window: Pick<MaintenanceWindow, "current">;
+  /** Of this agent: where it does not reach the cloud, the server cannot either. */
+  readonly reach: Pick<CloudReach, "reached">;
 }
 
 /** The server as the updates exchange it. */
@@ -42,7 +43,7 @@ export class SupervisedServer implements ServerControl {
   }
 
   healthy(cloudBefore: boolean): Health {
-    const { supervisor, silence } = this.#options;
+    const { supervisor, reach } = this.#options;
     const { kind } = supervisor.state.value;
     if (!this.#options.wanted.value.isEnabled) {
       return { is: "not yet", why: "machine-server is disabled", isPaused: true };
@@ -54,20 +55,28 @@ export class SupervisedServer implements ServerControl {
       // A start has a limit of its own, and one that is switched off shows nothing.
       return { is: "not yet", why, isPaused: true };
     }
-    const why = silence();
+    const why = this.#silence();
     if (why !== undefined) return { is: "not yet", why };
     if (cloudBefore && !this.reachesCloud()) {
       return {
         is: "not yet",
         why: "the cloud is not reached, and was reached before",
-        isPaused: !this.#options.agentReachesCloud(),
+        isPaused: !reach.reached.value,
       };
     }
     return { is: "yes", why: "" };
   }
 
   reachesCloud(): boolean {
-    return this.#options.reachesCloud();
+    const { window, reach } = this.#options;
+    return window.current()?.cloudReached ?? reach.reached.value;
+  }
+
+  /** What keeps the running server from being healthy; undefined when it answers. */
+  #silence(): string | undefined {
+    const heard = this.#options.window.current();
+    if (!heard) return "machine-server was not asked yet";
+    return heard.kind === "silent" ? heard.why : undefined;
   }
 
   #want(version: InstalledVersion | undefined): void {
