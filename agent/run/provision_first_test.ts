@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { toJson } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { CredentialsError } from "../../shared/cloud/credentials/credentials_file.ts";
+import { AgentStatusSchema } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { FakeNetworkManager, noBus } from "../networks/manager/fake_network_manager.ts";
 import { FakeCloud, testHost } from "../testing.ts";
@@ -84,6 +86,26 @@ test("NewCredentials asks the cloud, writes for the owner alone, and finds what 
   assert.deepEqual(JSON.parse(await Deno.readTextFile(file)), {
     cloud: { app_address: "https://cloud:1", id: "p", api_key: { id: "k", key: "s3cret" } },
   });
+});
+
+test("where networks cannot be tended, what asks for it is told once, in log, status and cloud", async (at) => {
+  const runProgram = () => Promise.resolve({ code: 0, stdout: "", stderr: "" });
+  at.networks = networkSystem("windows", {}, false, runProgram);
+  at.cloud.targets = {};
+  at.cloud.answer = {
+    ...at.cloud.answer,
+    additionalNetworks: { home: { type: "wifi", ssid: "Home", psk: "correct horse" } },
+  };
+  const agent = at.run();
+  const text = "agent.additional_networks has no effect: networks are tended on Linux";
+  const report = await at.reported(({ networks }) => (networks?.problems.length ?? 0) > 0);
+  assert.equal(report.networks?.state, "unavailable");
+  assert.ok(report.networks?.problems[0]?.startsWith(text), `${report.networks?.problems}`);
+  const isReported = () =>
+    at.cloud.reports.some((one) => JSON.stringify(toJson(AgentStatusSchema, one)).includes(text));
+  await waitFor(isReported, { deadlineMs: 20_000, what: "the report to the cloud" });
+  await agent.stop();
+  assert.equal(at.logs().filter((line) => line.includes(text)).length, 1);
 });
 
 Deno.test("networkSystem() says in a clause where networks are left alone", () => {
