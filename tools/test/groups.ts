@@ -1,6 +1,6 @@
-/** How many files of a group run at a time, where they may: most of a test's time is waiting. */
+/** How many files of each group run at a time; the groups do, too, as tests mostly wait. */
 export function filesAtATime(processors: number): number {
-  return Math.min(Math.max(1, processors) + 1, 8);
+  return Math.min(Math.max(2, processors), 8);
 }
 
 /** Tests that run together. */
