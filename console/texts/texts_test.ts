@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { common } from "./common.ts";
+import { control } from "./control.ts";
 import { errors } from "./errors.ts";
 import { fleet } from "./fleet.ts";
 import { logs } from "./logs.ts";
@@ -12,7 +13,7 @@ import { fill, type Texts } from "./text.ts";
 
 /** Every catalogue; `tests/console` tests that no file is left out. */
 const CATALOGUES: Readonly<Record<string, Texts>> = {
-  ...{ common, errors, fleet, logs, machine, newMachine, pages, releases, signIn },
+  ...{ common, control, errors, fleet, logs, machine, newMachine, pages, releases, signIn },
 };
 
 const places = (text: string) =>

@@ -1,6 +1,6 @@
 /** Bodies of requests over HTTP/1.1, which must come on. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { RequestAccount } from "./request_budget.ts";
+import type { RequestAccount } from "./request_account.ts";
 import type { Pace } from "./request_pace.ts";
 
 export interface PacedBodyOptions {

@@ -4,7 +4,8 @@ import { Buffer } from "node:buffer";
 import type { Inflate } from "./client/grpc_compression.ts";
 import { MessageCutter } from "./client/grpc_frames.ts";
 import { MAX_MESSAGE_BYTES } from "./client/limits.ts";
-import type { RequestAccount, RequestAccounts } from "./request_budget.ts";
+import type { RequestAccount } from "./request_account.ts";
+import type { RequestAccounts } from "./request_budget.ts";
 import { PACE, type Pace } from "./request_pace.ts";
 
 /** Messages, and bytes of them, that wait for their reader before the flow is stopped. */

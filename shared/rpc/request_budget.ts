@@ -1,4 +1,5 @@
 /** How much of requests may wait here: bytes that have come and that no handler has used up yet. */
+import type { RequestAccount } from "./request_account.ts";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { addressBlock } from "./address_block.ts";
 import type { Peer } from "./server/peer.ts";
@@ -26,13 +27,6 @@ export const LET_IN_REQUESTS: RequestLimits = {
   perAddress: 256 * MIB,
   total: 512 * MIB,
 };
-
-/** The share of one connection in what may wait. */
-export interface RequestAccount {
-  /** @throws {ConnectError} RESOURCE_EXHAUSTED when that is more than may wait. */
-  take(bytes: number): void;
-  give(bytes: number): void;
-}
 
 /** The accounts of one connection. */
 export interface RequestAccounts {

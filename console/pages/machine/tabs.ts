@@ -1,8 +1,10 @@
 import { machine as words } from "../../texts/machine.ts";
+import { control } from "../../texts/control.ts";
 import type { MachineTab } from "./tab.ts";
 
 /** The tabs, in their order. */
 export const TABS: readonly MachineTab[] = [
   { name: "", title: words.overview, load: () => import("./overview/Overview.svelte") },
+  { name: "control", title: control.title, load: () => import("./control/Control.svelte") },
   { name: "logs", title: words.logs, load: () => import("./logs/Logs.svelte") },
 ];

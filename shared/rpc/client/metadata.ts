@@ -1,9 +1,11 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { OutgoingHttpHeaders } from "node:http2";
+
+/** Header fields as HTTP/2 libraries take them. */
+export type Http2Fields = Record<string, number | string | string[] | undefined>;
 
 /** Metadata of a call to be made; binary values (`-bin`) in base64, as they stand on the wire. */
 export interface CallMetadata {
-  toHttp2Headers(): OutgoingHttpHeaders;
+  toHttp2Headers(): Http2Fields;
 }
 
 /** Several values of it are sent one by one, as signallers expect them; `Headers` joins them. */

@@ -1,7 +1,7 @@
 /** Metadata of calls as it stands in frames. Binary values (`-bin`) travel in base64. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Metadata } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
-import type { OutgoingHttpHeaders } from "node:http2";
+import type { Http2Fields } from "../client/metadata.ts";
 
 /** Values by key; keys in lower case. */
 export type CallMetadata = ReadonlyMap<string, readonly string[]>;
@@ -62,7 +62,7 @@ export function metadataOf(headers: Headers | undefined) {
 }
 
 /** The metadata of a call to be made, as a frame holds it; undefined when there is none. */
-export function metadataOfHttp2(headers: OutgoingHttpHeaders) {
+export function metadataOfHttp2(headers: Http2Fields) {
   const md: Record<string, { values: string[] }> = {};
   for (const [key, value] of Object.entries(headers)) {
     if (value !== undefined) md[key] = { values: [value].flat().map(String) };

@@ -1,5 +1,4 @@
-/** Session descriptions in the form in which they travel through signalling. */
-import { Buffer } from "node:buffer";
+/** Session descriptions in the form in which they travel through signalling; for browsers, too. */
 import { Code, ConnectError } from "@connectrpc/connect";
 
 /** A session description, as `RTCSessionDescription` has it. */
@@ -14,7 +13,8 @@ export const MAX_SDP_CHARS = 256 * 1024;
 
 /** Base64 of its JSON form. */
 export function encodeSdp({ type, sdp }: SessionDescription): string {
-  return Buffer.from(JSON.stringify({ type, sdp })).toString("base64");
+  const bytes = new TextEncoder().encode(JSON.stringify({ type, sdp }));
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
 /**
@@ -26,7 +26,7 @@ export function decodeSdp(text: string): SessionDescription {
   checkSdpLength(text);
   let found: unknown;
   try {
-    found = JSON.parse(Buffer.from(text, "base64").toString());
+    found = JSON.parse(utf8(atob(text)));
   } catch {
     throw unreadable("it is not base64 of JSON");
   }
@@ -36,6 +36,10 @@ export function decodeSdp(text: string): SessionDescription {
   }
   if (typeof sdp !== "string") throw unreadable('its "sdp" is no text');
   return { type, sdp };
+}
+
+function utf8(binary: string): string {
+  return new TextDecoder().decode(Uint8Array.from(binary, (letter) => letter.charCodeAt(0)));
 }
 
 /** @throws {ConnectError} INVALID_ARGUMENT when an encoded description is missing or too long. */

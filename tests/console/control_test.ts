@@ -1,0 +1,171 @@
+/** Using the resources of a machine: a real machine-server, reached by the browser over WebRTC. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { OnlineState } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { ignoreWithout } from "../../shared/test_tools/skips.ts";
+import { programPath } from "../../tools/run/options.ts";
+import { Program } from "../e2e/program.ts";
+import { freePort } from "../ports/free_port.ts";
+import { ConsoleRig } from "./console_rig.ts";
+
+const ignore = ignoreWithout(import.meta.url, "chromium");
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const WAIT = { deadlineMs: 60_000 };
+
+const KINDS = [
+  ...["arm", "base", "board", "button", "camera", "encoder", "gantry", "generic", "gripper"],
+  ...["motor", "movement_sensor", "power_sensor", "sensor", "servo", "switch"],
+];
+
+/** The rig's machine, with a fake of each kind of component. */
+async function startMachine(rig: ConsoleRig): Promise<AsyncDisposable> {
+  const { app, made, dataDir, cloud } = rig;
+  const { part } = await app.getRobotPart({ id: made.part_id });
+  const components = KINDS.map((kind) => ({
+    ...{ name: `${kind}-1`, api: `rdk:component:${kind}`, model: "rdk:builtin:fake" },
+    // A motor knows its position by an encoder.
+    ...(kind === "motor" && { attributes: { encoder: "encoder-1", max_rpm: 6_000 } }),
+  }));
+  const vision = { name: "eyes", api: "rdk:service:vision", model: "rdk:builtin:fake" };
+  await app.updateRobotPart({
+    ...{ id: made.part_id, name: part?.name ?? "" },
+    robotConfig: {
+      ...{ components, services: [vision] },
+      network: { bind_address: `127.0.0.1:${freePort()}` },
+    },
+  });
+  const credentials = join(dataDir, "machine.json");
+  const { part_id: id, part_secret: secret } = made;
+  await Deno.writeTextFile(
+    credentials,
+    JSON.stringify({ cloud: { id, secret, app_address: cloud.url } }),
+  );
+  const server = Program.start({
+    name: "machine-server",
+    command: programPath(
+      "machine-server",
+      { binaries: Deno.env.get("MACHINE_TEST_BINARIES") },
+      ROOT,
+    ),
+    args: ["-config", credentials],
+    env: { VIAM_HOME: join(dataDir, "server") },
+  });
+  const isOnline = async () => {
+    const { parts } = await app.getRobotParts({ robotId: made.machine_id });
+    return parts[0]?.onlineState === OnlineState.ONLINE;
+  };
+  await waitFor(isOnline, { ...WAIT, everyMs: 100 });
+  return { [Symbol.asyncDispose]: async () => void await server.stop(10_000) };
+}
+
+Deno.test({
+  name: "the resources of a machine are used from the browser, over WebRTC",
+  ignore,
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    await using _machine = await startMachine(rig);
+    const opened = await rig.signedIn(`/machines/${rig.made.machine_id}/control`);
+    const { page } = opened;
+    const card = (kind: string) =>
+      page.getByRole("region", { name: `${kind}-1, rdk:component:${kind}`, exact: true });
+    await page.getByText("Connected directly").waitFor();
+    for (const kind of KINDS) await card(kind).waitFor();
+
+    await card("motor").scrollIntoViewIfNeeded();
+    await card("motor").getByLabel("Revolutions").fill("2");
+    await card("motor").getByLabel("Speed, rpm").fill("6000");
+    await card("motor").getByRole("button", { name: "Turn" }).click();
+    await card("motor").getByText(/^[1-9][\d.]* revolutions/).waitFor();
+
+    await card("switch").scrollIntoViewIfNeeded();
+    await card("switch").getByRole("button", { name: "Position 1" }).click();
+    await card("switch").locator("[aria-pressed=true]").getByText("Position 1").waitFor();
+
+    await card("gripper").scrollIntoViewIfNeeded();
+    await card("gripper").getByRole("button", { name: "Grab" }).click();
+    await card("gripper").getByText(/Grabbed/).waitFor();
+
+    await card("servo").scrollIntoViewIfNeeded();
+    await card("servo").getByLabel(/Angle/).fill("120");
+    await card("servo").getByText("at 120°").waitFor();
+
+    await card("button").scrollIntoViewIfNeeded();
+    await card("button").getByRole("button", { name: "Push" }).click();
+    await card("button").getByText("Pushed.").waitFor();
+
+    await card("arm").scrollIntoViewIfNeeded();
+    await card("arm").getByLabel("Joint 1, degrees").fill("30");
+    await card("arm").getByRole("button", { name: "Move" }).click();
+    await waitFor(
+      async () => await card("arm").getByLabel("Joint 1, degrees").inputValue() === "30",
+      WAIT,
+    );
+    await card("generic").scrollIntoViewIfNeeded();
+    await card("generic").getByLabel("Command, as JSON").fill('{"hello": "there"}');
+    await card("generic").getByRole("button", { name: "Send" }).click();
+    await card("generic").getByText('"there"').waitFor();
+    await card("generic").getByLabel("Command, as JSON").fill("{");
+    await card("generic").getByRole("button", { name: "Send" }).click();
+    await card("generic").getByRole("alert").waitFor();
+
+    await card("camera").scrollIntoViewIfNeeded();
+    await card("camera").getByText(/^\d+ × \d+$/).waitFor();
+    await card("sensor").scrollIntoViewIfNeeded();
+    await card("sensor").getByRole("img").first().waitFor();
+
+    // A method of the form that is made from the descriptors.
+    await card("board").scrollIntoViewIfNeeded();
+    await card("board").getByText("All methods").click();
+    await card("board").getByLabel("Method").selectOption("SetPWM");
+    await card("board").getByLabel("pin", { exact: true }).last().fill("7");
+    await card("board").getByLabel("duty_cycle_pct").fill("lots");
+    await card("board").getByRole("button", { name: "Call" }).click();
+    await card("board").getByText('"lots" is no number').waitFor();
+    await card("board").getByLabel("duty_cycle_pct").fill("0.25");
+    await card("board").getByRole("button", { name: "Call" }).click();
+    await card("board").getByText("It succeeded").waitFor();
+    await card("board").getByText("All methods").click();
+
+    await page.getByRole("button", { name: "Stop all" }).click();
+    await page.getByText("All resources were told to stop.").waitFor();
+    await page.evaluate("scrollTo(0, 0)");
+    await opened.inspect("machine-control");
+    await page.getByPlaceholder("Search resources").fill("gant");
+    await card("gantry").waitFor();
+    assert.equal(await card("motor").count(), 0);
+    assert.match(page.url(), /q=gant/);
+  },
+});
+
+Deno.test({
+  name: "a base drives while a key is held, and stops when it is let go or the page goes",
+  ignore,
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    await using _machine = await startMachine(rig);
+    const watching = await rig.signedIn(`/machines/${rig.made.machine_id}/control?q=base`);
+    const opened = await rig.signedIn(`/machines/${rig.made.machine_id}/control?q=base`);
+    const stick = opened.page.getByRole("application");
+    const isMoving = async () => {
+      await watching.page.getByRole("button", { name: "Call" }).click();
+      const answer = await watching.page.locator("pre").innerText();
+      return (JSON.parse(answer) as { isMoving: boolean }).isMoving;
+    };
+    await watching.page.getByText("All methods").click();
+    await watching.page.getByLabel("Method").selectOption("IsMoving");
+    const until = (moves: boolean) => waitFor(async () => await isMoving() === moves, WAIT);
+
+    await stick.focus();
+    await opened.page.keyboard.down("KeyW");
+    await until(true);
+    await opened.page.keyboard.up("KeyW");
+    await until(false);
+    await opened.page.keyboard.down("ArrowLeft");
+    await until(true);
+    // Gone without a word: the machine stops what the session moved.
+    await opened.context.close();
+    await until(false);
+  },
+});
