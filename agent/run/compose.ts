@@ -81,7 +81,8 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
       reachesCloud: () => health.reachesCloud(),
       restart: parts.restartSelf,
     },
-    mayRestart: () => window.check(),
+    mayRestart: () => window.permission(),
+    permissionChanged: window.observed,
     supervisor,
   });
   const poll = new DeviceConfigPoll({

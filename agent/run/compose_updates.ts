@@ -16,6 +16,7 @@ import { ServerSlot } from "../updates/updater/server_slot.ts";
 import type { ProgramSlot } from "../updates/updater/slot.ts";
 import { Turns } from "../updates/updater/turns.ts";
 import { Updater } from "../updates/updater/updater.ts";
+import type { Watched } from "../../shared/workers/watched.ts";
 import type { Worker } from "../../shared/workers/run_workers.ts";
 import type { AgentDeps } from "./deps.ts";
 
@@ -29,6 +30,8 @@ export interface UpdateParts {
   readonly server: ServerControl;
   readonly agent: AgentControl;
   readonly mayRestart: MayRestart;
+  /** Set when `mayRestart` may have another answer. */
+  readonly permissionChanged: Watched<unknown>;
   /** Knows the server's running process. */
   readonly supervisor: Pick<ServerSupervisor, "launched">;
 }
@@ -65,7 +68,7 @@ export function composeUpdates(parts: UpdateParts): ComposedUpdates {
   });
   const turns = new Turns();
   const limits = updateLimits(deps.env);
-  const { mayRestart } = parts;
+  const { mayRestart, permissionChanged } = parts;
   const updater = (slot: ProgramSlot) =>
     new Updater({
       slot,
@@ -74,6 +77,7 @@ export function composeUpdates(parts: UpdateParts): ComposedUpdates {
       vet: (target, current) =>
         parts.policy.problemOf(slot.program, target, current?.version ?? ""),
       mayRestart,
+      permissionChanged,
       turns,
       limits,
       onSettled: () => cleaner.cleanSoon(),

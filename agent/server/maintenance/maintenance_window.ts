@@ -90,6 +90,15 @@ export class MaintenanceWindow {
     return this.latest();
   }
 
+  /**
+   * For those that wait until they may: {@link run} is who polls, and only a yes, which may hold no
+   * more, is asked for again.
+   */
+  async permission(): Promise<RestartPermission> {
+    const latest = this.latest();
+    return latest.allowed ? await this.check() : latest;
+  }
+
   /** By what is known without asking. */
   latest(): RestartPermission {
     const { supervisor } = this.#options;

@@ -180,6 +180,21 @@ Deno.test("MaintenanceWindow asks once when many want to know at the same time",
   assert.equal(at.asked.length, 1);
 });
 
+Deno.test("MaintenanceWindow queries once more for a yes, and leaves a no to its own polling", async () => {
+  await using at = bench();
+  at.answer = no;
+  at.state(running);
+  await at.pass(0);
+  assert.equal(at.asked.length, 1);
+  assert.equal((await at.window.permission()).allowed, false);
+  assert.equal(at.asked.length, 1, "the answer is known");
+  at.answer = yes;
+  await at.pass(10_000);
+  assert.equal(at.asked.length, 2);
+  assert.deepEqual(await at.window.permission(), { allowed: true });
+  assert.equal(at.asked.length, 3, "it may hold no more");
+});
+
 Deno.test("MaintenanceWindow does not allow a crash to bring another version", async () => {
   await using at = bench();
   at.state(running);

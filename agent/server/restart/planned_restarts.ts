@@ -12,7 +12,7 @@ import { anyChange, Watched } from "../../../shared/workers/watched.ts";
 export interface PlannedRestartsOptions {
   readonly supervisor: Pick<ServerSupervisor, "state" | "launched" | "tell">;
   readonly wanted: Watched<WantedServer>;
-  readonly window: Pick<MaintenanceWindow, "check">;
+  readonly window: Pick<MaintenanceWindow, "permission" | "observed">;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -66,7 +66,7 @@ export class PlannedRestarts {
 
   async run(signal: AbortSignal): Promise<void> {
     const { supervisor, wanted, window, clock } = this.#options;
-    const changes = [supervisor.state, wanted, this.#request];
+    const changes = [supervisor.state, wanted, this.#request, window.observed];
     try {
       while (!signal.aborted) {
         const reason = this.#reason();
@@ -76,7 +76,7 @@ export class PlannedRestarts {
           continue;
         }
         const { launched } = supervisor;
-        const permission = await window.check();
+        const permission = await window.permission();
         signal.throwIfAborted();
         if (supervisor.launched !== launched) continue;
         if (permission.allowed) {

@@ -56,7 +56,8 @@ function bench() {
     supervisor,
     wanted,
     window: {
-      check: () => {
+      observed: new Watched(undefined),
+      permission: () => {
         bundle.checks++;
         return Promise.resolve(bundle.permission);
       },

@@ -7,10 +7,7 @@ import type { BegunDownload } from "../../../shared/transfer/download/download.t
 import { HttpRequests } from "../../../shared/transfer/download/http_requests.ts";
 import { KeyedLock } from "../../../shared/transfer/download/keyed_lock.ts";
 import { TokenBucket } from "../../../shared/transfer/download/token_bucket.ts";
-import {
-  toTransferError,
-  TransferError,
-} from "../../../shared/transfer/download/transfer_error.ts";
+import { toTransferError } from "../../../shared/transfer/download/transfer_error.ts";
 import type { TransferLimits } from "../../../shared/transfer/download/watchdog.ts";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
@@ -101,7 +98,7 @@ export class Downloader {
   }
 
   /**
-   * Brings the file into the cache: its size, hash, kind and `verify` are right, it is on disk, its
+   * Brings the file into the cache: its size, hash and kind are right, it is on disk, its
    * mode is 0755. A file that is here already is given at once. Without a known hash it is asked
    * whether the address has something newer, every {@link RECHECK_MS} at most: call it again to
    * learn that.
@@ -158,13 +155,6 @@ export class Downloader {
     const sha256 = wanted.sha256 || await this.#trusted(wanted, signal);
     const found = sha256 ? await this.#files.find(wanted, sha256) : undefined;
     if (!sha256 || !found) return undefined;
-    if (!isLocal(wanted)) {
-      try {
-        wanted.verify?.({ sha256, size: found.size });
-      } catch (error) {
-        throw new DownloadError(true, toError(error).message, this.#options.clock.now(), error);
-      }
-    }
     return { path: found.path, sha256 };
   }
 
@@ -238,11 +228,6 @@ export class Downloader {
     const fetched = await this.#fetch(wanted, progress, signal);
     const { sha256, bytes } = fetched;
     this.#files.checkTrusted(wanted, fetched);
-    try {
-      wanted.verify?.({ sha256, size: bytes });
-    } catch (error) {
-      throw new TransferError("refused", toError(error).message, error);
-    }
     signal.throwIfAborted();
     const path = await this.#files.place(this.#files.part(wanted), wanted, fetched);
     const seconds = Math.round((clock.monotonicMs() - started) / 1_000);

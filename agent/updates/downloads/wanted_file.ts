@@ -12,18 +12,6 @@ export interface WantedFile {
   readonly sha256?: string | undefined;
   /** Bytes, where known. */
   readonly size?: number | undefined;
-  /**
-   * Called with the facts of the file before it is put in its place, also when it is here already.
-   * Throws when it is not what it ought to be: a signature that does not verify.
-   */
-  readonly verify?: ((facts: FileFacts) => void) | undefined;
-}
-
-export interface FileFacts {
-  /** Hexadecimal. */
-  readonly sha256: string;
-  /** Bytes. */
-  readonly size: number;
 }
 
 export interface Obtained {

@@ -1,5 +1,3 @@
-import type { Target } from "./target.ts";
-
 /** What brings files into the cache; see agent/updates/downloads. */
 export interface Downloads {
   /**
@@ -21,12 +19,6 @@ export interface WantedProgram {
   readonly url: string;
   readonly sha256?: string | undefined;
   readonly size?: number | undefined;
-  readonly verify?: ((facts: FileFacts) => void) | undefined;
-}
-
-export interface FileFacts {
-  readonly sha256: string;
-  readonly size: number;
 }
 
 export interface ProgressOfDownload {
@@ -35,9 +27,6 @@ export interface ProgressOfDownload {
   /** Why the last attempt failed; empty while one is under way. */
   readonly error?: string;
 }
-
-/** Says what is wrong with a file that ought to be the target; returns when nothing is. */
-export type Verify = (target: Target, facts: FileFacts) => void;
 
 /** Whether the file itself is wrong, and not the way to it. */
 export function isPermanent(error: unknown): boolean {

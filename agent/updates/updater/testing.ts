@@ -2,6 +2,7 @@
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import type { InstalledVersion } from "../../state/agent_state.ts";
+import { Watched } from "../../../shared/workers/watched.ts";
 import { settle } from "../../testing.ts";
 import type { Failures, Health, RestartPermission } from "./control.ts";
 import type { ProgressOfDownload, WantedProgram } from "./downloads.ts";
@@ -113,6 +114,7 @@ export class UpdaterBench implements AsyncDisposable {
   /** Records on disk, by program. */
   readonly disk: Map<string, string>;
   permission: RestartPermission = { allowed: true };
+  readonly permissionChanged = new Watched(0);
   questions = 0;
   /** Why nothing may be installed; undefined: it may. */
   objection: string | undefined;
@@ -161,6 +163,7 @@ export class UpdaterBench implements AsyncDisposable {
         this.questions++;
         return this.permission;
       },
+      permissionChanged: this.permissionChanged,
       turns,
       limits: updateLimits({}),
       onSettled: () => void this.settled++,

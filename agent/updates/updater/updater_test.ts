@@ -119,6 +119,18 @@ Deno.test("Updater waits for the window and says why, and since when", async () 
   assert.equal(at.state, "trial");
 });
 
+Deno.test("Updater goes on as soon as the window opens", async () => {
+  await using at = new UpdaterBench();
+  at.permission = { allowed: false, why: "no", since: new Date(0) };
+  at.updater.setTarget(release("1.1.0"));
+  await at.pass(0);
+  assert.equal(at.state, "waiting");
+  at.permission = { allowed: true };
+  at.permissionChanged.value++;
+  await at.pass(0);
+  assert.equal(at.state, "trial");
+});
+
 Deno.test("Updater force() opens the window once", async () => {
   await using at = new UpdaterBench();
   at.permission = { allowed: false, why: "no", since: new Date(0) };
