@@ -57,6 +57,7 @@ import { MachineConfigs } from "../fleet/machines/machine_configs.ts";
 import { fleetMethods } from "../fleet/machines/fleet_methods.ts";
 import { metadataMethods } from "../fleet/machines/metadata_methods.ts";
 import { secretMethods } from "../fleet/machines/secret_methods.ts";
+import { RecentDocuments } from "../fleet/configuration/recent_documents.ts";
 import { machineMethods, type MachineMethodsOptions } from "../fleet/machines/machine_methods.ts";
 import { summaryMethods } from "../fleet/machines/summary_methods.ts";
 import { partCredentials } from "../fleet/machines/part_credentials.ts";
@@ -164,7 +165,8 @@ export async function createServices(options: ServicesOptions) {
   });
   const presence = new Presence(queries, clock, log.child("presence"), options.offlineAfterMs);
   const revisions = new Revisions(queries, changes, clock);
-  const warnings = new ConfigWarnings(queries);
+  const documents = new RecentDocuments();
+  const warnings = new ConfigWarnings(queries, documents);
   const restarts = new Restarts(queries, changes, clock);
   const watchers = new Watchers(changes);
   const live = new LiveStatus(watchers, clock);
@@ -187,7 +189,7 @@ export async function createServices(options: ServicesOptions) {
     ...{ dataDir: options.dataDir, files: options.authority, domain, clock },
   });
   const configs = new MachineConfigs({
-    ...{ queries, secrets, machineKeys, packages, domain, publicUrl },
+    ...{ queries, documents, secrets, machineKeys, packages, domain, publicUrl },
   });
 
   const releases = await openReleases({
@@ -265,6 +267,7 @@ export async function createServices(options: ServicesOptions) {
   const machines: MachineMethodsOptions = {
     callers,
     queries,
+    documents,
     secrets,
     revisions,
     restarts,

@@ -1,7 +1,6 @@
 import { type CheckedConfig, checkLocated } from "./check.ts";
 import type { ConfigSource } from "./checks/network.ts";
-import type { ConfigProblem } from "./problem.ts";
-import { readMachineConfigJson } from "./read_json.ts";
+import { type ConfigReading, readConfigOnce } from "./reading.ts";
 
 /**
  * Reads a machine configuration as tolerantly as possible: an entry that is wrong is reported with
@@ -17,11 +16,15 @@ export function parseMachineConfig(
   json: unknown,
   options: { source?: ConfigSource } = {},
 ): CheckedConfig {
-  const problems: ConfigProblem[] = [];
-  const warnings: ConfigProblem[] = [];
-  const report = (problem: ConfigProblem) => problems.push(problem);
-  const { config, lists } = readMachineConfigJson(json, report, (one) => warnings.push(one));
-  const source = options.source ?? "file";
-  const checked = checkLocated(config, lists, report, { source });
-  return { config: checked, problems, warnings };
+  return parseReading(readConfigOnce(json), options);
+}
+
+/** {@link parseMachineConfig} of what was read already. */
+export function parseReading(
+  { config, lists, problems: wrongForms, warnings }: ConfigReading,
+  { source = "file" }: { source?: ConfigSource } = {},
+): CheckedConfig {
+  const problems = [...wrongForms];
+  const checked = checkLocated(config, lists, (problem) => problems.push(problem), { source });
+  return { config: checked, problems, warnings: [...warnings] };
 }

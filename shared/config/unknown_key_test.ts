@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readConfigOnce } from "./reading.ts";
 import { formatProblem } from "./problem.ts";
 import { unknownKey } from "./unknown_key.ts";
 import { warningsForSave } from "./validate.ts";
@@ -12,7 +13,7 @@ Deno.test("unknownKey() names the key that was probably meant", () => {
 });
 
 Deno.test("warningsForSave() tells every unknown key, wherever it stands", () => {
-  const warnings = warningsForSave({
+  const warnings = warningsForSave(readConfigOnce({
     componets: [],
     components: [{
       name: "s",
@@ -25,7 +26,7 @@ Deno.test("warningsForSave() tells every unknown key, wherever it stands", () =>
       version_control: { "agent": "stable", "machine-agent": "1.0.0" },
       advancd_settings: { debug: true },
     },
-  });
+  }));
   assert.deepEqual(warnings.map(formatProblem), [
     "componets: this key is not known; did you mean components? (found: an empty list)",
     "components[0].atributes: this key is not known; did you mean attributes? (found: an object)",

@@ -7,7 +7,7 @@ import {
 } from "./dependencies.ts";
 import type { MachineConfig } from "./machine_config.ts";
 import { type ConfigProblem, type Path, problemAt, type Report } from "./problem.ts";
-import { readMachineConfigJson } from "./read_json.ts";
+import { type ConfigReading, readConfigOnce } from "./reading.ts";
 import type { ResourceConfig } from "./resources.ts";
 import { withoutEffect } from "./without_effect.ts";
 
@@ -20,14 +20,23 @@ import { withoutEffect } from "./without_effect.ts";
  */
 export function validateForSave(
   json: unknown,
-  options: {
-    /** `elsewhere`: it is a piece of a configuration, what it depends on may be in another. */
-    readonly dependencies?: "here" | "elsewhere";
-  } = {},
+  options: SaveOptions = {},
 ): ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
+  return validateReading(readConfigOnce(json), options);
+}
+
+export interface SaveOptions {
+  /** `elsewhere`: it is a piece of a configuration, what it depends on may be in another. */
+  readonly dependencies?: "here" | "elsewhere";
+}
+
+/** {@link validateForSave} of what was read already. */
+export function validateReading(
+  { json, config, lists, problems: wrongForms }: ConfigReading,
+  options: SaveOptions = {},
+): ConfigProblem[] {
+  const problems = [...wrongForms];
   const report = (problem: ConfigProblem) => problems.push(problem);
-  const { config, lists } = readMachineConfigJson(json, report, () => {});
   checkLocated(config, lists, report);
   for (const { value, path } of lists.triggers) checkTriggerPatterns(value, path, report);
   const names = options.dependencies === "elsewhere" ? undefined : namesInJson(json);
@@ -39,9 +48,7 @@ export function validateForSave(
  * What is odd about a configuration and does not keep it from being saved: keys that nobody reads,
  * each with the one that was probably meant, and fields that are known and have no effect.
  */
-export function warningsForSave(json: unknown): ConfigProblem[] {
-  const warnings: ConfigProblem[] = [];
-  readMachineConfigJson(json, () => {}, (warning) => warnings.push(warning));
+export function warningsForSave({ json, warnings }: ConfigReading): ConfigProblem[] {
   return [...warnings, ...withoutEffect(json)];
 }
 

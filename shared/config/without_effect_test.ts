@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readConfigOnce } from "./reading.ts";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { machineConfigJsonSchema } from "./json_schema.ts";
@@ -116,7 +117,7 @@ Deno.test("withoutEffect() says where each field stands and what happens instead
     queue,
   ]);
   assert.ok(!told.join("").includes("secret-of-remote"));
-  const saved = warningsForSave(config).map(formatProblem);
+  const saved = warningsForSave(readConfigOnce(config)).map(formatProblem);
   for (const each of told) assert.ok(saved.includes(each), each);
 });
 

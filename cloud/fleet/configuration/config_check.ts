@@ -2,9 +2,12 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import { isJsonObject } from "../../../shared/base/json/json.ts";
+import type { ConfigReading } from "../../../shared/config/reading.ts";
 import { formatProblem } from "../../../shared/config/problem.ts";
-import { validateForSave, warningsForSave } from "../../../shared/config/validate.ts";
+import { validateReading, warningsForSave } from "../../../shared/config/validate.ts";
 import { type ConfigDocument, documentOf, LONGEST_CONFIG } from "./config_document.ts";
+
+import { RecentDocuments } from "./recent_documents.ts";
 
 /** Problems told in one answer; the rest are counted. */
 const TOLD_PROBLEMS = 20;
@@ -17,16 +20,22 @@ export class ConfigRefusedError extends Error {
 /**
  * A configuration that may be saved, from a JSON text or an object.
  *
+ * @param recent keeps what was read, for others that need it. Default: nothing is kept.
+ *
  * @throws {ConfigRefusedError}
  */
-export function readConfig(input: string | JsonObject): ConfigDocument {
+export function readConfig(
+  input: string | JsonObject,
+  recent = new RecentDocuments(),
+): ConfigDocument {
   const document = typeof input === "string" ? parseText(input) : documentOf(input);
   if (document.text.length > LONGEST_CONFIG) {
     throw new ConfigRefusedError(
       `the configuration has ${document.text.length} characters; ${LONGEST_CONFIG} are allowed`,
     );
   }
-  const problems = validateForSave(document.value);
+  recent.keep(document);
+  const problems = validateReading(recent.reading(document.text));
   if (problems.length === 0) return document;
   const told = problems.slice(0, TOLD_PROBLEMS).map(formatProblem);
   const more = problems.length > told.length ? [`and ${problems.length - told.length} more`] : [];
@@ -36,8 +45,8 @@ export function readConfig(input: string | JsonObject): ConfigDocument {
 }
 
 /** What is odd about a configuration that may be saved, one sentence each: keys nobody reads, and what has no effect. */
-export function configWarnings(config: JsonObject): string[] {
-  const warnings = warningsForSave(config);
+export function configWarnings(reading: ConfigReading): string[] {
+  const warnings = warningsForSave(reading);
   const told = warnings.slice(0, TOLD_PROBLEMS).map((one) =>
     `configuration: ${formatProblem(one)}`
   );
@@ -52,9 +61,12 @@ export function parseConfig(input: string | JsonObject | undefined): ConfigDocum
 }
 
 /** {@link readConfig} for calls: INVALID_ARGUMENT when it is refused, undefined when none was sent. */
-export function checkedConfig(input: string | JsonObject | undefined): ConfigDocument | undefined {
+export function checkedConfig(
+  input: string | JsonObject | undefined,
+  recent?: RecentDocuments,
+): ConfigDocument | undefined {
   if (input === undefined) return undefined;
-  return asCall(() => readConfig(input));
+  return asCall(() => readConfig(input, recent));
 }
 
 function asCall<T>(work: () => T): T {

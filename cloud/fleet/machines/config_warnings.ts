@@ -1,6 +1,6 @@
 import type { PartRow } from "../../accounts/access/scope.ts";
 import { configWarnings } from "../configuration/config_check.ts";
-import { parseDocument } from "../configuration/config_document.ts";
+import type { RecentDocuments } from "../configuration/recent_documents.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { effectiveConfig, effectiveText } from "../fragments/effective_configs.ts";
 
@@ -10,7 +10,7 @@ const KEPT = 500;
 export class ConfigWarnings {
   readonly #kept = new Map<string, { readonly revision: string; readonly warnings: string[] }>();
 
-  constructor(private readonly queries: Queries) {}
+  constructor(private readonly queries: Queries, private readonly documents: RecentDocuments) {}
 
   /** One sentence each; empty: nothing is odd. */
   async of(part: PartRow): Promise<readonly string[]> {
@@ -18,9 +18,8 @@ export class ConfigWarnings {
     const known = this.#kept.get(part.id);
     const ofFragments = problem ? [`configuration: ${problem}; what was there before stays`] : [];
     if (known?.revision === revision) return [...ofFragments, ...known.warnings];
-    const warnings = configWarnings(
-      parseDocument(await effectiveText(this.queries, part.id)).value,
-    );
+    const text = await effectiveText(this.queries, part.id);
+    const warnings = configWarnings(this.documents.reading(text));
     const [oldest] = this.#kept.keys();
     if (oldest !== undefined && this.#kept.size >= KEPT) this.#kept.delete(oldest);
     this.#kept.set(part.id, { revision, warnings });

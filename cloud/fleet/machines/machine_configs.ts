@@ -1,4 +1,4 @@
-import { parseMachineConfig } from "../../../shared/config/parse.ts";
+import { parseReading } from "../../../shared/config/parse.ts";
 import { toRobotConfig } from "../../../shared/config/to_robot_config.ts";
 import type { MachineConfig } from "../../../shared/config/machine_config.ts";
 import { create } from "@bufbuild/protobuf";
@@ -12,6 +12,7 @@ import type { MachineKeys } from "../../accounts/access/machine_keys.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
 import type { SharedSecrets } from "../../accounts/access/secrets.ts";
 import { hostPort } from "../../api/addresses/addresses.ts";
+import type { RecentDocuments } from "../configuration/recent_documents.ts";
 import { partRemotes } from "./part_remotes.ts";
 import { hostNames } from "../../api/addresses/host_names.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -19,6 +20,7 @@ import { effectiveConfig, effectiveText } from "../fragments/effective_configs.t
 
 export interface MachineConfigsOptions {
   readonly queries: Queries;
+  readonly documents: RecentDocuments;
   readonly secrets: SharedSecrets;
   readonly machineKeys: Pick<MachineKeys, "of">;
   /** Fills in what packages and registry modules are, for the part that asks. */
@@ -100,7 +102,7 @@ export class MachineConfigs {
     }
     const text = await effectiveText(this.options.queries, partId);
     // What was saved was checked; what an older or newer version let through is left out.
-    const { config } = parseMachineConfig(JSON.parse(text), { source: "cloud" });
+    const { config } = parseReading(this.options.documents.reading(text), { source: "cloud" });
     this.#keep(key, { config, length: text.length });
     return config;
   }

@@ -17,7 +17,7 @@ import type { LogIntake } from "../logs/log_intake.ts";
 import { machineNameProblem } from "../../api/names/names.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
 import type { Presence } from "../presence/presence.ts";
-import { parseDocument } from "../configuration/config_document.ts";
+import type { RecentDocuments } from "../configuration/recent_documents.ts";
 import { checkedConfig, configWarnings } from "../configuration/config_check.ts";
 import { deletedKeys } from "../configuration/edited_by.ts";
 import { effectiveText } from "../fragments/effective_configs.ts";
@@ -29,6 +29,7 @@ import type { Revisions } from "./revisions.ts";
 export interface MachineMethodsOptions {
   readonly callers: Pick<Callers, "scope">;
   readonly queries: Queries;
+  readonly documents: RecentDocuments;
   readonly secrets: SharedSecrets;
   readonly revisions: Revisions;
   readonly restarts: Restarts;
@@ -82,7 +83,7 @@ export function machineMethods(
     async updateRobotPart(request, context) {
       const scope = await callers.scope(context);
       const part = await scope.part(request.id, "manage");
-      const edit = partEdit(request);
+      const edit = partEdit(request, options.documents);
       const saved = await revisions.save(
         part.id,
         { ...edit, how: savedHow(context) },
@@ -120,7 +121,7 @@ export function machineMethods(
 }
 
 /** Checks everything a save says before anything is written. */
-function partEdit(request: UpdateRobotPartRequest) {
+function partEdit(request: UpdateRobotPartRequest, documents: RecentDocuments) {
   const { name, lastKnownUpdate, robotConfig, robotConfigJson } = request;
   const problem = name === "" ? undefined : machineNameProblem(name);
   if (problem) {
@@ -131,7 +132,7 @@ function partEdit(request: UpdateRobotPartRequest) {
   }
   return {
     name: name === "" ? undefined : name,
-    config: checkedConfig(robotConfigJson ?? robotConfig),
+    config: checkedConfig(robotConfigJson ?? robotConfig, documents),
     keepText: robotConfigJson !== undefined,
     lastKnownUpdateMs: lastKnownUpdate && timestampMs(lastKnownUpdate),
   };
@@ -139,11 +140,11 @@ function partEdit(request: UpdateRobotPartRequest) {
 
 /** The machine never sees most keys that are not known, so the cloud tells, in the machine's log. */
 async function tellWarnings(
-  { queries, logs, clock }: MachineMethodsOptions,
+  { queries, documents, logs, clock }: MachineMethodsOptions,
   partId: string,
 ): Promise<void> {
   const time = timestampFromDate(clock.now());
-  const messages = configWarnings(parseDocument(await effectiveText(queries, partId)).value);
+  const messages = configWarnings(documents.reading(await effectiveText(queries, partId)));
   await logs?.take(
     partId,
     messages.map((message) =>

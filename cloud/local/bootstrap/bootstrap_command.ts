@@ -3,6 +3,7 @@ import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import type { FlagTable, FlagValues } from "../../../shared/base/flags/flags.ts";
 import { UsageError } from "../../../shared/base/flags/flags.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { readConfigOnce } from "../../../shared/config/reading.ts";
 import { parsePublicUrl } from "../../api/addresses/addresses.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import type { Random } from "../../storage/keys/random.ts";
@@ -87,7 +88,7 @@ export async function runBootstrap(
     ? undefined
     : parsePublicUrl(flags["public-url"]);
   const config = flags.config === undefined ? undefined : await readConfigFile(flags.config);
-  if (config) configWarnings(config.value).forEach(deps.warn);
+  if (config) configWarnings(readConfigOnce(config.value)).forEach(deps.warn);
   const folder = await openDataFolder(flags.data, deps.random);
   try {
     let result: BootstrapResult = await bootstrap(folder, deps, {

@@ -1,6 +1,7 @@
 import type { Migration } from "../../../shared/base/store/sqlite.ts";
 import { dataMigration } from "./data_migration.ts";
 import { enrollmentMigration } from "./enrollment_migration.ts";
+import { factsMigration } from "./facts_migration.ts";
 import { fragmentMigration } from "./fragment_migration.ts";
 import { locationMigration } from "./location_migration.ts";
 import { namespaceMigration } from "./namespace_migration.ts";
@@ -372,4 +373,5 @@ export const cloudMigrations: readonly Migration[] = [
   locationMigration,
   pipelineMigration,
   enrollmentMigration,
+  factsMigration,
 ];

@@ -344,10 +344,8 @@ export interface TriggerEventsTable {
   created_at: Fixed<TimeMs>;
   /** 1: somebody asked for it to try the trigger out. */
   is_test: Fixed<number>;
-  /** JSON object: what the receiver is told in headers. */
-  headers: Fixed<string>;
-  /** JSON text of the request's body; empty: none. */
-  body: Fixed<string>;
+  /** JSON: `EventFacts` of cloud/triggers/events. */
+  facts: Fixed<string>;
   /** JSON: why it fired. */
   evaluation: Fixed<string>;
 }

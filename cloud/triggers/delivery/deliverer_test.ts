@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { transitionFacts } from "../events/facts_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
@@ -83,8 +84,7 @@ class Rig implements AsyncDisposable {
       methodName: "m",
       at: this.cloud.clock.now(),
       isTest: false,
-      headers: {},
-      body: "{}",
+      facts: transitionFacts(this.partId),
       evaluation: {},
     };
   }

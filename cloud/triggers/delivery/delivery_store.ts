@@ -9,7 +9,7 @@ export type DeliveryRow =
   & Selectable<DeliveriesTable>
   & Pick<
     Selectable<TriggerEventsTable>,
-    "trigger_type" | "component_name" | "method_name" | "is_test" | "headers" | "body"
+    "trigger_type" | "component_name" | "method_name" | "is_test" | "facts"
   >
   & {
     /** Of the signing secret; null: the first one. */
@@ -81,8 +81,7 @@ export class DeliveryStore {
         "trigger_events.component_name",
         "trigger_events.method_name",
         "trigger_events.is_test",
-        "trigger_events.headers",
-        "trigger_events.body",
+        "trigger_events.facts",
         "trigger_secrets.generation",
         "trigger_secrets.rotated_at",
       ])

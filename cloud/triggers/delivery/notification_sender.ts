@@ -1,6 +1,7 @@
-import type { JsonObject } from "@bufbuild/protobuf";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { NotificationType, TriggerType } from "../../storage/database/schema.ts";
+import type { EventFacts } from "../events/facts.ts";
+import { webhookText } from "../events/webhook_text.ts";
 import { mailContent } from "../mail/mail_text.ts";
 import { type Mailer, MailError } from "../mail/mailer.ts";
 import type { DeliveryRow } from "./delivery_store.ts";
@@ -20,8 +21,7 @@ export interface Notification {
   readonly triggerType: TriggerType;
   readonly at: Date;
   readonly isTest: boolean;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly facts: EventFacts;
   readonly secret: SecretGeneration;
 }
 
@@ -46,7 +46,8 @@ export class NotificationSender {
   }
 
   async #webhook(notification: Notification, signal: AbortSignal): Promise<AttemptOutcome> {
-    const { id, partId, triggerName, triggerType, target, body, credentials } = notification;
+    const { id, partId, triggerName, triggerType, target, facts, credentials } = notification;
+    const { headers, body } = webhookText(triggerType, facts);
     const { webhooks, secrets, clock } = this.options;
     const keys = secrets.signing(partId, triggerName, notification.secret);
     const isGet = triggerType === "part_online" || triggerType === "part_offline";
@@ -54,7 +55,7 @@ export class NotificationSender {
       url: target,
       method: isGet ? "GET" : "POST",
       headers: {
-        ...notification.headers,
+        ...headers,
         ...(isGet ? {} : { "content-type": "application/json" }),
         ...signedHeaders(keys, { id, at: clock.now(), body }),
       },
@@ -69,23 +70,9 @@ export class NotificationSender {
       const error = "no mail server is set; start the cloud with --smtp-url";
       return { kind: "final", error, response: "" };
     }
-    const { headers, body, id, target, triggerName, triggerType, at, isTest } = notification;
-    const parsed: JsonObject | JsonObject[] = body === "" ? {} : JSON.parse(body);
-    // What is told of logs is a list of lines.
-    const about = Array.isArray(parsed) ? { logs: parsed } : parsed;
-    const text = (key: string) => String(about[key] ?? "");
-    const content = mailContent({
-      triggerName,
-      triggerType,
-      at,
-      isTest,
-      machineName: headers["Machine-Name"] ?? text("machine_name"),
-      partName: headers["Part-Name"] ?? "",
-      locationName: headers["Location-Name"] ?? text("location_name"),
-      organizationName: headers["Organization-Name"] ?? text("org_name"),
-      body: about,
-      machineUrl: `${publicUrl()}/?machine=${encodeURIComponent(headers["Robot-Id"] ?? "")}`,
-    });
+    const { facts, id, target, triggerName, triggerType, at, isTest } = notification;
+    const machineUrl = `${publicUrl()}/?machine=${encodeURIComponent(facts.part.machineId)}`;
+    const content = mailContent({ triggerName, triggerType, at, isTest, facts, machineUrl });
     const aborted = Promise.withResolvers<never>();
     const onAbort = () => aborted.reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
@@ -117,8 +104,7 @@ export function notificationOf(row: DeliveryRow): Notification {
     triggerType: row.trigger_type,
     at: new Date(row.created_at),
     isTest: row.is_test === 1,
-    headers: JSON.parse(row.headers),
-    body: row.body,
+    facts: JSON.parse(row.facts),
     secret: { generation: row.generation ?? 1, rotatedAtMs: row.rotated_at ?? undefined },
   };
 }

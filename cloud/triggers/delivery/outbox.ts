@@ -1,11 +1,12 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { NotificationType, TriggerType } from "../../storage/database/schema.ts";
+import type { EventFacts } from "../events/facts.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { TRY_FOR_MS } from "./retry_policy.ts";
 import type { WebhookCredentials } from "./webhook.ts";
 
-/** What happened, as receivers are told it. */
+/** What happened. */
 export interface FiredEvent {
   readonly partId: string;
   readonly triggerName: string;
@@ -14,14 +15,12 @@ export interface FiredEvent {
   readonly methodName: string | undefined;
   readonly at: Date;
   readonly isTest: boolean;
-  readonly headers: Readonly<Record<string, string>>;
-  /** JSON text; empty: the request has no body. */
-  readonly body: string;
+  readonly facts: EventFacts;
   /** Why it fired. */
   readonly evaluation: JsonValue;
 }
 
-/** Whom to tell. */
+/** Who is notified. */
 export interface Recipient {
   readonly type: NotificationType;
   /** URL without credentials, or one e-mail address. */
@@ -91,8 +90,7 @@ async function insertEvent(queries: Queries, event: FiredEvent): Promise<number>
     method_name: event.methodName ?? null,
     created_at: event.at.getTime(),
     is_test: event.isTest ? 1 : 0,
-    headers: JSON.stringify(event.headers),
-    body: event.body,
+    facts: JSON.stringify(event.facts),
     evaluation: JSON.stringify(event.evaluation),
   }).returning("seq").executeTakeFirstOrThrow();
   return seq;

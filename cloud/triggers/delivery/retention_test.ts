@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { transitionFacts } from "../events/facts_testing.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
@@ -20,8 +21,7 @@ Deno.test("DeliveryRetention.sweep() deletes what is over and old, and nothing t
     methodName: undefined,
     at: clock.now(),
     isTest: false,
-    headers: {},
-    body: "",
+    facts: transitionFacts(partId),
     evaluation: {},
   });
   const recipient = (target: string) =>

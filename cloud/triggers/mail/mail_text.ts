@@ -1,6 +1,8 @@
 /** What a mail about a trigger says. Pure. */
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { TriggerType } from "../../storage/database/schema.ts";
+import type { EventFacts } from "../events/facts.ts";
+import { readingJson } from "../events/webhook_text.ts";
 import { escapeHtml, mailHtml, oneLine } from "./mail_html.ts";
 
 export interface MailContent {
@@ -12,14 +14,9 @@ export interface MailContent {
 export interface MailAbout {
   readonly triggerName: string;
   readonly triggerType: TriggerType;
-  readonly machineName: string;
-  readonly partName: string;
-  readonly locationName: string;
-  readonly organizationName: string;
+  readonly facts: EventFacts;
   readonly at: Date;
   readonly isTest: boolean;
-  /** The body of a webhook for the same event; empty for a part that came or went. */
-  readonly body: JsonObject;
   /** Where the machine is looked at. */
   readonly machineUrl: string;
 }
@@ -30,7 +27,7 @@ const LONGEST_SUBJECT = 200;
 
 /** Subject and both forms of the text. */
 export function mailContent(about: MailAbout): MailContent {
-  const { machineName, triggerName, isTest, machineUrl } = about;
+  const { triggerName, isTest, machineUrl, facts: { part: { machineName } } } = about;
   const sentence = sentenceOf(about);
   const prefix = isTest ? "Test: " : "";
   const subject = `${prefix}${machineName}: ${headlineOf(about)} (${triggerName})`;
@@ -71,46 +68,47 @@ function headlineOf({ triggerType }: MailAbout): string {
   }
 }
 
-function sentenceOf(about: MailAbout): string {
-  const { triggerType, partName, machineName, body } = about;
+function sentenceOf({ triggerType, facts }: MailAbout): string {
+  const { part: { partName, machineName }, occurred } = facts;
   const part = `Part ${partName} of machine ${machineName}`;
+  const component = occurred.kind === "upload" ? occurred.componentName : "";
   switch (triggerType) {
     case "part_online":
       return `${part} is online.`;
     case "part_offline":
       return `${part} is offline.`;
     case "part_data_ingested":
-      return `${part} has synced data of ${body["component_name"] || "no component"}.`;
+      return `${part} has synced data of ${component || "no component"}.`;
     case "conditional_data_ingested":
-      return `Data of ${body["component_name"]} on ${machineName} met the condition.`;
+      return `Data of ${component} on ${machineName} met the condition.`;
     case "conditional_logs_ingested":
       return `${part} has logged lines of a level that is watched.`;
   }
 }
 
-function rowsOf(about: MailAbout): [string, string][] {
-  const { body } = about;
-  const rows: [string, string][] = [
-    ["Time", about.at.toISOString()],
-    ["Machine", about.machineName],
-    ["Part", about.partName],
-    ["Location", about.locationName],
-    ["Organisation", about.organizationName],
+function rowsOf({ at, facts: { part, occurred }, triggerType }: MailAbout): [string, string][] {
+  const rows: [string, JsonValue | undefined][] = [
+    ["Time", at.toISOString()],
+    ["Machine", part.machineName],
+    ["Part", part.partName],
+    ["Location", part.locationName],
+    ["Organisation", part.organizationName],
   ];
-  const more: [string, string][] = [
-    ["component_name", "Component"],
-    ["method_name", "Method"],
-    ["data_type", "Kind of data"],
-    ["trigger_condition", "Condition"],
-    ["file_id", "File"],
-    ["data", "Data"],
-    ["logs", "Lines"],
-  ];
-  for (const [key, name] of more) {
-    const value = body[key];
-    if (value === undefined || value === "") continue;
-    const text = typeof value === "string" ? value : JSON.stringify(value);
-    rows.push([name, text.length > LONGEST_DATA ? `${text.slice(0, LONGEST_DATA)} …` : text]);
+  if (occurred.kind === "upload") {
+    const isConditional = triggerType === "conditional_data_ingested";
+    rows.push(
+      ["Component", occurred.componentName],
+      ["Method", occurred.methodName],
+      ["Kind of data", occurred.dataType],
+      isConditional ? ["Condition", occurred.condition ?? {}] : ["File", occurred.fileId],
+      ["Data", readingJson(occurred)],
+    );
   }
-  return rows.map(([name, value]) => [name, oneLine(value)]);
+  if (occurred.kind === "logs") rows.push(["Lines", [...occurred.entries]]);
+  return rows.flatMap(([name, value]) => {
+    if (value === undefined || value === "") return [];
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    const shown = text.length > LONGEST_DATA ? `${text.slice(0, LONGEST_DATA)} …` : text;
+    return [[name, oneLine(shown)] as [string, string]];
+  });
 }

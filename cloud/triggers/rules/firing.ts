@@ -5,17 +5,17 @@ import type { TriggerType } from "../../storage/database/schema.ts";
 import { postEvent, type Recipient } from "../delivery/outbox.ts";
 import { MOST_WAITING_PER_TRIGGER } from "../delivery/deliverer.ts";
 import type { Random } from "../../storage/keys/random.ts";
-import { type NamedPart, notificationHeaders } from "./notification.ts";
+import type { NamedPart, Occurred } from "../events/facts.ts";
 import { ownersOf } from "./owners.ts";
 import type { NotificationDefinition, TriggerDefinition } from "./trigger_definition.ts";
 
-/** Why a trigger fires, and what its receivers are told. */
+/** Why a trigger fires, and what its receivers are notified of. */
 export interface Occurrence {
   readonly at: Date;
   readonly componentName?: string | undefined;
   readonly methodName?: string | undefined;
-  /** The body; called only when somebody is told. */
-  readonly body: (part: NamedPart) => string;
+  /** What happened; called only when somebody is notified. */
+  readonly facts: () => Occurred;
   readonly evaluation: () => JsonObject;
 }
 
@@ -74,8 +74,7 @@ export class Firing {
         methodName,
         at,
         isTest: false,
-        headers: notificationHeaders(trigger.type, part),
-        body: occurrence.body(part),
+        facts: { part, occurred: occurrence.facts() },
         evaluation: occurrence.evaluation(),
       },
       recipients,

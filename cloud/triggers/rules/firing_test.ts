@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { TRANSITION } from "../events/facts.ts";
 import { MOST_WAITING_PER_TRIGGER } from "../delivery/deliverer.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { TestCloud } from "../../serve/cloud_testing.ts";
@@ -29,7 +30,7 @@ Deno.test("Firing.fire() leaves out and counts what comes when too much waits al
     queries.transaction().execute((transaction) =>
       firing.fire(transaction, partId, definition, {
         at: new Date(),
-        body: () => "",
+        facts: () => TRANSITION,
         evaluation: () => ({}),
       })
     );

@@ -7,7 +7,7 @@ import type { LogLine } from "../../fleet/logs/log_line.ts";
 import type { LogStore } from "../../fleet/logs/log_store.ts";
 import { addLook } from "./counts.ts";
 import type { Firing } from "./firing.ts";
-import { logsBody, MOST_TOLD_LINES } from "./notification.ts";
+import { logFacts, MOST_TOLD_LINES } from "../events/facts.ts";
 import type { PartTriggers } from "./part_triggers.ts";
 import type { TriggerDefinition } from "./trigger_definition.ts";
 
@@ -165,7 +165,7 @@ export class LogWatch {
     await queries.transaction().execute(async (transaction) => {
       const fired = await firing.fire(transaction, partId, trigger, {
         at,
-        body: () => logsBody(lines),
+        facts: () => logFacts(lines),
         evaluation: () => ({ lines: count, log_levels: [...trigger.logLevels] }),
       });
       const look = { at, fired, incomparable: 0, problem: "" };

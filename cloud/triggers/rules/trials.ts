@@ -8,13 +8,7 @@ import { type FiredEvent, postEvent } from "../delivery/outbox.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { namedPart, recipientsOf } from "./firing.ts";
 import type { LogLine } from "../../fleet/logs/log_line.ts";
-import {
-  conditionBody,
-  ingestedBody,
-  logsBody,
-  type NamedPart,
-  notificationHeaders,
-} from "./notification.ts";
+import { logFacts, type NamedPart, TRANSITION, uploadFacts } from "../events/facts.ts";
 import type { RecentReading, RecentReadings } from "./recent_readings.ts";
 import type { TriggerDefinition } from "./trigger_definition.ts";
 
@@ -85,22 +79,22 @@ export class Trials {
       triggerType: type,
       at,
       isTest: true,
-      headers: notificationHeaders(type, part),
       evaluation: { test: true },
     };
     if (type === "part_online" || type === "part_offline") {
-      return { ...shared, componentName: undefined, methodName: undefined, body: "" };
+      const facts = { part, occurred: TRANSITION };
+      return { ...shared, componentName: undefined, methodName: undefined, facts };
     }
     if (type === "conditional_logs_ingested") {
-      const body = logsBody([sampleLine(trigger, at)]);
-      return { ...shared, componentName: undefined, methodName: undefined, body };
+      const facts = { part, occurred: logFacts([sampleLine(trigger, at)]) };
+      return { ...shared, componentName: undefined, methodName: undefined, facts };
     }
     const [latest] = method ? await this.options.recent(part.partId, method, 1) : [];
     const data = sampleData(part, trigger, at, latest);
-    const body = type === "part_data_ingested"
-      ? ingestedBody(part, data)
-      : conditionBody(part, data, trigger.conditionJson, data.readings[0]);
-    return { ...shared, componentName: data.componentName, methodName: data.methodName, body };
+    const [reading] = data.readings;
+    const met = type === "conditional_data_ingested" && { condition: trigger.conditionJson };
+    const facts = { part, occurred: uploadFacts(data, { reading, ...met }) };
+    return { ...shared, componentName: data.componentName, methodName: data.methodName, facts };
   }
 }
 

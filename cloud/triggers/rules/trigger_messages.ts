@@ -14,6 +14,7 @@ import {
   TriggerSchema,
 } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
 import type { DeliveryState as State, TriggerCountsTable } from "../../storage/database/schema.ts";
+import { webhookText } from "../events/webhook_text.ts";
 import type { LoggedDelivery } from "../delivery/delivery_log.ts";
 import type { Explanation } from "./condition.ts";
 import type { TriggerEntry } from "./trigger_definition.ts";
@@ -63,6 +64,7 @@ function toCounts(row: Selectable<TriggerCountsTable> | undefined): TriggerCount
 }
 
 export function toDelivery({ delivery, event, attempts }: LoggedDelivery): Delivery {
+  const { headers, body } = webhookText(event.trigger_type, JSON.parse(event.facts));
   const message = create(DeliverySchema, {
     id: delivery.id,
     partId: delivery.part_id,
@@ -73,8 +75,8 @@ export function toDelivery({ delivery, event, attempts }: LoggedDelivery): Deliv
     state: STATES[delivery.state],
     createdAt: timestampFromMs(delivery.created_at),
     test: event.is_test === 1,
-    headers: JSON.parse(event.headers),
-    body: event.body,
+    headers,
+    body,
     evaluation: JSON.parse(event.evaluation) as JsonObject,
     attempts: attempts.map((attempt) => ({
       startedAt: timestampFromMs(attempt.started_at),

@@ -5,7 +5,7 @@ import type { LivenessState } from "../../storage/database/schema.ts";
 import { evaluate, explain, REGEX_STEPS_PER_UPLOAD, type RegexBudget } from "./condition.ts";
 import { addLook } from "./counts.ts";
 import type { Firing, Occurrence } from "./firing.ts";
-import { conditionBody, ingestedBody } from "./notification.ts";
+import { TRANSITION, uploadFacts } from "../events/facts.ts";
 import type { PartTriggers } from "./part_triggers.ts";
 import { isOfMethod, type TriggerDefinition } from "./trigger_definition.ts";
 
@@ -64,7 +64,7 @@ export class Triggers implements IngestListener {
       if (trigger.type !== type) continue;
       const fired = await this.options.firing.fire(transaction, partId, trigger, {
         at,
-        body: () => "",
+        facts: () => TRANSITION,
         evaluation: () => ({ state, since: at.toISOString() }),
       });
       await addLook(transaction, partId, trigger.name, {
@@ -133,7 +133,7 @@ function judgeReadings(
 function ofUpload(data: IngestedData): Occurrence {
   return {
     ...about(data),
-    body: (part) => ingestedBody(part, data),
+    facts: () => uploadFacts(data, { reading: data.readings.at(-1) }),
     evaluation: () => ({ data_type: data.dataType, readings: data.readings.length }),
   };
 }
@@ -145,7 +145,7 @@ function ofReading(
 ): Occurrence {
   return {
     ...about(data),
-    body: (part) => conditionBody(part, data, trigger.conditionJson, reading),
+    facts: () => uploadFacts(data, { reading, condition: trigger.conditionJson }),
     evaluation: () => ({
       readings: data.readings.length,
       comparisons: reading ? explain(trigger.condition, reading.data) as unknown as JsonValue : [],
