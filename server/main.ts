@@ -119,7 +119,10 @@ async function serve(
     throw error;
   }
   if (!server) {
-    log.info("the server ends before it has started", { reason: "signal" });
+    log.info("the server shuts down before it has started", {
+      event: "server_stopping",
+      reason: "signal",
+    });
     await diagnostics.close();
     await logging.close();
     return 0;
@@ -129,10 +132,10 @@ async function serve(
   void releaseIdleMemory(memory, ending.signal).catch(() => undefined);
   const reason = await Promise.race([server.stopRequested, signalled.promise]);
   ending.abort();
-  log.info("the server ends", { reason });
+  log.info("the server shuts down", { event: "server_stopping", reason });
   systemClock.setTimer(SHUTDOWN_LIMIT_MS, () => {
     complain(
-      `the server did not end within ${SHUTDOWN_LIMIT_MS / 1000} s; it is killed`,
+      `the server did not shut down within ${SHUTDOWN_LIMIT_MS / 1000} s; it is killed`,
     );
     server.kill();
     void Promise.race([profile?.finish(), profile && systemClock.sleep(PROFILE_GRACE_MS)])

@@ -154,7 +154,7 @@ Deno.test({
       const { nodes, samples, timeDeltas } = JSON.parse(await Deno.readTextFile(profile));
       assert.ok(nodes.length > 1 && samples.length > 1);
       assert.equal(samples.length, timeDeltas.length);
-      assert.match(text, /the server ends\t\{"reason":"signal"\}/);
+      assert.match(text, /the server shuts down\t\{"event":"server_stopping","reason":"signal"\}/);
       const home = join(folder, "home");
       assert.equal((await Deno.stat(home)).mode! & 0o777, 0o700);
       assert.equal((await Deno.stat(join(home, "server.db"))).mode! & 0o777, 0o600);

@@ -60,7 +60,7 @@ export interface CloudOptions {
   readonly logLimits?: LogLimits | undefined;
   /** Name of this host, for the URL of a cloud that listens everywhere. */
   readonly hostname: string;
-  /** Days that the audit log is kept; 0: for ever; left out: 400. */
+  /** Days that the audit log is kept; 0: permanently; left out: 400. */
   readonly auditDays?: number | undefined;
   /** Left out: no single sign-on. */
   readonly singleSignOn?: SingleSignOnSettings | undefined;

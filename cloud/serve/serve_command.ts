@@ -4,7 +4,7 @@ import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
 import { bearRuntimeFaults } from "./runtime_faults.ts";
 import type { ServeFlags } from "./serve_flags.ts";
 
-/** How long running calls may take when the cloud is told to end. */
+/** How long running calls may take when the cloud shuts down. */
 const GRACE_MS = 5_000;
 
 /** Serves until the signal aborts. */
@@ -20,16 +20,16 @@ export async function runServe(
   for (const warning of startWarnings(options, cloud.url)) {
     log.warn(warning, { listen: flags.listen });
   }
-  log.info("serving", { url: cloud.url, data: options.dataDir });
+  log.info("serving", { url: cloud.url, data: options.dataDir, event: "cloud_ready" });
   void releaseIdleMemory({ memory: processMemory, clock: deps.clock }, signal).catch(() =>
     undefined
   );
   if (!signal.aborted) {
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   }
-  log.info("stopping");
+  log.info("stopping", { event: "cloud_stopping" });
   await cloud.close({ graceMs: GRACE_MS });
-  log.info("stopped");
+  log.info("stopped", { event: "cloud_stopped" });
 }
 
 /** What works, but hardly as it was meant. */

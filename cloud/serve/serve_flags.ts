@@ -262,7 +262,7 @@ export const serveFlags = {
     min: 0,
     max: 36_500,
     placeholder: "DAYS",
-    doc: "How long the audit log keeps who did what; 0 is for ever.",
+    doc: "How long the audit log keeps who did what; 0 is permanently.",
   },
   "ice-servers": {
     type: "string",

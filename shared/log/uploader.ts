@@ -131,13 +131,18 @@ export class LogUploader {
   #reportOffline(error: unknown): void {
     if (this.#isOffline) return;
     this.#isOffline = true;
-    this.#options.log.warn("cannot send logs to the cloud; they are queued", { error });
+    this.#options.log.warn("cannot send logs to the cloud; they are queued", {
+      event: "log_upload_offline",
+      error,
+    });
   }
 
   #reportOnline(): void {
     if (!this.#isOffline) return;
     this.#isOffline = false;
-    this.#options.log.info("queued logs are being sent to the cloud again");
+    this.#options.log.info("queued logs are being sent to the cloud again", {
+      event: "log_upload_online",
+    });
   }
 }
 

@@ -26,7 +26,7 @@ export class FakeProfiles {
   readonly checkpoints = new Map<string, Snapshot>();
   #count = 0;
 
-  /** @param clock lets checkpoints run out; without it they wait for ever. */
+  /** @param clock lets checkpoints run out; without it they wait permanently. */
   constructor(private readonly clock: Clock | undefined) {}
 
   get(path: string): FakeProfile {

@@ -183,7 +183,7 @@ export class ProfileSync {
     this.#refuseAll({ changes, removals }, reason);
   }
 
-  /** On disk before anything happens: a change that ends the agent is not tried for ever. */
+  /** On disk before anything happens: a change that ends the agent is not tried permanently. */
   #begin(step: Step, say: Saying): boolean {
     const { known, digest } = step;
     const attempts = (known?.wanted === digest ? known.attempts : 0) + 1;

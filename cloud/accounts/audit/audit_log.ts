@@ -30,7 +30,7 @@ export class AuditLog {
   constructor(
     private readonly queries: Queries,
     private readonly clock: Clock,
-    /** How long entries are kept, days; 0: for ever. */
+    /** How long entries are kept, days; 0: permanently. */
     private readonly retentionDays = RETENTION_DAYS,
   ) {}
 

@@ -83,7 +83,9 @@ export class ConfigurationApplier {
     const refused = `${reason} ${fingerprint}`;
     if (this.options.state.configError === reason && this.#refused === refused) return;
     this.#refused = refused;
-    this.options.log.error(`the new configuration is not applied: ${reason}`);
+    this.options.log.error(`the new configuration is not applied: ${reason}`, {
+      event: "config_refused",
+    });
     this.options.state.refused(reason);
   }
 
@@ -142,6 +144,7 @@ export class ConfigurationApplier {
       log.info(
         "Reconfigure NOT allowed by maintenance sensor, " +
           "but Cloud/Auth/Network config changes will be applied",
+        { event: "config_postponed" },
       );
     }
     state.refused(reason);
@@ -185,7 +188,11 @@ export class ConfigurationApplier {
       if (this.#closed || this.#current !== candidate) return;
       this.#settling = false;
       state.applied(config.revision, trouble);
-      log.info("configuration applied", { revision: config.revision, origin });
+      log.info("configuration applied", {
+        event: "config_applied",
+        revision: config.revision,
+        origin,
+      });
       if (trouble === "") this.#keep(config);
     });
   }

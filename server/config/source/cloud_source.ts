@@ -139,14 +139,16 @@ export class CloudSource {
     return this.#online;
   }
 
-  /** Notes that the cloud answered; says so in the log when it had been away. */
+  /** Notes that the cloud answered; logs it when it had been away. */
   reached(): void {
-    if (this.#online === false) this.options.log.info("the cloud answers again");
+    if (this.#online === false) {
+      this.options.log.info("the cloud answers again", { event: "cloud_reached" });
+    }
     this.#online = true;
     this.#backoff.reset();
   }
 
-  /** Notes a failed request; the log tells the first of a row. */
+  /** Notes a failed request; the first of a row is logged. */
   failed(error: unknown): void {
     const { log, refuse } = this.options;
     const message = reasonOf(error);
@@ -155,7 +157,7 @@ export class CloudSource {
       return;
     }
     if (this.#online === false) {
-      log.debug(`the cloud still cannot be asked for the configuration: ${message}`);
+      log.debug(`the configuration still cannot be fetched from the cloud: ${message}`);
       return;
     }
     this.#online = false;
@@ -163,17 +165,19 @@ export class CloudSource {
       log.error(
         `the cloud refuses the credentials of this machine: ${message}. ` +
           "Download the credentials file again; the machine runs on with what it has",
+        { event: "cloud_credentials_refused" },
       );
     } else {
       log.warn(
-        `the cloud cannot be asked for the configuration: ${message}. ` +
-          "The machine runs on with what it has and tries again",
+        `the configuration cannot be fetched from the cloud: ${message}. ` +
+          "The machine runs on with what it has and retries",
+        { event: "cloud_unreachable" },
       );
     }
   }
 }
 
-/** Codes that say the configuration itself is broken, not the way to it. */
+/** Codes that mean that the configuration itself is broken, not the way to it. */
 function isMalformed(error: unknown): boolean {
   if (!(error instanceof ConnectError)) return true;
   return error.code === Code.Unknown || error.code === Code.InvalidArgument ||

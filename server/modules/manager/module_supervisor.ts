@@ -239,15 +239,16 @@ export class ModuleSupervisor {
     } else this.#fileTimer?.cancel();
     if (state.kind === "unhealthy") {
       const ms = Math.round(this.#backoff.next());
-      // It is tried every few seconds forever: the same failure is told at the first times, then rarely.
+      // It is retried every few seconds permanently: the same failure is logged the first times, then rarely.
       const isOld = state.error === this.#toldError && state.failures % TOLD_EVERY > 2;
       this.#toldError = state.error;
       log[isOld ? "debug" : "error"](`module ${name} is not running: ${state.error}`, {
+        event: "module_down",
         failures: state.failures,
         next_start_in_ms: ms,
       });
       this.#timer = clock.setTimer(ms, () => this.tell({ type: "backoff-over" }));
-    } else if (state.kind === "refused") log.error(state.reason);
+    } else if (state.kind === "refused") log.error(state.reason, { event: "module_refused" });
     const publishing = state.kind === "gone" ? withdraw() : publish(this.#news(state));
     this.#published = publishing.catch((error) =>
       log.error("the resources of the module could not be brought in line with it", { error })
@@ -287,7 +288,11 @@ export class ModuleSupervisor {
         this.tell({ type: "exited", error: `it ${describeExit(exit)}` });
       });
       this.tell({ type: "ready" });
-      log.info("module is ready", { pid: run.pid, apis: run.apis.length });
+      log.info("module is ready", {
+        event: "module_ready",
+        pid: run.pid,
+        apis: run.apis.length,
+      });
     } catch (error) {
       this.tell({ type: "failed", error: toError(error).message });
     }

@@ -102,7 +102,10 @@ export class NodeLifecycle {
   /** Says why the resource is not there; logs it when it is new. */
   fail(node: ResourceNode, reason: string): void {
     if (this.setState(node, "unhealthy", reason)) {
-      this.options.log.error(`${node.key} is not available: ${reason}`);
+      this.options.log.error(`${node.key} is not available: ${reason}`, {
+        event: "resource_unavailable",
+        resource: node.key,
+      });
     }
   }
 

@@ -124,7 +124,7 @@ export const dataCommands = {
     footer: 'Example: data query "SELECT time_received, data FROM readings ORDER BY ' +
       'time_received DESC LIMIT 5"',
   },
-  "data files": { summary: "List pictures and other files of machines.", flags: filesFlags },
+  "data files": { summary: "List images and other files of machines.", flags: filesFlags },
   "data download": {
     summary: "Download files of machines into a folder; those that are there are left out.",
     flags: fileFilterFlags,

@@ -196,7 +196,7 @@ export const releaseCommands = {
   },
   "release key": { summary: "Show the keys that sign releases.", flags: keyFlags },
   "agent tell": {
-    summary: "Leave a wish for the agent of a machine.",
+    summary: "Leave a command for the agent of a machine.",
     flags: tellFlags,
     arguments: [{
       placeholder: "ACTION",
