@@ -41,8 +41,9 @@ The demo machine is online.
 
 Three things to try:
 
-1. Look at the machine on that page. The sensor "gardener" comes a moment later: it is a module
-   in Python, installed meanwhile.
+1. Look at the machine on that page, and use it under Control: drive "rover" with the keys, turn
+   "pump", watch "camera" (all three simulated). The sensor "gardener" comes a moment later: it is a
+   module in Python, installed meanwhile.
 
    On the command line: bin/machine login --cloud ${facts.cloudUrl} \\
      --key-id ${facts.apiKeyId} --key ${facts.apiKey}
