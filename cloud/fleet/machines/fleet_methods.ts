@@ -1,4 +1,4 @@
-import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import type { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { type MachineRow, partPlace, type Scope } from "../../accounts/access/scope.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
@@ -6,9 +6,11 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { machineNameProblem } from "../../api/names/names.ts";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { savedHow } from "../fragments/saved_how.ts";
+import { type PartsChange, withRemoteRevisions } from "./remote_revisions.ts";
 import { type ConfigDocument, documentOf, EMPTY_CONFIG } from "../configuration/config_document.ts";
 import { createMachine, createPart } from "./creation.ts";
-import { type MachineMethodsOptions, robotPart, robots } from "./machine_methods.ts";
+import { allRobots, type MachineMethodsOptions, robotPart, robots } from "./machine_methods.ts";
 import { withdrawGrants } from "../../storage/keys/withdraw_grants.ts";
 
 export interface FleetMethodsOptions extends MachineMethodsOptions {
@@ -21,24 +23,36 @@ export function fleetMethods(
   options: FleetMethodsOptions,
 ): Partial<ServiceImpl<typeof AppService>> {
   const { callers, queries, changes, random, clock } = options;
-  /** Runs a change in a transaction; whoever listens has been told when it resolves. */
-  const change = async <T>(orgId: string, work: (queries: Queries) => Promise<T>): Promise<T> => {
+  /**
+   * Runs a change in a transaction; whoever listens has been told when it resolves.
+   *
+   * @param access it changes who may do what, of which all parts of the organisation are told
+   */
+  const change = async <T>(
+    orgId: string,
+    { access }: { access: boolean },
+    work: (queries: Queries) => Promise<T>,
+  ): Promise<T> => {
     const done = await queries.transaction().execute(async (transaction) => {
       const result = await work(transaction);
-      for (const kind of ["access", "config"] as const) {
-        await recordChange(transaction, { orgId, partId: undefined, kind }, clock.now());
+      if (access) {
+        const all = { orgId, partId: undefined, kind: "access" } as const;
+        await recordChange(transaction, all, clock.now());
       }
       return result;
     });
     await changes.drain();
     return done;
   };
+  const by = (scope: Scope, context: HandlerContext): PartsChange => ({
+    ...{ actor: scope.caller.actor, how: savedHow(context), now: clock.now() },
+  });
   return {
     async newRobot({ name, location: locationId }, context) {
       const scope = await callers.scope(context);
       const location = await scope.location(locationId, "manage");
       requireName("name", name);
-      const { machineId } = await change(location.org_id, async (transaction) => {
+      const { machineId } = await change(location.org_id, { access: false }, async (transaction) => {
         await requireFreeMachineName(transaction, location.id, name);
         const place = { orgId: location.org_id, locationId: location.id };
         return await createMachine(
@@ -68,10 +82,13 @@ export function fleetMethods(
       const wanted = name === "" ? machine.name : name;
       if (wanted !== machine.name) requireName("name", wanted);
       if (target || wanted !== machine.name) {
-        await change(machine.org_id, async (transaction) => {
+        await change(machine.org_id, { access: target !== undefined }, async (transaction) => {
           const place = target?.id ?? machine.location_id;
           await requireFreeMachineName(transaction, place, wanted, machine.id);
-          if (target) await moveParts(transaction, machine, target.id);
+          if (target) {
+            await withRemoteRevisions(transaction, machine.id, by(scope, context), () =>
+              moveParts(transaction, machine, target.id, clock.now()));
+          }
           await transaction.updateTable("machines").set({ name: wanted, location_id: place })
             .where("id", "=", machine.id).execute();
         });
@@ -83,7 +100,7 @@ export function fleetMethods(
     async deleteRobot({ id }, context) {
       const scope = await callers.scope(context);
       const machine = await scope.machine(id, "manage");
-      await change(machine.org_id, async (transaction) => {
+      await change(machine.org_id, { access: true }, async (transaction) => {
         await withdrawGrants(transaction, { resource: "robot", id: machine.id }, clock.now());
         await transaction.deleteFrom("machines").where("id", "=", machine.id).execute();
       });
@@ -94,7 +111,7 @@ export function fleetMethods(
       const scope = await callers.scope(context);
       const machine = await scope.machine(robotId, "manage");
       requireName("part_name", partName);
-      const partId = await change(machine.org_id, async (transaction) => {
+      const partId = await change(machine.org_id, { access: false }, async (transaction) => {
         const other = await transaction.selectFrom("parts").select("id")
           .where("machine_id", "=", machine.id).where("name", "=", partName).executeTakeFirst();
         if (other) {
@@ -103,15 +120,17 @@ export function fleetMethods(
             Code.AlreadyExists,
           );
         }
-        return await createPart({ queries: transaction, random, now: clock.now() }, {
-          orgId: machine.org_id,
-          locationId: machine.location_id,
-          machineId: machine.id,
-          machineName: machine.name,
-          name: partName,
-          isMain: false,
-          config: EMPTY_CONFIG,
-        }, scope.caller.actor);
+        const make = () =>
+          createPart({ queries: transaction, random, now: clock.now() }, {
+            orgId: machine.org_id,
+            locationId: machine.location_id,
+            machineId: machine.id,
+            machineName: machine.name,
+            name: partName,
+            isMain: false,
+            config: EMPTY_CONFIG,
+          }, scope.caller.actor);
+        return await withRemoteRevisions(transaction, machine.id, by(scope, context), make);
       });
       return { partId };
     },
@@ -119,9 +138,12 @@ export function fleetMethods(
     async deleteRobotPart({ partId }, context) {
       const scope = await callers.scope(context);
       const part = await scope.part(partId, "manage");
-      await change(part.org_id, async (transaction) => {
-        const gone = await transaction.deleteFrom("parts")
-          .where("id", "=", part.id).where("is_main", "=", 0).executeTakeFirst();
+      await change(part.org_id, { access: true }, async (transaction) => {
+        const remove = () =>
+          transaction.deleteFrom("parts")
+            .where("id", "=", part.id).where("is_main", "=", 0).executeTakeFirst();
+        const change = by(scope, context);
+        const gone = await withRemoteRevisions(transaction, part.machine_id, change, remove);
         if (gone.numDeletedRows === 0n) {
           throw new ConnectError(
             `${part.name} is the main part of its machine; make another one the main part first, ` +
@@ -137,10 +159,12 @@ export function fleetMethods(
       const scope = await callers.scope(context);
       const part = await scope.part(partId, "manage");
       await scope.machine(part.machine_id, "manage");
-      await change(part.org_id, async (transaction) => {
-        await transaction.updateTable("parts")
-          .set((eb) => ({ is_main: eb.case().when("id", "=", part.id).then(1).else(0).end() }))
-          .where("machine_id", "=", part.machine_id).execute();
+      await change(part.org_id, { access: false }, async (transaction) => {
+        const choose = () =>
+          transaction.updateTable("parts")
+            .set((eb) => ({ is_main: eb.case().when("id", "=", part.id).then(1).else(0).end() }))
+            .where("machine_id", "=", part.machine_id).execute();
+        await withRemoteRevisions(transaction, part.machine_id, by(scope, context), choose);
       });
       return {};
     },
@@ -149,13 +173,13 @@ export function fleetMethods(
       const scope = await callers.scope(context);
       for (const id of locationIds) await scope.location(id, "see");
       if (locationIds.length === 0) return { robots: [] };
-      return { robots: await robots(options, scope, await machinesOf(scope, { locationIds })) };
+      return { robots: await allRobots(options, scope, { locationIds }) };
     },
 
     async listRobotsForOrg({ orgId }, context) {
       const scope = await callers.scope(context);
       await scope.organization(orgId, "see");
-      return { robots: await robots(options, scope, await machinesOf(scope, { orgId })) };
+      return { robots: await allRobots(options, scope, { orgId }) };
     },
 
     async getRobotPartByNameAndLocation({ name, locationId }, context) {
@@ -186,20 +210,13 @@ export async function newMachineConfig(queries: Queries, orgId: string): Promise
   return fragments.length === 0 ? EMPTY_CONFIG : documentOf({ fragments });
 }
 
-async function machinesOf(
-  scope: Scope,
-  where: { readonly orgId: string } | { readonly locationIds: readonly string[] },
-): Promise<MachineRow[]> {
-  const machines = scope.machines().selectAll("machines")
-    .orderBy("machines.name").orderBy("machines.id");
-  if ("orgId" in where) {
-    return await machines.where(scope.inOrganization("machines", where.orgId)).execute();
-  }
-  return await machines.where("machines.location_id", "in", where.locationIds).execute();
-}
-
 /** A host name is a part's for good within its location; two of one label cannot meet. */
-async function moveParts(queries: Queries, machine: MachineRow, locationId: string): Promise<void> {
+async function moveParts(
+  queries: Queries,
+  machine: MachineRow,
+  locationId: string,
+  now: Date,
+): Promise<void> {
   const labels = queries.selectFrom("parts").select("dns_label").where(
     "location_id",
     "=",
@@ -215,6 +232,12 @@ async function moveParts(queries: Queries, machine: MachineRow, locationId: stri
   }
   await queries.updateTable("parts").set({ location_id: locationId })
     .where("machine_id", "=", machine.id).execute();
+  // Their host names are others.
+  const parts = await queries.selectFrom("parts").select("id").where("machine_id", "=", machine.id)
+    .execute();
+  for (const { id } of parts) {
+    await recordChange(queries, { orgId: machine.org_id, partId: id, kind: "config" }, now);
+  }
 }
 
 async function requireFreeMachineName(

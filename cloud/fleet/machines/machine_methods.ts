@@ -1,8 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
-import type { AppService, UpdateRobotPartRequest } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import type { AppService, Robot, UpdateRobotPartRequest } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { LogEntrySchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import { letOthersWork } from "../../../shared/base/time/other_work.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import {
@@ -54,10 +55,7 @@ export function machineMethods(
     async listRobots({ locationId }, context) {
       const scope = await callers.scope(context);
       await scope.location(locationId, "see");
-      const rows = await scope.machines().selectAll("machines")
-        .where("machines.location_id", "=", locationId)
-        .orderBy("machines.name").orderBy("machines.id").execute();
-      return { robots: await robots(options, scope, rows) };
+      return { robots: await allRobots(options, scope, { locationIds: [locationId] }) };
     },
 
     async getRobot({ id }, context) {
@@ -165,6 +163,43 @@ export async function robotPart(options: MachineMethodsOptions, scope: Scope, pa
     : undefined;
   const { presence, domain, clock } = options;
   return toRobotPart(part, presence.of(part.id), domain, clock.now(), managed);
+}
+
+/** Machines read at once: some milliseconds, and far fewer than a query may have parameters. */
+const SLICE = 500;
+
+/**
+ * All machines of an organisation or of locations, by name. The calls that list them have no pages,
+ * so they are read in slices, between which others are served.
+ */
+export async function allRobots(
+  options: MachineMethodsOptions,
+  scope: Scope,
+  of: { readonly orgId: string } | { readonly locationIds: readonly string[] },
+) {
+  const found: Robot[] = [];
+  let last: MachineRow | undefined;
+  do {
+    let query = scope.machines().selectAll("machines")
+      .orderBy("machines.name").orderBy("machines.id").limit(SLICE);
+    query = "orgId" in of
+      ? query.where(scope.inOrganization("machines", of.orgId))
+      : query.where("machines.location_id", "in", of.locationIds);
+    if (last) {
+      const { name, id } = last;
+      query = query.where((eb) =>
+        eb.or([
+          eb("machines.name", ">", name),
+          eb.and([eb("machines.name", "=", name), eb("machines.id", ">", id)]),
+        ])
+      );
+    }
+    const rows = await query.execute();
+    found.push(...await robots(options, scope, rows));
+    last = rows.length === SLICE ? rows.at(-1) : undefined;
+    if (last) await letOthersWork();
+  } while (last);
+  return found;
 }
 
 /** Machines with whether their main parts are online. */

@@ -8,6 +8,7 @@ import { notFound, type PartRow } from "../../accounts/access/scope.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { keepResolution, resolveForSave } from "../fragments/part_resolution.ts";
+import { withRemoteRevisions } from "./remote_revisions.ts";
 import type { PartRevisionsTable, SavedHow } from "../../storage/database/schema.ts";
 import {
   type ConfigDocument,
@@ -160,7 +161,14 @@ export async function savePart(
   await keepResolution(queries, [part.id], resolution);
   faultPoint("part.save.after-resolution");
   const change = { name, revision_number: number, last_updated: savedAt };
-  await queries.updateTable("parts").set(change).where("id", "=", part.id).execute();
+  const save = async () => {
+    await queries.updateTable("parts").set(change).where("id", "=", part.id).execute();
+  };
+  if (name === part.name) await save();
+  else {
+    const how = { actor, how: edit.how ?? "api", now };
+    await withRemoteRevisions(queries, part.machine_id, how, save);
+  }
   await recordChange(queries, { orgId: part.org_id, partId: part.id, kind: "config" }, now);
   return { ...part, ...change };
 }
