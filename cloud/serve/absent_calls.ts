@@ -6,13 +6,11 @@ export const NO_BILLING =
 const NO_RENTAL = "this cloud rents out no rovers";
 const NO_PUSH =
   "this cloud sends no notifications to phones; triggers tell by webhook and by e-mail";
-const NO_APPS = "this cloud serves no sign-in and no web applications of others in this version";
-const NO_BRANDING = "the console of this cloud has no branding of one's own in this version";
-const NO_DEPRECATION = "items of the registry are not renamed, transferred or deprecated in this " +
-  "version; make another one and delete this one";
-const NO_PROPERTY =
-  "single properties of a configuration are not set in this version; save the whole " +
-  "configuration with UpdateRobotPart";
+const NO_APPS =
+  "this cloud serves no web applications of others and is no OAuth issuer for them; it signs people in " +
+  "with yours (--oidc-issuer)";
+const NO_BRANDING =
+  "the console has no logo or branding of one's own; OrganizationSetSupportEmail says whom to ask";
 
 /** Calls of AppService that nothing here acts on, each with what to do instead. */
 export const ABSENT_CALLS: Readonly<Partial<Record<keyof ServiceImpl<typeof AppService>, string>>> =
@@ -38,17 +36,8 @@ export const ABSENT_CALLS: Readonly<Partial<Record<keyof ServiceImpl<typeof AppS
     createOAuthAppUser: NO_APPS,
     getAppContent: NO_APPS,
     getAppBranding: NO_BRANDING,
-    organizationSetSupportEmail: NO_BRANDING,
-    organizationGetSupportEmail: NO_BRANDING,
     organizationSetLogo: NO_BRANDING,
     organizationGetLogo: NO_BRANDING,
-    renameRegistryItem: NO_DEPRECATION,
-    transferRegistryItem: NO_DEPRECATION,
-    deprecateRegistryItem: NO_DEPRECATION,
-    undeprecateRegistryItem: NO_DEPRECATION,
-    deprecateRegistryItemVersion: NO_DEPRECATION,
-    undeprecateRegistryItemVersion: NO_DEPRECATION,
-    setConfigProperty: NO_PROPERTY,
   };
 
 /** Answers UNIMPLEMENTED with the sentence of each; put what does something behind it. */

@@ -59,6 +59,7 @@ import { metadataMethods } from "../fleet/machines/metadata_methods.ts";
 import { secretMethods } from "../fleet/machines/secret_methods.ts";
 import { RecentDocuments } from "../fleet/configuration/recent_documents.ts";
 import { machineMethods, type MachineMethodsOptions } from "../fleet/machines/machine_methods.ts";
+import { propertyMethods } from "../fleet/machines/property_methods.ts";
 import { summaryMethods } from "../fleet/machines/summary_methods.ts";
 import { partCredentials } from "../fleet/machines/part_credentials.ts";
 import { Restarts } from "../fleet/machines/restarts.ts";
@@ -68,6 +69,7 @@ import { InferenceRunner } from "../inference/inference_runner.ts";
 import { inferenceService } from "../inference/inference_service.ts";
 import { locationMethods } from "../accounts/organizations/location_methods.ts";
 import { locationSharing } from "../accounts/organizations/location_sharing.ts";
+import { supportEmailMethods } from "../accounts/organizations/support_email.ts";
 import { updateOrganization } from "../accounts/organizations/update_organization.ts";
 import { organizationMethods } from "../accounts/organizations/organization_methods.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
@@ -290,6 +292,8 @@ export async function createServices(options: ServicesOptions) {
     ...fragmentMethods({ callers, queries, rollouts: fragmentRollouts, clock, random }),
     ...fragmentListMethods({ callers, queries }),
     ...updateOrganization({ callers, queries }),
+    ...supportEmailMethods({ callers, queries }),
+    ...propertyMethods(machines),
     ...locationMethods({ callers, queries, secrets, changes, clock, random }),
     ...locationSharing({ callers, queries, changes, clock }),
     ...keyMethods({ callers, queries, keys: apiKeys, machineKeys }),

@@ -64,6 +64,17 @@ function particularRequests(ids: Ids): Readonly<Record<string, JsonObject>> {
       visibility: "VISIBILITY_PRIVATE",
     },
     "AppService/DeleteRegistryItem": { itemId: id("module") },
+    "AppService/OrganizationSetSupportEmail": { orgId: organizationId, email: "a@b.example" },
+    "AppService/SetConfigProperty": {
+      robotPartId: id("part"),
+      propertyChanges: [{ path: "debug", value: true }],
+    },
+    "AppService/RenameRegistryItem": { itemId: id("module"), newName: "hands" },
+    "AppService/TransferRegistryItem": { itemId: id("module"), newPublicNamespace: "theirs" },
+    "AppService/DeprecateRegistryItem": { itemId: id("module"), message: "old" },
+    "AppService/UndeprecateRegistryItem": { itemId: id("module") },
+    "AppService/DeprecateRegistryItemVersion": { itemId: id("module"), version: "1.0.0" },
+    "AppService/UndeprecateRegistryItemVersion": { itemId: id("module"), version: "1.0.0" },
     "AppService/UpdateModule": { moduleId: id("module"), visibility: "VISIBILITY_PRIVATE" },
     "AppService/GetModule": { moduleId: id("module") },
     "AppService/UploadModuleFile": {

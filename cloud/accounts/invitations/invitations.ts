@@ -135,11 +135,13 @@ export class Invitations {
   async send({ orgId, email, invitedBy }: Invitation, token: string): Promise<void> {
     const { queries, sendMail, random, publicUrl } = this.options;
     if (!sendMail) return;
-    const { name } = await queries.selectFrom("organizations").select("name")
+    const { name, support_email: support } = await queries.selectFrom("organizations")
+      .select(["name", "support_email"])
       .where("id", "=", orgId).executeTakeFirstOrThrow();
     const url = linkUrl(publicUrl(), "invitation", token);
     const text = `${invitedBy} invites you into the organisation ${name} at ${publicUrl()}.\n` +
       `Open this link within two weeks to join:\n\n${url}\n\n` +
+      (support === "" ? "" : `Questions: ${support}\n\n`) +
       "If you do not know what this is about, do nothing.\n";
     const subject = `Invitation into ${name.replaceAll(/\s+/g, " ")}`;
     try {

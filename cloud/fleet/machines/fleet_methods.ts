@@ -52,15 +52,19 @@ export function fleetMethods(
       const scope = await callers.scope(context);
       const location = await scope.location(locationId, "manage");
       requireName("name", name);
-      const { machineId } = await change(location.org_id, { access: false }, async (transaction) => {
-        await requireFreeMachineName(transaction, location.id, name);
-        const place = { orgId: location.org_id, locationId: location.id };
-        return await createMachine(
-          { queries: transaction, random, now: clock.now() },
-          { ...place, name, config: await newMachineConfig(transaction, location.org_id) },
-          scope.caller.actor,
-        );
-      });
+      const { machineId } = await change(
+        location.org_id,
+        { access: false },
+        async (transaction) => {
+          await requireFreeMachineName(transaction, location.id, name);
+          const place = { orgId: location.org_id, locationId: location.id };
+          return await createMachine(
+            { queries: transaction, random, now: clock.now() },
+            { ...place, name, config: await newMachineConfig(transaction, location.org_id) },
+            scope.caller.actor,
+          );
+        },
+      );
       return { id: machineId };
     },
 
@@ -86,8 +90,12 @@ export function fleetMethods(
           const place = target?.id ?? machine.location_id;
           await requireFreeMachineName(transaction, place, wanted, machine.id);
           if (target) {
-            await withRemoteRevisions(transaction, machine.id, by(scope, context), () =>
-              moveParts(transaction, machine, target.id, clock.now()));
+            await withRemoteRevisions(
+              transaction,
+              machine.id,
+              by(scope, context),
+              () => moveParts(transaction, machine, target.id, clock.now()),
+            );
           }
           await transaction.updateTable("machines").set({ name: wanted, location_id: place })
             .where("id", "=", machine.id).execute();

@@ -1,7 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
-import type { AppService, Robot, UpdateRobotPartRequest } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import type {
+  AppService,
+  Robot,
+  UpdateRobotPartRequest,
+} from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { LogEntrySchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import { letOthersWork } from "../../../shared/base/time/other_work.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";

@@ -3,7 +3,11 @@ import type { Actor } from "../../accounts/access/caller.ts";
 import { recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { SavedHow } from "../../storage/database/schema.ts";
-import { type ConfigDiffSummary, parseDocument, revisionName } from "../configuration/config_document.ts";
+import {
+  type ConfigDiffSummary,
+  parseDocument,
+  revisionName,
+} from "../configuration/config_document.ts";
 import { effectiveText } from "../fragments/effective_configs.ts";
 
 /** Who changes the parts of a machine, when and how. */

@@ -1,6 +1,7 @@
 import { create, fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
+  DeprecatedStatusSchema,
   MLModelMetadataSchema,
   MLModelVersionSchema,
   MLTrainingMetadataSchema,
@@ -63,6 +64,7 @@ export function toModule(whole: WholeItem, includeMarkdown: boolean): Module {
     publicNamespace: item.namespace ?? "",
     totalRobotUsage: BigInt(usage?.parts ?? 0),
     totalOrganizationUsage: BigInt(usage?.organizations ?? 0),
+    ...deprecatedField(item),
   });
 }
 
@@ -82,6 +84,7 @@ export function toRegistryItem(whole: WholeItem, includeMarkdown: boolean): Regi
     metadata: metadataOf(whole, includeMarkdown),
     createdAt: timestampFromMs(item.created_at),
     updatedAt: timestampFromMs(item.updated_at),
+    ...deprecatedField(item),
   });
 }
 
@@ -136,8 +139,18 @@ function versionsOf({ versions, files }: WholeItem) {
       apps: details.apps,
       entrypoint: uploads[0]?.entrypoint || details.entrypoint,
       ...(details.firstRun === undefined ? {} : { firstRun: details.firstRun }),
+      ...deprecatedField(row),
     };
   });
+}
+
+function deprecatedField(
+  row: { readonly deprecated_at: number | null; readonly deprecated_message: string },
+) {
+  if (row.deprecated_at === null) return {};
+  const deprecatedAt = timestampFromMs(row.deprecated_at);
+  const status = { deprecatedAt, message: row.deprecated_message };
+  return { deprecatedStatus: create(DeprecatedStatusSchema, status) };
 }
 
 function markdownField(item: RegistryItemRow, include: boolean) {

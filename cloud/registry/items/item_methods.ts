@@ -91,6 +91,15 @@ async function listed(
       ])
     )
     .orderBy("registry_items.name").orderBy("registry_items.id");
+  // What is deprecated is for nobody to begin with; owners may ask for theirs.
+  query = request.showOwnedDeprecated
+    ? query.where((eb) =>
+      eb.or([
+        eb("registry_items.deprecated_at", "is", null),
+        eb("registry_items.org_id", "in", scope.orgIds),
+      ])
+    )
+    : query.where("registry_items.deprecated_at", "is", null);
   if (organizationId) query = query.where("registry_items.org_id", "=", organizationId);
   if (types.length > 0) {
     const names = types.map((type) => requireType("types", type));

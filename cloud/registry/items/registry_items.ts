@@ -7,6 +7,7 @@ import type { PackageType, Visibility } from "../../storage/database/schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { partsNaming, tellFollowers } from "../packages/followers.ts";
 import { insertItem, type PackageStore } from "../packages/package_store.ts";
+import { requireUnused } from "./item_users.ts";
 import type { WholeItem } from "./whole_item.ts";
 
 /** What a save changes; what is left out stays. */
@@ -26,9 +27,6 @@ export interface RegistryItemsOptions {
   readonly random: Random;
   readonly store: PackageStore;
 }
-
-/** Machines told in one answer. */
-const TOLD_MACHINES = 5;
 
 /** The items of the registry. */
 export class RegistryItems {
@@ -73,18 +71,7 @@ export class RegistryItems {
 
   /** Removes an item with its versions. Throws FAILED_PRECONDITION while machines name it. */
   async delete(item: RegistryItemRow): Promise<void> {
-    const parts = await partsNaming(this.options.queries, item);
-    if (parts.length > 0) {
-      const machines = [...new Set(parts.map((part) => part.machineName))];
-      const told = machines.slice(0, TOLD_MACHINES).join(", ");
-      const more = machines.length > TOLD_MACHINES
-        ? ` and ${machines.length - TOLD_MACHINES} more`
-        : "";
-      throw new ConnectError(
-        `machines use ${item.name}: ${told}${more}; take it out of their configurations first`,
-        Code.FailedPrecondition,
-      );
-    }
+    await requireUnused(this.options.queries, item, "take it out of their configurations first");
     await this.options.store.deleteItem(item);
   }
 

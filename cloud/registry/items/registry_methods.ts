@@ -10,6 +10,7 @@ import type { PackageStore } from "../packages/package_store.ts";
 import { itemMethods } from "./item_methods.ts";
 import { moduleMethods } from "./module_methods.ts";
 import { namespaceMethods } from "./namespace_methods.ts";
+import { ownershipMethods } from "./ownership_methods.ts";
 import { RegistryItems } from "./registry_items.ts";
 
 export interface RegistryMethodsOptions {
@@ -30,6 +31,7 @@ export function registryMethods(
   return {
     ...itemMethods({ ...options, items }),
     ...moduleMethods({ ...options, items }),
+    ...ownershipMethods({ ...options, items }),
     ...namespaceMethods(options),
   };
 }

@@ -18,7 +18,7 @@ import type { Presence } from "../../fleet/presence/presence.ts";
 import type { DownloadUrls } from "./download_urls.ts";
 import { toPackage, typeOfNumber } from "./package_messages.ts";
 import { checkedUpload, requireType, requireValid } from "./names.ts";
-import type { FileRow, NewPackage, PackageStore } from "./package_store.ts";
+import type { FileRow, NewPackage, PackageStore, VersionFileRow } from "./package_store.ts";
 import { platformProblem } from "../../../shared/registry/item_rules.ts";
 import { withPlatform } from "./platforms.ts";
 import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.ts";
@@ -134,8 +134,11 @@ export function packageService(
 }
 
 /** A file as something to choose from. */
-export function candidate(row: FileRow): Candidate & { readonly row: FileRow } {
-  return { version: row.version, platform: row.platform, createdAtMs: row.created_at, row };
+export function candidate(row: VersionFileRow): Candidate & { readonly row: FileRow } {
+  return {
+    ...{ version: row.version, platform: row.platform, createdAtMs: row.created_at, row },
+    isDeprecated: row.version_deprecated_at !== null,
+  };
 }
 
 function pieceOf({ package: piece }: CreatePackageRequest): UploadPiece<PackageInfo> | undefined {

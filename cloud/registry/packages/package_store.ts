@@ -20,6 +20,8 @@ import { uploadFailure } from "../../storage/blobs/upload_failure.ts";
 
 export type ItemRow = Selectable<RegistryItemsTable>;
 export type FileRow = Selectable<PackageFilesTable>;
+/** A file, and since when its version is deprecated; null: it is not. */
+export type VersionFileRow = FileRow & { readonly version_deprecated_at: number | null };
 
 /** What is uploaded; it was checked that its texts have the right form. */
 export interface NewPackage {
@@ -60,10 +62,18 @@ export class PackageStore {
   constructor(private readonly options: PackageStoreOptions) {}
 
   /** The files of some items, newest first. */
-  async filesOf(itemIds: readonly string[]): Promise<FileRow[]> {
+  async filesOf(itemIds: readonly string[]): Promise<VersionFileRow[]> {
     if (itemIds.length === 0) return [];
-    return await this.options.queries.selectFrom("package_files").selectAll()
-      .where("item_id", "in", itemIds).orderBy("created_at", "desc").orderBy("id").execute();
+    return await this.options.queries.selectFrom("package_files")
+      .leftJoin(
+        "item_versions",
+        (join) =>
+          join.onRef("item_versions.item_id", "=", "package_files.item_id")
+            .onRef("item_versions.version", "=", "package_files.version"),
+      )
+      .selectAll("package_files").select("item_versions.deprecated_at as version_deprecated_at")
+      .where("package_files.item_id", "in", itemIds)
+      .orderBy("package_files.created_at", "desc").orderBy("package_files.id").execute();
   }
 
   /** Throws ALREADY_EXISTS when a version is used, so that nobody sends a file in vain. */
@@ -243,6 +253,7 @@ export async function insertItem(
     details: "{}",
     created_at: now.getTime(),
     updated_at: now.getTime(),
+    ...{ deprecated_at: null, deprecated_message: "" },
   };
   await queries.insertInto("registry_items").values(row).execute();
   return row;

@@ -9,6 +9,8 @@ export interface Candidate {
   readonly platform: string;
   /** Milliseconds since 1970. */
   readonly createdAtMs: number;
+  /** Chosen only by its own name, or where there is no other. Default false. */
+  readonly isDeprecated?: boolean;
 }
 
 /** What is wanted of a package. */
@@ -51,6 +53,11 @@ export function chooseFile<C extends Candidate>(files: readonly C[], wanted: Wan
 function chooseVersion(files: readonly Candidate[], wanted: Wanted): string | undefined {
   const versions = [...new Set(files.map((file) => file.version))];
   if (versions.includes(wanted.version)) return wanted.version;
+  const current = files.filter(({ isDeprecated }) => !isDeprecated);
+  if (current.length > 0 && current.length < files.length) {
+    const chosen = chooseVersion(current, wanted);
+    if (chosen !== undefined) return chosen;
+  }
   const numbered = versions.filter((version) => parse(version) !== null);
   switch (wanted.version) {
     case "":

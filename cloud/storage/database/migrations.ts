@@ -1,5 +1,6 @@
 import type { Migration } from "../../../shared/base/store/sqlite.ts";
 import { dataMigration } from "./data_migration.ts";
+import { deprecationMigration } from "./deprecation_migration.ts";
 import { enrollmentMigration } from "./enrollment_migration.ts";
 import { factsMigration } from "./facts_migration.ts";
 import { fragmentMigration } from "./fragment_migration.ts";
@@ -373,5 +374,9 @@ export const cloudMigrations: readonly Migration[] = [
   locationMigration,
   pipelineMigration,
   enrollmentMigration,
+<<<<<<< HEAD
   factsMigration,
+=======
+  deprecationMigration,
+>>>>>>> b3247f4 (cloud/registry: rename, transfer and deprecate items)
 ];

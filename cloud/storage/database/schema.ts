@@ -49,6 +49,8 @@ export interface OrganizationsTable {
   namespace: ColumnType<string | null, string | null | undefined, string | null>;
   /** JSON: what new machines include, entries as in `fragments` of a configuration. */
   default_fragments: Generated<string>;
+  /** Where people ask; empty: none. */
+  support_email: Generated<string>;
 }
 
 /** Whose a namespace is: whoever took it first, also when it has another one now, or is gone. */
@@ -166,9 +168,9 @@ export interface LocationSecretsTable {
 /** A module, model or other thing that comes in versions. */
 export interface RegistryItemsTable {
   id: Fixed<string>;
-  org_id: Fixed<string>;
+  org_id: string;
   /** Unique in the organisation, whatever the type. */
-  name: Fixed<string>;
+  name: string;
   type: Fixed<PackageType>;
   visibility: Visibility;
   url: string;
@@ -178,6 +180,9 @@ export interface RegistryItemsTable {
   details: string;
   created_at: Fixed<TimeMs>;
   updated_at: TimeMs;
+  /** Null: it is not. */
+  deprecated_at: ColumnType<TimeMs | null, TimeMs | null | undefined, TimeMs | null>;
+  deprecated_message: Generated<string>;
 }
 
 export interface ItemVersionsTable {
@@ -186,6 +191,9 @@ export interface ItemVersionsTable {
   /** What `registry_items.details` was when the version was uploaded last. */
   details: string;
   created_at: Fixed<TimeMs>;
+  /** Null: it is not. */
+  deprecated_at: ColumnType<TimeMs | null, TimeMs | null | undefined, TimeMs | null>;
+  deprecated_message: Generated<string>;
 }
 
 /** One uploaded file: a version for a platform. */
