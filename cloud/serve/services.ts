@@ -265,6 +265,7 @@ export async function createServices(options: ServicesOptions) {
   });
   const fragmentRollouts = new FragmentRollouts({
     ...{ queries, changes, clock, log: log.child("fragments") },
+    transact: (work) => database.quickTransaction(work),
   });
   const machines: MachineMethodsOptions = {
     callers,

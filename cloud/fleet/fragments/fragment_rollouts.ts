@@ -1,54 +1,46 @@
-import { sql } from "kysely";
+import { sql, type Transaction } from "kysely";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
-import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { CloudDatabase, Queries } from "../../storage/database/cloud_database.ts";
+import { letOthersWork } from "../../../shared/base/time/other_work.ts";
+import type { CloudTables } from "../../storage/database/schema.ts";
 import {
-  type ConfigDocument,
-  parseDocument,
-  summarizeDiff,
-} from "../configuration/config_document.ts";
-import { FragmentProblem } from "./fragment_problem.ts";
-import { keepResolution, type PartResolution, resolveFor } from "./part_resolution.ts";
+  type AffectedPart,
+  type ResolvedPart,
+  RolloutResolver,
+  type RolloutRow,
+  writeBatch,
+} from "./rollout_batch.ts";
 
 export interface FragmentRolloutsOptions {
   readonly queries: Queries;
+  /**
+   * Need not wait for the disk: what a power cut takes back is brought to the parts once more.
+   * Left out: an ordinary transaction.
+   */
+  readonly transact?: CloudDatabase["quickTransaction"];
   readonly changes: Pick<ChangeFeed, "drain">;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Parts that get a change of a fragment at once: as many as {@link BATCH_MS} lasts for. */
-const SMALLEST_BATCH = 50;
-const LARGEST_BATCH = 500;
+/**
+ * Parts that get a change of a fragment at once: as many as {@link BATCH_MS} lasts for, and no more
+ * than may be told of it at once.
+ */
+const SMALLEST_BATCH = 10;
+const LARGEST_BATCH = 100;
 /** Nothing else is served while a batch is written. */
-const BATCH_MS = 50;
+const BATCH_MS = 30;
+/** Configurations that nobody has are deleted so many at a time. */
+const SWEPT_AT_ONCE = 50;
 /** Between two batches: their machines ask for their configurations meanwhile. */
 const PAUSE_MS = 5;
 /** How often to look for what another process saved. */
 const POLL_MS = 1_000;
-/** Different configurations whose results are kept during one rollout. */
-const KEPT_RESULTS = 100;
-
-interface RolloutRow {
-  readonly seq: number;
-  readonly fragment_id: string;
-  readonly after_part_id: string;
-  readonly saved_by_type: Actor["type"];
-  readonly saved_by: string;
-}
-
-interface AffectedPart {
-  readonly id: string;
-  readonly org_id: string;
-  readonly config: string;
-  readonly hash: string | null;
-}
-
-type Result = PartResolution | FragmentProblem | undefined;
-
 /** Notes that all parts with a fragment get it anew. Call it in the transaction that changes it. */
 export async function startRollout(
   queries: Queries,
@@ -73,8 +65,8 @@ export async function startRollout(
  * own. What is left when the program ends goes on when it starts again.
  */
 export class FragmentRollouts {
-  #results = new Map<string, Result>();
-  #resultsOf = 0;
+  #resolver: RolloutResolver | undefined;
+  #resolverOf = 0;
   #batchSize = SMALLEST_BATCH;
   #running: Promise<void> = Promise.resolve();
   #wake: () => void = () => {};
@@ -132,40 +124,55 @@ export class FragmentRollouts {
 
   async #batch(): Promise<boolean> {
     const { queries, changes, clock } = this.options;
-    const waiting = await queries.selectFrom("fragment_rollouts").select("seq").limit(1)
-      .executeTakeFirst();
-    if (!waiting) return false;
-    const done = await queries.transaction().execute(async (transaction) => {
+    const transact = this.options.transact ??
+      ((work: (transaction: Transaction<CloudTables>) => Promise<void>) =>
+        queries.transaction().execute(work));
+    const rollout = await queries.selectFrom("fragment_rollouts").selectAll().orderBy("seq")
+      .limit(1).executeTakeFirst();
+    if (!rollout) return false;
+    const size = this.#batchSize;
+    const parts = await this.#affected(queries, rollout, size);
+    const batch = await this.#resolverFor(rollout).resolve(parts);
+    const last = parts.length === size ? parts.at(-1) : undefined;
+    await transact(async (transaction) => {
       const startedMs = clock.monotonicMs();
-      const size = this.#batchSize;
-      const isDone = await this.#inTransaction(transaction, size);
+      await this.#write(transaction, rollout, batch, last?.id);
       this.#batchSize = nextSize(size, clock.monotonicMs() - startedMs);
-      return isDone;
     });
     await changes.drain();
-    if (done) await this.#sweep();
+    if (!last) await this.#sweep();
     return true;
   }
 
-  /** Whether the rollout has reached every part. */
-  async #inTransaction(queries: Queries, size: number): Promise<boolean> {
-    const rollout = await queries.selectFrom("fragment_rollouts").selectAll().orderBy("seq")
-      .executeTakeFirst();
-    if (!rollout) return true;
-    if (this.#resultsOf !== rollout.seq) this.#results.clear();
-    this.#resultsOf = rollout.seq;
-    const parts = await this.#affected(queries, rollout, size);
-    const groups = Map.groupBy(parts, ({ org_id, hash, config }) => `${org_id} ${hash} ${config}`);
-    for (const group of groups.values()) await this.#update(queries, rollout, group);
+  #resolverFor({ seq }: RolloutRow): RolloutResolver {
+    const { queries, clock } = this.options;
+    if (this.#resolver && this.#resolverOf === seq) return this.#resolver;
+    this.#resolverOf = seq;
+    this.#resolver = new RolloutResolver(queries, clock);
+    return this.#resolver;
+  }
+
+  /** @param lastId undefined: the rollout has reached every part */
+  async #write(
+    queries: Queries,
+    rollout: RolloutRow,
+    batch: readonly ResolvedPart[],
+    lastId: string | undefined,
+  ): Promise<void> {
+    const { seq } = rollout;
+    const current = await queries.selectFrom("fragment_rollouts").select("seq")
+      .where("seq", "=", seq).executeTakeFirst();
+    // The fragment was saved again since: another rollout begins at the first part.
+    if (!current) return;
+    await writeBatch(queries, rollout, batch, this.options.clock.now().getTime());
     faultPoint("fragment.rollout.after-parts");
-    const last = parts.at(-1);
-    if (last && parts.length === size) {
-      await queries.updateTable("fragment_rollouts").set({ after_part_id: last.id })
-        .where("seq", "=", rollout.seq).execute();
-      return false;
+    if (lastId !== undefined) {
+      await queries.updateTable("fragment_rollouts").set({ after_part_id: lastId })
+        .where("seq", "=", seq).execute();
+      return;
     }
-    await queries.deleteFrom("fragment_rollouts").where("seq", "=", rollout.seq).execute();
-    return true;
+    await queries.deleteFrom("fragment_rollouts").where("seq", "=", seq).execute();
+    this.#resolver = undefined;
   }
 
   async #affected(
@@ -178,7 +185,9 @@ export class FragmentRollouts {
         join.onRef("part_revisions.part_id", "=", "parts.id")
           .onRef("part_revisions.number", "=", "parts.revision_number"))
       .leftJoin("part_resolved", "part_resolved.part_id", "parts.id")
-      .select(["parts.id", "parts.org_id", "part_revisions.config", "part_resolved.hash"])
+      .leftJoin("resolved_configs", "resolved_configs.hash", "part_resolved.hash")
+      .select(["parts.id", "parts.org_id", "parts.revision_number", "part_revisions.config"])
+      .select(["part_resolved.hash", "resolved_configs.config as resolved"])
       .where(
         "parts.id",
         "in",
@@ -190,84 +199,27 @@ export class FragmentRollouts {
       .orderBy("parts.id").execute();
   }
 
-  /** Parts with the same configuration and the same result so far. */
-  async #update(
-    queries: Queries,
-    rollout: RolloutRow,
-    parts: readonly AffectedPart[],
-  ): Promise<void> {
-    const [first] = parts;
-    if (!first) return;
-    const ids = parts.map(({ id }) => id);
-    const result = await this.#resolve(queries, first);
-    if (result instanceof FragmentProblem) {
-      await queries.updateTable("part_resolved").set({ problem: result.message })
-        .where("part_id", "in", ids).execute();
-      return;
-    }
-    if (result && result.hash !== first.hash) {
-      await this.#addRevisions(queries, rollout, ids, first.hash, result);
-    }
-    await keepResolution(queries, ids, result);
-  }
-
-  async #addRevisions(
-    queries: Queries,
-    { saved_by_type, saved_by }: RolloutRow,
-    ids: readonly string[],
-    hashBefore: string | null,
-    { document, hash }: PartResolution,
-  ): Promise<void> {
-    const now = this.options.clock.now().getTime();
-    const before = hashBefore === null ? undefined : await queries.selectFrom("resolved_configs")
-      .select("config").where("hash", "=", hashBefore).executeTakeFirst();
-    const diff = diffOf(before && parseDocument(before.config), document);
-    await queries.updateTable("parts")
-      .set((eb) => ({ revision_number: eb("revision_number", "+", 1) }))
-      .where("id", "in", ids).execute();
-    const list = sql.join([...ids]);
-    await sql`
-      INSERT INTO part_revisions (part_id, number, revision, part_name, config, saved_at,
-        saved_by_type, saved_by, diff, saved_how)
-      SELECT parts.id, parts.revision_number, parts.revision_number || '-' || ${hash.slice(0, 8)},
-        parts.name, before.config, ${now}, ${saved_by_type}, ${saved_by}, ${diff}, 'fragment'
-      FROM parts JOIN part_revisions AS before
-        ON before.part_id = parts.id AND before.number = parts.revision_number - 1
-      WHERE parts.id IN (${list})`.execute(queries);
-    await sql`
-      INSERT INTO changes (org_id, part_id, kind, created_at)
-      SELECT org_id, id, 'config', ${now} FROM parts WHERE id IN (${list})`.execute(queries);
-  }
-
-  async #resolve(queries: Queries, part: AffectedPart): Promise<Result> {
-    const key = `${part.org_id} ${part.config}`;
-    if (this.#results.has(key)) return this.#results.get(key);
-    let result: Result;
-    try {
-      result = await resolveFor(queries, part.org_id, parseDocument(part.config));
-    } catch (error) {
-      if (!(error instanceof FragmentProblem)) throw error;
-      result = error;
-    }
-    const [oldest] = this.#results.keys();
-    if (oldest !== undefined && this.#results.size >= KEPT_RESULTS) this.#results.delete(oldest);
-    this.#results.set(key, result);
-    return result;
-  }
-
-  /** Deletes results that no part has any more. */
+  /** Deletes results that no part has any more, some at a time: saves leave theirs. */
   async #sweep(): Promise<void> {
     const { queries } = this.options;
-    await queries.deleteFrom("resolved_configs")
-      .where("hash", "not in", queries.selectFrom("part_resolved").select("hash")).execute();
+    while (true) {
+      const { rows } = await sql<{ hash: string }>`
+        SELECT hash FROM resolved_configs WHERE NOT EXISTS
+          (SELECT 1 FROM part_resolved WHERE part_resolved.hash = resolved_configs.hash)
+        LIMIT ${SWEPT_AT_ONCE}`.execute(queries);
+      if (rows.length === 0) return;
+      // A save may have taken one of them since.
+      await sql`DELETE FROM resolved_configs
+        WHERE hash IN (SELECT value FROM json_each(${JSON.stringify(rows.map(({ hash }) => hash))}))
+          AND NOT EXISTS
+            (SELECT 1 FROM part_resolved WHERE part_resolved.hash = resolved_configs.hash)`
+        .execute(queries);
+      await letOthersWork();
+    }
   }
 }
 
 function nextSize(size: number, tookMs: number): number {
   const next = tookMs > BATCH_MS ? size / 2 : tookMs < BATCH_MS / 2 ? size * 2 : size;
   return Math.round(Math.min(LARGEST_BATCH, Math.max(SMALLEST_BATCH, next)));
-}
-
-function diffOf(before: ConfigDocument | undefined, after: ConfigDocument): string {
-  return JSON.stringify(summarizeDiff(before?.value ?? {}, after.value));
 }

@@ -69,7 +69,10 @@ export class FragmentSources {
       const message = `fragment ${named} has no revision or tag ${JSON.stringify(version)}`;
       return new FragmentProblem("not-found", id, message);
     }
-    return { id, revision: String(number), config: parseDocument(row.config).value };
+    const { text, value: config } = parseDocument(row.config);
+    // A text may write a letter as \u0024; those are looked through.
+    const hasVariables = text.includes("$variable") || text.includes("\\u");
+    return { id, revision: String(number), config, hasVariables };
   }
 }
 

@@ -32,8 +32,16 @@ export async function resolveFor(
   orgId: string,
   config: ConfigDocument,
 ): Promise<PartResolution | undefined> {
+  return await resolveWith(new FragmentSources(queries, orgId), config);
+}
+
+/** {@link resolveFor} with fragments that may have been read before. @throws {FragmentProblem} */
+export async function resolveWith(
+  sources: FragmentSources,
+  config: ConfigDocument,
+): Promise<PartResolution | undefined> {
   if (!hasFragments(config.value)) return undefined;
-  const lookup = await new FragmentSources(queries, orgId).load(config.value);
+  const lookup = await sources.load(config.value);
   const resolved = resolveConfig(config.value, lookup);
   const document = documentOf(resolved.config);
   if (document.text.length > LONGEST_RESOLVED_CONFIG) {

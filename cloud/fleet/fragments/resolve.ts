@@ -10,6 +10,8 @@ export interface FragmentSource {
   readonly id: string;
   readonly revision: string;
   readonly config: JsonObject;
+  /** False: there are none in it, and it need not be copied to fill them in. Default true. */
+  readonly hasVariables?: boolean;
 }
 
 /** Gives the revision that an import means, or throws {@link FragmentProblem}. */
@@ -124,7 +126,9 @@ class Resolver {
     const source = this.lookup({ id, version });
     this.used.set(`${id} ${source.revision}`, source);
     const origin = { fragmentId: id, revision: source.revision };
-    const filled = fillVariables(source.config, variables, id);
+    const filled = source.hasVariables === false
+      ? source.config
+      : fillVariables(source.config, variables, id);
     const inner = this.resolve(filled, origin, [...path, id]);
     return prefix === "" ? inner : inner.mapped((config) => withPrefix(config, prefix));
   }
