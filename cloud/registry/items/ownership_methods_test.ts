@@ -82,7 +82,10 @@ Deno.test("a deprecated version is chosen by its own name only, or where there i
   await using _ = cloud;
   await app.deprecateRegistryItemVersion({ itemId, version: "1.1.0", message: "it shakes" });
   for (
-    const [version, expected] of [["latest", "1.0.0"], ["^1.0.0", "1.0.0"], ["1.1.0", "1.1.0"]] as const
+    const [version, expected] of [["latest", "1.0.0"], ["^1.0.0", "1.0.0"], [
+      "1.1.0",
+      "1.1.0",
+    ]] as const
   ) {
     await use(version);
     assert.equal(await chosen(), expected, version);
