@@ -145,13 +145,13 @@ Deno.test("a shared location: its guests operate the machines and learn nothing 
   const { organizations } = await visitor.listOrganizations({});
   assert.deepEqual(organizations.map(({ name }) => name), ["Guest"]);
   const refused = {
-    save: visitor.updateRobotPart({ id: made.part_id, robotConfig: {} }),
-    keys: visitor.getRobotAPIKeys({ robotId: made.machine_id }),
-    rename: visitor.updateLocation({ locationId: outer, name: "ours" }),
-    share: visitor.shareLocation({ locationId: outer, organizationId: guest.org_id }),
+    save: () => visitor.updateRobotPart({ id: made.part_id, robotConfig: {} }),
+    keys: () => visitor.getRobotAPIKeys({ robotId: made.machine_id }),
+    rename: () => visitor.updateLocation({ locationId: outer, name: "ours" }),
+    share: () => visitor.shareLocation({ locationId: outer, organizationId: guest.org_id }),
   };
   for (const [what, call] of Object.entries(refused)) {
-    assert.equal((await failure(call)).code, Code.PermissionDenied, what);
+    assert.equal((await failure(call())).code, Code.PermissionDenied, what);
   }
   const { organizationIdentities } = await app.getOrganizationsWithAccessToLocation({
     locationId: inner,
