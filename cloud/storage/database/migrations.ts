@@ -374,9 +374,6 @@ export const cloudMigrations: readonly Migration[] = [
   locationMigration,
   pipelineMigration,
   enrollmentMigration,
-<<<<<<< HEAD
   factsMigration,
-=======
   deprecationMigration,
->>>>>>> b3247f4 (cloud/registry: rename, transfer and deprecate items)
 ];
