@@ -7,7 +7,9 @@ const CODE = new Set(["say.svelte.ts", "text.ts", "texts_test.ts"]);
 async function catalogues(): Promise<[name: string, texts: Texts][]> {
   const files = [...Deno.readDirSync(new URL(".", import.meta.url))].map(({ name }) => name)
     .filter((name) => !CODE.has(name));
-  const modules = await Promise.all(files.map((name) => import(new URL(name, import.meta.url).href)));
+  const modules = await Promise.all(
+    files.map((name) => import(new URL(name, import.meta.url).href)),
+  );
   return modules.flatMap((module: Record<string, Texts>) => Object.entries(module));
 }
 
