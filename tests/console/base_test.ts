@@ -1,15 +1,11 @@
 /** The console's frame: signing in and out, addresses, the palette, the policy. */
 import assert from "node:assert/strict";
-import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { ConsoleRig } from "./console_rig.ts";
+import { consoleTest } from "./console_rig.ts";
 
-const ignore = ignoreWithout(import.meta.url, "chromium");
-
-Deno.test({
-  name: "the console signs in by key, keeps the address, and signs out",
-  ignore,
-  async fn() {
-    await using rig = await ConsoleRig.open();
+consoleTest(
+  import.meta.url,
+  "the console signs in by key, keeps the address, and signs out",
+  async (rig) => {
     const opened = await rig.page();
     await opened.go(`/machines/${rig.made.machine_id}/logs`);
     const tab = opened.page;
@@ -29,4 +25,4 @@ Deno.test({
     await tab.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.equal(await tab.evaluate("sessionStorage.length"), 0);
   },
-});
+);

@@ -14,6 +14,7 @@ import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
+import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { programPath } from "../../shared/test_tools/tools.ts";
 
 /** Folder for pictures of the pages, to be looked at; none are made without it. */
@@ -121,11 +122,57 @@ export class ConsoleRig implements AsyncDisposable {
     return page;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const { context } of this.#pages) await context.close();
-    await this.#close?.disposeAsync();
-    for (const { complaints } of this.#pages) assert.deepEqual(complaints, []);
+  /** What the browser complained of on all pages. */
+  get complaints(): string[] {
+    return this.#pages.flatMap(({ complaints }) => complaints);
   }
+
+  async close(): Promise<void> {
+    for (const [at, page] of this.#pages.entries()) {
+      await page.picture(`last-${at}`);
+      await page.context.close();
+    }
+    await this.#close?.disposeAsync();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+    assert.deepEqual(this.complaints, []);
+  }
+}
+
+/**
+ * A test with a rig of its own, skipped where there is no Chromium. It also fails for what the
+ * browser complained of.
+ *
+ * @param url `import.meta.url` of the test
+ */
+export function consoleTest(
+  url: string,
+  name: string,
+  run: (rig: ConsoleRig) => Promise<void>,
+): void {
+  const ignore = ignoreWithout(url, "chromium");
+  Deno.test({
+    name,
+    ignore,
+    async fn() {
+      const rig = await ConsoleRig.open();
+      let failure: unknown;
+      try {
+        await run(rig);
+      } catch (error) {
+        failure = error;
+      }
+      await rig.close();
+      const { complaints } = rig;
+      if (failure instanceof Error && complaints.length > 0) {
+        failure.message += `\nThe browser complained:\n${complaints.join("\n")}`;
+      }
+      if (failure !== undefined) throw failure;
+      assert.deepEqual(complaints, []);
+    },
+  });
 }
 
 /** One tab of a browser on the console. */
@@ -187,7 +234,9 @@ export class ConsolePage {
 
   /** Writes a picture, where `MACHINE_TEST_PICTURES` names a folder. */
   async picture(name: string): Promise<void> {
-    if (PICTURES) await this.page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    if (PICTURES) {
+      await this.page.screenshot({ path: join(PICTURES, `${name}.png`), caret: "initial" });
+    }
   }
 
   /** Pictures at desktop and phone width, dark and light; axe and the width are checked in each. */

@@ -1,17 +1,13 @@
 /** The list of machines, in a browser. */
 import assert from "node:assert/strict";
 import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
-import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { HOSTILE } from "./hostile.ts";
-import { ConsoleRig, PHONE } from "./console_rig.ts";
+import { consoleTest, PHONE } from "./console_rig.ts";
 
-const ignore = ignoreWithout(import.meta.url, "chromium");
-
-Deno.test({
-  name: "the fleet shows machines, filters by the address, and follows changes",
-  ignore,
-  async fn() {
-    await using rig = await ConsoleRig.open();
+consoleTest(
+  import.meta.url,
+  "the fleet shows machines, filters by the address, and follows changes",
+  async (rig) => {
     const { app, made } = rig;
     const { location } = await app.createLocation({ organizationId: made.org_id, name: "Field" });
     const picker = await app.newRobot({ name: "picker", location: location?.id ?? "" });
@@ -47,13 +43,12 @@ Deno.test({
     await page.goBack();
     await page.getByRole("heading", { name: "Fleet" }).waitFor();
   },
-});
+);
 
-Deno.test({
-  name: "hostile names and tags are shown as text, and the layout holds",
-  ignore,
-  async fn() {
-    await using rig = await ConsoleRig.open();
+consoleTest(
+  import.meta.url,
+  "hostile names and tags are shown as text, and the layout holds",
+  async (rig) => {
     const { app, made } = rig;
     for (const [at, text] of HOSTILE.entries()) {
       await app.updateLocation({
@@ -70,4 +65,4 @@ Deno.test({
     await opened.page.setViewportSize(PHONE);
     await opened.assertFits();
   },
-});
+);

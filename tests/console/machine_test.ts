@@ -8,18 +8,15 @@ import {
   GetMachineStatusResponseSchema,
   ResourceStatus_State as State,
 } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { ConsoleRig } from "./console_rig.ts";
+import { consoleTest } from "./console_rig.ts";
 import { HOSTILE } from "./hostile.ts";
 
-const ignore = ignoreWithout(import.meta.url, "chromium");
 const sensor = (name: string) => ({ namespace: "rdk", type: "component", subtype: "sensor", name });
 
-Deno.test({
-  name: "a machine's overview answers whether it is well, with live readings",
-  ignore,
-  async fn() {
-    await using rig = await ConsoleRig.open();
+consoleTest(
+  import.meta.url,
+  "a machine's overview answers whether it is well, with live readings",
+  async (rig) => {
     const { made } = rig;
     const machine = rig.part(MachineService);
     const events = machine.watch({ partId: made.part_id })[Symbol.asyncIterator]();
@@ -63,13 +60,12 @@ Deno.test({
     await page.getByText("onerror=").waitFor();
     await opened.inspect("machine-hostile");
   },
-});
+);
 
-Deno.test({
-  name: "a machine's logs follow, pause, filter and load older lines",
-  ignore,
-  async fn() {
-    await using rig = await ConsoleRig.open();
+consoleTest(
+  import.meta.url,
+  "a machine's logs follow, pause, filter and load older lines",
+  async (rig) => {
     const { made } = rig;
     const server = rig.part(RobotService);
     let minute = 0;
@@ -111,4 +107,4 @@ Deno.test({
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.getByText("while paused").waitFor();
   },
-});
+);

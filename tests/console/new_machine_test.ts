@@ -1,16 +1,12 @@
 /** Adding a machine, in a browser. */
 import assert from "node:assert/strict";
 import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
-import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { ConsoleRig } from "./console_rig.ts";
+import { consoleTest } from "./console_rig.ts";
 
-const ignore = ignoreWithout(import.meta.url, "chromium");
-
-Deno.test({
-  name: "a machine is added by the keyboard, with one line to copy, and is seen to come online",
-  ignore,
-  async fn() {
-    await using rig = await ConsoleRig.open();
+consoleTest(
+  import.meta.url,
+  "a machine is added by the keyboard, with one line to copy, and is seen to come online",
+  async (rig) => {
     const opened = await rig.signedIn("/");
     const { page } = opened;
     await page.getByRole("link", { name: "New machine" }).press("Enter");
@@ -47,4 +43,4 @@ Deno.test({
     await page.getByRole("link", { name: "Open its page" }).click();
     await page.getByRole("heading", { name: "digger" }).waitFor();
   },
-});
+);

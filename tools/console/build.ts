@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build } from "vite";
+import { catalogue } from "./catalogue.ts";
 
 /** Where the built console is, from the root of the checkout. */
 export const OUTPUT = ".tools/console";
@@ -19,6 +20,7 @@ export async function buildConsole(root: string): Promise<void> {
       configFile: join(root, "console", "vite.config.ts"),
       // Else Vite writes a file beside it: the folder would look changed, and all be built again.
       configLoader: "native",
+      plugins: [catalogue()],
       logLevel: "warn",
       build: { outDir: made, emptyOutDir: true },
     });

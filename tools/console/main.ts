@@ -5,9 +5,13 @@ import { join } from "node:path";
 import { createServer } from "vite";
 import { ROOT } from "../programs.ts";
 import { buildConsole } from "./build.ts";
+import { catalogue } from "./catalogue.ts";
 
 if (Deno.args.includes("--serve")) {
-  const server = await createServer({ configFile: join(ROOT, "console", "vite.config.ts") });
+  const server = await createServer({
+    configFile: join(ROOT, "console", "vite.config.ts"),
+    plugins: [catalogue()],
+  });
   await server.listen();
   server.printUrls();
 } else {

@@ -5,6 +5,7 @@ import type { MachineTab } from "./tab.ts";
 /** The tabs, in their order. */
 export const TABS: readonly MachineTab[] = [
   { name: "", title: words.overview, load: () => import("./overview/Overview.svelte") },
+  { name: "configure", title: words.configure, load: () => import("./configure/Configure.svelte") },
   { name: "control", title: control.title, load: () => import("./control/Control.svelte") },
   { name: "logs", title: words.logs, load: () => import("./logs/Logs.svelte") },
 ];

@@ -1,9 +1,9 @@
 import {
   type ResourceStatus,
   ResourceStatus_State,
-} from "../../../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { machine as words } from "../../../texts/machine.ts";
-import type { Text } from "../../../texts/text.ts";
+} from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
+import { machine as words } from "../../texts/machine.ts";
+import type { Text } from "../../texts/text.ts";
 
 /** How the state of a resource is shown. */
 export interface StateView {

@@ -1,0 +1,13 @@
+// What tools/console/catalogue.ts makes at the build.
+declare module "virtual:machine-catalogue" {
+  const catalogue: {
+    /** JSON Schema of a machine configuration. */
+    readonly config: import("./pages/machine/configure/schema.ts").JsonSchema;
+    readonly models: readonly {
+      readonly api: string;
+      readonly model: string;
+      readonly attribute_schema: import("./pages/machine/configure/schema.ts").JsonSchema;
+    }[];
+  };
+  export default catalogue;
+}
