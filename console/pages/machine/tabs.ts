@@ -1,5 +1,6 @@
 import { machine as words } from "../../texts/machine.ts";
 import { control } from "../../texts/control.ts";
+import { settings } from "../../texts/settings.ts";
 import type { MachineTab } from "./tab.ts";
 
 /** The tabs, in their order. */
@@ -8,4 +9,5 @@ export const TABS: readonly MachineTab[] = [
   { name: "configure", title: words.configure, load: () => import("./configure/Configure.svelte") },
   { name: "control", title: control.title, load: () => import("./control/Control.svelte") },
   { name: "logs", title: words.logs, load: () => import("./logs/Logs.svelte") },
+  { name: "settings", title: settings.title, load: () => import("./settings/Settings.svelte") },
 ];
