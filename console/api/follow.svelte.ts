@@ -1,4 +1,5 @@
 import { isCancelled, isSignedOut, isUnreachable } from "./errors.ts";
+import { session } from "./session.svelte.ts";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
@@ -65,7 +66,10 @@ export function follow<T>(options: FollowOptions<T>): () => void {
         await read();
       } catch (error) {
         if (stop.signal.aborted) break;
-        if (isSignedOut(error)) return setBroken(false);
+        if (isSignedOut(error)) {
+          setBroken(false);
+          return session.end();
+        }
         if (!isUnreachable(error) && !isCancelled(error)) {
           setBroken(false);
           return options.failed(error);

@@ -26,3 +26,39 @@ consoleTest(
     assert.equal(await tab.evaluate("sessionStorage.length"), 0);
   },
 );
+
+consoleTest(
+  import.meta.url,
+  "who loses the key that a page was opened with is sent to sign in, and comes back to the same address",
+  async (rig) => {
+    const { app, made } = rig;
+    const { id, key } = await app.createKey({
+      name: "viewer",
+      authorizations: [{
+        authorizationType: "role",
+        authorizationId: "organization_owner",
+        resourceType: "organization",
+        resourceId: made.org_id,
+        organizationId: made.org_id,
+        identityId: "",
+        identityType: "api-key",
+      }],
+    });
+    const opened = await rig.page();
+    await opened.go("/?q=rov");
+    const { page } = opened;
+    const signIn = async (keyId: string, secret: string) => {
+      await page.getByRole("button", { name: "API key" }).click();
+      await page.getByLabel("Key id").fill(keyId);
+      await page.getByLabel("Key", { exact: true }).fill(secret);
+      await page.keyboard.press("Enter");
+      await page.getByRole("link", { name: "rover" }).waitFor();
+    };
+    await signIn(id, key);
+    await app.deleteKey({ id });
+    await page.getByText("Your session has ended. Sign in again.").waitFor();
+    await signIn(made.api_key_id, made.api_key);
+    assert.match(page.url(), /\?q=rov$/);
+    opened.complaints.splice(0);
+  },
+);
