@@ -234,7 +234,7 @@ export class ConsolePage {
 
   /** Writes a picture, where `MACHINE_TEST_PICTURES` names a folder. */
   async picture(name: string): Promise<void> {
-    if (PICTURES) {
+    if (PICTURES && !this.page.isClosed()) {
       await this.page.screenshot({ path: join(PICTURES, `${name}.png`), caret: "initial" });
     }
   }
