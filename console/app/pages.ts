@@ -1,3 +1,4 @@
+import Building from "@lucide/svelte/icons/building";
 import Rocket from "@lucide/svelte/icons/rocket";
 import Server from "@lucide/svelte/icons/server";
 import { pages } from "../texts/pages.ts";
@@ -28,5 +29,11 @@ export const PAGES: readonly Page[] = [
     title: pages.releases,
     icon: Rocket,
     load: () => import("../pages/releases/Releases.svelte"),
+  },
+  {
+    path: "/organization",
+    title: pages.organization,
+    icon: Building,
+    load: () => import("../pages/organization/Organization.svelte"),
   },
 ];

@@ -6,5 +6,6 @@ export const pages = {
   machine: ["Machine", "Maschine"],
   newMachine: ["New machine", "Neue Maschine"],
   releases: ["Releases", "Releases"],
+  organization: ["Organisation", "Organisation"],
   signIn: ["Sign in", "Anmelden"],
 } as const satisfies Texts;

@@ -1,0 +1,127 @@
+/** Members, keys, locations and the audit log, in a browser. */
+import assert from "node:assert/strict";
+import { addOwner } from "../../cloud/local/people/people_command.ts";
+import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
+import { systemRandom } from "../../cloud/storage/keys/random.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { ignoreWithout } from "../../shared/test_tools/skips.ts";
+import { HOSTILE } from "./hostile.ts";
+import { ConsoleRig } from "./console_rig.ts";
+
+const ignore = ignoreWithout(import.meta.url, "chromium");
+
+Deno.test({
+  name: "an owner keeps members, keys and locations, and reads what was done",
+  ignore,
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    const { app, made } = rig;
+    const folder = await openDataFolder(rig.dataDir, systemRandom);
+    try {
+      await addOwner(folder.database.queries, { email: "ann@example.com", orgId: made.org_id }, {
+        ...{ clock: systemClock, random: systemRandom },
+      });
+    } finally {
+      folder.database.close();
+    }
+    const names = HOSTILE.map((text) => text.replaceAll(/\p{C}/gu, "").slice(0, 90));
+    for (const name of names) await app.createLocation({ organizationId: made.org_id, name });
+    const opened = await rig.signedIn("/");
+    const { page } = opened;
+    const dialog = page.getByRole("dialog");
+    const press = (name: string) => dialog.getByRole("button", { name, exact: true }).click();
+    const tab = (name: string) =>
+      page.getByRole("navigation", { name: "Parts of" }).getByRole("link", { name }).click();
+
+    await page.getByRole("link", { name: "Organisation" }).click();
+    const members = page.getByRole("list", { name: "Members" });
+    await members.getByText("ann@example.com").waitFor();
+    await members.getByText("Owner of the organisation").waitFor();
+    await page.getByRole("button", { name: "Invite", exact: true }).click();
+    await page.getByLabel("E-mail address").fill("bob@example.com");
+    await opened.inspect("organization-invite");
+    await press("Invite");
+    const pending = page.getByRole("list", { name: "Pending invitations" });
+    await pending.getByText("Operator of the organisation").waitFor();
+    await pending.getByText("machine-cloud invitation link bob@example.com").waitFor();
+    await opened.inspect("organization-members");
+    await pending.getByRole("button", { name: "Withdraw" }).click();
+    await press("Withdraw");
+    await pending.waitFor({ state: "detached" });
+    await members.getByRole("button", { name: "Change role" }).click();
+    await dialog.getByLabel("Role").selectOption("operator");
+    await press("Change role");
+    await members.getByText("Operator of the organisation").waitFor();
+    await members.getByRole("button", { name: "Remove" }).click();
+    await press("Remove");
+    await page.getByText("No people yet").waitFor();
+
+    await tab("API keys");
+    assert.match(page.url(), /\/organization\?tab=keys$/);
+    const keys = page.getByRole("list", { name: "API keys" });
+    await keys.getByText("you are signed in with it").waitFor();
+    await page.getByRole("button", { name: "New key" }).click();
+    await dialog.getByLabel("Name").fill(names[0] ?? "");
+    await dialog.getByLabel("For").selectOption(`location ${made.location_id}`);
+    await press("Create");
+    await dialog.getByText("it is not shown again").waitFor();
+    const shown = async () => {
+      const texts = await dialog.locator(".mono").allInnerTexts();
+      return { id: texts[0] ?? "", key: texts[1] ?? "" };
+    };
+    const first = await shown();
+    await opened.inspect("organization-key-made");
+    await press("Done");
+    const scoped = await rig.as("api-key", first.id, first.key, AppService);
+    await scoped.getLocation({ locationId: made.location_id });
+    await keys.getByText("Operator of location Lab").waitFor();
+    await keys.getByRole("button", { name: `Rename: ${names[0]}` }).click();
+    await dialog.getByLabel("Name").fill("dashboards");
+    await press("Rename");
+    await keys.getByText("dashboards", { exact: true }).waitFor();
+    await keys.getByRole("button", { name: "Rotate: dashboards" }).click();
+    await press("Rotate");
+    await dialog.getByText("it is not shown again").waitFor();
+    assert.notEqual((await shown()).key, first.key);
+    await press("Done");
+    await assert.rejects(rig.as("api-key", first.id, first.key, AppService));
+    await opened.inspect("organization-keys");
+    await keys.getByRole("button", { name: "Delete: dashboards" }).click();
+    await press("Delete");
+    await keys.getByText("dashboards", { exact: true }).waitFor({ state: "detached" });
+
+    await tab("Locations");
+    const locations = page.getByRole("list", { name: "Locations" });
+    await page.getByRole("button", { name: "New location" }).click();
+    await dialog.getByLabel("Name").fill("Shelf");
+    await dialog.getByLabel("Within").selectOption({ label: "Lab" });
+    await press("Create");
+    await locations.getByRole("button", { name: "Rename: Shelf" }).click();
+    await dialog.getByLabel("Name").fill("Rack");
+    await press("Rename");
+    await locations.getByText("Rack", { exact: true }).waitFor();
+    await opened.inspect("organization-locations");
+    await locations.getByRole("button", { name: "Delete: Lab" }).click();
+    await dialog.getByLabel("Type “Lab”").fill("Lab");
+    await press("Delete");
+    await dialog.getByRole("alert").waitFor();
+    opened.complaints.splice(0);
+    await press("Cancel");
+    await locations.getByRole("button", { name: "Delete: Rack" }).click();
+    await dialog.getByLabel("Type “Rack”").fill("Rack");
+    await press("Delete");
+    await locations.getByText("Rack", { exact: true }).waitFor({ state: "detached" });
+
+    await tab("Audit log");
+    const entries = page.getByRole("list", { name: "Audit log" });
+    await entries.getByText("viam.app.v1.AppService/DeleteLocation").first().waitFor();
+    await page.getByLabel("What: begins with").fill("viam.app.v1.AppService/RotateKey");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await entries.getByText("DeleteLocation").waitFor({ state: "detached" });
+    assert.equal(await entries.getByRole("listitem").count(), 1);
+    assert.match(page.url(), /what=viam/);
+    await opened.inspect("organization-audit");
+    assert.equal(await page.evaluate("window.hacked ?? 'no'"), "no");
+  },
+});
