@@ -1,4 +1,5 @@
 import Building from "@lucide/svelte/icons/building";
+import Database from "@lucide/svelte/icons/database";
 import Rocket from "@lucide/svelte/icons/rocket";
 import Server from "@lucide/svelte/icons/server";
 import { pages } from "../texts/pages.ts";
@@ -23,6 +24,12 @@ export const PAGES: readonly Page[] = [
     title: pages.machine,
     under: "/",
     load: () => import("../pages/machine/Machine.svelte"),
+  },
+  {
+    path: "/data",
+    title: pages.data,
+    icon: Database,
+    load: () => import("../pages/data/Data.svelte"),
   },
   {
     path: "/releases",

@@ -5,6 +5,7 @@ export const pages = {
   fleet: ["Fleet", "Flotte"],
   machine: ["Machine", "Maschine"],
   newMachine: ["New machine", "Neue Maschine"],
+  data: ["Data", "Daten"],
   releases: ["Releases", "Releases"],
   organization: ["Organisation", "Organisation"],
   signIn: ["Sign in", "Anmelden"],

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { ownRange, rangeIn, spanIn, toField } from "./span.ts";
+
+const NOW = Date.UTC(2026, 0, 2, 12);
+const span = (text: string) => spanIn(new URLSearchParams(text), NOW);
+
+Deno.test("spanIn() gives the span that the address names", () => {
+  assert.deepEqual(span("range=hour"), { start: NOW - 3_600_000, end: NOW });
+  assert.deepEqual(span(""), { start: NOW - 86_400_000, end: NOW });
+  assert.deepEqual(span("range=constructor"), span("range=day"));
+  const own = { start: NOW - 5, end: NOW };
+  assert.deepEqual(span(new URLSearchParams(ownRange(own)).toString()), own);
+  assert.equal(rangeIn(new URLSearchParams(ownRange(own))), "own");
+});
+
+Deno.test("spanIn() gives none for what is no span", () => {
+  assert.equal(span("range=own"), undefined);
+  assert.equal(span("range=own&from=x&to=2026-01-01"), undefined);
+  assert.equal(span("range=own&from=2026-01-02&to=2026-01-01"), undefined);
+});
+
+Deno.test("toField() is read back by the browser as the same time", () => {
+  assert.equal(new Date(toField(NOW)).getTime(), NOW);
+  assert.equal(toField(NaN), "");
+});

@@ -1,0 +1,147 @@
+/** The page Data, in a browser. */
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { encode } from "fast-png";
+import assert from "node:assert/strict";
+import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
+import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import { ignoreWithout } from "../../shared/test_tools/skips.ts";
+import { ConsoleRig } from "./console_rig.ts";
+import { HOSTILE } from "./hostile.ts";
+
+const ignore = ignoreWithout(import.meta.url, "chromium");
+
+/** Two hours of readings with a pause, hostile ones of another sensor, and 26 pictures. */
+async function capture(rig: ConsoleRig): Promise<void> {
+  const sync = rig.part(DataSyncService);
+  const partId = rig.made.part_id;
+  const now = Date.now();
+  const sensor = (name: string) => ({
+    ...{ partId, componentType: "rdk:component:sensor", componentName: name },
+    ...{ methodName: "Readings", type: DataType.TABULAR_SENSOR },
+  });
+  const reading = (at: number, readings: Record<string, string | number | boolean>) => ({
+    metadata: { timeRequested: timestampFromMs(at), timeReceived: timestampFromMs(at) },
+    data: { case: "struct" as const, value: { readings } },
+  });
+  const times = Array.from({ length: 1_400 }, (_, at) => now - 7_200_000 + at * 5_000)
+    .filter((_, at) => at < 800 || at > 1_000);
+  await sync.dataCaptureUpload({
+    metadata: sensor("climate"),
+    sensorContents: times.map((time, at) =>
+      reading(time, {
+        temperature: 20 + 3 * Math.sin(at / 90) + (at % 5) / 4,
+        humidity: 50 + 8 * Math.cos(at / 60),
+        state: "well",
+      })
+    ),
+  });
+  await sync.dataCaptureUpload({
+    metadata: sensor(HOSTILE[0] ?? ""),
+    sensorContents: HOSTILE.map((text, at) =>
+      reading(now - 3_700_000 * (at + 1), { [text.replaceAll("\0", "")]: text, plain: at })
+    ),
+  });
+  for (let at = 0; at < 26; at++) {
+    const data = new Uint8Array(160 * 120 * 3).map((_, i) => (i * (at + 3)) % 251);
+    const time = timestampFromMs(now - (at + 1) * 60_000);
+    await sync.dataCaptureUpload({
+      metadata: {
+        ...{ partId, componentType: "rdk:component:camera", componentName: "eye" },
+        ...{ methodName: "ReadImage", type: DataType.BINARY_SENSOR, fileExtension: ".png" },
+        tags: at === 3 ? ["night", HOSTILE[1] ?? ""] : [],
+      },
+      sensorContents: [{
+        metadata: { timeRequested: time, timeReceived: time },
+        data: { case: "binary", value: encode({ width: 160, height: 120, channels: 3, data }) },
+      }],
+    });
+  }
+}
+
+Deno.test({
+  name: "the page Data shows readings as plots and table, pictures, and answers queries",
+  ignore,
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    const opened = await rig.signedIn("/data");
+    const { page } = opened;
+    await page.getByText("No readings yet").waitFor();
+    await capture(rig);
+
+    await opened.go("/data");
+    await page.getByRole("img", { name: /^temperature:/ }).waitFor();
+    await page.getByRole("img", { name: /^humidity:/ }).waitFor();
+    assert.equal(await page.locator("tbody tr").count(), 50);
+    await opened.inspect("data-readings");
+    await page.getByRole("button", { name: "Load older readings" }).click();
+    await page.getByText("100 readings").waitFor();
+    await page.getByLabel("Time range").selectOption("hour");
+    await page.getByRole("img", { name: /^temperature:/ }).waitFor();
+    assert.match(page.url(), /range=hour/);
+    const box = await page.locator(".u-over").first().boundingBox();
+    assert.ok(box);
+    await page.mouse.move(box.x + box.width * 0.3, box.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.7, box.y + 50, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForURL(/range=own&from=/);
+    await page.getByLabel("From", { exact: true }).waitFor();
+    await page.goBack();
+    await page.waitForURL(/range=hour/);
+    await page.getByLabel("Resource").selectOption({ index: 1 });
+    await page.getByText("No readings in this time range").waitFor();
+    await page.getByRole("button", { name: "Show the newest" }).click();
+    await page.getByRole("img", { name: /^plain:/ }).waitFor();
+    await page.getByLabel("Time range").selectOption("week");
+    await page.getByText(`${HOSTILE.length} readings`).waitFor();
+    await opened.inspect("data-hostile");
+
+    await opened.go("/data?tab=pictures");
+    await page.locator("ul.grid img").first().waitFor();
+    assert.equal(await page.locator("ul.grid > li").count(), 24);
+    await opened.inspect("data-pictures");
+    await page.getByRole("button", { name: "Load older pictures" }).click();
+    await page.locator("ul.grid > li").nth(25).waitFor();
+    await page.getByLabel("Tag", { exact: true }).fill("night");
+    await page.keyboard.press("Enter");
+    await page.locator("ul.grid > li").nth(1).waitFor({ state: "detached" });
+    const { data: [tagged] } = await rig.client(DataService).binaryDataByFilter({
+      dataRequest: { filter: { tagsFilter: { type: 1, tags: ["night"] } } },
+    });
+    await page.locator("ul.grid button").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("<script>").waitFor();
+    await dialog.locator("img").waitFor();
+    const inAddress = new URL(page.url()).searchParams.get("picture");
+    assert.equal(inAddress, tagged?.metadata?.binaryDataId);
+    await opened.inspect("data-picture");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "hidden" });
+
+    await opened.go("/data?tab=query");
+    const text = page.getByLabel("Query text");
+    await text.fill("SELECT nothing FROM readings");
+    await text.press("Control+Enter");
+    await page.getByRole("alert").getByText("nothing").waitFor();
+    opened.complaints.splice(0);
+    await text.fill("SELECT count(*) AS n FROM readings WHERE component_name = 'climate'");
+    await text.press("Control+Enter");
+    await page.getByRole("cell", { name: "1199", exact: true }).waitFor();
+    await text.fill("SELECT component_name, data FROM readings ORDER BY received_us LIMIT 20");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText("20 rows").waitFor();
+    await opened.inspect("data-query");
+    await page.getByLabel("Language").selectOption("mql");
+    await text.fill("[{");
+    await text.press("Control+Enter");
+    await page.getByText("This is not a list of stages").waitFor();
+    await text.fill(`[{"$match": {"component_name": "climate"}}, {"$count": "found"}]`);
+    await text.press("Control+Enter");
+    await page.getByRole("columnheader", { name: "found" }).waitFor();
+    await page.getByPlaceholder("Save under a name").fill("how many");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByLabel("Saved queries").selectOption("how many");
+    await opened.inspect("data-mql");
+    assert.equal(await page.evaluate("window.hacked"), undefined);
+  },
+});
