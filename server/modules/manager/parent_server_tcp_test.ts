@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createClient } from "@connectrpc/connect";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { type MemoryLogger, memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { TREE_VARIABLE } from "../../../shared/base/process/process_table.ts";
@@ -135,6 +135,29 @@ Deno.test({
       past.open(2 ** 22 + 1)();
       assert.equal(await run("exec CALL", { isModule: false, env: past.variables }), "closed");
     }),
+});
+
+Deno.test("a parent server over TCP refuses web pages, also through the module itself", async () => {
+  const parent = new ParentServer({
+    mount: (router) => void router.service(RobotService, { resourceNames: () => ({}) }),
+    log: memoryLogger(),
+    peers: () => Promise.resolve({ isOf: () => true }),
+  });
+  const transport = createGrpcTransport({ baseUrl: `http://${await parent.address("m", "tcp")}` });
+  const close = parent.admission("m", "tcp").open(Deno.pid);
+  try {
+    const robot = createClient(RobotService, transport);
+    await robot.resourceNames({});
+    const headers = { origin: "http://localhost" };
+    await assert.rejects(
+      () => robot.resourceNames({}, { headers }),
+      (error: unknown) => ConnectError.from(error).code === Code.PermissionDenied,
+    );
+  } finally {
+    transport.close();
+    close();
+    await parent.close();
+  }
 });
 
 Deno.test("a parent server over TCP is not opened where nothing tells whose a connection is", async () => {
