@@ -116,6 +116,8 @@ Deno.test("the key of a training job opens its dataset, its model and its log, a
     });
   }
   await t.step("it lists nothing of the organisation", async () => {
+    const { datasets: found } = await datasets.listDatasetsByIDs({ ids: [it.datasetId, other.id] });
+    assert.deepEqual(found.map(({ id }) => id), [it.datasetId]);
     assert.deepEqual((await app.listOrganizations({})).organizations, []);
     assert.deepEqual((await packages.listPackages({ organizationId })).packages, []);
     const deleted = await data.deleteBinaryDataByFilter({ filter: { datasetId: it.datasetId } });
