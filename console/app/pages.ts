@@ -1,3 +1,4 @@
+import BellRing from "@lucide/svelte/icons/bell-ring";
 import Building from "@lucide/svelte/icons/building";
 import Database from "@lucide/svelte/icons/database";
 import Rocket from "@lucide/svelte/icons/rocket";
@@ -30,6 +31,12 @@ export const PAGES: readonly Page[] = [
     title: pages.data,
     icon: Database,
     load: () => import("../pages/data/Data.svelte"),
+  },
+  {
+    path: "/triggers",
+    title: pages.triggers,
+    icon: BellRing,
+    load: () => import("../pages/triggers/Triggers.svelte"),
   },
   {
     path: "/releases",

@@ -7,6 +7,7 @@ export const pages = {
   newMachine: ["New machine", "Neue Maschine"],
   data: ["Data", "Daten"],
   releases: ["Releases", "Releases"],
+  triggers: ["Triggers", "Trigger"],
   organization: ["Organisation", "Organisation"],
   signIn: ["Sign in", "Anmelden"],
 } as const satisfies Texts;

@@ -53,6 +53,7 @@ export class ConsoleRig implements AsyncDisposable {
       ...{ dataDir, domain: "machine.internal", packageLimitBytes: 1_000_000 },
       listen: { hostname: "127.0.0.1", port: 0 },
       hostname: "localhost",
+      notifications: { allowPrivateWebhooks: true },
     }, deps);
     opened.defer(() => cloud.close({ graceMs: 1_000 }));
     const browser = await chromium.launch({

@@ -1,0 +1,89 @@
+/** Triggers in a browser: made by the form, tried, delivered, replayed, changed and deleted. */
+import assert from "node:assert/strict";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
+import { consoleTest } from "./console_rig.ts";
+import { HOSTILE } from "./hostile.ts";
+
+const hostile = HOSTILE[0] ?? "";
+
+consoleTest(
+  import.meta.url,
+  "a trigger is made, tested, replayed, changed over another save, and deleted",
+  async (rig) => {
+    await using receiver = TestReceiver.start(() => new Response("<b>got it</b>"));
+    const { app, made } = rig;
+    const id = made.part_id;
+    const configOf = async () => (await app.getRobotPart({ id })).part?.robotConfig ?? {};
+    const triggersOf = async () => (await configOf())["triggers"] as JsonObject[];
+    const opened = await rig.signedIn("/triggers");
+    const { page } = opened;
+    await page.getByText("No triggers yet").waitFor();
+    await page.getByRole("button", { name: "New trigger" }).click();
+    const dialog = page.getByRole("dialog");
+    const review = dialog.getByRole("button", { name: "Review" });
+    await dialog.getByLabel("Event").selectOption("Data fulfils a condition");
+    await review.click();
+    await dialog.getByText("Give it a name").waitFor();
+    await dialog.getByLabel("Name", { exact: true }).fill(hostile);
+    await dialog.getByLabel("Data capture method").fill("sensor:host:Readings");
+    await dialog.getByRole("button", { name: "Add condition" }).click();
+    await dialog.getByLabel("Field 1", { exact: true }).fill("temperature");
+    await dialog.getByLabel("Value 1", { exact: true }).fill("80");
+    await dialog.getByLabel("Receiver 1", { exact: true }).fill(`${receiver.origin}/hook`);
+    await dialog.getByLabel("Seconds between, 1").fill("60");
+    await opened.inspect("triggers-form");
+    await review.click();
+    await dialog.getByText('"data_capture_method": "sensor:host:Readings"').waitFor();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    const card = page.getByRole("region", { name: hostile });
+    await card.getByText("uploads a reading with temperature > 80").waitFor();
+    const expected = {
+      name: hostile,
+      event: {
+        type: "conditional_data_ingested",
+        conditional: {
+          data_capture_method: "sensor:host:Readings",
+          conditions: { evals: [{ operator: "gt", value: { temperature: 80 } }] },
+        },
+      },
+      notifications: [
+        { type: "webhook", value: `${receiver.origin}/hook`, seconds_between_notifications: 60 },
+      ],
+    };
+    assert.deepEqual(await triggersOf(), [expected]);
+
+    await card.getByRole("button", { name: "Send test" }).click();
+    await page.getByText("Test delivered to 1 receiver.").waitFor();
+    assert.equal((await receiver.received(1))[0]?.path, "/hook");
+    await card.getByText("1 attempt").click();
+    await card.getByText("<b>got it</b>").waitFor();
+    await card.getByText("status 200").waitFor();
+    await opened.inspect("triggers");
+    await card.getByRole("button", { name: "Replay" }).click();
+    const [first, again] = await receiver.received(2);
+    assert.equal(again?.headers.get("webhook-id"), first?.headers.get("webhook-id"));
+    await card.getByText("Answer 2").waitFor();
+
+    // Somebody saves while the form is open: theirs stays.
+    await card.getByRole("button", { name: "Edit" }).click();
+    await dialog.getByLabel("Value 1", { exact: true }).fill("90");
+    const theirs = await configOf();
+    await app.updateRobotPart({ id, robotConfig: { ...theirs, components: [] } });
+    await review.click();
+    await dialog.getByText('"temperature": 90').waitFor();
+    await opened.inspect("triggers-review");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("Somebody saved this machine’s configuration meanwhile").waitFor();
+    assert.deepEqual(await triggersOf(), [expected]);
+    assert.match(opened.complaints.splice(0).join("\n"), /^[^\n]*400[^\n]*UpdateRobotPart$/);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await card.getByText("temperature > 90").waitFor();
+    assert.deepEqual((await configOf())["components"], []);
+
+    await card.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("No triggers yet").waitFor();
+    assert.equal(await page.evaluate("window.hacked"), undefined);
+  },
+);
