@@ -49,7 +49,9 @@ export function pageHtml(
     '<!doctype html><html lang="en"><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">',
     onward === undefined ? "" : `<meta http-equiv="refresh" content="0;url=${escaped(onward)}">`,
-    `<title>${escaped(title)}</title><main><h1>${escaped(title)}</h1>`,
+    `<link rel="icon" href="/favicon.svg"><title>${escaped(title)}</title><main><h1>${
+      escaped(title)
+    }</h1>`,
     ...texts.map((text) => `<p>${escaped(text)}</p>`),
     problem === undefined ? "" : `<p role="alert"><strong>${escaped(problem)}</strong></p>`,
     form && inputs
