@@ -118,10 +118,13 @@ test("runAgent() ends a server that a killed agent left, then starts its own", a
   at.run();
   await at.serving(2);
   const [strayPid = 0, ownPid = 0] = at.pids("pid");
-  // It may be dead and not yet collected by this process, its parent.
-  const gone = waitFor(() => !isAlive(strayPid), { deadlineMs: 10_000, what: "the stray's end" });
-  await gone.finally(() => stray.kill());
-  assert(isAlive(ownPid));
+  try {
+    await waitFor(() => !isAlive(strayPid), { deadlineMs: 10_000, what: "the stray's end" });
+    assert(isAlive(ownPid));
+  } finally {
+    // Ends all that have the mark, the agent's own too, where the stray's end is not collected yet.
+    await stray.kill();
+  }
 });
 
 test("runAgent() tells the service manager that it is ready, alive and ending", async (at) => {

@@ -86,8 +86,8 @@ export class SmartMachine implements AsyncDisposable {
     await Deno.writeTextFile(airFile, JSON.stringify(air));
     const holder = this.#start("namespace", "unshare", ["--net", "--mount", "sh", "-c", NAMESPACE]);
     await holder.waitForLine(/^ready$/, DEADLINE_MS);
-    const of = `/proc/${holder.pid}/ns`;
-    this.#namespace = [`--net=${of}/net`, `--mount=${of}/mnt`];
+    // In a chroot the root of a mount namespace is another one than ours.
+    this.#namespace = ["--target", `${holder.pid}`, "--net", "--mount", "--root", "--wd"];
     await ip("link", "add", "air0", "type", "veth", "peer", "name", "wlan0");
     this.#stack.defer(() => ip("link", "delete", "air0"));
     await ip("link", "set", "wlan0", "netns", `${holder.pid}`);
