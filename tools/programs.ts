@@ -12,7 +12,7 @@ export interface Assets {
   readonly from: string;
   /** Name beside the bundle: the last part of what the code gives `buildInfo.assetsDir`. */
   readonly as: string;
-  /** Left out: all files, under their own names; else these, each under another name. */
+  /** Left out: all files, under their own names; else these, each under another name; one ending in `.br` is compressed. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
@@ -44,7 +44,7 @@ export const PROGRAMS: readonly Program[] = [
         // The loader is run as text; `deno compile` would look for what it imports in a browser.
         files: {
           "litert_wasm_compat_internal.js": "loader.txt",
-          "litert_wasm_compat_internal.wasm": "litert.bin",
+          "litert_wasm_compat_internal.wasm": "litert.bin.br",
         },
       },
     ],

@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliDecompressSync } from "node:zlib";
 import type { DType, Tensor } from "@litertjs/core";
 import { buildInfo } from "../../shared/base/build_info/build_info.ts";
 import { InferenceRefusedError, NUMBER_TYPES, type OutputTensor } from "./inference_form.ts";
@@ -33,11 +34,12 @@ async function files(): Promise<{ loader: string; wasm: Uint8Array }> {
     ? buildInfo.assetsDir("litert", import.meta.url)
     : fileURLToPath(new URL("../wasm/", import.meta.resolve("@litertjs/core")));
   const [loader, wasm] = isBundled
-    ? ["loader.txt", "litert.bin"]
+    ? ["loader.txt", "litert.bin.br"]
     : ["litert_wasm_compat_internal.js", "litert_wasm_compat_internal.wasm"];
+  const program = await Deno.readFile(join(dir, wasm));
   return {
     loader: await Deno.readTextFile(join(dir, loader)),
-    wasm: await Deno.readFile(join(dir, wasm)),
+    wasm: isBundled ? brotliDecompressSync(program) : program,
   };
 }
 

@@ -1,9 +1,13 @@
 import { join } from "node:path";
+import { brotliCompressSync, constants } from "node:zlib";
 
 /** What lies beside assets for us alone: tests, type declarations, and code that is bundled. */
 const NOT_SHIPPED = /(_test\.js|\.ts)$/;
 
-/** Copies some files of a folder, each under another name. */
+/** Nearly as small as the best, in a tenth of its time. */
+const BROTLI_QUALITY = 6;
+
+/** Copies some files of a folder, each under another name; those ending in `.br` are compressed. */
 export async function copyRenamed(
   from: string,
   to: string,
@@ -11,7 +15,11 @@ export async function copyRenamed(
 ): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
   for (const [source, target] of Object.entries(files)) {
-    await Deno.copyFile(join(from, source), join(to, target));
+    if (target.endsWith(".br")) {
+      const content = await Deno.readFile(join(from, source));
+      const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
+      await Deno.writeFile(join(to, target), brotliCompressSync(content, { params }));
+    } else await Deno.copyFile(join(from, source), join(to, target));
     // As a package manager left it, it may be closed to others.
     if (Deno.build.os !== "windows") await Deno.chmod(join(to, target), 0o644);
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { brotliDecompressSync } from "node:zlib";
 import { copyAssets, copyRenamed } from "./files.ts";
 
 Deno.test("copyAssets() copies folders and leaves out tests and TypeScript", async () => {
@@ -38,9 +39,11 @@ Deno.test("copyRenamed() copies what is named, readable for everybody", async ()
   try {
     await Deno.writeTextFile(`${root}/a.js`, "a", { mode: 0o700 });
     await Deno.writeTextFile(`${root}/b.js`, "b");
-    await copyRenamed(root, `${root}/to`, { "a.js": "a.txt" });
+    await copyRenamed(root, `${root}/to`, { "a.js": "a.txt", "b.js": "b.br" });
     const copied = await Array.fromAsync(Deno.readDir(`${root}/to`), ({ name }) => name);
-    assert.deepEqual(copied, ["a.txt"]);
+    assert.deepEqual(copied.sort(), ["a.txt", "b.br"]);
+    const packed = await Deno.readFile(`${root}/to/b.br`);
+    assert.equal(new TextDecoder().decode(brotliDecompressSync(packed)), "b");
     if (Deno.build.os !== "windows") {
       assert.equal((await Deno.stat(`${root}/to/a.txt`)).mode! & 0o777, 0o644);
     }
