@@ -10,6 +10,8 @@
 #   MACHINE_ENROLLMENT_TOKEN or, in place of these three, a token of machine enrollment create: the
 #                            host becomes a machine by itself when it starts
 #   MACHINE_CREDENTIALS_FILE where the credentials are or go (default C:\etc\machine.json)
+#   MACHINE_DOWNLOAD_URL     address of a download folder (make release) to take the agent from, in
+#                            place of the cloud
 #   MACHINE_AGENT_VERSION    version or channel (default stable)
 #   MACHINE_DIR              folder of the agent (default C:\opt\machine)
 Set-StrictMode -Version 3.0
@@ -37,11 +39,15 @@ function Get-Cloud([string] $Credentials) {
     }
     if (-not $cloud) { throw 'set MACHINE_CLOUD_ADDRESS to the address of your cloud' }
     $cloud = $cloud.TrimEnd('/')
-    # What is sent and what is run would be open to everybody on the way.
-    if ($cloud -notmatch '^(https://.+|http://(127\.0\.0\.1|localhost)(:\d+)?)$') {
-        throw "MACHINE_CLOUD_ADDRESS must look like https://cloud.example, and is $cloud"
-    }
+    Assert-Address 'MACHINE_CLOUD_ADDRESS' $cloud
     $cloud
+}
+
+# What is sent and what is run would be open to everybody on the way.
+function Assert-Address([string] $Name, [string] $Address) {
+    if ($Address -notmatch '^(https://.+|http://(127\.0\.0\.1|localhost)(:\d+)?)$') {
+        throw "$Name must look like https://cloud.example, and is $Address"
+    }
 }
 
 # Only administrators and the system may read the folder and what will be in it.
@@ -124,6 +130,11 @@ function Save-Address([string] $Address, [string] $Path) {
 function Save-Agent([string] $Cloud, [string] $Folder) {
     $wanted = Get-Setting 'MACHINE_AGENT_VERSION' 'stable'
     $base = "$Cloud/releases/machine-agent"
+    $downloads = (Get-Setting 'MACHINE_DOWNLOAD_URL').TrimEnd('/')
+    if ($downloads) {
+        Assert-Address 'MACHINE_DOWNLOAD_URL' $downloads
+        $base = "$downloads/agent"
+    }
     $file = 'machine-agent.exe'
     $address = "$base/$wanted/windows/amd64/$file.manifest"
     $manifest = Join-Path $Folder "$file.manifest"

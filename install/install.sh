@@ -10,6 +10,8 @@
 #   MACHINE_ENROLLMENT_TOKEN or, in place of these three, a token of machine enrollment create: the
 #                            host becomes a machine by itself when it starts
 #   MACHINE_CREDENTIALS_FILE where the credentials are or go (default /etc/machine.json)
+#   MACHINE_DOWNLOAD_URL     address of a download folder (make release) to take the agent from, in
+#                            place of the cloud
 #   MACHINE_AGENT_VERSION    version or channel (default stable)
 #   MACHINE_RELEASE_KEY      file with the public key of the releases (PEM, from /releases/key.pem of
 #                            your cloud); with it the signature is checked here already, by openssl
@@ -67,13 +69,26 @@ check_cloud() {
   [ -n "$cloud" ] || cloud=$(known_cloud)
   [ -n "$cloud" ] || fail "set MACHINE_CLOUD_ADDRESS to the address of your cloud"
   cloud=${cloud%/}
-  case $cloud in
+  check_address MACHINE_CLOUD_ADDRESS "$cloud"
+}
+
+# check_address NAME ADDRESS: what is sent and what is run would be open to everybody on the way.
+check_address() {
+  case $2 in
     https://?*) ;;
-    # What is sent and what is run would be open to everybody on the way.
     http://127.0.0.1 | http://127.0.0.1:* | http://localhost | http://localhost:*) ;;
-    http://*) fail "$cloud is not encrypted; http:// is only for this host" ;;
-    *) fail "MACHINE_CLOUD_ADDRESS must look like https://cloud.example, and is $cloud" ;;
+    http://*) fail "$2 is not encrypted; http:// is only for this host" ;;
+    *) fail "$1 must look like https://cloud.example, and is $2" ;;
   esac
+}
+
+# Where the agent comes from: its folder in the cloud's releases, or in a download folder.
+find_releases() {
+  base=$cloud/releases/machine-agent
+  [ -n "${MACHINE_DOWNLOAD_URL:-}" ] || return 0
+  base=${MACHINE_DOWNLOAD_URL%/}
+  check_address MACHINE_DOWNLOAD_URL "$base"
+  base=$base/agent
 }
 
 # fetch URL FILE: to a file. A third argument names a file with settings of the program that
@@ -203,12 +218,11 @@ check_signature() {
 
 # Brings the program to $work/machine-agent, checked.
 get_agent() {
-  base=$cloud/releases/machine-agent
   fetch "$base/$version/$platform/machine-agent.manifest" "$work/manifest" ||
-    fail "the cloud has no release $version of machine-agent for $platform"
+    fail "$base has no release $version of machine-agent for $platform"
   [ "$(head -n 1 "$work/manifest")" = "machine release 1" ] &&
     [ "$(manifest binary)" = machine-agent ] && [ "$(manifest platform)" = "$platform" ] ||
-    fail "what the cloud answered does not describe machine-agent for $platform"
+    fail "what $base answered does not describe machine-agent for $platform"
   # From here on the exact version: a channel may move on in between.
   exact=$(manifest version)
   case $exact in
@@ -230,6 +244,7 @@ get_agent() {
 main() {
   check_computer
   check_cloud
+  find_releases
   work=$(mktemp -d "${TMPDIR:-/tmp}/machine-install.XXXXXX")
   get_credentials
   get_agent

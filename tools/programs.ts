@@ -4,13 +4,13 @@ import { join, resolve } from "node:path";
 export const ROOT = resolve(import.meta.dirname ?? ".", "..");
 
 /**
- * A folder of static files that goes beside the bundle. `deno compile` reads the scripts in it as
+ * A folder of static files that goes next to the bundle. `deno compile` reads the scripts in it as
  * modules, though nothing runs them here: they may import one another only by relative path.
  */
 export interface Assets {
   /** Relative to the root of the checkout. */
   readonly from: string;
-  /** Name beside the bundle: the last part of what the code gives `buildInfo.assetsDir`. */
+  /** Name next to the bundle: the last part of what the code gives `buildInfo.assetsDir`. */
   readonly as: string;
   /** Left out: all files, under their own names; else these, each under another name; one ending in `.br` is compressed. */
   readonly files?: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export const PROGRAMS: readonly Program[] = [
         as: "litert",
         // The loader is run as text; `deno compile` would look for what it imports in a browser.
         files: {
-          "litert_wasm_compat_internal.js": "loader.txt",
+          "litert_wasm_compat_internal.js": "loader.txt.br",
           "litert_wasm_compat_internal.wasm": "litert.bin.br",
         },
       },

@@ -21,16 +21,19 @@ import {
   done,
   type Output,
 } from "../run/command.ts";
+import { textTable } from "../output/text_table.ts";
 import { sendRelease } from "./add_release.ts";
+import { syncReleases } from "./sync_releases.ts";
 import type {
   addFlags,
   promoteFlags,
   releaseCommands,
   rolloutCommandFlags,
+  syncFlags,
 } from "./release_flags.ts";
 import { channelName, keyTable, releaseTable, rolloutTable } from "./release_texts.ts";
 
-/** One of the commands about releases and agents, as the command line asks for it. */
+/** One of the commands about releases and agents, as the command line requests it. */
 export type ReleaseCommand = CommandOf<typeof releaseCommands>;
 
 type ReleaseClient = Client<typeof ReleaseService>;
@@ -43,7 +46,7 @@ const ACTIONS: Readonly<Record<string, ProgramCommand_Action>> = {
   "restart": ProgramCommand_Action.RESTART,
 };
 
-/** Does what the command line asks for. */
+/** Does what the command line requests. */
 export async function runReleaseCommand(
   parsed: ReleaseCommand,
   context: CommandContext,
@@ -56,7 +59,7 @@ export async function runReleaseCommand(
       const { binary = "" } = parsed.values;
       const { releases } = await client.listReleases({ binary });
       const json = releases.map((one) => toJson(ReleaseSchema, one));
-      return { json, text: releaseTable(releases) };
+      return { json, text: releaseTable(releases, context.program) };
     }
     case "release remove": {
       const { binary, version, platform = "" } = parsed.values;
@@ -87,6 +90,8 @@ export async function runReleaseCommand(
       const answer = await client.resumeRollout({ binary, version });
       return rolloutOutput(answer.rollout ? [answer.rollout] : []);
     }
+    case "release sync":
+      return await sync(client, parsed.values, parsed.arguments[0] ?? "", context);
     case "release key": {
       const { keys } = parsed.values.rotate
         ? await client.rotateReleaseKey({})
@@ -106,7 +111,7 @@ export async function runReleaseCommand(
       await client.commandAgent({ partId, program, action, version, validFor });
       return done(
         { part_id: partId, program, action: name },
-        `the agent hears of it with its next report, within ${
+        `the agent receives it with its next report, within ${
           parsed.values["valid-minutes"]
         } minutes or not at all`,
       );
@@ -139,7 +144,29 @@ async function add(
   return { json, text: `${JSON.stringify(json)}\n` };
 }
 
-/** What is told of a file that was added. */
+async function sync(
+  client: ReleaseClient,
+  flags: FlagValues<typeof syncFlags>,
+  from: string,
+  context: CommandContext,
+): Promise<Output> {
+  const { key, follow, channel = follow } = flags;
+  const options = {
+    ...{ from, key, follows: follow, channel: CHANNELS[channel] },
+    rollout: settingsOf(flags),
+  };
+  const files = await syncReleases(client, options, context);
+  const added = files.filter(({ outcome }) => outcome === "added");
+  const [{ version = "" } = {}] = files;
+  const text = files.length === 0
+    ? `${from} has neither machine-server nor machine-agent\n`
+    : added.length === 0
+    ? `${version} is here already\n`
+    : textTable(added.map(({ binary, platform }) => ["added", binary, version, platform]));
+  return { json: files, text, ids: added.map(({ binary }) => `${binary} ${version}`) };
+}
+
+/** What is reported of a file that was added. */
 function added(release: Release | undefined, platform: string) {
   const file = release?.files.find((known) => known.platform === platform);
   return {

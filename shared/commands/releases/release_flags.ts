@@ -121,7 +121,7 @@ export const rolloutCommandFlags = {
   "binary": { ...binaryFlag, required: false },
   "version": { ...versionFlag, required: false },
   ...rolloutFlags,
-  "all": { type: "boolean", doc: "End the rollout: every machine on its channel gets it." },
+  "all": { type: "boolean", doc: "Complete the rollout: every machine on its channel gets it." },
 } as const satisfies FlagTable;
 
 export const oneFlags = {
@@ -134,6 +134,29 @@ export const keyFlags = {
     type: "boolean",
     doc: "Make a new key that signs from now on; the one before vouches for it.",
   },
+} as const satisfies FlagTable;
+
+export const syncFlags = {
+  "key": {
+    type: "string",
+    required: true,
+    placeholder: "KEY",
+    doc: "Public key of minisign whose signature counts: a file, or the line that begins with RW.",
+  },
+  "follow": {
+    type: "string",
+    default: "stable",
+    choices: channels,
+    placeholder: "CHANNEL",
+    doc: "Which of the folder's channels to bring.",
+  },
+  "channel": {
+    type: "string",
+    choices: channels,
+    placeholder: "CHANNEL",
+    doc: "Channel of this cloud to put it on. Default: that of --follow.",
+  },
+  ...rolloutFlags,
 } as const satisfies FlagTable;
 
 export const tellFlags = {
@@ -191,8 +214,13 @@ export const releaseCommands = {
     flags: oneFlags,
   },
   "release resume": {
-    summary: "Go on with a rollout that was paused or stopped.",
+    summary: "Resume a rollout that was paused or stopped.",
     flags: oneFlags,
+  },
+  "release sync": {
+    summary: "Bring the newest release of a download folder, as make release makes them.",
+    flags: syncFlags,
+    arguments: [{ placeholder: "URL", doc: "Address of the folder: https://downloads.example" }],
   },
   "release key": { summary: "Show the keys that sign releases.", flags: keyFlags },
   "agent tell": {
@@ -200,9 +228,9 @@ export const releaseCommands = {
     flags: tellFlags,
     arguments: [{
       placeholder: "ACTION",
-      doc: "force: install what is ready, once, whatever the maintenance window says. " +
+      doc: "force: install what is ready, once, whatever the maintenance window allows. " +
         "forget-bad: let a version that was rolled back be tried again. " +
-        "restart: end the program and start it again.",
+        "restart: stop the program and start it again.",
     }],
   },
 } as const;

@@ -15,8 +15,8 @@ const CHANNELS: Readonly<Record<Channel, string>> = {
 };
 
 /** A line for each release. */
-export function releaseTable(releases: readonly Release[]): string {
-  if (releases.length === 0) return "no releases; add one with release add\n";
+export function releaseTable(releases: readonly Release[], program: string): string {
+  if (releases.length === 0) return `no releases; add one with ${program} release add FILE\n`;
   const rows = releases.map((release) => [
     release.binary,
     release.version,

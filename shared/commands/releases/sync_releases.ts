@@ -1,0 +1,196 @@
+import { join } from "node:path";
+import { createHash } from "node:crypto";
+import type { Client } from "@connectrpc/connect";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { toFileError } from "../../base/files/fs_error.ts";
+import type {
+  Channel,
+  ReleaseService,
+  RolloutSettingsSchema,
+} from "../../gen/machine/cloud/v1/releases_pb.ts";
+import { type ChannelFile, parseChannelFile } from "../../transfer/releases/channel_file.ts";
+import { readMinisignPublicKey, verifyMinisign } from "../../transfer/releases/minisign.ts";
+import { progressBar, type ProgressPlace } from "../output/progress.ts";
+import { sendRelease } from "./add_release.ts";
+
+const LONGEST_CHANNEL_FILE = 1024 * 1024;
+const LONGEST_SIGNATURE = 4096;
+/** A cloud takes notes of at most 10,000 characters. */
+const LONGEST_NOTES = 9_000;
+const ANSWER_WITHIN_MS = 60_000;
+const DOWNLOAD_WITHIN_MS = 4 * 60 * 60_000;
+
+/** Programs that clouds keep releases of. */
+const PROGRAMS = ["machine-server", "machine-agent"];
+
+export interface SyncOptions {
+  /** Address of a download folder that `make release` made. */
+  readonly from: string;
+  /** Public key of minisign whose signature counts: a file, or the key itself. */
+  readonly key: string;
+  /** Which file is read: `stable.json` or `dev.json`. */
+  readonly follows: "stable" | "dev";
+  /** Where new releases go in this cloud. */
+  readonly channel: Channel;
+  readonly rollout: MessageInitShape<typeof RolloutSettingsSchema> | undefined;
+}
+
+/** What became of a file of the release. */
+export interface SyncedFile {
+  readonly binary: string;
+  readonly version: string;
+  readonly platform: string;
+  readonly outcome: "added" | "known";
+}
+
+/**
+ * Brings the newest release of a download folder into a cloud. Nothing is downloaded before the
+ * signature of the folder's list was verified, and nothing is added that is not what the list says.
+ * What the cloud has already is left as it is, so that it can run every hour.
+ *
+ * @throws {Error} saying what is wrong with the folder, the signature or a file
+ */
+export async function syncReleases(
+  client: Client<typeof ReleaseService>,
+  { from, key, follows, channel, rollout }: SyncOptions,
+  place: ProgressPlace,
+): Promise<SyncedFile[]> {
+  const base = folderAddress(from);
+  const publicKey = readMinisignPublicKey(await keyText(key));
+  const name = `${follows}.json`;
+  const list = await fetchBytes(new URL(name, base), LONGEST_CHANNEL_FILE);
+  const signature = await fetchBytes(new URL(`${name}.minisig`, base), LONGEST_SIGNATURE);
+  const newest = verifiedList(list, new TextDecoder().decode(signature), publicKey, {
+    ...{ follows, address: new URL(name, base).href },
+  });
+
+  const synced: SyncedFile[] = [];
+  for (const binary of PROGRAMS) {
+    const { releases } = await client.listReleases({ binary });
+    const known = releases.find(({ version }) => version === newest.version);
+    let isNew = known === undefined;
+    for (const file of newest.files.filter(({ program }) => program === binary)) {
+      const what = { binary, version: newest.version, platform: file.platform };
+      const there = known?.files.find(({ platform }) => platform === file.platform);
+      if (there && there.sha256.toHex() !== file.sha256) {
+        throw new Error(
+          `${binary} ${newest.version} for ${file.platform} is another file in this cloud than ` +
+            `in ${base.href}; remove it with release remove if it is the wrong one`,
+        );
+      }
+      if (there) synced.push({ ...what, outcome: "known" });
+      else {
+        await inTempFolder(async (folder) => {
+          const path = join(folder, binary);
+          await download(new URL(file.path, base), path, file, place);
+          const settings = isNew ? { channel, ...(rollout === undefined ? {} : { rollout }) } : {};
+          await sendRelease(client, { ...what, notes: notesOf(newest), ...settings }, path, place);
+        });
+        isNew = false;
+        synced.push({ ...what, outcome: "added" });
+      }
+    }
+  }
+  return synced;
+}
+
+/** The list, once it is known to be whose key it is and what was requested. */
+function verifiedList(
+  list: Uint8Array,
+  signature: string,
+  publicKey: ReturnType<typeof readMinisignPublicKey>,
+  { follows, address }: { follows: string; address: string },
+): ChannelFile {
+  try {
+    verifyMinisign(publicKey, list, signature);
+    const newest = parseChannelFile(new TextDecoder().decode(list));
+    if (newest.channel === follows) return newest;
+    throw new RangeError(`it is the list of ${newest.channel}`); // Put in the other's place.
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Error(`${address}: ${error.message}; nothing was added`);
+  }
+}
+
+function folderAddress(from: string): URL {
+  const url = URL.parse(from.endsWith("/") ? from : `${from}/`);
+  const isLocal = url !== null && ["127.0.0.1", "[::1]", "localhost"].includes(url.hostname);
+  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLocal)) return url;
+  throw new Error(
+    `${from} must look like https://downloads.example; http:// is for this host only`,
+  );
+}
+
+async function keyText(key: string): Promise<string> {
+  if (/^RW[A-Za-z0-9+/=]{54}$/.test(key)) return key;
+  try {
+    return await Deno.readTextFile(key);
+  } catch (error) {
+    throw toFileError(error, "read the public key", key);
+  }
+}
+
+function notesOf({ notes }: ChannelFile): string {
+  return notes.length <= LONGEST_NOTES ? notes : `${notes.slice(0, LONGEST_NOTES)}…`;
+}
+
+/** A small file, whole. */
+async function fetchBytes(url: URL, limit: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  await receive(url, { limit, withinMs: ANSWER_WITHIN_MS }, (piece) => void pieces.push(piece));
+  return new Uint8Array(await new Blob(pieces as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+}
+
+/** A file of the release, which is what the list says or not there. */
+async function download(
+  url: URL,
+  path: string,
+  { size, sha256 }: ChannelFile["files"][number],
+  place: ProgressPlace,
+): Promise<void> {
+  const hash = createHash("sha256");
+  const progress = progressBar(place, `download ${url.pathname.split("/").at(-1)}`, size);
+  let bytes = 0;
+  try {
+    using file = await Deno.open(path, { write: true, createNew: true });
+    await receive(url, { limit: size, withinMs: DOWNLOAD_WITHIN_MS }, async (piece) => {
+      for (let at = 0; at < piece.length;) at += await file.write(piece.subarray(at));
+      hash.update(piece);
+      bytes += piece.length;
+      progress.add(piece.length);
+    });
+  } finally {
+    progress.end();
+  }
+  if (bytes === size && hash.digest("hex") === sha256) return;
+  throw new Error(`${url.href} is not the file that the signed list describes; it was not added`);
+}
+
+async function receive(
+  url: URL,
+  { limit, withinMs }: { limit: number; withinMs: number },
+  take: (piece: Uint8Array) => Promise<void> | void,
+): Promise<void> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(withinMs) }).catch((error) => {
+    throw new Error(`${url.href} cannot be reached: ${error.message}`);
+  });
+  if (!answer.ok || !answer.body) {
+    await answer.body?.cancel();
+    throw new Error(`${url.href} answers ${answer.status} ${answer.statusText}`);
+  }
+  let bytes = 0;
+  for await (const piece of answer.body) {
+    bytes += piece.length;
+    if (bytes > limit) throw new Error(`${url.href} is longer than ${limit} bytes`);
+    await take(piece);
+  }
+}
+
+async function inTempFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "machine-release-" });
+  try {
+    await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,138 @@
+// make release VERSION=x.y.z KEY=FILE: checks the changelog, tags, builds everything and leaves
+// dist/release/, which any web server can serve. docs/download.md says what is in it.
+import { basename, join } from "node:path";
+import process from "node:process";
+import manifest from "../../deno.json" with { type: "json" };
+import { toError } from "../../shared/base/errors/to_error.ts";
+import { bundledFiles } from "../bundle/bundle.ts";
+import { commitTime, gitIn } from "../bundle/build_stamp.ts";
+import { compileAll, type Compiled } from "../compile/compile_all.ts";
+import { TARGETS } from "../compile/targets.ts";
+import { PROGRAMS, ROOT } from "../programs.ts";
+import { consolePackages } from "./console_packages.ts";
+import { hasDebianPackage, makeDebianPackage } from "./debian/debian_packages.ts";
+import { writeRelease } from "./download_folder.ts";
+import { installedLicences } from "./licences.ts";
+import { billOfMaterials, type Lock, nameAndVersion, packagesOf } from "./sbom.ts";
+import { SigningKey } from "./signing_key.ts";
+import { tagRelease } from "./tag.ts";
+import { checkVersion, notesOf } from "./version.ts";
+
+const INSTALLERS = ["install.sh", "install.ps1", "uninstall.sh", "uninstall.ps1"];
+
+async function main(): Promise<void> {
+  const [version = "", keyFile = ""] = Deno.args;
+  if (version === "" || keyFile === "") {
+    throw new Error("write make release VERSION=1.2.3 KEY=FILE, with a key that minisign -G made");
+  }
+  checkVersion(version);
+  const { date, notes } = notesOf(await Deno.readTextFile(join(ROOT, "CHANGELOG.md")), version);
+  if (manifest.version !== version) {
+    throw new Error(`deno.json says version ${manifest.version}; set it to ${version} and commit`);
+  }
+  const key = SigningKey.read(
+    await Deno.readTextFile(keyFile),
+    Deno.env.get("MACHINE_RELEASE_PASSWORD"),
+  );
+  const git = gitIn(ROOT);
+  const tag = await tagRelease(git, version, notes);
+  try {
+    await build(version, { date, notes }, key);
+  } catch (error) {
+    await tag.undo();
+    throw error;
+  }
+  say(`${tag.name} is built. Push the tag, and serve or copy dist/release.`);
+}
+
+async function build(
+  version: string,
+  { date, notes }: { date: string; notes: string },
+  key: SigningKey,
+): Promise<void> {
+  const made = [];
+  const notice = (text: string) => process.stderr.write(`NOTICE: ${text}\n`);
+  for await (const one of compileAll(PROGRAMS, TARGETS, { release: true, notice })) {
+    if (one.version !== version) {
+      throw new Error(`${one.file} is ${one.version} and not ${version}`);
+    }
+    say(`built ${one.file}`);
+    made.push(one);
+  }
+  const [first] = made;
+  if (!first) throw new Error("nothing was built");
+  const lock = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.lock"))) as Lock;
+  const programs = [];
+  for (const program of PROGRAMS) {
+    const packages = packagesOf(await bundledFiles(program, ROOT), lock);
+    for (const key of Object.keys(lock.npm)) {
+      if (nameAndVersion(key).name === "better-sqlite3") packages.add(key); // Its addon is.
+    }
+    if (program.name === "machine-cloud") {
+      for (const key of await consolePackages(join(ROOT, "console"), lock)) packages.add(key);
+    }
+    programs.push({ name: program.name, packages });
+  }
+  const time = await commitTime(gitIn(ROOT));
+  const bill = billOfMaterials({
+    ...{ version, commit: first.commit, time, lock, programs },
+    deno: first.runtime,
+    licence: await installedLicences(join(ROOT, "node_modules", ".deno")),
+  });
+  const packages = await debianPackages(made, { version, time });
+  await writeRelease(
+    join(ROOT, "dist", "release"),
+    {
+      ...{ version, date, notes, commit: first.commit },
+      programs: made.map(({ program, target, file }) => (
+        { program: program.name, platform: target.platform, file }
+      )),
+      packages,
+      bill: `${JSON.stringify(bill, null, 1)}\n`,
+    },
+    key,
+    INSTALLERS.map((name) => join(ROOT, "install", name)),
+  );
+}
+
+async function debianPackages(
+  made: readonly Compiled[],
+  { version, time }: { version: string; time: Date },
+): Promise<{ path: string; file: string }[]> {
+  const licence = await Deno.readTextFile(join(ROOT, "LICENSE"));
+  const completions: Record<string, string> = {};
+  for (const shell of ["bash", "zsh", "fish"]) {
+    const command = new Deno.Command(join(ROOT, "bin", "machine"), {
+      args: ["completions", shell],
+    });
+    const { success, stdout, stderr } = await command.output();
+    if (!success) throw new Error(`machine completions ${shell}: ${decode(stderr)}`);
+    completions[shell] = decode(stdout);
+  }
+  const packages = [];
+  for (const { program: { name: program }, target: { platform }, file: binary } of made) {
+    if (!hasDebianPackage(program, platform)) continue;
+    const options = { version, time, licence, completions };
+    const file = await makeDebianPackage(
+      { program, platform, binary },
+      join(ROOT, "dist"),
+      options,
+    );
+    packages.push({ path: `debian/${basename(file)}`, file });
+    say(`packed ${file}`);
+  }
+  return packages;
+}
+
+const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`release: ${toError(error).message}\n`);
+  process.exitCode = 1;
+}
