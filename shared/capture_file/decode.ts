@@ -34,7 +34,7 @@ export function decodeCapture(bytes: Uint8Array): CaptureContents {
       if (metadata) readings.push(fromBinary(SensorDataSchema, message));
       else metadata = fromBinary(DataCaptureMetadataSchema, message);
     } catch {
-      break; // what follows cannot be told from it; the caller sees that the file is torn
+      break; // what follows cannot be determined from it; the caller sees that the file is torn
     }
     at = frame.end;
   }

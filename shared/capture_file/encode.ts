@@ -11,7 +11,7 @@ import {
 
 /** One reading of a driver, as a capture file keeps it. */
 export interface CapturedReading {
-  /** When the driver was asked, milliseconds since 1970; fractions count. */
+  /** When the driver was queried, milliseconds since 1970; fractions count. */
   readonly requestedMs: number;
   /** When it answered. */
   readonly receivedMs: number;

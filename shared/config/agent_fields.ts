@@ -112,7 +112,7 @@ export const versionControlFields = {
       "version",
       "stable",
       "Server version: a semantic version, a range, stable, dev, or a URL (http, https, file) of a " +
-        "binary; #sha256=HEX behind a URL says what the file must be.",
+        "binary; #sha256=HEX behind a URL pins what the file must be.",
     ),
     alias: "viam-server",
   },

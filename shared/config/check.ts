@@ -90,7 +90,7 @@ export function checkMachineConfig(
 
 /**
  * Checks entries that know where they stand. A package or module that the cloud marked as bad
- * (`status.error`) is kept: the machine's status tells of it.
+ * (`status.error`) is kept: the machine's status reports it.
  *
  * @param options.source undefined leaves the `cloud` block unchecked
  */

@@ -57,7 +57,7 @@ export function indexNames(fullNames: Iterable<string>): DependencyIndex {
   return { fullNames: names, byShortName };
 }
 
-/** True for names the server provides whatever the configuration says. */
+/** True for names the server provides whatever the configuration specifies. */
 export function isBuiltInDependency(text: string): boolean {
   if (INTERNAL_NAMES.has(text)) return true;
   try {

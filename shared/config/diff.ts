@@ -48,7 +48,7 @@ export interface ConfigDiff {
   triggers: ListDiff<TriggerConfig>;
   /** Everything else that changed, `revision` excepted, in order of keys. */
   blocks: BlockChange[];
-  /** Network, auth, cloud block or profiler: the listener has to start anew. */
+  /** Network, auth, cloud block or profiler: the listener has to restart. */
   networkChanged: boolean;
   /** Log rules, debug, deduplication, or the log level of a resource. */
   logChanged: boolean;
@@ -81,7 +81,7 @@ export function diffConfigs(old: MachineConfig, next: MachineConfig): ConfigDiff
     modules: diffList(old.modules, next.modules, byName),
     remotes: diffList(old.remotes, next.remotes, byName),
     processes: diffList(old.processes, next.processes, (entry) => entry.id),
-    // Of a package the note tells whether the cloud has it.
+    // Of a package the note shows whether the cloud has it.
     packages: diffList(old.packages, next.packages, byName, NONE),
     jobs,
     triggers,

@@ -50,7 +50,7 @@ export function isHostPort(text: string): boolean {
   return /^\d+$/.test(port) ? Number(port) <= 65535 : /^[a-zA-Z-]*$/.test(port);
 }
 
-/** True for a name of a computer, without scheme, port or placeholder. */
+/** True for a name of a host, without scheme, port or placeholder. */
 export function isHostName(text: string): boolean {
   return text.length <= 253 && /^[\w-]{1,63}(\.[\w-]{1,63})*\.?$/.test(text);
 }

@@ -26,7 +26,7 @@ import type { ResourceConfig } from "./resources.ts";
 
 /**
  * The configuration in a message from a cloud. Nothing is checked: `checkMachineConfig` comes next.
- * What a message cannot tell from "not set" (empty texts, false, 0) is left out.
+ * What a message cannot distinguish from "not set" (empty texts, false, 0) is left out.
  */
 export function fromRobotConfig(message: RobotConfig): MachineConfig {
   return {

@@ -6,7 +6,7 @@ import type { MachineConfig } from "./machine_config.ts";
 
 /**
  * The levels that resources, modules and jobs have of their own, by the name of their logger.
- * Module and job may have the same name, so the whole name of the logger tells them apart.
+ * Module and job may have the same name, so the whole name of the logger distinguishes them.
  */
 export function ownLogLevels(
   config: Pick<MachineConfig, "components" | "services" | "modules" | "jobs">,

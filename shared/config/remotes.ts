@@ -30,7 +30,7 @@ export const remoteSchema = once(() =>
   })
 );
 
-/** A program that the server runs beside itself. */
+/** A program that the server runs alongside itself. */
 export const processSchema = once(() =>
   openObject({
     id: z.string().describe("Id of the process, unique on the machine."),
@@ -38,7 +38,7 @@ export const processSchema = once(() =>
     args: z.array(z.string()).optional().describe("Arguments."),
     cwd: z.string().optional().describe("Working folder. Default: the server's."),
     one_shot: z.boolean().optional().describe(
-      "Run once when configured, instead of again whenever it ends.",
+      "Run once when configured, instead of again whenever it exits.",
     ),
     username: z.string().optional().describe("User to run as; needs root. Linux only."),
     env: z.record(z.string(), z.string()).optional().describe(
@@ -46,7 +46,7 @@ export const processSchema = once(() =>
     ),
     log: z.boolean().optional().describe("Put its output into the log."),
     stop_signal: z.union([z.string(), integer()]).optional().describe(
-      "Signal that asks it to end: a name or a number. Default: SIGTERM.",
+      "Signal that stops it: a name or a number. Default: SIGTERM.",
     ),
     stop_timeout: z.string().optional().describe(
       "How long to wait after that before it is killed. Default: `10s`.",

@@ -18,7 +18,7 @@ export const machineConfigSchema = once(() =>
     modules: z.array(moduleSchema()).optional().describe("Programs that bring models."),
     remotes: z.array(remoteSchema()).optional().describe("Other machines to use resources of."),
     processes: z.array(processSchema()).optional().describe(
-      "Programs that run beside the server.",
+      "Programs that run alongside the server.",
     ),
     packages: z.array(packageSchema()).optional().describe("Packages to download."),
     network: networkSchema().optional().describe("Where and how the server listens."),

@@ -37,7 +37,7 @@ import type { ProcessConfig, RemoteConfig } from "./remotes.ts";
 import type { ResourceConfig, ServiceConfigEntry } from "./resources.ts";
 import { parseSignal } from "./stop_signal.ts";
 
-/** What the cloud knows about a machine and tells it in the `cloud` part of its configuration. */
+/** What the cloud knows about a machine and sends in the `cloud` part of its configuration. */
 export interface CloudConfigInput {
   partId: string;
   machineId: string;

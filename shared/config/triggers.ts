@@ -26,7 +26,7 @@ const evalsSchema = once(() =>
   })
 );
 
-/** A trigger: an event and who is told of it. */
+/** A trigger: an event and who is notified of it. */
 export const triggerSchema = once(() =>
   openObject({
     name: z.string().describe("Name of the trigger, unique on the machine."),
@@ -46,7 +46,7 @@ export const triggerSchema = once(() =>
     }).describe("When the trigger fires."),
     notifications: listOrOne(
       openObject({
-        type: z.enum(NOTIFICATION_TYPES).describe("How to tell."),
+        type: z.enum(NOTIFICATION_TYPES).describe("How to notify."),
         value: z.string().optional().describe(
           "Webhook URL, email address, or all_machine_owners.",
         ),
@@ -60,7 +60,7 @@ export const triggerSchema = once(() =>
           }).optional().describe("Basic authentication at the webhook."),
         }).optional().describe("How to sign in at the webhook."),
       }),
-      "Who is told; one alone needs no list.",
+      "Who is notified; one alone needs no list.",
     ),
     disabled: z.boolean().optional().describe("True: the trigger never fires."),
     notes: z.string().optional().describe("Free text about the trigger."),

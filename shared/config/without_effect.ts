@@ -17,13 +17,16 @@ const OF_CAPTURE = "service_configs[].attributes.capture_methods[]";
 export const WITHOUT_EFFECT: readonly IgnoredField[] = [
   {
     path: "fragments",
-    why: "fragments are merged by a cloud; a machine that reads this by itself gets none of it",
+    why: "fragments are merged by a cloud; a machine that reads this directly gets none of it",
   },
   { path: "fragment_mods", why: "fragments are merged by a cloud" },
   { path: "remotes", why: "this release connects to no remotes, their resources are not there" },
   { path: "auth.tls_auth_entities", why: "client certificates are not accepted by this release" },
   { path: "auth.external_auth_config", why: "tokens of others are not accepted by this release" },
-  { path: "cloud.managed_by", why: "the address of the cloud says where the machine belongs" },
+  {
+    path: "cloud.managed_by",
+    why: "the address of the cloud determines where the machine belongs",
+  },
   ...["managed-all", "managed-security"].map((value) => ({
     path: "agent.system_configuration.os_auto_upgrade_type",
     why: "the agent starts no upgrades itself; use all or security",
@@ -31,7 +34,7 @@ export const WITHOUT_EFFECT: readonly IgnoredField[] = [
   })),
   {
     path: "triggers[].notifications[].type",
-    why: "nobody is told by push in this release; use webhook or email",
+    why: "nobody is notified by push in this release; use webhook or email",
     value: "push",
   },
   ...["components[]", "services[]"].flatMap((list) => [

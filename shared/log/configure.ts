@@ -53,7 +53,7 @@ export interface Logging {
   forward(line: LogLine): void;
   /** Adds a taker of lines; the returned function takes it away again. */
   addSink(sink: LogSink): () => void;
-  /** Tells what is held back, writes everything out and ends logging. */
+  /** Reports what is held back, writes everything out and ends logging. */
   close(): Promise<void>;
 }
 

@@ -26,13 +26,13 @@ interface Window {
 export interface DeduplicatorEffects {
   /** Makes a line so that it can be kept until its window ends. */
   prepare(said: Said): Prepared;
-  /** Takes the lines that tell how many were held back. */
+  /** Takes the lines that show how many were held back. */
   tell(line: LogLine): void;
 }
 
 /**
  * Holds repeated lines back: per logger, message and fields, three pass within ten seconds, the
- * later ones are counted and told in one line when the ten seconds are over.
+ * later ones are counted and reported in one line when the ten seconds are over.
  */
 export class Deduplicator {
   readonly #clock: Clock;
@@ -65,7 +65,7 @@ export class Deduplicator {
     return false;
   }
 
-  /** Ends all windows now and tells what they held. */
+  /** Ends all windows now and shows what they held. */
   flush(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -4,8 +4,8 @@ import type { Clock } from "../base/time/clock.ts";
 const NOTICE_EVERY_MS = 10_000;
 
 /**
- * Counts what there was no room for, and tells it when there is room again: at once the first time,
- * then every 10 s at most, so that the notices are no flood of their own.
+ * Counts what there was no room for, and reports it when there is room again: at once the first
+ * time, then every 10 s at most, so that the notices are no flood of their own.
  */
 export class LeftOut {
   #count = 0;
@@ -24,7 +24,7 @@ export class LeftOut {
     if (this.#count > 0 && this.clock.monotonicMs() - this.#toldMs >= NOTICE_EVERY_MS) this.end();
   }
 
-  /** Tells what was not told yet. */
+  /** Reports what was not reported yet. */
   end(): void {
     if (this.#count === 0) return;
     const count = this.#count;

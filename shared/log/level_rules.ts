@@ -42,7 +42,7 @@ export class LevelRules {
   /** The least severity by logger, as long as the rules stay the same. */
   #admitted = { generation: 0, from: new Map<string, number>() };
 
-  /** Changes with every change of the rules, so that loggers can keep what they were told. */
+  /** Changes with every change of the rules, so that loggers can keep what they received. */
   get generation(): number {
     return this.#generation;
   }
@@ -57,7 +57,7 @@ export class LevelRules {
     this.#generation++;
   }
 
-  /** Replaces all patterns; those that cannot be used are skipped and told. */
+  /** Replaces all patterns; those that cannot be used are skipped and reported. */
   setPatterns(patterns: readonly LogPattern[]): PatternProblem[] {
     const problems: PatternProblem[] = [];
     const rules: Rule[] = [];
@@ -91,7 +91,7 @@ export class LevelRules {
   /**
    * Whether a line is written that somebody else's logger let pass, a module's for example: unless
    * debug mode is off and a rule or a level of its own says otherwise. The default level does not
-   * count: the peer was told its own.
+   * count: the peer was sent its own.
    */
   admits(logger: string, level: Level): boolean {
     if (this.#debugMode) return true;

@@ -35,7 +35,7 @@ export class LogHub {
     this.#connection = undefined;
   }
 
-  /** Turns holding back of repeated lines on or off; what is held is told first. */
+  /** Turns holding back of repeated lines on or off; what is held is written first. */
   setDeduplication(on: boolean): void {
     if (on === (this.#deduplicator !== undefined)) return;
     this.#deduplicator?.flush();

@@ -1,7 +1,7 @@
 import { type Caller, formatLine, type LogLine } from "./line.ts";
 import { type Fields, type Level, LEVELS, type Logger } from "./logger.ts";
 
-/** A logger that keeps what it is told. For tests. */
+/** A logger that keeps its lines. For tests. */
 export interface MemoryLogger extends Logger {
   /** All lines of this logger and its children, in order. */
   readonly entries: LogLine[];

@@ -20,7 +20,7 @@ const MOST_OF_ONE = 2_000;
 const RESERVED = 0.2;
 /** Pause between two notices of the same logger. */
 const NOTICE_EVERY_MS = 10_000;
-/** Loggers told apart when lines are left out. */
+/** Loggers distinguished when lines are left out. */
 const MOST_NAMES = 500;
 const OTHERS = "log";
 
@@ -32,7 +32,7 @@ interface LeftOut {
 
 /**
  * Hands lines on at a pace that leaves the event loop free. What comes faster waits in order; what
- * finds no room is left out, and a line of the same logger tells how many.
+ * finds no room is left out, and a line of the same logger shows how many.
  */
 export class Pacer {
   readonly #clock: Clock;
@@ -79,7 +79,7 @@ export class Pacer {
     this.#armTimer();
   }
 
-  /** Writes everything that waits, and tells what was left out. */
+  /** Writes everything that waits, and shows what was left out. */
   flush(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -136,7 +136,7 @@ export class Pacer {
     this.#armTimer();
   }
 
-  /** Tells it of loggers that are quiet again, and of the others from time to time. */
+  /** Reports loggers that are quiet again, and of the others from time to time. */
   #tellLeftOut(nowMs: number): void {
     for (const [logger, { count, sinceMs }] of this.#leftOut) {
       if (this.#waitingOf.has(logger) && nowMs - sinceMs < NOTICE_EVERY_MS) continue;

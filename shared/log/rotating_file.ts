@@ -14,7 +14,7 @@ export interface Rotation {
 /** How {@link RotatingFile.open} opens. */
 export interface RotatingFileOptions extends Rotation {
   clock: Clock;
-  /** Told once when the file cannot be written, and again after it could be. */
+  /** Notified once when the file cannot be written, and again after it could be. */
   onProblem: (message: string) => void;
 }
 
@@ -30,7 +30,7 @@ const RETRY_MS = 5_000;
  * A log file that is rotated by size. Lines are written together once a second, those of level
  * error at once. A file that cannot be written, since the disk is full for example, never stops
  * the program: lines wait in bounded memory, it is tried again, and the file says how many were
- * lost. A file that somebody moved or deleted is made anew.
+ * lost. A file that somebody moved or deleted is made again.
  */
 export class RotatingFile {
   readonly #path: string;
@@ -95,7 +95,7 @@ export class RotatingFile {
     this.#pending = [];
     this.#pendingCharacters = 0;
     this.#lost = 0;
-    // To tell a problem is to log a line, which comes here.
+    // To report a problem is to log a line, which comes here.
     this.#isFlushing = true;
     try {
       while (batch.length > 0) {
@@ -155,7 +155,7 @@ export class RotatingFile {
       file.truncateSync(bytes);
       this.#bytes = bytes;
     } catch {
-      // Then the piece stays; the write that failed is told.
+      // Then the piece stays; the write that failed is reported.
     }
   }
 

@@ -160,7 +160,7 @@ Deno.test({
           const lost = Number(
             /(\d+) lines are missing here/.exec(Deno.readTextFileSync(path))?.[1],
           );
-          // The line that tells the problem may be among the lost.
+          // The line that reports the problem may be among the lost.
           ok(lost + kept.length - 5_000 <= 1 && lost > 0, `${lost} lost, ${kept.length} kept`);
           ok(kept.at(-1)?.startsWith("4999 "));
         } finally {

@@ -25,7 +25,7 @@ export interface SpoolOptions {
   /** Entries are committed together after this time. Default 200 ms. */
   flushMs?: number;
   clock?: Clock;
-  /** Told once when the queue cannot be written, and again after it could be. */
+  /** Notified once when the queue cannot be written, and again after it could be. */
   onProblem?: (error: unknown) => void;
 }
 
@@ -47,7 +47,7 @@ const MOST_PENDING = 1_000;
 /**
  * A queue of log entries in a SQLite file of its own, for the time without a cloud. It has its
  * own file because logs are many and lose little in a power cut (`synchronous=NORMAL`), while
- * the configuration beside it must be kept at any price (`FULL`), and so that a damaged queue
+ * the configuration next to it must be kept at any price (`FULL`), and so that a damaged queue
  * harms nothing else.
  *
  * When a bound is reached the least severe entries go first, the oldest of them first, and a
@@ -89,7 +89,7 @@ export class LogSpool {
 
   /**
    * Opens or creates the queue (`:memory:` for tests). A damaged one, as a power cut on a bad disk
-   * can leave it, is put aside as `PATH.damaged`, and a new one tells of it: a queue of log lines
+   * can leave it, is put aside as `PATH.damaged`, and a new one reports it: a queue of log lines
    * is no reason for a machine not to start. The same holds for one of a newer version, which an
    * update that was taken back has left.
    *
@@ -279,7 +279,7 @@ export class LogSpool {
   #keepPending(error: unknown): void {
     const isKnown = this.#isFailing;
     this.#isFailing = true;
-    // To tell it is to log a line, which comes here.
+    // To report it is to log a line, which comes here.
     if (!isKnown) this.#onProblem(error);
     this.#timer?.cancel();
     this.#timer = this.#clock.setTimer(Math.max(1_000, this.#flushMs), () => this.flush());

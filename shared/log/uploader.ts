@@ -70,7 +70,7 @@ export class LogUploader {
   async close({ deadlineMs = DEFAULT_CLOSE_MS } = {}): Promise<boolean> {
     const { spool, clock } = this.#options;
     spool.flush();
-    this.#stop.abort(new DOMException("the log upload ends", "AbortError"));
+    this.#stop.abort(new DOMException("the log upload is stopped", "AbortError"));
     const deadline = clock.setTimer(deadlineMs, () => this.#abandon.abort());
     try {
       await this.#running;

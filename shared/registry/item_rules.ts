@@ -1,21 +1,5 @@
 import { parse } from "semver";
-
-/**
- * What a file of an item can be for; `any` is every system, `linux/any` every computer with Linux.
- */
-export const PLATFORMS = [
-  "any",
-  "linux/any",
-  "linux/amd64",
-  "linux/arm64",
-  "linux/arm32v7",
-  "linux/arm32v6",
-  "darwin/any",
-  "darwin/amd64",
-  "darwin/arm64",
-  "windows/any",
-  "windows/amd64",
-] as const;
+import { PLATFORMS } from "./platforms.ts";
 
 const LONGEST_NAME = 100;
 const LONGEST_PATH = 1_000;

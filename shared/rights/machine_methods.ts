@@ -24,6 +24,7 @@ const MACHINE_SERVICES: Readonly<Record<string, RightsByMethod>> = {
     OptionalWebRTCConfig: "see",
     ReportConnectionMetadata: "see",
   },
+  "machine.server.v1.DiagnosticsService": { GetHistory: "operate" },
   "proto.stream.v1.StreamService": {
     AddStream: "operate",
     GetStreamOptions: "operate",
@@ -57,7 +58,7 @@ const MACHINE_SERVICES: Readonly<Record<string, RightsByMethod>> = {
     SendTraces: "operate",
     Shutdown: "manage",
     StartSession: "see",
-    // Whoever may move something may stop it, and everything beside it.
+    // Whoever may move something may stop it, and everything next to it.
     StopAll: "operate",
     StreamStatus: "operate",
     TransformPCD: "operate",

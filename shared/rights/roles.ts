@@ -2,7 +2,7 @@
 export type Role = "owner" | "operator";
 
 /**
- * What is asked for:
+ * What is requested:
  * - `see`: names, whether it is online, live readings;
  * - `operate`: connect to it and use its resources;
  * - `manage`: configuration, its history, logs, secrets, keys, restart, shell, tunnels, files;

@@ -3,7 +3,7 @@ import { plainAddress } from "./server/peer.ts";
 
 /**
  * What counts as one caller: an IPv4 address, or the /64 of an IPv6 address, which is what one
- * network is given and any of whose addresses one computer can take.
+ * network is given and any of whose addresses one host can take.
  */
 export function addressBlock(address: string): string {
   const plain = plainAddress(address);

@@ -1,4 +1,4 @@
-/** What browsers are told about calls from pages of other origins. */
+/** What browsers get to know about calls from pages of other origins. */
 
 const exposedHeaders = "grpc-status, grpc-message, grpc-status-details-bin, viam-smrn";
 

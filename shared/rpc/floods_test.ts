@@ -43,7 +43,7 @@ function repeated(frame: Uint8Array, times: number): Uint8Array {
   return result;
 }
 
-/** A client that writes as fast as it is read, and what the server says to it. */
+/** A client that writes as fast as it is read, and what the server reports to it. */
 class Flooder {
   readonly socket: Socket;
   /** The code of GOAWAY. */

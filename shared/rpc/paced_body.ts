@@ -7,7 +7,7 @@ export interface PacedBodyOptions {
   readonly pace: Pace;
   /** True for a caller of whom nothing is known. */
   readonly isOpen: boolean;
-  /** Told of each piece before it is given on. Default: nothing is counted. */
+  /** Notified of each piece before it is given on. Default: nothing is counted. */
   readonly account?: Pick<RequestAccount, "take"> | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function* pacedBody(
       yield value as Uint8Array<ArrayBuffer>;
     }
   } finally {
-    // Where it failed, nobody is there to hear of it.
+    // Where it failed, nobody is there to learn of it.
     reader.cancel().catch(() => undefined);
   }
 }
@@ -47,7 +47,7 @@ async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
     timer = setTimeout(
       () =>
         reject(
-          new ConnectError("the request did not come to its end in time", Code.DeadlineExceeded),
+          new ConnectError("the request was not complete in time", Code.DeadlineExceeded),
         ),
       Math.max(0, ms),
     );

@@ -11,7 +11,7 @@ import { PACE, type Pace } from "./request_pace.ts";
 /** Messages, and bytes of them, that wait for their reader before the flow is stopped. */
 const QUEUED_MESSAGES = 16;
 const QUEUED_BYTES = 256 * 1024;
-/** What a message costs beside its bytes. */
+/** What a message costs next to its bytes. */
 const MESSAGE_OVERHEAD_BYTES = 128;
 /** What stands in front of each on the wire. */
 const PREFIX_BYTES = 5;
@@ -83,7 +83,7 @@ export class RequestBody {
     this.#wakeReader();
   }
 
-  /** Calls `run` when {@link one} can tell: when the request is complete, or failed. */
+  /** Calls `run` when {@link one} knows: when the request is complete, or failed. */
   whenComplete(run: () => void): void {
     if (this.#complete || this.#stopped) run();
     else this.#wake = run;
@@ -165,7 +165,7 @@ export class RequestBody {
       const allowedMs = isOpen ? pace.openMs : pace.graceMs + bytes / pace.bytesPerMs;
       if (nowMs - this.#awaited.sinceMs <= allowedMs) return;
       this.#fail(
-        new ConnectError("the request did not come to its end in time", Code.DeadlineExceeded),
+        new ConnectError("the request was not complete in time", Code.DeadlineExceeded),
       );
     }
   }
@@ -244,7 +244,7 @@ export class RequestBody {
   }
 
   #throwIfOver(): void {
-    if (this.#over) throw new ConnectError("the call has ended", Code.Canceled);
+    if (this.#over) throw new ConnectError("the call has finished", Code.Canceled);
   }
 
   #moveTo(account: RequestAccount): void {

@@ -67,7 +67,7 @@ export class RequestBudgets {
   }
 }
 
-/** What one address holds; no map is asked for each call. */
+/** What one address holds; no map is read for each call. */
 interface AddressShare {
   readonly address: string;
   connections: number;

@@ -12,7 +12,7 @@ import { RpcServer, type RpcServerOptions } from "./server/server.ts";
 export const text = (value: string): Value =>
   create(ValueSchema, { kind: { case: "stringValue", value } });
 
-/** A sensor that answers by the name it is asked for, and a shell that echoes. */
+/** A sensor that answers by the name in the request, and a shell that echoes. */
 export function testRouter(seen: { aborted?: Promise<void> } = {}): RpcRouter {
   return new RpcRouter()
     .service(SensorService, {

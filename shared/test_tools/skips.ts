@@ -17,7 +17,7 @@ export interface Skip {
 }
 
 /**
- * For `ignore` of tests that need tools: true when one is missing, which is told with what to
+ * For `ignore` of tests that need tools: true when one is missing, which is reported with what to
  * install.
  *
  * @param url `import.meta.url` of the tests.
@@ -34,14 +34,17 @@ export function missingTools(...names: readonly ToolName[]): string | undefined 
   return `no ${missing.join(", no ")} here (Debian: apt-get install ${packages.join(" ")})`;
 }
 
-/** For `ignore` of tests: true when there is a reason, which is told. */
+/** For `ignore` of tests: true when there is a reason, which is reported. */
 export function ignoreBecause(url: string, reason: string | undefined): boolean {
   if (reason === undefined) return false;
   tellSkip(url, reason);
   return true;
 }
 
-/** Tells that tests of a file do not run, or, for one that finds out on its way, that it ends early. */
+/**
+ * Reports that tests of a file do not run, or, for one that finds out on its way, that it ends
+ * early.
+ */
 export function tellSkip(url: string, reason: string): void {
   const line = reason.replaceAll(/\s+/g, " ").trim();
   const skip: Skip = { reason: line, file: relative(ROOT, fileURLToPath(url)) };

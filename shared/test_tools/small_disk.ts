@@ -29,7 +29,7 @@ export async function withSmallDisk(
 
 /**
  * For `ignore` of tests that need one: true where this host and user can mount none, which is
- * told.
+ * reported.
  *
  * @param url `import.meta.url` of the tests.
  */

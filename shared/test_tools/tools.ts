@@ -1,4 +1,4 @@
-/** Programs that some tests start, beyond those that the README asks for. */
+/** Programs that some tests start, beyond those that the README requests. */
 import process from "node:process";
 import { delimiter, join } from "node:path";
 
@@ -17,7 +17,7 @@ const tool = (finds: string, packages: string): Tool => ({
 
 /**
  * All of them but Go, which `tools/go.sh` finds and fetches. `.ci/run` installs what is missing (`tools/test/packages.ts` prints it); `make test`
- * skips the tests that ask for it with `skips.ts`.
+ * skips the tests that request it with `skips.ts`.
  */
 export const TOOLS = {
   "arm64 emulation": tool(
@@ -32,9 +32,11 @@ export const TOOLS = {
   dbus: tool("dbus-daemon", "dbus"),
   dbusmock: tool("/usr/lib/python3/dist-packages/dbusmock/__init__.py", "python3-dbusmock"),
   dnsmasq: tool("dnsmasq", "dnsmasq-base"),
+  dpkg: tool("dpkg", "dpkg"),
   fish: tool("fish", "fish"),
   hostapd: tool("hostapd", "hostapd"),
   iproute2: tool("ip ss", "iproute2"),
+  minisign: tool("minisign", "minisign"),
   mount: tool("mount umount", "mount"),
   "network-manager": tool("NetworkManager nmcli", "network-manager"),
   openssl: tool("openssl", "openssl"),

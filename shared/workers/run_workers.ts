@@ -16,7 +16,7 @@ export interface RunWorkersOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told how each worker goes. */
+  /** Notified how each worker goes. */
   readonly health?: Pick<WorkerHealth, "started" | "failed">;
 }
 
@@ -24,7 +24,7 @@ const RESTART_MIN_MS = 1_000;
 const RESTART_MAX_MS = 60_000;
 
 /**
- * Runs workers beside one another until the signal is aborted and all have ended. One that fails
+ * Runs workers in parallel until the signal is aborted and all have ended. One that fails
  * is logged and started again; the others do not notice.
  */
 export async function runWorkers(

@@ -54,7 +54,7 @@ export class WorkerHealth {
     state.reason = toError(error).message;
   }
 
-  /** The worker has made a turn; from then on it must go on making them. */
+  /** The worker has made a turn; from then on it must continue making them. */
   beat(name: string): void {
     const state = this.#states.get(name);
     if (state) state.beatMs = this.#clock.monotonicMs();
@@ -66,7 +66,7 @@ export class WorkerHealth {
       const { failingSinceMs, startedMs, beatMs, reason } = state;
       const stillMs = nowMs - (beatMs ?? nowMs);
       if (stillMs > LONGEST_STILL_MS) {
-        return [{ name, reason: `the ${name} worker stands still`, forMs: stillMs }];
+        return [{ name, reason: `the ${name} worker is stuck`, forMs: stillMs }];
       }
       if (failingSinceMs === undefined || nowMs - startedMs >= WORKS_AFTER_MS) return [];
       const text = `the ${name} worker fails: ${reason}`;

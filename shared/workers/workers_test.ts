@@ -124,7 +124,7 @@ Deno.test("WorkerHealth names a worker that moved and stands still", async () =>
   assert.deepEqual(health.failing(), []);
   await clock.advance(1);
   assert.deepEqual(health.failing().map(({ reason }) => reason), [
-    "the poll worker stands still",
+    "the poll worker is stuck",
   ]);
   health.beat("poll");
   assert.deepEqual(health.failing(), []);

@@ -24,13 +24,13 @@ export interface BuildInfo {
   readonly commit: string;
   /** True inside a `deno compile` binary. */
   readonly compiled: boolean;
-  /** Path of the SQLite addon beside a bundle; undefined when the package finds its own. */
+  /** Path of the SQLite addon next to a bundle; undefined when the package finds its own. */
   readonly nativeSqlite: string | undefined;
   /**
    * Folder that holds static files.
    *
    * @param name folder relative to the calling module, for example `web` or `../web`. In a bundle
-   * the folder stands beside the bundle under its last part (`web`).
+   * the folder stands next to the bundle under its last part (`web`).
    * @param sourceUrl `import.meta.url` of the calling module.
    * @returns an absolute path, readable with the ordinary file functions in every form.
    */

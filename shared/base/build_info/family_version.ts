@@ -1,13 +1,15 @@
 /**
  * The release of the public server's family whose calls and files ours serve at least. Command lines
- * of the family ask what a machine says of itself, and put modules that are being worked on onto it
- * from 0.90.0 on.
+ * of the family ask what a machine reports of itself, and put modules that are being worked on onto
+ * it from 0.90.0 on.
  */
 export const FAMILY_VERSION = "0.90.0";
 
 const OWN = "+machine.";
 
-/** What a server says to the cloud: the family's release, and its own version as build metadata. */
+/**
+ * What a server reports to the cloud: the family's release, and its own version as build metadata.
+ */
 export function announcedVersion(own: string): string {
   return `${FAMILY_VERSION}${OWN}${own.replaceAll(/[^0-9A-Za-z.-]/g, ".")}`;
 }

@@ -1,6 +1,6 @@
 /** How a child process of {@link runFaultChild} ended. */
 export interface FaultChildResult {
-  /** The signal that ended it; undefined when it ended by itself. */
+  /** The signal that ended it; undefined when it ended on its own. */
   signal: string | undefined;
   code: number;
   stdout: string;

@@ -8,7 +8,7 @@ export interface WriteOptions {
   mode?: number;
 }
 
-// Every temporary file of this module, so that leftovers can be told from the user's files.
+// Every temporary file of this module, so that leftovers can be determined from the user's files.
 const TEMPORARY = /^\..+\.machine-tmp-[0-9a-f]{16}$/;
 
 /**
@@ -31,7 +31,7 @@ export async function writeFileAtomic(
     faultPoint("files.write.after-rename");
     await syncFolder(dirname(path));
   } catch (error) {
-    await removeIfExists(temporary).catch(() => {}); // the first error is the one to tell
+    await removeIfExists(temporary).catch(() => {}); // the first error is the one to report
     throw toFileError(error, "write", path);
   }
 }
@@ -59,7 +59,7 @@ export function writeFileAtomicSync(
     try {
       Deno.removeSync(temporary);
     } catch {
-      // It was never made, or stays for removeStaleTemps(); the first error is the one to tell.
+      // It was never made, or stays for removeStaleTemps(); the first error is the one to report.
     }
     throw toFileError(error, "write", path);
   }
@@ -85,7 +85,7 @@ export async function replaceSymlink(target: string, linkPath: string): Promise<
   }
 }
 
-/** Makes the names in a folder survive a power cut. Windows does that by itself. */
+/** Makes the names in a folder survive a power cut. Windows does that automatically. */
 export async function syncFolder(folder: string): Promise<void> {
   if (Deno.build.os === "windows") return;
   using handle = await Deno.open(folder, { read: true });

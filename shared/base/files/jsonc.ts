@@ -107,14 +107,14 @@ class JsoncParser {
 
   #string(): string {
     const literal = this.#match(STRING);
-    if (literal === undefined) throw this.#error("a string that does not end or a bad escape");
+    if (literal === undefined) throw this.#error("an unterminated string or a bad escape");
     return JSON.parse(literal);
   }
 
   /** The next character that counts, past space and comments. */
   #peek(): string | undefined {
     while (this.#match(SPACE) !== undefined);
-    if (this.#text.startsWith("/*", this.#position)) throw this.#error("a comment without end");
+    if (this.#text.startsWith("/*", this.#position)) throw this.#error("an unterminated comment");
     return this.#text[this.#position];
   }
 

@@ -33,9 +33,9 @@ const wrong: [text: string, line: number, column: number, message: RegExp][] = [
   ["[01]", 1, 3, /expected , or ], found "1"/],
   ["nope", 1, 1, /expected a value, found "n"/],
   ["{} x", 1, 4, /unexpected "x" after the end/],
-  ['{"a": "x\ny"}', 1, 7, /a string that does not end or a bad escape/],
+  ['{"a": "x\ny"}', 1, 7, /an unterminated string or a bad escape/],
   ['["\\q"]', 1, 2, /bad escape/],
-  ["[1] /* x", 1, 5, /a comment without end/],
+  ["[1] /* x", 1, 5, /an unterminated comment/],
   ["[\r\n\r\n 1,\r\n 😀]", 4, 2, /found "😀"/],
   ["[".repeat(100_000), 1, 502, /nested deeper than 500 levels/],
 ];

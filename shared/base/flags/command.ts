@@ -67,7 +67,7 @@ function unknownCommand(words: readonly string[], spec: CommandSpec): UsageError
   const [first] = words;
   if (first === undefined || first.startsWith("-")) {
     return new UsageError(
-      `a command is needed: ${names.join(", ")}; ${spec.program} --help tells what they do`,
+      `a command is needed: ${names.join(", ")}; ${spec.program} --help shows what they do`,
     );
   }
   const near = nearestName(words.slice(0, 2).join(" "), names) ?? nearestName(first, names);

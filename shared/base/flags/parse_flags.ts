@@ -54,7 +54,7 @@ class Reader<T extends FlagTable> {
     }
   }
 
-  /** Rewrites every flag as `--name=value`; stops where help is asked for. */
+  /** Rewrites every flag as `--name=value`; stops where help is requested. */
   normalise(argv: readonly string[]): { normal: string[]; help: boolean } {
     const normal: string[] = [];
     for (let index = 0; index < argv.length; index++) {

@@ -95,6 +95,6 @@ export interface ParsedFlags<T extends FlagTable> {
   readonly given: ReadonlySet<keyof T & string>;
   /** Arguments that are not flags, as many as the spec allows. */
   readonly arguments: readonly string[];
-  /** Help was asked for: print `renderHelp(spec)` and end with 0. Nothing else was checked. */
+  /** Help was requested: print `renderHelp(spec)` and end with 0. Nothing else was checked. */
   readonly help: boolean;
 }

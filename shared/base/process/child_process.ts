@@ -15,7 +15,7 @@ export interface ChildCommand {
    */
   readonly onLine: (stream: OutputStream, line: string) => void;
   /**
-   * Told how many bytes were read, after their lines were handed over. While what it returns is
+   * Notified how many bytes were read, after their lines were handed over. While what it returns is
    * pending, no more is read and a program that prints on has to wait. Default: never.
    */
   readonly onRead?: (bytes: number) => Promise<void> | undefined;
@@ -40,12 +40,12 @@ export interface ExitInfo {
 }
 
 /**
- * Recognises a process again, also after this program was killed and started anew: the number
+ * Recognises a process again, also after this program was killed and restarted: the number
  * alone may belong to another process by then.
  */
 export interface ProcessMark {
   readonly pid: number;
-  /** When it started, as the system tells it; unique with the pid. Opaque. */
+  /** When it started, as the system reports it; unique with the pid. Opaque. */
   readonly started: string;
   /** What the process and all its descendants carry in their environment. Opaque. */
   readonly tree: string;

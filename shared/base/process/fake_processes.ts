@@ -8,7 +8,7 @@ import type {
 } from "./child_process.ts";
 import { SpawnError } from "./child_process.ts";
 
-/** Processes that only tests know of. They do what the test tells them. */
+/** Processes that only tests know of. They do what the test wants. */
 export class FakeProcesses implements ProcessRunner {
   /** Everything started so far, in order. */
   readonly started: FakeChild[] = [];
@@ -53,7 +53,7 @@ export class FakeChild implements ChildProcess {
   readonly exited: Promise<ExitInfo>;
   /** "TERM", "KILL" and others in the order they came. */
   readonly signals: string[] = [];
-  /** When true it goes on after a TERM until killed. */
+  /** When true it continues after a TERM until killed. */
   ignoresTerm = false;
   ended: ExitInfo | undefined;
   readonly #resolve: (info: ExitInfo) => void;
@@ -72,7 +72,7 @@ export class FakeChild implements ChildProcess {
     void this.command.onRead?.(line.length + 1);
   }
 
-  /** Ends by itself. */
+  /** Ends on its own. */
   exit(code: number | null, signal: string | null = null): void {
     this.ended ??= { code, signal };
     this.#resolve(this.ended);

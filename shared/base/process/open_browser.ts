@@ -10,7 +10,7 @@ export interface BrowserPlace {
 
 /**
  * The program that opens a page in the person's browser; undefined where there is none: no desktop,
- * another computer's terminal, no person, or `MACHINE_BROWSER=none`. `MACHINE_BROWSER` may name
+ * another host's terminal, no person, or `MACHINE_BROWSER=none`. `MACHINE_BROWSER` may name
  * another program, which gets the address.
  */
 export function browserCommand(
@@ -27,7 +27,7 @@ export function browserCommand(
 }
 
 /**
- * Opens a page in the person's browser, which goes on when this program ends.
+ * Opens a page in the person's browser, which continues when this program ends.
  *
  * @returns whether a browser was started
  */

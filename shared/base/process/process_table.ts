@@ -17,9 +17,11 @@ export interface ProcessTable {
    * @throws {TypeError} when the system has no such signal
    */
   signal(pids: readonly number[], signal: EndSignal, mark: ProcessMark): void;
-  /** Told of each process right after its start, where the system needs that to find its tree. */
+  /**
+   * Notified of each process right after its start, where the system needs that to find its tree.
+   */
   adopt?(mark: ProcessMark): void;
-  /** Told when nothing of the tree is left. */
+  /** Notified when nothing of the tree is left. */
   release?(mark: ProcessMark): void;
 }
 

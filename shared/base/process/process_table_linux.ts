@@ -1,7 +1,7 @@
 import type { ProcessMark } from "./child_process.ts";
 import { type EndSignal, type ProcessTable, TREE_VARIABLE } from "./process_table.ts";
 
-/** What /proc tells of one process. */
+/** What /proc reports of one process. */
 interface Entry {
   readonly pid: number;
   readonly group: number;
@@ -90,7 +90,7 @@ export class LinuxProcessTable implements ProcessTable {
     return { pid, group: Number(group), started: `${this.#boot()}:${ticks}` };
   }
 
-  /** Ticks count from the boot, and pids start anew with it. */
+  /** Ticks count from the boot, and pids restart with it. */
   #boot(): string {
     this.#bootId ??= readOrUndefined(`${this.#root}/sys/kernel/random/boot_id`)?.trim() ?? "";
     return this.#bootId;

@@ -20,7 +20,7 @@ import { WindowsProcessTable } from "./process_table_windows.ts";
 const LEFTOVER_GRACE_MS = 2_000;
 /** After a KILL a process goes at once, unless it hangs in the kernel; then nothing helps. */
 const KILLED_WAIT_MS = 5_000;
-/** Something outside the tree may hold the output open; the exit is told all the same. */
+/** Something outside the tree may hold the output open; the exit is reported all the same. */
 const OUTPUT_WAIT_MS = 1_000;
 const LOOK_EVERY_MS = 50;
 

@@ -30,7 +30,7 @@ export interface WindowsKernel {
   terminate(pid: number): void;
   /** Undefined when Windows gives none. */
   newJob(): ProcessJob | undefined;
-  /** Whether somebody waits for the event of that name, and was told. */
+  /** Whether somebody waits for the event of that name, and was notified. */
   setEvent(name: string): boolean;
   /** Makes an event and resolves when it is set; rejects when it cannot be made. */
   waitForEvent(name: string): Promise<void>;

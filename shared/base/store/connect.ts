@@ -7,7 +7,7 @@ import { privateAddon } from "./private_addon.ts";
 /** An open better-sqlite3 handle. Kysely's `SqliteDialect({ database })` takes it as it is. */
 export type Database = BetterSqlite3.Database;
 
-// How long a statement waits for another process's lock (bootstrap runs beside serve).
+// How long a statement waits for another process's lock (bootstrap runs alongside serve).
 const BUSY_TIMEOUT_MS = 5_000;
 
 /** The addon to load for a database; undefined when the package finds its own. */

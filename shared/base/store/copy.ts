@@ -7,7 +7,7 @@ import { fsErrorCode } from "../files/fs_error.ts";
 import { addonFor, connect } from "./connect.ts";
 import { toStoreError } from "./store_error.ts";
 
-/** What SQLite keeps beside a database. */
+/** What SQLite keeps next to a database. */
 const BESIDE = ["-wal", "-shm", "-journal"];
 
 /**
@@ -40,7 +40,7 @@ export async function copySqlite(path: string, copy: string): Promise<boolean> {
     try {
       removeFiles(unfinished);
     } catch {
-      // The first error is the one to tell.
+      // The first error is the one to report.
     }
     throw toStoreError(error, { name: "saved", path });
   }

@@ -94,7 +94,7 @@ Deno.test("restoreSqlite() replaces a damaged database, its WAL included", () =>
     write(db, "good");
     closeSqlite(db);
     await copySqlite(path, copy);
-    // The WAL is as it ought to be, and would be played into any file of this name.
+    // The WAL is as it should be, and would be played into any file of this name.
     await bringOnAndDie(path);
     await Deno.writeTextFile(path, "x".repeat(10_000));
     await restoreSqlite(copy, path, `${path}.aside`);

@@ -7,7 +7,7 @@ import { type OpenOptions, openSqlite, StoreError } from "./sqlite.ts";
  * file that processes share, the database is opened for this process alone: what is there can be
  * read, and written once there is room.
  *
- * @param onFull told why, when it was opened so.
+ * @param onFull notified why, when it was opened so.
  * @throws {StoreError}
  */
 export function openAlsoWhenFull(
@@ -25,7 +25,7 @@ export function openAlsoWhenFull(
   }
 }
 
-/** SQLite tells of a missing page of shared memory as of a disk that fails. */
+/** SQLite reports a missing page of shared memory as of a disk that fails. */
 export function meansFullDisk(error: unknown): error is StoreError {
   return error instanceof StoreError && ["failed", "disk-full"].includes(error.code);
 }

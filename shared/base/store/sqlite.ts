@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { fsErrorCode } from "../files/fs_error.ts";
 import { addonFor, connect, type Database } from "./connect.ts";
 import { applyMigrations, checkMigrations, type Migration } from "./migrations.ts";
-import { dropSmallStatistics } from "./statistics.ts";
+import { dropSmallStatistics, renewStatistics } from "./statistics.ts";
 import { storeError, type StoreLocation, toStoreError } from "./store_error.ts";
 
 export type { Database } from "./connect.ts";
@@ -39,7 +39,7 @@ const HEADER = "SQLite format 3\0";
  * The agent may go back to the release before this one, and that refuses a newer schema: a
  * migration must leave the file readable by the previous release, or copy it first.
  *
- * A compiled binary keeps the SQLite addon beside the database, as a file of this user alone.
+ * A compiled binary keeps the SQLite addon next to the database, as a file of this user alone.
  *
  * @throws {StoreError} the file is then as it was.
  */
@@ -60,8 +60,7 @@ export function openSqlite(path: string, options: OpenOptions): Database {
 export function closeSqlite(db: Database): void {
   if (!db.open) return;
   try {
-    db.pragma("optimize");
-    dropSmallStatistics(db);
+    renewStatistics(db);
     db.pragma("wal_checkpoint(TRUNCATE)");
   } catch {
     // The rows are safe in the WAL; the next start takes them from there.

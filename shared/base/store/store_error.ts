@@ -68,11 +68,11 @@ const REASONS: ReadonlyArray<readonly [prefix: string, reason: Reason]> = [
   }],
   ["SQLITE_BUSY", {
     code: "busy",
-    text: "is locked by another program. End that program and start again",
+    text: "is locked by another program. Stop that program and start again",
   }],
   ["SQLITE_LOCKED", {
     code: "busy",
-    text: "is locked by another program. End that program and start again",
+    text: "is locked by another program. Stop that program and start again",
   }],
   ["SQLITE_CANTOPEN", {
     code: "permission-denied",

@@ -7,7 +7,7 @@ interface PendingTimer {
   run: () => void;
 }
 
-/** A clock that stands still until told to move on. For tests. */
+/** A clock that stands still until it is advanced. For tests. */
 export class FakeClock implements Clock {
   #wallMs: number;
   #monotonicMs = 0;

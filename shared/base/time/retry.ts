@@ -2,7 +2,7 @@ import { toError } from "../errors/to_error.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 
-/** How {@link retry} goes on after a failure. */
+/** How {@link retry} continues after a failure. */
 export interface RetryOptions {
   clock: Clock;
   backoff: Backoff;

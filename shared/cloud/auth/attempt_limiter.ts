@@ -39,7 +39,7 @@ export type AttemptOutcome<Value> =
 const REMEMBERED_CREDENTIALS = 10_000;
 const MOST_WAITING = 1_000;
 
-/** What a caller is told whose attempt was refused. */
+/** What is reported to a caller whose attempt was refused. */
 export const TOO_MANY_ATTEMPTS =
   "too many failed attempts to authenticate from this address; wait a minute";
 

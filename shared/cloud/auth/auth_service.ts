@@ -1,4 +1,4 @@
-import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import type { AuthService } from "../../gen/proto/rpc/v1/auth_pb.ts";
 import { peerKey } from "../../rpc/server/peer.ts";
 import { AttemptLimiter, TOO_MANY_ATTEMPTS } from "./attempt_limiter.ts";
@@ -13,6 +13,11 @@ export interface AuthServiceOptions {
   readonly verifiers: Partial<Record<CredentialType, CredentialVerifier>>;
   /** Default: one of its own, see {@link AttemptLimiter}. */
   readonly limiter?: AttemptLimiter;
+  /** Receives credentials that were wrong, as often as the limiter lets them be checked. */
+  readonly onWrong?: (
+    credential: { readonly type: string; readonly entity: string },
+    context: HandlerContext,
+  ) => Promise<void>;
 }
 
 /**
@@ -47,6 +52,7 @@ export function createAuthService(options: AuthServiceOptions): ServiceImpl<type
         throw new ConnectError(TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
       }
       if (outcome.kind === "wrong") {
+        await options.onWrong?.({ type, entity }, context);
         throw new ConnectError(`invalid credentials of type ${type}`, Code.Unauthenticated);
       }
       return { accessToken: await options.issuer.issue(outcome.value) };

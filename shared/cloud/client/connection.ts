@@ -15,7 +15,7 @@ import type { Logger } from "../../log/logger.ts";
 import { hasReliableHttp2 } from "../../rpc/client/fallback/reliable_http2.ts";
 import { lazyTransport } from "../../rpc/client/lazy_transport.ts";
 
-/** Metadata by which our own programs tell the cloud that a person saves with them. */
+/** Metadata by which our own programs notify the cloud that a person saves with them. */
 export const CLIENT_HEADER = "machine-client";
 
 /** What a sign-in of a person gave; it is not renewed. */
@@ -47,7 +47,7 @@ const AUTHENTICATE_TIMEOUT_MS = 15_000;
 
 /**
  * The connection of a program of ours to its cloud. It connects and authenticates when first
- * used, again when the cloud no longer takes its token, and reconnects by itself.
+ * used, again when the cloud no longer takes its token, and reconnects automatically.
  */
 export class CloudConnection {
   /** Calls through it are authenticated. */
@@ -76,7 +76,7 @@ export class CloudConnection {
   static open(options: CloudConnectionOptions): CloudConnection {
     if (!options.allowInsecure && !isSecureAddress(options.appAddress)) {
       throw new Error(
-        `${options.appAddress} is plaintext: credentials could be read on the way; ` +
+        `${options.appAddress} is plaintext: credentials could be read in transit; ` +
           "use https://, or allow it with -allow-insecure-creds",
       );
     }

@@ -15,7 +15,7 @@ export interface MachineCredentials {
 
 /** What {@link readCredentialsFile} found. */
 export interface CredentialsFile extends MachineCredentials {
-  /** What the operator ought to mend, each one line. */
+  /** What the operator should fix, each one line. */
   readonly warnings: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import { isLoopbackHost } from "../../base/net/loopback.ts";
 
 /**
- * Tells whether credentials may be sent to this address: over TLS, or to this host itself.
+ * Reports whether credentials may be sent to this address: over TLS, or to this host itself.
  *
  * @param address `https://host:port` or `http://host:port`.
  */

@@ -15,8 +15,8 @@ export interface Variables {
 
 /**
  * Lets a program trust what the host trusts: the authorities in the system's store, or those in
- * `SSL_CERT_FILE` and `SSL_CERT_DIR` where these are set, beside the runtime's built-in ones. Has to
- * come before the first connection. Does nothing where `DENO_TLS_CA_STORE` says what to trust.
+ * `SSL_CERT_FILE` and `SSL_CERT_DIR` where these are set, next to the runtime's built-in ones. Has
+ * to come before the first connection. Does nothing where `DENO_TLS_CA_STORE` says what to trust.
  *
  * @param warn gets one line when a variable names what cannot be read; with that the runtime would
  *   refuse every connection, so only the built-in authorities are trusted then.

@@ -2,7 +2,7 @@ import { UsageError } from "../../base/flags/flags.ts";
 import { AppService, type Organization } from "../../gen/viam/app/v1/app_pb.ts";
 import { clientOf, type CloudContext } from "../run/command.ts";
 
-/** What tells organisations apart. */
+/** What distinguishes organisations. */
 export type NamedOrganization = Pick<Organization, "id" | "name" | "publicNamespace">;
 
 /**

@@ -30,10 +30,10 @@ import { deleteFiles, downloadFiles, listFiles } from "./file_commands.ts";
 import { query } from "./query.ts";
 import { timeOf } from "./times.ts";
 
-/** One of the commands about captured data, as the command line asks for it. */
+/** One of the commands about captured data, as the command line requests it. */
 export type DataCommand = CommandOf<typeof dataCommands>;
 
-/** Does what the command line asks for. */
+/** Does what the command line requests. */
 export async function runDataCommand(
   parsed: DataCommand,
   context: CommandContext,
@@ -137,7 +137,7 @@ async function deleteReadings(
   const days = flags["older-than-days"];
   if (!flags.yes) {
     throw new UsageError(
-      `this deletes all readings that fit and are older than ${days} days for good; say so with ` +
+      `this deletes all readings that fit and are older than ${days} days permanently; confirm with ` +
         "--yes",
     );
   }

@@ -92,7 +92,7 @@ export const filesFlags = {
 const yesFlag = {
   type: "boolean",
   aliases: ["y"],
-  doc: "Do it; without this it only says how much would be deleted.",
+  doc: "Do it; without this it only reports how much would be deleted.",
 } as const;
 
 export const deleteFilesFlags = { ...fileFilterFlags, "yes": yesFlag } as const satisfies FlagTable;

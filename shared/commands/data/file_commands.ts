@@ -66,13 +66,13 @@ export async function downloadFiles(
   return { json: { folder, downloaded, skipped, bytes }, text, ids: names };
 }
 
-/** Deletes what options name, once told so with `--yes`. */
+/** Deletes what options name, once confirmed with `--yes`. */
 export async function deleteFiles(
   flags: FlagValues<typeof deleteFilesFlags>,
   context: CommandContext,
 ): Promise<Output> {
   if (!namesFiles(flags)) {
-    throw new UsageError("say which files: --machine, --resource, --from, --tag, --id …");
+    throw new UsageError("select the files: --machine, --resource, --from, --tag, --id …");
   }
   const client = await clientOf(context, DataService);
   if (flags.id.length > 0) {

@@ -23,7 +23,7 @@ import {
 } from "../run/command.ts";
 import type { contentFlags, datasetCommands } from "./dataset_flags.ts";
 
-/** One of the commands about datasets, as the command line asks for it. */
+/** One of the commands about datasets, as the command line requests it. */
 export type DatasetCommand = CommandOf<typeof datasetCommands>;
 
 /** As many files as one call puts into a dataset. */
@@ -36,7 +36,7 @@ const NO_FILTER: FileFlags = {
   ...{ "tag": [], "mime-type": [], "in-dataset": undefined, "id": [] },
 };
 
-/** Does what the command line asks for. */
+/** Does what the command line requests. */
 export async function runDatasetCommand(
   parsed: DatasetCommand,
   context: CommandContext,
@@ -72,7 +72,9 @@ export async function runDatasetCommand(
       return done({ id, name: second }, `dataset ${name} is ${second} now`);
     case "dataset delete":
       if (!parsed.values.yes) {
-        throw new UsageError(`this deletes dataset ${name} (${id}) for good; say so with --yes`);
+        throw new UsageError(
+          `this deletes dataset ${name} (${id}) permanently; confirm with --yes`,
+        );
       }
       await client.deleteDataset({ id });
       return done({ id, name }, `deleted dataset ${name}; the files that were in it stay`);
@@ -139,7 +141,7 @@ async function change(
   }
   if (flags.sequence.length > 0) throw new UsageError(`${name} is a dataset of files`);
   if (!namesFiles(flags)) {
-    throw new UsageError("say which files: --machine, --resource, --from, --tag, --id …");
+    throw new UsageError("select the files: --machine, --resource, --from, --tag, --id …");
   }
   const files = await Array.fromAsync(filesOf(flags, context));
   const ids = files.map(({ binaryDataId }) => binaryDataId);

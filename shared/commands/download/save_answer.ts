@@ -20,7 +20,7 @@ function reasonIn(text: string): string {
 
 /**
  * Saves a download, with a progress bar for who looks at a terminal. The file is there whole or not
- * at all: it is written beside its place and renamed.
+ * at all: it is written next to its place and renamed.
  *
  * @returns how many bytes it has
  * @throws {FileError}, or what the cloud gives as the reason

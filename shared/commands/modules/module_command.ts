@@ -18,10 +18,10 @@ import { registryOrganization } from "./registry_organization.ts";
 import { uploadModule } from "./upload.ts";
 import { visibilityName, VISIBLE_TO } from "./visibility.ts";
 
-/** One of the commands about modules, as the command line asks for it. */
+/** One of the commands about modules, as the command line requests it. */
 export type ModuleCommand = CommandOf<typeof moduleCommands>;
 
-/** Does what the command line asks for. */
+/** Does what the command line requests. */
 export async function runModuleCommand(
   parsed: ModuleCommand,
   context: CommandContext,

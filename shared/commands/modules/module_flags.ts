@@ -1,5 +1,5 @@
 import type { FlagTable } from "../../base/flags/flags.ts";
-import { PLATFORMS } from "../../registry/item_rules.ts";
+import { PLATFORMS } from "../../registry/platforms.ts";
 
 export const uploadFlags = {
   "name": {

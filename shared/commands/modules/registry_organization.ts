@@ -18,7 +18,7 @@ export async function registryOrganization(
   } catch (error) {
     if (!(error instanceof UsageError) || prefix === "") throw error;
     throw new UsageError(
-      `${error.message}. In front of a module's name stands the namespace of its organisation, ` +
+      `${error.message}. A module's name is prefixed with the namespace of its organisation, ` +
         `which ${context.program} module namespace sets, or the organisation's id`,
       { cause: error },
     );

@@ -17,7 +17,7 @@ import { VISIBILITIES } from "./visibility.ts";
 
 type UploadFlags = FlagValues<typeof uploadFlags>;
 
-/** What is told of an upload. */
+/** What is reported of an upload. */
 export interface UploadedModule {
   readonly module_id: string;
   readonly version: string;

@@ -23,7 +23,7 @@ const EVERY_MS = 100;
 /**
  * A bar on standard error, while a person looks at it; otherwise nothing.
  *
- * @param label what is going on: `upload module.tar.gz`
+ * @param label what is under way: `upload module.tar.gz`
  * @param total bytes; undefined where nobody knows
  */
 export function progressBar(

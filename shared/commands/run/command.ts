@@ -86,7 +86,7 @@ export function command<const T extends FlagTable>(
   return spec as unknown as Command;
 }
 
-/** One of the commands of a table, as a command line asks for it. */
+/** One of the commands of a table, as a command line requests it. */
 export type CommandOf<C extends CommandTable> = {
   [K in keyof C & string]: { readonly command: K } & CommandInput<C[K]["flags"]>;
 }[keyof C & string];

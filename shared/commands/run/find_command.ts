@@ -86,7 +86,7 @@ export function unknownCommand(words: readonly string[], program: Program): Usag
   const [first] = words;
   if (first === undefined || first.startsWith("-")) {
     return new UsageError(
-      `a command is needed: ${groups.join(", ")}; ${program.name} --help tells what they do`,
+      `a command is needed: ${groups.join(", ")}; ${program.name} --help shows what they do`,
     );
   }
   const below = commandsBelow([first], program.tree).map(([name]) => name);

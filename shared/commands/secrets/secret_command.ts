@@ -8,7 +8,7 @@ import { choosePart } from "../choice/part.ts";
 import { isoTime } from "../output/times.ts";
 import { clientOf, type CloudContext, type CommandOf, done, type Output } from "../run/command.ts";
 
-/** One of the commands about secrets, as the command line asks for it. */
+/** One of the commands about secrets, as the command line requests it. */
 export type SecretCommand = CommandOf<typeof secretCommands>;
 
 /** The secrets of one part or one location. */
@@ -19,7 +19,7 @@ interface Secrets {
   delete(secretId: string): Promise<unknown>;
 }
 
-/** Does what the command line asks for. */
+/** Does what the command line requests. */
 export async function runSecretCommand(
   parsed: SecretCommand,
   context: CloudContext,

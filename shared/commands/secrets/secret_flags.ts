@@ -25,11 +25,11 @@ export const secretCommands = {
     flags: commonFlags,
   },
   "secret create": {
-    summary: "Make a second secret, which counts beside the first, and print it.",
+    summary: "Make a second secret, valid next to the first, and print it.",
     flags: commonFlags,
   },
   "secret delete": {
-    summary: "End a secret that has a successor, and every sign-in with it.",
+    summary: "Revoke a secret that has a successor, and every sign-in with it.",
     flags: commonFlags,
     arguments: [{ placeholder: "ID", doc: "Of the secret, as secret list shows it." }],
   },

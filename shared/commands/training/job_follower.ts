@@ -1,11 +1,11 @@
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type {
   MLTrainingService,
   TrainingJobLogEntry,
   TrainingJobMetadata,
 } from "../../gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import type { Clock } from "../../base/time/clock.ts";
+import { JobLogReader } from "./job_log_reader.ts";
 import { hasEnded } from "./job_texts.ts";
 
 type Training = Pick<Client<typeof MLTrainingService>, "getTrainingJob" | "getTrainingJobLogs">;
@@ -14,47 +14,6 @@ type Training = Pick<Client<typeof MLTrainingService>, "getTrainingJob" | "getTr
 const EVERY_MS = 1_000;
 /** A cloud may be away for so long, for a new version of it, before following it is given up. */
 const LONGEST_ABSENCE_MS = 120_000;
-
-/** Reads what a job wrote, each line once, also while it goes on writing. */
-export class JobLogReader {
-  /** Of the page that was the last one. */
-  #token = "";
-  /** Lines of that page that were given already, and the last of them. */
-  #seen = 0;
-  #last: TrainingJobLogEntry | undefined;
-
-  constructor(private readonly training: Training, private readonly id: string) {}
-
-  /** The lines that have come since the last call. */
-  async *newLines(): AsyncIterable<TrainingJobLogEntry> {
-    for (;;) {
-      const answer = await this.training.getTrainingJobLogs({
-        id: this.id,
-        pageToken: this.#token,
-      });
-      for (const line of answer.logs.slice(this.#known(answer.logs))) {
-        yield line;
-        this.#last = line;
-      }
-      if (answer.nextPageToken === "") {
-        this.#seen = answer.logs.length;
-        return;
-      }
-      this.#token = answer.nextPageToken;
-      this.#seen = 0;
-      this.#last = undefined;
-    }
-  }
-
-  /** How many lines of a page were given; the cloud may have left out some in the meantime. */
-  #known(lines: readonly TrainingJobLogEntry[]): number {
-    const last = this.#last;
-    if (!last) return 0;
-    const before = lines[this.#seen - 1];
-    if (before && isSame(before, last)) return this.#seen;
-    return lines.findLastIndex((line) => isSame(line, last)) + 1;
-  }
-}
 
 /**
  * Stays until a job has ended, and does not mind that the cloud is started again meanwhile.
@@ -84,9 +43,4 @@ export async function followJob(
     }
     await clock.sleep(EVERY_MS);
   }
-}
-
-function isSame(a: TrainingJobLogEntry, b: TrainingJobLogEntry): boolean {
-  const timeOf = ({ time }: TrainingJobLogEntry) => time ? timestampMs(time) : 0;
-  return a.message === b.message && a.level === b.level && timeOf(a) === timeOf(b);
 }

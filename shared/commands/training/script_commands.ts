@@ -16,7 +16,7 @@ import type { FRAMEWORK_NAMES, uploadFlags } from "./training_flags.ts";
 
 type UploadFlags = FlagValues<typeof uploadFlags>;
 
-/** What is told of an upload. */
+/** What is reported of an upload. */
 export interface UploadedScript {
   /** What jobs name it by. */
   readonly script: string;

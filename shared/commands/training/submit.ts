@@ -31,7 +31,7 @@ export type Training =
     readonly container: string;
   };
 
-/** What the flags ask for. @throws {UsageError} for flags that do not go together. */
+/** What the flags request. @throws {UsageError} for flags that do not go together. */
 export function readTraining(flags: SubmitFlags): Training {
   const { type, script } = flags;
   if (type !== undefined && script !== undefined) {
@@ -51,7 +51,7 @@ export function readTraining(flags: SubmitFlags): Training {
   }
   if (script === undefined) {
     throw new UsageError(
-      "say how to train: --type with --tags for the script that comes with the cloud, or " +
+      "choose how to train: --type with --tags for the script that comes with the cloud, or " +
         "--script ORG:NAME for one of yours",
     );
   }

@@ -18,7 +18,8 @@ import {
   done,
   type Output,
 } from "../run/command.ts";
-import { followJob, JobLogReader } from "./job_follower.ts";
+import { followJob } from "./job_follower.ts";
+import { JobLogReader } from "./job_log_reader.ts";
 import { containerTable, jobTable, jobText, logLine, statusName } from "./job_texts.ts";
 import { listScripts, uploadScript } from "./script_commands.ts";
 import { readTraining, submitJob } from "./submit.ts";
@@ -30,13 +31,13 @@ import type {
   trainingCommands,
 } from "./training_flags.ts";
 
-/** One of the commands about training, as the command line asks for it. */
+/** One of the commands about training, as the command line requests it. */
 export type TrainingCommand = CommandOf<typeof trainingCommands>;
 
 type TrainingClient = Client<typeof MLTrainingService>;
 
 /**
- * Does what the command line asks for.
+ * Does what the command line requests.
  *
  * @throws {UsageError}, {ArchiveError}, {FileError}; an Error also when a job that was waited for
  * made no model
@@ -51,7 +52,7 @@ export async function runTrainingCommand(
     return { json, text: `${JSON.stringify(json)}\n`, ids: [json.script] };
   }
   if (parsed.command === "training-script list") return await listScripts(context);
-  // What is wrong with the command line is told before anybody signs in.
+  // What is wrong with the command line is reported before anybody signs in.
   if (parsed.command === "training submit") readTraining(parsed.values);
   const training = await clientOf(context, MLTrainingService);
   switch (parsed.command) {
@@ -161,7 +162,7 @@ const STATUSES: Readonly<Record<typeof STATUS_NAMES[number], TrainingStatus>> = 
 async function getJob(training: TrainingClient, id: string): Promise<TrainingJobMetadata> {
   const { metadata } = await training.getTrainingJob({ id });
   if (metadata) return metadata;
-  throw new Error(`the cloud says nothing of the training job ${id}; ask it again`);
+  throw new Error(`the cloud reports nothing of the training job ${id}; try again`);
 }
 
 function jobJson(job: TrainingJobMetadata) {

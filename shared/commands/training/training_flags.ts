@@ -63,7 +63,7 @@ export const submitFlags = {
   },
   "wait": {
     type: "boolean",
-    doc: "Stay until the job has ended; end with 1 when it made no model.",
+    doc: "Wait until the job has finished; exit with 1 when it made no model.",
   },
   "follow": { type: "boolean", aliases: ["f"], doc: "The same, and show what the job writes." },
 } as const satisfies FlagTable;
@@ -81,7 +81,7 @@ export const logsFlags = {
   "follow": {
     type: "boolean",
     aliases: ["f"],
-    doc: "Stay until the job has ended; end with 1 when it made no model.",
+    doc: "Wait until the job has finished; exit with 1 when it made no model.",
   },
 } as const satisfies FlagTable;
 
@@ -101,7 +101,7 @@ export const uploadFlags = {
     type: "string",
     choices: MODEL_TYPE_NAMES,
     placeholder: "TYPE",
-    doc: "What its models tell. Default: as it was, nothing for a new script.",
+    doc: "What its models predict. Default: as it was, nothing for a new script.",
   },
   "framework": {
     type: "string",
@@ -122,7 +122,7 @@ export const uploadFlags = {
     doc: "Who may use it: the organisation, everybody, or everybody without it being listed. " +
       "Default: as it was, private for a new script.",
   },
-  "draft": { type: "boolean", doc: "Say that it is not ready for others yet." },
+  "draft": { type: "boolean", doc: "Mark it as not ready for others yet." },
 } as const satisfies FlagTable;
 
 const jobArgument = { placeholder: "ID", doc: "The training job." };
@@ -137,7 +137,7 @@ export const trainingCommands = {
     arguments: [jobArgument],
   },
   "training logs": {
-    summary: "Show what a training job wrote; kept for 7 days after its end.",
+    summary: "Show what a training job wrote; kept for 7 days after it has finished.",
     flags: logsFlags,
     arguments: [jobArgument],
   },
@@ -147,7 +147,7 @@ export const trainingCommands = {
     arguments: [jobArgument],
   },
   "training delete": {
-    summary: "Forget a training job that has ended; its model stays.",
+    summary: "Delete a training job that has finished; its model stays.",
     flags: {},
     arguments: [jobArgument],
   },

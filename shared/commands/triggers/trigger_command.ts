@@ -16,10 +16,10 @@ import { chooseLocation } from "../choice/location.ts";
 import { chooseMachine, choosePart } from "../choice/part.ts";
 import { clientOf, type CloudContext, type CommandOf, done, type Output } from "../run/command.ts";
 
-/** One of the commands about triggers, as the command line asks for it. */
+/** One of the commands about triggers, as the command line requests it. */
 export type TriggerCommand = CommandOf<typeof triggerCommands>;
 
-/** Does what the command line asks for. */
+/** Does what the command line requests. */
 export async function runTriggerCommand(
   parsed: TriggerCommand,
   context: CloudContext,
@@ -56,7 +56,7 @@ export async function runTriggerCommand(
       await triggers.replayDelivery({ deliveryId: argument });
       return done(
         { id: argument },
-        `${argument} is sent once more; ${context.program} trigger deliveries tells how it went`,
+        `${argument} is sent once more; ${context.program} trigger deliveries shows the outcome`,
       );
     case "trigger secret": {
       const { partId, name } = await chooseTrigger(triggers, parsed.values, argument);

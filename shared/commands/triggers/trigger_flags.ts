@@ -75,7 +75,7 @@ export const triggerCommands = {
     arguments: [nameArgument],
   },
   "trigger test": {
-    summary: "Send a sample to everybody whom a trigger tells, and say what came of it.",
+    summary: "Send a sample to everybody whom a trigger notifies, and report the outcome.",
     flags: commonFlags,
     arguments: [nameArgument],
   },

@@ -30,7 +30,7 @@ export function triggerTable(triggers: readonly Trigger[], program: string): str
       timeText(counts?.lastFiredAt),
     ];
   });
-  const heading = ["TRIGGER", "MACHINE", "EVENT", "STATE", "LOOKED AT", "FIRED"];
+  const heading = ["TRIGGER", "MACHINE", "EVENT", "STATE", "EVALUATED", "FIRED"];
   const more = ["INCOMPARABLE", "TOO SOON", "WAITING", "LAST FIRED"];
   const problems = triggers.flatMap(({ name, machineName, problem, counts }) =>
     [problem, counts?.lastProblem ?? ""].filter((text) => text !== "")

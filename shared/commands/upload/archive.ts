@@ -38,7 +38,7 @@ export async function readArchive(path: string): Promise<ModuleArchive> {
   const { Parser } = await import("tar/parse");
   const entries = new Entries(path);
   const parser = new Parser({ strict: true, onReadEntry: (entry) => entries.take(entry) });
-  // The pipeline itself tells only that it was aborted.
+  // The pipeline itself reports only that it was aborted.
   const reading: { error?: unknown } = {};
   const read = async (source: AsyncIterable<Uint8Array>) => {
     await feed(parser, source, entries).catch((error) => {
@@ -66,7 +66,7 @@ async function feed(
   entries: Entries,
 ): Promise<void> {
   const failure = Promise.withResolvers<never>();
-  failure.promise.catch(() => undefined); // whoever waits for it hears of it
+  failure.promise.catch(() => undefined); // whoever waits for it learns of it
   parser.on("error", (error: unknown) => failure.reject(error));
   for await (const bytes of source) {
     const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -25,7 +25,7 @@ export interface GrpcChannelOptions {
   readonly maxReconnectMs?: number;
 }
 
-/** Calls to one address. It connects when first used and reconnects by itself. */
+/** Calls to one address. It connects when first used and reconnects automatically. */
 export class GrpcChannel implements CallChannel {
   readonly #client: Client;
 

@@ -18,7 +18,7 @@ const STEP_BYTES = 65_536;
 export interface InflateOptions {
   /** Longest message, inflated. */
   readonly maxBytes: number;
-  /** Told of bytes before they are kept; what it throws ends the work. */
+  /** Notified of bytes before they are kept; what it throws ends the work. */
   readonly hold: (bytes: number) => void;
 }
 

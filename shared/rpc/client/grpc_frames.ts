@@ -78,7 +78,7 @@ export interface MessageCutterOptions {
   readonly what?: "answer" | "request";
   /** Longest message, as it arrives. Default: {@link MAX_MESSAGE_BYTES}. */
   readonly maxBytes?: number;
-  /** Told of messages that are compressed. Default: they are refused. */
+  /** Notified of messages that are compressed. Default: they are refused. */
   readonly onCompressed?: ((message: Uint8Array) => void) | undefined;
 }
 

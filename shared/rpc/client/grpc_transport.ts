@@ -6,7 +6,9 @@ export interface GrpcTransportOptions extends GrpcChannelOptions {
   readonly interceptors?: Interceptor[];
 }
 
-/** A Connect transport over native gRPC. It connects when first used and reconnects by itself. */
+/**
+ * A Connect transport over native gRPC. It connects when first used and reconnects automatically.
+ */
 export function createGrpcTransport(
   options: GrpcTransportOptions,
 ): Transport & { close(): void } {

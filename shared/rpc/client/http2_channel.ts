@@ -75,7 +75,7 @@ export class Http2Channel implements CallChannel {
           const [bytes] = answer.messages;
           if (failure) reject(signal.aborted ? abortReason(signal) : failure);
           else if (bytes) resolve(result(answer, bytes));
-          else reject(new ConnectError("the call ended without an answer", Code.Internal));
+          else reject(new ConnectError("the call finished without a response", Code.Internal));
         });
         const answer = current;
         answer.stream = this.#connection().request(headers, answer);

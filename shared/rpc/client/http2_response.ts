@@ -78,7 +78,7 @@ export class Http2Response implements StreamReceiver {
     if (this.#status) return statusError(this.#status);
     const httpStatus = headerValue(this.#header, ":status");
     return httpStatus === "200"
-      ? new ConnectError("the answer ended without a status", Code.Internal)
+      ? new ConnectError("the response ended without a status", Code.Internal)
       : new ConnectError(`the answer is HTTP status ${httpStatus}`, Code.Unknown);
   }
 }

@@ -9,7 +9,7 @@ import type { FrameWriter } from "./frame_writer.ts";
 import { type Frame, responseFrame, responseMessageFrames } from "./frames.ts";
 import type { ServedCall } from "./served_call.ts";
 
-/** What stays of an error's text, in letters, where all that it tells is too long for a frame. */
+/** What stays of an error's text, in letters, where all of it is too long for a frame. */
 const MOST_TEXT = 4_096;
 
 /** Writes what one call is answered: headers, messages, trailers. */

@@ -1,4 +1,4 @@
-/** How long callers wait, as frames tell it. */
+/** How long callers wait, as frames state it. */
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import type { RequestHeaders } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
 

@@ -5,7 +5,7 @@ import { waitFor } from "../../base/time/wait_for.ts";
 import { RawCaller, serveEcho } from "./testing.ts";
 import { ECHO, echo, echoed, UPLOAD, upload, uploaded } from "./messages_testing.ts";
 
-/** Sends a message in pieces of `size`; `eos` says what each piece is told about the end. */
+/** Sends a message in pieces of `size`; `eos` says what each piece declares about the end. */
 function inPieces(
   caller: RawCaller,
   id: number,

@@ -41,7 +41,7 @@ export class FrameWriter {
     try {
       this.channel.send(frame);
     } catch {
-      // One that is closed tells so by itself; one that misses a frame is of no use any more.
+      // One that is closed reports so itself; one that misses a frame is of no use any more.
       this.channel.close();
     }
   }
@@ -50,7 +50,7 @@ export class FrameWriter {
    * Sends frames, each when there is room. Messages that wait take turns with every frame, so that
    * a long one does not hold up the others. Returns nothing when all went at once.
    *
-   * @param signal asked for only where something waits; gives the rest up.
+   * @param signal requested only where something waits; gives the rest up.
    */
   sendAll(frames: Iterable<Frame>, signal: () => CancelSignal): Promise<void> | undefined {
     const rest = frames[Symbol.iterator]();

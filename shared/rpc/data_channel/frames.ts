@@ -15,7 +15,7 @@ import type { HeldBytes } from "./held_bytes.ts";
 /** A frame, as a channel takes it. */
 export type Frame = Uint8Array<ArrayBuffer>;
 
-/** What a frame holds beside its piece: 31 bytes with the longest id and every flag set. */
+/** What a frame holds next to its piece: 31 bytes with the longest id and every flag set. */
 const WRAPPER_BYTES = 32;
 
 /** Longest piece of a message in one frame. */

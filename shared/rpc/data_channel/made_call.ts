@@ -25,7 +25,7 @@ export interface MadeCallOptions {
 }
 
 /** Made once: a reason for each call would cost as much as the rest of its end. */
-const OVER = new ConnectError("the call has ended", Code.Canceled);
+const OVER = new ConnectError("the call has finished", Code.Canceled);
 
 /** One call that has been made over a data channel, from its headers to its end. */
 export class MadeCall {
@@ -115,7 +115,7 @@ export class MadeCall {
     }
   }
 
-  /** Gives the call up, and tells the peer. Does nothing when it has ended. */
+  /** Cancels it, and notifies the peer. Does nothing when it has ended. */
   cancel(reason: ConnectError): void {
     if (this.#over.signal.aborted) return;
     this.options.writer.send(requestFrame(this.options.id, { case: "rstStream", value: true }));
@@ -143,7 +143,7 @@ export function abortReason({ reason }: CancelSignal): ConnectError {
     : new ConnectError("the call was cancelled", Code.Canceled);
 }
 
-/** The error that trailers tell; undefined when the call succeeded. */
+/** The error that trailers carry; undefined when the call succeeded. */
 function errorOf({ status }: ResponseTrailers, trailer: Headers): ConnectError | undefined {
   if (!status || status.code === 0) return undefined;
   const code = Code[status.code] === undefined ? Code.Unknown : status.code as Code;

@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import type { HeldBytes } from "./held_bytes.ts";
 
-/** What a queued message costs beside its bytes. */
+/** What a queued message costs next to its bytes. */
 const MESSAGE_OVERHEAD_BYTES = 128;
 /** Places of messages that have been read are given up from here on. */
 const READ_PLACES = 1_024;

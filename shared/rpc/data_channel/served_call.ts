@@ -25,7 +25,7 @@ export interface ServedCallOptions {
 }
 
 /** Made once: an error for each call would cost as much as the rest of its end. */
-export const ENDED = new ConnectError("the call has ended", Code.Canceled);
+export const ENDED = new ConnectError("the call has finished", Code.Canceled);
 
 /** A call that came in over a data channel: what interceptors see and the context of its handler. */
 export class ServedCall implements Call, HandlerContext, ForwardedCall {

@@ -33,7 +33,7 @@ export interface DataChannelServerOptions {
   /** What requests of all channels may hold. Default: each channel has its own limit only. */
   readonly budgets?: RequestBudgets;
   readonly report: UnexpectedErrorReporter;
-  /** Ends streams and takes no further calls; calls with one answer go on. */
+  /** Ends streams and takes no further calls; calls with one answer continue. */
   readonly signal: AbortSignal;
 }
 
@@ -142,7 +142,7 @@ class DataChannelServer implements ServedDataChannel {
     if (this.#stopped) throw unavailable();
     if (this.#turns.size >= MOST_CALLS) {
       throw new ConnectError(
-        `${MOST_CALLS} calls are running on this connection; wait for one to end`,
+        `${MOST_CALLS} calls are running on this connection; wait for one to finish`,
         Code.ResourceExhausted,
       );
     }

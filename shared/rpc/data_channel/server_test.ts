@@ -275,7 +275,7 @@ Deno.test("serveDataChannel() ends the messages of a handler that heeds no signa
   const caller = new RawCaller(client);
   caller.headers(1, MULTIPLE);
   caller.message(1, multiple("a"));
-  // The handler is asked for a message before the call is reset.
+  // A message is requested of the handler before the call is reset.
   await new Promise((resolve) => setTimeout(resolve, 0));
   caller.frame(1, { case: "rstStream", value: true });
   await caller.ended(1);

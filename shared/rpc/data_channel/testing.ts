@@ -204,7 +204,7 @@ function plain(metadata: Metadata | undefined): Record<string, string[]> {
   return Object.fromEntries(entries.map(([key, { values }]) => [key, values]));
 }
 
-/** Bytes that tell where they were cut: no two neighbours are alike. */
+/** Bytes that show where they were cut: no two neighbours are alike. */
 export function patterned(length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, at) => (at * 31 + (at >> 8)) & 0xff);
 }

@@ -52,7 +52,7 @@ export class DataChannelCalls implements CallChannel {
     if (error) throw error;
     const bytes = await call.answers.next();
     call.answers.drop();
-    if (!bytes) throw new ConnectError("the call ended without an answer", Code.Internal);
+    if (!bytes) throw new ConnectError("the call finished without a response", Code.Internal);
     return { bytes, header: call.header, trailer: call.trailer };
   }
 
@@ -116,5 +116,5 @@ function headersFrame(id: bigint, { path, metadata, timeoutMs }: OutgoingCall): 
 }
 
 function gone(reason: string): ConnectError {
-  return new ConnectError(`the data channel ended: ${reason}`, Code.Unavailable);
+  return new ConnectError(`the data channel was closed: ${reason}`, Code.Unavailable);
 }

@@ -19,7 +19,7 @@ export interface TurnOptions {
   readonly held: HeldBytes;
   readonly interceptors: readonly Interceptor[];
   readonly report: UnexpectedErrorReporter;
-  /** Called once, when the caller has been told how the call ended. */
+  /** Called once, when the caller has been notified how the call ended. */
   readonly onEnd: () => void;
 }
 
@@ -35,7 +35,7 @@ export class Turn {
     this.#requests = new MessageQueue(options.held);
   }
 
-  /** True when the caller has been told how the call ended. */
+  /** True when the caller has been notified how the call ended. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -60,7 +60,7 @@ export class Turn {
     }
     try {
       if (hasMessage) {
-        if (!packetMessage) throw invalid("a frame says that it has a message, and has none");
+        if (!packetMessage) throw invalid("a frame announces a message, and has none");
         const message = this.#assembler.push(packetMessage, this.options.call.messageLimit);
         // The end counts with the last piece only: some clients set it on every one.
         if (!message) return;
@@ -68,7 +68,7 @@ export class Turn {
         // Clients do not end the stream of a method that takes one request.
         if (eos || !this.#asksMany) this.#requests.end();
       } else if (eos) {
-        if (this.#assembler.begun) throw invalid("the stream ended within a message");
+        if (this.#assembler.begun) throw invalid("the stream was closed within a message");
         this.#requests.end();
       }
     } catch (error) {
@@ -128,11 +128,11 @@ export class Turn {
     if (this.#asksMany) return this.#requests.read();
     const stop = after(DEFAULT_CALL_DEADLINE_MS, () =>
       this.abort(
-        new ConnectError("the request did not come to its end in time", Code.DeadlineExceeded),
+        new ConnectError("the request was not complete in time", Code.DeadlineExceeded),
       ));
     try {
       const request = await this.#requests.next();
-      if (!request) throw invalid("the call ended without a request");
+      if (!request) throw invalid("the call was half-closed without a request");
       return request;
     } finally {
       stop();

@@ -106,7 +106,7 @@ export class FakeClient implements WritableSocket {
     );
   }
 
-  /** Headers and trailers of all answers, in the order they came. To be asked once. */
+  /** Headers and trailers of all answers, in the order they came. To be queried once. */
   headerLists(): (HeaderList | undefined)[] {
     return this.frames(FrameType.headers).map(({ payload }) => this.#hpack.decode(payload));
   }

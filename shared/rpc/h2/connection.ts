@@ -43,15 +43,15 @@ export interface H2ConnectionOptions {
 }
 
 /**
- * Connects at once; requests may be made before it has. Never throws: what goes wrong is told to
- * the receivers of the streams.
+ * Connects at once; requests may be made before it has. Never throws: what goes wrong is reported
+ * to the receivers of the streams.
  */
 export class H2Connection implements StreamHost, IncomingEvents {
   readonly #outbox: Outbox;
   readonly #incoming: Incoming = new Incoming(this);
   readonly #sender: Sender;
   readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW);
-  /** Why there are no more requests on this connection, but those under way go on. */
+  /** Why there are no more requests on this connection, but those under way continue. */
   #leaving: string | undefined;
   #ended: StreamFailure | undefined;
 
@@ -82,7 +82,7 @@ export class H2Connection implements StreamHost, IncomingEvents {
     return this.#ended !== undefined;
   }
 
-  /** Makes a request; its receiver is told of everything, failures too. */
+  /** Makes a request; its receiver is notified of everything, failures too. */
   request(headers: HeaderBlock, receiver: StreamReceiver): H2Stream {
     const stream = new H2Stream(headers, receiver, this);
     if (this.#ended) stream.fail(this.#ended);
@@ -152,7 +152,7 @@ export class H2Connection implements StreamHost, IncomingEvents {
     }
   }
 
-  /** @param code tells the peer why; without it the peer is gone. */
+  /** @param code reports to the peer why; without it the peer is gone. */
   #end(failure: StreamFailure, code?: number): void {
     if (this.#ended) return;
     this.#ended = failure;
@@ -172,7 +172,7 @@ export class H2Connection implements StreamHost, IncomingEvents {
     if (this.#sender.streams.size === 0) this.#end({ reason }, ErrorCode.noError);
   }
 
-  // What streams ask for.
+  // What streams request.
 
   wantsToSend(stream: H2Stream): void {
     this.#sender.wants(stream);
@@ -246,7 +246,7 @@ export class H2Connection implements StreamHost, IncomingEvents {
   /** A peer that doesn't read, but makes us answer, must not fill our memory. */
   #answer(frame: Uint8Array): void {
     if (this.#outbox.size > OUTBOX_BYTES) {
-      throw new ProtocolError(ErrorCode.enhanceYourCalm, "it asks for answers, but reads none");
+      throw new ProtocolError(ErrorCode.enhanceYourCalm, "it requests responses, but reads none");
     }
     this.#outbox.add(frame);
   }

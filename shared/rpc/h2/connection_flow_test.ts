@@ -81,7 +81,7 @@ Deno.test("H2Connection begins no more streams than the peer allows", async () =
   using c = await new Connected({ settings: [[Setting.maxConcurrentStreams, 2]] }).ready();
   const all = [c.request(), c.request(), c.request(), c.request()];
   await c.peer.untilFrames(headers, 2);
-  // One that still waits can be cancelled; the peer never hears of it.
+  // One that still waits can be cancelled; the peer never learns of it.
   all[2]!.stream.reset(ErrorCode.cancel);
   assert.equal((await all[2]!.answer.over())?.code, ErrorCode.cancel);
   assert.equal(c.peer.frames(headers).length, 2);

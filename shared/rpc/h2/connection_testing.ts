@@ -40,7 +40,7 @@ export class Connected implements Disposable {
     return { answer, stream };
   }
 
-  /** The reason that the peer is told when the connection ends. */
+  /** The reason that the peer gets when the connection is closed. */
   async goaway(): Promise<number> {
     const [frame] = await this.peer.untilFrames(goaway, 1);
     return frame!.payload[7]!;

@@ -94,7 +94,7 @@ export class DataSender<S extends SendingStream> {
     this.pump();
   }
 
-  /** @returns false for a window that becomes too large; the stream can't go on then. */
+  /** @returns false for a window that becomes too large; the stream can't continue then. */
   growStream(stream: S, increment: number): boolean {
     if (!stream.sendWindow.grow(increment)) return false;
     if (stream.waitingBytes === 0) return true;

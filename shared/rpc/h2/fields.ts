@@ -44,7 +44,7 @@ const NAME = /^[!-9;-@[-~]+$/;
 /** Spaces at the ends are let through, against 8.2.1: readers of metadata take them off. */
 const NO_VALUE = /[^\t -\xff]/;
 
-/** The bits of one field. To be asked once for each, and not when a table has it. */
+/** The bits of one field. To be queried once for each, and not when a table has it. */
 export function fieldKind(name: string, value: string): number {
   if (NO_VALUE.test(value)) return malformed;
   if (name[0] === ":") {

@@ -24,7 +24,7 @@ export class SendWindow {
   }
 }
 
-/** How many bytes the peer may still send, and when to tell it that it may send more. */
+/** How many bytes the peer may still send, and when to notify it that it may send more. */
 export class ReceiveWindow {
   #left: number;
   #unannounced = 0;
@@ -43,7 +43,7 @@ export class ReceiveWindow {
   /**
    * Bytes are dealt with.
    *
-   * @returns what to tell the peer now; 0 while it isn't half of the window.
+   * @returns what to grant the peer now; 0 while it isn't half of the window.
    */
   release(bytes: number): number {
     this.#unannounced += bytes;

@@ -64,7 +64,7 @@ export const ErrorCode = {
 /** The peer broke the protocol, so that nothing on this connection can be relied on. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
-  /** @param code one of {@link ErrorCode}, for the GOAWAY that tells the peer. */
+  /** @param code one of {@link ErrorCode}, for the GOAWAY to the peer. */
   constructor(readonly code: number, message: string) {
     super(message);
   }

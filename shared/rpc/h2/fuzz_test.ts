@@ -46,7 +46,7 @@ function anyFrame(below: (n: number) => number, begin: HeaderList): Uint8Array {
   return encodeFrame(type, flags, streamId, payload);
 }
 
-/** Every request has to be told exactly once that it is over, whatever the peer said. */
+/** Every request has to be notified exactly once that it is over, whatever the peer reported. */
 async function survives(seed: number, speech: (below: (n: number) => number) => Uint8Array[]) {
   const below = random(seed);
   const peer = new FakePeer();
@@ -87,7 +87,10 @@ Deno.test("H2Connection survives any frames in any order", async () => {
   }
 });
 
-/** Every request has to end exactly once, and what is held for it goes back, whatever the client said. */
+/**
+ * Every request has to end exactly once, and what is held for it goes back, whatever the client
+ * reported.
+ */
 function servesThrough(seed: number, speech: (below: (n: number) => number) => Uint8Array[]) {
   const below = random(seed);
   const client = new FakeClient({

@@ -137,7 +137,7 @@ export class HpackDecoder {
     const length = this.#integer(7);
     const from = this.#at;
     this.#at += length;
-    if (this.#at > this.#block.length) throw broken("headers end inside a text");
+    if (this.#at > this.#block.length) throw broken("headers end inside a string");
     const bytes = this.#block.subarray(from, this.#at);
     if (!compressed) return latin1(bytes);
     this.#huffman ??= new HuffmanDecoder();

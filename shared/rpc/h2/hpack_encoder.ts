@@ -41,7 +41,10 @@ export class HpackEncoder {
   #inserted = 0;
   #bytes = 0;
   #limit = TABLE_BYTES;
-  /** The peer has to be told of the smallest limit since the last block, then of the present one. */
+  /**
+   * The peer has to be notified of the smallest limit since the last block, then of the present
+   * one.
+   */
   #smallest: number | undefined;
   #out: Uint8Array = new Uint8Array(512);
 

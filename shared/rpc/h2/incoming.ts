@@ -19,7 +19,7 @@ import { HpackDecoder, MAX_HEADER_BYTES } from "./hpack.ts";
 
 /** What came in. Bytes are only valid until the receiver returns. */
 export interface IncomingEvents {
-  /** A frame that carries nothing of a message: told before what it is. */
+  /** A frame that carries nothing of a message: reported before what it is. */
   overhead(): void;
   /** @param size what flow control counts: with the padding. */
   data(streamId: number, bytes: Uint8Array, size: number, end: boolean): void;
@@ -41,7 +41,7 @@ export class Incoming {
   readonly #cutter = new FrameCutter((...frame) => this.#frame(...frame));
   readonly #hpack = new HpackDecoder();
   #begun = false;
-  /** Headers that go on in the next frame, as long as there is nothing else in between. */
+  /** Headers that continue in the next frame, as long as there is nothing else in between. */
   #headers: { streamId: number; end: boolean; parts: Uint8Array[]; size: number } | undefined;
 
   constructor(private readonly events: IncomingEvents) {}
@@ -49,7 +49,7 @@ export class Incoming {
   /**
    * @param goOn asked after each frame; false: the rest of the chunk is left to the caller.
    * @returns how much of the chunk was taken.
-   * @throws {ProtocolError} when the connection can't go on.
+   * @throws {ProtocolError} when the connection can't continue.
    */
   push(chunk: Uint8Array, goOn?: () => boolean): number {
     return this.#cutter.push(chunk, goOn);
@@ -62,7 +62,9 @@ export class Incoming {
       }
       this.#begun = true;
     }
-    if (this.#headers && type !== FrameType.continuation) throw violation("headers do not go on");
+    if (this.#headers && type !== FrameType.continuation) {
+      throw violation("the header block is not continued");
+    }
     if (type !== FrameType.data && type !== FrameType.headers) this.events.overhead();
     switch (type) {
       case FrameType.data: {
@@ -87,7 +89,7 @@ export class Incoming {
         if (payload.length > 0) throw badSize("SETTINGS", payload.length);
         return;
       case FrameType.pushPromise:
-        throw violation("it pushes, although it was told not to");
+        throw violation("it pushes, although push is disabled");
       case FrameType.ping:
         onConnection(streamId, "PING");
         if (payload.length !== 8) throw badSize("PING", payload.length);

@@ -10,7 +10,7 @@ const FIRST_BUFFER_BYTES = 16_384;
 /** How long the last bytes may take before the socket is closed regardless. */
 const LAST_WRITE_MS = 1_000;
 
-/** What the outbox tells its owner. */
+/** What the outbox reports to its owner. */
 export interface OutboxEvents {
   /** There is room for messages again. */
   room(): void;

@@ -71,7 +71,7 @@ export class Sender {
     this.#data.growConnection(increment);
   }
 
-  /** @returns false for a window that becomes too large; the stream can't go on then. */
+  /** @returns false for a window that becomes too large; the stream can't continue then. */
   growStream(stream: H2Stream, increment: number): boolean {
     return this.#data.growStream(stream, increment);
   }

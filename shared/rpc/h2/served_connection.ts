@@ -36,6 +36,8 @@ const CONNECTION_WINDOW = 16 * 1024 * 1024;
 export const MOST_STREAMS = 1_000;
 /** Bytes of answers that wait for a client to read them, in all: twice the largest message. */
 export const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+/** Between two of them the process reads its sockets. */
+const LOOKS_FOR_ANSWER = 3;
 const PING_PAYLOAD = new Uint8Array(8);
 
 export interface ServedConnectionOptions {
@@ -44,7 +46,9 @@ export interface ServedConnectionOptions {
   readonly onRequest: (stream: ServedStream, headers: HeaderList) => void;
   /** Comes once and last. */
   readonly onEnd: () => void;
-  /** A receiver threw when it was told that its stream failed: a fault, which must not spread. */
+  /**
+   * A receiver threw when it was notified that its stream failed: a fault, which must not spread.
+   */
   readonly onFault: (error: unknown) => void;
   /** Milliseconds that never go back. */
   readonly monotonicMs: () => number;
@@ -54,7 +58,7 @@ const always = () => true;
 
 /**
  * Takes the bytes of a connection and answers on its socket. Never throws: a peer that breaks the
- * protocol is told so, and the connection ends.
+ * protocol is notified, and the connection is closed.
  */
 export class ServedConnection implements IncomingEvents, ServedStreamHost {
   readonly #outbox: Outbox;
@@ -74,6 +78,8 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
   #ended = false;
   #heardAt: number;
   #pingedAt: number | undefined;
+  /** Calls of keepAlive since then. */
+  #looks = 0;
 
   constructor(private readonly options: ServedConnectionOptions) {
     this.#outbox = new Outbox({
@@ -147,15 +153,19 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
 
   /**
    * To be called every few seconds: asks a peer that says nothing, and ends the connection of one
-   * that doesn't answer.
+   * that doesn't answer. A process that stood still has not read what came meanwhile: before it has
+   * looked a few times, no peer is gone.
    */
   keepAlive({ askAfterMs, waitMs }: { askAfterMs: number; waitMs: number }): void {
     if (this.#ended) return;
     const now = this.options.monotonicMs();
     if (this.#pingedAt !== undefined && this.#heardAt <= this.#pingedAt) {
-      if (now - this.#pingedAt >= waitMs) this.#end({ reason: "the peer doesn't answer" });
+      this.#looks++;
+      if (now - this.#pingedAt < waitMs || this.#looks < LOOKS_FOR_ANSWER) return;
+      this.#end({ reason: "the peer doesn't answer" });
     } else if (now - this.#heardAt >= askAfterMs) {
       this.#pingedAt = now;
+      this.#looks = 0;
       this.#outbox.add(encodeFrame(FrameType.ping, 0, 0, PING_PAYLOAD));
     }
   }
@@ -175,7 +185,7 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
     this.#outbox.add(encodeGoaway({ lastStreamId: this.#lastStreamId, code, text: "" }));
   }
 
-  /** @param code tells the peer why; without it the peer knows, or is gone. */
+  /** @param code reports to the peer why; without it the peer knows, or is gone. */
   #end(failure: StreamFailure, code?: number): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -191,7 +201,7 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
     this.options.onEnd();
   }
 
-  // What streams ask for.
+  // What streams request.
 
   sendHeaders(stream: ServedStream, headers: HeaderBlock, options: { end: boolean }): void {
     this.#sender.sendHeaders(stream.id, headers, options);
@@ -241,7 +251,7 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
 
   overhead(): void {
     if (this.#budgets.spendOverhead(this.#sender.dataFrames)) return;
-    throw new ProtocolError(ErrorCode.enhanceYourCalm, "it sends too much that says nothing");
+    throw new ProtocolError(ErrorCode.enhanceYourCalm, "it sends too many empty frames");
   }
 
   headers(streamId: number, headers: HeaderList | undefined, end: boolean, kinds: number): void {
@@ -257,7 +267,7 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
       // The same threads sometimes take one number for two requests; the others are not at fault.
       return this.#resetStream(streamId, ErrorCode.streamClosed);
     }
-    // The peer has been told which requests are answered here: none after them.
+    // The peer has been notified which requests are answered here: none after them.
     if (this.#leaving) return this.overhead();
     if (!isLate) {
       this.#skipped.began(streamId, this.#lastStreamId);
@@ -331,14 +341,14 @@ export class ServedConnection implements IncomingEvents, ServedStreamHost {
   // These two don't throw: what a handler sends may be the reason.
 
   #tooManyResets(): void {
-    const reason = "too many of its requests were given up";
+    const reason = "too many of its requests were cancelled";
     this.#end({ reason }, ErrorCode.enhanceYourCalm);
   }
 
   /** A peer that doesn't read, but makes us answer, must not fill our memory. */
   #answer(frame: Uint8Array): void {
     if (this.#outbox.size <= OUTBOX_BYTES) return this.#outbox.add(frame);
-    this.#end({ reason: "it asks for answers, but reads none" }, ErrorCode.enhanceYourCalm);
+    this.#end({ reason: "it requests responses, but reads none" }, ErrorCode.enhanceYourCalm);
   }
 
   /** Undefined for a stream that has ended: what comes late is of no interest. */

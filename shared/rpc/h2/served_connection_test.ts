@@ -237,11 +237,31 @@ Deno.test("keepAlive() asks a silent client, and ends the connection of one that
   at(90);
   at(139);
   await client.untilFrames(ping, 2);
+  at(145);
   at(158);
   assert.equal(client.ends, 0);
   at(159);
   assert.equal(client.ends, 1);
   assert.equal(client.frames(ping).length, 2);
+});
+
+Deno.test("keepAlive() ends no connection for an answer that waits to be read when the process stood still", async () => {
+  let now = 0;
+  const limits = { askAfterMs: 60, waitMs: 20 };
+  const client = new FakeClient({ monotonicMs: () => now }).hello();
+  const at = (time: number) => {
+    now = time;
+    client.connection.keepAlive(limits);
+  };
+  at(60);
+  await client.untilFrames(ping, 1);
+  // For an hour nothing ran; timers come before sockets.
+  at(3_600);
+  at(3_605);
+  assert.equal(client.ends, 0);
+  client.send(encodeFrame(ping, Flag.ack, 0, new Uint8Array(8)));
+  at(3_640);
+  assert.equal(client.ends, 0);
 });
 
 Deno.test("ServedConnection says no to headers that are too large, and goes on", async () => {

@@ -25,7 +25,7 @@ export interface ServedStreamHost {
   sendHeaders(stream: ServedStream, headers: HeaderBlock, options: { end: boolean }): void;
   /** There is data to be sent, or the end of it. */
   wantsToSend(stream: ServedStream): void;
-  /** Tells the peer that the stream is over. */
+  /** Notifies the peer that the stream is over. */
   sendReset(stream: ServedStream, code: number): void;
   /** The peer may send more: on the connection by `bytes`, on the stream by `increment`. */
   release(stream: ServedStream, bytes: number, increment: number): void;
@@ -130,11 +130,11 @@ export class ServedStream implements SendingStream {
     this.#close();
   }
 
-  /** Gives the request up and tells the peer. */
+  /** Cancels the request and notifies the peer. */
   reset(code: number): void {
     if (this.#closed) return;
     this.host.sendReset(this, code);
-    this.fail({ reason: "it was given up", code });
+    this.fail({ reason: "it was cancelled", code });
   }
 
   /** Lets no more of the request come than is on the way. */
@@ -195,7 +195,7 @@ export class ServedStream implements SendingStream {
   }
 
   receiveReset(code: number): void {
-    this.fail({ reason: `the peer ended it (HTTP/2 code ${code})`, code });
+    this.fail({ reason: `the peer reset it (HTTP/2 code ${code})`, code });
   }
 
   /** Ends the stream without telling the peer. */

@@ -32,7 +32,7 @@ export interface StreamFailure {
 export interface StreamHost {
   /** There is something to be sent. */
   wantsToSend(stream: H2Stream): void;
-  /** Tells the peer that the stream is over. */
+  /** Notifies the peer that the stream is over. */
   sendReset(stream: H2Stream, code: number): void;
   sendWindowUpdate(stream: H2Stream, increment: number): void;
   /** The stream is over on both sides. */
@@ -90,11 +90,11 @@ export class H2Stream implements SendingStream {
 
   sent(): void {}
 
-  /** Gives the call up and tells the peer. */
+  /** Cancels the call and notifies the peer. */
   reset(code: number): void {
     if (this.#closed) return;
     if (this.id !== 0) this.host.sendReset(this, code);
-    this.fail(code === ErrorCode.cancel ? CANCELLED : { reason: "it was given up", code });
+    this.fail(code === ErrorCode.cancel ? CANCELLED : { reason: "it was cancelled", code });
   }
 
   /** Lets no more of the answer come than is on the way. */
@@ -117,7 +117,7 @@ export class H2Stream implements SendingStream {
       return this.#refuse(ErrorCode.protocolError, "its headers are not those of an answer");
     }
     if (isInformational(headers)) {
-      if (end) this.#refuse(ErrorCode.protocolError, "it ended before its answer");
+      if (end) this.#refuse(ErrorCode.protocolError, "it was closed before its response");
       return;
     }
     if (this.#answered && !end) {
@@ -145,7 +145,7 @@ export class H2Stream implements SendingStream {
 
   receiveReset(code: number): void {
     this.fail({
-      reason: `the peer ended it (HTTP/2 code ${code})`,
+      reason: `the peer reset it (HTTP/2 code ${code})`,
       code,
       unprocessed: code === ErrorCode.refusedStream,
     });

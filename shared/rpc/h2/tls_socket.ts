@@ -35,7 +35,9 @@ export async function openTlsSocket(
   const connected = Deno.connectTls(options).then(async (connection) => {
     try {
       const { alpnProtocol } = await connection.handshake();
-      if (late || alpnProtocol !== "h2") throw new NoHttp2Error(`${address} speaks no HTTP/2`);
+      if (late || alpnProtocol !== "h2") {
+        throw new NoHttp2Error(`${address} does not support HTTP/2`);
+      }
       return connection;
     } catch (error) {
       connection.close();

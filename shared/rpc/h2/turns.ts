@@ -7,17 +7,17 @@ const SLICE_MS = TURN_MS / 8;
 /** Bytes of a connection that wait for its turn from which on no more of it is read. */
 const BYTES_AHEAD = 65_536;
 /**
- * Full turns in a row until the runtime must look at all sockets. Tokio doesn't by itself while
+ * Full turns in a row until the runtime must look at all sockets. Tokio doesn't automatically while
  * there is work: only once in 61 turns.
  */
 const TURNS_PER_LOOK = 4;
-/** The clock is asked once in so many frames. */
+/** The clock is queried once in so many frames. */
 const FRAMES_PER_LOOK = 8;
 
 /**
  * Takes what it can of some bytes.
  *
- * @param goOn to be asked after each frame; false: the rest is for another turn.
+ * @param goOn to be queried after each frame; false: the rest is for another turn.
  * @returns how many of the bytes were taken; one frame at least.
  */
 export type Take = (bytes: Uint8Array, goOn: () => boolean) => number;
@@ -136,7 +136,7 @@ export class Turns {
     this.#schedule(this.#fullTurns === 0 ? this.options.afterSockets : this.options.nextTurn);
   }
 
-  /** A few thousand at most wait, and this is asked a few times in a turn. */
+  /** A few thousand at most wait, and this is queried a few times in a turn. */
   #least(): Reader | undefined {
     let least: Reader | undefined;
     for (const reader of this.#waiting) {

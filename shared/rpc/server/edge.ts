@@ -47,7 +47,7 @@ export interface PrivateConnection {
   readonly peer: Peer;
   /** Called when the caller has closed it; take out what is not of interest any more. */
   readonly whenClosed: Set<() => void>;
-  /** Told of its requests. */
+  /** Notified of its requests. */
   readonly times: Pick<HttpTimes, "began" | "ended">;
 }
 
@@ -55,9 +55,9 @@ export interface PrivateConnection {
 const PRIVATE_HOST = "127.0.0.1";
 
 /**
- * The one public port of a process. It accepts, with TLS or without, tells HTTP/2 from HTTP/1.1 by
- * ALPN or by the first bytes, hands HTTP/2 over as it is and copies HTTP/1.1 to a private port on
- * loopback. It knows who is behind each connection of either kind.
+ * The one public port of a process. It accepts, with TLS or without, distinguishes HTTP/2 from
+ * HTTP/1.1 by ALPN or by the first bytes, hands HTTP/2 over as it is and copies HTTP/1.1 to a
+ * private port on loopback. It knows who is behind each connection of either kind.
  */
 export class Edge {
   readonly #private = new Map<number, PrivateConnection>();
@@ -95,7 +95,7 @@ export class Edge {
     return edge;
   }
 
-  /** The address that is listened on; the real port when 0 was asked for. */
+  /** The address that is listened on; the real port when 0 was requested. */
   get address(): { hostname: string; port: number } {
     const address = this.#server.address();
     return typeof address === "object" && address !== null
@@ -115,15 +115,20 @@ export class Edge {
   }
 
   /**
-   * Serves connections from now on with another certificate; open ones go on with theirs. It must
-   * have been checked: with one that is broken every handshake would fail.
+   * Serves connections from now on with another certificate; open ones continue with theirs. It
+   * must have been checked: with one that is broken every handshake would fail.
    */
   setCertificate(tls: { readonly cert: string; readonly key: string }): void {
     if (!(this.#server instanceof TlsServer)) throw new Error("this port serves no TLS");
     this.#server.setSecureContext({ cert: tls.cert, key: tls.key, minVersion: "TLSv1.2" });
   }
 
-  /** Stops to accept; open connections go on. */
+  /** Whether a connection is open. */
+  get isConnected(): boolean {
+    return this.#sockets.size > 0;
+  }
+
+  /** Stops to accept; open connections continue. */
   stopAccepting(): void {
     this.#server.close();
   }
@@ -171,7 +176,7 @@ export class Edge {
     const forward = (peer: Peer, http2: boolean) => {
       if (http2) this.options.onHttp2(socket, peer);
       else if (this.options.http2Only) {
-        this.options.onRefused(address, "it does not speak HTTP/2");
+        this.options.onRefused(address, "it does not support HTTP/2");
         socket.destroy();
       } else this.#splice(socket, peer, place);
     };
@@ -279,7 +284,7 @@ export function requireTls(denoVersion: string = Deno.version.deno): void {
   if (major > 2 || (major === 2 && minor >= 9)) return;
   throw new Error(
     `this program cannot serve TLS: it was compiled in a closed network, with runtime ` +
-      `${denoVersion} in place of 2.9. Leave the certificate out and let a proxy in front of it end ` +
+      `${denoVersion} in place of 2.9. Leave the certificate out and let a proxy in front of it terminate ` +
       `TLS (machine-cloud: --proxy-protocol), or take a program that was compiled with runtime 2.9`,
   );
 }

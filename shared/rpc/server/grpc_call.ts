@@ -16,7 +16,7 @@ import type { MethodBinding } from "./router.ts";
 
 /**
  * A call that came in over HTTP/2: what interceptors see and the context of its handler.
- * Headers, context values and the abort signal are made when first asked for; a plain unary call
+ * Headers, context values and the abort signal are made when first requested; a plain unary call
  * needs none of them.
  */
 export class GrpcCall implements Call, HandlerContext, ForwardedCall {
@@ -131,7 +131,7 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
 }
 
 /** Made once: an error for each call would cost as much as the rest of its end. */
-const ENDED = new ConnectError("the call has ended", Code.Canceled);
+const ENDED = new ConnectError("the call has finished", Code.Canceled);
 
 /** For calls that are passed on: an `AbortController` costs them more than their routing. */
 class CallCancelSignal implements CancelSignal {

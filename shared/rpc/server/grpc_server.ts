@@ -21,7 +21,9 @@ import type { Pace } from "../request_pace.ts";
 import { type MethodBinding, type RpcRouter, takesOne } from "./router.ts";
 import type { RunningCalls } from "./running_calls.ts";
 
-/** A connection that is silent for so long is asked whether it lives, and has so long to answer. */
+/**
+ * A connection that is silent for so long is queried whether it lives, and has so long to answer.
+ */
 const KEEP_ALIVE = { askAfterMs: 60_000, waitMs: 20_000 };
 const LOOK_EVERY_MS = 5_000;
 
@@ -35,7 +37,7 @@ export interface GrpcServerOptions {
   /** How fast they must come. */
   readonly pace: Pace;
   readonly report: UnexpectedErrorReporter;
-  /** Ends streams and the following of the router; unary calls go on. */
+  /** Ends streams and the following of the router; unary calls continue. */
   readonly signal: AbortSignal;
 }
 
@@ -103,7 +105,7 @@ export class GrpcServer {
   /** Ends everything at once. */
   destroy(): void {
     clearInterval(this.#looking);
-    for (const connection of this.#sockets.values()) connection.close("the server ended");
+    for (const connection of this.#sockets.values()) connection.close("the server was closed");
   }
 
   #look(): void {

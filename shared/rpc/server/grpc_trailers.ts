@@ -28,7 +28,7 @@ export function okTrailers(own?: Headers): HeaderBlock {
 const OWN_KEYS = new Set(["connection", "content-type", "grpc-timeout", "keep-alive"]
   .concat("proxy-connection", "te", "transfer-encoding", "upgrade"));
 
-/** What a handler or an error tells, without what belongs to the transport. */
+/** What a handler or an error carries, without what belongs to the transport. */
 function listOfHeaders(headers: Headers): HeaderList {
   const list: string[] = [];
   for (const [key, value] of headers) if (!OWN_KEYS.has(key)) list.push(key, value);

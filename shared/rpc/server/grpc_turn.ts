@@ -67,7 +67,7 @@ export class GrpcTurn {
     this.#end(error);
   }
 
-  /** What the caller is told of what was thrown. */
+  /** What is reported to the caller of what was thrown. */
   failure(error: unknown): ConnectError {
     // What a stream throws once its caller left is the adapter's own doing, not the handler's.
     if (this.#ended || this.request.cancelled) {

@@ -13,7 +13,7 @@ export class HealthService {
 
   constructor(private readonly router: RpcRouter) {}
 
-  /** Tells every watcher that the process no longer serves, and ends their streams. */
+  /** Notifies every watcher that the process no longer serves, and ends their streams. */
   shutdown(): void {
     this.#status = ServingStatus.NOT_SERVING;
     for (const wake of this.#watchers) wake();

@@ -47,7 +47,7 @@ export interface Interceptor {
 /**
  * Runs every `before`; stays synchronous as long as none returns a promise (the hot path).
  *
- * @param turn tells whether the call has ended meanwhile; then no further `before` is entered, as
+ * @param turn shows whether the call has ended meanwhile; then no further `before` is entered, as
  * the `after` that belongs to it has run.
  * @throws what a `before` throws, and CANCELED when the call has ended.
  */
@@ -71,7 +71,7 @@ async function continueBefore(
 ): Promise<void> {
   await pending;
   for (let i = next; i < interceptors.length; i++) {
-    if (turn?.ended) throw new ConnectError("the call has ended", Code.Canceled);
+    if (turn?.ended) throw new ConnectError("the call has finished", Code.Canceled);
     await interceptors[i]!.before?.(call);
   }
 }

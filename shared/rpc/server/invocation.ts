@@ -21,7 +21,7 @@ export async function invokeOne(
   const { elsewhere, all } = await routeStream(binding, request);
   if (!elsewhere) return encode(binding, await binding.handler(decodeAll(binding, all), call));
   for await (const response of elsewhere.stream(call, all)) return response;
-  throw new ConnectError("the call ended without an answer", Code.Internal);
+  throw new ConnectError("the call finished without a response", Code.Internal);
 }
 
 /** The encoded answers of a method with a stream of them. */

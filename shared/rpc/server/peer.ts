@@ -19,7 +19,10 @@ export const peerKey: ContextKey<Peer> = createContextKey<Peer>(unknownPeer, {
   description: "peer of the call",
 });
 
-/** Tells whether an IP address belongs to this host. Own addresses are read again every 30 seconds. */
+/**
+ * Reports whether an IP address belongs to this host. Own addresses are read again every 30
+ * seconds.
+ */
 export class LocalAddresses {
   #own = new Set<string>();
   #readAt = -Infinity;

@@ -25,7 +25,7 @@ type Answer =
   | { case: "errorResponse"; value: { errorCode: number; errorMessage: string } };
 
 /**
- * Serves gRPC reflection, v1 and v1alpha (older clients and module managers ask for the latter),
+ * Serves gRPC reflection, v1 and v1alpha (older clients and module managers request the latter),
  * over whatever the router has mounted at the time of the question.
  */
 export function mountReflection(router: RpcRouter): void {
@@ -86,7 +86,7 @@ function answer(router: RpcRouter, question: ServerReflectionRequest["messageReq
     default:
       return {
         case: "errorResponse",
-        value: { errorCode: Code.InvalidArgument, errorMessage: "the request asks nothing" },
+        value: { errorCode: Code.InvalidArgument, errorMessage: "the request is empty" },
       };
   }
 }

@@ -95,7 +95,7 @@ const THEIRS = (...more: ReturnType<typeof method>[]) =>
     ],
   });
 
-/** A router that serves our text of the service, and what another has beside it. */
+/** A router that serves our text of the service, and what another has next to it. */
 function extended(other: DescService): RpcRouter {
   const router = new RpcRouter().service(OURS(), {});
   mountReflection(router);

@@ -17,7 +17,7 @@ export function logRequests(log: Logger): Interceptor {
         status: statusName(outcome),
         duration_ms: Math.round(outcome.durationMs * 10) / 10,
       };
-      if (fault) log.warn("call failed", fields);
+      if (fault) log.warn("call failed", { event: "call_failed", ...fields });
       else log.debug("call", fields);
     },
   };

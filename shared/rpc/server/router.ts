@@ -70,7 +70,7 @@ export class RpcRouter {
   }
 
   /**
-   * Adds what another text of a mounted service has beside the methods that are served.
+   * Adds what another text of a mounted service has next to the methods that are served.
    * Throws when the service is not there.
    */
   extend<S extends DescService>(

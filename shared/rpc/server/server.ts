@@ -14,8 +14,10 @@ import type { RpcRouter } from "./router.ts";
 import { RunningCalls } from "./running_calls.ts";
 import { WebHandlers } from "./web_handlers.ts";
 
-/** Lets what was just said leave the process. */
-const flush = () => new Promise((resolve) => setTimeout(resolve, 20));
+/** Lets what was just said leave the process, where somebody receives it. */
+const flush = async (edge: Edge) => {
+  if (edge.isConnected) await new Promise((resolve) => setTimeout(resolve, 20));
+};
 
 const text = (body: string, status: number) =>
   new Response(body, { status, headers: { "content-type": "text/plain; charset=utf-8" } });
@@ -36,7 +38,8 @@ export interface RpcServerOptions {
   readonly http2Only?: boolean;
   /**
    * Why a request over HTTP/1.1 is answered 403 with that text, before any of its body is read;
-   * undefined: it is let in. Default: all are. `isCall` tells an RPC or its preflight from the rest.
+   * undefined: it is let in. Default: all are. `isCall` distinguishes an RPC or its preflight from
+   * the rest.
    */
   readonly refuse?: (request: Request, isCall: () => boolean) => string | undefined;
   /** PEM texts of certificate (with chain) and key. Default: plaintext. */
@@ -48,9 +51,9 @@ export interface RpcServerOptions {
   readonly pace?: Pace;
   /** Expect a PROXY header in front of every connection. Default false. */
   readonly proxyProtocol?: boolean;
-  /** Told of errors that handlers did not mean for callers. Default: nobody is told. */
+  /** Notified of errors that handlers did not mean for callers. Default: nobody is notified. */
   readonly report?: UnexpectedErrorReporter;
-  /** Told of connections that were turned away. Default: nobody is told. */
+  /** Notified of connections that were turned away. Default: nobody is notified. */
   readonly onRefused?: (address: string, reason: string) => void;
 }
 
@@ -114,11 +117,11 @@ export class RpcServer {
       const startedAt = performance.now();
       edge.stopAccepting();
       health.shutdown();
-      await flush();
+      await flush(edge);
       stopped.abort(new Error("the server is shutting down"));
       await running.none(graceMs);
       // An answer is on its way out only with the next turns; a session that closes loses it.
-      await flush();
+      await flush(edge);
       edge.endHttp();
       const force = setTimeout(() => {
         grpc.destroy();
@@ -152,7 +155,7 @@ export class RpcServer {
     return new RpcServer(edge, health, close);
   }
 
-  /** Where the server listens; the real port when 0 was asked for. */
+  /** Where the server listens; the real port when 0 was requested. */
   get address(): { hostname: string; port: number } {
     return this.edge.address;
   }

@@ -16,7 +16,10 @@ export type FirstBytes =
 
 const HTTP2_PREFACE = "PRI";
 
-/** Tells HTTP/2 (its preface starts with `PRI`) from everything else, behind a PROXY header if one is due. */
+/**
+ * Distinguishes HTTP/2 (its preface starts with `PRI`) from everything else, behind a PROXY header
+ * if one is due.
+ */
 export function readFirstBytes(bytes: Buffer, proxyProtocol: boolean): FirstBytes {
   const proxy: ProxyHeader = proxyProtocol ? readProxyHeader(bytes) : { kind: "local", length: 0 };
   if (proxy.kind === "incomplete" || proxy.kind === "invalid") return proxy;

@@ -153,7 +153,7 @@ export class WebHandlers {
   }
 }
 
-/** Handlers with one limit of messages, made when first asked for. */
+/** Handlers with one limit of messages, made when first requested. */
 class MountedServices {
   readonly #handlers = new Map<string, UniversalHandler>();
 

@@ -1,4 +1,4 @@
-// Serves a sensor on a free port, prints the port, and ends after as many calls as it is told.
+// Serves a sensor on a free port, prints the port, and exits after a given number of calls.
 import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { RpcRouter } from "../server/router.ts";
 import { RpcServer } from "../server/server.ts";

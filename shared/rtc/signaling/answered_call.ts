@@ -19,7 +19,7 @@ import {
 import { decodeSdp, encodeSdp } from "./sdp.ts";
 import { tookTooLong } from "./signaling_errors.ts";
 
-/** How long an offer lives that does not tell. */
+/** How long an offer lives that does not report it. */
 const OFFER_MS = 10_000;
 /** What an answer gets at least: the signaller's clock may be wrong. */
 const LEAST_MS = 5_000;
@@ -36,7 +36,8 @@ export async function answerCall(
   const { clock, log } = options;
   // Ends the connection; given away together with it.
   const peerEnds = new AbortController();
-  const stop = () => peerEnds.abort(new ConnectError("the machine ends", Code.Unavailable));
+  const stop = () =>
+    peerEnds.abort(new ConnectError("the machine is shutting down", Code.Unavailable));
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   const leftMs = stage.case === "init" ? timeFor(stage.value, clock) : LEAST_MS;

@@ -51,7 +51,7 @@ export class Answerer {
     }
   }
 
-  /** Waits for a call and begins to answer it, or tells what came instead. */
+  /** Waits for a call and begins to answer it, or shows what came instead. */
   async #waitForOne(signal: AbortSignal): Promise<string | undefined> {
     const { client, hosts, clock } = this.#options;
     const stream = AnswerStream.open({ client, hosts, clock, signal });
@@ -72,7 +72,7 @@ export class Answerer {
     }
     if (!offer) {
       stream.close();
-      return "the signaller ended the stream";
+      return "the signaling server closed the stream";
     }
     this.#works();
     const answered = answerCall(stream, offer, this.#options, signal)

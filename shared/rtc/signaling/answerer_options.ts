@@ -7,9 +7,9 @@ import type { RtcPeer, RtcPeers } from "../webrtc/peer.ts";
 /** A call that a machine is to answer. */
 export interface AnsweredCall {
   readonly uuid: string;
-  /** The entity of the caller's token; empty when the signaller did not tell. */
+  /** The entity of the caller's token; empty when the signaller did not report it. */
   readonly callerEntity: string;
-  /** What else the signaller told of the caller. */
+  /** What else the signaller reported of the caller. */
   readonly callerMetadata: Readonly<Record<string, string>>;
 }
 

@@ -225,7 +225,7 @@ Deno.test("Answerer closes what its caller gave up", async () => {
   assert.equal((await call).code, Code.Unavailable);
   await waitFor(() => rig.peers.made.every(({ isClosed }) => isClosed), SOON);
   await waitFor(() => rig.queue.callCount === 0, SOON);
-  // It was told why, and did not have to wait whether the caller is connected after all.
+  // It was notified why, and did not have to wait whether the caller is connected after all.
   await waitFor(() => /\[unavailable\] closed/.test(JSON.stringify(rig.log.entries)), SOON);
 });
 

@@ -30,7 +30,7 @@ interface Host {
 
 /**
  * Calls and answerers of all hosts of one signaller, in memory. Everything happens at once: what
- * one side sends is told to the other before the method returns.
+ * one side sends is delivered to the other before the method returns.
  */
 export class CallQueue {
   readonly #clock: Clock;
@@ -124,7 +124,7 @@ export class CallQueue {
   }
 
   /**
-   * Gives calls to answerers. The newest answerer is asked first: the connection of an older one
+   * Gives calls to answerers. The newest answerer is queried first: the connection of an older one
    * may have died without anybody noticing.
    */
   #match(name: string): void {
@@ -143,9 +143,9 @@ export class CallQueue {
     const { answerers } = this.#hosts.get(name) ?? {};
     if (!answerers || answerers.size < this.#limits.answerers) return;
     const oldest = [...answerers].find(({ isFree }) => isFree);
-    const told = `more than ${this.#limits.answerers} streams answer for this host`;
-    if (!oldest) throw new ConnectError(told, Code.ResourceExhausted);
-    oldest.end(new ConnectError(`${told}; this is the oldest`, Code.Aborted));
+    const problem = `more than ${this.#limits.answerers} streams answer for this host`;
+    if (!oldest) throw new ConnectError(problem, Code.ResourceExhausted);
+    oldest.end(new ConnectError(`${problem}; this is the oldest`, Code.Aborted));
   }
 
   /** An answerer has ended; `orphan` is the call that it had taken and not answered. */

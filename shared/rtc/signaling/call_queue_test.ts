@@ -5,7 +5,7 @@ import { CallQueue } from "./call_queue.ts";
 import type { AnswererSide, CallerSide, Offer, PlacedCall, WaitingAnswerer } from "./call_sides.ts";
 import type { CallQueueLimits } from "./limits.ts";
 
-/** Both sides write down what they are told. */
+/** Both sides record what they receive. */
 class Told implements CallerSide, AnswererSide {
   readonly heard: string[] = [];
   uuid = "";

@@ -1,4 +1,4 @@
-/** What callers, answerers and the queue between them tell one another. */
+/** What callers, answerers and the queue between them exchange. */
 import type { ConnectError } from "@connectrpc/connect";
 import type { IceCandidate } from "../webrtc/peer.ts";
 import type { SignalingCaller } from "./signaling_access.ts";
@@ -12,7 +12,7 @@ export interface Offer {
   readonly caller: SignalingCaller;
 }
 
-/** What a caller is told: the answer, candidates, the end. */
+/** What a caller receives: the answer, candidates, the end. */
 export interface CallerSide {
   answered(sdp: string): void;
   candidate(candidate: IceCandidate): void;
@@ -20,7 +20,7 @@ export interface CallerSide {
   ended(error: ConnectError | undefined): void;
 }
 
-/** What one who answers is told: an offer, candidates, that there are no more, the end. */
+/** What one who answers receives: an offer, candidates, that there are no more, the end. */
 export interface AnswererSide {
   offered(uuid: string, offer: Offer, deadline: Date): void;
   candidate(candidate: IceCandidate): void;

@@ -18,7 +18,7 @@ export interface CallPeerOptions {
   /** The name of the machine. */
   readonly host: string;
   readonly peers: RtcPeers;
-  /** Used beside those that the signaller tells. */
+  /** Used in addition to those that the signaller names. */
   readonly iceServers?: readonly IceServer[];
   /** Candidates are sent as they are found; otherwise the offer holds all. Default true. */
   readonly trickle?: boolean;
@@ -78,7 +78,7 @@ export async function callPeer(options: CallPeerOptions): Promise<RtcPeer> {
   }
 }
 
-/** What the signaller tells one caller, and what the caller sends it meanwhile. */
+/** What the signaller sends one caller, and what the caller sends it meanwhile. */
 class Dial {
   #isDone = false;
   #sending: Promise<unknown> = Promise.resolve();
@@ -103,7 +103,10 @@ class Dial {
       }
     }
     if (this.#uuid === undefined) {
-      throw new ConnectError("the signaller ended the call without an answer", Code.Internal);
+      throw new ConnectError(
+        "the signaling server closed the call without an answer",
+        Code.Internal,
+      );
     }
   }
 
@@ -124,7 +127,7 @@ class Dial {
     await this.#sending;
   }
 
-  /** The same for a dial that has failed: the machine need not go on. */
+  /** The same for a dial that has failed: the machine need not continue. */
   async failed(error: ConnectError): Promise<void> {
     if (this.#uuid !== undefined) this.#send({ case: "error", value: statusOf(error) });
     this.#isDone = true;

@@ -59,7 +59,7 @@ export class QueuedCall implements PlacedCall {
   /** What the caller sent so far: whoever takes the call gets all of it. */
   readonly #callerCandidates: IceCandidate[] = [];
   #callerDone = false;
-  /** The caller has been told the end, or went away. */
+  /** The caller has been notified of the end, or went away. */
   #callerEnded = false;
   /** What came before the answer. */
   #early: IceCandidate[] = [];
@@ -88,7 +88,10 @@ export class QueuedCall implements PlacedCall {
     return this.#state.kind === "waiting" || this.#state.kind === "offered";
   }
 
-  /** Whether another may take it; an offer that ends everybody who takes it may not go on forever. */
+  /**
+   * Whether another may take it; an offer that ends everybody who takes it may not continue
+   * forever.
+   */
   get mayBeHandedOn(): boolean {
     return this.#takers < this.#options.limits.takers;
   }

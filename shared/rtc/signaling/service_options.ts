@@ -7,7 +7,7 @@ import type { SignalingAccess } from "./signaling_access.ts";
 export interface SignalingServiceOptions {
   readonly queue: CallQueue;
   readonly access: SignalingAccess;
-  /** What both sides of a call may use beside what they have; `entity` is who asks. */
+  /** What both sides of a call may use in addition to what they have; `entity` is the caller. */
   readonly iceServers: (entity: string) => readonly IceServer[];
   readonly clock: Clock;
   /** Left out: how dials went is not kept. */

@@ -4,9 +4,9 @@ import type { ConnectError, HandlerContext } from "@connectrpc/connect";
 export interface SignalingCaller {
   /** The same for all calls of one caller, different for any other: only the owner updates a call. */
   readonly owner: string;
-  /** What the machine is told of the caller: the entity of its token. Empty: unknown. */
+  /** What is reported to the machine of the caller: the entity of its token. Empty: unknown. */
   readonly entity: string;
-  /** What else the machine is told, such as the type of its credentials. */
+  /** What else is reported to the machine, such as the type of its credentials. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -28,8 +28,8 @@ export interface AnsweringHosts {
   /** Asked with each heartbeat, every 15 s. @throws {ConnectError} it may not answer any more. */
   check(): Promise<void>;
   /**
-   * Tells as soon as it may not answer any more; the returned function ends that. Left out: only
-   * `check()` tells.
+   * Notifies as soon as it may not answer any more; the returned function ends that. Left out: only
+   * `check()` reports it.
    */
   whenRefused?(listener: (error: ConnectError) => void): () => void;
 }

@@ -38,7 +38,7 @@ export function callerWentAway(): ConnectError {
 export function tookTooLong(offerMs: number): ConnectError {
   return new ConnectError(
     `the two did not come to a connection within ${Math.round(offerMs / 1_000)} s; where routers ` +
-      "or firewalls stand between them, the cloud has to name STUN or TURN servers",
+      "or firewalls are between them, the cloud has to name STUN or TURN servers",
     Code.DeadlineExceeded,
   );
 }

@@ -9,7 +9,7 @@ import {
 } from "../../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { IceCandidate, IceServer } from "../webrtc/peer.ts";
 
-/** Longest text of an error that one side tells the other, in characters. */
+/** Longest text of an error that one side sends the other, in characters. */
 const LONGEST_ERROR = 1024;
 
 /** The message of a candidate, as an init shape. */

@@ -82,7 +82,7 @@ export function signalingService(
     },
 
     reportConnectionMetadata({ reachedStage, durationMs, failureCode }) {
-      log?.debug("a caller told how its dial went", {
+      log?.debug("a caller reported how its dial went", {
         stage: DialStage[reachedStage] ?? String(reachedStage),
         durationMs,
         failure: Code[failureCode] ?? "none",

@@ -37,7 +37,7 @@ const FINGERPRINT_HASHES: Readonly<Record<string, string>> = {
   "sha-512": "sha512",
 };
 
-/** Whether the certificate (DER) is the one that signalling told of. */
+/** Whether the certificate (DER) is the one that signalling named. */
 export function hasFingerprint(certificate: Buffer, fingerprints: readonly Fingerprint[]): boolean {
   return fingerprints.some(({ algorithm, value }) => {
     const hash = FINGERPRINT_HASHES[algorithm];

@@ -25,7 +25,7 @@ const SRTP_PROFILES = [1 as const];
 /** The peer may need a moment until it listens; werift itself repeats after 500 ms. */
 const REPEAT_MS = [50, 150];
 
-/** What a session tells. */
+/** What a session reports. */
 export interface DtlsEvents {
   /** A datagram for the peer. */
   send(datagram: Buffer): void;
@@ -156,7 +156,8 @@ export class DtlsSession {
     const { msg_type: type, message_seq: number } = message;
     if (type === HandshakeType.clientHello) return true;
     if (this.#seen.has(number)) {
-      // The client has not got our last messages, which werift's server does not repeat by itself.
+      // The client has not got our last messages, which werift's server does not repeat
+      // automatically.
       if (type === HandshakeType.finished && !this.#isClient) {
         for (const message of this.#dtls.dtls.lastMessage) this.#events.send(message);
       }
@@ -193,14 +194,14 @@ export class DtlsSession {
     const { remoteCertificate: certificate, masterSecret } = this.#dtls.cipher;
     if (!certificate || !masterSecret) return "the peer showed no certificate";
     if (!hasFingerprint(certificate, this.#fingerprints)) {
-      return "the peer's certificate has another fingerprint than its description says " +
+      return "the peer's certificate has another fingerprint than its session description declares " +
         "(SHA-256, SHA-384 or SHA-512 is wanted)";
     }
     const holdsKey = this.#isClient
       ? this.#provesServer(certificate)
       : this.#provesClient(certificate);
     if (!holdsKey) return "the peer does not prove that it has its certificate's key";
-    if (!this.#provesFinished(masterSecret)) return "somebody changed the handshake on its way";
+    if (!this.#provesFinished(masterSecret)) return "somebody changed the handshake in transit";
     return undefined;
   }
 
@@ -241,7 +242,7 @@ export class DtlsSession {
       const alert = epoch === 0 ? content : this.#dtls.cipher.decryptPacket(unseal(boxed));
       const [level, description] = alert;
       if (description === 0) this.#end("closed by the peer");
-      else if (level === FATAL) this.#end(`the peer ended DTLS with alert ${description}`);
+      else if (level === FATAL) this.#end(`the peer closed DTLS with alert ${description}`);
     } catch {
       // Not from the peer.
     }

@@ -6,7 +6,7 @@ import { waitFor } from "../../base/time/wait_for.ts";
 import { DtlsSession } from "./dtls_session.ts";
 import { createCertificate, type OwnCertificate } from "./own_certificate.ts";
 
-/** One end, with what it told. */
+/** One end, with what it reported. */
 interface End {
   session: DtlsSession;
   isOpen: boolean;
@@ -22,7 +22,7 @@ function connect(
   { client, server, toClient = server, toServer = client, copies = () => 1 }: {
     client: OwnCertificate;
     server: OwnCertificate;
-    /** Whose fingerprints they were told. */
+    /** Whose fingerprints they received. */
     toClient?: OwnCertificate;
     toServer?: OwnCertificate;
     copies?: Copies;

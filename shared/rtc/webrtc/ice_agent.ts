@@ -36,7 +36,7 @@ export interface Way {
   readonly roundTripS: number;
 }
 
-/** What the agent tells. */
+/** What the agent reports. */
 export interface IceEvents {
   /** A candidate was found: its line, from `candidate:` on. */
   candidate(line: string): void;
@@ -123,7 +123,7 @@ export class IceAgent {
       password: remote.password,
       iceLite: remote.iceLite,
     });
-    // werift goes on looking until there is a way: it is never told that there are no more
+    // werift continues looking until there is a way: it is never notified that there are no more
     // candidates, because addresses that it cannot know yet may still call.
     const early = this.#early ?? [];
     this.#early = undefined;
@@ -178,7 +178,7 @@ export class IceAgent {
     this.#ice.addRemoteCandidate(candidate).catch(() => {});
   }
 
-  /** werift gives a pair up after 1.5 s; the peer may only hear of us later. */
+  /** werift gives a pair up after 1.5 s; the peer may only learn of us later. */
   #checkAgain(): void {
     for (const pair of this.#ice.candidatePairs) {
       if (pair.state === CandidatePairState.FAILED) {

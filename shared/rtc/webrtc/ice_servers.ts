@@ -20,7 +20,7 @@ export interface UsableServers {
   readonly problems: readonly string[];
 }
 
-/** Servers of each kind that are asked; each costs a socket or a request for each address. */
+/** Servers of each kind that are queried; each costs a socket or a request for each address. */
 const MOST_SERVERS = 4;
 const PORTS: Readonly<Record<string, number>> = { stun: 3478, turn: 3478, turns: 5349 };
 

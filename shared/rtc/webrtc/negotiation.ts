@@ -18,8 +18,8 @@ export interface Negotiable {
 
 /**
  * Answers offers that come over the connection itself, as base64 of `{"type", "sdp"}`: their data
- * channels stay, and what they add (audio, video) is refused. Offers that would begin anew, and all
- * else, are ignored.
+ * channels stay, and what they add (audio, video) is refused. Offers that would begin again, and
+ * all else, are ignored.
  */
 export function answerNegotiation(
   { negotiation, remote }: Negotiable,
@@ -32,7 +32,7 @@ export function answerNegotiation(
       const { type, sdp } = Object(JSON.parse(text));
       if (type !== "offer" || typeof sdp !== "string") throw new Error("it is no offer");
       const offer = parseDescription(sdp);
-      if (offer.ufrag !== remote?.ufrag) throw new Error("it wants to begin anew (ICE restart)");
+      if (offer.ufrag !== remote?.ufrag) throw new Error("it requests an ICE restart");
       const answer = JSON.stringify({ type: "answer", sdp: writeAnswer(local, offer) });
       negotiation.sendText(Buffer.from(answer).toString("base64"));
     } catch (error) {

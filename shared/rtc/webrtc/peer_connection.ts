@@ -122,7 +122,7 @@ export class PeerConnection implements RtcPeer {
     return this.#releasing ?? Promise.resolve();
   }
 
-  /** Tells the peer each candidate from now on, and at `end` that there are no more. */
+  /** Sends the peer each candidate from now on, and at `end` that there are no more. */
   trickleUntil(end: Promise<unknown>): void {
     this.#trickling = true;
     void end.then(() => {

@@ -6,7 +6,7 @@ import type { Association } from "./werift_internals.ts";
 const RECEIVE_WINDOW = { least: 128 * 1024, most: 1024 * 1024, second: 16_000_000 } as const;
 /** Over what it is allowed, to be lenient with who counts a little differently. */
 const WINDOW_SLACK = 64 * 1024;
-/** Streams that are heard: those of the two channels. The others could be 65,536. */
+/** Streams that are received: those of the two channels. The others could be 65,536. */
 const CHANNELS = 2;
 /** Pieces of unfinished messages; even of small messages a window has fewer. */
 const MOST_PIECES = 32_768;
@@ -112,7 +112,7 @@ function boundMemory(association: Association, end: (reason: string) => void): v
     const pieces = association.inboundStreams[chunk.streamId]?.reassembly.length ?? 0;
     if (association.advertisedRwnd < -WINDOW_SLACK || pieces > MOST_PIECES) {
       return end(
-        `the peer sent more than it may have on the way`,
+        `the peer sent more than it may have in flight`,
       );
     }
     receiveDataChunk(chunk);

@@ -10,10 +10,10 @@ import type { Association } from "./werift_internals.ts";
 /** Streams of the two channels that both sides open without asking. */
 export const StreamId = { data: 0, negotiation: 1 } as const;
 
-// Inside a computer nothing cuts packets up. Elsewhere werift's own size fits every usual path.
+// Inside a host nothing cuts packets up. Elsewhere werift's own size fits every usual path.
 const SAME_HOST_MTU = 1400;
 
-/** What a link tells. */
+/** What a link reports. */
 export interface SctpEvents {
   /** A packet for the peer. */
   send(packet: Buffer): void;
@@ -83,7 +83,7 @@ export class SctpLink {
     if (!this.#ended) this.#receive(packet);
   }
 
-  /** Ends the association; the peer is told. */
+  /** Ends the association; the peer is notified. */
   async close(): Promise<void> {
     this.#ended = true;
     await this.#association.stop().catch(() => {});

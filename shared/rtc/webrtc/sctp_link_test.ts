@@ -17,7 +17,7 @@ const OPTIONS: SctpOptions = {
 const until = (what: string, condition: () => boolean) =>
   waitFor(condition, { what, deadlineMs: 20_000 });
 
-/** A link of ours, with what it told. */
+/** A link of ours, with what it reported. */
 class Ours {
   readonly data = new SctpChannel((reason) => this.ended ??= reason);
   readonly got: Buffer[] = [];
@@ -146,7 +146,7 @@ Deno.test("SctpLink ends when the peer sends more unfinished messages than it ma
     };
     void stranger.send(StreamId.data, PayloadProtocol.binary, Buffer.alloc(2_000_000));
     await until("it ended", () => ours.ended !== undefined);
-    assert.match(ours.ended ?? "", /sent more than it may have on the way/);
+    assert.match(ours.ended ?? "", /sent more than it may have in flight/);
   });
 });
 

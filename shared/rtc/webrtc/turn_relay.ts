@@ -30,12 +30,12 @@ export interface Relay {
   readonly address: HostPort;
   /** Where the server sees us. */
   readonly base: HostPort;
-  /** Gives the address back, also while it is only asked for. */
+  /** Gives the address back, also while it is only requested. */
   close: () => void;
 }
 
 /**
- * Asks for an address. The relay is in `relays` from the start, so that it can be closed at any
+ * Requests an address. The relay is in `relays` from the start, so that it can be closed at any
  * time.
  *
  * @param isClosed whether nobody wants it any more.
@@ -87,8 +87,8 @@ export async function allocateRelay(
 }
 
 /**
- * Asks the server to forget an address at once. It is asked once: where that is lost, or there is
- * no address, the server forgets by itself after {@link LIFETIME_S}.
+ * Asks the server to forget an address at once. It is queried once: where that is lost, or there is
+ * no address, the server forgets automatically after {@link LIFETIME_S}.
  */
 function giveBack(turn: TurnProtocol): void {
   const { integrityKey, realm, nonce, serverEndpoint, transport, username } = turn;

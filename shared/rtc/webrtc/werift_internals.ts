@@ -15,7 +15,7 @@ import type {
   Transport,
 } from "werift";
 
-/** Its ICE agent, with what it does while it gathers by itself. */
+/** Its ICE agent, with what it does while it gathers on its own. */
 export type IceConnection =
   & Pick<
     Connection,

@@ -18,7 +18,7 @@ const FULL: RtcOptions = { ...TRICKLE, trickle: false };
 const until = (what: string, condition: () => boolean) =>
   waitFor(condition, { what, deadlineMs: 20_000 });
 
-/** Two ends that are open, and were told each other's candidates. */
+/** Two ends that are open, and know each other's candidates. */
 async function connected(options: RtcOptions = FULL): Promise<[RtcPeer, RtcPeer]> {
   const { peer: caller, sdp, accept } = await peers.offer(options);
   const answer = await peers.answer(sdp, options);

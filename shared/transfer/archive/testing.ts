@@ -12,7 +12,7 @@ export interface TestEntry {
   content?: string | Uint8Array;
   mode?: number;
   linkpath?: string;
-  /** The size that the header tells, where it shall lie. */
+  /** The size that the header declares, where it belongs. */
   size?: number;
 }
 

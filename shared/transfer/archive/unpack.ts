@@ -90,7 +90,7 @@ class ArchiveReader {
     private readonly writer: ArchiveWriter,
     private readonly limits: ArchiveLimits,
   ) {
-    this.#failure.promise.catch(() => {}); // whoever waits for it hears of it
+    this.#failure.promise.catch(() => {}); // whoever waits for it learns of it
   }
 
   /** @param packedBytes how much of the archive was read for what came. */

@@ -13,7 +13,7 @@ const isWindows = Deno.build.os === "windows";
 const space = new DiskSpace(0, () => Promise.resolve(Infinity));
 const never = new AbortController().signal;
 
-/** Unpacks bytes in a folder with something valuable beside it. */
+/** Unpacks bytes in a folder with something valuable next to it. */
 function withUnpacked(
   bytes: Uint8Array,
   test: (into: string, unpacking: ReturnType<typeof unpack>) => Promise<void>,

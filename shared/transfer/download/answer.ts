@@ -11,10 +11,10 @@ export interface Answer {
 }
 
 export interface Expected {
-  /** The address that was asked first. */
+  /** The address that was queried first. */
   readonly url: string;
   readonly totalBytes: number;
-  /** What it ought to be: "package". */
+  /** What it should be: "package". */
   readonly what: string;
   readonly contentTypes: ReadonlySet<string> | undefined;
 }
@@ -55,7 +55,7 @@ export function lengthOf(response: Response, url: string, known?: number): numbe
   if (header === null && known !== undefined) return known;
   const length = Number(header ?? NaN);
   if (Number.isSafeInteger(length) && length > 0) return length;
-  throw refused(response, url, ["does not say its length"]);
+  throw refused(response, url, ["does not declare its length"]);
 }
 
 /** The whole file's size when the answer is the range from byte `from` to its end. */

@@ -11,7 +11,7 @@ export interface Announced {
 }
 
 /**
- * What a server says of a file: `x-goog-hash: crc32c=<base64>`, and a SHA-256 in `repr-digest`
+ * What a server reports of a file: `x-goog-hash: crc32c=<base64>`, and a SHA-256 in `repr-digest`
  * or `digest` (RFC 9530, RFC 3230), `x-goog-hash: sha256=<base64>` or `x-checksum-sha256` in
  * hexadecimal.
  */
@@ -59,7 +59,7 @@ export class RunningChecksum {
   }
 }
 
-/** The sums of what came; without CRC-32C where it was not asked for. */
+/** The sums of what came; without CRC-32C where it was not requested. */
 export interface Found {
   readonly crc32c?: string;
   readonly sha256: string;

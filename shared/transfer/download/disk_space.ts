@@ -8,7 +8,7 @@ export const DISK_FLOOR_BYTES = 10_000_000;
 export class DiskSpace {
   /**
    * @param floorBytes stays free. Default {@link DISK_FLOOR_BYTES}.
-   * @param freeBytes of the file system that holds a path. Default: asks the system.
+   * @param freeBytes of the file system that holds a path. Default: queries the system.
    */
   constructor(
     readonly floorBytes: number = DISK_FLOOR_BYTES,

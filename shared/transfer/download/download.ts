@@ -1,4 +1,4 @@
-/** Fetches a file into a partial one, going on where an earlier attempt ended, and checks it. */
+/** Fetches a file into a partial one, resuming where an earlier attempt ended, and checks it. */
 import { dirname } from "node:path";
 import { faultPoint } from "../../base/faults/fault_point.ts";
 import { removeIfExists } from "../../base/files/atomic_write.ts";
@@ -30,7 +30,7 @@ export interface DownloadOptions {
   readonly url: string;
   /** What it is, as it shall stand in errors: "package", "release". */
   readonly what: string;
-  /** What is known of the file's content beside its address. */
+  /** What is known of the file's content besides its address. */
   readonly announced: Announced;
   /** Its size where that is known before. Bytes. */
   readonly size?: number | undefined;
@@ -164,7 +164,7 @@ class Transfer {
     }
   }
 
-  /** Asks for the rest, and for the whole where the server has another file by now or no ranges. */
+  /** Requests the rest, and for the whole where the server has another file by now or no ranges. */
   async #ask(known: Answer | undefined): Promise<Response> {
     const { requests, url } = this.options;
     const { signal } = this.watchdog;
@@ -249,7 +249,7 @@ class Transfer {
     this.watchdog.heard();
   }
 
-  /** Tells what the disk refused from what the connection did. */
+  /** Distinguishes what the disk refused from what the connection did. */
   async #write(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
     try {
       for (let written = 0; written < bytes.length;) {
@@ -274,7 +274,7 @@ class Transfer {
   #cut(totalBytes: number, cause?: unknown): TransferError {
     return new TransferError(
       "unreachable",
-      `the connection ended after ${this.#have} of ${totalBytes} bytes; it goes on from there`,
+      `the connection was closed after ${this.#have} of ${totalBytes} bytes; it resumes from there`,
       cause,
     );
   }

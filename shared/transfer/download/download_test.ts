@@ -20,7 +20,7 @@ const bytes = randomBytes(300_000);
 interface Rig {
   server: FileServer;
   part: string;
-  /** What the transfer told. */
+  /** What the transfer reported. */
   told: { begun: BegunDownload | undefined; progress: number[] };
   run(options?: Partial<DownloadOptions>): ReturnType<typeof download>;
 }
@@ -95,10 +95,10 @@ Deno.test("download() asks by HEAD and GET, tells progress, and checks what came
 Deno.test("download() goes on where a connection was cut", () =>
   withRig(async ({ server, part, run }) => {
     server.files.set("/p", { bytes, cutAfter: [100_000, 65_536] });
-    await fails(run(), "unreachable", /ended after \d+ of 300000 bytes; it goes on/);
+    await fails(run(), "unreachable", /closed after \d+ of 300000 bytes; it resumes/);
     const first = await sizeOf(part);
     assert.ok(first !== undefined && first > 0 && first <= 100_000, String(first));
-    await fails(run(), "unreachable", /ended after/);
+    await fails(run(), "unreachable", /closed after/);
     const second = await sizeOf(part);
     assert.ok(second !== undefined && second > first);
     assert.deepEqual(await run(), done);
@@ -134,7 +134,7 @@ Deno.test("download() asks for nothing more when all is here", () =>
 Deno.test("download() starts over when the archive became another one", () =>
   withRig(async ({ server, run }) => {
     server.files.set("/p", { bytes, cutAfter: [100_000] });
-    await fails(run(), "unreachable", /ended after/);
+    await fails(run(), "unreachable", /closed after/);
     const other = randomBytes(300_000);
     server.files.set("/p", { bytes: other });
     assert.deepEqual(await run(), resultOf(other));
@@ -144,9 +144,9 @@ Deno.test("download() starts over when the archive became another one", () =>
 Deno.test("download() starts over when it changed between HEAD and GET", () =>
   withRig(async ({ server, run }) => {
     server.files.set("/p", { bytes, cutAfter: [100_000] });
-    await fails(run(), "unreachable", /ended after/);
+    await fails(run(), "unreachable", /closed after/);
     const other = randomBytes(200_000);
-    // The range is asked for the old tag; the server's is another by then.
+    // The range is requested for the old tag; the server's is another by then.
     const changing: typeof fetch = async (input, init) => {
       const answer = await fetch(input, init);
       if (init?.method === "HEAD") server.files.set("/p", { bytes: other });
@@ -159,11 +159,11 @@ Deno.test("download() starts over when it changed between HEAD and GET", () =>
 Deno.test("download() starts over when the server knows no ranges, or names no state", () =>
   withRig(async ({ server, run }) => {
     server.files.set("/p", { bytes, cutAfter: [100_000], ranges: false });
-    await fails(run(), "unreachable", /ended after/);
+    await fails(run(), "unreachable", /closed after/);
     assert.deepEqual(await run(), done);
     server.files.set("/q", { bytes, cutAfter: [100_000], etag: undefined });
     const url = `${server.origin}/q`;
-    await fails(run({ url, begun: undefined }), "unreachable", /ended after/);
+    await fails(run({ url, begun: undefined }), "unreachable", /closed after/);
     assert.deepEqual(await run({ url }), { ...done, validator: "" });
     assert.deepEqual(server.seen("GET").slice(2), ["/q", "/q"]);
   }));
@@ -171,7 +171,7 @@ Deno.test("download() starts over when the server knows no ranges, or names no s
 Deno.test("download() manages without HEAD, also to go on", () =>
   withRig(async ({ server, run }) => {
     server.files.set("/p", { bytes, cutAfter: [100_000], headStatus: 403 });
-    await fails(run(), "unreachable", /ended after/);
+    await fails(run(), "unreachable", /closed after/);
     assert.deepEqual(await run(), done);
     assert.match(server.seen("GET")[1] ?? "", /bytes=\d+-/);
   }));
@@ -191,7 +191,7 @@ Deno.test("download() removes an archive with another checksum", () =>
 Deno.test("download() fetches anew, soon, when what was here before is spoilt", () =>
   withRig(async ({ server, part, run }) => {
     server.files.set("/p", { bytes, cutAfter: [100_000] });
-    await fails(run(), "unreachable", /ended after/);
+    await fails(run(), "unreachable", /closed after/);
     const kept = await Deno.readFile(part);
     await Deno.writeFile(part, kept.fill(0, 1_000, 2_000));
     await fails(run(), "unreachable", /is not the one announced/);
@@ -206,7 +206,7 @@ for (
     ["is encoded", { headers: { "content-encoding": "br" } }, /content encoding "br"/],
     ["is missing", { status: 404 }, /\/p answered 404/],
     ["is not for us", { status: 403 }, /\/p answered 403/],
-    ["is nothing", { bytes: new Uint8Array() }, /does not say its length/],
+    ["is nothing", { bytes: new Uint8Array() }, /does not declare its length/],
   ] as const
 ) {
   Deno.test(`download() refuses an address that ${what}`, () =>
@@ -239,7 +239,7 @@ Deno.test("download() starts over at once when a server lies about the rest", ()
       let begun: BegunDownload | undefined;
       const onBegin = (now: BegunDownload) => void (begun = now);
       server.files.set(path, { bytes, cutAfter: [100_000] });
-      await fails(run({ url, begun, onBegin }), "unreachable", /ended after/);
+      await fails(run({ url, begun, onBegin }), "unreachable", /closed after/);
       server.files.set(path, { bytes, ...lie });
       assert.deepEqual(await run({ url, begun, onBegin }), { ...done }, JSON.stringify(lie));
       assert.deepEqual(await Deno.readFile(part), bytes);
@@ -252,7 +252,7 @@ Deno.test("download() without HEAD asks for the rest under the condition that it
   withRig(async ({ server, part, run }) => {
     const short = { headFirst: false, needsChecksum: false };
     server.files.set("/p", { bytes, cutAfter: [100_000] });
-    await fails(run(short), "unreachable", /ended after/);
+    await fails(run(short), "unreachable", /closed after/);
     assert.deepEqual(await run(short), done);
     assert.equal(server.requests.length, 2);
     assert.match(String(server.requests[1]?.headers["if-range"]), /^"[0-9a-f]{16}"$/);
@@ -261,7 +261,7 @@ Deno.test("download() without HEAD asks for the rest under the condition that it
 
     await Deno.remove(part);
     server.files.set("/p", { bytes, cutAfter: [100_000] });
-    await fails(run({ ...short, begun: undefined }), "unreachable", /ended after/);
+    await fails(run({ ...short, begun: undefined }), "unreachable", /closed after/);
     const other = randomBytes(300_000);
     server.files.set("/p", { bytes: other });
     assert.equal((await run(short)).sha256, sha256Of(other));
@@ -280,7 +280,7 @@ Deno.test("download() takes no file of another size than the one known before", 
     assert.equal(await sizeOf(part), undefined);
     const chunked = { headFirst: false, begun: undefined };
     server.files.set("/p", { bytes, chunked: true });
-    await fails(run(chunked), "refused", /does not say its length/);
+    await fails(run(chunked), "refused", /does not declare its length/);
     assert.deepEqual(await run({ ...chunked, size: 300_000 }), done);
     await fails(run({ ...chunked, size: 299_999 }), "refused", /more came than the 299999 bytes/);
     assert.equal(await sizeOf(part), undefined);
@@ -340,7 +340,7 @@ Deno.test("download() follows a few redirects and no circle", () =>
     await fails(run({ begun: undefined }), "refused", /more than 5 redirects/);
   }));
 
-/** The addresses are never reached: what matters is whether and with what they are asked. */
+/** The addresses are never reached: what matters is whether and with what they are queried. */
 Deno.test("download() sends nothing over plaintext to another computer", async () => {
   const asked: string[] = [];
   const secrets: (string | null)[] = [];

@@ -13,9 +13,9 @@ export interface HttpRequestsOptions {
   readonly what: string;
   /** Addresses may be relative to this one. */
   readonly base?: string;
-  /** Headers that show who asks; asked for each address of a chain of redirects. */
+  /** Headers that show the caller; called for each address of a chain of redirects. */
   readonly credentialsFor: (url: URL) => Readonly<Record<string, string>>;
-  /** Why an address must not be asked; undefined when it may be. */
+  /** Why an address must not be queried; undefined when it may be. */
   readonly objectionTo: (url: URL) => string | undefined;
   readonly fetch: typeof fetch;
 }

@@ -2,7 +2,7 @@
 export const PIECE_BYTES = 64 * 1024;
 
 /**
- * The bytes of a body, piece by piece. A piece is good until the next one is asked for: all of them
+ * The bytes of a body, piece by piece. A piece is good until the next one is requested: all of them
  * come in the same memory, so that a large body leaves no garbage. The body is not cancelled.
  */
 export async function* pieces(

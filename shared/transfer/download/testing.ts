@@ -1,4 +1,4 @@
-/** For tests: a server for files that lies as it is told. */
+/** For tests: a server for files that lies as the test wants. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {

@@ -53,6 +53,6 @@ export class Watchdog {
   }
 
   #end(reason: string): void {
-    this.#controller.abort(new TransferError("unreachable", `${reason}; it goes on from there`));
+    this.#controller.abort(new TransferError("unreachable", `${reason}; it resumes from there`));
   }
 }

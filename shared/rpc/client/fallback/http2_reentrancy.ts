@@ -12,7 +12,7 @@ const fixed = Symbol.for("machine.http2-reentrancy");
 
 /**
  * Works around a fault of Deno 2.9.6 that ends the whole process: when a GOAWAY arrives, its
- * node:http2 closes the session from inside the parser, which then goes on with freed memory
+ * node:http2 closes the session from inside the parser, which then continues with freed memory
  * (abort or segmentation fault, after some thousand calls on a connection). Here the two calls that
  * it makes there wait for the parser to be done. To be called before sessions are used; calls
  * after the first do nothing.

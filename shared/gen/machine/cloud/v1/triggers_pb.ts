@@ -14,7 +14,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file machine/cloud/v1/triggers.proto.
  */
 export const file_machine_cloud_v1_triggers: GenFile = /*@__PURE__*/
-  fileDesc("Ch9tYWNoaW5lL2Nsb3VkL3YxL3RyaWdnZXJzLnByb3RvEhBtYWNoaW5lLmNsb3VkLnYxIjoKE0xpc3RUcmlnZ2Vyc1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRISCgpwYWdlX3Rva2VuGAIgASgJIlwKFExpc3RUcmlnZ2Vyc1Jlc3BvbnNlEisKCHRyaWdnZXJzGAEgAygLMhkubWFjaGluZS5jbG91ZC52MS5UcmlnZ2VyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLzAQoHVHJpZ2dlchIPCgdwYXJ0X2lkGAEgASgJEhEKCXBhcnRfbmFtZRgCIAEoCRISCgptYWNoaW5lX2lkGAMgASgJEhQKDG1hY2hpbmVfbmFtZRgEIAEoCRIMCgRuYW1lGAUgASgJEicKBmNvbmZpZxgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEAoIZGlzYWJsZWQYByABKAgSDwoHcHJvYmxlbRgIIAEoCRIvCgZjb3VudHMYCSABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLlRyaWdnZXJDb3VudHMSDwoHd2FpdGluZxgKIAEoAyLoAQoNVHJpZ2dlckNvdW50cxINCgVzeW5jcxgBIAEoAxINCgVmaXJlZBgCIAEoAxIUCgxpbmNvbXBhcmFibGUYAyABKAMSFAoMbGFzdF9wcm9ibGVtGAQgASgJEhIKCnN1cHByZXNzZWQYBSABKAMSEgoKb3ZlcmZsb3dlZBgGIAEoAxIyCg5sYXN0X3N5bmNlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF9maXJlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiYAoRU2V0VHJpZ2dlclJlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRIoCgd0cmlnZ2VyGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIQCghyZXBsYWNlcxgDIAEoCSIUChJTZXRUcmlnZ2VyUmVzcG9uc2UiNQoURGVsZXRlVHJpZ2dlclJlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJIhcKFURlbGV0ZVRyaWdnZXJSZXNwb25zZSJvChVQcmV2aWV3VHJpZ2dlclJlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRIoCgd0cmlnZ2VyGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIMCgRuYW1lGAMgASgJEg0KBWxpbWl0GAQgASgFIk4KFlByZXZpZXdUcmlnZ2VyUmVzcG9uc2USNAoIcmVhZGluZ3MYASADKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlByZXZpZXdlZFJlYWRpbmcirAEKEFByZXZpZXdlZFJlYWRpbmcSLwoLcmVjZWl2ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiUKBGRhdGEYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg0KBWhvbGRzGAMgASgIEjEKC2NvbXBhcmlzb25zGAQgAygLMhwubWFjaGluZS5jbG91ZC52MS5Db21wYXJpc29uIp0BCgpDb21wYXJpc29uEgwKBHBhdGgYASABKAkSEAoIb3BlcmF0b3IYAiABKAkSKAoIZXhwZWN0ZWQYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJQoFZm91bmQYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSDQoFaG9sZHMYBSABKAgSDwoHcHJvYmxlbRgGIAEoCSIzChJUZXN0VHJpZ2dlclJlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJIkUKE1Rlc3RUcmlnZ2VyUmVzcG9uc2USLgoKZGVsaXZlcmllcxgBIAMoCzIaLm1hY2hpbmUuY2xvdWQudjEuRGVsaXZlcnkiYQoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0Eg8KB3BhcnRfaWQYASABKAkSFAoMdHJpZ2dlcl9uYW1lGAIgASgJEg0KBWxpbWl0GAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiYQoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIuCgpkZWxpdmVyaWVzGAEgAygLMhoubWFjaGluZS5jbG91ZC52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki7gMKCERlbGl2ZXJ5EgoKAmlkGAEgASgJEg8KB3BhcnRfaWQYAiABKAkSFAoMdHJpZ2dlcl9uYW1lGAMgASgJEhQKDHRyaWdnZXJfdHlwZRgEIAEoCRIMCgR0eXBlGAUgASgJEg4KBnRhcmdldBgGIAEoCRIuCgVzdGF0ZRgHIAEoDjIfLm1hY2hpbmUuY2xvdWQudjEuRGVsaXZlcnlTdGF0ZRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCg9uZXh0X2F0dGVtcHRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHRlc3QYCiABKAgSOAoHaGVhZGVycxgLIAMoCzInLm1hY2hpbmUuY2xvdWQudjEuRGVsaXZlcnkuSGVhZGVyc0VudHJ5EgwKBGJvZHkYDCABKAkSKwoKZXZhbHVhdGlvbhgNIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSMwoIYXR0ZW1wdHMYDiADKAsyIS5tYWNoaW5lLmNsb3VkLnYxLkRlbGl2ZXJ5QXR0ZW1wdBouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKMAQoPRGVsaXZlcnlBdHRlbXB0Ei4KCnN0YXJ0ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2R1cmF0aW9uX21zGAIgASgDEhMKC3N0YXR1c19jb2RlGAMgASgFEg0KBWVycm9yGAQgASgJEhAKCHJlc3BvbnNlGAUgASgJIj0KFVJlcGxheURlbGl2ZXJ5UmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJEhMKC2RlbGl2ZXJ5X2lkGAIgASgJIhgKFlJlcGxheURlbGl2ZXJ5UmVzcG9uc2UiOAoXR2V0VHJpZ2dlclNlY3JldFJlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJIloKGEdldFRyaWdnZXJTZWNyZXRSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSLgoKcm90YXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiOwoaUm90YXRlVHJpZ2dlclNlY3JldFJlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJIi0KG1JvdGF0ZVRyaWdnZXJTZWNyZXRSZXNwb25zZRIOCgZzZWNyZXQYASABKAkiYwoNT3duZWRSZXNvdXJjZRIZCg9vcmdhbml6YXRpb25faWQYASABKAlIABIVCgtsb2NhdGlvbl9pZBgCIAEoCUgAEhQKCm1hY2hpbmVfaWQYAyABKAlIAEIKCghyZXNvdXJjZSJLChZMaXN0T3duZXJFbWFpbHNSZXF1ZXN0EjEKCHJlc291cmNlGAEgASgLMh8ubWFjaGluZS5jbG91ZC52MS5Pd25lZFJlc291cmNlIikKF0xpc3RPd25lckVtYWlsc1Jlc3BvbnNlEg4KBmVtYWlscxgBIAMoCSJaChVTZXRPd25lckVtYWlsc1JlcXVlc3QSMQoIcmVzb3VyY2UYASABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLk93bmVkUmVzb3VyY2USDgoGZW1haWxzGAIgAygJIhgKFlNldE93bmVyRW1haWxzUmVzcG9uc2UqhAEKDURlbGl2ZXJ5U3RhdGUSHgoaREVMSVZFUllfU1RBVEVfVU5TUEVDSUZJRUQQABIaChZERUxJVkVSWV9TVEFURV9QRU5ESU5HEAESHAoYREVMSVZFUllfU1RBVEVfREVMSVZFUkVEEAISGQoVREVMSVZFUllfU1RBVEVfRkFJTEVEEAMy4QgKDlRyaWdnZXJTZXJ2aWNlEl0KDExpc3RUcmlnZ2VycxIlLm1hY2hpbmUuY2xvdWQudjEuTGlzdFRyaWdnZXJzUmVxdWVzdBomLm1hY2hpbmUuY2xvdWQudjEuTGlzdFRyaWdnZXJzUmVzcG9uc2USVwoKU2V0VHJpZ2dlchIjLm1hY2hpbmUuY2xvdWQudjEuU2V0VHJpZ2dlclJlcXVlc3QaJC5tYWNoaW5lLmNsb3VkLnYxLlNldFRyaWdnZXJSZXNwb25zZRJgCg1EZWxldGVUcmlnZ2VyEiYubWFjaGluZS5jbG91ZC52MS5EZWxldGVUcmlnZ2VyUmVxdWVzdBonLm1hY2hpbmUuY2xvdWQudjEuRGVsZXRlVHJpZ2dlclJlc3BvbnNlEmMKDlByZXZpZXdUcmlnZ2VyEicubWFjaGluZS5jbG91ZC52MS5QcmV2aWV3VHJpZ2dlclJlcXVlc3QaKC5tYWNoaW5lLmNsb3VkLnYxLlByZXZpZXdUcmlnZ2VyUmVzcG9uc2USWgoLVGVzdFRyaWdnZXISJC5tYWNoaW5lLmNsb3VkLnYxLlRlc3RUcmlnZ2VyUmVxdWVzdBolLm1hY2hpbmUuY2xvdWQudjEuVGVzdFRyaWdnZXJSZXNwb25zZRJjCg5MaXN0RGVsaXZlcmllcxInLm1hY2hpbmUuY2xvdWQudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GigubWFjaGluZS5jbG91ZC52MS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlEmMKDlJlcGxheURlbGl2ZXJ5EicubWFjaGluZS5jbG91ZC52MS5SZXBsYXlEZWxpdmVyeVJlcXVlc3QaKC5tYWNoaW5lLmNsb3VkLnYxLlJlcGxheURlbGl2ZXJ5UmVzcG9uc2USaQoQR2V0VHJpZ2dlclNlY3JldBIpLm1hY2hpbmUuY2xvdWQudjEuR2V0VHJpZ2dlclNlY3JldFJlcXVlc3QaKi5tYWNoaW5lLmNsb3VkLnYxLkdldFRyaWdnZXJTZWNyZXRSZXNwb25zZRJyChNSb3RhdGVUcmlnZ2VyU2VjcmV0EiwubWFjaGluZS5jbG91ZC52MS5Sb3RhdGVUcmlnZ2VyU2VjcmV0UmVxdWVzdBotLm1hY2hpbmUuY2xvdWQudjEuUm90YXRlVHJpZ2dlclNlY3JldFJlc3BvbnNlEmYKD0xpc3RPd25lckVtYWlscxIoLm1hY2hpbmUuY2xvdWQudjEuTGlzdE93bmVyRW1haWxzUmVxdWVzdBopLm1hY2hpbmUuY2xvdWQudjEuTGlzdE93bmVyRW1haWxzUmVzcG9uc2USYwoOU2V0T3duZXJFbWFpbHMSJy5tYWNoaW5lLmNsb3VkLnYxLlNldE93bmVyRW1haWxzUmVxdWVzdBooLm1hY2hpbmUuY2xvdWQudjEuU2V0T3duZXJFbWFpbHNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("Ch9tYWNoaW5lL2Nsb3VkL3YxL3RyaWdnZXJzLnByb3RvEhBtYWNoaW5lLmNsb3VkLnYxIjoKE0xpc3RUcmlnZ2Vyc1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRISCgpwYWdlX3Rva2VuGAIgASgJIlwKFExpc3RUcmlnZ2Vyc1Jlc3BvbnNlEisKCHRyaWdnZXJzGAEgAygLMhkubWFjaGluZS5jbG91ZC52MS5UcmlnZ2VyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLzAQoHVHJpZ2dlchIPCgdwYXJ0X2lkGAEgASgJEhEKCXBhcnRfbmFtZRgCIAEoCRISCgptYWNoaW5lX2lkGAMgASgJEhQKDG1hY2hpbmVfbmFtZRgEIAEoCRIMCgRuYW1lGAUgASgJEicKBmNvbmZpZxgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEAoIZGlzYWJsZWQYByABKAgSDwoHcHJvYmxlbRgIIAEoCRIvCgZjb3VudHMYCSABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLlRyaWdnZXJDb3VudHMSDwoHd2FpdGluZxgKIAEoAyLoAQoNVHJpZ2dlckNvdW50cxINCgVzeW5jcxgBIAEoAxINCgVmaXJlZBgCIAEoAxIUCgxpbmNvbXBhcmFibGUYAyABKAMSFAoMbGFzdF9wcm9ibGVtGAQgASgJEhIKCnN1cHByZXNzZWQYBSABKAMSEgoKb3ZlcmZsb3dlZBgGIAEoAxIyCg5sYXN0X3N5bmNlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF9maXJlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiYAoRU2V0VHJpZ2dlclJlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRIoCgd0cmlnZ2VyGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIQCghyZXBsYWNlcxgDIAEoCSIUChJTZXRUcmlnZ2VyUmVzcG9uc2UiNQoURGVsZXRlVHJpZ2dlclJlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJIhcKFURlbGV0ZVRyaWdnZXJSZXNwb25zZSKaAQoVUHJldmlld1RyaWdnZXJSZXF1ZXN0Eg8KB3BhcnRfaWQYASABKAkSKAoHdHJpZ2dlchgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDAoEbmFtZRgDIAEoCRINCgVsaW1pdBgEIAEoBRIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiewoWUHJldmlld1RyaWdnZXJSZXNwb25zZRI0CghyZWFkaW5ncxgBIAMoCzIiLm1hY2hpbmUuY2xvdWQudjEuUHJldmlld2VkUmVhZGluZxIrCgRwYXN0GAIgASgLMh0ubWFjaGluZS5jbG91ZC52MS5QYXN0RmlyaW5ncyKTAQoLUGFzdEZpcmluZ3MSDQoFZmlyZWQYASABKAMSDwoHdXBsb2FkcxgCIAEoAxIQCghyZWFkaW5ncxgDIAEoAxIUCgxpbmNvbXBhcmFibGUYBCABKAMSKgoGb2xkZXN0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghjb21wbGV0ZRgGIAEoCCKsAQoQUHJldmlld2VkUmVhZGluZxIvCgtyZWNlaXZlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJQoEZGF0YRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDQoFaG9sZHMYAyABKAgSMQoLY29tcGFyaXNvbnMYBCADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLkNvbXBhcmlzb24inQEKCkNvbXBhcmlzb24SDAoEcGF0aBgBIAEoCRIQCghvcGVyYXRvchgCIAEoCRIoCghleHBlY3RlZBgDIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIlCgVmb3VuZBgEIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRINCgVob2xkcxgFIAEoCBIPCgdwcm9ibGVtGAYgASgJIjMKElRlc3RUcmlnZ2VyUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJEgwKBG5hbWUYAiABKAkiRQoTVGVzdFRyaWdnZXJSZXNwb25zZRIuCgpkZWxpdmVyaWVzGAEgAygLMhoubWFjaGluZS5jbG91ZC52MS5EZWxpdmVyeSJhChVMaXN0RGVsaXZlcmllc1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRIUCgx0cmlnZ2VyX25hbWUYAiABKAkSDQoFbGltaXQYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJhChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEi4KCmRlbGl2ZXJpZXMYASADKAsyGi5tYWNoaW5lLmNsb3VkLnYxLkRlbGl2ZXJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLuAwoIRGVsaXZlcnkSCgoCaWQYASABKAkSDwoHcGFydF9pZBgCIAEoCRIUCgx0cmlnZ2VyX25hbWUYAyABKAkSFAoMdHJpZ2dlcl90eXBlGAQgASgJEgwKBHR5cGUYBSABKAkSDgoGdGFyZ2V0GAYgASgJEi4KBXN0YXRlGAcgASgOMh8ubWFjaGluZS5jbG91ZC52MS5EZWxpdmVyeVN0YXRlEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKD25leHRfYXR0ZW1wdF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEdGVzdBgKIAEoCBI4CgdoZWFkZXJzGAsgAygLMicubWFjaGluZS5jbG91ZC52MS5EZWxpdmVyeS5IZWFkZXJzRW50cnkSDAoEYm9keRgMIAEoCRIrCgpldmFsdWF0aW9uGA0gASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIzCghhdHRlbXB0cxgOIAMoCzIhLm1hY2hpbmUuY2xvdWQudjEuRGVsaXZlcnlBdHRlbXB0Gi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIowBCg9EZWxpdmVyeUF0dGVtcHQSLgoKc3RhcnRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZHVyYXRpb25fbXMYAiABKAMSEwoLc3RhdHVzX2NvZGUYAyABKAUSDQoFZXJyb3IYBCABKAkSEAoIcmVzcG9uc2UYBSABKAkiPQoVUmVwbGF5RGVsaXZlcnlSZXF1ZXN0Eg8KB3BhcnRfaWQYASABKAkSEwoLZGVsaXZlcnlfaWQYAiABKAkiGAoWUmVwbGF5RGVsaXZlcnlSZXNwb25zZSI4ChdHZXRUcmlnZ2VyU2VjcmV0UmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJEgwKBG5hbWUYAiABKAkiWgoYR2V0VHJpZ2dlclNlY3JldFJlc3BvbnNlEg4KBnNlY3JldBgBIAEoCRIuCgpyb3RhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI7ChpSb3RhdGVUcmlnZ2VyU2VjcmV0UmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJEgwKBG5hbWUYAiABKAkiLQobUm90YXRlVHJpZ2dlclNlY3JldFJlc3BvbnNlEg4KBnNlY3JldBgBIAEoCSJjCg1Pd25lZFJlc291cmNlEhkKD29yZ2FuaXphdGlvbl9pZBgBIAEoCUgAEhUKC2xvY2F0aW9uX2lkGAIgASgJSAASFAoKbWFjaGluZV9pZBgDIAEoCUgAQgoKCHJlc291cmNlIksKFkxpc3RPd25lckVtYWlsc1JlcXVlc3QSMQoIcmVzb3VyY2UYASABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLk93bmVkUmVzb3VyY2UiKQoXTGlzdE93bmVyRW1haWxzUmVzcG9uc2USDgoGZW1haWxzGAEgAygJIloKFVNldE93bmVyRW1haWxzUmVxdWVzdBIxCghyZXNvdXJjZRgBIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuT3duZWRSZXNvdXJjZRIOCgZlbWFpbHMYAiADKAkiGAoWU2V0T3duZXJFbWFpbHNSZXNwb25zZSqEAQoNRGVsaXZlcnlTdGF0ZRIeChpERUxJVkVSWV9TVEFURV9VTlNQRUNJRklFRBAAEhoKFkRFTElWRVJZX1NUQVRFX1BFTkRJTkcQARIcChhERUxJVkVSWV9TVEFURV9ERUxJVkVSRUQQAhIZChVERUxJVkVSWV9TVEFURV9GQUlMRUQQAzLhCAoOVHJpZ2dlclNlcnZpY2USXQoMTGlzdFRyaWdnZXJzEiUubWFjaGluZS5jbG91ZC52MS5MaXN0VHJpZ2dlcnNSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5MaXN0VHJpZ2dlcnNSZXNwb25zZRJXCgpTZXRUcmlnZ2VyEiMubWFjaGluZS5jbG91ZC52MS5TZXRUcmlnZ2VyUmVxdWVzdBokLm1hY2hpbmUuY2xvdWQudjEuU2V0VHJpZ2dlclJlc3BvbnNlEmAKDURlbGV0ZVRyaWdnZXISJi5tYWNoaW5lLmNsb3VkLnYxLkRlbGV0ZVRyaWdnZXJSZXF1ZXN0GicubWFjaGluZS5jbG91ZC52MS5EZWxldGVUcmlnZ2VyUmVzcG9uc2USYwoOUHJldmlld1RyaWdnZXISJy5tYWNoaW5lLmNsb3VkLnYxLlByZXZpZXdUcmlnZ2VyUmVxdWVzdBooLm1hY2hpbmUuY2xvdWQudjEuUHJldmlld1RyaWdnZXJSZXNwb25zZRJaCgtUZXN0VHJpZ2dlchIkLm1hY2hpbmUuY2xvdWQudjEuVGVzdFRyaWdnZXJSZXF1ZXN0GiUubWFjaGluZS5jbG91ZC52MS5UZXN0VHJpZ2dlclJlc3BvbnNlEmMKDkxpc3REZWxpdmVyaWVzEicubWFjaGluZS5jbG91ZC52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaKC5tYWNoaW5lLmNsb3VkLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2USYwoOUmVwbGF5RGVsaXZlcnkSJy5tYWNoaW5lLmNsb3VkLnYxLlJlcGxheURlbGl2ZXJ5UmVxdWVzdBooLm1hY2hpbmUuY2xvdWQudjEuUmVwbGF5RGVsaXZlcnlSZXNwb25zZRJpChBHZXRUcmlnZ2VyU2VjcmV0EikubWFjaGluZS5jbG91ZC52MS5HZXRUcmlnZ2VyU2VjcmV0UmVxdWVzdBoqLm1hY2hpbmUuY2xvdWQudjEuR2V0VHJpZ2dlclNlY3JldFJlc3BvbnNlEnIKE1JvdGF0ZVRyaWdnZXJTZWNyZXQSLC5tYWNoaW5lLmNsb3VkLnYxLlJvdGF0ZVRyaWdnZXJTZWNyZXRSZXF1ZXN0Gi0ubWFjaGluZS5jbG91ZC52MS5Sb3RhdGVUcmlnZ2VyU2VjcmV0UmVzcG9uc2USZgoPTGlzdE93bmVyRW1haWxzEigubWFjaGluZS5jbG91ZC52MS5MaXN0T3duZXJFbWFpbHNSZXF1ZXN0GikubWFjaGluZS5jbG91ZC52MS5MaXN0T3duZXJFbWFpbHNSZXNwb25zZRJjCg5TZXRPd25lckVtYWlscxInLm1hY2hpbmUuY2xvdWQudjEuU2V0T3duZXJFbWFpbHNSZXF1ZXN0GigubWFjaGluZS5jbG91ZC52MS5TZXRPd25lckVtYWlsc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message machine.cloud.v1.ListTriggersRequest
@@ -306,6 +306,13 @@ export type PreviewTriggerRequest = Message<"machine.cloud.v1.PreviewTriggerRequ
    * @generated from field: int32 limit = 4;
    */
   limit: number;
+
+  /**
+   * Count how often it would have fired with the readings since then; unset: not counted.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 5;
+   */
+  since?: Timestamp | undefined;
 };
 
 /**
@@ -325,6 +332,13 @@ export type PreviewTriggerResponse = Message<"machine.cloud.v1.PreviewTriggerRes
    * @generated from field: repeated machine.cloud.v1.PreviewedReading readings = 1;
    */
   readings: PreviewedReading[];
+
+  /**
+   * Set when the request has `since`.
+   *
+   * @generated from field: machine.cloud.v1.PastFirings past = 2;
+   */
+  past?: PastFirings | undefined;
 };
 
 /**
@@ -333,6 +347,59 @@ export type PreviewTriggerResponse = Message<"machine.cloud.v1.PreviewTriggerRes
  */
 export const PreviewTriggerResponseSchema: GenMessage<PreviewTriggerResponse> = /*@__PURE__*/
   messageDesc(file_machine_cloud_v1_triggers, 9);
+
+/**
+ * What a trigger would have done, whatever the spacing of its notifications.
+ *
+ * @generated from message machine.cloud.v1.PastFirings
+ */
+export type PastFirings = Message<"machine.cloud.v1.PastFirings"> & {
+  /**
+   * Uploads that it would have fired for, once each.
+   *
+   * @generated from field: int64 fired = 1;
+   */
+  fired: bigint;
+
+  /**
+   * @generated from field: int64 uploads = 2;
+   */
+  uploads: bigint;
+
+  /**
+   * @generated from field: int64 readings = 3;
+   */
+  readings: bigint;
+
+  /**
+   * Readings that cannot be compared.
+   *
+   * @generated from field: int64 incomparable = 4;
+   */
+  incomparable: bigint;
+
+  /**
+   * The oldest reading that was looked at; unset: there was none.
+   *
+   * @generated from field: google.protobuf.Timestamp oldest = 5;
+   */
+  oldest?: Timestamp | undefined;
+
+  /**
+   * False: there were more than 100,000 readings, or it took longer than 2 seconds; the newest were
+   * looked at.
+   *
+   * @generated from field: bool complete = 6;
+   */
+  complete: boolean;
+};
+
+/**
+ * Describes the message machine.cloud.v1.PastFirings.
+ * Use `create(PastFiringsSchema)` to create a new message.
+ */
+export const PastFiringsSchema: GenMessage<PastFirings> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_triggers, 10);
 
 /**
  * @generated from message machine.cloud.v1.PreviewedReading
@@ -364,7 +431,7 @@ export type PreviewedReading = Message<"machine.cloud.v1.PreviewedReading"> & {
  * Use `create(PreviewedReadingSchema)` to create a new message.
  */
 export const PreviewedReadingSchema: GenMessage<PreviewedReading> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 10);
+  messageDesc(file_machine_cloud_v1_triggers, 11);
 
 /**
  * @generated from message machine.cloud.v1.Comparison
@@ -412,7 +479,7 @@ export type Comparison = Message<"machine.cloud.v1.Comparison"> & {
  * Use `create(ComparisonSchema)` to create a new message.
  */
 export const ComparisonSchema: GenMessage<Comparison> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 11);
+  messageDesc(file_machine_cloud_v1_triggers, 12);
 
 /**
  * @generated from message machine.cloud.v1.TestTriggerRequest
@@ -434,7 +501,7 @@ export type TestTriggerRequest = Message<"machine.cloud.v1.TestTriggerRequest"> 
  * Use `create(TestTriggerRequestSchema)` to create a new message.
  */
 export const TestTriggerRequestSchema: GenMessage<TestTriggerRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 12);
+  messageDesc(file_machine_cloud_v1_triggers, 13);
 
 /**
  * @generated from message machine.cloud.v1.TestTriggerResponse
@@ -451,7 +518,7 @@ export type TestTriggerResponse = Message<"machine.cloud.v1.TestTriggerResponse"
  * Use `create(TestTriggerResponseSchema)` to create a new message.
  */
 export const TestTriggerResponseSchema: GenMessage<TestTriggerResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 13);
+  messageDesc(file_machine_cloud_v1_triggers, 14);
 
 /**
  * @generated from message machine.cloud.v1.ListDeliveriesRequest
@@ -487,7 +554,7 @@ export type ListDeliveriesRequest = Message<"machine.cloud.v1.ListDeliveriesRequ
  * Use `create(ListDeliveriesRequestSchema)` to create a new message.
  */
 export const ListDeliveriesRequestSchema: GenMessage<ListDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 14);
+  messageDesc(file_machine_cloud_v1_triggers, 15);
 
 /**
  * @generated from message machine.cloud.v1.ListDeliveriesResponse
@@ -511,7 +578,7 @@ export type ListDeliveriesResponse = Message<"machine.cloud.v1.ListDeliveriesRes
  * Use `create(ListDeliveriesResponseSchema)` to create a new message.
  */
 export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 15);
+  messageDesc(file_machine_cloud_v1_triggers, 16);
 
 /**
  * One notification on its way to one receiver.
@@ -609,7 +676,7 @@ export type Delivery = Message<"machine.cloud.v1.Delivery"> & {
  * Use `create(DeliverySchema)` to create a new message.
  */
 export const DeliverySchema: GenMessage<Delivery> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 16);
+  messageDesc(file_machine_cloud_v1_triggers, 17);
 
 /**
  * @generated from message machine.cloud.v1.DeliveryAttempt
@@ -652,7 +719,7 @@ export type DeliveryAttempt = Message<"machine.cloud.v1.DeliveryAttempt"> & {
  * Use `create(DeliveryAttemptSchema)` to create a new message.
  */
 export const DeliveryAttemptSchema: GenMessage<DeliveryAttempt> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 17);
+  messageDesc(file_machine_cloud_v1_triggers, 18);
 
 /**
  * @generated from message machine.cloud.v1.ReplayDeliveryRequest
@@ -676,7 +743,7 @@ export type ReplayDeliveryRequest = Message<"machine.cloud.v1.ReplayDeliveryRequ
  * Use `create(ReplayDeliveryRequestSchema)` to create a new message.
  */
 export const ReplayDeliveryRequestSchema: GenMessage<ReplayDeliveryRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 18);
+  messageDesc(file_machine_cloud_v1_triggers, 19);
 
 /**
  * @generated from message machine.cloud.v1.ReplayDeliveryResponse
@@ -689,7 +756,7 @@ export type ReplayDeliveryResponse = Message<"machine.cloud.v1.ReplayDeliveryRes
  * Use `create(ReplayDeliveryResponseSchema)` to create a new message.
  */
 export const ReplayDeliveryResponseSchema: GenMessage<ReplayDeliveryResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 19);
+  messageDesc(file_machine_cloud_v1_triggers, 20);
 
 /**
  * @generated from message machine.cloud.v1.GetTriggerSecretRequest
@@ -711,7 +778,7 @@ export type GetTriggerSecretRequest = Message<"machine.cloud.v1.GetTriggerSecret
  * Use `create(GetTriggerSecretRequestSchema)` to create a new message.
  */
 export const GetTriggerSecretRequestSchema: GenMessage<GetTriggerSecretRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 20);
+  messageDesc(file_machine_cloud_v1_triggers, 21);
 
 /**
  * @generated from message machine.cloud.v1.GetTriggerSecretResponse
@@ -737,7 +804,7 @@ export type GetTriggerSecretResponse = Message<"machine.cloud.v1.GetTriggerSecre
  * Use `create(GetTriggerSecretResponseSchema)` to create a new message.
  */
 export const GetTriggerSecretResponseSchema: GenMessage<GetTriggerSecretResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 21);
+  messageDesc(file_machine_cloud_v1_triggers, 22);
 
 /**
  * @generated from message machine.cloud.v1.RotateTriggerSecretRequest
@@ -759,7 +826,7 @@ export type RotateTriggerSecretRequest = Message<"machine.cloud.v1.RotateTrigger
  * Use `create(RotateTriggerSecretRequestSchema)` to create a new message.
  */
 export const RotateTriggerSecretRequestSchema: GenMessage<RotateTriggerSecretRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 22);
+  messageDesc(file_machine_cloud_v1_triggers, 23);
 
 /**
  * @generated from message machine.cloud.v1.RotateTriggerSecretResponse
@@ -776,7 +843,7 @@ export type RotateTriggerSecretResponse = Message<"machine.cloud.v1.RotateTrigge
  * Use `create(RotateTriggerSecretResponseSchema)` to create a new message.
  */
 export const RotateTriggerSecretResponseSchema: GenMessage<RotateTriggerSecretResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 23);
+  messageDesc(file_machine_cloud_v1_triggers, 24);
 
 /**
  * What has owners: an organisation, one of its locations, or a machine.
@@ -813,7 +880,7 @@ export type OwnedResource = Message<"machine.cloud.v1.OwnedResource"> & {
  * Use `create(OwnedResourceSchema)` to create a new message.
  */
 export const OwnedResourceSchema: GenMessage<OwnedResource> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 24);
+  messageDesc(file_machine_cloud_v1_triggers, 25);
 
 /**
  * @generated from message machine.cloud.v1.ListOwnerEmailsRequest
@@ -830,7 +897,7 @@ export type ListOwnerEmailsRequest = Message<"machine.cloud.v1.ListOwnerEmailsRe
  * Use `create(ListOwnerEmailsRequestSchema)` to create a new message.
  */
 export const ListOwnerEmailsRequestSchema: GenMessage<ListOwnerEmailsRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 25);
+  messageDesc(file_machine_cloud_v1_triggers, 26);
 
 /**
  * @generated from message machine.cloud.v1.ListOwnerEmailsResponse
@@ -847,7 +914,7 @@ export type ListOwnerEmailsResponse = Message<"machine.cloud.v1.ListOwnerEmailsR
  * Use `create(ListOwnerEmailsResponseSchema)` to create a new message.
  */
 export const ListOwnerEmailsResponseSchema: GenMessage<ListOwnerEmailsResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 26);
+  messageDesc(file_machine_cloud_v1_triggers, 27);
 
 /**
  * @generated from message machine.cloud.v1.SetOwnerEmailsRequest
@@ -871,7 +938,7 @@ export type SetOwnerEmailsRequest = Message<"machine.cloud.v1.SetOwnerEmailsRequ
  * Use `create(SetOwnerEmailsRequestSchema)` to create a new message.
  */
 export const SetOwnerEmailsRequestSchema: GenMessage<SetOwnerEmailsRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 27);
+  messageDesc(file_machine_cloud_v1_triggers, 28);
 
 /**
  * @generated from message machine.cloud.v1.SetOwnerEmailsResponse
@@ -884,7 +951,7 @@ export type SetOwnerEmailsResponse = Message<"machine.cloud.v1.SetOwnerEmailsRes
  * Use `create(SetOwnerEmailsResponseSchema)` to create a new message.
  */
 export const SetOwnerEmailsResponseSchema: GenMessage<SetOwnerEmailsResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_triggers, 28);
+  messageDesc(file_machine_cloud_v1_triggers, 29);
 
 /**
  * @generated from enum machine.cloud.v1.DeliveryState
@@ -958,7 +1025,8 @@ export const TriggerService: GenService<{
     output: typeof DeleteTriggerResponseSchema;
   },
   /**
-   * Compares a conditional trigger, saved or not, with the newest readings. Tells nobody.
+   * Compares a conditional trigger, saved or not, with the newest readings, and counts how often it
+   * would have fired. Tells nobody.
    *
    * @generated from rpc machine.cloud.v1.TriggerService.PreviewTrigger
    */
