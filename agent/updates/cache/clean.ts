@@ -10,13 +10,13 @@ import { programOf } from "../downloads/wanted_file.ts";
 import { anyChange, Watched } from "../../../shared/workers/watched.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** Versions that were not asked for in so long are removed. */
+/** Versions that were not requested in so long are removed. */
 const FILE_KEPT_MS = 30 * DAY_MS;
-/** So many versions of a program are kept beside those in use. */
+/** So many versions of a program are kept in addition to those in use. */
 const FILES_KEPT = 3;
 /** A partial file that nothing was added to for so long is given up. */
 const PART_KEPT_MS = 3 * DAY_MS;
-/** Memories of addresses and refusals that nobody asked for. */
+/** Memories of addresses and refusals that nobody requested. */
 const MEMORY_KEPT_MS = 180 * DAY_MS;
 /** The start has enough to do. */
 const FIRST_MS = 15 * 60_000;
@@ -27,7 +27,7 @@ export interface CacheCleanerOptions {
   readonly db: Database;
   /**
    * Paths of everything that must stay: current, previous, target and running versions of all
-   * programs, and `Downloader.inUse()`. When it throws, nothing is removed.
+   * programs, and what is being downloaded. When it throws, nothing is removed.
    */
   readonly keep: () => Iterable<string>;
   readonly clock: Clock;
@@ -66,7 +66,7 @@ export class CacheCleaner {
   }
 
   /**
-   * Never throws; what cannot be removed is told in the log and left for the next time.
+   * Never throws; what cannot be removed is logged and left for the next time.
    *
    * @param what "all": whatever is not in use, for a full disk. Default: what is old, or too much.
    */
@@ -136,7 +136,7 @@ export class CacheCleaner {
       if (isOld && !kept.has(name)) await this.#remove(path);
       else begun.delete(name);
     }
-    // What is left has no file to go on with.
+    // What is left has no file to continue with.
     for (const name of begun) if (!kept.has(name)) this.#store.removeBegun(name);
   }
 

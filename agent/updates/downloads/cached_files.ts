@@ -110,7 +110,7 @@ export class CachedFiles {
     throw new TransferError(
       "refused",
       `its content is another one (sha256 ${sha256}, it was ${before.sha256}), but the server ` +
-        "says that it has not changed; name the sha256, or another address",
+        "reports that it has not changed; name the sha256, or another address",
     );
   }
 

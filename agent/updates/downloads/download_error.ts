@@ -4,7 +4,7 @@ export class DownloadError extends Error {
   /**
    * What the address gave is wrong. It is remembered: until {@link retryAt} the same target is
    * refused at once with the same reason. Otherwise the way was cut or the disk full; the next call
-   * goes on from what is here.
+   * resumes from what is here.
    */
   readonly permanent: boolean;
   /** What was wrong and what to do; holds no secret. */

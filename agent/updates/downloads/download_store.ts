@@ -13,7 +13,7 @@ export interface CachedFile {
   /** Size, time and inode when it was hashed. */
   readonly identity: string;
   readonly addedAt: Date;
-  /** When it was asked for last. */
+  /** When it was requested last. */
   readonly usedAt: Date;
   readonly hashedAt: Date;
 }
@@ -144,7 +144,7 @@ export class DownloadStore {
     ).run({ program, version: version ?? null });
   }
 
-  /** Refusals and sources that nobody has asked for since. */
+  /** Refusals and sources that nobody has requested since. */
   removeOlderThan(before: Date): void {
     const at = before.toISOString();
     this.db.prepare("DELETE FROM refused_downloads WHERE refused_at < ?").run(at);

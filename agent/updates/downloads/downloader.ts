@@ -16,6 +16,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { CachedFiles, type Fetched } from "./cached_files.ts";
 import { DownloadError } from "./download_error.ts";
 import { DownloadStore } from "./download_store.ts";
+import type { FilesInUse } from "./files_in_use.ts";
 import { copyLocal, localPath, localStateIfThere } from "./local_file.ts";
 import { type DownloadProgress, Progress } from "./progress.ts";
 import { Refusals } from "./refusals.ts";
@@ -33,9 +34,11 @@ import { Waits } from "./waits.ts";
 
 /** Slow lines take hours for a release; a server that gives a byte now and then must not. */
 const LIMITS: TransferLimits = { stallMs: 60_000, totalMs: 2 * 3_600_000 };
-/** So many attempts in a row may bring nothing before the caller is told. */
+/** So many attempts in a row may bring nothing before the caller is notified. */
 const TRIES = 5;
-/** An address without a known hash is asked no more often whether it has changed. Milliseconds. */
+/**
+ * An address without a known hash is queried no more often whether it has changed. Milliseconds.
+ */
 export const RECHECK_MS = 2 * 60_000;
 /** Links expire; the caller comes with another one. */
 const EXPIRED: ReadonlySet<number> = new Set([401, 403]);
@@ -47,12 +50,14 @@ export interface DownloaderOptions {
   readonly db: Database;
   /** Of this host: `linux/amd64`. */
   readonly platform: string;
-  /** Headers for an address; empty for origins that must not see who asks. */
+  /** Headers for an address; empty for origins that must not see the caller. */
   readonly credentialsFor: (url: URL) => Readonly<Record<string, string>>;
   /** All downloads together are no faster; 0 for no limit. Asked again and again. */
   readonly bandwidthBytesPerS: () => number;
-  /** Removes what can be done without; called once when the disk is full. */
-  readonly makeRoom: () => Promise<void>;
+  /** Removes what can be done without, once when the disk is full. */
+  readonly cleaner: { clean(what: "all"): Promise<void> };
+  /** Gets the files that this downloader uses. */
+  readonly inUse: FilesInUse;
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly log: Logger;
@@ -99,7 +104,7 @@ export class Downloader {
 
   /**
    * Brings the file into the cache: its size, hash and kind are right, it is on disk, its
-   * mode is 0755. A file that is here already is given at once. Without a known hash it is asked
+   * mode is 0755. A file that is here already is given at once. Without a known hash it is queried
    * whether the address has something newer, every {@link RECHECK_MS} at most: call it again to
    * learn that.
    *
@@ -118,6 +123,7 @@ export class Downloader {
       signal.throwIfAborted();
       const progress = new Progress({ program, version, clock, log, report });
       this.#active.set(key, progress);
+      this.#reportUse();
       try {
         const obtained = await this.#here(wanted, signal) ??
           await this.#bring(wanted, progress, signal);
@@ -129,6 +135,7 @@ export class Downloader {
         throw new DownloadError(false, toError(error).message, this.#waits.postpone(key), error);
       } finally {
         this.#active.delete(key);
+        this.#reportUse();
       }
     });
   }
@@ -138,16 +145,15 @@ export class Downloader {
     return [...this.#active.values()].map(({ snapshot }) => snapshot);
   }
 
-  /** Absolute paths of files that must not be cleaned away. */
-  inUse(): string[] {
-    const parts = [...this.#active.keys()].map((part) => join(this.#files.parts, part));
-    return [...parts, ...this.#latest.values()];
-  }
-
   /** Lets refused versions be fetched again now; all of a program without a version. */
   forgetRefusals(program: string, version?: string): void {
     this.#store.removeRefusalsOf(program, version);
     this.#waits.forgetAll();
+  }
+
+  #reportUse(): void {
+    const parts = [...this.#active.keys()].map((part) => join(this.#files.parts, part));
+    this.#options.inUse.set("downloads", [...parts, ...this.#latest.values()]);
   }
 
   /** The file if it is in the cache. */
@@ -176,13 +182,14 @@ export class Downloader {
   }
 
   async #bring(wanted: WantedFile, progress: Progress, signal: AbortSignal): Promise<Obtained> {
-    const { log, makeRoom } = this.#options;
+    const { log, cleaner } = this.#options;
     const part = partName(wanted);
-    // A local file that was written anew is another one.
+    // A local file that was rewritten is another one.
     const state = isLocal(wanted) ? await localStateIfThere(wanted.url) : undefined;
     const target = targetKey(wanted, state);
     // The caller has another target by now: what it wrote down of the one before is kept by that.
     this.#latest.delete(wanted.program);
+    this.#reportUse();
     this.#refusals.check(target);
     let madeRoom = false;
     for (let tries = 1;; tries++) {
@@ -204,7 +211,7 @@ export class Downloader {
         if (problem.kind === "no-room" && !madeRoom) {
           madeRoom = true;
           log.warn(`${problem.message}; what is not needed is removed from the cache`);
-          await makeRoom();
+          await cleaner.clean("all");
           continue;
         }
         if (progress.gained > 0) {
@@ -247,7 +254,7 @@ export class Downloader {
       signal,
     };
     if (isLocal(wanted)) return await copyLocal({ ...shared, source: localPath(url), sha256 });
-    // Without a known hash nothing would tell that a power cut spoilt the bytes.
+    // Without a known hash nothing would show that a power cut spoilt the bytes.
     const mayResume = sha256 || this.#begunHere.has(name);
     return await downloadRemote({
       ...shared,

@@ -92,8 +92,8 @@ Deno.test("obtain() goes on where connections were cut, by itself and over a res
     const gets = server.seen("GET").map((get) => /bytes=(\d+)-/.exec(get)?.[1]).map(Number);
     assert.equal(gets.length, 3);
     assert.ok(gets[1]! > 0 && gets[2]! > gets[1]!, gets.join());
-    assert.match(rig.log.text(), /is not here yet.*ended after \d+ of 300000 bytes/);
-    assert.match(rig.progress.map(({ error }) => error).join("\n"), /ended after/);
+    assert.match(rig.log.text(), /is not here yet.*closed after \d+ of 300000 bytes/);
+    assert.match(rig.progress.map(({ error }) => error).join("\n"), /closed after/);
 
     const second = release(server, programBytes(), "2.0.0");
     const file = server.files.get("/machine-server-2.0.0");
@@ -124,7 +124,7 @@ Deno.test("obtain() does not give up while each attempt brings something", () =>
     assert.equal(server.seen("GET").length, 9);
   }));
 
-Deno.test("inUse() holds a partial file while it is downloaded", () =>
+Deno.test("obtain() keeps its partial file from being cleaned away", () =>
   withRig(async ({ server, start }) => {
     const rig = start();
     const wanted = release(server, bytes);

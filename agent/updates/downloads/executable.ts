@@ -1,6 +1,6 @@
-/** Whether a file is a program for this host, told from its first bytes. */
+/** Whether a file is a program for this host, by its first bytes. */
 
-/** So many bytes tell it. */
+/** So many bytes are enough. */
 export const HEADER_BYTES = 4096;
 
 /** Machine numbers, by the processor of a platform such as `linux/amd64`. */

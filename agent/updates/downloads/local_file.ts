@@ -72,7 +72,7 @@ export async function localStateIfThere(url: string): Promise<string | undefined
   try {
     return await localState(localPath(url));
   } catch {
-    return undefined; // copying it tells what is wrong
+    return undefined; // copying it shows what is wrong
   }
 }
 

@@ -10,7 +10,7 @@ export interface DownloadProgress {
   readonly totalBytes: number;
   /** Over the last seconds. */
   readonly bytesPerS: number;
-  /** Undefined while it cannot be told. */
+  /** Undefined while it cannot be determined. */
   readonly secondsLeft: number | undefined;
   /** Why the last attempt failed; empty while one is under way. */
   readonly error: string;
@@ -18,7 +18,7 @@ export interface DownloadProgress {
   readonly nextAttemptAt: Date | undefined;
 }
 
-/** Progress is told no more often. Milliseconds. */
+/** Progress is reported no more often. Milliseconds. */
 const REPORT_MS = 2_000;
 /** A line in the log after so long, then after twice as long, up to a minute. Milliseconds. */
 const FIRST_LINE_MS = 5_000;
@@ -34,7 +34,7 @@ export interface ProgressOptions {
   readonly report: (progress: DownloadProgress) => void;
 }
 
-/** Measures a download and tells of it, now and then. */
+/** Measures a download and reports it, now and then. */
 export class Progress {
   readonly #options: ProgressOptions;
   #now: DownloadProgress;

@@ -52,7 +52,7 @@ export async function downloadRemote(
 }
 
 /**
- * The state in which the server has the file now; undefined when that cannot be told.
+ * The state in which the server has the file now; undefined when that cannot be determined.
  *
  * @throws the signal's reason when aborted.
  */

@@ -14,6 +14,7 @@ import { CacheCleaner } from "../cache/clean.ts";
 import { AgentState } from "../../state/agent_state.ts";
 import { DownloadError } from "./download_error.ts";
 import { Downloader, type DownloaderOptions } from "./downloader.ts";
+import { FilesInUse } from "./files_in_use.ts";
 import type { DownloadProgress } from "./progress.ts";
 import type { Obtained, WantedFile } from "./wanted_file.ts";
 
@@ -32,9 +33,10 @@ export class DownloadRig {
   readonly log: MemoryLogger = memoryLogger("downloads");
   readonly state: AgentState;
   readonly downloader: Downloader;
+  readonly inUse = new FilesInUse();
   readonly cleaner: CacheCleaner;
   readonly progress: DownloadProgress[] = [];
-  /** Files that the cleaner shall keep beside those that the downloader uses. */
+  /** Files that the cleaner shall keep in addition to those that the downloader uses. */
   readonly kept: string[] = [];
   limit = 0;
   readonly cacheDir: string;
@@ -53,7 +55,7 @@ export class DownloadRig {
     this.cleaner = new CacheCleaner({
       cacheDir: this.cacheDir,
       db,
-      keep: () => [...this.kept, ...this.downloader.inUse()],
+      keep: () => [...this.kept, ...this.inUse.paths()],
       clock,
       log,
     });
@@ -63,7 +65,8 @@ export class DownloadRig {
       platform: "linux/amd64",
       credentialsFor: () => ({}),
       bandwidthBytesPerS: () => this.limit,
-      makeRoom: () => this.cleaner.clean("all"),
+      cleaner: this.cleaner,
+      inUse: this.inUse,
       fetch,
       clock,
       log,
@@ -91,7 +94,7 @@ export class DownloadRig {
   }
 }
 
-/** Runs a test with a folder and a server for files; `start` makes the agent start anew. */
+/** Runs a test with a folder and a server for files; `start` makes the agent restart. */
 export function withRig(
   test: (bench: {
     folder: string;
@@ -132,7 +135,7 @@ export async function obtainOnce(folder: string, wanted: Partial<WantedFile>): P
   }
 }
 
-/** A release on a server: what the cloud would tell of it. */
+/** A release on a server: what the cloud would report it. */
 export function release(
   server: FileServer,
   bytes: Uint8Array<ArrayBuffer>,

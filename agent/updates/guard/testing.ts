@@ -67,7 +67,7 @@ export class GuardBench implements AsyncDisposable {
     return bench;
   }
 
-  /** The host was started anew, or time has passed. */
+  /** The host was rebooted, or time has passed. */
   async boot(id: string, uptimeS: number): Promise<void> {
     await Deno.writeTextFile(join(this.dir, "proc/uptime"), `${uptimeS}.25 7.00\n`);
     await Deno.writeTextFile(join(this.dir, "proc/sys/kernel/random/boot_id"), `${id}\n`);

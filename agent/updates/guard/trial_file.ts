@@ -1,6 +1,6 @@
 /**
  * The files by which the agent and its start guard (`start_guard.sh`) speak with each other. The
- * guard reads and rewrites them in shell, so they are plain lines; the last one tells that nothing
+ * guard reads and rewrites them in shell, so they are plain lines; the last one shows that nothing
  * is missing.
  */
 import { dirname, join } from "node:path";
@@ -15,7 +15,7 @@ import { readIfExists } from "../../../shared/base/files/read_file.ts";
 /** Exit code by which the agent asks whoever started it to start what its link leads to now. */
 export const UPDATE_EXIT_CODE = 75;
 
-/** How long the guard lets a trial last in one boot of the host, unless told otherwise. */
+/** How long the guard lets a trial last in one boot of the host, unless set otherwise. */
 export const DEFAULT_LIMIT_S = 900;
 
 /** A version of the agent that has to prove itself. Paths are those that the link leads to. */
@@ -90,7 +90,7 @@ export async function endTrial(dir: string): Promise<void> {
 
 /**
  * Takes back the start that the guard counted last: the version on trial ended in order, because
- * it was told to, and that speaks neither for nor against it.
+ * it was asked to, and that speaks neither for nor against it.
  */
 export async function forgiveStart(dir: string): Promise<void> {
   const path = guardFiles(dir).trial;
@@ -101,7 +101,7 @@ export async function forgiveStart(dir: string): Promise<void> {
   await writeFileAtomic(path, forgiven, { mode: 0o644 });
 }
 
-/** What the guard did since {@link forgetRollback}; a note that is damaged tells only that. */
+/** What the guard did since {@link forgetRollback}; a note that is damaged shows only that. */
 export async function readRollback(dir: string): Promise<GuardRollback | undefined> {
   const text = await readIfExists(guardFiles(dir).rollback);
   return text === undefined ? undefined : parseRollback(text);
@@ -109,7 +109,7 @@ export async function readRollback(dir: string): Promise<GuardRollback | undefin
 
 /**
  * Leaves the same note as the guard: the version on trial gives itself up, and the one before it
- * shall tell why.
+ * shall show why.
  *
  * @throws {FileError}
  */

@@ -51,7 +51,7 @@ export class ReleaseKeys {
 
   /** Takes the keys that the cloud names, as far as they can be trusted. */
   async learn(offered: readonly ReleaseKey[]): Promise<void> {
-    // Without the first ones nothing tells whom to believe.
+    // Without the first ones nothing determines whom to believe.
     if (this.#options.fromDefaults === undefined) return;
     const trusted = await this.#load();
     const fresh = offered.filter(({ publicKey }) => !trusted.some(isKey(publicKey)));

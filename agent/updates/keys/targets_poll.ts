@@ -31,7 +31,7 @@ export interface TargetsPollOptions {
   readonly installed: () => { readonly agent: string; readonly server: string };
   /** Versions that have stood their trial, which those on trial have not; likewise. */
   readonly trusted: () => { readonly agent: string; readonly server: string };
-  /** What a cloud says that knows no targets, once it has answered in this run. */
+  /** What a cloud reports that knows no targets, once it has answered in this run. */
   readonly current: Watched<CurrentSettings>;
   readonly answered: Watched<boolean>;
   readonly keys: Pick<ReleaseKeys, "learn">;
@@ -44,15 +44,15 @@ export interface TargetsPollOptions {
 }
 
 const QUESTION_TIMEOUT_MS = 15_000;
-/** Changes are asked for at once when the settings tell of them; this finds the rest. */
+/** Changes are requested at once when the settings report them; this finds the rest. */
 const ASK_EVERY_MS = 60_000;
 const SHORTEST_RETRY_MS = 5_000;
 /** A cloud without targets may be replaced by one that has them. */
 const ASK_OTHERS_EVERY_MS = 10 * 60_000;
 
 /**
- * Asks the cloud which versions this machine is to run: the product's own clouds by target, signed
- * and with a reason where there is none; other clouds by what their settings name.
+ * Queries the cloud which versions this machine is to run: the product's own clouds by target,
+ * signed and with a reason where there is none; other clouds by what their settings name.
  */
 export class TargetsPoll {
   readonly #options: TargetsPollOptions;
@@ -96,8 +96,8 @@ export class TargetsPoll {
         this.#askAgainMs = clock.monotonicMs() + ASK_OTHERS_EVERY_MS;
         return await this.#takeSettings();
       }
-      // The poll of the settings tells that the cloud is away; once is enough.
-      log.debug("cannot ask the cloud for targets", { code: Code[error.code] });
+      // The poll of the settings shows that the cloud is away; once is enough.
+      log.debug("cannot fetch the targets from the cloud", { code: Code[error.code] });
       return false;
     }
   }

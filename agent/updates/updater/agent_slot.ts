@@ -69,7 +69,7 @@ export class AgentSlot implements ProgramSlot {
       case "trial":
       case "committing":
       case "rolling-back": {
-        // The guard counts the starts of a trial, and tells reboots from failures.
+        // The guard counts the starts of a trial, and distinguishes reboots from failures.
         if (isNew) return [];
         const reason = state.kind === "rolling-back"
           ? state.reason
@@ -151,7 +151,7 @@ export class AgentSlot implements ProgramSlot {
     faultPoint("update.agent-rollback.linked");
     await endTrial(dir);
     faultPoint("update.agent-rollback.ended");
-    control.restart(`machine-agent ${candidate.target.version} is given up: ${reason}`);
+    control.restart(`machine-agent ${candidate.target.version} is marked bad: ${reason}`);
     return "elsewhere";
   }
 

@@ -138,7 +138,7 @@ test("AgentSlot resume() tells what the guard has written, whatever the record s
     const events = await bench.slot("a").resume(bench.record(state));
     assert.deepEqual(events, [{ type: "was-rolled-back", path: bench.b, reason: "it crashed" }]);
   }
-  // Cut off between the note and the link: the new agent runs on, and goes on with its way back.
+  // Cut off between the note and the link: the new agent runs on, and continues with its way back.
   const rollingBack = { kind: "rolling-back", candidate, reason: "x" } as const;
   assert.deepEqual(await bench.slot("b").resume(bench.record(rollingBack)), []);
 });

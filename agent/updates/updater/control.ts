@@ -1,3 +1,4 @@
+import type { Watched } from "../../../shared/workers/watched.ts";
 import type { InstalledVersion } from "../../state/agent_state.ts";
 
 /**
@@ -44,7 +45,7 @@ export interface ServerControl {
 
 /** This agent as its own updates see it. */
 export interface AgentControl {
-  /** The file that this process was started from; undefined when that cannot be told. */
+  /** The file that this process was started from; undefined when that cannot be determined. */
   readonly runningPath: string | undefined;
   readonly version: string;
   /**
@@ -59,8 +60,13 @@ export interface AgentControl {
   restart(reason: string): void;
 }
 
-/** Whether the maintenance window is open. */
-export type MayRestart = () => RestartPermission | Promise<RestartPermission>;
+/** When programs may be restarted. The maintenance window implements it. */
+export interface RestartWindow {
+  /** Whether it is open now. */
+  permission(): RestartPermission | Promise<RestartPermission>;
+  /** Set when {@link permission} may have another answer. */
+  readonly observed: Watched<unknown>;
+}
 
 export type RestartPermission =
   | { readonly allowed: true }

@@ -37,7 +37,7 @@ export class Fetching {
       if (installed) keeper.apply({ type: "fetched", installed });
     } catch (error) {
       if (signal.aborted || !isDownloadError(error)) throw error;
-      log.debug(`${slot.program}: cannot ask whether there is another`, { error: error.message });
+      log.debug(`${slot.program}: cannot check for another version`, { error: error.message });
     }
   }
 
@@ -152,11 +152,11 @@ export class Fetching {
 
 /** Applies the rules of the machine's owner over whatever was decided before. */
 export async function isRefused(
-  { slot, vet, log, keeper }: UpdateParts,
+  { slot, policy, log, keeper }: UpdateParts,
   target: Target,
   current: InstalledVersion | undefined,
 ): Promise<boolean> {
-  const reason = await vet?.(target, current);
+  const reason = await policy.problemOf(slot.program, target, current?.version ?? "");
   if (reason === undefined) return false;
   log.error(`${slot.program} ${versionName(target)} is refused`, {
     event: "update_refused",
@@ -166,7 +166,7 @@ export async function isRefused(
   return true;
 }
 
-/** Tells what the downloader threw from what a database or a bug did. */
+/** Distinguishes what the downloader threw from what a database or a bug did. */
 class FailedDownload extends Error {
   readonly permanent: boolean;
 

@@ -2,7 +2,7 @@ import type { InstalledVersion } from "../../state/agent_state.ts";
 import type { ProgramLink } from "./program_link.ts";
 import { shaOfFile, versionOfFile } from "./target.ts";
 
-/** The version that a link leads to, as far as the name of its file tells. */
+/** The version that a link leads to, as far as the name of its file shows. */
 export async function foundVersion(link: ProgramLink): Promise<InstalledVersion | undefined> {
   const path = await link.read();
   return path === undefined || !await isFile(path) ? undefined : versionOf(path);

@@ -39,19 +39,18 @@ export class Installing {
     current: InstalledVersion | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { slot, mayRestart, permissionChanged, turns, clock, limits, orders, keeper } =
-      this.parts;
+    const { slot, window, turns, clock, limits, orders, keeper } = this.parts;
     if (await isRefused(this.parts, state.candidate.target, current)) return;
     const notYet = async (why: string, since = clock.now()) => {
       keeper.apply({ type: "not-yet", why, since: keptSince(state, why, since) });
-      await orders.pause(limits.askEveryMs, signal, permissionChanged ? [permissionChanged] : []);
+      await orders.pause(limits.askEveryMs, signal, [window.observed]);
     };
     const problem = slot.problem();
     if (problem !== undefined) return await notYet(problem);
     const { leftMs } = this.#swapDelay;
     if (leftMs > 0) return await orders.pause(leftMs, signal);
     // Also for a first version: the window knows whether something runs that would be disturbed.
-    const may = orders.isForced ? { allowed: true } as const : await mayRestart();
+    const may = orders.isForced ? { allowed: true } as const : await window.permission();
     if (orders.hasNews) return;
     if (!may.allowed) return await notYet(may.why, may.since);
     // Nothing may be awaited from here to the event: the other program asks, too.

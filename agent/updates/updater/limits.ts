@@ -7,11 +7,11 @@ export interface UpdateLimits extends MachineLimits {
   readonly unhealthyMs: number;
   /** How often a version on trial is looked at. */
   readonly lookEveryMs: number;
-  /** How often it is asked whether the window is open, and whether a local file has changed. */
+  /** How often it is queried whether the window is open, and whether a local file has changed. */
   readonly askEveryMs: number;
   /** What was refused is tried again after so long; grows to a day. */
   readonly refusedRetryMs: number;
-  /** An address without a known hash is asked so often whether it gives something else. */
+  /** An address without a known hash is queried so often whether it gives something else. */
   readonly recheckMs: number;
   /** After a swap that the disk did not allow; grows to an hour. */
   readonly swapRetryMs: number;
@@ -45,7 +45,7 @@ export function updateLimits(env: Readonly<Record<string, string>>): UpdateLimit
   return { ...DEFAULTS, trialMs: seconds * 1000 };
 }
 
-/** Time for a start of the agent and for whatever a slow computer does besides. */
+/** Time for a start of the agent and for whatever a slow host does besides. */
 const START_S = 540;
 
 /** How long the start guard leaves an agent on trial alone: longer than the agent itself does. */

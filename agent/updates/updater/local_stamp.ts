@@ -3,7 +3,7 @@ import type { Target } from "./target.ts";
 
 /**
  * A target on this host with a stamp that changes when the file does, so that a program that
- * is built anew is an update. Others come back as they are.
+ * is rebuilt is an update. Others come back as they are.
  */
 export async function withStamp(target: Target): Promise<Target> {
   if (!target.url.startsWith("file:") || target.sha256 !== "") return target;

@@ -7,7 +7,7 @@ import type { UpdateEvent } from "./update_machine.ts";
 export class Orders {
   /** The install that is ready is to be made although the window is closed, once. */
   isForced = false;
-  /** Undefined: the cloud was not heard of in this run. */
+  /** Undefined: the cloud was not learned of in this run. */
   wish: { readonly target: Target | undefined } | undefined;
   /** Events that people caused and that are not in the record yet. */
   readonly inbox: UpdateEvent[] = [];

@@ -153,7 +153,7 @@ export function newRecord(current: InstalledVersion | undefined, now: Date): Pro
 }
 
 /**
- * What ought to run: the version on trial, else the current one. Never what a target says, so a
+ * What should run: the version on trial, else the current one. Never what a target says, so a
  * crash starts nothing new. Undefined while nothing may run, or when there is nothing.
  */
 export function chosenVersion({ state, current }: ProgramRecord): InstalledVersion | undefined {
@@ -166,6 +166,12 @@ export function chosenVersion({ state, current }: ProgramRecord): InstalledVersi
     default:
       return current;
   }
+}
+
+/** Files that must stay: of every version that the record may go to. */
+export function filesOf({ state, current, previous }: ProgramRecord): string[] {
+  const candidate = "candidate" in state ? state.candidate.installed : undefined;
+  return [current, previous, candidate].flatMap((version) => version?.path ?? []);
 }
 
 export function toText(record: ProgramRecord): string {

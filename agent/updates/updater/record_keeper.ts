@@ -2,8 +2,9 @@ import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { AgentState } from "../../state/agent_state.ts";
+import type { FilesInUse } from "../downloads/files_in_use.ts";
 import type { UpdateLimits } from "./limits.ts";
-import { fromText, newRecord, type ProgramRecord, toText } from "./record.ts";
+import { filesOf, fromText, newRecord, type ProgramRecord, toText } from "./record.ts";
 import type { ShownProgress } from "./shown_progress.ts";
 import type { ProgramSlot } from "./slot.ts";
 import { versionName } from "./target.ts";
@@ -13,6 +14,8 @@ export interface RecordKeeperOptions {
   readonly slot: ProgramSlot;
   readonly state: Pick<AgentState, "update" | "saveUpdate">;
   readonly shown: ShownProgress;
+  /** Gets the files that the record names. */
+  readonly inUse: FilesInUse;
   readonly limits: UpdateLimits;
   readonly clock: Clock;
   readonly log: Logger;
@@ -58,17 +61,17 @@ export class RecordKeeper {
       : { ...(kept ?? newRecord(undefined, clock.now())), current: await slot.found() };
     const events = [...await slot.resume(record)];
     if (record.state.kind === "held") events.push({ type: "done" });
-    this.#record = events.reduce((before, event) => this.#next(before, event), record);
+    this.#hold(events.reduce((before, event) => this.#next(before, event), record));
   }
 
   /**
    * On disk first, then in memory. A step forward that the disk does not take is not made; the way
-   * back, and what is found anew at each start, does not wait for the disk.
+   * back, and what is found again at each start, does not wait for the disk.
    *
    * @throws {Error} of a step forward; nothing has changed.
    */
   apply(event: UpdateEvent): void {
-    if (this.#record) this.#record = this.#next(this.#record, event);
+    if (this.#record) this.#hold(this.#next(this.#record, event));
   }
 
   /** Tries once more to write what the disk did not take. */
@@ -79,6 +82,11 @@ export class RecordKeeper {
     } catch {
       // Logged already; tried again.
     }
+  }
+
+  #hold(record: ProgramRecord): void {
+    this.#record = record;
+    this.options.inUse.set(this.options.slot.program, filesOf(record));
   }
 
   #next(before: ProgramRecord, event: UpdateEvent): ProgramRecord {

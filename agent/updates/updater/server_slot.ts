@@ -35,7 +35,7 @@ export class ServerSlot implements ProgramSlot {
     const { log } = this.#options;
     const { state, current, previous } = record;
     if (state.kind !== "trial" && current && !await isFile(current.path)) {
-      log.error("the installed machine-server is gone", { path: current.path });
+      log.error("the installed machine-server is missing", { path: current.path });
       const isThere = previous !== undefined && await isFile(previous.path);
       if (isThere) await this.#mend(previous.path);
       return [{ type: "resumed" }, { type: "lost", other: isThere ? previous : undefined }];

@@ -1,6 +1,6 @@
 import { Watched } from "../../../shared/workers/watched.ts";
 
-/** What people see of an update beside its record. */
+/** What people see of an update besides its record. */
 export class ShownProgress {
   /** Set at each change of what is shown, the record included. */
   readonly changed = new Watched(0);

@@ -5,7 +5,7 @@ import type { UpdateEvent } from "./update_machine.ts";
 
 export type ProgramName = "machine-server" | "machine-agent";
 
-/** Who goes on with an update: this process, or the agent that the service starts next. */
+/** Who continues with an update: this process, or the agent that the service starts next. */
 export type Continues = "here" | "elsewhere";
 
 /**

@@ -19,7 +19,7 @@ export interface Target {
   readonly stamp?: string;
 }
 
-/** The name by which a version is told to people and to the cloud. */
+/** The name by which a version is reported to people and to the cloud. */
 export function versionName({ version, url }: Pick<InstalledVersion, "version" | "url">): string {
   if (version === "") return "unknown";
   return version === "customURL" ? `${version}+${url}` : version;
@@ -42,7 +42,7 @@ export function targetOf({ version, url, sha256 = "", stamp }: InstalledVersion)
   return { version, url, sha256, ...(stamp === undefined ? {} : { stamp }) };
 }
 
-/** What tells a version from every other: its content where that is known. */
+/** What distinguishes a version from every other: its content where that is known. */
 export function targetKey({ version, url, sha256 = "" }: Partial<Target> & Named): string {
   return `${version}@${sha256 === "" ? url : sha256}`;
 }

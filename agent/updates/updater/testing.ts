@@ -4,6 +4,7 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import type { InstalledVersion } from "../../state/agent_state.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
 import { settle } from "../../testing.ts";
+import { FilesInUse } from "../downloads/files_in_use.ts";
 import type { Failures, Health, RestartPermission } from "./control.ts";
 import type { ProgressOfDownload, WantedProgram } from "./downloads.ts";
 import { updateLimits } from "./limits.ts";
@@ -115,6 +116,7 @@ export class UpdaterBench implements AsyncDisposable {
   readonly disk: Map<string, string>;
   permission: RestartPermission = { allowed: true };
   readonly permissionChanged = new Watched(0);
+  readonly inUse = new FilesInUse();
   questions = 0;
   /** Why nothing may be installed; undefined: it may. */
   objection: string | undefined;
@@ -122,7 +124,7 @@ export class UpdaterBench implements AsyncDisposable {
   settled = 0;
   /** What the disk says to the next writes. */
   diskFailure: string | undefined;
-  /** How a download ends; undefined: as it ought to. */
+  /** How a download ends; undefined: as it should. */
   download: ((wanted: WantedProgram, signal: AbortSignal) => Promise<void>) | undefined;
   readonly wanted: WantedProgram[] = [];
   readonly #stop = new AbortController();
@@ -158,15 +160,18 @@ export class UpdaterBench implements AsyncDisposable {
         },
       },
       downloader: { obtain: (wanted, report, signal) => this.#obtain(wanted, report, signal) },
-      vet: () => Promise.resolve(this.objection),
-      mayRestart: () => {
-        this.questions++;
-        return this.permission;
+      policy: { problemOf: () => Promise.resolve(this.objection) },
+      window: {
+        permission: () => {
+          this.questions++;
+          return this.permission;
+        },
+        observed: this.permissionChanged,
       },
-      permissionChanged: this.permissionChanged,
+      cleaner: { cleanSoon: () => void this.settled++ },
+      inUse: this.inUse,
       turns,
       limits: updateLimits({}),
-      onSettled: () => void this.settled++,
       clock,
       log: this.log,
     });

@@ -24,7 +24,7 @@ export class Turns {
     const other: ProgramName = program === "machine-agent" ? "machine-server" : "machine-agent";
     const turn = this.#updates.get(other)?.();
     if (!turn) return undefined;
-    if (isBusy(turn.state)) return `the update of ${other} has to end first`;
+    if (isBusy(turn.state)) return `the update of ${other} has to finish first`;
     if (program === "machine-agent" || !isOnItsWay(turn)) return undefined;
     return waitedMs < agentFirstMs ? `${other} is updated first` : undefined;
   }

@@ -1,7 +1,7 @@
 /**
  * The life of an update as a table: what each event means in each state. Nothing here acts. Each
  * state has one activity (see updater.ts), which may be begun again at any time: after a power cut
- * the agent reads the state and begins its activity anew.
+ * the agent reads the state and begins its activity again.
  */
 import type { InstalledVersion } from "../../state/agent_state.ts";
 import type { BadVersion, Candidate, ProgramRecord, Trial, UpdateState } from "./record.ts";
@@ -29,14 +29,14 @@ export type UpdateEvent =
   | { readonly type: "swapped" }
   /** Nothing was changed, or it was undone. */
   | { readonly type: "not-swapped"; readonly reason: string }
-  /** The version on trial did not start, or ended by itself. */
+  /** The version on trial did not start, or ended on its own. */
   | { readonly type: "failed"; readonly reason: string }
   /** The version on trial will not become healthy. */
   | { readonly type: "unhealthy"; readonly reason: string }
   | { readonly type: "progress"; readonly healthyMs: number }
   /** Healthy for long enough. */
   | { readonly type: "passed" }
-  /** The agent starts anew in this state. */
+  /** The agent restarts in this state. */
   | { readonly type: "resumed" }
   /** The old version runs again although this process did not put it back: the guard did. */
   | { readonly type: "was-rolled-back"; readonly path: string; readonly reason: string }
@@ -85,7 +85,7 @@ const held = (problem: string): UpdateState => ({ kind: "held", problem, isBad: 
 
 /** What to do with a file that is here and checked. */
 function tryFile(record: ProgramRecord, target: Target, installed: InstalledVersion) {
-  // The links alone told of it, so its name was not known; or the content is the same.
+  // The links alone showed it, so its name was not known; or the content is the same.
   if (record.current?.path === installed.path) {
     return to({ ...record, current: installed }, { kind: "idle" });
   }
@@ -96,7 +96,7 @@ function tryFile(record: ProgramRecord, target: Target, installed: InstalledVers
   return to(record, { kind: "verified", candidate: { target, installed } });
 }
 
-/** What the target asks for when nothing is under way that must be finished first. */
+/** What the target requests when nothing is under way that must be finished first. */
 function decide(record: ProgramRecord): ProgramRecord {
   const { state, current, target } = record;
   if (!target) {
@@ -126,7 +126,7 @@ function decide(record: ProgramRecord): ProgramRecord {
 }
 
 const badProblem = (target: Target, { reason }: BadVersion) =>
-  `${versionName(target)} was tried and given up: ${reason}`;
+  `${versionName(target)} was tried and is blocked: ${reason}`;
 
 /** The target is taken note of; it is looked at when the state has come to its end. */
 const note = (record: ProgramRecord, _: unknown, { target }: { target: Target | undefined }) => ({
@@ -300,13 +300,13 @@ const table: Table = {
       }),
     "not-swapped": (record, { candidate }, { reason }, { now }) =>
       to(record, { kind: "waiting", candidate, why: reason, since: now.toISOString() }),
-    // The window that allowed it may have closed since, so it is asked again. Where nothing was
+    // The window that allowed it may have closed since, so it is queried again. Where nothing was
     // installed before, nothing can be disturbed.
     "resumed": (record, { candidate }, _, { now }) =>
       record.current === undefined ? record : to(record, {
         kind: "waiting",
         candidate,
-        why: "the swap was cut short and begins anew",
+        why: "the swap was interrupted and starts over",
         since: now.toISOString(),
       }),
     "was-rolled-back": wasRolledBack,
@@ -348,7 +348,7 @@ const table: Table = {
     "was-rolled-back": wasRolledBack,
   },
   "committing": {
-    // The guard was asked once more before it could be told.
+    // The guard was queried once more before it could be notified.
     "was-rolled-back": (record, state, event, moment) =>
       wasRolledBack(
         { ...record, current: record.previous, previous: undefined },

@@ -177,7 +177,7 @@ Deno.test("next() remembers a bad version until there is another target or it is
   assert.equal(back.current?.version, "1.0.0");
   assert.deepEqual(back.state, {
     kind: "held",
-    problem: "1.1.0 was tried and given up: it exited with code 1",
+    problem: "1.1.0 was tried and is blocked: it exited with code 1",
     isBad: true,
   });
   assert.deepEqual(back.lastRollback, {

@@ -1,27 +1,30 @@
-import type { Watched } from "../../../shared/workers/watched.ts";
-import type { InstalledVersion } from "../../state/agent_state.ts";
-import type { MayRestart } from "./control.ts";
+import type { RestartWindow } from "./control.ts";
 import type { Downloads } from "./downloads.ts";
 import type { Orders } from "./orders.ts";
 import type { RecordKeeper, RecordKeeperOptions } from "./record_keeper.ts";
 import type { ShownProgress } from "./shown_progress.ts";
+import type { ProgramName } from "./slot.ts";
 import type { Target } from "./target.ts";
 import type { Turns } from "./turns.ts";
+
+/** What the owner of this machine lets be installed. ReleasePolicy implements it. */
+export interface InstallPolicy {
+  /**
+   * Why a target must not be installed; undefined when it may.
+   *
+   * @param current the version in use; empty: none.
+   */
+  problemOf(program: ProgramName, target: Target, current: string): Promise<string | undefined>;
+}
 
 /** What the update of one program needs from outside. */
 export interface UpdateOptions extends Omit<RecordKeeperOptions, "shown"> {
   readonly downloader: Downloads;
-  /**
-   * Why a target must not be installed; undefined when it may. Evaluated again before each step,
-   * because what was written down may be from before the rules. Default: everything may.
-   */
-  readonly vet?: (
-    target: Target,
-    current: InstalledVersion | undefined,
-  ) => Promise<string | undefined>;
-  readonly mayRestart: MayRestart;
-  /** Set when `mayRestart` may have another answer. Default: it is asked now and again. */
-  readonly permissionChanged?: Watched<unknown>;
+  /** Evaluated again before each step: what was recorded may be from before its rules. */
+  readonly policy: InstallPolicy;
+  readonly window: RestartWindow;
+  /** Removes files that are not in use any more, in the background. */
+  readonly cleaner: { cleanSoon(): void };
   readonly turns: Turns;
 }
 

@@ -13,19 +13,14 @@ import { type ProgramSnapshot, snapshotOf } from "./snapshot.ts";
 import { isSameTarget, type Target } from "./target.ts";
 import type { UpdateOptions } from "./update_parts.ts";
 
-export interface UpdaterOptions extends UpdateOptions {
-  /** Called when a version was trusted or given up, and its files may be removed. Must not throw. */
-  readonly onSettled?: () => void;
-}
-
 /**
  * Takes one program from version to version. Decides nothing itself: update_machine.ts says what
  * an event means, fetching.ts, installing.ts and the slot know how something is done. Each state is
- * on disk before its activity begins, and each activity may begin anew, so a kill at any moment
+ * on disk before its activity begins, and each activity may begin again, so a kill at any moment
  * leads on.
  */
 export class Updater {
-  readonly #options: UpdaterOptions;
+  readonly #options: UpdateOptions;
   readonly #orders: Orders;
   readonly #shown = new ShownProgress();
   readonly #keeper: RecordKeeper;
@@ -33,7 +28,7 @@ export class Updater {
   readonly #installing: Installing;
   #hasAsked = false;
 
-  constructor(options: UpdaterOptions) {
+  constructor(options: UpdateOptions) {
     const { slot, turns, clock } = options;
     this.#options = options;
     this.#orders = new Orders(clock);
@@ -61,14 +56,6 @@ export class Updater {
   /** The version that passed its trial last; undefined when there is none or it is not known yet. */
   get trusted(): InstalledVersion | undefined {
     return this.#keeper.record?.current;
-  }
-
-  /** Files that must not be removed from the cache. */
-  get keptFiles(): readonly string[] {
-    if (!this.#keeper.record) return [];
-    const { state, current, previous } = this.#keeper.record;
-    const candidate = "candidate" in state ? state.candidate.installed : undefined;
-    return [current, previous, candidate].flatMap((version) => version?.path ?? []);
   }
 
   /** What the cloud wants; undefined when it names nothing. */
@@ -109,8 +96,8 @@ export class Updater {
         backoff.reset();
       } catch (error) {
         if (signal.aborted) return;
-        // A disk that is full or read-only, mostly. What runs goes on.
-        log.error(`the update of ${program} cannot go on; retried`, {
+        // A disk that is full or read-only, mostly. What runs continues.
+        log.error(`the update of ${program} failed; retrying`, {
           event: "update_blocked",
           error,
         });
@@ -153,7 +140,7 @@ export class Updater {
       case "rolled-back":
         await slot.tidy();
         this.#keeper.apply({ type: "done" });
-        return this.#options.onSettled?.();
+        return this.#options.cleaner.cleanSoon();
     }
   }
 

@@ -27,7 +27,7 @@ Deno.test("Updater commits a version after a minute of health", async () => {
   assert.deepEqual(at.slot.steps, ["run 1.0.0", "swap 1.1.0", "run 1.1.0", "commit", "tidy"]);
   const after = at.updater.snapshot();
   assert.deepEqual([after.installed, after.previous], ["1.1.0", "1.0.0"]);
-  assert.deepEqual(at.updater.keptFiles, ["/cache/1.1.0", "/cache/1.0.0"]);
+  assert.deepEqual(at.inUse.paths(), ["/cache/1.1.0", "/cache/1.0.0"]);
 });
 
 Deno.test("Updater wants the health without a gap", async () => {
@@ -312,7 +312,7 @@ Deno.test("Updater lets the agent go first, and only one be on trial", async () 
   assert.deepEqual([agent.state, server.state], ["trial", "waiting"]);
   assert.equal(
     server.updater.snapshot().waitingFor,
-    "the update of machine-agent has to end first",
+    "the update of machine-agent has to finish first",
   );
   await server.pass(60_000);
   assert.deepEqual([agent.state, server.state], ["idle", "trial"]);
@@ -320,7 +320,7 @@ Deno.test("Updater lets the agent go first, and only one be on trial", async () 
   await server.pass(10_000);
   assert.equal(
     agent.updater.snapshot().waitingFor,
-    "the update of machine-server has to end first",
+    "the update of machine-server has to finish first",
   );
   await server.pass(60_000);
   assert.deepEqual([agent.state, server.state], ["trial", "idle"]);
