@@ -23,7 +23,7 @@ import { createInProcessTransport } from "../shared/rpc/server/in_process.ts";
 import { RpcRouter } from "../shared/rpc/server/router.ts";
 import type { Cloud } from "./run/deps.ts";
 
-/** A cloud inside the test. It answers what the test says and keeps what it is asked. */
+/** A cloud inside the test. It answers what the test says and keeps what it was sent. */
 export class FakeCloud {
   answer: MessageInitShape<typeof DeviceAgentConfigResponseSchema> = {};
   restart: MessageInitShape<typeof NeedsRestartResponseSchema> = {};

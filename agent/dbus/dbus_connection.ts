@@ -80,7 +80,7 @@ class DBusConnection implements SystemBus {
       this.#objects.clear();
       resolve();
     };
-    // The library tells the end of a connection to nobody outside it.
+    // The library reports the end of a connection to nobody outside it.
     (bus as unknown as { _connection: EventEmitter })._connection.on("end", this.#end);
     bus.on("error" as "connect", this.#end);
     bus.on("message", (message) => this.#onMessage(message));
@@ -213,7 +213,7 @@ class DBusConnection implements SystemBus {
   }
 }
 
-const closedError = () => new DBusClosed("the connection to the message bus has ended");
+const closedError = () => new DBusClosed("the connection to the message bus was closed");
 
 function callError(what: string, error: unknown): Error {
   if (error instanceof dbus.DBusError) {

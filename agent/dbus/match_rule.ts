@@ -23,7 +23,7 @@ function rulePart(key: string, value: string): string {
   return `${key}='${value}'`;
 }
 
-/** Whether a signal is one that `match` asks for; senders are not compared (names change hands). */
+/** Whether a signal is one that `match` requests; senders are not compared (names change hands). */
 export function matches(
   match: SignalMatch,
   signal: { path: string; interface: string; member: string; body: readonly unknown[] },

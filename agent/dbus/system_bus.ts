@@ -74,7 +74,7 @@ export interface ExportedObject {
   call(call: IncomingCall): CallReply | Promise<CallReply> | undefined;
 }
 
-/** A connection to a message bus. It is never opened again by itself: see {@link closed}. */
+/** A connection to a message bus. It is never opened again automatically: see {@link closed}. */
 export interface SystemBus {
   /**
    * @returns the arguments of the answer.

@@ -24,7 +24,7 @@ export interface AgentOptions {
   readonly defaultsFile: string;
   /** Absolute path of the agent's folder. */
   readonly dir: string;
-  /** Debug logging, or none, whatever the cloud says; undefined: the cloud decides. */
+  /** Debug logging, or none, whatever the cloud sets; undefined: the cloud decides. */
   readonly debug: boolean | undefined;
   /** Look for updates before the server is started, likewise. */
   readonly wait: boolean | undefined;
@@ -59,7 +59,7 @@ export interface StatusOptions {
   readonly json: boolean;
 }
 
-/** What the command line asks for. */
+/** What the command line requests. */
 export type AgentCommand =
   | { readonly kind: "run"; readonly options: AgentOptions; readonly asService: boolean }
   | { readonly kind: "help"; readonly text: string }
@@ -86,7 +86,7 @@ const CREDENTIALS = {
 export function agentFlags(os: string) {
   return {
     program: PROGRAM,
-    summary: "machine-agent starts machine-server, keeps it running and tells the cloud about it.",
+    summary: "machine-agent starts machine-server, keeps it running and reports to the cloud.",
     flags: {
       "config": CREDENTIALS,
       "defaults": {
@@ -105,7 +105,7 @@ export function agentFlags(os: string) {
         type: "boolean",
         aliases: ["w"],
         env: "MACHINE_AGENT_WAIT_FOR_UPDATE",
-        doc: "Ask the cloud for new versions, and install them, before the server is started: at " +
+        doc: "Look for new versions, and install them, before the server is started: at " +
           "most a minute for the answer and ten for the download.",
       },
       "enrollment-token": {
@@ -255,7 +255,7 @@ function readStatus(argv: readonly string[], os: string, env: ReadEnv | undefine
   return { kind: "status", options };
 }
 
-/** @throws {UsageError} for options that say nothing, or the opposite, beside one another. */
+/** @throws {UsageError} for options that say nothing, or the opposite, of one another. */
 function checkTogether(
   { install, uninstall, purge, root }: {
     install: boolean;

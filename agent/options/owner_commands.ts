@@ -1,4 +1,4 @@
-/** Commands by which the owner of this host tells the agent what it must not decide itself. */
+/** Commands by which the owner of this host decides what the agent must not decide itself. */
 import { valid } from "semver";
 import {
   type FlagSpec,

@@ -2,10 +2,10 @@ import type { Clock, Timer } from "../../shared/base/time/clock.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { ProvisioningPort } from "./provisioning_port.ts";
 
-/** The answer to who asked for it must be out before the hotspot is gone. */
+/** The answer to who requested it must be out before the hotspot is gone. */
 const DELAY_MS = 1_000;
 
-/** {@link ProvisioningPort.commit} after the answer to whoever asked for it. */
+/** {@link ProvisioningPort.commit} after the answer to whoever requested it. */
 export class DelayedCommit implements Disposable {
   #timer: Timer | undefined;
 
@@ -15,12 +15,12 @@ export class DelayedCommit implements Disposable {
     private readonly log: Logger,
   ) {}
 
-  /** It was asked for, and has not come yet. */
+  /** It was requested, and has not come yet. */
   get isPending(): boolean {
     return this.#timer !== undefined;
   }
 
-  /** Commits in a second; once, however often it is asked for until then. */
+  /** Commits in a second; once, however often it is requested until then. */
   schedule(): void {
     this.#timer ??= this.clock.setTimer(DELAY_MS, () => {
       this.#timer = undefined;

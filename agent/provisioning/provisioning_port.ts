@@ -25,7 +25,7 @@ export interface ChosenNetwork {
   readonly ssid: Uint8Array;
   /** Empty: an open network. Else 8 to 63 characters, or 64 hexadecimal digits. */
   readonly psk: string;
-  /** It does not tell its name. */
+  /** It hides its name. */
   readonly isHidden: boolean;
 }
 
@@ -48,7 +48,10 @@ export interface ConnectionAttempt {
   readonly result: "connecting" | "connected" | "failed";
   /** Why it failed, in words for that person; undefined unless it failed. */
   readonly error: string | undefined;
-  /** The same as {@link error} in a form that can be told in another language. Default: `other`. */
+  /**
+   * The same as {@link error} in a form that can be determined in another language. Default:
+   * `other`.
+   */
   readonly failure?: ConnectionFailure | undefined;
 }
 
@@ -89,7 +92,7 @@ export interface ProvisioningPort {
   status(): ProvisioningStatus;
   /** Of the last scan, strongest first. */
   networks(): readonly VisibleNetwork[];
-  /** Asks for a new scan, where the radio can while it serves the hotspot. */
+  /** Requests a new scan, where the radio can while it serves the hotspot. */
   requestScan(): void;
   /**
    * Keeps what was given until {@link commit}; a second one of a kind replaces the first.
@@ -101,7 +104,7 @@ export interface ProvisioningPort {
   stageCredentials(credentials: ChosenCredentials): void;
   /** Ends provisioning with what was staged: the machine tries it out. */
   commit(): void;
-  /** The person is still there: provisioning goes on for `user_idle_minutes`. */
+  /** The person is still there: provisioning continues for `user_idle_minutes`. */
   userActive(): void;
   clearErrors(): void;
 }

@@ -48,7 +48,7 @@ export class AgentHealth {
     return this.#options.reach.reached.value;
   }
 
-  /** What only a new process can mend; undefined while all is well. */
+  /** What only a new process can fix; undefined while all is well. */
   stuck(): string | undefined {
     return this.#options.workers.failing()
       .find(({ name, forMs }) => VITAL.has(name) && forMs >= STUCK_MS)?.reason;

@@ -27,6 +27,7 @@ import { composeSystem } from "./compose_system.ts";
 import { composeUpdates } from "./compose_updates.ts";
 import type { AgentDeps, AgentParts } from "./deps.ts";
 import { rememberServed } from "./remember_served.ts";
+import { RunningAgent } from "./running_agent.ts";
 
 /** The agent's loops, and the supervisor for who must end the server at once. */
 export interface ComposedAgent {
@@ -64,6 +65,8 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     wanted,
     servedBefore: state.serverServed(),
   });
+  const { self, version } = deps;
+  const agent = new RunningAgent({ self, version, health, shutdown: parts.shutdown });
   const releases = composeReleases(parts);
   const updates = composeUpdates({
     deps,
@@ -73,16 +76,8 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     credentials: parts.credentials,
     settings: current,
     server,
-    agent: {
-      runningPath: deps.self.path,
-      version: deps.version,
-      problem: deps.self.problem,
-      healthy: (cloudBefore) => health.healthy(cloudBefore),
-      reachesCloud: () => health.reachesCloud(),
-      restart: parts.restartSelf,
-    },
-    mayRestart: () => window.permission(),
-    permissionChanged: window.observed,
+    agent,
+    window,
     supervisor,
   });
   const poll = new DeviceConfigPoll({
@@ -126,7 +121,7 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
   const restarts = {
     client: cloud.client(RobotService),
     partId,
-    restart: () => planned.request("the cloud asks for it"),
+    restart: () => planned.request("requested by the cloud"),
     clock,
     log: log.child("restart"),
   };
@@ -152,7 +147,7 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
   return {
     workers,
     supervisor,
-    restartServer: () => planned.request("the operator of this host asks for it"),
+    restartServer: () => planned.request("requested by the operator of this host"),
     stuck: () => health.stuck(),
   };
 }
@@ -174,7 +169,7 @@ function composeSupervision(
     env: deps.env,
     writeLine: deps.writeLine,
     clock,
-    // Alone on its computer it meets nobody, so that there is nothing to spread.
+    // Alone on its host it meets nobody, so that there is nothing to spread.
     backoff: new Backoff({ ...BACKOFF, jitter: false }),
     log,
     errorLog: deps.serverErrorLog,
@@ -217,7 +212,7 @@ function factsOf(
   };
 }
 
-/** Debug logging as the settings say, from now on. */
+/** Debug logging as the settings specify, from now on. */
 async function followDebug(
   current: SettingsSource["current"],
   logging: AgentDeps["logging"],

@@ -35,7 +35,7 @@ export interface ReportingParts extends AgentParts {
 
 /** What goes from this agent to the cloud and to people, and what operators send back. */
 export interface ComposedReporting {
-  /** Which server the cloud wants; empty: none; undefined until it was heard of in this run. */
+  /** Which server the cloud wants; empty: none; undefined until it was learned of in this run. */
   readonly wantedServerVersion: Watched<string | undefined>;
   readonly workers: readonly Worker[];
 }
@@ -133,11 +133,11 @@ function statusFacts(parts: ReportingParts): Facts {
   };
 }
 
-function commandedPrograms({ deps, updates, planned, restartSelf }: ReportingParts) {
+function commandedPrograms({ deps, updates, planned, shutdown }: ReportingParts) {
   const restartAgent = () => {
-    // Ended by itself it would stay away forever where nobody starts it again.
+    // Where nothing starts it again it would be gone permanently.
     const { problem } = deps.self;
-    if (problem === undefined) return restartSelf("an operator asks for it");
+    if (problem === undefined) return shutdown.restart("requested by an operator");
     deps.log.error("machine-agent is not restarted", { reason: problem });
   };
   const forget = (program: "agent" | "server") => (version: string) => {
@@ -148,10 +148,10 @@ function commandedPrograms({ deps, updates, planned, restartSelf }: ReportingPar
     "machine-server": {
       force: () => {
         updates.server.force();
-        if (planned.waiting.value) planned.force("an operator insists");
+        if (planned.waiting.value) planned.force("forced by an operator");
       },
       forgetBad: forget("server"),
-      restart: () => planned.force("an operator asks for it"),
+      restart: () => planned.force("requested by an operator"),
     },
     "machine-agent": {
       force: () => updates.agent.force(),

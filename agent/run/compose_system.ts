@@ -110,7 +110,7 @@ function forwardingWorker(
   status: SystemStatus,
 ): Worker {
   const { run, processes, env, system, clock, log, hostName: host } = deps;
-  // Asked for at each line of the journal.
+  // Requested at each line of the journal.
   let known: { of: CurrentSettings; wanted: WantedForwarding | undefined } | undefined;
   const forwarder = new LogForwarder({
     journal: new Journal({ run, processes, path: env["PATH"] ?? "" }),

@@ -4,19 +4,19 @@ import { originCredentials } from "../../shared/transfer/download/origin_credent
 import { CacheCleaner } from "../updates/cache/clean.ts";
 import type { Directories } from "../state/directories.ts";
 import { Downloader } from "../updates/downloads/downloader.ts";
+import { FilesInUse } from "../updates/downloads/files_in_use.ts";
 import type { ReleasePolicy } from "../updates/keys/release_policy.ts";
 import type { SettingsSource } from "../settings/settings_source.ts";
 import type { AgentState } from "../state/agent_state.ts";
 import type { ServerSupervisor } from "../server/supervision/supervisor.ts";
 import { AgentSlot } from "../updates/updater/agent_slot.ts";
-import type { AgentControl, MayRestart, ServerControl } from "../updates/updater/control.ts";
+import type { AgentControl, RestartWindow, ServerControl } from "../updates/updater/control.ts";
 import { guardPatienceS, updateLimits } from "../updates/updater/limits.ts";
 import { programLink } from "../updates/updater/program_link.ts";
 import { ServerSlot } from "../updates/updater/server_slot.ts";
 import type { ProgramSlot } from "../updates/updater/slot.ts";
 import { Turns } from "../updates/updater/turns.ts";
 import { Updater } from "../updates/updater/updater.ts";
-import type { Watched } from "../../shared/workers/watched.ts";
 import type { Worker } from "../../shared/workers/run_workers.ts";
 import type { AgentDeps } from "./deps.ts";
 
@@ -29,9 +29,7 @@ export interface UpdateParts {
   readonly settings: SettingsSource["current"];
   readonly server: ServerControl;
   readonly agent: AgentControl;
-  readonly mayRestart: MayRestart;
-  /** Set when `mayRestart` may have another answer. */
-  readonly permissionChanged: Watched<unknown>;
+  readonly window: RestartWindow;
   /** Knows the server's running process. */
   readonly supervisor: Pick<ServerSupervisor, "launched">;
 }
@@ -47,12 +45,21 @@ export interface ComposedUpdates {
 
 const BYTES_PER_KILOBYTE = 1_000;
 
+/** From the bottom up: what is in use, the cache, the downloads into it, the updates. */
 export function composeUpdates(parts: UpdateParts): ComposedUpdates {
   const { deps, directories, state, settings, credentials } = parts;
   const { clock } = deps;
   const log = deps.log.child("updates");
   const db = state.database;
-  const downloader: Downloader = new Downloader({
+  const inUse = new FilesInUse(["machine-agent", "machine-server"]);
+  const cleaner = new CacheCleaner({
+    cacheDir: directories.cache,
+    db,
+    keep: () => [...inUse.paths(), ...startedFiles(parts)],
+    clock,
+    log: deps.log.child("cache"),
+  });
+  const downloader = new Downloader({
     cacheDir: directories.cache,
     db,
     platform: deps.host.platform,
@@ -61,26 +68,26 @@ export function composeUpdates(parts: UpdateParts): ComposedUpdates {
       const { advanced_settings: advanced } = settings.value.settings;
       return advanced.download_limit_kilobytes_per_second * BYTES_PER_KILOBYTE;
     },
-    makeRoom: () => cleaner.clean("all"),
+    cleaner,
+    inUse,
     fetch: (input, init) => fetch(input, init),
     clock,
     log: deps.log.child("downloads"),
   });
   const turns = new Turns();
   const limits = updateLimits(deps.env);
-  const { mayRestart, permissionChanged } = parts;
+  const { policy, window } = parts;
   const updater = (slot: ProgramSlot) =>
     new Updater({
       slot,
       state,
       downloader,
-      vet: (target, current) =>
-        parts.policy.problemOf(slot.program, target, current?.version ?? ""),
-      mayRestart,
-      permissionChanged,
+      policy,
+      window,
+      cleaner,
+      inUse,
       turns,
       limits,
-      onSettled: () => cleaner.cleanSoon(),
       clock,
       log,
     });
@@ -102,13 +109,6 @@ export function composeUpdates(parts: UpdateParts): ComposedUpdates {
       log,
     }),
   );
-  const cleaner: CacheCleaner = new CacheCleaner({
-    cacheDir: directories.cache,
-    db,
-    keep: () => keptFiles(parts, { server, agent, downloader }),
-    clock,
-    log: deps.log.child("cache"),
-  });
   return {
     agent,
     server,
@@ -136,26 +136,15 @@ function resolvedIn(folder: string, path: string): string {
   return path.startsWith("/") || /^[a-z]:/i.test(path) ? path : join(folder, path);
 }
 
-/** @throws {Error} while it is not known what is in use; nothing is removed then. */
-function keptFiles(
-  { deps, directories, supervisor }: UpdateParts,
-  updates: { server: Updater; agent: Updater; downloader: Downloader },
-): string[] {
-  const { server, agent, downloader } = updates;
-  if (agent.snapshot().installed === "") throw new Error("the versions in use are not known yet");
+/** What runs, and what the links would start: they may be ahead of the records, or behind. */
+function startedFiles({ deps, directories, supervisor }: UpdateParts): string[] {
   const links = ["machine-server", "machine-agent"].flatMap((program) =>
     linkTarget(join(directories.bin, program))
   );
   const running = [deps.self.path, supervisor.launched?.version.path].filter((path) =>
     path !== undefined
   );
-  return [
-    ...server.keptFiles,
-    ...agent.keptFiles,
-    ...downloader.inUse(),
-    ...links,
-    ...running,
-  ];
+  return [...links, ...running];
 }
 
 function linkTarget(path: string): string[] {

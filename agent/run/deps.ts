@@ -18,6 +18,7 @@ import type { ServiceManager } from "../service/service_manager.ts";
 import type { DefaultsFile } from "../settings/settings_source.ts";
 import type { AgentState } from "../state/agent_state.ts";
 import type { Directories } from "../state/directories.ts";
+import type { AgentShutdown } from "./agent_shutdown.ts";
 import type { NetworkSystem } from "./network_system.ts";
 
 /** The connection to the cloud. */
@@ -54,9 +55,9 @@ export interface AgentDeps {
   readonly service: ServiceManager;
   /** The program that this process runs. */
   readonly self: SelfProgram;
-  /** The networks of this computer, or why they cannot be tended. */
+  /** The networks of this host, or why they cannot be tended. */
   readonly networks: NetworkSystem | string;
-  /** This process, and what tells it from another one of the same number. */
+  /** This process, and what distinguishes it from another one of the same number. */
   readonly process: { readonly pid: number; readonly mark: string };
   /** Runs a program of the system to its end. */
   readonly run: RunProgram;
@@ -87,6 +88,5 @@ export interface AgentParts {
   readonly workerHealth: WorkerHealth;
   /** Undefined: it could not be opened. */
   readonly logQueue: LogQueue | undefined;
-  /** Ends this process so that whoever started it starts what the link leads to now. */
-  readonly restartSelf: (reason: string) => void;
+  readonly shutdown: AgentShutdown;
 }

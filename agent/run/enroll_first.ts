@@ -26,10 +26,10 @@ const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
 const REFUSED_MIN_MS = 30_000;
 const REFUSED_MAX_MS = 15 * 60_000;
-/** Whatever a cloud says. */
+/** Whatever a cloud reports. */
 const SHORTEST_PENDING_S = 1;
 const LONGEST_PENDING_S = 3_600;
-/** Where Linux tells the serial number, in the order of trust. */
+/** Where Linux has the serial number, in the order of trust. */
 const SERIAL_FILES = [
   "/sys/class/dmi/id/product_serial",
   "/sys/firmware/devicetree/base/serial-number",
@@ -89,7 +89,7 @@ export async function enrollFirst(parts: EnrollParts, signal: AbortSignal): Prom
         tell(
           isRefusal
             ? `the cloud does not enroll this device: ${error.rawMessage}`
-            : `the cloud cannot be asked to enroll this device: ${error.rawMessage}`,
+            : `this device cannot request its enrollment: ${error.rawMessage}`,
           isRefusal,
         );
         await deps.clock.sleep((isRefusal ? refused : retry).next(), signal);

@@ -22,12 +22,12 @@ export interface ProvisionParts {
   readonly state: AgentState;
   readonly defaults: DefaultsFile;
   readonly secrets: KnownSecrets;
-  /** How the device becomes a machine by itself; undefined: it does not. */
+  /** How the device enrols itself as a machine; undefined: it does not. */
   readonly enrollment: EnrollmentSettings | undefined;
 }
 
 const LOOK_EVERY_MS = 2_000;
-/** At the computer's start NetworkManager may come after the agent. */
+/** At the host's start NetworkManager may come after the agent. */
 const MANAGER_MS = 60_000;
 /** What a person gave is still tried out, with a verdict to come. */
 const UNDER_WAY = new Set(["connecting", "verifying"]);
@@ -106,7 +106,7 @@ export async function provisionFirst(
   await runWorkers(workers, { signal: done.signal, clock, log });
 }
 
-/** {@link provisionFirst} where nobody can be asked: the device becomes a machine by itself. */
+/** {@link provisionFirst} where no person is there: the device becomes a machine on its own. */
 export async function enrollAlone(
   { options, deps, secrets, enrollment }: ProvisionParts & {
     readonly enrollment: EnrollmentSettings;

@@ -3,7 +3,6 @@ import {
   readCredentialsFile,
 } from "../../shared/cloud/credentials/credentials_file.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
-import { linkedController } from "../../shared/base/time/linked_controller.ts";
 import { type Directories, directoriesOf, prepareDirectories } from "../state/directories.ts";
 import { InstanceLock } from "../state/instance_lock.ts";
 import { KnownSecrets } from "../cloud/logs/known_secrets.ts";
@@ -15,6 +14,7 @@ import { readDefaultsFile } from "../settings/settings_source.ts";
 import { openAgentState } from "../state/open_state.ts";
 import { runWorkers, type Worker } from "../../shared/workers/run_workers.ts";
 import { WorkerHealth } from "../../shared/workers/worker_health.ts";
+import { AgentShutdown } from "./agent_shutdown.ts";
 import { composeAgent } from "./compose.ts";
 import type { StopSignals } from "../service/stop_signals.ts";
 import type { AgentDeps } from "./deps.ts";
@@ -24,7 +24,7 @@ import { enrollAlone, mayProvision, provisionFirst } from "./provision_first.ts"
 const LAST_LOGS_MS = 2_000;
 
 /**
- * Runs the agent until it is told to stop; the server is then ended, too. A machine without
+ * Runs the agent until it is stopped; the server is then stopped, too. A machine without
  * credentials is set up first, where there is a NetworkManager to do that with.
  *
  * @throws {EnrollmentSettingsError | CredentialsError | FileError | LockedError | StoreError} one line for the operator
@@ -53,7 +53,7 @@ export async function runAgent(
     const parts = { options, deps, state, defaults, secrets, enrollment };
     if (enrollment && !isProvisioned) await enrollAlone({ ...parts, enrollment }, stop.orderly);
     else await provisionFirst(parts, missing, stop.orderly);
-    if (stop.orderly.aborted) return "told";
+    if (stop.orderly.aborted) return "stop";
   }
   const credentials = await readCredentialsFile(options.credentialsFile);
   secrets.add([credentials.credentials.payload.reveal()]);
@@ -61,13 +61,16 @@ export async function runAgent(
   cleanup.defer(() => cloud.close());
   const logs = openLogQueue(directories, deps);
   cleanup.defer(() => logs?.close(stop.atOnce.aborted ? 0 : LAST_LOGS_MS));
-  log.info("machine-agent starts", { version: deps.version, dir: options.dir });
+  log.info("machine-agent starts", {
+    event: "agent_started",
+    version: deps.version,
+    dir: options.dir,
+  });
   for (const warning of credentials.warnings) log.warn(warning);
 
-  const ending = linkedController(stop.orderly);
-  cleanup.defer(() => ending.abort());
-  let end: AgentEnd = "told";
-  ending.signal.addEventListener("abort", () => service.stopping());
+  const shutdown = new AgentShutdown(stop.orderly, log);
+  cleanup.defer(() => shutdown.begin());
+  shutdown.signal.addEventListener("abort", () => service.stopping());
   const workerHealth = new WorkerHealth(clock);
   const { workers, supervisor, restartServer, stuck } = composeAgent({
     options,
@@ -81,11 +84,7 @@ export async function runAgent(
     secrets,
     workerHealth,
     logQueue: logs,
-    restartSelf: (reason) => {
-      log.info("machine-agent ends, to be started again", { reason });
-      end = "update";
-      ending.abort();
-    },
+    shutdown,
   });
   logs?.sendTo(cloud.client(RobotService), credentials.partId);
   stop.atOnce.addEventListener("abort", () => supervisor.killNow());
@@ -96,13 +95,13 @@ export async function runAgent(
     run: (signal) => tendWatchdog({ manager: service, stuck, clock, log }, signal),
   };
   await runWorkers([...workers, watchdog], {
-    signal: ending.signal,
+    signal: shutdown.signal,
     clock,
     log,
     health: workerHealth,
   });
-  log.info("machine-agent ends");
-  return end;
+  log.info("machine-agent stopped", { event: "agent_stopped" });
+  return shutdown.end;
 }
 
 /** Undefined where there is a file, whatever is in it. */

@@ -111,7 +111,7 @@ test("runAgent() restarts the server on demand, and only when the server allows 
   const report = await at.reported((report) => report.waiting_for !== "");
   assert.match(
     report.waiting_for,
-    /machine-server waits to be restarted \(the operator .*\): .*maintenance sensor says no/,
+    /machine-server waits to be restarted \(requested by the operator .*\): .*maintenance sensor forbids it/,
   );
   assert.equal(at.pids("pid").length, 1);
   at.ask = () => Promise.resolve({ kind: "answer", restartAllowed: true });
@@ -125,7 +125,7 @@ test("runAgent() asks its server before it does what the cloud asks for", async 
   at.run();
   await at.serving(1);
   const report = await at.reported(({ waiting_for }) =>
-    waiting_for.includes("the cloud asks for it")
+    waiting_for.includes("requested by the cloud")
   );
   assert.match(report.waiting_for, /gives no answer: refused/);
   at.cloud.restart = {};

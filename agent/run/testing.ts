@@ -38,7 +38,7 @@ export const isAlive = (pid: number): boolean => table.startOf(pid) !== undefine
 export class AgentBench implements AsyncDisposable {
   readonly cloud = new FakeCloud();
   readonly lines: string[] = [];
-  /** What the service manager was told. */
+  /** What was reported to the service manager. */
   readonly told: string[] = [];
   readonly service = {
     ready: () => void this.told.push("ready"),
@@ -48,7 +48,7 @@ export class AgentBench implements AsyncDisposable {
     watchdogMs: 3_600_000,
   };
   readonly dir: string;
-  /** What the server answers when it is asked whether it may be restarted. */
+  /** What the server answers when it is queried whether it may be restarted. */
   ask: AskRestartStatus = () => Promise.resolve({ kind: "answer", restartAllowed: true });
   /** Networks are none of most tests' business. */
   networks: AgentDeps["networks"] = "a test leaves the networks of its computer alone";
@@ -120,7 +120,7 @@ export class AgentBench implements AsyncDisposable {
       openCloud: () => this.cloud.connection,
       askRestartStatus: (urls) => this.ask(urls),
       writeLine: (line) => this.lines.push(line),
-      memory: { collect() {}, residentBytes: () => 0, processorMs: () => 0 },
+      memory: { collect() {}, ownBytes: () => 0, processorMs: () => 0 },
       clock: systemClock,
       logging,
       log: getLogger("machine-agent"),

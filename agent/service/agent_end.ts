@@ -1,2 +1,2 @@
-/** Why the agent ended: it was told to, or its link leads to another version now. */
-export type AgentEnd = "told" | "update";
+/** Why the agent exits: it was stopped, or its link leads to another version now. */
+export type AgentEnd = "stop" | "update";

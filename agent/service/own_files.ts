@@ -16,7 +16,7 @@ const OWN_FILES = [
   ...["etc/enrollment.json", "etc/enrollment-key"],
   ...["etc/journald-changed", "tmp/apt-options", "tmp/apt-config"],
 ];
-/** Databases, what SQLite keeps beside them, and copies from before updates. */
+/** Databases, what SQLite keeps next to them, and copies from before updates. */
 const DATABASES = /^agent(-logs)?\.db\b/;
 /** Versions, and temporary files. */
 const CACHED = /^\.?machine-(agent|server)\b/;

@@ -12,7 +12,7 @@ import { cacheName } from "../updates/downloads/wanted_file.ts";
 import { endTrial, guardFiles } from "../updates/guard/trial_file.ts";
 import { programLink } from "../updates/updater/program_link.ts";
 
-/** The shell scripts beside the agent: the start guard and the launcher. */
+/** The shell scripts next to the agent: the start guard and the launcher. */
 export interface Scripts {
   readonly guard: string;
   readonly launcher: string;
@@ -106,7 +106,7 @@ export async function copyByContent(
     await syncFolder(folder);
     return path;
   } catch (error) {
-    await Deno.remove(temporary).catch(() => {}); // the first error is the one to tell
+    await Deno.remove(temporary).catch(() => {}); // the first error is the one to report
     throw toFileError(error, `copy ${from} to`, folder);
   }
 }
@@ -138,7 +138,7 @@ async function hashOf(path: string): Promise<string | undefined> {
     }
     return hash.digest("hex");
   } catch {
-    return undefined; // It is copied anew.
+    return undefined; // It is copied again.
   }
 }
 

@@ -24,7 +24,7 @@ export const Sid = {
   trustedInstaller: "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",
 } as const;
 
-/** Those who can do everything on a computer anyway. */
+/** Those who can do everything on a host anyway. */
 export const isTrusted = (sid: string): boolean =>
   sid === Sid.system || sid === Sid.administrators || sid === Sid.trustedInstaller;
 

@@ -53,7 +53,7 @@ export function describeSelf({ execPath, isCompiled, env, asService }: SelfFacts
   };
 }
 
-/** The running program. @param dir the agent's folder, in which the program ought to lie. */
+/** The running program. @param dir the agent's folder, in which the program should lie. */
 export function selfProgram(dir: string, asService: boolean): SelfProgram {
   return describeSelf({
     execPath: namedIn(dir, resolved(Deno.execPath())),

@@ -1,14 +1,14 @@
-/** What the agent tells the service manager that started it, if one did. */
+/** What the agent reports to the service manager that started it, if one did. */
 export interface ServiceManager {
-  /** It works. Told once. */
+  /** It works. Reported once. */
   ready(): void;
-  /** It ends, because it was told to or by itself. */
+  /** It exits, on request or on its own. */
   stopping(): void;
   /** One line for people who ask the service manager. */
   status(text: string): void;
   /** It is still alive. */
   alive(): void;
-  /** It must hear {@link alive} at least so often; undefined: it does not care. */
+  /** It must receive {@link alive} at least so often; undefined: it does not care. */
   readonly watchdogMs: number | undefined;
 }
 

@@ -9,7 +9,7 @@ export interface ServiceState {
   readonly state: string;
   /** Whether it starts with the host: `enabled`, `disabled`, `masked`; empty when unknown. */
   readonly startup: string;
-  /** How often it was started anew by itself since it was started by hand. */
+  /** How often it was restarted automatically since it was started by hand. */
   readonly restarts: number;
   /** How it ended last, `success` or why not; empty when unknown. */
   readonly result: string;

@@ -4,7 +4,7 @@ import type { RunProgram } from "../../shared/base/process/run_program.ts";
 const LIMIT_MS = 3_000;
 
 /**
- * Asks systemd to start this service anew as soon as it has ended, for an update of its own: the
+ * Asks systemd to start this service again as soon as it has ended, for an update of its own: the
  * pause that the unit makes after every end is for failures. Without an answer nothing is lost,
  * because the unit starts the agent after that pause.
  *

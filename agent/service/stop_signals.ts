@@ -15,7 +15,7 @@ const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
   : ["SIGINT", "SIGTERM"];
 
 /**
- * Listens to the signals that are meant for this process, for the rest of its life. HUP asks for a
+ * Listens to the signals that are meant for this process, for the rest of its life. HUP requests a
  * restart of the server, except from a terminal, where it says that the terminal is gone.
  */
 export function listenForStop(): StopSignals {

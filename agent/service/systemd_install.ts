@@ -176,7 +176,7 @@ async function isForeign(path: string): Promise<boolean> {
 /** A masked unit is a link to /dev/null: a user's wish, and the text is empty. */
 const readUnit = readIfExists;
 
-/** Starts the service, or starts it anew when something changed; one that is switched off stays so. */
+/** Starts the service, or restarts it when something changed; one that is switched off stays so. */
 async function start(options: SystemdInstallOptions, isChanged: boolean): Promise<void> {
   const { root, isLive, credentialsFile, run, say } = options;
   if (!isLive) return;
@@ -199,7 +199,7 @@ async function start(options: SystemdInstallOptions, isChanged: boolean): Promis
       `it is installed, but the service does not start; see: journalctl -u ${SERVICE} -n 50`,
     );
   }
-  say(isActive ? "the service was started anew" : "the service runs");
+  say(isActive ? "the service was restarted" : "the service runs");
 }
 
 /** An install makes the folder where it is missing; one that others use stays. */

@@ -27,8 +27,8 @@ export function systemdManager(options: SystemdOptions): ServiceManager {
       send(text);
       isBroken = false;
     } catch (error) {
-      // Once, and again when it had worked in between: the watchdog tells every few seconds.
-      if (!isBroken) log.warn("cannot tell the service manager how it goes", { error });
+      // Once, and again when it had worked in between: the watchdog reports every few seconds.
+      if (!isBroken) log.warn("cannot notify the service manager", { error });
       isBroken = true;
     }
   };
@@ -46,7 +46,7 @@ function sender(address: string, options: SystemdOptions): SendDatagram {
   try {
     return open(address);
   } catch (error) {
-    log.debug("the service manager is told through systemd-notify", { error });
+    log.debug("the service manager is notified through systemd-notify", { error });
     return fallback;
   }
 }

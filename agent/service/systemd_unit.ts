@@ -3,7 +3,7 @@ import { UPDATE_EXIT_CODE } from "../updates/guard/trial_file.ts";
 
 export const SERVICE = "machine-agent.service";
 
-/** First line of what we write, by which a unit of ours is told from one of the user's. */
+/** First line of what we write, by which a unit of ours is distinguished from one of the user's. */
 export const MADE_BY = "# Written by machine-agent --install; change it with: systemctl edit";
 
 export interface UnitOptions {
@@ -15,9 +15,12 @@ export interface UnitOptions {
   readonly stopMs: number;
 }
 
-/** Ready is told when state and lock are open, before the server runs; a slow card takes a while. */
+/**
+ * Ready is reported when state and lock are open, before the server runs; a slow card takes a
+ * while.
+ */
 const START_LIMIT_S = 120;
-/** The agent tells that it is alive four times in this. */
+/** The agent shows that it is alive four times in this. */
 const WATCHDOG_S = 120;
 /** On top of the agent's own limit, before systemd kills everything. */
 const STOP_MARGIN_S = 20;
@@ -50,18 +53,18 @@ ExecStart=${command}
 ExecReload=/bin/kill -s HUP $MAINPID
 Restart=always
 RestartSec=5
-# How it ends for an update of its own.
+# Its exit code for an update of its own.
 SuccessExitStatus=${UPDATE_EXIT_CODE}
 TimeoutStartSec=${START_LIMIT_S}
 # Falls silent when a part of the agent is stuck, and is started again.
 WatchdogSec=${WATCHDOG_S}
-# The agent ends the server in order and forces it after ${
+# The agent shuts the server down gracefully and kills it after ${
     Math.round(stopMs / 1000)
   } s; this is more.
 TimeoutStopSec=${Math.ceil(stopMs / 1000) + STOP_MARGIN_S}
-# TERM to the agent alone, which ends the server and that its modules; KILL at last to what is left.
+# TERM to the agent alone, which stops the server and that its modules; KILL at last to what is left.
 KillMode=mixed
-# A module that takes too much memory is ended alone, and started again by the server.
+# A module that takes too much memory is killed alone, and restarted by the server.
 OOMPolicy=continue
 # Everything below inherits it, so it only puts the machine before a login or a browser; within the
 # service the largest goes first.

@@ -6,7 +6,7 @@ import { SERVICE } from "./systemd_unit.ts";
 
 const ok = (stdout = ""): ProgramAnswer => ({ code: 0, stdout, stderr: "" });
 
-/** systemd as far as the installation asks for it, over files in a folder. */
+/** systemd as far as the installation requests it, over files in a folder. */
 export class FakeSystem implements AsyncDisposable {
   /** Calls that change something, in order. */
   readonly calls: string[] = [];

@@ -14,9 +14,9 @@ export interface WatchdogOptions {
 const TIMES = 4;
 
 /**
- * Tells the service manager again and again that the agent is alive, as long as it is: this loop
+ * Notifies the service manager again and again that the agent is alive, as long as it is: this loop
  * stands still when the process does, and it falls silent when a worker is stuck. The service
- * manager then ends the agent and starts it anew.
+ * manager then ends the agent and restarts it.
  */
 export async function tendWatchdog(
   { manager, stuck, clock, log }: WatchdogOptions,
@@ -29,7 +29,7 @@ export async function tendWatchdog(
     const part = stuck();
     if (part === undefined) manager.alive();
     else if (part !== said) {
-      log.error(`the agent is ended by its service manager soon: ${part}`);
+      log.error(`the agent is about to be killed by its service manager: ${part}`);
       manager.status(part);
     }
     said = part;

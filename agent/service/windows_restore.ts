@@ -26,7 +26,7 @@ export async function restore(
   const isOnTrial = typeof trial === "object" && await link.read() === trial.trial;
   if (isOnTrial) {
     const { trial: from, previous: to } = trial;
-    const reason = "the service ended again and again while the new version was on trial";
+    const reason = "the service crashed repeatedly while the new version was on trial";
     await writeRollback(dir, { from, to, reason, at: now() });
     await link.turn(to);
     await service.pointTo(command(to));

@@ -20,7 +20,7 @@ export interface WindowsServiceOptions {
   readonly clock: Clock;
   /** The agent. Its own logging is closed when it resolves. */
   readonly work: (manager: ServiceManager, stop: StopSignals) => Promise<AgentEnd>;
-  /** Told before the service is reported stopped: after that Windows may end the process. */
+  /** Notified before the service is reported stopped: after that Windows may end the process. */
   readonly beforeStopped?: (end: AgentEnd | Error) => Promise<void>;
 }
 
@@ -30,8 +30,9 @@ const REPORT_EVERY_MS = 5_000;
 const ACCEPTS = Accept.stop | Accept.shutdown | Accept.preshutdown;
 
 /**
- * Runs the agent as a service of Windows: tells the service manager each step, ends in order when
- * it is told to, and ends with a code that lets it be started again when it failed or wants to.
+ * Runs the agent as a service of Windows: reports each step to the service manager, shuts down
+ * gracefully when it is asked to, and exits with a code that lets it be started again when it
+ * failed or wants to.
  *
  * @throws whatever the agent threw, after it was reported; Error when this is no service.
  */

@@ -111,11 +111,11 @@ Deno.test("runWindowsService() reports the start, the run and an orderly stop", 
   await clock.advance(10_000);
   assert.equal(control.last?.checkPoint, 3);
   assert((control.last?.waitHintMs ?? 0) > 5_000, "the next report comes before the hint is over");
-  bench.end("told");
-  assert.equal(await bench.run, "told");
+  bench.end("stop");
+  assert.equal(await bench.run, "stop");
   assert.equal(control.last?.state, State.stopped);
   assert.equal(control.last?.exitCode, WindowsError.none);
-  assert.deepEqual(bench.ended, ["told"]);
+  assert.deepEqual(bench.ended, ["stop"]);
   assert.equal(clock.pendingTimers, 0);
 });
 
@@ -125,7 +125,7 @@ for (const name of ["shutdown", "preshutdown"] as const) {
     bench.manager?.ready();
     assert.equal(bench.control.control(Control[name]), WindowsError.none);
     assert.equal(bench.stop?.orderly.aborted, true);
-    bench.end("told");
+    bench.end("stop");
     await bench.run;
     assert.equal(bench.control.last?.state, State.stopped);
   });
@@ -159,7 +159,7 @@ Deno.test("runWindowsService() answers questions and refuses controls that it do
   assert.equal(bench.control.last?.state, State.running);
   assert.equal(bench.control.control(200), WindowsError.callNotImplemented);
   assert.equal(bench.stop?.orderly.aborted, false);
-  bench.end("told");
+  bench.end("stop");
   await bench.run;
   await settle();
 });

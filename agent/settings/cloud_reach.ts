@@ -4,6 +4,6 @@ import { Watched } from "../../shared/workers/watched.ts";
 export class CloudReach {
   /** True once the cloud has answered in this run. */
   readonly answered = new Watched(false);
-  /** Whether the cloud answered when it was asked last. */
+  /** Whether the cloud answered when it was queried last. */
   readonly reached = new Watched(false);
 }

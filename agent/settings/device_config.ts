@@ -15,7 +15,7 @@ export interface UpdateTarget {
   readonly sha256: string;
 }
 
-/** What the cloud said last, in the form in which it is also kept on disk. */
+/** What the cloud reported last, in the form in which it is also kept on disk. */
 export interface DeviceConfig {
   readonly checkIntervalMs: number;
   /** Undefined when the cloud names no version. */

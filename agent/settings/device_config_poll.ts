@@ -15,7 +15,7 @@ import type { CloudReach } from "./cloud_reach.ts";
 import { fromResponse } from "./device_config.ts";
 import type { SettingsSource } from "./settings_source.ts";
 
-/** What the agent tells of itself with each question. */
+/** What the agent reports of itself with each question. */
 export interface AgentFacts {
   readonly agentVersion: string;
   readonly agentUptimeMs: number;
@@ -35,7 +35,7 @@ export interface DeviceConfigPollOptions {
   readonly settings: SettingsSource;
   /** Where it says whether the cloud answers. */
   readonly reach: CloudReach;
-  /** Told at each turn of the loop. */
+  /** Notified at each turn of the loop. */
   readonly onTurn?: () => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -45,7 +45,7 @@ export interface DeviceConfigPollOptions {
 
 /** A question is given up after this. Fixed by the protocol's agents. */
 const QUESTION_TIMEOUT_MS = 15_000;
-/** No cloud is asked more often, whatever interval it names. */
+/** No cloud is queried more often, whatever interval it names. */
 const SHORTEST_INTERVAL_MS = 5_000;
 const LONGEST_RETRY_MS = 30_000;
 

@@ -4,7 +4,7 @@ import { JsoncError, type JsonValue, parseJsonc } from "../../shared/base/files/
 import { readIfExists } from "../../shared/base/files/read_file.ts";
 import { isSecureAddress } from "../../shared/cloud/credentials/secure_address.ts";
 
-/** Where a device asks for credentials, and with which enrollment token. */
+/** Where a device requests credentials, and with which enrollment token. */
 export interface EnrollmentSettings {
   /** `https://host:port`, without path or final slash. */
   readonly appAddress: string;

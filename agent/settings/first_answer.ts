@@ -5,7 +5,9 @@ import { WaitTimeoutError } from "../../shared/base/time/wait_for.ts";
 import { anyChange, type Watched } from "../../shared/workers/watched.ts";
 
 export interface WaitForUpdatesOptions {
-  /** The server's version that the cloud wants, empty: none; undefined until the cloud was heard. */
+  /**
+   * The server's version that the cloud wants, empty: none; undefined until the cloud has answered.
+   */
   readonly wanted: Watched<string | undefined>;
   /** The update of the server. */
   readonly update: {
@@ -31,7 +33,7 @@ export async function waitForUpdates(
   { wanted, update, clock, log }: WaitForUpdatesOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  log.info("asks for updates before the server is started");
+  log.info("checks for updates before the server is started");
   const waitUntil = async (deadlineMs: number, what: string, wait: Wait): Promise<void> => {
     try {
       await withDeadline(wait, { clock, deadlineMs, what, signal });

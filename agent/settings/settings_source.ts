@@ -20,7 +20,7 @@ import {
 /** What holds at this moment. */
 export interface CurrentSettings {
   readonly settings: AgentSettings;
-  /** What the cloud said last, in this run or an earlier one; undefined when it never did. */
+  /** What the cloud reported last, in this run or an earlier one; undefined when it never did. */
   readonly device: DeviceConfig | undefined;
   /** Fields that were not used and why; each one sentence, without secrets. */
   readonly problems: readonly string[];
@@ -51,7 +51,7 @@ export interface DefaultsFile {
    * there may be some that cannot be read.
    */
   readonly releaseKeys: readonly string[] | undefined;
-  /** Where a device without credentials asks for some; undefined: nowhere. */
+  /** Where a device without credentials requests some; undefined: nowhere. */
   readonly enrollment?: EnrollmentSettings | undefined;
   /** Why the file is not used; undefined when it is, or when there is none. */
   readonly problem: string | undefined;
@@ -61,10 +61,10 @@ const LAYERS = ["defaults file", "cloud", "command line"] as const;
 
 /**
  * The agent's settings: built-in defaults < defaults file < cloud < command line. What the cloud
- * said is kept on disk, so that a start without the cloud goes on with it.
+ * said is kept on disk, so that a start without the cloud continues with it.
  */
 export class SettingsSource {
-  /** Set anew at each change. */
+  /** Set again at each change. */
   readonly current: Watched<CurrentSettings>;
   readonly #options: SettingsSourceOptions;
   #savedText: string | undefined;
@@ -75,7 +75,7 @@ export class SettingsSource {
     this.#savedText = options.state.deviceConfig();
     const device = this.#savedText === undefined ? undefined : fromText(this.#savedText);
     if (this.#savedText !== undefined && !device) {
-      options.log.warn("the kept settings of the cloud cannot be read; they are asked for again");
+      options.log.warn("the stored settings of the cloud cannot be read; they are fetched again");
     }
     this.current = new Watched(this.#merge(device));
   }

@@ -53,7 +53,7 @@ async function openCopy(path: string, error: StoreError, log: Logger): Promise<A
   throw error;
 }
 
-/** Looks without changing anything but what a copy may have beside it. */
+/** Looks without changing anything but what a copy may have next to it. */
 function isUsable(copy: string): boolean {
   try {
     AgentState.open(copy).close();
@@ -66,6 +66,6 @@ function isUsable(copy: string): boolean {
 async function beginAnew(path: string, error: StoreError, log: Logger): Promise<AgentState> {
   const aside = `${path}.damaged`;
   if (existsSync(path)) await moveSqlite(path, aside);
-  log.error("the agent's state is damaged and put aside; it begins anew", { error, aside });
+  log.error("the agent's state is damaged and was moved aside; it starts empty", { error, aside });
   return AgentState.open(path);
 }

@@ -66,7 +66,7 @@ Deno.test("openAgentState() puts a damaged state aside and begins anew", () =>
     await Deno.writeTextFile(path, "no database ".repeat(1_000));
     assert.equal(configOf(await openAgentState(path, log)), undefined);
     assert.match(await Deno.readTextFile(`${path}.damaged`), /^no database/);
-    assert.match(log.messages("error")[0] ?? "", /damaged and put aside/);
+    assert.match(log.messages("error")[0] ?? "", /damaged and was moved aside/);
   }));
 
 Deno.test("restoreCopies() keeps what was written when the schema stayed the same", () =>

@@ -1,5 +1,5 @@
 /**
- * Reads a small file by which the owner of this host tells the agent something; undefined when
+ * Reads a small file by which the owner of this host gives the agent an instruction; undefined when
  * there is none, when it is another user's, or when others may write it. On Windows the access
  * list of the agent's folder sees to that.
  */

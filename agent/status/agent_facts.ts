@@ -2,7 +2,7 @@ import { processState, type StatusFacts, waitingFor } from "../cloud/reporting/a
 import type { SystemReport } from "../system/outcomes/system_outcome.ts";
 import { type AgentFacts, networksReport, programReport, timeOf } from "./report.ts";
 
-/** What the status file says on top of what the cloud is told. */
+/** What the status file says on top of what is reported to the cloud. */
 export interface LocalFacts {
   readonly partId: string;
   readonly cloudAddress: string;
@@ -12,7 +12,7 @@ export interface LocalFacts {
   readonly system: SystemReport;
 }
 
-/** The same that the cloud is told, in the form of the status file. */
+/** The same that the cloud receives, in the form of the status file. */
 export function agentFacts(
   facts: Omit<StatusFacts, "finishedCommands">,
   { partId, cloudAddress, isConnected, connectedSince, system }: LocalFacts,

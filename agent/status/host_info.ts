@@ -6,7 +6,7 @@ const OS_RELEASE_FILES = ["/etc/os-release", "/usr/lib/os-release"];
 // Names that the release lists of this protocol use.
 const ARCHITECTURES: Readonly<Record<string, string>> = { x86_64: "amd64", aarch64: "arm64" };
 
-/** What the cloud is told about this host. */
+/** What is reported to the cloud about this host. */
 export function readHostInfo(): HostInfo {
   const { os, arch } = Deno.build;
   return create(HostInfoSchema, { platform: platformOf(os, arch), distro: readDistro() });

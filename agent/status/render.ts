@@ -145,7 +145,7 @@ function networkRows({ report }: Status, now: Date): string[] {
   const networks = report?.networks;
   if (!networks) return [];
   const { state, detail, since: from, problems, reboots } = networks;
-  const restarts = reboots > 0 ? `; restarts of the computer for it: ${reboots}` : "";
+  const restarts = reboots > 0 ? `; reboots of the host for it: ${reboots}` : "";
   const text = `${state}${detail === "" ? "" : ` (${detail})`}${
     since(from, now, "for")
   }${restarts}`;
@@ -161,8 +161,8 @@ function credentialsText({ credentials }: Status): string {
 function serviceText({ service }: Status): string {
   if (!service) return "not installed";
   const { manager, state, startup, restarts, result } = service;
-  const again = restarts > 0 ? `, started anew ${restarts} times` : "";
-  const ended = result === "" || result === "success" ? "" : `, ended with ${result}`;
+  const again = restarts > 0 ? `, restarted ${restarts} times` : "";
+  const ended = result === "" || result === "success" ? "" : `, exited with ${result}`;
   return `${manager}: ${state}${startup === "" ? "" : `, ${startup}`}${again}${ended}`;
 }
 

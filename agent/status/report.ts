@@ -97,7 +97,7 @@ export interface AgentReport extends AgentFacts {
   readonly written_at: string;
   readonly process: {
     readonly pid: number;
-    /** Tells it from another process of the same number. */
+    /** Distinguishes it from another process of the same number. */
     readonly mark: string;
     readonly started_at: string;
   };

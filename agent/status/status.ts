@@ -30,7 +30,7 @@ export interface Status {
   readonly is_running: boolean;
   readonly service: ServiceState | null;
   readonly credentials: CredentialsStatus;
-  /** Where the links in `bin` lead, whatever the agent says; empty: nowhere. */
+  /** Where the links in `bin` lead, whatever the agent reports; empty: nowhere. */
   readonly links: { readonly agent: string; readonly server: string };
   /** The start guard's watch over a new version of the agent. */
   readonly agent_trial: {

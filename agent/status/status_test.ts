@@ -282,11 +282,11 @@ machine-server  1.0.0, running for 5 min
   bad           1.1.0: did not say that it serves (2026-01-02T03:04:05.000Z)
   rolled back   1.1.0 -> 1.0.0 at 2026-01-02T03:04:05.000Z: did not say that it serves
 setting         agent.x: unknown
-networks        provisioning (the hotspot setup-host is up on wlan0); restarts of the computer for it: 1
+networks        provisioning (the hotspot setup-host is up on wlan0); reboots of the host for it: 1
   problem       additional_networks.a waits for the interface eth9
 cloud           https://cloud.example, connected for 5 min
 credentials     cannot read the credentials file DIR/machine.json: it or its folder does not exist (ENOENT)
-service         systemd: active, enabled, started anew 2 times
+service         systemd: active, enabled, restarted 2 times
 folder          DIR
 `,
     );

@@ -75,7 +75,7 @@ Deno.test("LogQueue keeps lines while the cloud is away and sends them in order,
       log.info("third run");
       await waitFor(() => messages(cloud).includes("third run"), DEADLINE);
     });
-    // The queue tells of the cloud's absence itself.
+    // The queue reports the cloud's absence itself.
     const ours = messages(cloud).filter((message) => message.includes(" run"));
     assert.deepEqual(ours, [
       ...Array.from({ length: 1_200 }, (_, n) => `first run ${n}`),

@@ -27,7 +27,7 @@ export interface CommandsOptions {
 /** A command expires within hours; what is older cannot come again. */
 const KEPT = 200;
 
-/** Carries out what operators ask for, each command once, also over restarts of the agent. */
+/** Carries out what operators request, each command once, also over restarts of the agent. */
 export class Commands {
   readonly #options: CommandsOptions;
 
@@ -35,14 +35,14 @@ export class Commands {
     this.#options = options;
   }
 
-  /** Commands that the cloud has not heard of yet that they were carried out. */
+  /** Commands that the cloud has not learned of yet that they were carried out. */
   finished(): string[] {
     return this.#options.db.prepare<[], { id: string }>(
       "SELECT id FROM carried_out_commands WHERE reported = 0 ORDER BY rowid",
     ).all().map(({ id }) => id);
   }
 
-  /** The cloud has heard of these. */
+  /** The cloud has learned of these. */
   reported(ids: readonly string[]): void {
     if (ids.length === 0) return;
     const { db } = this.#options;
@@ -62,7 +62,7 @@ export class Commands {
 
   /**
    * Written down first: a command that ends the agent would else come again after each start. One
-   * that a power cut swallows is seen as carried out, and asked for again by who misses it.
+   * that a power cut swallows is seen as carried out, and requested again by who misses it.
    */
   #isNew({ id }: ProgramCommand): boolean {
     const { db, clock } = this.#options;
@@ -75,7 +75,7 @@ export class Commands {
   #perform({ program: name, action, version }: ProgramCommand): void {
     const { programs, log } = this.#options;
     const program = Object.hasOwn(programs, name) ? programs[name] : undefined;
-    const text = `an operator asks: ${ACTION_WORDS[action] ?? `action ${action}`}`;
+    const text = `requested by an operator: ${ACTION_WORDS[action] ?? `action ${action}`}`;
     if (!program || !ACTION_WORDS[action]) {
       return log.error(`${text} is not known here`, { program: name });
     }
@@ -92,7 +92,7 @@ export class Commands {
 }
 
 const ACTION_WORDS: Readonly<Record<number, string>> = {
-  [Action.FORCE]: "install now, whatever the maintenance window says",
+  [Action.FORCE]: "install now, whatever the maintenance window allows",
   [Action.FORGET_BAD]: "forget bad versions",
   [Action.RESTART]: "restart now",
 };

@@ -26,7 +26,7 @@ export interface StatusReporterOptions {
 }
 
 const REPORT_TIMEOUT_MS = 15_000;
-/** Without a change; it also is how soon a wish of an operator is heard of. */
+/** Without a change; it also is how soon a wish of an operator is learned of. */
 const REPORT_EVERY_MS = 20_000;
 /** Changes that come one after the other are reported together. */
 const GATHER_MS = 1_000;
@@ -35,7 +35,7 @@ const LONGEST_RETRY_MS = 60_000;
 /** A cloud that takes no reports may be replaced by one that does. */
 const ASK_OTHERS_EVERY_MS = 10 * 60_000;
 
-/** Tells the cloud how programs and updates stand, and does what operators left there. */
+/** Reports to the cloud how programs and updates stand, and does what operators left there. */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
   #sent = "";
@@ -87,7 +87,7 @@ export class StatusReporter {
       return "taken";
     } catch (error) {
       if (signal.aborted || !(error instanceof ConnectError)) throw error;
-      // The poll of the settings tells that the cloud is away; once is enough.
+      // The poll of the settings shows that the cloud is away; once is enough.
       log.debug("cannot report the status to the cloud", { code: Code[error.code] });
       return error.code === Code.Unimplemented ? "unknown" : "failed";
     }

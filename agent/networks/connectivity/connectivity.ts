@@ -2,9 +2,9 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 
 export interface ConnectivityOptions {
-  /** Whether the cloud answered the agent when it was asked last. */
+  /** Whether the cloud answered the agent when it was queried last. */
   readonly cloudAnswered: () => boolean;
-  /** Asks the cloud now; false also when there is no cloud yet. */
+  /** Queries the cloud now; false also when there is no cloud yet. */
   readonly askCloud: (signal: AbortSignal) => Promise<boolean>;
   /** Asks the operator's URL now; false when none is named. */
   readonly askProbe: (signal: AbortSignal) => Promise<boolean>;
@@ -17,7 +17,7 @@ export interface ConnectivityOptions {
 export type Evidence = "cloud" | "NetworkManager" | "probe";
 
 const FULL = 4;
-/** While nobody says that it is online, cloud and probe are asked so often. */
+/** While nobody says that it is online, cloud and probe are queried so often. */
 const ASK_EVERY_MS = 10_000;
 /** So long an answer counts. */
 const ANSWER_COUNTS_MS = 30_000;
@@ -49,7 +49,7 @@ export class Connectivity {
     return answered && nowMs - answered.atMs < ANSWER_COUNTS_MS ? answered.by : undefined;
   }
 
-  /** What was heard before a change of the networks counts no more. */
+  /** What was received before a change of the networks counts no more. */
   forget(): void {
     this.#answered = undefined;
     this.#askedMs = -Infinity;

@@ -56,7 +56,7 @@ export interface RunningHotspot {
   readonly active: string;
 }
 
-/** The radio as an access point. Nothing of it outlives the computer's run. */
+/** The radio as an access point. Nothing of it outlives the host's run. */
 export class MachineHotspot {
   readonly #options: HotspotOptions;
 
@@ -74,7 +74,7 @@ export class MachineHotspot {
     await this.clear();
     const onlySetup = settings.disable_captive_portal_redirect;
     await captiveDns.write(HOTSPOT_ADDRESS, onlySetup).catch((error: unknown) => {
-      log.warn("names do not lead to the portal by themselves", { error });
+      log.warn("names do not resolve to the portal automatically", { error });
     });
     const { hotspot_password: password, hotspot_prefix: prefix } = settings;
     if (password === networkConfigurationFields.hotspot_password.default) {

@@ -9,7 +9,7 @@ export interface FakeAccessPoint {
   readonly psk?: string;
   readonly strength?: number;
   readonly isSaeOnly?: boolean;
-  /** Told only to who asks for it by name. */
+  /** Shown only to who requests it by name. */
   readonly isHidden?: boolean;
   /** Who joins reaches the internet. Default true. */
   readonly hasInternet?: boolean;

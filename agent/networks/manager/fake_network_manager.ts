@@ -104,7 +104,7 @@ export class FakeNetworkManager implements SystemBus {
     this.wlan0.active = undefined;
   }
 
-  /** As NetworkManager does by itself when a network is there again. */
+  /** As NetworkManager does itself when a network is there again. */
   reconnect(): void {
     for (const [path, { settings }] of this.profiles) {
       const mode = settings["802-11-wireless"]?.mode?.value;
@@ -117,7 +117,7 @@ export class FakeNetworkManager implements SystemBus {
   call(call: MethodCall): Promise<unknown[]> {
     const { member } = call;
     this.calls.push(member);
-    if (this.#isCut) return Promise.reject(new DBusClosed("the message bus has ended"));
+    if (this.#isCut) return Promise.reject(new DBusClosed("the message bus was disconnected"));
     if (this.isHanging) return this.#hang(call);
     try {
       this.onCall(member, "before");
@@ -149,7 +149,7 @@ export class FakeNetworkManager implements SystemBus {
     this.#end();
   }
 
-  /** The computer's power ends: what is not on disk is gone, and so is everybody on this bus. */
+  /** The host loses power: what is not on disk is gone, and so is everybody on this bus. */
   cutPower(): DBusClosed {
     this.#isCut = true;
     this.store.cutPower();
@@ -157,7 +157,7 @@ export class FakeNetworkManager implements SystemBus {
     return new DBusClosed("the power was cut");
   }
 
-  /** NetworkManager of the computer's next run, with what the disk has. */
+  /** NetworkManager of the host's next run, with what the disk has. */
   restarted(): FakeNetworkManager {
     const next = new FakeNetworkManager(this.#clock);
     for (const settings of this.store.disk.values()) next.store.add(settings, 1);
@@ -308,7 +308,7 @@ function asVariants(values: Record<string, unknown>): Record<string, Variant> {
   );
 }
 
-/** Secrets are not told. */
+/** Secrets are not reported. */
 function withoutKeys(settings: ProfileSettings): ProfileSettings {
   const { "802-11-wireless-security": security, ...rest } = settings;
   if (!security) return settings;

@@ -125,7 +125,7 @@ export class NetworkManager {
   /**
    * Asks a radio to look around; {@link lastScan} changes when it has.
    *
-   * @param ssids of networks that do not tell their names.
+   * @param ssids of networks that hide their names.
    */
   async requestScan(device: NetworkDevice, ssids: readonly Uint8Array[] = []): Promise<void> {
     const options = ssids.length === 0
@@ -203,7 +203,7 @@ export class NetworkManager {
     await setProperty(this.#bus, NAME, ROOT, NAME, "WirelessEnabled", variant("b", true));
   }
 
-  /** After {@link deactivate} a device connects to nothing by itself until this is called. */
+  /** After {@link deactivate} a device connects to nothing automatically until this is called. */
   async allowAutoconnect(device: NetworkDevice): Promise<void> {
     const yes = variant("b", true);
     await gone(setProperty(this.#bus, NAME, device.path, DEVICE_INTERFACE, "Autoconnect", yes));
@@ -241,7 +241,7 @@ export class NetworkManager {
   }
 
   /**
-   * From now on NetworkManager goes back to how everything is at this moment, by itself, unless
+   * From now on NetworkManager goes back to how everything is at this moment, automatically, unless
    * {@link keepChanges} comes within `seconds`.
    *
    * @returns path of the checkpoint.

@@ -10,7 +10,7 @@ export type WifiKey = "open" | "wpa-psk" | "sae";
 
 /** A network that the agent keeps a profile of. */
 export interface ManagedNetwork {
-  /** Tells our profiles apart; the label of `additional_networks`, or one of our own. */
+  /** Distinguishes our profiles; the label of `additional_networks`, or one of our own. */
   readonly label: string;
   readonly type: "wifi" | "wired";
   /** Empty: any interface of its type. */
@@ -99,7 +99,7 @@ export const HOTSPOT_LABEL = "@hotspot";
 
 /**
  * The profile of the hotspot: NetworkManager's shared mode gives addresses and names to those who
- * join. It is never connected to by itself.
+ * join. It is never connected to automatically.
  */
 export function hotspotProfile(hotspot: Hotspot): ProfileSettings {
   return {

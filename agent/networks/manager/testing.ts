@@ -18,7 +18,7 @@ export function noNetworkManagerBecause(): string | undefined {
 
 /**
  * Runs in a network and mount namespace of its own, so that NetworkManager never gets beyond it.
- * With /sys read-only it does not wait for udev, which is not there to tell of interfaces.
+ * With /sys read-only it does not wait for udev, which is not there to report interfaces.
  */
 const SCRIPT = `set -e
 mkdir -p "$RIG/run" "$RIG/etc/conf.d" "$RIG/profiles" "$RIG/state" /run/NetworkManager

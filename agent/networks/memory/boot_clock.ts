@@ -1,6 +1,6 @@
 import { fsErrorCode } from "../../../shared/base/files/fs_error.ts";
 
-/** Time that no one can set, and that goes on while the agent does not run. */
+/** Time that no one can set, and that continues while the agent does not run. */
 export interface BootClock {
   /** Another one after each start of the host. */
   readonly boot: string;

@@ -24,11 +24,11 @@ export interface KeptProfile {
   readonly learned: Learned;
 }
 
-/** What scans and tries told of a WiFi network. */
+/** What scans and tries reported of a WiFi network. */
 export interface Learned {
   /** Its access points take WPA3 only. */
   readonly isSaeOnly: boolean;
-  /** It never told its name. */
+  /** It never showed its name. */
   readonly isHidden: boolean;
 }
 

@@ -29,9 +29,9 @@ export interface ProfileSyncOptions {
 
 /** A change has so long to show that the machine is still, or again, online. */
 const CONFIRM_MS = 60_000;
-/** NetworkManager goes back by itself when nobody kept the change until then. */
+/** NetworkManager goes back automatically when nobody kept the change until then. */
 const CHECKPOINT_S = CONFIRM_MS / 1_000 + 30;
-/** A change that the agent, or the computer, did not survive so often is given up. */
+/** A change that the agent, or the host, did not survive so often is given up. */
 const MOST_ATTEMPTS = 3;
 /** NMDeviceState: there is a carrier, and nothing is connected. */
 const DISCONNECTED = 30;
@@ -188,7 +188,7 @@ export class ProfileSync {
     const { known, digest } = step;
     const attempts = (known?.wanted === digest ? known.attempts : 0) + 1;
     if (attempts > MOST_ATTEMPTS) {
-      this.#refuse(step, `machine-agent ended ${MOST_ATTEMPTS} times while it was tried`, say);
+      this.#refuse(step, `machine-agent exited ${MOST_ATTEMPTS} times while it was tried`, say);
       return false;
     }
     this.#save(step, { kept: "", attempts, failure: "" });

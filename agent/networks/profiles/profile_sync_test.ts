@@ -195,7 +195,7 @@ syncTest("run() gives up a change that the agent did not survive three times", a
     await assert.rejects(at.sync().run(wanted, { isSettled: true }, stop.signal));
   }
   const sync = await at.want({ a: { priority: 9 } });
-  assert.match(sync.problems.join(), /ended 3 times/);
+  assert.match(sync.problems.join(), /exited 3 times/);
 });
 
 syncTest("run() takes nothing away while the machine is offline", async (at) => {

@@ -49,7 +49,7 @@ export function removalDigest(wanted: readonly ManagedNetwork[]): string {
 /** NetworkManager writes these itself. */
 const VOLATILE = new Set(["timestamp", "seen-bssids"]);
 
-/** The same for the same profile, as NetworkManager tells it (that is without keys). */
+/** The same for the same profile, as NetworkManager reports it (that is without keys). */
 export function profileDigest(settings: ProfileSettings): string {
   return digestOf(settings);
 }

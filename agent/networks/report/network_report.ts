@@ -1,7 +1,7 @@
 import { networkConfigurationFields } from "../../../shared/config/agent_fields.ts";
 import type { AgentSettings } from "../../../shared/config/agent_fields.ts";
 
-/** What people, the cloud and the status file are told about the machine's networks. */
+/** What people, the cloud and the status file get about the machine's networks. */
 export interface NetworkReport {
   /**
    * online, offline, trying networks, provisioning, user active, connecting or verifying; or
@@ -13,7 +13,7 @@ export interface NetworkReport {
   readonly detail: string;
   /** What does not work, one sentence each; the rest does. */
   readonly problems: readonly string[];
-  /** Restarts of the computer since it was online last, because it was offline. */
+  /** Reboots of the host since it was online last, because it was offline. */
   readonly reboots: number;
 }
 
@@ -40,7 +40,7 @@ export function noNetworks(
   return { state, since: now, detail, problems, reboots: 0 };
 }
 
-/** The sections that ask for something. */
+/** The sections that request something. */
 function namedSettings({ network_configuration, additional_networks }: AgentSettings): string[] {
   const given: Readonly<Record<string, unknown>> = network_configuration;
   const isSet = Object.entries(networkConfigurationFields).some(([name, field]) =>

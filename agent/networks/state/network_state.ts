@@ -10,7 +10,7 @@ export type NetworkState =
   /** It does not; networks are tried and provisioning begins when it is time. */
   | {
     readonly kind: "offline";
-    /** Nothing is tried before, so that NetworkManager can connect by itself. */
+    /** Nothing is tried before, so that NetworkManager can connect automatically. */
     readonly waitUntilMs: number;
     /**
      * Labels still to be tried before provisioning may begin again; see `isRetry`. `in reach`: those
@@ -54,9 +54,9 @@ export interface NetworkRecord {
   readonly offlineSinceMs: number | undefined;
   /** Since when it is online without a break; undefined while it is not. */
   readonly onlineSinceMs: number | undefined;
-  /** Restarts of the host since it was online last for {@link STEADY_MS}. */
+  /** Reboots of the host since it was online last for {@link STEADY_MS}. */
   readonly reboots: number;
-  /** When the last reboot was asked for in this run; undefined: not yet. */
+  /** When the last reboot was requested in this run; undefined: not yet. */
   readonly rebootAskedMs: number | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface Look {
   readonly canProvision: boolean;
   /** Labels of known networks that are in reach and not connected, the best first. */
   readonly candidates: readonly string[];
-  /** The maintenance window, or a person, lets the host restart now. */
+  /** The maintenance window, or a person, lets the host reboot now. */
   readonly mayReboot: boolean;
 }
 
@@ -97,7 +97,7 @@ export type NetworkEffect =
     readonly type: "verdict";
     readonly result: "online" | "no-connection" | "no-internet" | "timeout";
   }
-  /** Restarts the host; `reboots` is on disk before. */
+  /** Reboots the host; `reboots` is on disk before. */
   | { readonly type: "reboot" };
 
 /** The settings that count, in milliseconds. */
@@ -114,7 +114,7 @@ export interface Moment {
   readonly rules: NetworkRules;
 }
 
-/** NetworkManager connects by itself to what it knows; it takes some seconds after a loss. */
+/** NetworkManager connects automatically to what it knows; it takes some seconds after a loss. */
 export const GRACE_MS = 15_000;
 /** A network that is tried has so long to connect: association, keys and DHCP. */
 export const TRY_MS = 45_000;
@@ -129,7 +129,7 @@ export const STEADY_MS = 10 * 60_000;
 /** So many restarts without being online in between; after them at most one a day. */
 export const MOST_REBOOTS = 3;
 export const REBOOT_REST_MS = 24 * 3_600_000;
-/** A restart that was asked for takes so long, or has failed. */
+/** A restart that was requested takes so long, or has failed. */
 export const REBOOT_TAKES_MS = 5 * 60_000;
 
 /** How every run begins; a kept record brings its offline time and its reboots along. */

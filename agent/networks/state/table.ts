@@ -213,7 +213,7 @@ function isRebootDue(look: Look, { nowMs, rules }: Moment, record: NetworkRecord
   const afterMs = reboots < MOST_REBOOTS
     ? rules.rebootAfterOfflineMs
     : Math.max(rules.rebootAfterOfflineMs, REBOOT_REST_MS);
-  // A restart that was asked for and did not happen counts like one that did.
+  // A restart that was requested and did not happen counts like one that did.
   const sinceMs = Math.max(offlineSinceMs ?? nowMs, rebootAskedMs ?? -Infinity);
   return nowMs - sinceMs >= afterMs;
 }

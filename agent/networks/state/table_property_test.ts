@@ -96,7 +96,7 @@ class World {
     for (const [index, at] of rest.entries()) {
       if (index > 0) assert.ok(at - (rest[index - 1] ?? 0) >= REBOOT_REST_MS, "one a day");
     }
-    // The host starts anew: its clock and the record begin again, the count is kept.
+    // The host reboots: its clock and the record begin again, the count is kept.
     if (this.random() < 0.7) this.restart(0);
   }
 

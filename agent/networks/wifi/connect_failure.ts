@@ -36,7 +36,7 @@ const REASONS: Readonly<Record<number, ConnectFailure>> = {
   18: SHARED,
   19: SHARED,
   35: { kind: "other", text: "its firmware is missing" },
-  36: { kind: "other", text: "the interface is gone" },
+  36: { kind: "other", text: "the interface was removed" },
   53: { kind: "not-found", text: "the network was not found" },
 };
 

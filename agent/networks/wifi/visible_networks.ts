@@ -31,7 +31,7 @@ export interface VisibleOptions {
 
 /**
  * The networks of a scan, strongest first, each name once with its strongest access point. Networks
- * that do not tell their names are left out.
+ * that hide their names are left out.
  */
 export function visibleNetworks(
   points: readonly AccessPoint[],

@@ -12,7 +12,7 @@ interface Tools {
   readonly deps: NetworkDeps;
 }
 
-/** Right after the first address names may not be there yet; the cloud is asked for so long. */
+/** Right after the first address names may not be there yet; the cloud is tried for so long. */
 const CLOUD_MS = 15_000;
 const CLOUD_EVERY_MS = 2_000;
 

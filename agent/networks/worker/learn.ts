@@ -5,8 +5,8 @@ import { profileLabel } from "../profiles/wanted_networks.ts";
 import { isSaeOnly, ssidKey } from "../wifi/visible_networks.ts";
 
 /**
- * Keeps what a scan tells of the WiFi networks of the settings: WPA3 only, or never seen, which is
- * how a hidden one looks.
+ * Keeps what a scan reports of the WiFi networks of the settings: WPA3 only, or never seen, which
+ * is how a hidden one looks.
  *
  * @param isComplete the radios have looked around while nothing was connected.
  * @returns whether anything was new.

@@ -10,7 +10,7 @@ import type { CaptiveDns } from "../hotspot/captive_dns.ts";
 import type { BootClock } from "../memory/boot_clock.ts";
 import type { NetworkReport } from "../report/network_report.ts";
 
-/** What the cloud says about credentials that a person gave. */
+/** What the cloud reports about credentials that a person gave. */
 export type CredentialsAnswer = "accepted" | "refused" | "unreachable";
 
 /** The machine's credentials, as far as provisioning is concerned. */
@@ -38,16 +38,16 @@ export interface NetworkDeps {
   readonly bootClock: BootClock;
   /** A new connection to the system bus. */
   readonly openBus: () => Promise<SystemBus>;
-  /** Whether the cloud answered the agent when it was asked last. */
+  /** Whether the cloud answered the agent when it was queried last. */
   readonly cloudAnswered: Watched<boolean>;
-  /** Asks the cloud now, whoever it thinks we are; false while there is none. */
+  /** Queries the cloud now, whoever it thinks we are; false while there is none. */
   readonly askCloud: (signal: AbortSignal) => Promise<boolean>;
   /** Whether an HTTP server answers there with 2xx. */
   readonly askUrl: (url: string, signal: AbortSignal) => Promise<boolean>;
   readonly credentials: CredentialsPort;
-  /** The maintenance window, or a person, lets the computer restart now. */
+  /** The maintenance window, or a person, lets the host reboot now. */
   readonly mayReboot: () => boolean;
-  /** Restarts the computer. @returns why it cannot; undefined when it is about to. */
+  /** Reboots the host. @returns why it cannot; undefined when it is about to. */
   readonly reboot: () => Promise<string | undefined>;
   /** There is a Bluetooth adapter. */
   readonly hasBluetooth: () => boolean;

@@ -112,7 +112,7 @@ faultTest("a radio that vanishes while it joins: the person is told why", {}, as
   at.nm.onCall = () => {};
   at.nm.devices = [at.nm.wlan0, at.nm.eth0];
   await isThere(at);
-  assert.match(at.site?.port.status().errors.join() ?? "", /Home: The interface is gone/);
+  assert.match(at.site?.port.status().errors.join() ?? "", /Home: The interface was removed/);
 });
 
 faultTest("a network whose name is 32 bytes that are no text", {}, async (at) => {

@@ -120,7 +120,7 @@ export class NetworkSession {
     });
   }
 
-  /** Ends with the signal, or when the settings tell the agent to leave networks alone. */
+  /** Ends with the signal, or when the settings have the agent leave networks alone. */
   async run(signal: AbortSignal): Promise<void> {
     const ending = linkedController(signal);
     const unsubscribe = await this.#manager.onChange(({ member }) => {
@@ -281,12 +281,12 @@ export class NetworkSession {
       (clock.monotonicMs() - (this.#record.now.offlineSinceMs ?? 0)) / MS_PER_MINUTE,
     );
     if (!this.#record.save(this.#desk.attempt)) {
-      return log.error("the computer is not restarted: the restart could not be counted on disk");
+      return log.error("the host is not rebooted: the reboot could not be counted on disk");
     }
-    log.warn("the computer is restarted: it was offline too long", { minutes });
+    log.warn("the host is rebooted: it was offline too long", { minutes });
     await this.#host.stop();
     const problem = await reboot();
-    if (problem !== undefined) log.error("the computer is not restarted", { reason: problem });
+    if (problem !== undefined) log.error("the host is not rebooted", { reason: problem });
   }
 
   #report(): void {

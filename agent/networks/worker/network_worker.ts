@@ -47,7 +47,7 @@ async function oneSession(deps: NetworkDeps, signal: AbortSignal): Promise<strin
     if (error instanceof NoNetworkManager) return error.message;
     if (bus === undefined) return `${messageOf(error)}; networks need D-Bus and NetworkManager`;
     if (ending.signal.aborted) return "the message bus went away";
-    log.debug("the networks' session ended", { error });
+    log.debug("the networks' session failed", { error });
     const isDBus = error instanceof DBusTimeout || error instanceof DBusCallError;
     return `${isDBus ? "NetworkManager does not answer" : "internal error"}: ${messageOf(error)}`;
   } finally {

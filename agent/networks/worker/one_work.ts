@@ -1,6 +1,6 @@
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 
-/** One task beside a loop; a new one ends the one before. */
+/** One task next to a loop; a new one ends the one before. */
 export class OneWork {
   #running: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
 

@@ -35,7 +35,9 @@ const RESTARTED = "The machine was restarted, or lost its power, while it tried 
 const MOST_ERRORS = 10;
 const LONGEST_SSID = 32;
 
-/** Takes what people give over the portal, the API and Bluetooth, and tells them how it went. */
+/**
+ * Takes what people give over the portal, the API and Bluetooth, and reports to them how it went.
+ */
 export class ProvisioningDesk implements ProvisioningPort {
   readonly #options: DeskOptions;
   #network: ChosenNetwork | undefined;
@@ -151,7 +153,7 @@ export class ProvisioningDesk implements ProvisioningPort {
       case "timeout":
         return this.fail({ kind: "other", text: "it took too long" });
       case "no-connection":
-        return; // Who tried it has told why.
+        return; // Who tried it has reported why.
     }
   }
 

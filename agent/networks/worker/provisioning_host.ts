@@ -46,12 +46,12 @@ export class ProvisioningHost {
     return this.#serving ? this.#detail : "";
   }
 
-  /** Why there is no hotspot; undefined: there is one, or none is asked for. */
+  /** Why there is no hotspot; undefined: there is one, or none is requested. */
   get problem(): string | undefined {
     return this.#serving ? this.#problem : undefined;
   }
 
-  /** Begins; a second call begins anew with these settings. */
+  /** Begins; a second call begins again with these settings. */
   async start(settings: NetworkSettings, signal: AbortSignal): Promise<void> {
     await this.stop();
     const stop = linkedController(signal);

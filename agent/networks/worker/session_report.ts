@@ -3,7 +3,7 @@ import type { NetworkReport } from "../report/network_report.ts";
 import { type NetworkRecord, STATE_NAMES } from "../state/network_state.ts";
 import { type Surroundings, waitingForInterface } from "./surroundings.ts";
 
-/** What a session knows, as far as people are told of it. */
+/** What a session knows, as far as people are notified of it. */
 export interface SessionFacts {
   readonly record: NetworkRecord;
   readonly since: Date;
@@ -15,7 +15,7 @@ export interface SessionFacts {
   readonly around: Surroundings | undefined;
 }
 
-/** What a session tells people. */
+/** What a session reports people. */
 export function sessionReport(facts: SessionFacts): NetworkReport {
   const { record: { state, reboots }, since, evidence, around } = facts;
   const detail = state.kind === "trying"

@@ -55,7 +55,7 @@ export class SurroundingsWatch {
     this.#scannedMs = -Infinity;
   }
 
-  /** Asks NetworkManager what is there; nothing is concluded from it. */
+  /** Queries NetworkManager what is there; nothing is concluded from it. */
   async refresh(): Promise<void> {
     this.#around = await lookAround(this.#options.manager);
   }

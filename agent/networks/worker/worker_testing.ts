@@ -161,7 +161,7 @@ export class NetworkBench implements AsyncDisposable {
     return this.clock.monotonicMs() - startMs;
   }
 
-  /** The computer's power ends, with all that is not on disk. To be thrown. */
+  /** The host loses power, with all that is not on disk. To be thrown. */
   cutPower(): Error {
     this.#hadRedirects = this.hasRedirects;
     this.takesWrites = false;
@@ -173,7 +173,7 @@ export class NetworkBench implements AsyncDisposable {
     return this.#hadRedirects !== undefined;
   }
 
-  /** The computer starts again after {@link cutPower}. */
+  /** The host starts again after {@link cutPower}. */
   async powerUp(): Promise<void> {
     await this.stop();
     this.hasRedirects = this.#hadRedirects ?? false;

@@ -83,7 +83,7 @@ async function startBluetooth(
   };
 }
 
-/** Serves again and again; tells each reason once in a row. */
+/** Serves again and again; reports each reason once in a row. */
 async function keepServing(
   signal: AbortSignal,
   serve: (signal: AbortSignal) => Promise<string>,
@@ -97,7 +97,7 @@ async function keepServing(
       const why = await serve(signal);
       if (signal.aborted) return;
       told = undefined;
-      log.warn("Bluetooth provisioning has ended and begins again", { why });
+      log.warn("Bluetooth provisioning was interrupted and is restarted", { why });
     } catch (error) {
       if (signal.aborted) return;
       const why = error instanceof Error ? error.message : String(error);

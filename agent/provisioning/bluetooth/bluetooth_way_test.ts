@@ -337,16 +337,16 @@ Deno.test({
       );
     };
     await rig.begin();
-    await again(/BlueZ has ended/, async () => {
+    await again(/BlueZ has exited/, async () => {
       await bluez.end();
       await bluez.again();
     });
     await again(/adapter was removed/, () => bluez.removeAdapter());
     await again(/adapter was turned off/, () => bluez.powerOff());
-    await again(/ended the advertisement/, () => bluez.releaseAdvertisement());
+    await again(/released the advertisement/, () => bluez.releaseAdvertisement());
     await rig.serving();
     await rig.bus.stop();
-    await waitFor(() => /message bus has ended/.test(String(rig.why().at(-1))), WAIT);
+    await waitFor(() => /message bus was disconnected/.test(String(rig.why().at(-1))), WAIT);
   },
 });
 

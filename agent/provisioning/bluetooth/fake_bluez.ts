@@ -123,7 +123,7 @@ export class FakeBluez {
     }
   }
 
-  /** Asks to be told of changes. */
+  /** Asks to be notified of changes. */
   async notified(uuid: string, run: (value: Uint8Array) => void): Promise<void> {
     const path = this.#characteristics.get(uuid)!;
     await this.bus.subscribe(

@@ -63,7 +63,9 @@ export class GattApplication implements Disposable {
     const { bus } = options;
     const put = (path: string, answer: ExportedObject["call"]) => {
       const call = (call: IncomingCall) => {
-        if (call.sender !== options.bluez) throw refused("NotAuthorized", "only BlueZ may ask");
+        if (call.sender !== options.bluez) {
+          throw refused("NotAuthorized", "only BlueZ may call this");
+        }
         return answer(call);
       };
       this.#removals.push(bus.export(path, { call }));
@@ -73,7 +75,7 @@ export class GattApplication implements Disposable {
     for (const one of CHARACTERISTICS) put(one.path, (call) => this.#characteristic(one, call));
   }
 
-  /** Tells phones that asked for it what has changed. */
+  /** Notifies phones that subscribed of what has changed. */
   notifyChanges(): void {
     for (const [path, last] of this.#notified) {
       const found = CHARACTERISTICS.find((one) => one.path === path);
@@ -158,7 +160,7 @@ export class GattApplication implements Disposable {
     const { device, offset, isAsking, isLong } = optionsOf(call.body[1]);
     if (isAsking) return {};
     const value = this.#long.written(`${device} ${path}`, offset, bytes);
-    if (value === "gap") throw refused("InvalidOffset", "not where the last piece ended");
+    if (value === "gap") throw refused("InvalidOffset", "not at the end of the last chunk");
     if (value === "too-long") throw refused("InvalidValueLength", "longer than a sealed value");
     // Older ones bring the pieces of a long value one by one.
     if (isLong && value.length < SEALED_BYTES) return {};

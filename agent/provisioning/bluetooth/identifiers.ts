@@ -14,7 +14,7 @@ export const WRITTEN = [
   "exit_provisioning",
   "unlock_pairing",
 ] as const;
-/** What everybody reads, and is told of when it changes. */
+/** What everybody reads, and is notified of when it changes. */
 export const READ = [
   "pub_key",
   "status",

@@ -23,7 +23,8 @@ export class LongValues {
   /**
    * Takes a piece that was written.
    *
-   * @returns everything from the start on; a whole value is its reader's to tell. `gap`: there is
+   * @returns everything from the start on; a whole value is for its reader to recognise. `gap`:
+   * there is
    *   no piece that ends at this offset.
    */
   written(key: string, offset: number, bytes: Uint8Array): Uint8Array | "gap" | "too-long" {

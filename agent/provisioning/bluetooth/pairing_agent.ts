@@ -15,7 +15,7 @@ export interface PairingAgentOptions {
   readonly log: Logger;
   /** Unique name of BlueZ on the bus; nobody else is answered. */
   readonly bluez: string;
-  /** The device may connect again by itself. */
+  /** The device may connect again automatically. */
   readonly onPaired: (device: string) => void;
 }
 

@@ -52,7 +52,7 @@ export class SealedValues {
     this.#total = new AttemptBuckets(now, TOTAL_LIMITS);
   }
 
-  /** Begins a session with a new key; that takes some tenths of a second, beside other work. */
+  /** Begins a session with a new key; that takes some tenths of a second, during other work. */
   static async begin(password: string, clock: Pick<Clock, "monotonicMs">): Promise<SealedValues> {
     const { privateKey, publicKey } = await crypto.subtle.generateKey(
       { ...ALGORITHM, modulusLength: 2048, publicExponent: Uint8Array.of(1, 0, 1) },

@@ -29,7 +29,7 @@ import {
 import { pairingAgent, type PairingLock } from "./pairing_agent.ts";
 import { textBytes } from "./public_values.ts";
 
-/** What fits into a scan response beside nothing else. */
+/** What fits into a scan response with nothing else. */
 const MOST_NAME_BYTES = 29;
 /** How often changes are looked for, and whether BlueZ still answers. */
 const CHANGES_MS = 2_000;
@@ -70,7 +70,7 @@ export async function serveBluetooth(
     signal.throwIfAborted();
     signal.addEventListener("abort", onAbort, { once: true });
     local.push(() => signal.removeEventListener("abort", onAbort));
-    void bus.closed.then(() => end("the message bus has ended"));
+    void bus.closed.then(() => end("the message bus was disconnected"));
     const adapter = await findAdapter(bus);
     remote.push(...await watchEnd(bus, adapter, end));
     remote.push(await prepareAdapter(bus, adapter, options.name));
@@ -103,7 +103,10 @@ export async function serveBluetooth(
   }
 }
 
-/** In reverse; one that does not answer is asked no further: what it has of ours ends with the bus. */
+/**
+ * In reverse; one that does not answer is queried no further: what it has of ours ends with the
+ * bus.
+ */
 async function takeBack(undo: readonly Undo[], log: Logger): Promise<void> {
   for (const run of [...undo].reverse()) {
     try {
@@ -144,7 +147,7 @@ async function register(
     call(call) {
       if (call.sender !== bluez) return undefined;
       if (call.interface === ADVERTISEMENT && call.member === "Release") {
-        end("BlueZ has ended the advertisement");
+        end("BlueZ has released the advertisement");
         return {};
       }
       return answerProperties(call, ADVERTISEMENT, properties);
@@ -170,7 +173,7 @@ async function watchEnd(
   return [
     await bus.subscribe(
       { interface: "org.freedesktop.DBus", member: "NameOwnerChanged", arg0: BLUEZ },
-      () => end("BlueZ has ended"),
+      () => end("BlueZ has exited"),
     ),
     await bus.subscribe(
       { sender: BLUEZ, interface: OBJECT_MANAGER, member: "InterfacesRemoved" },
@@ -188,7 +191,7 @@ async function watchEnd(
   ];
 }
 
-/** Tells changes, and notices when BlueZ hangs. */
+/** Reports changes, and notices when BlueZ hangs. */
 function keepLooking(
   { bus, clock, log }: ServedBluetoothOptions,
   application: GattApplication,

@@ -21,7 +21,7 @@ export const CREDENTIALS = JSON.stringify({
   cloud: { app_address: "https://cloud.test:8443", id: "part-1", secret: "the-part-secret" },
 });
 
-/** Bluetooth provisioning beside a BlueZ of the test, on a real bus. */
+/** Bluetooth provisioning next to a BlueZ of the test, on a real bus. */
 export class Rig implements AsyncDisposable {
   readonly port = new FakeProvisioning();
   readonly clock = new FakeClock();

@@ -12,7 +12,7 @@ import type { Entered } from "./page.ts";
 /** A credentials file has less than 1 KB. */
 export const MOST_BODY_BYTES = 64 * 1024;
 
-/** The form cannot be taken; a person mends it. */
+/** The form cannot be taken; a person fixes it. */
 export class FormError extends Error {
   override readonly name = "FormError";
   /** @param detail in English, without secrets. */

@@ -1,4 +1,4 @@
-/** Which requests are for the portal, by the name that they ask for. */
+/** Which requests are for the portal, by the name that they request. */
 
 /** What systems ask to find out whether a network wants a sign-in; never with an effect. */
 const PROBES = new Set([

@@ -12,7 +12,10 @@ export function visibleText(text: string): string {
   return text.replaceAll(UNSEEN, "\ufffd");
 }
 
-/** The name of a network for people: what is no text, or cannot be told apart, is shown as bytes, too. */
+/**
+ * The name of a network for people: what is no text, or cannot be distinguished, is shown as bytes,
+ * too.
+ */
 export function networkName(ssid: Uint8Array): string {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(ssid);
   const shown = visibleText(text);

@@ -112,7 +112,7 @@ function banners({ messages, status, problem }: PageView): string[] {
   } else if (lastAttempt?.result === "connected" && !status.hasCredentials) {
     shown.push(card("good", messages.stillMissing, []));
   }
-  // That of the last try is told above.
+  // That of the last try is shown above.
   const told = lastAttempt?.result === "failed" ? lastAttempt.error : undefined;
   const others = status.errors.filter((error) => told === undefined || !error.endsWith(told));
   if (others.length > 0) {

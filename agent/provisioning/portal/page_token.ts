@@ -14,7 +14,7 @@ export class PageTokens {
 
   constructor(private readonly clock: Pick<Clock, "monotonicMs">) {}
 
-  /** @param address of who asks for the page. */
+  /** @param address of who requests the page. */
   issue(address: string): string {
     const at = Math.floor(this.clock.monotonicMs());
     return `${at}.${this.#sign(at, address)}`;

@@ -31,7 +31,7 @@ const STAGE_PROBLEM = {
 
 /**
  * Answers the requests that come over the hotspot. Looking at the page changes nothing and is no
- * activity of a person, as phones do it by themselves; sending a form is.
+ * activity of a person, as phones do it unprompted; sending a form is.
  */
 export class Portal {
   readonly #tokens: PageTokens;
@@ -40,7 +40,7 @@ export class Portal {
     this.#tokens = new PageTokens(options.clock);
   }
 
-  /** @param address of who asks. */
+  /** @param address of the caller. */
   async answer(request: Request, address: string): Promise<Response> {
     const { pathname } = new URL(request.url);
     const { naming } = this.options;

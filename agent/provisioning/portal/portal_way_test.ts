@@ -127,7 +127,7 @@ Deno.test("the number of connections has a bound, and those who are there are se
         await answer.body?.cancel();
         status = answer.status;
       } catch (error) {
-        // The portal has not heard of the end of the others yet.
+        // The portal has not learned of the end of the others yet.
         assert.ok(error instanceof TypeError);
       }
     }

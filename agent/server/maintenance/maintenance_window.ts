@@ -25,7 +25,7 @@ export interface MaintenanceWindowOptions {
 
 /** What is known of the running server from asking it. */
 export interface Observed {
-  /** The process that was asked. */
+  /** The process that was queried. */
   readonly launched: LaunchedServer;
   readonly kind: "yes" | "no" | "silent";
   /** Why it is not a yes; empty with a yes. */
@@ -34,14 +34,14 @@ export interface Observed {
   readonly since: { readonly date: Date; readonly ms: number };
   /** Questions in a row without an answer. */
   readonly misses: number;
-  /** It applies a configuration, as far as it tells. */
+  /** It applies a configuration, as far as it reports. */
   readonly isReconfiguring: boolean;
-  /** Whether the server says that it reaches its cloud; undefined: it does not tell. */
+  /** Whether the server reports that it reaches its cloud; undefined: it does not report that. */
   readonly cloudReached: boolean | undefined;
 }
 
 const ASK_EVERY_MS = 10_000;
-/** Who asks has a limit of its own, and this one holds if that fails. */
+/** The caller has a limit of its own, and this one holds if that fails. */
 const LONGEST_QUESTION_MS = 15_000;
 /** So many questions go unanswered before silence means anything, however long each took. */
 const MISSES_THAT_MATTER = 3;
@@ -71,7 +71,7 @@ export class MaintenanceWindow {
     this.#options = options;
   }
 
-  /** Asks the running server every 10 s; one that hangs is ended. */
+  /** Queries the running server every 10 s; one that hangs is ended. */
   async run(signal: AbortSignal): Promise<void> {
     const { supervisor, clock } = this.#options;
     signal.addEventListener("abort", () => this.#ended.abort(), { once: true });
@@ -84,7 +84,7 @@ export class MaintenanceWindow {
     }
   }
 
-  /** Asks the server now; what it said some seconds ago may hold no more. */
+  /** Queries the server now; what it said some seconds ago may hold no more. */
   async check(): Promise<RestartPermission> {
     await this.#ask();
     return this.latest();
@@ -92,7 +92,7 @@ export class MaintenanceWindow {
 
   /**
    * For those that wait until they may: {@link run} is who polls, and only a yes, which may hold no
-   * more, is asked for again.
+   * more, is requested again.
    */
   async permission(): Promise<RestartPermission> {
     const latest = this.latest();
@@ -115,8 +115,8 @@ export class MaintenanceWindow {
       case "backing-off": {
         if (state.failures >= FAILURES_BEFORE_LEAVE) return { allowed: true };
         const why = state.kind === "starting"
-          ? "machine-server is starting and cannot be asked yet"
-          : "machine-server ended and is started again";
+          ? "machine-server is starting and does not answer yet"
+          : "machine-server exited and is restarted";
         return { allowed: false, why, since };
       }
       case "running":
@@ -124,7 +124,7 @@ export class MaintenanceWindow {
     }
   }
 
-  /** What was heard from the process that runs now. */
+  /** What was received from the process that runs now. */
   current(): Observed | undefined {
     const { launched } = this.#options.supervisor;
     const observed = this.observed.value;
@@ -139,7 +139,7 @@ export class MaintenanceWindow {
   #byAnswer(runningSince: Date): RestartPermission {
     const observed = this.current();
     if (!observed) {
-      return { allowed: false, why: "machine-server was not asked yet", since: runningSince };
+      return { allowed: false, why: "machine-server was not queried yet", since: runningSince };
     }
     if (observed.kind === "yes") return { allowed: true };
     // A person stands in for the sensor, not for a server that is busy or gives no answer.
@@ -155,7 +155,7 @@ export class MaintenanceWindow {
     return isEnabled && version !== undefined && !isWaitingForUpdates.value;
   }
 
-  /** Who asks while an answer is awaited shares it. */
+  /** A caller that comes while the answer is awaited shares it. */
   #ask(): Promise<void> {
     this.#asking ??= this.#askServer().finally(() => this.#asking = undefined);
     return this.#asking;
@@ -190,7 +190,7 @@ export class MaintenanceWindow {
       ? ""
       : `machine-server does not allow it: ${
         status.reason ?? status.why ??
-          "its maintenance sensor says no, or it applies a configuration"
+          "its maintenance sensor forbids it, or it applies a configuration"
       }`;
     if (before?.kind === "silent") this.#options.log.info("machine-server answers again");
     const since = before?.kind === kind ? before.since : asked;

@@ -107,14 +107,14 @@ Deno.test("MaintenanceWindow follows the running server and says since when", as
   at.answer = no;
   at.state(running);
   const asked = at.window.latest();
-  assert(!asked.allowed && /was not asked yet/.test(asked.why));
+  assert(!asked.allowed && /was not queried yet/.test(asked.why));
   const since = at.clock.now();
   await at.pass(0);
   assert.deepEqual(at.asked, [urls]);
   await at.pass(30_000);
   assert.deepEqual(at.window.latest(), {
     allowed: false,
-    why: "machine-server does not allow it: its maintenance sensor says no, or it applies a " +
+    why: "machine-server does not allow it: its maintenance sensor forbids it, or it applies a " +
       "configuration",
     since,
   });

@@ -105,7 +105,7 @@ export class PlannedRestarts {
 
   #restart(reason: string): void {
     const { supervisor, log } = this.#options;
-    log.info("machine-server is restarted", { reason });
+    log.info("machine-server is restarted", { event: "server_restart", reason });
     supervisor.tell({ type: "restart" });
   }
 
@@ -115,7 +115,7 @@ export class PlannedRestarts {
     const { clock, log } = this.#options;
     if (!now) return void (this.waiting.value = undefined);
     const since = before?.reason === now.reason ? before.since : clock.now();
-    log.info("machine-server waits to be restarted", now);
+    log.info("machine-server waits to be restarted", { event: "server_restart_postponed", ...now });
     this.waiting.value = { ...now, since };
   }
 }

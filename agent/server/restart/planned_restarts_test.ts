@@ -134,10 +134,10 @@ Deno.test("PlannedRestarts request() waits for the window and is met by any new 
   await using at = bench();
   at.permission = at.closed("no");
   at.start();
-  at.restarts.request("the cloud asks for it");
+  at.restarts.request("requested by the cloud");
   await at.pass(60_000);
   assert.deepEqual(at.told, [], "not allowed means not done");
-  assert.equal(at.restarts.waiting.value?.reason, "the cloud asks for it");
+  assert.equal(at.restarts.waiting.value?.reason, "requested by the cloud");
   at.start();
   at.permission = { allowed: true };
   await at.pass(60_000);
@@ -176,7 +176,7 @@ Deno.test("PlannedRestarts force() does not ask", async () => {
   at.start();
   at.restarts.request("x");
   await at.pass(0);
-  at.restarts.force("an operator insists");
+  at.restarts.force("forced by an operator");
   assert.deepEqual(at.told, [{ type: "restart" }]);
   at.start();
   await at.pass(60_000);

@@ -9,7 +9,7 @@ import { spread } from "../../../shared/workers/spread.ts";
 export interface RestartPollOptions {
   readonly client: Client<typeof RobotService>;
   readonly partId: string;
-  /** Somebody asked for a restart. */
+  /** Somebody requested a restart. */
   readonly restart: () => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -24,7 +24,7 @@ const DEFAULT_INTERVAL_MS = 5_000;
 const LONGEST_RETRY_MS = 30_000;
 
 /**
- * Asks the cloud again and again whether somebody wants the server restarted. That is a person's
+ * Queries the cloud again and again whether somebody wants the server restarted. That is a person's
  * wish, so the server is not asked whether it suits.
  */
 export async function pollRestarts(
@@ -45,15 +45,17 @@ export async function pollRestarts(
       });
       backoff.reset();
       if (answer.mustRestart) {
-        log.info("the cloud asks for a restart of machine-server");
+        log.info("the cloud requests a restart of machine-server", {
+          event: "server_restart_requested",
+        });
         restart();
       }
       const { restartCheckInterval } = answer;
       intervalMs = restartCheckInterval ? durationMs(restartCheckInterval) : DEFAULT_INTERVAL_MS;
     } catch (error) {
       if (signal.aborted || !(error instanceof ConnectError)) throw error;
-      // The settings' poll tells that the cloud is away; once is enough.
-      log.debug("cannot ask the cloud for restarts", { code: Code[error.code] });
+      // The settings' poll shows that the cloud is away; once is enough.
+      log.debug("cannot poll the cloud for restarts", { code: Code[error.code] });
       intervalMs = backoff.next();
     }
     await clock.sleep(spread(Math.max(intervalMs, SHORTEST_INTERVAL_MS), random()), signal);

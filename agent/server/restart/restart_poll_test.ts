@@ -7,7 +7,7 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { FakeCloud, settle } from "../../testing.ts";
 import { pollRestarts } from "./restart_poll.ts";
 
-Deno.test("pollRestarts() restarts when the cloud asks for it, in the cloud's interval", async () => {
+Deno.test("pollRestarts() restarts when requested by the cloud, in the cloud's interval", async () => {
   const cloud = new FakeCloud();
   const clock = new FakeClock();
   const stop = new AbortController();

@@ -2,7 +2,7 @@
 const SERVER_LOGGERS: ReadonlySet<string> = new Set(["rdk", "rdk.networking"]);
 
 /**
- * The addresses in the line by which a server says that it serves, or undefined for every other
+ * The addresses in the line by which a server reports that it serves, or undefined for every other
  * line: `TIME⇥INFO⇥rdk⇥FILE:LINE⇥serving⇥{"url":"…"}`. What a module or a resource logs may hold
  * the same words; its line has another logger, or they stand in another column.
  *

@@ -4,18 +4,18 @@ import { request as httpsRequest } from "node:https";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 
-/** What a server answers to `GET /restart_status`; no answer is told apart from a no. */
+/** What a server answers to `GET /restart_status`; no answer is distinguished from a no. */
 export type RestartStatus =
   | {
     readonly kind: "answer";
     readonly restartAllowed: boolean;
     /** Why it counts as a no although the server did not clearly say no. */
     readonly reason?: string;
-    /** What the server says why not; absent from servers that do not tell. */
+    /** The server's reason why not; absent from servers that give none. */
     readonly why?: string;
-    /** It applies a configuration now; absent from servers that do not tell. */
+    /** It applies a configuration now; absent from servers that do not report it. */
     readonly isReconfiguring?: boolean;
-    /** Whether the server reaches its cloud; absent from servers that do not tell. */
+    /** Whether the server reaches its cloud; absent from servers that do not report it. */
     readonly cloudReached?: boolean;
   }
   | { readonly kind: "no-answer"; readonly reason: string };
@@ -28,7 +28,7 @@ export type AskRestartStatus = (urls: readonly string[]) => Promise<RestartStatu
 
 /** A server that takes longer gives no answer. */
 const TIMEOUT_MS = 10_000;
-/** The next address is asked, too, when the one before has not answered within this time. */
+/** The next address is queried, too, when the one before has not answered within this time. */
 const HEAD_START_MS = 2_000;
 const LONGEST_ANSWER = 64 * 1024;
 /** It goes to the status. Characters. */
@@ -38,7 +38,7 @@ const LONGEST_REASON = 500;
  * Asks over HTTP or HTTPS. The certificate is checked except at this host's own addresses,
  * where the connection leads nowhere else and the name in it cannot be right.
  *
- * @param isOwn whether a host name or address can only be this host. Default: asks the system.
+ * @param isOwn whether a host name or address can only be this host. Default: queries the system.
  */
 export function restartStatusOverHttp(
   clock: Clock,

@@ -2,7 +2,9 @@ import type { ChildCommand } from "../../../shared/base/process/child_process.ts
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Tells a server that this agent asks the cloud whether it must restart; ours and the family's. */
+/**
+ * Notifies a server that this agent polls the cloud whether it must restart; ours and the family's.
+ */
 const AGENT_ASKS_FOR_RESTARTS: Environment = {
   MACHINE_AGENT_HANDLES_NEEDS_RESTART: "true",
   VIAM_AGENT_HANDLES_NEEDS_RESTART_CHECKING: "true",

@@ -20,13 +20,13 @@ export interface Running {
   /** Where it serves, the nearest address first. */
   readonly urls: readonly string[];
 }
-/** It was told to end. */
+/** It was asked to stop. */
 export interface Stopping {
   readonly kind: "stopping";
   readonly failures: number;
   readonly then: "stay" | "start" | "back-off";
 }
-/** It ended by itself or was ended because it hung; the next start waits. */
+/** It ended on its own or was ended because it hung; the next start waits. */
 export interface BackingOff {
   readonly kind: "backing-off";
   readonly failures: number;
@@ -35,11 +35,11 @@ export interface BackingOff {
 export type ServerState = Stopped | Starting | Running | Stopping | BackingOff;
 
 export type ServerEvent =
-  /** It shall run. Told at every change, so it may hold already. */
+  /** It shall run. Sent at every change, so it may hold already. */
   | { readonly type: "start" }
   /** It shall not run. Likewise. */
   | { readonly type: "stop" }
-  /** It shall run anew, because of a wish from outside. */
+  /** It shall run again, because of a wish from outside. */
   | { readonly type: "restart" }
   | { readonly type: "ready"; readonly urls: readonly string[] }
   /** The process is gone, or could not be made. */

@@ -215,7 +215,9 @@ export class ServerSupervisor {
     const { processes, state, log } = this.#options;
     const mark = state.serverProcess() ?? { pid: 0, started: "", tree: state.serverTree() };
     const ended = await processes.endStray(mark, { graceMs: HUNG_END_MS });
-    if (ended > 0) log.warn("ended a machine-server left from before", { processes: ended });
+    if (ended > 0) {
+      log.warn("killed a machine-server left from an earlier run", { processes: ended });
+    }
     this.#remember(undefined);
   }
 
@@ -273,7 +275,7 @@ export class ServerSupervisor {
       }
       case "start-timeout": {
         const minutes = wanted.value.startTimeoutMs / 60_000;
-        const text = `did not say within ${minutes} minutes that it serves`;
+        const text = `did not report within ${minutes} minutes that it serves`;
         this.#failed(text);
         return log.error(`machine-server ${text}; it is terminated`, {
           event: "server_start_timeout",
@@ -285,7 +287,7 @@ export class ServerSupervisor {
           event: "server_hung",
         });
       case "stop":
-        return log.info("machine-server is to end");
+        return log.info("machine-server is stopped");
     }
   }
 }

@@ -320,7 +320,7 @@ Deno.test("SupervisedServer is healthy when the server serves, answers and reach
   at.reach.reached.value = false;
   assert.equal(at.server.healthy(true).isPaused, true, "that is not the version's fault");
   at.window.heard = undefined;
-  assert.equal(at.server.healthy(false).why, "machine-server was not asked yet");
+  assert.equal(at.server.healthy(false).why, "machine-server was not queried yet");
   const why = "machine-server gives no answer: refused";
   at.window.heard = { ...at.heard, kind: "silent", why };
   assert.deepEqual(at.server.healthy(false), {

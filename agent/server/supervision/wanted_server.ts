@@ -2,7 +2,7 @@ import type { AgentSettings } from "../../../shared/config/agent_fields.ts";
 import type { InstalledVersion } from "../../state/agent_state.ts";
 import { isSameEnvironment } from "./server_command.ts";
 
-/** What ought to run. */
+/** What should run. */
 export interface WantedServer {
   /** False when the settings disable the server. */
   readonly isEnabled: boolean;

@@ -75,7 +75,7 @@ export class SupervisedServer implements ServerControl {
   /** What keeps the running server from being healthy; undefined when it answers. */
   #silence(): string | undefined {
     const heard = this.#options.window.current();
-    if (!heard) return "machine-server was not asked yet";
+    if (!heard) return "machine-server was not queried yet";
     return heard.kind === "silent" ? heard.why : undefined;
   }
 

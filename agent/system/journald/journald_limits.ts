@@ -14,11 +14,11 @@ export interface JournaldPlace {
   readonly run: RunProgram;
 }
 
-/** In the agent's folder while journald has not been started anew after a change. */
+/** In the agent's folder while journald has not been restarted after a change. */
 export const JOURNALD_PENDING = "etc/journald-changed";
 
 /**
- * Makes journald's limits these: writes the drop-in, or removes it, and starts journald anew if that
+ * Makes journald's limits these: writes the drop-in, or removes it, and restarts journald if that
  * changed something, or if an earlier attempt was cut off before it.
  *
  * @throws {FileError}
@@ -47,7 +47,7 @@ export async function applyJournaldLimits(
     const answer = await run("systemctl", RESTART, undefined, signal);
     if (answer.code !== 0) {
       const why = firstLine(answer.stderr);
-      return { state: "failed", text: `systemd-journald cannot be started anew: ${why}` };
+      return { state: "failed", text: `systemd-journald cannot be restarted: ${why}` };
     }
     await removeIfExists(pending);
   }

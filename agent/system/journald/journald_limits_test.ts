@@ -75,7 +75,7 @@ Deno.test("a start that failed, or was cut off, is made up for", () =>
     bench.code = 1;
     const outcome = await applyJournaldLimits(place, LIMITS);
     assert.equal(outcome.state, "failed");
-    assert.match(outcome.text, /cannot be started anew: Access denied/);
+    assert.match(outcome.text, /cannot be restarted: Access denied/);
     bench.code = 0;
     assert.equal((await applyJournaldLimits(place, LIMITS)).state, "applied");
     assert.equal(ran.length, 2);

@@ -66,7 +66,7 @@ export class Journal {
     const program = ["LC_ALL=C", "journalctl", ...all];
     const { code, stdout, stderr } = await this.options.run("env", program, ASK_LIMIT_MS, signal);
     signal.throwIfAborted();
-    if (code !== 0) throw new JournalError(firstLine(stderr) || `journalctl ended with ${code}`);
+    if (code !== 0) throw new JournalError(firstLine(stderr) || `journalctl exited with ${code}`);
     const [first = ""] = stdout.split("\n");
     return /"__CURSOR":"([^"]+)"/.exec(first)?.[1];
   }

@@ -5,7 +5,7 @@ import type { Level } from "../../../shared/log/logger.ts";
 
 /** A line of the journal, as `journalctl --output=json` gives it. */
 export interface JournalLine {
-  /** Where it stands; journalctl goes on after it. */
+  /** Where it stands; journalctl continues after it. */
   readonly cursor: string;
   /** 32 hexadecimal digits. */
   readonly boot: string;
@@ -103,7 +103,7 @@ export function toJournalEntry(
   return create(LogEntrySchema, {
     host,
     level,
-    // To the microsecond, by which the cloud tells equal messages apart.
+    // To the microsecond, by which the cloud distinguishes equal messages.
     time: { seconds: BigInt(seconds), nanos: (realtimeUs - seconds * 1e6) * 1_000 },
     loggerName: `journald.${identifier || "unknown"}`.toWellFormed(),
     message: hide(cutText(message, LONGEST_MESSAGE)).toWellFormed(),

@@ -25,7 +25,7 @@ export interface ForwardingQueue {
   hasRoom(): boolean;
 }
 
-/** What the settings ask for. `reason`: why nothing is forwarded, as a sentence. */
+/** What the settings request. `reason`: why nothing is forwarded, as a sentence. */
 export type WantedForwarding =
   | { readonly kind: "on"; readonly identifiers: Identifiers }
   | { readonly kind: "off"; readonly reason: string; readonly isImpossible?: boolean };
@@ -36,7 +36,7 @@ export interface LogForwarderOptions {
   readonly queue: ForwardingQueue | undefined;
   /** Undefined: it is not known yet. */
   readonly wanted: () => WantedForwarding | undefined;
-  /** `wanted` is looked at anew when one of these changes. */
+  /** `wanted` is looked at again when one of these changes. */
   readonly changes: readonly Watched<unknown>[];
   readonly host: string;
   /** The agent's own unit; undefined when it runs under none. */

@@ -41,7 +41,7 @@ class Bench implements AsyncDisposable {
   readonly told: SystemOutcome[] = [];
   /** What `journalctl --lines=1` prints. */
   newest = json(100);
-  /** The journal has this line, asked for by its cursor. */
+  /** The journal has this line, requested by its cursor. */
   found = "";
   asks = 0;
   hasRoom = true;

@@ -34,11 +34,11 @@ export function isSameLine(a: CursorFacts | undefined, b: CursorFacts | undefine
 }
 
 /**
- * How to go on after a line.
+ * How to continue after a line.
  *
  * A journal that still has the line knows what came after it, whatever the clock did. One that has
  * it no more (kept in memory and lost by a start, or grown beyond its limit) is read from its
- * beginning. There the same start of the host is told by its own time, which nobody can set;
+ * beginning. There the same start of the host is recognised by its own time, which nobody can set;
  * this start, if it is another one, is new as a whole, also when the clock was set back; and of
  * starts in between nothing but the clock is known.
  *

@@ -119,7 +119,7 @@ export class KeptOriginals {
       const kept = JSON.parse(text) as Kept;
       if (kept.format === 1) return kept;
     } catch {
-      // Told below, as for another format.
+      // Reported below, as for another format.
     }
     throw new Error(`${this.#path} is damaged or of a newer version; put it right or remove it`);
   }

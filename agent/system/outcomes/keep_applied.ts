@@ -5,9 +5,9 @@ import { anyChange, type Watched } from "../../../shared/workers/watched.ts";
 import type { SystemOutcome } from "./system_outcome.ts";
 
 export interface KeepAppliedOptions<Wanted> {
-  /** Looked at anew when one of these changes. */
+  /** Looked at again when one of these changes. */
   readonly changes: readonly Watched<unknown>[];
-  /** What the settings ask for, plain data; undefined: it is not known yet. */
+  /** What the settings request, plain data; undefined: it is not known yet. */
   readonly wanted: () => Wanted | undefined;
   /** Applies it. What it throws counts as a failure. */
   readonly apply: (wanted: Wanted, signal: AbortSignal) => Promise<SystemOutcome>;
@@ -21,8 +21,8 @@ const SHORTEST_RETRY_MS = 60_000;
 const LONGEST_RETRY_MS = 60 * 60_000;
 
 /**
- * Keeps a part of the system as the settings say: applied when they are known and at each change;
- * what fails is tried again, from a minute to an hour apart.
+ * Keeps a part of the system as the settings specify: applied when they are known and at each
+ * change; what fails is tried again, from a minute to an hour apart.
  */
 export async function keepApplied<Wanted>(
   options: KeepAppliedOptions<Wanted>,
@@ -68,7 +68,7 @@ async function tryOnce<Wanted>(
   }
 }
 
-/** Until the settings ask for something else, or the time is over. */
+/** Until the settings request something else, or the time is over. */
 async function anotherIsWanted<Wanted>(
   { changes, wanted }: KeepAppliedOptions<Wanted>,
   key: string | undefined,

@@ -9,7 +9,7 @@ import type { SystemOutcome } from "./system_outcome.ts";
 /**
  * Why a part of the system is not configured, whatever its settings say; undefined when it is.
  *
- * @param names of its settings; where they say nothing nobody needs to be told
+ * @param names of its settings; where they say nothing nobody needs to be notified
  */
 export function closedGate(
   settings: AgentSettings,

@@ -1,8 +1,8 @@
 /** How a part of the operating system's configuration stands. */
 export interface SystemOutcome {
   /**
-   * - `applied`: the system is as the settings say.
-   * - `untouched`: the settings ask for nothing, and nothing was changed.
+   * - `applied`: the system is as the settings specify.
+   * - `untouched`: the settings request nothing, and nothing was changed.
    * - `working`: it is being applied.
    * - `failed`: it could not be applied, and is tried again.
    * - `no-effect`: it cannot be applied on this host.

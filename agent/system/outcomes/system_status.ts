@@ -2,11 +2,11 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
 import type { SystemOutcome, SystemPart, SystemReport } from "./system_outcome.ts";
 
-const NOT_YET: SystemOutcome = { state: "untouched", text: "not looked at yet" };
+const NOT_YET: SystemOutcome = { state: "untouched", text: "not checked yet" };
 
 /** How the configuration of the operating system stands; what changes is logged once. */
 export class SystemStatus {
-  /** Set anew at each change. */
+  /** Set again at each change. */
   readonly report = new Watched<SystemReport>({
     journald: NOT_YET,
     upgrades: NOT_YET,
@@ -29,7 +29,9 @@ export class SystemStatus {
     else this.#log.info(text);
   }
 
-  /** What is not as the settings say, one sentence each; a reason of several parts comes once. */
+  /**
+   * What is not as the settings specify, one sentence each; a reason of several parts comes once.
+   */
   problems(): string[] {
     const outcomes = Object.values(this.report.value);
     const failed = outcomes.filter(({ state }) => state === "failed" || state === "no-effect");

@@ -16,7 +16,10 @@ export interface PutBackOptions {
   readonly say: (line: string) => void;
 }
 
-/** Takes back what the agent changed of the operating system. What cannot be is told. Never rejects. */
+/**
+ * Takes back what the agent changed of the operating system. What cannot be is reported. Never
+ * rejects.
+ */
 export async function putSystemBack(options: PutBackOptions): Promise<void> {
   const { root, dir, isLive, run, say } = options;
   const switchOff = async (timer: string) => {

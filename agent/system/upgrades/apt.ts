@@ -108,5 +108,5 @@ export class Apt {
 
 function failed(what: string, { code, stderr, stdout }: ProgramAnswer): AptError {
   const said = `${stderr}\n${stdout}`.split("\n").find((line) => /^(E|Err\b)/.test(line)) ?? stderr;
-  return new AptError(`${what} failed with ${code}: ${firstLine(said) || "it said nothing"}`);
+  return new AptError(`${what} failed with ${code}: ${firstLine(said) || "without output"}`);
 }

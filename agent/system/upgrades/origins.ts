@@ -1,6 +1,6 @@
-/** A repository of this host, as `apt-cache policy` tells it. */
+/** A repository of this host, as `apt-cache policy` shows it. */
 export interface Repository {
-  /** What apt prefers; below 500 it takes nothing from there by itself. */
+  /** What apt prefers; below 500 it takes nothing from there automatically. */
   readonly priority: number;
   readonly origin: string;
   readonly codename: string;
@@ -13,7 +13,10 @@ export interface Repository {
 /** Whose packages are upgraded: those of every repository, or security updates alone. */
 export type UpgradeKind = "all" | "security";
 
-/** apt installs nothing by itself from a repository of a lower priority: backports, experimental. */
+/**
+ * apt installs nothing automatically from a repository of a lower priority: backports,
+ * experimental.
+ */
 const LOWEST_PRIORITY = 500;
 /** A header that a file of apt's configuration cannot hold. */
 // deno-lint-ignore no-control-regex
@@ -67,8 +70,8 @@ function isSecurity({ codename, archive }: Repository): boolean {
 }
 
 function pattern({ origin, codename, archive, label, site }: Repository): string[] {
-  // `stable` becomes `oldstable` one day. On Ubuntu the archive alone tells the pockets of a codename
-  // apart: jammy, jammy-updates, jammy-security.
+  // `stable` becomes `oldstable` one day. On Ubuntu the archive alone distinguishes the pockets of
+  // a codename apart: jammy, jammy-updates, jammy-security.
   const isPocket = codename === "" || archive.startsWith(`${codename}-`) || archive === codename;
   const isNamed = origin !== "" || label !== "";
   const parts = [

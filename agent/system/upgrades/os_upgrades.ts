@@ -9,7 +9,7 @@ export interface UpgradesPlace {
   readonly originals: KeptOriginals;
   readonly apt: Apt;
   readonly run: RunProgram;
-  /** Told what takes long. */
+  /** Notified of what takes long. */
   readonly tell: (outcome: SystemOutcome) => void;
 }
 
@@ -54,7 +54,7 @@ async function applyKind(
   signal: AbortSignal,
 ): Promise<SystemOutcome> {
   const { originals, apt, tell } = place;
-  // Before the package comes, which switches upgrades on by itself.
+  // Before the package comes, which switches upgrades on automatically.
   await originals.keep(PERIODIC_FILE);
   if (!await apt.isInstalled(signal)) {
     signal.throwIfAborted();
