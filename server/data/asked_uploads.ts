@@ -1,4 +1,4 @@
-/** Uploads that somebody asks for, outside of the regular ones. Nothing is removed afterwards. */
+/** Uploads that somebody requests, outside of the regular ones. Nothing is removed afterwards. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../shared/base/errors/to_error.ts";
 import { MimeType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
@@ -44,7 +44,7 @@ export function pathUploads({ cloud, home, untrusted, log }: PathUploadsOptions)
 }
 
 /**
- * One file after the other. A file that fails is told to the log and counted, and the others go on;
+ * One file after the other. A file that fails is logged and counted, and the others continue;
  * files of the capture are left to the regular uploads.
  *
  * @throws {ConnectError} NOT_FOUND when there is nothing at the path

@@ -32,7 +32,7 @@ export interface DataManagerAttributes {
   mongo_capture_config: JsonObject | undefined;
 }
 
-/** What counts where the configuration says nothing. */
+/** What counts where the configuration specifies nothing. */
 export const DEFAULTS = {
   maximumFileBytes: 256 * 1024,
   everyNth: 5,
@@ -52,7 +52,7 @@ export const dataManagerAttributes: Attributes<DataManagerAttributes> = attribut
   tags: optional(listOf(text("A tag."), "Tags of everything that is captured or uploaded.")),
   capture_disabled: optional(boolean("True: nothing is captured. Default false.")),
   maximum_capture_file_size_bytes: optionalOrZero(
-    integer("A file of readings is ended at this size. Default 262144.", {
+    integer("A file of readings is closed at this size. Default 262144.", {
       min: 1,
       max: LARGEST_FILE_BYTES,
       clamp: true,

@@ -23,7 +23,7 @@ export interface CaptureOverride {
   readonly tags: string[] | undefined;
 }
 
-/** What a reading of the control sensor asks for: all or nothing, or so for some methods. */
+/** What a reading of the control sensor requests: all or nothing, or so for some methods. */
 export type CaptureControl = boolean | readonly CaptureOverride[];
 
 const captureOverride: Check<CaptureOverride> = objectOf<CaptureOverride>({
@@ -35,7 +35,7 @@ const captureOverride: Check<CaptureOverride> = objectOf<CaptureOverride>({
 
 /**
  * Understands the reading: true, false, or a list of overrides. An entry that is wrong is left out
- * and told to `warn`.
+ * and passed to `warn`.
  *
  * @throws {Error} when it is something else
  */
@@ -91,7 +91,9 @@ export function controlledSettings(
     const spec = specs.find((one) => isOf(one, override));
     if (!spec) warn(`the control sensor wants ${name} captured, and there is no such resource`);
     else if (override.capture_frequency_hz === undefined) {
-      warn(`the control sensor does not say how often ${name} is captured, nor is it configured`);
+      warn(
+        `the control sensor does not report how often ${name} is captured, nor is it configured`,
+      );
     } else settings.push(overridden(unconfigured(spec, override.method), override));
   }
   return settings;

@@ -27,7 +27,7 @@ const spec = (name: string): ResourceSpec => ({
   extra: {},
 });
 
-/** Names, methods, rates and tags in the end, and what was told. */
+/** Names, methods, rates and tags in the end, and what was reported. */
 function controlled(value: JsonValue) {
   const told: string[] = [];
   const warn = (message: string) => told.push(message);
@@ -44,7 +44,7 @@ function controlled(value: JsonValue) {
 }
 
 const UNCHANGED = ["a GetReadings 1 own"];
-// One row for each thing that a reading may ask for.
+// One row for each thing that a reading may request.
 const CONTROLS: readonly { what: string; value: JsonValue; found: string[]; told?: RegExp }[] = [
   { what: "true: as configured", value: true, found: UNCHANGED },
   { what: "false: nothing", value: false, found: [] },
@@ -92,7 +92,7 @@ const CONTROLS: readonly { what: string; value: JsonValue; found: string[]; told
     what: "a resource that is not configured, without a rate",
     value: [{ resource_name: "c", method: "Readings" }],
     found: UNCHANGED,
-    told: /does not say how often Readings of c/,
+    told: /does not report how often Readings of c/,
   },
   {
     what: "a resource that is not there",

@@ -1,4 +1,4 @@
-/** What the configuration says of one captured method. Pure. */
+/** What the configuration specifies of one captured method. Pure. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { toError } from "../../shared/base/errors/to_error.ts";
 import { isJsonObject } from "../../shared/base/json/json.ts";
@@ -15,7 +15,7 @@ import {
 } from "../resources/graph/attributes.ts";
 import type { ResourceSpec } from "../resources/graph/target.ts";
 
-/** Rates that can be asked for. Hertz. */
+/** Rates that can be requested. Hertz. */
 export const RATES = { min: 0.001, max: 1_000 };
 
 /** One entry of `capture_methods`, with the resource it stands at. */
@@ -56,7 +56,9 @@ const captureMethod: Check<CaptureMethodAttributes> = objectOf<CaptureMethodAttr
   capture_frequency_hz: number("Readings a second.", { min: 0, max: RATES.max, clamp: true }),
   additional_params: optional(anyObject("Parameters of the method.")),
   disabled: optional(boolean("True: not captured.")),
-  tags: optional(listOf(text("A tag."), "Tags of what is captured, beside those of the service.")),
+  tags: optional(
+    listOf(text("A tag."), "Tags of what is captured, in addition to those of the service."),
+  ),
   capture_directory: optional(text("Folder in place of the service's.")),
   // Readings go into the file at once here; both are read so that they are known.
   capture_queue_size: optional(integer("Has no effect here.")),
@@ -66,7 +68,8 @@ const captureMethod: Check<CaptureMethodAttributes> = objectOf<CaptureMethodAttr
 const TYPES: ReadonlySet<string> = new Set(["rdk:service:data_manager", "data_manager"]);
 
 /**
- * The methods that a configuration names, those too that are switched off. What is wrong is left out and told to `warn`.
+ * The methods that a configuration names, those too that are switched off. What is wrong is left
+ * out and passed to `warn`.
  *
  * @param place from a folder as it is written to where it is; throws when it must not be used
  */

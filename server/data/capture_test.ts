@@ -74,7 +74,7 @@ Deno.test("Captures skip and count a tick when the one before is still at work",
     await manager.close();
     const [file] = await filesIn(rig.folder);
     const { readings: found } = await read(join(rig.folder, file!));
-    // Asked at 100, 400 and 700; what is asked at 1000 has not answered.
+    // Asked at 100, 400 and 700; what is queried at 1000 has not answered.
     assert.deepEqual(
       found.map(({ metadata }) => metadata!.timeRequested!.nanos / 1e6),
       [100, 400, 700],

@@ -49,7 +49,7 @@ const OTHER_PARAMETERS: Readonly<Record<string, string>> = {
   docommand_input: "command",
 };
 
-/** Tells drivers that nobody asked but the data manager. */
+/** Notifies drivers that nobody asked but the data manager. */
 const EXTRA: JsonObject = { fromDataManagement: true };
 
 /**

@@ -22,9 +22,9 @@ import type { ExactTime } from "./exact_time.ts";
 import type { DataMachine } from "./machine_seat.ts";
 import { Ticker } from "./ticker.ts";
 
-/** A driver that has not answered for so long is asked anew. Milliseconds. */
+/** A driver that has not answered for so long is queried again. Milliseconds. */
 const CALL_LIMIT_MS = 60_000;
-/** The same failure is not told more often. Milliseconds. */
+/** The same failure is not logged more often. Milliseconds. */
 const TELL_EVERY_MS = 60_000;
 /** How much may be lost in a power cut. Milliseconds. */
 const SYNC_EVERY_MS = 1_000;
@@ -113,7 +113,7 @@ export class Capturer {
   /** Ends capture. What was captured is on the disk then. */
   async close(): Promise<void> {
     this.#ticker.close();
-    this.#controller.abort(new Error("the capture ends"));
+    this.#controller.abort(new Error("the capture is stopped"));
     await this.rotate();
   }
 

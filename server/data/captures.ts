@@ -30,7 +30,7 @@ export class Captures {
     this.#time = new ExactTime(options.clock);
   }
 
-  /** Makes these what is captured. What is the same goes on in its file. */
+  /** Makes these what is captured. What is the same continues in its file. */
   apply(wanted: readonly CaptureSettings[]): void {
     const settings = new Map(
       wanted.filter(({ frequencyHz }) => frequencyHz > 0).map((one) => [captureKey(one), one]),

@@ -52,7 +52,7 @@ export class DataManager implements Driver<typeof DataManagerService> {
   #pass: Promise<unknown> = Promise.resolve();
   /** The pass that waits for the one under way. */
   #next: Promise<SyncOutcome> | undefined;
-  /** What the control sensor says; undefined: the configuration counts. */
+  /** What the control sensor reports; undefined: the configuration counts. */
   #control: CaptureControl | undefined;
   #controlText = "";
   #lastSync: Date | undefined;
@@ -115,7 +115,10 @@ export class DataManager implements Driver<typeof DataManagerService> {
     return {};
   }
 
-  /** Uploads a binary that somebody sends, with the tags of the service beside those of the call. */
+  /**
+   * Uploads a binary that somebody sends, with the tags of the service in addition to those of the
+   * call.
+   */
   async uploadBinaryDataToDatasets(
     { binaryData, mimeType, tags, datasetIds }: UploadBinaryDataToDatasetsRequest,
     call: CallContext,
@@ -141,7 +144,7 @@ export class DataManager implements Driver<typeof DataManagerService> {
 
   async close(): Promise<void> {
     this.#unlisten();
-    this.#ending.abort(new Error("the data manager ends"));
+    this.#ending.abort(new Error("the data manager is closed"));
     await this.#captures.close();
     await Promise.all(this.#loops);
     await this.#pass;
@@ -176,7 +179,7 @@ export class DataManager implements Driver<typeof DataManagerService> {
     log.debug("the data manager begins", { folder });
   }
 
-  /** Does something again and again until the end; what it throws is told and not the end. */
+  /** Does something again and again until the end; what it throws is reported and not the end. */
   #loop(everyMs: number, work: () => Promise<void>): void {
     const { clock, log } = this.options;
     const { signal } = this.#ending;
@@ -201,7 +204,7 @@ export class DataManager implements Driver<typeof DataManagerService> {
     this.#loops.push(run());
   }
 
-  /** Captures what the configuration says now. */
+  /** Captures what the configuration specifies now. */
   #follow(): void {
     const { attributes, seat, log, place } = this.options;
     const problems: string[] = [];
@@ -214,7 +217,9 @@ export class DataManager implements Driver<typeof DataManagerService> {
     this.#captures.apply(attributes.capture_disabled ? [] : wanted);
   }
 
-  /** What the sensor says counts until it says something else; while it fails, the configuration. */
+  /**
+   * What the sensor reports counts until it says something else; while it fails, the configuration.
+   */
   async #askControl({ name, key }: { name: string; key: string }): Promise<void> {
     const { seat: { machine }, clock, log } = this.options;
     const { signal } = this.#ending;
@@ -249,7 +254,7 @@ export class DataManager implements Driver<typeof DataManagerService> {
     return await sensorValue({ resources, clock, name, key: "should_sync", signal }) === true;
   }
 
-  /** One pass after the other; who asks while one waits to begin gets that one. */
+  /** One pass after the other; a caller that comes while one waits to begin gets that one. */
   #upload(syncer: Syncer): Promise<SyncOutcome> {
     if (this.#next) return this.#next;
     const pass = this.#pass.then(async () => {
@@ -260,7 +265,7 @@ export class DataManager implements Driver<typeof DataManagerService> {
       return outcome;
     });
     this.#next = pass;
-    this.#pass = pass.catch(() => {}); // whoever asked for the pass is told
+    this.#pass = pass.catch(() => {}); // whoever requested the pass is notified
     return pass;
   }
 }

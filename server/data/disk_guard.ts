@@ -20,7 +20,7 @@ export interface DiskGuardOptions {
   /** One file of so many is deleted. */
   readonly everyNth: number;
   readonly log: Logger;
-  /** Default: asks the system. */
+  /** Default: queries the system. */
   readonly diskUse?: (path: string) => Promise<DiskUse>;
 }
 

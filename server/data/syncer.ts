@@ -54,7 +54,7 @@ export class Syncer {
   #awayUntilMs = -Infinity;
   /** Why the cloud could not be had; empty while it can. */
   #awayError = "";
-  /** Why a file waits, as it was last told; empty since one was uploaded. */
+  /** Why a file waits, as it was last reported; empty since one was uploaded. */
   #told = "";
 
   constructor(private readonly options: SyncerOptions) {}
@@ -164,7 +164,7 @@ export class Syncer {
     records.failed(file, reason, clock.now());
   }
 
-  /** Moves a file where nobody uploads it, with the reason beside it. */
+  /** Moves a file where nobody uploads it, with the reason next to it. */
   async #giveUp(path: string, reason: string): Promise<string> {
     const { folders } = this.options.places();
     const base = folders.find((folder) => !relative(folder, path).startsWith("..")) ??

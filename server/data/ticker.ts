@@ -21,7 +21,7 @@ export interface TickCounts {
 
 /** Timers are good to a millisecond or two: ticks closer than this may be late, and follow up. */
 const FAST_MS = 10;
-/** How late a fast tick may be: what garbage, a slow disk or a busy computer takes. */
+/** How late a fast tick may be: what garbage, a slow disk or a busy host takes. */
 const FAST_GRACE_MS = 500;
 
 /**

@@ -1,8 +1,10 @@
 /**
  * Everything that looks at the running server: capture, profiles, telemetry, and static assets
- * beside them on the HTTP server. Composes; each part is loaded when it is asked for.
+ * next to them on the HTTP server. Composes; each part is loaded when it is requested.
  */
 import { join } from "node:path";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { DiagnosticsService } from "../../shared/gen/machine/server/v1/diagnostics_pb.ts";
 import type { MachineConfig } from "../../shared/config/machine_config.ts";
 import type { ResourceSpans } from "../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
@@ -14,7 +16,8 @@ import type { StaticAssets } from "../serving/assets/static_assets.ts";
 import type { Capture } from "./ftdc/capture.ts";
 import type { FtdcUploads } from "./ftdc/uploads.ts";
 import type { ModuleProcess } from "./ftdc/statsers.ts";
-import type { GraphNode } from "./profiles/graph.ts";
+import { historyService } from "./history_service.ts";
+import type { GraphNode } from "../../shared/base/graph/layout.ts";
 import type { ProfilePages } from "./profiles/pages.ts";
 import { RequestCounters } from "./request_counters.ts";
 import { Telemetry } from "./telemetry/telemetry.ts";
@@ -59,6 +62,8 @@ const LOCAL_PART = "local-config";
 export class Diagnostics {
   readonly #counters = new RequestCounters();
   readonly #telemetry: Telemetry;
+  /** Serves what was captured. */
+  readonly history: ServiceImpl<typeof DiagnosticsService>;
   #machine: WatchedMachine | undefined;
   #capture: Promise<Capture> | undefined;
   #uploads: Promise<FtdcUploads> | undefined;
@@ -67,6 +72,11 @@ export class Diagnostics {
 
   constructor(private readonly options: DiagnosticsOptions) {
     this.#webProfile = options.webProfile;
+    this.history = historyService({
+      clock: options.clock,
+      folder: () =>
+        options.ftdc && this.#machine ? captureFolder(options.home, this.#machine) : undefined,
+    });
     this.#telemetry = new Telemetry({
       print: options.printTelemetry,
       folder: () => join(options.home, "traces", this.#machine?.partId ?? LOCAL_PART),
@@ -83,7 +93,7 @@ export class Diagnostics {
     return [this.#counters.interceptor, this.#telemetry.interceptor];
   }
 
-  /** True with `-output-telemetry`: calls are traced whatever the configuration says. */
+  /** True with `-output-telemetry`: calls are traced whatever the configuration specifies. */
   get printsSpans(): boolean {
     return this.options.printTelemetry;
   }

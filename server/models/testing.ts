@@ -7,7 +7,7 @@ import { type Model, ModelRegistry } from "../resources/graph/registry.ts";
 import type { Construction, Resource } from "../resources/graph/resource.ts";
 import type { BuiltinEnvironment } from "./environment.ts";
 
-/** The real clock and real processes, unless told otherwise. */
+/** The real clock and real processes, unless set otherwise. */
 export function testEnvironment(overrides: Partial<BuiltinEnvironment> = {}): BuiltinEnvironment {
   return {
     clock: systemClock,

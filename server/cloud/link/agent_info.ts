@@ -1,4 +1,4 @@
-/** What the server tells the cloud about its computer with each request for the configuration. */
+/** What the server notifies the cloud about its host with each request for the configuration. */
 import { create } from "@bufbuild/protobuf";
 import { hostname, networkInterfaces } from "node:os";
 import { type AgentInfo, AgentInfoSchema } from "../../../shared/gen/viam/app/v1/robot_pb.ts";

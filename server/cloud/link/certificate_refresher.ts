@@ -1,4 +1,4 @@
-/** The certificate that the cloud issues for this machine: kept, and asked for again each hour. */
+/** The certificate that the cloud issues for this machine: kept, and requested again each hour. */
 import { X509Certificate } from "node:crypto";
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
@@ -27,13 +27,13 @@ const TIMEOUT_MS = 15_000;
 export class CertificateRefresher {
   #current: IssuedCertificate | undefined;
   #failed = false;
-  /** The cloud was not asked yet. */
+  /** The cloud was not queried yet. */
   #isDue = false;
 
   constructor(private readonly options: CertificateRefresherOptions) {}
 
   /**
-   * The certificate to start with: the kept one while it is valid, and the cloud is asked first
+   * The certificate to start with: the kept one while it is valid, and the cloud is queried first
    * thing by {@link run}; else the cloud's, or the kept one when it does not answer in time.
    */
   async first(timeoutMs = TIMEOUT_MS): Promise<IssuedCertificate | undefined> {

@@ -53,7 +53,7 @@ export async function watchCloud(
   while (!signal.aborted) {
     try {
       await followOnce(options, signal, () => backoff.reset());
-      log.debug("the cloud ended the push channel");
+      log.debug("the cloud closed the push channel");
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ConnectError && error.code === Code.Unimplemented) {

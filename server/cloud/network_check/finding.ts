@@ -47,7 +47,7 @@ export function judge(findings: readonly Finding[]): Verdict {
   const failed = findings.filter(({ outcome }) => outcome === "failed");
   const tried = findings.filter(({ outcome }) => outcome !== "skipped");
   if (tried.length > 0 && failed.length === tried.length) {
-    return { ok: false, text: "offline: nothing that was asked has answered" };
+    return { ok: false, text: "offline: no host that was probed has answered" };
   }
   const cloud = of("cloud").find(({ outcome }) => outcome === "failed");
   if (cloud) return { ok: false, text: `the cloud cannot be reached: ${cloud.what} failed` };

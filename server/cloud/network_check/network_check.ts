@@ -97,7 +97,7 @@ class Checks {
     return isSlow ? { ...finding, outcome: "warning", detail: `slow; ${finding.detail}` } : finding;
   }
 
-  /** One socket asks all servers, so that their answers tell of the NAT between. */
+  /** One socket asks all servers, so that their answers report the NAT between. */
   async stunUdp(): Promise<Finding[]> {
     const { targets, probe } = this.options;
     if (targets.stunUdp.length === 0) return [];

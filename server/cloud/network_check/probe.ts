@@ -8,7 +8,7 @@ import type { HostPort } from "./targets.ts";
 
 /** A UDP socket for several conversations. */
 export interface UdpSocket {
-  /** Told of each message and who sent it. */
+  /** Notified of each message and who sent it. */
   onMessage: (message: Uint8Array, from: HostPort) => void;
   /** @throws when the message cannot leave. */
   send(message: Uint8Array, to: HostPort): Promise<void>;
@@ -39,7 +39,7 @@ export interface NetworkProbe {
   openUdp(): Promise<UdpSocket>;
   /** Echo requests by the host's ping program; undefined when it has none that works. */
   ping(host: string, count: number, signal: AbortSignal): Promise<PingResult | undefined>;
-  /** Address of the default gateway; undefined when there is none or it cannot be told. */
+  /** Address of the default gateway; undefined when there is none or it cannot be determined. */
   gateway(): Promise<string | undefined>;
 }
 

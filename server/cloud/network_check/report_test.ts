@@ -151,7 +151,7 @@ Deno.test("NetworkWatch logs each change once, and one line when all is lost", a
   assert.deepEqual(await next("failed", "ok"), ["warn network check failed: dns a"]);
   assert.deepEqual(await next("failed", "ok"), []);
   assert.deepEqual(await next("failed", "failed"), [
-    "warn offline: nothing that was asked has answered",
+    "warn offline: no host that was probed has answered",
   ]);
   assert.deepEqual(await next("failed", "failed"), []);
   assert.deepEqual(await next("ok", "warning"), [

@@ -35,8 +35,9 @@ export async function networkReport(options: RunOptions): Promise<Report> {
 }
 
 /**
- * The check of `NetworkWatch`: the cloud each time. Others than the cloud are asked only when the
- * setting names them; a machine does not turn to strangers by itself. STUN and TCP only at first.
+ * The check of `NetworkWatch`: the cloud each time. Others than the cloud are queried only when the
+ * setting names them; a machine does not turn to strangers automatically. STUN and TCP only at
+ * first.
  *
  * @throws {TargetsError} or {FileError} when the setting cannot be used.
  */

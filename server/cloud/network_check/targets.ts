@@ -7,7 +7,7 @@ import { parseGoDuration } from "../../../shared/base/time/duration.ts";
 export interface NetworkTargets {
   /** Name servers, asked by UDP and by TCP. */
   readonly dnsServers: readonly HostPort[];
-  /** What they are asked for. */
+  /** What they are requested. */
   readonly dnsName: string;
   /** Names for this host's own resolver. */
   readonly names: readonly string[];
@@ -120,7 +120,7 @@ function timeout(value: JsonValue, key: string): number {
     const ms = typeof value === "string" ? parseGoDuration(value) : 0;
     if (ms > 0 && ms <= 60_000) return ms;
   } catch {
-    // Told below, with the key.
+    // Reported below, with the key.
   }
   throw wrong(key, value, "a duration above zero, up to 1m");
 }

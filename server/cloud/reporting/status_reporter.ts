@@ -1,4 +1,6 @@
-/** Tells the cloud how the machine is: on each change, and each second while somebody looks. */
+/**
+ * Reports to the cloud how the machine is: on each change, and each second while somebody looks.
+ */
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import type {
   MachineService,
@@ -35,7 +37,7 @@ export class StatusReporter {
 
   constructor(private readonly options: StatusReporterOptions) {}
 
-  /** Something that the cloud ought to know has changed. */
+  /** Something that the cloud should know has changed. */
   changed(): void {
     this.#dirty = true;
     this.#wake.resolve();
@@ -48,7 +50,7 @@ export class StatusReporter {
     this.#wake.resolve();
   }
 
-  /** Reports until the signal aborts, or the cloud says that it wants no reports. */
+  /** Reports until the signal aborts, or the cloud reports that it wants no reports. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
     const backoff = this.options.backoff ?? new Backoff({ minMs: 500, maxMs: 30_000 });

@@ -1,4 +1,4 @@
-/** Asks the cloud whether this server must restart; only where no agent does that. */
+/** Queries the cloud whether this server must restart; only where no agent does that. */
 import type { Client } from "@connectrpc/connect";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
@@ -25,7 +25,7 @@ export interface NeedsRestartOptions {
   random?: () => number;
 }
 
-/** Polls until the cloud says yes, which is "done", or the signal aborts. */
+/** Polls until the cloud reports yes, which is "done", or the signal aborts. */
 export async function pollNeedsRestart(
   options: NeedsRestartOptions,
   signal: AbortSignal,
@@ -51,7 +51,7 @@ export async function pollNeedsRestart(
     } catch (error) {
       if (signal.aborted) return;
       extraMs = backoff.next();
-      log.debug(`the cloud could not be asked about a restart: ${reasonOf(error)}`);
+      log.debug(`the cloud could not be polled for a restart: ${reasonOf(error)}`);
     }
   }
 }

@@ -25,9 +25,9 @@ export interface RestartPermission {
 
 interface Verdict {
   allowed: boolean;
-  /** Why the sensor could not be asked or did not answer clearly; empty when it did. */
+  /** Why the sensor could not be queried or did not answer clearly; empty when it did. */
   problem: string;
-  /** The name leads to no resource at all: only another configuration can mend that. */
+  /** The name leads to no resource at all: only another configuration can fix that. */
   isMisnamed?: boolean;
 }
 
@@ -38,8 +38,8 @@ const ALLOWED: Verdict = { allowed: true, problem: "" };
  * key or has something else than true there allows nothing. A name that leads nowhere allows
  * configurations, so that it can be repaired, and no restart: whoever wrote it wanted a window.
  *
- * It is asked every ten seconds while a configuration waits, and by the agent besides, so a
- * problem is told when it begins or changes, and not each time.
+ * It is queried every ten seconds while a configuration waits, and by the agent besides, so a
+ * problem is reported when it begins or changes, and not each time.
  */
 export class MaintenanceGate {
   #told = "";
@@ -57,7 +57,7 @@ export class MaintenanceGate {
   async allowsRestart(maintenance: MaintenanceConfig | undefined): Promise<RestartPermission> {
     const { allowed, problem } = await this.#verdict(maintenance);
     if (allowed) return { allowed, reason: "" };
-    return { allowed, reason: problem === "" ? "its maintenance sensor says no" : problem };
+    return { allowed, reason: problem === "" ? "its maintenance sensor forbids it" : problem };
   }
 
   async #verdict(maintenance: MaintenanceConfig | undefined): Promise<Verdict> {
@@ -68,7 +68,10 @@ export class MaintenanceGate {
     return verdict;
   }
 
-  /** Who asks while the answer is awaited shares it: a slow sensor is not asked once more. */
+  /**
+   * A caller that comes while the answer is awaited shares it: a slow sensor is not asked once
+   * more.
+   */
   async #ask(maintenance: MaintenanceConfig): Promise<Verdict> {
     const { sensor_name, maintenance_allowed_key } = maintenance;
     const known = this.#asking?.maintenance;

@@ -59,7 +59,7 @@ Deno.test("MaintenanceGate follows the reading", async () => {
   const open = await ask(SENSOR, () => ({ ok: true }));
   assert.deepEqual(open, { allowed: true, restart: YES, errors: [] });
   const closed = await ask(SENSOR, () => ({ ok: false }));
-  const restart = { allowed: false, reason: "its maintenance sensor says no" };
+  const restart = { allowed: false, reason: "its maintenance sensor forbids it" };
   assert.deepEqual(closed, { allowed: false, restart, errors: [] });
 });
 

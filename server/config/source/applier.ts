@@ -11,13 +11,13 @@ import { bringsNew, type Candidate, ignoredParts, problemText, refusing } from "
 /** From a "not now" of the maintenance sensor to the next question. Milliseconds. */
 const MAINTENANCE_RETRY_MS = 10_000;
 
-/** What a configuration changes beside the resources. */
+/** What a configuration changes next to the resources. */
 export interface ConfigurationEffects {
   /** Log levels and deduplication. */
   setLogging(config: MachineConfig): void;
   /** Who the machine is, who may call, how long sessions live. */
   setIdentity(config: MachineConfig): void;
-  /** Where and how the server listens. Rejects when it cannot; it then goes on as before. */
+  /** Where and how the server listens. Rejects when it cannot; it then continues as before. */
   setNetwork(config: MachineConfig): Promise<void>;
   /** Packages, modules, resources, processes and jobs; resolves when each has been tried once. */
   setMachine(config: MachineConfig): Promise<void>;
@@ -51,7 +51,7 @@ export class ConfigurationApplier {
   #refused = "";
   /** A newer configuration waits for the maintenance sensor. */
   #isPostponed = false;
-  /** What was told of the network settings of the one that waits. */
+  /** What was reported of the network settings of the one that waits. */
   #networkProblem = "";
   #closed = false;
 

@@ -64,7 +64,7 @@ export interface WatchFileOptions {
   onChange: (isCalm: boolean) => void;
 }
 
-/** Tells of changes of a file, also when it is replaced by another one, until the signal aborts. */
+/** Reports changes of a file, also when it is replaced by another one, until the signal aborts. */
 export async function watchFile(path: string, options: WatchFileOptions): Promise<void> {
   const { clock, signal, onChange } = options;
   let seen = await markOf(path);

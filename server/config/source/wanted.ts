@@ -17,7 +17,7 @@ import {
 import type { ResourceSpec } from "../../resources/graph/target.ts";
 import { type PlaceholderSources, resolvePlaceholders } from "./placeholders.ts";
 
-/** Told of what is odd but stops nothing. */
+/** Notified of what is odd but stops nothing. */
 export type Warn = (message: string) => void;
 
 /** All components and services as the resource graph takes them. */
@@ -156,7 +156,7 @@ function place(module: ModuleConfig, path: string, sources: ModuleSources): Plac
   return { executable: join(folder, entrypoint), root: folder };
 }
 
-/** A registry module's package may have another name than the module; its path tells. */
+/** A registry module's package may have another name than the module; its path shows which. */
 function packageName({ name, executable_path: path = "" }: ModuleConfig): string {
   return /^\$\{packages\.module\.([^{}$]+)\}/.exec(path)?.[1] ?? name;
 }

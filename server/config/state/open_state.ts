@@ -32,7 +32,10 @@ export async function openServerState(home: string, log: Logger): Promise<Databa
     if (!isDamaged(error)) throw error;
     const aside = `${path}.damaged`;
     if (existsSync(path)) await moveSqlite(path, aside);
-    log.error("the server's state is damaged and put aside; it begins anew", { error, aside });
+    log.error("the server's state is damaged and was moved aside; it starts empty", {
+      error,
+      aside,
+    });
     return open(path, log);
   }
 }

@@ -41,7 +41,7 @@ Deno.test("openServerState() puts a damaged database aside and begins anew", () 
     closeSqlite(second);
     assert.deepEqual(await Deno.readFile(`${path}.damaged`), bytes);
     assert.deepEqual(log.messages(), [
-      "the server's state is damaged and put aside; it begins anew",
+      "the server's state is damaged and was moved aside; it starts empty",
     ]);
   }));
 

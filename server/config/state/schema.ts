@@ -56,8 +56,8 @@ export const serverMigrations: readonly Migration[] = [
     version: 3,
     name: "uploads of captured data",
     // A row with `uploaded_at` says that the cloud has the file and nothing is left to do but to
-    // remove it; one without, how often it was tried. The size and the time of change tell a file
-    // from a later one of the same name.
+    // remove it; one without, how often it was tried. The size and the time of change identify a
+    // file from a later one of the same name.
     up: `
       CREATE TABLE data_uploads (
         path TEXT PRIMARY KEY,
@@ -76,7 +76,7 @@ export const serverMigrations: readonly Migration[] = [
   {
     version: 4,
     name: "roles of access keys, hashes of secrets",
-    // What a key was allowed is not known here; the cloud's next answer tells.
+    // What a key was allowed is not known here; the cloud's next answer shows it.
     up: `
       CREATE TABLE access_credentials (
         part TEXT NOT NULL,

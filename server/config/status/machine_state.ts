@@ -53,7 +53,7 @@ export class MachineState {
     this.onChange();
   }
 
-  /** A configuration could not be used; the one before goes on. */
+  /** A configuration could not be used; the one before continues. */
   refused(reason: string): void {
     if (this.#configError === reason) return;
     this.#configError = reason;

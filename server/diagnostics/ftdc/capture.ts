@@ -28,7 +28,7 @@ export interface CaptureOptions {
 
 /** One sample a second. Milliseconds. */
 const INTERVAL_MS = 1_000;
-/** After a disk refused to write, it is asked again. Milliseconds. */
+/** After a disk refused to write, it is queried again. Milliseconds. */
 const RETRY_MS = 60_000;
 
 export class Capture {

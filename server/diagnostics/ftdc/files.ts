@@ -137,3 +137,9 @@ function byAge(a: string, b: string): number {
   const [x, y] = [order(a), order(b)];
   return x.stamp < y.stamp ? -1 : x.stamp > y.stamp ? 1 : x.number - y.number;
 }
+
+/** When a file was begun, by its name: since 1970, milliseconds, to the second. */
+export function timeOfFile(name: string): number {
+  const [, day = "", time = ""] = /(\d{4}-\d\d-\d\d)T(\d\d-\d\d-\d\d)Z/.exec(name) ?? [];
+  return Date.parse(`${day}T${time.replaceAll("-", ":")}Z`);
+}

@@ -9,6 +9,8 @@ import { FtdcEncoder, SCHEMA_MARK } from "./encoder.ts";
 import { CaptureFiles, DEFAULT_FILE_LIMITS } from "./files.ts";
 import { parseProcessStat, parseProcessStatus, parseSockets, readInterfaces } from "./proc.ts";
 import {
+  hostReader,
+  hostStatser,
   moduleStatser,
   networkStatser,
   ownKernelStatser,
@@ -230,4 +232,49 @@ Deno.test("readers of /proc take the fields they are named after", () => {
     ["TCP.orphan", 0],
     ["UDP.inuse", 1],
   ]);
+});
+
+Deno.test("hostStatser() tells rates since the sample before, and how full memory and disk are", async () => {
+  const clock = new FakeClock();
+  let cpu = { busy: 100, total: 1_000 };
+  let network: { rxBytes: number; txBytes: number } | undefined = { rxBytes: 5_000, txBytes: 0 };
+  const statser = hostStatser(clock, {
+    cpu: () => cpu,
+    memory: () => ({ totalBytes: 4e9, usedBytes: 1e9 }),
+    disk: () => ({ totalBytes: 9e9, usedBytes: 3e9 }),
+    network: () => network,
+  });
+  const collected = () => {
+    const values: Record<string, number> = {};
+    statser.collect((name, value) => values[name] = value);
+    return values;
+  };
+  assert.deepEqual(collected(), {
+    ...{ MemoryUsedMB: 1_000, MemoryTotalMB: 4_000, DiskUsedMB: 3_000, DiskTotalMB: 9_000 },
+    ...{ CPUPercent: 0, RxBytesPerSecond: 0, TxBytesPerSecond: 0 },
+  });
+  await clock.advance(2_000);
+  cpu = { busy: 150, total: 1_200 };
+  network = { rxBytes: 9_000, txBytes: 2_000 };
+  const { CPUPercent, RxBytesPerSecond, TxBytesPerSecond } = collected();
+  assert.deepEqual([CPUPercent, RxBytesPerSecond, TxBytesPerSecond], [25, 2_000, 1_000]);
+  network = undefined;
+  assert.equal(collected().RxBytesPerSecond, undefined);
+});
+
+Deno.test("hostReader() reads this host", () => {
+  const host = hostReader(Deno.build.os);
+  for (const { totalBytes, usedBytes } of [host.memory(), host.disk()]) {
+    assert.ok(usedBytes > 0 && usedBytes < totalBytes);
+  }
+  for (const { busy, total } of [host.cpu(), hostReader("darwin").cpu()]) {
+    assert.ok(busy > 0 && busy < total, `${busy} of ${total}`);
+  }
+  const texts: Record<string, string> = {
+    "/proc/stat": "cpu  10 1 5 80 4 0 1 0 0 0\ncpu0 1 1 1\n",
+    "/proc/net/dev": "h\nh\n lo: 7 1 1 1 1 1 1 1 7 1\n eth0: 100 1 2 3 0 0 0 0 200 1\n",
+  };
+  const fake = hostReader("linux", (path) => texts[path] ?? "");
+  assert.deepEqual(fake.cpu(), { busy: 17, total: 101 });
+  assert.deepEqual(fake.network(), { rxBytes: 100, txBytes: 200 });
 });

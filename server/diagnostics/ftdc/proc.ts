@@ -3,6 +3,20 @@
 /** The kernel counts processor time of programs in hundredths of a second on every platform. */
 const TICKS_A_SECOND = 100;
 
+/** Time of all processors since boot, busy and in all, in one unit. */
+export interface CpuTimes {
+  readonly busy: number;
+  readonly total: number;
+}
+
+/** The first line of /proc/stat; waiting for the disk is not busy. */
+export function parseCpuTimes(text: string): CpuTimes {
+  // user nice system idle iowait irq softirq steal
+  const times = text.slice(0, text.indexOf("\n")).trim().split(/\s+/).slice(1, 9).map(Number);
+  const total = times.reduce((sum, time) => sum + time, 0);
+  return { busy: total - (times[3] ?? 0) - (times[4] ?? 0), total };
+}
+
 /** Processor time from /proc/PID/stat. The name in brackets may hold anything. */
 export function parseProcessStat(text: string): { userSeconds: number; systemSeconds: number } {
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");

@@ -1,9 +1,18 @@
 /** What full-time data capture looks at. */
+import { statfsSync } from "node:fs";
+import { cpus } from "node:os";
 import process from "node:process";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { MethodCount } from "../request_counters.ts";
 import type { Statser } from "./capture.ts";
-import { parseProcessStat, parseProcessStatus, parseSockets, readInterfaces } from "./proc.ts";
+import {
+  type CpuTimes,
+  parseCpuTimes,
+  parseProcessStat,
+  parseProcessStatus,
+  parseSockets,
+  readInterfaces,
+} from "./proc.ts";
 
 /** Reads a small file of the kernel. Synchronous: such a file costs microseconds. */
 export type ReadText = (path: string) => string;
@@ -17,6 +26,84 @@ export interface ModuleProcess {
 const MB = 1e6;
 /** Hosts of many containers have many interfaces. */
 const MAX_INTERFACES = 16;
+
+/** What the host's figures are read from. */
+export interface HostReader {
+  /** Time since boot, in any unit, over all processors. */
+  cpu(): CpuTimes;
+  memory(): { readonly totalBytes: number; readonly usedBytes: number };
+  disk(): { readonly totalBytes: number; readonly usedBytes: number };
+  /** Bytes since boot over all interfaces but loopback; undefined where the system has no such figure. */
+  network(): { readonly rxBytes: number; readonly txBytes: number } | undefined;
+}
+
+/** How busy and full the host is; what is a rate is taken since the sample before. */
+export function hostStatser(clock: Clock, host: HostReader): Statser {
+  let last: { atMs: number; cpu: CpuTimes; network: ReturnType<HostReader["network"]> } | undefined;
+  return {
+    group: "host",
+    collect(add) {
+      const now = { atMs: clock.monotonicMs(), cpu: host.cpu(), network: host.network() };
+      const before = last;
+      last = now;
+      const memory = host.memory();
+      add("MemoryUsedMB", memory.usedBytes / MB);
+      add("MemoryTotalMB", memory.totalBytes / MB);
+      const disk = host.disk();
+      add("DiskUsedMB", disk.usedBytes / MB);
+      add("DiskTotalMB", disk.totalBytes / MB);
+      const total = now.cpu.total - (before?.cpu.total ?? now.cpu.total);
+      const busy = now.cpu.busy - (before?.cpu.busy ?? 0);
+      add("CPUPercent", total > 0 ? Math.min(100, Math.max(0, busy / total * 100)) : 0);
+      if (!now.network) return;
+      const seconds = (now.atMs - (before?.atMs ?? now.atMs)) / 1_000;
+      const rate = (bytes: number, bytesBefore = bytes) =>
+        seconds > 0 ? Math.max(0, bytes - bytesBefore) / seconds : 0;
+      add("RxBytesPerSecond", rate(now.network.rxBytes, before?.network?.rxBytes));
+      add("TxBytesPerSecond", rate(now.network.txBytes, before?.network?.txBytes));
+    },
+  };
+}
+
+/** The host on every system; Linux reports more precisely, and of its network. */
+export function hostReader(os: string, read: ReadText = Deno.readTextFileSync): HostReader {
+  const disk = () => {
+    const { bsize, blocks, bfree } = statfsSync(os === "windows" ? systemDrive() : "/");
+    return { totalBytes: blocks * bsize, usedBytes: (blocks - bfree) * bsize };
+  };
+  const memory = () => {
+    const { total, available } = Deno.systemMemoryInfo();
+    return { totalBytes: total, usedBytes: total - available };
+  };
+  if (os !== "linux") return { cpu: () => sumOf(cpus()), memory, disk, network: () => undefined };
+  return {
+    cpu: () => parseCpuTimes(read("/proc/stat")),
+    memory,
+    disk,
+    network() {
+      let [rxBytes, txBytes] = [0, 0];
+      for (const row of readInterfaces(read("/proc/net/dev"))) {
+        if (row.name === "lo") continue;
+        rxBytes += row.rxBytes;
+        txBytes += row.txBytes;
+      }
+      return { rxBytes, txBytes };
+    },
+  };
+}
+
+function systemDrive(): string {
+  return `${Deno.env.get("SystemDrive") ?? "C:"}\\`;
+}
+
+function sumOf(processors: ReturnType<typeof cpus>): CpuTimes {
+  let [busy, idle] = [0, 0];
+  for (const { times } of processors) {
+    busy += times.user + times.nice + times.sys + times.irq;
+    idle += times.idle;
+  }
+  return { busy, total: busy + idle };
+}
 
 /** Processor time, memory and how late the event loop is, of this process. */
 export function ownProcessStatser(clock: Clock): Statser {
@@ -41,7 +128,7 @@ export function ownProcessStatser(clock: Clock): Statser {
   };
 }
 
-/** What only the kernel of Linux tells: address space, threads, open files. */
+/** What only the kernel of Linux reports: address space, threads, open files. */
 export function ownKernelStatser(read: ReadText = Deno.readTextFileSync): Statser {
   return {
     group: "proc.machine-server",
@@ -72,7 +159,7 @@ export function moduleStatser(
             ...parseProcessStatus(read(`/proc/${pid}/status`)),
           };
         } catch {
-          continue; // It ended; the module manager tells of that.
+          continue; // It ended; the module manager reports that.
         }
         add(`${name}.UserCPUSecs`, facts.userSeconds);
         add(`${name}.SystemCPUSecs`, facts.systemSeconds);
@@ -138,6 +225,7 @@ export interface StatserSources {
 /** All statsers that a system has the figures for. */
 export function statsersFor(os: string, sources: StatserSources): Statser[] {
   const everywhere = [
+    hostStatser(sources.clock, hostReader(os)),
     ownProcessStatser(sources.clock),
     webStatser(sources.methods),
     resourceStatser(sources.resourceStates),

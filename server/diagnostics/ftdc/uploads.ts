@@ -43,7 +43,7 @@ export class FtdcUploads {
 
   /** Breaks an upload off; the next start sends that file again. */
   async close(): Promise<void> {
-    this.#stop.abort(new Error("the server ends"));
+    this.#stop.abort(new Error("the server is shutting down"));
     await this.#running;
   }
 

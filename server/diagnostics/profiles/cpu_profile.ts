@@ -75,8 +75,8 @@ export class RunProfile {
   }
 
   /**
-   * Begins the profile. The file is made now, empty, so that a path that cannot be written is told
-   * at the start and not after the run.
+   * Begins the profile. The file is made now, empty, so that a path that cannot be written is
+   * reported at the start and not after the run.
    *
    * @throws {FileError}
    */

@@ -1,7 +1,7 @@
 /** The pages of `-webprofile` and `enable_web_profile`, for callers on this host. */
 import { Readable } from "node:stream";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
-import type { GraphNode } from "./graph.ts";
+import type { GraphNode } from "../../../shared/base/graph/layout.ts";
 
 export interface ProfilePagesOptions {
   /** Resources and what they depend on. */
@@ -85,9 +85,11 @@ export class ProfilePages {
 function refuse(request: Request, url: URL, peer: Peer): string | undefined {
   if (!peer.local) return "profiles are for callers on this host";
   const site = request.headers.get("sec-fetch-site");
-  if (site !== null && site !== "same-origin" && site !== "none") return "asked by another site";
+  if (site !== null && site !== "same-origin" && site !== "none") {
+    return "requested by another site";
+  }
   const isAddress = /^(\d+(\.\d+){3}|\[.*\])$/.test(url.hostname);
-  if (!isAddress && url.hostname !== "localhost") return "ask by address or localhost";
+  if (!isAddress && url.hostname !== "localhost") return "request it by address or localhost";
 }
 
 async function cpuProfile(url: URL, gone: AbortSignal): Promise<Response> {

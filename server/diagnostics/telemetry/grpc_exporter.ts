@@ -36,7 +36,7 @@ export class GrpcExporter implements SpanExporter {
 
   async shutdown(): Promise<void> {
     await this.forceFlush();
-    this.#stop.abort(new Error("the exporter ends"));
+    this.#stop.abort(new Error("the exporter is shut down"));
     this.#channel.close();
   }
 

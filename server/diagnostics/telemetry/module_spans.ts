@@ -22,7 +22,7 @@ import {
   Status_StatusCode,
 } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 
-/** Attribute of the resource that tells which module a span is of. */
+/** Attribute of the resource that shows which module a span is of. */
 export const MODULE_ATTRIBUTE = "machine.module";
 
 // The limits of the OpenTelemetry specification for SDKs, and one for texts, where it has none.
@@ -47,7 +47,8 @@ type Instrumentation = ReadableSpan["instrumentationScope"];
  * What is over the limits is left out, and counted where the form has a count for it.
  *
  * @param module "" when the caller is not known.
- * @param takes asked for each span, in order, whether it is wanted; the others cost next to nothing.
+ * @param takes called for each span, in order, whether it is wanted; the others cost next to
+ * nothing.
  * @throws {ConnectError} INVALID_ARGUMENT when one of the spans has no usable id; then `takes` was
  * not asked.
  */

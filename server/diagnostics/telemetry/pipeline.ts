@@ -1,4 +1,4 @@
-/** The OpenTelemetry libraries at work. Loaded only when telemetry is asked for. */
+/** The OpenTelemetry libraries at work. Loaded only when telemetry is requested. */
 import {
   type Attributes,
   type Counter,
@@ -165,7 +165,7 @@ export class Pipeline {
 
   /**
    * Takes the spans of a module to where ours go. What is more than the exporters take for long is
-   * left out, and told.
+   * left out, and reported.
    *
    * @throws {ConnectError} INVALID_ARGUMENT; then none of them is taken.
    */

@@ -1,9 +1,9 @@
-/** Tells when spans cannot be exported, and when they can be again. */
+/** Reports when spans cannot be exported, and when they can be again. */
 import { type ExportResult, ExportResultCode } from "@opentelemetry/core";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
 import type { Logger } from "../../../shared/log/logger.ts";
 
-/** The libraries tell a process-wide handler of each batch; this logs one line a change. */
+/** The libraries notify a process-wide handler of each batch; this logs one line a change. */
 export class ReportingExporter implements SpanExporter {
   #failing = false;
 
@@ -18,7 +18,7 @@ export class ReportingExporter implements SpanExporter {
       const failed = result.code !== ExportResultCode.SUCCESS;
       if (failed && !this.#failing) {
         this.log.warn(`spans are lost: ${this.what} does not take them`, {
-          reason: result.error?.message ?? "it did not say why",
+          reason: result.error?.message ?? "no reason given",
         });
       } else if (!failed && this.#failing) this.log.info(`${this.what} takes spans again`);
       this.#failing = failed;

@@ -14,7 +14,7 @@ const UNTRACED: ReadonlySet<string> = new Set(
 );
 
 /**
- * Costs nothing while nobody asks for telemetry: the libraries are loaded by the first `apply` that
+ * Costs nothing while nobody requests telemetry: the libraries are loaded by the first `apply` that
  * needs them.
  */
 export class Telemetry {

@@ -25,8 +25,8 @@ export function commandSensorModel(environment: BuiltinEnvironment): Model<Comma
       program: text("The program: an absolute path, or a name to look for in PATH."),
       args: optional(listOf(anyText("One argument."), "Its arguments. No shell reads them.")),
       cwd: optional(text("The folder it runs in. Default: that of the server.")),
-      env: optional(mapOf(anyText("A value."), "Variables beside those of the server.")),
-      timeout: optional(duration("It is ended after this. Default 10s.", {
+      env: optional(mapOf(anyText("A value."), "Variables in addition to those of the server.")),
+      timeout: optional(duration("It is killed after this. Default 10s.", {
         min: 1,
         max: 600_000,
       })),

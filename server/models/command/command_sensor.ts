@@ -54,7 +54,7 @@ async function reader(
   const what = `the output of ${program}`;
   if (pattern === undefined) return (output) => jsonReadings(output, path, what);
   if (path) {
-    throw new AttributeError("attributes.path", `"${path.text}" beside pattern`, "one of the two");
+    throw new AttributeError("attributes.path", `"${path.text}" next to pattern`, "one of the two");
   }
   // The engine takes memory that only sensors with a pattern need.
   const { patternReader } = await import("./pattern_reader.ts");

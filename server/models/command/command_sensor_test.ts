@@ -101,7 +101,7 @@ test("commandSensorModel() refuses patterns that give no readings", async () => 
     { pattern: "(a)" },
     /^attributes\.pattern: found "\(a\)", allowed: .* named groups/,
   );
-  await refused({ pattern: "(?P<a>b)", path: "a" }, /^attributes\.path: found "a" beside pattern/);
+  await refused({ pattern: "(?P<a>b)", path: "a" }, /^attributes\.path: found "a" next to pattern/);
   await refused({ path: "a..b" }, /^attributes\.path: found "a\.\.b", allowed: a path into JSON/);
   await refused({ timeout: "1h" }, /^attributes\.timeout: found "1h", allowed: a duration from/);
 });
@@ -110,7 +110,7 @@ test("commandSensorModel() tells code and last lines when the program fails", as
   const script = "for i in 1 2 3 4 5 6; do echo line $i >&2; done; echo '{}'; exit 3";
   assert.equal(
     await problem(await shell(script)),
-    "/bin/sh exited with code 3; it said: line 2 | line 3 | line 4 | line 5 | line 6",
+    "/bin/sh exited with code 3; its output: line 2 | line 3 | line 4 | line 5 | line 6",
   );
   assert.match(
     await problem(await build({ program: "/no/such" })),
@@ -140,7 +140,7 @@ test("commandSensorModel() takes one long line whole", async () => {
 
 test("commandSensorModel() ends program and children when it takes too long", async () => {
   const sensor = await shell("sleep 61.7 & sleep 61.7", { timeout: "300ms" });
-  assert.equal(await problem(sensor), "/bin/sh did not end within 300ms and was terminated");
+  assert.equal(await problem(sensor), "/bin/sh did not exit within 300ms and was terminated");
   assert.equal(await running("61.7"), 0);
 });
 

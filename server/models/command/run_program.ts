@@ -63,11 +63,11 @@ export async function runProgram(run: ProgramRun): Promise<string> {
     problem ??= why;
     void child.stop({ graceMs: GRACE_MS });
   };
-  const abort = () => end("was ended");
+  const abort = () => end("was killed");
   signal.addEventListener("abort", abort, { once: true });
   const timer = run.clock.setTimer(
     timeoutMs,
-    () => end(`did not end within ${formatGoDuration(timeoutMs)} and was terminated`),
+    () => end(`did not exit within ${formatGoDuration(timeoutMs)} and was terminated`),
   );
   const exit = await child.exited;
   timer.cancel();
@@ -75,6 +75,6 @@ export async function runProgram(run: ProgramRun): Promise<string> {
   signal.throwIfAborted();
   if (problem === undefined && exit.code !== 0) problem = describeExit(exit);
   if (problem === undefined) return lines.join("\n");
-  const said = complaints.length > 0 ? `; it said: ${complaints.join(" | ")}` : "";
+  const said = complaints.length > 0 ? `; its output: ${complaints.join(" | ")}` : "";
   throw new ProgramError(`${program} ${problem}${said}`);
 }

@@ -1,13 +1,13 @@
-/** What Linux's /sys and /dev tell of devices. Missing folders mean that there are no such ones. */
+/** What Linux's /sys and /dev report devices. Missing folders mean that there are no such ones. */
 import { basename, dirname, join } from "node:path";
 
 /** A device with a file in /dev. */
 export interface DeviceFile {
   /** As the kernel calls it: `ttyUSB0`. */
   readonly name: string;
-  /** The path that stays the same when devices are plugged in anew, where there is one. */
+  /** The path that stays the same when devices are plugged in again, where there is one. */
   readonly path: string;
-  /** What the device says of itself. */
+  /** What the device reports of itself. */
   readonly description: string | undefined;
 }
 

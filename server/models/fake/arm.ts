@@ -52,7 +52,7 @@ export const fakeArmModel: Model<FakeArmAttributes> = {
   },
 };
 
-/** Is at once where it is told to go. */
+/** Is at once where it is sent. */
 export class FakeArm implements Driver<typeof ArmService> {
   #degrees: readonly number[];
   #isManual = false;

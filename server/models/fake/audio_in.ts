@@ -13,7 +13,7 @@ import { echo } from "./echo.ts";
 /** Length of a chunk. Milliseconds. */
 const CHUNK_MS = 100;
 
-/** How far back sound can be asked for. Milliseconds. */
+/** How far back sound can be requested. Milliseconds. */
 const KEPT_MS = 10_000;
 
 const NS_PER_MS = 1_000_000n;
@@ -22,7 +22,7 @@ export interface FakeAudioInAttributes {
   frequency_hz: number | undefined;
 }
 
-/** Model `rdk:builtin:fake` of `rdk:component:audio_in`: hears one tone. */
+/** Model `rdk:builtin:fake` of `rdk:component:audio_in`: records one tone. */
 export function fakeAudioInModel({ clock }: { clock: Clock }): Model<FakeAudioInAttributes> {
   return {
     api: "rdk:component:audio_in",
@@ -44,7 +44,7 @@ export function fakeAudioInModel({ clock }: { clock: Clock }): Model<FakeAudioIn
   };
 }
 
-/** Chunks as they would be heard; those of the past come at once. */
+/** Chunks as a microphone would give them; those of the past come at once. */
 async function* tone(
   clock: Clock,
   hertz: number,

@@ -19,7 +19,7 @@ export interface FakeBaseAttributes {
 
 /**
  * Model `rdk:builtin:fake` of `rdk:component:base`. Distances are driven and angles turned at once;
- * power and velocity go on until it is stopped.
+ * power and velocity continue until it is stopped.
  */
 export const fakeBaseModel: Model<FakeBaseAttributes> = {
   api: "rdk:component:base",

@@ -143,7 +143,7 @@ export class FakeBoard implements Driver<typeof BoardService> {
       throw new ConnectError("pin_names is empty; name an interrupt", Code.InvalidArgument);
     }
     for (const name of pinNames) this.#checkInterrupt(name);
-    // Every edge is told, also those that a busy computer comes to late.
+    // Every edge is reported, also those that a busy host comes to late.
     for (let next = this.#edges() + 1; !signal.aborted; next++) {
       const atMs = this.#startMs + next * this.options.tickMs;
       const waitMs = atMs - this.clock.monotonicMs();

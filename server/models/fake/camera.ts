@@ -57,7 +57,7 @@ function pixels(description: string): Check<number> {
   return converted(inBounds, allowed, (value) => value % 2 === 0 ? value : undefined);
 }
 
-/** Makes its image and its point cloud when they are first asked for, and keeps them. */
+/** Makes its image and its point cloud when they are first requested, and keeps them. */
 export class FakeCamera implements Driver<typeof CameraService> {
   #image: Promise<Uint8Array> | undefined;
   #pointCloud: Uint8Array | undefined;

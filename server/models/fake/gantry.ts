@@ -12,7 +12,7 @@ export interface FakeGantryAttributes {
 
 const AXES = [{ x: 1, y: 0, z: 0 }, { x: 0, y: 1, z: 0 }, { x: 0, y: 0, z: 1 }];
 
-/** Model `rdk:builtin:fake` of `rdk:component:gantry`: is at once where it is told to go. */
+/** Model `rdk:builtin:fake` of `rdk:component:gantry`: is at once where it is sent. */
 export const fakeGantryModel: Model<FakeGantryAttributes> = {
   api: "rdk:component:gantry",
   model: "rdk:builtin:fake",

@@ -65,7 +65,7 @@ export interface FakeInputControllerOptions {
   readonly intervalMs: number;
 }
 
-/** Moves its axes and pushes its buttons by itself, and does what it is told by TriggerEvent. */
+/** Moves its axes and pushes its buttons automatically, and obeys TriggerEvent. */
 export class FakeInputController implements Driver<typeof InputControllerService> {
   readonly #events = new Map<string, Event>();
   readonly #changes = new Broadcast<Event>();

@@ -135,7 +135,7 @@ export class FakeMotor implements Driver<typeof MotorService> {
     return { is_powered: this.#power !== 0, position: this.#position() };
   }
 
-  /** The speed the motor can do of the one that is asked for. @throws for none. */
+  /** The speed the motor can do of the one that is requested. @throws for none. */
   #speedOf(rpm: number): number {
     if (!(Math.abs(rpm) >= SLOWEST_RPM)) {
       throw new ConnectError(

@@ -6,7 +6,7 @@ export const LINK_MM = 100;
 /** How far out of reach a place may be and still count as the nearest one in reach. mm. */
 const TOLERANCE_MM = 0.01;
 
-/** Halvings of the angle that is looked for; 50 leave less than a double can tell. */
+/** Halvings of the angle that is looked for; 50 leave less than a double can resolve. */
 const HALVINGS = 50;
 
 const RADIAN_DEG = 180 / Math.PI;

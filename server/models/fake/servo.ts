@@ -9,7 +9,7 @@ import { echo } from "./echo.ts";
 /** The widest angle of a servo's interface. Degrees. */
 const WIDEST_DEG = 180;
 
-/** Model `rdk:builtin:fake` of `rdk:component:servo`: keeps the angle it is told. */
+/** Model `rdk:builtin:fake` of `rdk:component:servo`: keeps the angle it is sent. */
 export const fakeServoModel: Model<JsonObject> = {
   api: "rdk:component:servo",
   model: "rdk:builtin:fake",

@@ -17,7 +17,7 @@ export interface FakeSwitchAttributes {
   labels: string[] | undefined;
 }
 
-/** Model `rdk:builtin:fake` of `rdk:component:switch`: keeps the position it is told. */
+/** Model `rdk:builtin:fake` of `rdk:component:switch`: keeps the position it is sent. */
 export const fakeSwitchModel: Model<FakeSwitchAttributes> = {
   api: "rdk:component:switch",
   model: "rdk:builtin:fake",

@@ -64,6 +64,6 @@ async function runTool(command: string, args: readonly string[]): Promise<string
     stderr: "null",
     signal: AbortSignal.timeout(5_000),
   }).output();
-  if (code !== 0) throw new Error(`${command} ended with exit code ${code}`);
+  if (code !== 0) throw new Error(`${command} exited with code ${code}`);
   return new TextDecoder().decode(stdout);
 }

@@ -13,7 +13,9 @@ export interface Rates {
   readonly txBytesPerSecond: number;
 }
 
-/** Rates between two samples; a counter that went back (an interface came anew) counts as still. */
+/**
+ * Rates between two samples; a counter that went back (an interface came again) counts as still.
+ */
 export function ratesBetween(earlier: Sample, later: Sample): Rates {
   const seconds = (later.atMs - earlier.atMs) / 1000;
   const cpuTotal = later.cpu.total - earlier.cpu.total;

@@ -9,7 +9,7 @@ import { multipartBoundary, readFirstPart } from "./multipart.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** The time of an image is that of its arrival: what cameras tell of it is rarely right. */
+/** The time of an image is that of its arrival: what cameras report it is rarely right. */
 export function createHttpCamera(
   { url, headers = {}, timeout, interval }: HttpCameraAttributes,
   { clock, fetch = globalThis.fetch }: HttpSensorEnvironment,

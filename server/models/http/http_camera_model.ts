@@ -20,7 +20,7 @@ export function httpCameraModel(environment: HttpSensorEnvironment): Model<HttpC
         max: 600_000,
       })),
       interval: optional(duration(
-        "The address is asked at most this often; images in between are the last one. Default 0s.",
+        "The address is requested at most this often; images in between are the last one. Default 0s.",
         { min: 0 },
       )),
     }),

@@ -94,7 +94,7 @@ Deno.test("readFirstPart() refuses parts that are too long, cut short or not the
   const read = (text: string, size = 50) => readFirstPart(pieces(encode(text), size), "b", 10);
   await assert.rejects(read("--b\r\nContent-Length: 11\r\n\r\n"), /has more than 10 bytes/);
   await assert.rejects(read(`--b\r\n\r\n${"x".repeat(100)}`), /has more than 10 bytes/);
-  await assert.rejects(read("--b\r\n\r\nxxx"), /ended within the first one/);
+  await assert.rejects(read("--b\r\n\r\nxxx"), /closed within the first one/);
   await assert.rejects(read("x".repeat(20_000)), /begins without a part/);
 });
 

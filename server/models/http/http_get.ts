@@ -27,7 +27,7 @@ export class HttpError extends Error {
 }
 
 /**
- * Asks for the address and hands the answer to `read`. What `read` leaves of the body is not
+ * Requests the address and hands the answer to `read`. What `read` leaves of the body is not
  * fetched. Redirects are not followed: the headers may be for this address alone.
  *
  * @throws {HttpError}; the signal's reason when aborted.

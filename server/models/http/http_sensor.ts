@@ -26,8 +26,8 @@ interface Good {
 }
 
 /**
- * Asks when it is read, never by itself. A failure is told as it is; with `max_age` the last good
- * readings stand in for it, with their age, until they are too old.
+ * Asks when it is read, never on its own. A failure is reported as it is; with `max_age` the last
+ * good readings stand in for it, with their age, until they are too old.
  */
 export class HttpSensor implements Sensor {
   readonly #polled: Polled<Good>;

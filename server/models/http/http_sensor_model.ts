@@ -11,14 +11,14 @@ export function httpSensorModel(environment: HttpSensorEnvironment): Model<HttpS
     api: "rdk:component:sensor",
     model: "rdk:builtin:http",
     attributes: attributes<HttpSensorAttributes>({
-      url: httpAddress("Where the JSON is; asked with GET. Redirects are not followed."),
+      url: httpAddress("Where the JSON is; requested with GET. Redirects are not followed."),
       headers: optional(httpHeaders("Sent with each request. Their values are never logged.")),
       timeout: optional(duration("A request may take this long. Default 10s.", {
         min: 1,
         max: 600_000,
       })),
       interval: optional(duration(
-        "The address is asked at most this often; readings in between are the last ones. Default 1s.",
+        "The address is requested at most this often; readings in between are the last ones. Default 1s.",
         { min: 0 },
       )),
       max_age: optional(duration(

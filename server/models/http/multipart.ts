@@ -56,10 +56,10 @@ export async function readFirstPart(
     if (end >= 0) return received.slice(part.start, end - LINE_END.length);
     searchedTo = Math.max(part.start, length - delimiter.length);
   }
-  throw new HttpError("the stream of images ended within the first one");
+  throw new HttpError("the stream of images was closed within the first one");
 }
 
-/** Where the first part's body starts, and its length when the headers tell it. */
+/** Where the first part's body starts, and its length when the headers give it. */
 function partStart(received: Uint8Array, delimiter: readonly number[]) {
   const first = indexOf(received, delimiter, 0);
   if (first < 0) return undefined;

@@ -14,7 +14,7 @@ export const imageFileModel: Model<ImageFileAttributes> = {
   model: "rdk:builtin:image_file",
   attributes: attributes<ImageFileAttributes>({
     color_image_file_path: optional(text(
-      "A JPEG or PNG file, or a folder with such files. Read anew for each image.",
+      "A JPEG or PNG file, or a folder with such files. Read again for each image.",
     )),
     folder_order: optional(oneOf(
       ["cycle", "newest"],

@@ -1,4 +1,4 @@
-/** What the first bytes of an image tell. Nothing is decoded. Pure. */
+/** What the first bytes of an image show. Nothing is decoded. Pure. */
 
 export interface ImageHeader {
   readonly mimeType: "image/jpeg" | "image/png";
@@ -33,9 +33,9 @@ export function readImageHeader(bytes: Uint8Array, what: string): ImageHeader {
     const size = isPng ? pngSize(view) : jpegSize(view);
     if (size) return { mimeType: isPng ? "image/png" : "image/jpeg", ...size };
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error; // read behind the end: told below
+    if (!(error instanceof RangeError)) throw error; // read behind the end: reported below
   }
-  throw new ImageError(`${what} is cut short or damaged: it tells no width and height`);
+  throw new ImageError(`${what} is cut short or damaged: it has no width and height`);
 }
 
 interface Size {

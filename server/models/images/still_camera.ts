@@ -19,11 +19,11 @@ export interface Still {
 }
 
 export interface StillCameraOptions {
-  /** Name of the one source, as GetImages tells it. */
+  /** Name of the one source, as GetImages reports it. */
   readonly sourceName: string;
   /** The next image. */
   readonly take: (signal: AbortSignal) => Promise<Still>;
-  /** The image whose size GetProperties tells. Default: what `take` gives. */
+  /** The image whose size GetProperties reports. Default: what `take` gives. */
   readonly look?: (signal: AbortSignal) => Promise<Still>;
   /** A cloud of points in PCD format; left out when there is none. */
   readonly pointCloud?: ((signal: AbortSignal) => Promise<Uint8Array>) | undefined;
@@ -33,8 +33,8 @@ export interface StillCameraOptions {
 const PCD = "pointcloud/pcd";
 
 /**
- * A driver of the camera API with one source. GetProperties tells width and height of an image; of
- * the lens nothing is known, so focal lengths are 0.
+ * A driver of the camera API with one source. GetProperties reports width and height of an image;
+ * of the lens nothing is known, so focal lengths are 0.
  */
 export function stillCamera(options: StillCameraOptions): Driver<typeof CameraService> {
   const { sourceName, take, look = take, pointCloud } = options;

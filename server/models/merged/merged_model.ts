@@ -42,6 +42,6 @@ export const mergedModel: Model<MergedAttributes> = {
 function sensorNames(quantity: string): Check<string[] | undefined> {
   return optional(listOf(
     text("Name of a movement sensor."),
-    `The movement sensors that tell the ${quantity}; the first that has it and answers counts.`,
+    `The movement sensors that report the ${quantity}; the first that has it and answers counts.`,
   ));
 }

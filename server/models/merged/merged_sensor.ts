@@ -161,12 +161,12 @@ async function firstAnswer<T>(
     } catch (error) {
       call.signal.throwIfAborted();
       const problem = `${source.name}: ${toError(error).message}`;
-      log.debug(`${quantity}: the next sensor is asked; ${problem}`);
+      log.debug(`${quantity}: falling back to the next sensor; ${problem}`);
       problems.push(problem);
     }
   }
   if (problems.length > 0) {
-    throw new Error(`no sensor tells the ${quantity}: ${problems.join("; ")}`);
+    throw new Error(`no sensor reports the ${quantity}: ${problems.join("; ")}`);
   }
   const why = sources.length === 0
     ? `its attributes name no sensor for ${quantity}`

@@ -22,7 +22,7 @@ function build(attributes: JsonObject, sensors: Record<string, Resource>): Promi
   return construct<MovementSensor, unknown>(mergedModel, attributes, { dependencies });
 }
 
-/** A sensor that tells that latitude. */
+/** A sensor that shows that latitude. */
 function gps(latitude: number, more: MovementSensor = {}): MovementSensor {
   return {
     getProperties: () => ({ positionSupported: true }),
@@ -93,7 +93,7 @@ Deno.test("mergedModel() names every sensor and its error when none answers", as
     b: gps(2, { getProperties: fails("gone") }),
   };
   const merged = await build({ position: ["a", "b"] }, sensors);
-  await assert.rejects(latitude(merged), /no sensor tells the position: a: no sky; b: gone$/);
+  await assert.rejects(latitude(merged), /no sensor reports the position: a: no sky; b: gone$/);
 });
 
 Deno.test("mergedModel() says UNIMPLEMENTED for what no sensor is named for or has", async () => {

@@ -1,4 +1,4 @@
-/** Something that is asked anew at most so often, and once for all who ask at the same time. */
+/** Something that is queried again at most so often, and once for all who ask at the same time. */
 import type { Clock } from "../../../shared/base/time/clock.ts";
 
 export interface PolledOptions<T> {
@@ -28,7 +28,7 @@ export class Polled<T> {
   }
 
   /**
-   * The answer, old enough ones asked anew.
+   * The answer, old enough ones asked again.
    *
    * @throws what asking threw; the signal's reason when it aborts first.
    */

@@ -1,8 +1,8 @@
 /**
  * Pseudo terminals of Linux, through the C library. That takes six functions, which Deno can call
- * by itself, also out of a compiled program. An addon like node-pty would have to be shipped
- * beside every binary, and would start its programs past `shared/base/process`, which ends them with
- * everything that they started.
+ * automatically, also out of a compiled program. An addon like node-pty would have to be shipped
+ * next to every binary, and would start its programs past `shared/base/process`, which ends them
+ * with everything that they started.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Pty, TerminalSize } from "./pty.ts";
@@ -33,7 +33,7 @@ const POLLHUP = 0x10;
 const POLLNVAL = 0x20;
 const GONE = POLLERR | POLLHUP | POLLNVAL;
 
-/** How long a wait goes on before it looks whether it is still wanted. Milliseconds. */
+/** How long a wait continues before it looks whether it is still wanted. Milliseconds. */
 const POLL_MS = 200;
 const READ_BYTES = 64 * 1024;
 
@@ -58,7 +58,7 @@ function loadLibrary(): Library {
   try {
     if (Deno.build.os === "linux") return Deno.dlopen("libc.so.6", LIBRARY);
   } catch {
-    // A Linux without the GNU C library; told below.
+    // A Linux without the GNU C library; reported below.
   }
   throw new ConnectError(
     "a shell is not available on this host: it takes Linux with the GNU C library",

@@ -6,7 +6,7 @@ export interface Pty {
   read(): Promise<Uint8Array | undefined>;
   /** Resolves when all is handed over, or nobody can read it any more. */
   write(bytes: Uint8Array): Promise<void>;
-  /** The program hears of it (SIGWINCH). */
+  /** The program learns of it (SIGWINCH). */
   resize(size: TerminalSize): void;
   /** Nothing more will be written inside: `read` ends when what is there was read. */
   drain(): void;

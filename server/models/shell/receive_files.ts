@@ -56,7 +56,7 @@ interface Destination {
   readonly preserve: boolean;
 }
 
-/** As scp does it: into a folder that exists, or under a new name beside its siblings. */
+/** As scp does it: into a folder that exists, or under a new name besides its siblings. */
 async function findDestination(
   { sourceType, destination, preserve }: CopyFilesToMachineRequestMetadata,
   folders: Folders,
@@ -77,7 +77,7 @@ async function findDestination(
       }
       return { folder: dirname(path), rename: basename(path), preserve };
     default:
-      throw new ConnectError("the metadata tells no source type", Code.InvalidArgument);
+      throw new ConnectError("the metadata has no source type", Code.InvalidArgument);
   }
 }
 
@@ -157,7 +157,7 @@ function fileData({ request }: CopyFilesToMachineRequest): FileData {
 }
 
 function outOfOrder(expected: string): ConnectError {
-  return new ConnectError(`the stream must go on with ${expected}`, Code.InvalidArgument);
+  return new ConnectError(`the stream must continue with ${expected}`, Code.InvalidArgument);
 }
 
 /** The system's errors say what, where and why; others are left as they are. */

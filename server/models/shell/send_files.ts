@@ -26,7 +26,7 @@ interface SendContext {
 }
 
 /**
- * Sends the files and folders that a caller asks for, and waits for each to be acknowledged. What a
+ * Sends the files and folders that a caller requests, and waits for each to be acknowledged. What a
  * folder holds comes before the folder itself. Links are followed; sockets, devices, links to
  * nowhere and to a folder they lie in are left out, and the log says so.
  *
@@ -50,7 +50,7 @@ export async function* sendFiles(
   const folder = entries.find(({ info }) => info.isDirectory);
   if (folder && !allowRecursion) {
     throw new ConnectError(
-      `${folder.path} is a folder; copying folders must be asked for (allow_recursion)`,
+      `${folder.path} is a folder; to copy folders set allow_recursion`,
       Code.InvalidArgument,
     );
   }

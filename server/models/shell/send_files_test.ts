@@ -93,7 +93,7 @@ test("sendFiles() refuses folders unless asked, and what is not there", async (h
   await Deno.mkdir(join(home, "m"));
   await assert.rejects(
     fetchAll(home, { paths: ["$MACHINE_HOME"] }),
-    hasCode(Code.InvalidArgument, /m is a folder; copying folders must be asked for/),
+    hasCode(Code.InvalidArgument, /m is a folder; to copy folders set allow_recursion/),
   );
   await assert.rejects(
     fetchAll(home, { paths: ["none"] }),

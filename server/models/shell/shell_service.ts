@@ -71,7 +71,7 @@ class Calls {
     if (this.#closed) throw new ConnectError("the shell service is closed", Code.Unavailable);
     if (this.#active.size >= MAX_CALLS) {
       throw new ConnectError(
-        `${MAX_CALLS} shells and copies are open already; end one of them`,
+        `${MAX_CALLS} shells and copies are open already; close one of them`,
         Code.ResourceExhausted,
       );
     }

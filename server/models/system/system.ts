@@ -57,12 +57,12 @@ export function createSystem(options: SystemOptions): Resource {
 async function reboot(options: SystemOptions, signal: AbortSignal): Promise<JsonObject> {
   const { allowReboot, environment, log } = options;
   if (environment.untrusted) {
-    throw refused("the server runs with -untrusted-env, and restarts no computer then");
+    throw refused("the server runs with -untrusted-env, and reboots no host then");
   }
   if (!allowReboot) {
     throw refused('restarting is not allowed; set the attribute "allow_reboot" to true');
   }
-  log.warn("the host is restarted, as a caller asked");
+  log.warn("the host is rebooted, as a caller requested");
   for (const [program, ...args] of REBOOT_PROGRAMS) {
     try {
       await runProgram({

@@ -7,7 +7,7 @@ export interface SystemAttributes {
 }
 
 /**
- * Model `rdk:builtin:system` of the generic component and of the generic service: tells of the
+ * Model `rdk:builtin:system` of the generic component and of the generic service: reports the
  * computer by DoCommand and restarts it where that is allowed.
  */
 export function systemModel(

@@ -97,7 +97,7 @@ Deno.test({
         rebooting: true,
       });
       assert.equal(calls(), "systemctl reboot\n");
-      assert.match(log.messages("warn").join(), /the host is restarted/);
+      assert.match(log.messages("warn").join(), /the host is rebooted/);
     });
     await withPrograms({ shutdown: "" }, async (variables, calls) => {
       await run({ command: "reboot" }, allowed, { variables });
@@ -119,7 +119,7 @@ Deno.test({
     withPrograms({ systemctl: "echo 'not authorised' >&2; exit 1" }, async (variables) => {
       await assert.rejects(
         run({ command: "reboot" }, { allow_reboot: true }, { variables }),
-        /^ProgramError: systemctl exited with code 1; it said: not authorised$/,
+        /^ProgramError: systemctl exited with code 1; its output: not authorised$/,
       );
     }),
 });

@@ -78,7 +78,7 @@ function textIn(message: Uint8Array, number: number): string | undefined {
   return bytes && decoder.decode(bytes);
 }
 
-/** Undefined for bytes that are no message; the decoder tells the caller. */
+/** Undefined for bytes that are no message; the decoder reports it. */
 function bytesIn(message: Uint8Array, number: number): Uint8Array | undefined {
   try {
     return readField(message, number);

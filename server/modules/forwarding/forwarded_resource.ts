@@ -15,7 +15,7 @@ export interface ForwardedResourceOptions {
   readonly service: DescService;
   /** Short name that the peer knows the resource by. */
   readonly name: string;
-  /** Tells the peer that the resource is no longer wanted. */
+  /** Notifies the peer that the resource is no longer wanted. */
   readonly remove: () => Promise<void>;
 }
 

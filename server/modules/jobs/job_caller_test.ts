@@ -28,7 +28,7 @@ const resources = [
   { api: GENERIC, name: "twice" },
 ];
 
-/** A caller of a router whose methods keep what they were asked. */
+/** A caller of a router whose methods keep their requests. */
 function setUp(): { call: JobCaller; asked: unknown[]; signals: AbortSignal[]; paths: string[] } {
   const asked: unknown[] = [];
   const signals: AbortSignal[] = [];

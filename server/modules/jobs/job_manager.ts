@@ -7,7 +7,7 @@ import { runJob } from "./job.ts";
 import type { JobCaller } from "./job_caller.ts";
 import { JobHistory } from "./job_history.ts";
 
-/** Runs closer together than this are told of together. Milliseconds. */
+/** Runs closer together than this are reported together. Milliseconds. */
 const SPACING_MS = 1_000;
 
 export interface JobManagerOptions {
@@ -42,8 +42,8 @@ export class JobManager {
   constructor(private readonly options: JobManagerOptions) {}
 
   /**
-   * Makes these the jobs that run. What is the same goes on as it is; what is gone or different is
-   * stopped in the middle of its run. A job that stays by its name keeps its history.
+   * Makes these the jobs that run. What is the same continues as it is; what is gone or different
+   * is stopped in the middle of its run. A job that stays by its name keeps its history.
    */
   apply(jobs: readonly JobConfig[]): void {
     const before = this.#jobs;
@@ -98,7 +98,7 @@ export class JobManager {
   }
 }
 
-/** The level of the log changes by itself. */
+/** The level of the log changes automatically. */
 function isSameWork(left: JobConfig, right: JobConfig): boolean {
   const work = ({ log_configuration: _, ...rest }: JobConfig) => rest;
   return sameJson(work(left), work(right));

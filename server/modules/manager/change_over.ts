@@ -1,4 +1,4 @@
-/** Prepares the next form of a module while the one before it goes on running. */
+/** Prepares the next form of a module while the one before it continues running. */
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
@@ -79,7 +79,7 @@ export class ChangeOver {
         if (signal.aborted) return;
         const { message } = toError(error);
         if (message !== this.#error) {
-          log.error(`the module goes on as it was, its new version is not used: ${message}`);
+          log.error(`the module keeps running as it was, its new version is not used: ${message}`);
         }
         this.#error = message;
         onChange();

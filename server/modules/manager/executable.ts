@@ -4,7 +4,7 @@ import { describeFsError } from "../../../shared/base/files/fs_error.ts";
 const ANY_EXECUTE = 0o111;
 
 /**
- * What tells one content of the file from another: another inode, size or time of change.
+ * What distinguishes one content of the file from another: another inode, size or time of change.
  *
  * @throws an error that says what is wrong with the file and what to do.
  */

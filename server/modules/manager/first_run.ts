@@ -7,7 +7,7 @@ import { describeExit, type ProcessRunner } from "../../../shared/base/process/c
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { ModuleOutput } from "./module_output.ts";
 
-/** Longest time of a first-run script unless the configuration says otherwise. */
+/** Longest time of a first-run script unless the configuration specifies otherwise. */
 export const FIRST_RUN_TIMEOUT_MS = 60 * 60_000;
 /** From TERM to KILL for a script that takes too long. */
 const STOP_GRACE_MS = 5_000;
@@ -28,13 +28,14 @@ export interface FirstRunOptions {
   readonly clock: Clock;
   /** The module's logger. */
   readonly log: Logger;
-  /** Told when the script is started; not called when there is nothing to run. */
+  /** Notified when the script is started; not called when there is nothing to run. */
   readonly onStart: () => void;
 }
 
 /**
  * Runs the script that `first_run` of `meta.json` names, unless it has succeeded for this version.
- * That is remembered in a file beside `meta.json`, so a package that is unpacked anew runs it again.
+ * That is remembered in a file next to `meta.json`, so a package that is unpacked again runs it
+ * again.
  *
  * @throws when the script fails, takes too long, or `meta.json` cannot be used; the signal's reason.
  */

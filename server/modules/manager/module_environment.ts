@@ -1,7 +1,7 @@
 /** What a module finds in its environment. */
 import type { WantedModule } from "./wanted_module.ts";
 
-/** What modules are told of the machine; "" for what it has not. */
+/** What is reported to modules of the machine; "" for what it has not. */
 export interface MachineFacts {
   readonly primaryOrgId: string;
   readonly locationId: string;
@@ -33,7 +33,7 @@ export interface EnvironmentInput {
 }
 
 /**
- * The whole environment: what the server passes on, then what the configuration says,
+ * The whole environment: what the server passes on, then what the configuration specifies,
  * then our own values, each as MACHINE_X and as the VIAM_X that existing modules read.
  */
 export function moduleEnvironment(input: EnvironmentInput): Record<string, string> {

@@ -18,7 +18,7 @@ const NO_STACK = "exc_info: None, exc_text: None, stack_info: None";
 export interface ModuleLogOptions {
   /** Name of the module manager's logger, "rdk.modmanager". */
   readonly root: string;
-  /** Takes the lines, whatever their level: the module was told which ones to send. */
+  /** Takes the lines, whatever their level: the module knows which ones to send. */
   readonly write: LogSink;
   readonly clock: Clock;
 }
@@ -67,7 +67,7 @@ function loggerName(own: string, base: string, moduleName: string): string {
   return `${base}.${own.startsWith(`${moduleName}.`) ? own.slice(moduleName.length + 1) : own}`;
 }
 
-/** Names of levels that SDKs have beside ours. */
+/** Names of levels that SDKs have next to ours. */
 function levelOf(text: string): Level {
   const known = parseLevel(text);
   if (known) return known;

@@ -36,7 +36,7 @@ export interface ModuleManagerOptions {
   readonly log: Logger;
   /** Takes lines of modules whatever the level of their logger. */
   readonly writeLog: LogSink;
-  /** What modules are told of the machine; asked at each start of one. */
+  /** What is reported to modules of the machine; asked at each start of one. */
   readonly facts: () => MachineFacts;
   /** Folder of the server's state. */
   readonly home: string;
@@ -50,7 +50,9 @@ export interface ModuleManagerOptions {
   readonly untrusted?: boolean;
   /** Called after each change of {@link ModuleManager.snapshot}. */
   readonly onChange?: () => void;
-  /** Told when a first-run script starts and how it ended; without `error` when it succeeded. */
+  /**
+   * Notified when a first-run script starts and how it ended; without `error` when it succeeded.
+   */
   readonly onFirstRun?: (moduleName: string, running: boolean, error?: string) => void;
   /** Called when a module left a folder it ran from, later than {@link ModuleManager.apply} ended. */
   readonly onChangedOver?: () => void;
@@ -74,11 +76,12 @@ export class ModuleManager {
   constructor(private readonly options: ModuleManagerOptions) {}
 
   /**
-   * Moves the modules to what the configuration says; those that did not change are not touched.
-   * Resolves when each is ready or has failed once; failures are in the status, never thrown.
+   * Moves the modules to what the configuration specifies; those that did not change are not
+   * touched. Resolves when each is ready or has failed once; failures are in the status, never
+   * thrown.
    *
-   * To be told only configurations that were really read: data folders of modules that are not in
-   * them are removed.
+   * To be called only with configurations that were really read: data folders of modules that are
+   * not in them are removed.
    */
   async apply(wanted: readonly WantedModule[]): Promise<void> {
     if (this.#isClosed) return;
@@ -134,7 +137,7 @@ export class ModuleManager {
   /**
    * Ends a module and starts it again; resolves when it is ready.
    *
-   * @param refresh looks for newer files of it first; where it is started anew for them, that is
+   * @param refresh looks for newer files of it first; where it is restarted for them, that is
    * the restart.
    * @throws {ConnectError} NOT_FOUND when there is none of that id or name; other codes say why it
    * is not ready.
@@ -321,7 +324,7 @@ export class ModuleManager {
   async #endStray(name: string, log: Logger): Promise<void> {
     const mark = { pid: 0, started: "", tree: this.#treeOf(name) };
     const ended = await this.options.processes.endStray(mark, { graceMs: STRAY_GRACE_MS });
-    if (ended > 0) log.warn("ended a module left from before", { processes: ended });
+    if (ended > 0) log.warn("killed a module left from an earlier run", { processes: ended });
   }
 
   /** The same for each run of a module on this machine, and for no other module. */

@@ -110,7 +110,7 @@ class ModularResources {
     });
   }
 
-  /** Tells the module that a resource goes. A module that has ended has lost it anyway. */
+  /** Notifies the module that a resource goes. A module that has ended has lost it anyway. */
   #remove(name: string, tell: (problem: string) => void): Promise<void> {
     const removal = this.#callRemove(name, tell).finally(() => {
       if (this.#removals.get(name) === removal) this.#removals.delete(name);

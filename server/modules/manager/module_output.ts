@@ -11,7 +11,7 @@ export const LONGEST_OUTPUT_LINE = 8 * 1024;
 export const LINES_PER_SECOND = 500;
 /** Bytes a second that are read for long; a burst may be four times as many. */
 const BYTES_PER_SECOND = 1024 * 1024;
-/** What taking a line costs beside its bytes, so that a flood of short lines is slowed as well. */
+/** What taking a line costs next to its bytes, so that a flood of short lines is slowed as well. */
 const LINE_COST_BYTES = 100;
 
 // deno-lint-ignore no-control-regex

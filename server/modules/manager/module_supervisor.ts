@@ -57,7 +57,7 @@ export interface SupervisorOptions {
   readonly random?: () => number;
 }
 
-/** What the resource graph is told of a module. */
+/** What is reported to the resource graph of a module. */
 export interface PublishedModule {
   /** The run whose models can be built; undefined while none can. */
   readonly run: ModuleRun | undefined;
@@ -67,7 +67,7 @@ export interface PublishedModule {
   readonly starting: boolean;
 }
 
-/** What the status tells of a module. */
+/** What the status reports of a module. */
 export interface ModuleSnapshot {
   readonly name: string;
   readonly state: "pending" | "starting" | "ready" | "unhealthy" | "closing";
@@ -199,7 +199,7 @@ export class ModuleSupervisor {
 
   /** KILL to whatever of it runs. */
   kill(): void {
-    this.#attempt?.controller.abort(new Error("the server ends"));
+    this.#attempt?.controller.abort(new Error("the server is shutting down"));
     this.#run?.kill();
   }
 
@@ -226,7 +226,7 @@ export class ModuleSupervisor {
   }
 
   #startAnew(): void {
-    this.options.log.info("the configuration of the module changed; it is started anew");
+    this.options.log.info("the configuration of the module changed; restarting it");
     this.#backoff.reset();
     this.tell({ type: "restart" });
   }
@@ -277,7 +277,7 @@ export class ModuleSupervisor {
     try {
       const identity = await executableIdentity(module.executable);
       const run = await start(module, signal);
-      if (!run.isAlive) throw new Error("it ended right after it was ready");
+      if (!run.isAlive) throw new Error("it exited right after it was ready");
       this.#run = run;
       this.#isReplaced = false;
       this.#watchFile(module.executable, identity);
@@ -312,7 +312,7 @@ export class ModuleSupervisor {
           what: `removing the resources of module ${name}`,
         });
       } catch (error) {
-        log.warn(`${toError(error).message}; its process is ended all the same`);
+        log.warn(`${toError(error).message}; its process is killed nonetheless`);
       }
       const exit = await run.stop(STOP_GRACE_MS);
       const text = `module ${describeExit(exit)}`;
@@ -384,7 +384,7 @@ export class ModuleSupervisor {
           : `module ${name} is started again after a failure: ${state.error}`;
       case "ready":
         if (this.#changeOver.error !== "") {
-          return `its new version is not used, it goes on as it was: ${this.#changeOver.error}`;
+          return `its new version is not used, it keeps running as it was: ${this.#changeOver.error}`;
         }
         return this.#isReplaced
           ? "its executable was replaced on disk; restart the module to use the new one"

@@ -161,7 +161,7 @@ Deno.test("ModuleSupervisor lets a module go on while its next version cannot be
   assert.equal(supervisor.snapshot().state, "ready");
   assert.match(
     supervisor.snapshot().error,
-    /new version is not used, it goes on as it was: no room/,
+    /new version is not used, it keeps running as it was: no room/,
   );
   assert.equal(runs[0]?.stops, 0);
 

@@ -45,7 +45,7 @@ export interface ParentServerOptions {
    * killed left. Default: nothing is removed.
    */
   readonly folderFile?: string;
-  /** Tells whose a TCP connection is. Default: this host's system. */
+  /** Reports whose a TCP connection is. Default: this host's system. */
   readonly peers?: () => Promise<PeerProcesses | undefined>;
 }
 
@@ -118,7 +118,7 @@ export class ParentServer {
     };
   }
 
-  /** An address for a module to serve on: a new path beside the servers' sockets, or host:port. */
+  /** An address for a module to serve on: a new path next to the servers' sockets, or host:port. */
   async newModuleAddress(moduleName: string, transport: ModuleTransport): Promise<string> {
     if (transport === "tcp") return `127.0.0.1:${freeLoopbackPort()}`;
     return socketPath(await this.#socketFolder(), moduleName, randomLetters());
@@ -178,13 +178,13 @@ export class ParentServer {
     }
   }
 
-  /** @throws on systems where nothing tells whose a connection is. */
+  /** @throws on systems where nothing shows whose a connection is. */
   async #gate(moduleName: string): Promise<PeerGate> {
     this.#peers ??= this.#options.peers?.() ?? systemPeerProcesses();
     const peers = await this.#peers;
     if (!peers) {
       throw new Error(
-        `modules cannot be spoken with over TCP on ${Deno.build.os}: this system does not tell ` +
+        `modules cannot be reached over TCP on ${Deno.build.os}: this system does not report ` +
           "whose a connection is, and anybody could call; take unix sockets (no tcp_mode)",
       );
     }

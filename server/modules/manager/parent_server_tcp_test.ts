@@ -33,7 +33,7 @@ interface Rig {
   readonly parent: ParentServer;
   readonly address: string;
   readonly log: MemoryLogger;
-  /** What the program at the other end was told: "answered" or "closed". */
+  /** What was reported to the program at the other end: "answered" or "closed". */
   run(
     script: string,
     options?: { isModule?: boolean; env?: Record<string, string> },

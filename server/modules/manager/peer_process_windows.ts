@@ -1,6 +1,6 @@
 import type { ModuleProcess, PeerProcesses, TcpEnds } from "./peer_process.ts";
 
-/** What Windows is asked for. */
+/** What Windows is requested. */
 export interface WindowsCalls {
   /** `GetExtendedTcpTable` with `TCP_TABLE_OWNER_PID_CONNECTIONS`: the bytes of the table. */
   tcpTable(family: "ipv4" | "ipv6"): Uint8Array;
@@ -15,7 +15,7 @@ const LONGEST_CHAIN = 64;
 
 /**
  * Of a Windows system. Belongs to a run: its program, and whose chain of parents leads there. Ids
- * are taken anew there, so a parent that is younger than its child is somebody else.
+ * are taken again there, so a parent that is younger than its child is somebody else.
  */
 export class WindowsPeerProcesses implements PeerProcesses {
   constructor(private readonly calls: WindowsCalls) {}

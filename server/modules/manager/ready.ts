@@ -29,7 +29,7 @@ export interface ModuleApi {
 }
 
 /**
- * Asks until the module says that it is ready.
+ * Asks until the module reports that it is ready.
  *
  * @param parentAddress where the module reaches the server: the path of a socket, or host:port.
  * @throws the signal's reason; an error with the module's words when it refuses.

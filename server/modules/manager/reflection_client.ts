@@ -61,7 +61,7 @@ async function learn(ask: Ask, typeName: string): Promise<DescService> {
   return service;
 }
 
-/** Imports that have not been asked for. */
+/** Imports that have not been requested. */
 function imports(files: ReadonlyMap<string, FileDescriptorProto>): string[] {
   const wanted = [...files.values()].flatMap(({ dependency }) => dependency);
   return [...new Set(wanted)].filter((name) => !files.has(name));

@@ -7,7 +7,7 @@ export const LONGEST_SOCKET_PATH = 103;
 const SUFFIX = ".sock";
 
 /**
- * `<folder>/<name>-<random>.sock`. One that would be too long is cut and told apart by five
+ * `<folder>/<name>-<random>.sock`. One that would be too long is cut and distinguished by five
  * characters of the hash of the whole.
  *
  * @throws when the folder alone is too long.

@@ -4,7 +4,7 @@
  */
 import type { Hold } from "./wanted_module.ts";
 
-/** Nothing runs; what it waits for comes by itself. */
+/** Nothing runs; what it waits for comes on its own. */
 export interface Pending {
   readonly kind: "pending";
   readonly reason: string;
@@ -27,7 +27,7 @@ export interface Ready {
   readonly kind: "ready";
   readonly failures: number;
 }
-/** It could not be started or ended by itself; the next start waits. */
+/** It could not be started or ended on its own; the next start waits. */
 export interface Unhealthy {
   readonly kind: "unhealthy";
   readonly failures: number;
@@ -46,9 +46,9 @@ export interface Gone {
 export type ModuleState = Pending | Refused | Starting | Ready | Unhealthy | Closing | Gone;
 
 export type ModuleEvent =
-  /** The configuration has it. Told at every configuration, so it may hold already. */
+  /** The configuration has it. Sent at every configuration, so it may hold already. */
   | { readonly type: "want"; readonly hold: Hold | undefined }
-  /** It is to run anew: its configuration changed, or somebody asked. */
+  /** It is to run again: its configuration changed, or somebody asked. */
   | { readonly type: "restart" }
   /** The configuration has it no longer, or the server ends. */
   | { readonly type: "remove" }

@@ -3,7 +3,7 @@ import type { PeerProcesses } from "./peer_process.ts";
 import { LinuxPeerProcesses } from "./peer_process_linux.ts";
 import { WindowsPeerProcesses } from "./peer_process_windows.ts";
 
-/** That of this host; undefined on systems where nothing tells whose a connection is. */
+/** That of this host; undefined on systems where nothing shows whose a connection is. */
 export async function systemPeerProcesses(): Promise<PeerProcesses | undefined> {
   switch (Deno.build.os) {
     case "linux":

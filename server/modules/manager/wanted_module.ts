@@ -29,7 +29,7 @@ export interface WantedModule {
 
 /** Why a wanted module does not run. */
 export interface Hold {
-  /** pending: goes by itself. refused: only another configuration helps. */
+  /** pending: resolves itself. refused: only another configuration helps. */
   readonly kind: "pending" | "refused";
   readonly reason: string;
 }
@@ -70,7 +70,7 @@ export function checkModules(
   });
 }
 
-/** True when a running module must be started anew to become the other one. */
+/** True when a running module must be restarted to become the other one. */
 export function needsRestart(before: WantedModule, after: WantedModule): boolean {
   return startFacts(before) !== startFacts(after);
 }

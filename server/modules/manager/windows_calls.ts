@@ -1,4 +1,4 @@
-/** The system calls of Windows that tell whose a connection is. Loaded on Windows only. */
+/** The system calls of Windows that show whose a connection is. Loaded on Windows only. */
 import type { WindowsCalls } from "./peer_process_windows.ts";
 
 const FAMILY = { ipv4: 2, ipv6: 23 } as const;
@@ -9,7 +9,7 @@ const TH32CS_SNAPPROCESS = 2;
 const PROCESS_QUERY_LIMITED_INFORMATION = 0x1000;
 /** PROCESSENTRY32W on 64-bit systems: its size, and where the two ids stand. */
 const ENTRY = { bytes: 568, pid: 8, parent: 32 } as const;
-/** The table may grow between asking for its size and for itself. */
+/** The table may grow between requesting its size and for itself. */
 const TRIES = 8;
 
 /** @throws when the system's libraries cannot be opened. */

@@ -24,7 +24,7 @@ import type { PackageKey, PackageType, WantedCloudPackage } from "./package_type
 
 /** Limit of the question where a package lies. Milliseconds. */
 const ASK_TIMEOUT_MS = 30_000;
-/** Of archives; the first is the one that servers ought to name. */
+/** Of archives; the first is the one that servers should name. */
 const ARCHIVE_TYPES: ReadonlySet<string> = new Set(["application/x-gzip", "application/gzip"]);
 const LATEST: ReadonlySet<string> = new Set(["", "latest", "latest-with-prerelease"]);
 /** Answers that may be another one in a moment. */
@@ -48,7 +48,7 @@ const PROTO_TYPES: Readonly<Record<PackageType, ProtoType>> = {
 export interface PackageCloud {
   readonly client: Pick<Client<typeof PackageService>, "getPackage">;
   readonly requests: HttpRequests;
-  /** `linux/amd64`: which build of a module is asked for. */
+  /** `linux/amd64`: which build of a module is requested. */
   readonly platform: string;
 }
 
@@ -98,7 +98,7 @@ export class CloudPackage implements PackageSource {
     if (!cloud || !answer) return this.#withoutCloud();
     const version = this.changes ? answer.info?.version : this.#key.version;
     if (!version) {
-      throw new PackageError("refused", `the cloud does not say which version ${this.label} is`);
+      throw new PackageError("refused", `the cloud does not report which version ${this.label} is`);
     }
     const key = { ...this.#key, version };
     checkKey(key);
@@ -135,7 +135,7 @@ export class CloudPackage implements PackageSource {
       if (kind === "unreachable" && this.changes && this.previous()) return undefined;
       throw new PackageError(
         kind,
-        `the cloud does not tell where the package ${this.label} is: ${reasonOf(error)}`,
+        `the cloud does not report where the package ${this.label} is: ${reasonOf(error)}`,
         error,
       );
     }

@@ -22,7 +22,7 @@ export interface HousekeepingOptions {
   readonly log: Logger;
 }
 
-/** No step throws: what cannot be removed is told in the log and left for the next time. */
+/** No step throws: what cannot be removed is logged and left for the next time. */
 export class Housekeeping {
   constructor(private readonly options: HousekeepingOptions) {}
 
@@ -54,7 +54,7 @@ export class Housekeeping {
         if (begun.has(path) && (mtime?.getTime() ?? 0) >= before) begun.delete(path);
         else await Deno.remove(path);
       });
-      // What is left has no file to go on with.
+      // What is left has no file to continue with.
       for (const key of begun.values()) store.removeDownload(key);
     });
   }
@@ -128,6 +128,6 @@ async function linkTarget(path: string): Promise<string | undefined> {
   try {
     return await Deno.readLink(path);
   } catch {
-    return undefined; // there is no link; if something is in its way, making it tells
+    return undefined; // there is no link; if something is in its way, making it fails
   }
 }

@@ -9,7 +9,7 @@ import type { PackageSource, SourceReport } from "./package_source.ts";
 import type { InstalledPackage } from "./package_store.ts";
 import type { PackageState } from "./package_types.ts";
 
-/** Waits after failures that may pass any moment, and after those that somebody must mend. */
+/** Waits after failures that may pass any moment, and after those that somebody must fix. */
 const SOON = { minMs: 2_000, maxMs: 60_000, jitter: false };
 const LATE = { minMs: 30_000, maxMs: 15 * 60_000, jitter: false };
 

@@ -55,7 +55,7 @@ export class Installer {
     try {
       return Deno.statSync(this.options.layout.absolute(installed.folder)).isDirectory;
     } catch {
-      return false; // gone, or nobody can look into it: both mean to install it anew
+      return false; // gone, or nobody can look into it: both mean to install it again
     }
   }
 

@@ -81,7 +81,7 @@ export class LocalPackage implements PackageSource {
   }
 }
 
-/** Tells whether a file is still the same without reading it. */
+/** Reports whether a file is still the same without reading it. */
 async function stateOf(path: string): Promise<string> {
   try {
     const { size, mtime, ino } = await Deno.stat(path);

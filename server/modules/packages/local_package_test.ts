@@ -29,7 +29,7 @@ interface Bench {
   restart(): Promise<void>;
 }
 
-/** A machine without a cloud and a module in an archive beside it. */
+/** A machine without a cloud and a module in an archive next to it. */
 function withBench(test: (bench: Bench) => Promise<void>): Promise<void> {
   return withFolder(async (home) => {
     const clock = new FakeClock();

@@ -6,7 +6,7 @@ import {
 import { fsErrorCode, toFileError } from "../../../shared/base/files/fs_error.ts";
 
 /**
- * As for transfers, and `impossible`: the configuration asks for what cannot be; not tried again
+ * As for transfers, and `impossible`: the configuration requests what cannot be; not tried again
  * until it changes.
  */
 export type PackageErrorKind = TransferErrorKind | "impossible";

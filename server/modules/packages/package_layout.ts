@@ -7,7 +7,7 @@ import type { PackageKey } from "./package_types.ts";
 /** Folders of unfinished and of given up packages; removed at a start. */
 const UNPACK = ".unpack-";
 const TRASH = ".trash-";
-/** Names beside the links of models. */
+/** Names next to the links of models. */
 const RESERVED: ReadonlySet<string> = new Set(["data", "part"]);
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._+-]*$/;
 /** Models are often versioned by a time, which has colons. */
@@ -59,7 +59,7 @@ export class PackageLayout {
     return `${this.folder(key)}-${fingerprint(key)}`;
   }
 
-  /** A path for an unfinished folder beside a finished one. */
+  /** A path for an unfinished folder next to a finished one. */
   temporary(folder: string): string {
     return this.#beside(folder, UNPACK);
   }

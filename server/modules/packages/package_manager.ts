@@ -31,7 +31,7 @@ import type {
 
 /** So many packages are fetched and unpacked at the same time. */
 const AT_ONCE = 3;
-/** Progress is told no more often. Milliseconds. */
+/** Progress is reported no more often. Milliseconds. */
 const PROGRESS_MS = 1_000;
 /** Unfinished downloads are looked through so often. Milliseconds. */
 const PARTS_EVERY_MS = 3_600_000;
@@ -112,10 +112,10 @@ export class PackageManager {
   }
 
   /**
-   * Takes what the configuration wants from now on. What stays goes on as it is; local archives are
-   * looked at again.
+   * Takes what the configuration wants from now on. What stays continues as it is; local archives
+   * are looked at again.
    *
-   * @returns when each package is ready or failed once; failed ones are tried again by themselves.
+   * @returns when each package is ready or failed once; failed ones are tried again automatically.
    */
   async apply(wanted: readonly WantedPackage[]): Promise<void> {
     await (this.#repaired ??= this.#repair());

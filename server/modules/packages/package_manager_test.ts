@@ -207,7 +207,7 @@ Deno.test("apply() tells what the cloud answers", () =>
       reader,
       { ...reader, name: "void", package: "acme/void", version: "1.0.0" },
     ]);
-    assert.match(stateOf("reader"), /does not tell where .* is: no package acme\/reader/);
+    assert.match(stateOf("reader"), /does not report where .* is: no package acme\/reader/);
     assert.match(stateOf("void"), /the cloud gives no address for the package acme\/void 1\.0\.0/);
   }));
 

@@ -7,7 +7,7 @@ export interface PackageRequestsOptions {
   /** `https://host:port` of the cloud; only this origin gets the credentials. */
   readonly address: string;
   readonly credentials: CloudCredentials;
-  /** Plaintext to other computers is allowed. */
+  /** Plaintext to other hosts is allowed. */
   readonly allowInsecure: boolean;
   readonly fetch: typeof fetch;
 }
@@ -22,7 +22,7 @@ export function packageRequests(options: PackageRequestsOptions): HttpRequests {
     objectionTo: (url) =>
       allowInsecure || isSecureAddress(url.href)
         ? undefined
-        : `${shown(url)} is plaintext, so that others could change the package on its way; ` +
+        : `${shown(url)} is plaintext, so that others could change the package in transit; ` +
           "use https://, or allow it with -allow-insecure-creds",
     fetch,
   });

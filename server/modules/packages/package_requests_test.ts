@@ -3,7 +3,7 @@ import { Secret } from "../../../shared/base/redaction/secret.ts";
 import { TransferError } from "../../../shared/transfer/download/transfer_error.ts";
 import { packageRequests } from "./package_requests.ts";
 
-/** The addresses are never reached: what matters is whether and with what they are asked. */
+/** The addresses are never reached: what matters is whether and with what they are queried. */
 Deno.test("packageRequests() sends nothing over plaintext unless that is allowed", async () => {
   const asked: string[] = [];
   const fetchNothing: typeof fetch = (input, init) => {

@@ -1,7 +1,7 @@
 /** Where a package comes from: the cloud or an archive on this host. */
 import type { InstalledPackage } from "./package_store.ts";
 
-/** What a source tells while it works. */
+/** What a source reports while it works. */
 export interface SourceReport {
   /** The version that was found for "latest", or made from an archive's content. */
   version(version: string): void;

@@ -10,10 +10,10 @@ export interface WantedCloudPackage {
   readonly name: string;
   /** `<organisation>/<name>` in the cloud. */
   readonly package: string;
-  /** `1.2.3`, or "latest" for what the cloud has newest whenever it is asked. */
+  /** `1.2.3`, or "latest" for what the cloud has newest whenever it is queried. */
   readonly version: string;
   readonly type: PackageType;
-  /** Why the cloud cannot give it, as the configuration says; left out: it can. */
+  /** Why the cloud cannot give it, as the configuration specifies; left out: it can. */
   readonly problem?: string;
 }
 
@@ -27,7 +27,7 @@ export interface WantedTarball {
 
 export type WantedPackage = WantedCloudPackage | WantedTarball;
 
-/** `loading` is checking and unpacking; `first_run` is told by whoever runs the module. */
+/** `loading` is checking and unpacking; `first_run` is reported by whoever runs the module. */
 export type PackageState = "downloading" | "loading" | "first_run" | "ready" | "failed";
 
 /** A package as the machine's status shows it. */

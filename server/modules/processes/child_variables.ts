@@ -1,4 +1,4 @@
-/** Which of the server's environment variables go on to the programs that it starts. */
+/** Which of the server's environment variables continue to the programs that it starts. */
 
 /** Names of more variables to pass on, with commas between; `*` at the end stands for anything. */
 export const PASS_VARIABLE = "MACHINE_PASS_ENV";

@@ -44,7 +44,7 @@ export interface RunOptions {
 
 /**
  * Runs a program until the signal aborts; then ends it with everything it started and resolves.
- * One that ends by itself is started again with backoff, unless it is `one_shot`. Never rejects.
+ * One that ends on its own is started again with backoff, unless it is `one_shot`. Never rejects.
  */
 export async function runProcess(
   config: ProcessConfig,
@@ -73,9 +73,9 @@ async function endStray({ processes, tree, log }: RunOptions): Promise<void> {
   try {
     const mark = { pid: 0, started: "", tree };
     const ended = await processes.endStray(mark, { graceMs: STRAY_GRACE_MS });
-    if (ended > 0) log.warn("ended what a killed server had left running", { processes: ended });
+    if (ended > 0) log.warn("killed what a crashed server had left running", { processes: ended });
   } catch (error) {
-    log.warn("what a killed server may have left running cannot be ended", { error });
+    log.warn("what a crashed server may have left running cannot be killed", { error });
   }
 }
 
@@ -130,7 +130,7 @@ function variablesOf({ name, home }: SystemUser): Record<string, string> {
   return { HOME: home, USER: name, LOGNAME: name };
 }
 
-/** Resolves when the program has ended, by itself or because the signal aborted. */
+/** Resolves when the program has exited, on its own or because the signal aborted. */
 async function untilEnd(
   child: ChildProcess,
   config: ProcessConfig,

@@ -1,4 +1,4 @@
-/** Programs of the configuration that run beside the server. */
+/** Programs of the configuration that run alongside the server. */
 import { createHash } from "node:crypto";
 import { sameJson } from "../../../shared/base/json/json.ts";
 import type { ProcessConfig } from "../../../shared/config/remotes.ts";
@@ -50,9 +50,9 @@ export class ProcessManager {
   constructor(private readonly options: ProcessManagerOptions) {}
 
   /**
-   * Makes these the programs that run. What is the same goes on; what is gone or different is ended
-   * with its children; what is new or different is started, all side by side. A `one_shot` entry
-   * runs once for each configuration of it that this server gets. Never rejects.
+   * Makes these the programs that run. What is the same continues; what is gone or different is
+   * ended with its children; what is new or different is started, all side by side. A `one_shot`
+   * entry runs once for each configuration of it that this server gets. Never rejects.
    *
    * @returns resolves when the old ones have ended and the new ones were started, or could not be:
    * that may take as long as the longest `stop_timeout`.

@@ -108,7 +108,7 @@ test("apply() ends first what a server that was killed had left running", async 
   await manager.apply([shell("a", "echo own=$$; exec sleep 60")]);
   assert.equal((await left.status).signal, "SIGTERM");
   assert(isRunning(await pid("own")));
-  assert.match(log.messages("warn").join(), /killed server/);
+  assert.match(log.messages("warn").join(), /crashed server/);
   await manager.close();
 });
 

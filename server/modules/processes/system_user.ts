@@ -15,7 +15,7 @@ export interface SystemUser {
 /** Finds a user by name or number. Rejects with what is wrong and what to do. */
 export type FindUser = (name: string) => Promise<SystemUser>;
 
-/** What {@link findSystemUser} asks the system. */
+/** What {@link findSystemUser} queries of the system. */
 export interface UserFacts {
   readonly os: string;
   /** Of this program; null where there are no such numbers. */

@@ -37,7 +37,7 @@ import {
 } from "./pose.ts";
 import { currentPositions } from "./positions.ts";
 
-/** A part that takes longer to tell its joints counts as not answering. Milliseconds. */
+/** A part that takes longer to report its joints counts as not answering. Milliseconds. */
 const PART_DEADLINE_MS = 5_000;
 
 export interface FrameSystemOptions {
@@ -56,7 +56,7 @@ interface DescribedPart extends Part {
 /** Knows frames by the configuration, and asks the components for their joints at each call. */
 export class FrameSystem {
   #parts: readonly DescribedPart[] = [];
-  #told = "";
+  #logged = "";
 
   constructor(private readonly options: FrameSystemOptions) {}
 
@@ -64,12 +64,14 @@ export class FrameSystem {
   setComponents(components: readonly ResourceConfig[]): void {
     const { parts, problems } = frameTree(components.flatMap(configuredPart));
     this.#parts = parts;
-    const told = problems.join("; ");
-    if (told !== "" && told !== this.#told) this.options.log.warn(`frames: ${told}`);
-    this.#told = told;
+    const problem = problems.join("; ");
+    if (problem !== "" && problem !== this.#logged) this.options.log.warn(`frames: ${problem}`);
+    this.#logged = problem;
   }
 
-  /** The answer to FrameSystemConfig. Parts that do not answer are told without their joints. */
+  /**
+   * The answer to FrameSystemConfig. Parts that do not answer are reported without their joints.
+   */
   async config(supplemental: readonly Transform[], signal: AbortSignal) {
     const parts = this.#with(supplemental);
     return {
@@ -160,7 +162,7 @@ export class FrameSystem {
     } catch (error) {
       signal.throwIfAborted();
       throw new ConnectError(
-        `it cannot be said where ${part.key} is: ${toError(error).message}`,
+        `it is not known where ${part.key} is: ${toError(error).message}`,
         Code.Unavailable,
       );
     }
@@ -180,12 +182,12 @@ export class FrameSystem {
       };
     } catch (error) {
       signal.throwIfAborted();
-      this.options.log.debug(`${part.key} does not tell its joints: ${toError(error).message}`);
+      this.options.log.debug(`${part.key} does not report its joints: ${toError(error).message}`);
       return {};
     }
   }
 
-  /** What a part tells of its joints; undefined for one that has none. */
+  /** What a part reports of its joints; undefined for one that has none. */
   async #kinematics(part: DescribedPart, signal: AbortSignal) {
     try {
       return await this.#ask(part, signal, async (resource, call) => {

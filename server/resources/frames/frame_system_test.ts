@@ -223,12 +223,12 @@ Deno.test("pose() follows a model that comes as a message, with joints that foll
   values = [];
   assert.equal(
     await failure(() => pose("arm")),
-    "[unavailable] it cannot be said where rdk:component:arm/arm is: it tells 0 positions, and " +
+    "[unavailable] it is not known where rdk:component:arm/arm is: it reports 0 positions, and " +
       "its kinematics have 1 joints",
   );
   values = [1, 2];
   const late = failure(() => pose("arm"));
   await clock.advance(5_000);
-  assert.match(await late, /it cannot be said where .*: its answer took longer than 5000 ms/);
+  assert.match(await late, /it is not known where .*: its answer took longer than 5000 ms/);
   assert.equal((await frames.config([], signal)).frameSystemConfigs[0]!.model, model);
 });

@@ -40,7 +40,7 @@ interface Piece {
 /** Joints and links, from the base on. */
 export class KinematicChain {
   readonly #pieces: ReadonlyMap<string, Piece>;
-  /** Ids of the joints that are told a position, in the order of the positions. */
+  /** Ids of the joints that get a position, in the order of the positions. */
   readonly #joints: readonly string[];
   readonly #end: string | undefined;
 
@@ -64,7 +64,7 @@ export class KinematicChain {
   endAt(positions: readonly number[]): Pose {
     if (positions.length !== this.#joints.length) {
       throw new RangeError(
-        `it tells ${positions.length} positions, and its kinematics have ${this.#joints.length} ` +
+        `it reports ${positions.length} positions, and its kinematics have ${this.#joints.length} ` +
           "joints",
       );
     }

@@ -136,7 +136,7 @@ function readHeader(file: Uint8Array): Header {
   }
   const points = Number(values("POINTS")?.[0]);
   if (!Number.isInteger(points) || points < 0) {
-    throw wrong("it does not say how many POINTS it has");
+    throw wrong("it does not state how many POINTS it has");
   }
   return {
     length: data.index + data[0].length,

@@ -2,7 +2,7 @@
 import { driverMethod } from "../graph/driver.ts";
 import type { CallContext, Resource } from "../graph/resource.ts";
 
-/** The methods that tell positions, and where in their answer: arm, gantry, gripper. */
+/** The methods that report positions, and where in their answer: arm, gantry, gripper. */
 const TELLING: readonly {
   readonly method: string;
   readonly of: (answer: Answer) => number[] | undefined;

@@ -21,7 +21,7 @@ export interface Check<T> {
   /** True when the attribute may be left out. */
   readonly optional?: boolean;
   /**
-   * @param warn told of what is taken otherwise than it is written. Default: nobody is.
+   * @param warn notified of what is taken otherwise than it is written. Default: nobody is.
    * @throws {AttributeError}
    */
   parse(value: JsonValue | undefined, path: string, warn?: Warn): T;
@@ -34,7 +34,7 @@ export type Warn = (message: string) => void;
 export interface Attributes<T> {
   readonly schema: JsonObject;
   /**
-   * @param warn told of values that are taken otherwise than they are written.
+   * @param warn notified of values that are taken otherwise than they are written.
    * @returns the typed attributes and the names of keys nobody reads.
    * @throws {AttributeError}
    */

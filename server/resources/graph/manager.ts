@@ -42,7 +42,7 @@ interface Run {
   readonly done: Promise<void>;
 }
 
-/** What status tells of a resource. */
+/** What status reports of a resource. */
 export interface ResourceSnapshot {
   readonly api: string;
   readonly name: string;
@@ -54,7 +54,7 @@ export interface ResourceSnapshot {
 
 /**
  * Builds, rebuilds and closes resources. One run at a time walks a plan; a newer configuration or a
- * retry ends the scheduling of the run before it, while constructors already at work go on when
+ * retry ends the scheduling of the run before it, while constructors already at work continue when
  * they are still wanted.
  */
 export class ResourceManager {
@@ -179,7 +179,7 @@ export class ResourceManager {
     const closed = Promise.withResolvers<void>();
     const done = (async () => {
       await previous?.done;
-      // A still newer run may have been asked for while waiting; it does the work.
+      // A still newer run may have been requested while waiting; it does the work.
       if (!controller.signal.aborted) await this.#walk(controller.signal, closed.resolve);
       closed.resolve();
     })();

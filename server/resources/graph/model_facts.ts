@@ -47,7 +47,7 @@ export class ModelFactsSource {
     return model.dependencies ? { ...base, ...this.#ask(key, spec, model) } : base;
   }
 
-  /** True when a module found attributes wrong, or could not be asked. */
+  /** True when a module found attributes wrong, or could not be queried. */
   get hasFailures(): boolean {
     for (const { answer, model } of this.#questions.values()) {
       if (answer.problem !== undefined && model.module !== undefined) return true;

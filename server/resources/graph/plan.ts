@@ -72,7 +72,9 @@ export function planChanges(current: Current, target: Target): Plan {
   };
 }
 
-/** Nodes that have a reason not to be built, and those that need one of them, with what to tell. */
+/**
+ * Nodes that have a reason not to be built, and those that need one of them, with what to report.
+ */
 function findHeldUp(
   target: Target,
   reasonOf: (node: TargetNode) => string | undefined,

@@ -4,7 +4,7 @@ import type { Attributes } from "./attributes.ts";
 import type { Construction, Resource } from "./resource.ts";
 import type { ResourceSpec } from "./target.ts";
 
-/** Names of resources, short or full, that a resource needs beside its `depends_on`. */
+/** Names of resources, short or full, that a resource needs next to its `depends_on`. */
 export interface ImplicitDependencies {
   /** Must be ready first. */
   readonly required?: readonly string[];
@@ -66,7 +66,7 @@ export interface ModuleModels {
   readonly starting?: boolean;
 }
 
-/** What the registry says of an API and a model name. */
+/** What the registry reports of an API and a model name. */
 export type ModelLookup =
   | { readonly model: RegisteredModel }
   /** It may come with a module that starts. */

@@ -52,7 +52,7 @@ export class ResourceIndex {
     if (node.inFlight >= this.concurrentCalls) {
       throw new ConnectError(
         `resource ${fullName(api, name)} exceeded the shared concurrent-request limit of ` +
-          `${this.concurrentCalls}; wait for earlier calls to end`,
+          `${this.concurrentCalls}; wait for earlier calls to finish`,
         Code.ResourceExhausted,
       );
     }

@@ -68,7 +68,9 @@ export function startBuild(request: BuildRequest): StartedBuild {
     }
     timer.cancel();
     if (!controller.signal.aborted) return request.onSuccess(resource);
-    log.warn(`the constructor of ${target.key} ended after it was given up; closing what it made`);
+    log.warn(
+      `the constructor of ${target.key} finished after it was cancelled; closing what it made`,
+    );
     try {
       await resource.close?.();
     } catch (error) {

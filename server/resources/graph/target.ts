@@ -22,8 +22,8 @@ export interface ResourceSpec {
   /** Short or full names, as the user wrote them. */
   readonly dependsOn: readonly string[];
   /**
-   * What else of the entry a module is told: `frame`, `log_configuration`, `service_configs`. Of
-   * these a resource is built again only for its frame.
+   * What else of the entry is passed to a module: `frame`, `log_configuration`, `service_configs`.
+   * Of these a resource is built again only for its frame.
    */
   readonly extra?: JsonObject;
   /** Why the entry cannot be built at all; found when the configuration was checked. */

@@ -66,7 +66,7 @@ export async function movementReadings(
   return Object.assign({}, ...parts);
 }
 
-/** One measurement; nothing when the sensor says that it has none, or cannot. */
+/** One measurement; nothing when the sensor reports that it has none, or cannot. */
 async function part(
   properties: Properties | undefined,
   supported: Exclude<keyof Properties, `$${string}`>,

@@ -95,7 +95,7 @@ export class CloudSide implements CloudLink {
     this.#loops = runWorkers(this.#workers(talk), { signal: this.#stop.signal, clock, log });
   }
 
-  /** Serves before the cloud is asked: what speaks with it takes longer to load than all else. */
+  /** Serves before the cloud is queried: what speaks with it takes longer to load than all else. */
   async #startKept({ core, source, keys, certificates }: Talk, kept: Candidate): Promise<void> {
     core.certificate = await certificates?.first(QUICK_READ_TIMEOUT_MS);
     await listen(core, kept.config);
@@ -105,7 +105,7 @@ export class CloudSide implements CloudLink {
     this.#offerFirst(core, asked.then((candidate) => candidate ?? kept));
   }
 
-  /** The cloud says where to listen, and who may call. */
+  /** The cloud determines where to listen, and who may call. */
   async #startNew({ core, source, keys, certificates }: Talk): Promise<void> {
     const timeoutMs = this.#readTimeoutMs;
     const hasKeys = !isEmpty(keys.access);
@@ -121,7 +121,7 @@ export class CloudSide implements CloudLink {
 
   /** Ends the talk with the cloud but for the log lines. */
   async stop(): Promise<void> {
-    this.#stop.abort(new Error("the server ends"));
+    this.#stop.abort(new Error("the server is shutting down"));
     await this.#loops;
   }
 

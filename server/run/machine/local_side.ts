@@ -47,11 +47,11 @@ export class LocalSide {
   }
 
   async stop(): Promise<void> {
-    this.#stop.abort(new Error("the server ends"));
+    this.#stop.abort(new Error("the server is shutting down"));
     await this.#watching;
   }
 
-  /** What cannot be read changes nothing, and is told when it isn't being written any more. */
+  /** What cannot be read changes nothing, and is reported when it isn't being written any more. */
   async #reload(core: MachineCore, isCalm: boolean): Promise<void> {
     try {
       const file = await readLocalFile(this.path, this.context.readVariable);

@@ -3,6 +3,7 @@ import { emptyMachineConfig, type MachineConfig } from "../../../shared/config/m
 import { ownLogLevels } from "../../../shared/config/log_levels.ts";
 import { secretValues } from "../../../shared/config/secrets.ts";
 import type { MachineCredentials } from "../../../shared/cloud/credentials/credentials_file.ts";
+import { DiagnosticsService } from "../../../shared/gen/machine/server/v1/diagnostics_pb.ts";
 import { AuthService } from "../../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { LogEntry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
@@ -48,7 +49,7 @@ import type { MachineContext } from "./machine_context.ts";
 import { machineFacts } from "./machine_facts.ts";
 import { MachineParts } from "./machine_parts.ts";
 
-/** How long calls may go on when the server ends. Milliseconds. */
+/** How long calls may continue when the server ends. Milliseconds. */
 const CALL_GRACE_MS = 2_000;
 
 /** The cloud's side of a machine, as far as the core knows it. */
@@ -216,7 +217,7 @@ export class MachineCore {
     this.#announceInNetwork();
   }
 
-  /** Who may open this machine, as the cloud tells it. */
+  /** Who may open this machine, as the cloud reports it. */
   setCloudAccess(access: CloudAccess): void {
     this.#cloudAccess = access;
     this.setIdentity(this.#identity);
@@ -227,13 +228,13 @@ export class MachineCore {
     this.#certificate = issued;
   }
 
-  /** Listens where the configuration says that runs, with a certificate that is new. */
+  /** Listens where the configuration specifies that runs, with a certificate that is new. */
   async listenAgain(): Promise<void> {
     await this.listen(this.#identity);
   }
 
   /**
-   * Listens where the configuration says.
+   * Listens where the configuration specifies.
    *
    * @throws {PortInUseError} or another error; the server then listens where it did.
    */
@@ -251,20 +252,20 @@ export class MachineCore {
       if (!this.access.rules.required) {
         log.warn("binding to all interfaces without authentication");
       } else if (!settings.tls) {
-        log.warn("binding to all interfaces without TLS: tokens can be read on the way");
+        log.warn("binding to all interfaces without TLS: tokens can be read in transit");
       }
     }
     if (this.#announced) this.announce();
   }
 
-  /** Tells operator and network where the machine is, now and whenever that changes. */
+  /** Reports to operator and network where the machine is, now and whenever that changes. */
   announce(): void {
     this.#announced = true;
     this.web.announce();
     this.#announceInNetwork();
   }
 
-  /** What status tells of the machine. */
+  /** What status reports of the machine. */
   status(): GetMachineStatusResponse {
     return machineStatus(this.state, {
       resources: this.resources.snapshot(),
@@ -350,7 +351,9 @@ export class MachineCore {
       .service(SignalingService, this.webrtc.signaling)
       .service(StreamService, createStreamService(this.resources));
     this.#apis.mount(router);
-    if (!this.context.switches.debug) return;
+    const { diagnostics, switches } = this.context;
+    if (diagnostics) router.service(DiagnosticsService, diagnostics.history);
+    if (!switches.debug) return;
     void import("../../diagnostics/echo_service.ts").then(({ serveEcho }) => serveEcho(router));
   }
 

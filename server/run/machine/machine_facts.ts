@@ -1,10 +1,10 @@
-/** What modules are told of the machine they run on. Pure. */
+/** What is reported to modules of the machine they run on. Pure. */
 import type { MachineConfig } from "../../../shared/config/machine_config.ts";
 import type { MachineFacts } from "../../modules/manager/module_environment.ts";
 
 /**
  * @param partId of the credentials; the configuration's own counts where there are none.
- * @param printsSpans whether calls are traced whatever the configuration says.
+ * @param printsSpans whether calls are traced whatever the configuration specifies.
  */
 export function machineFacts(
   config: MachineConfig,

@@ -102,8 +102,9 @@ export class MachineParts {
   }
 
   /**
-   * Moves everything to what the configuration says. Resolves when each resource has been tried
-   * once; what fails is in the status, never thrown. Of two calls that overlap the later counts.
+   * Moves everything to what the configuration specifies. Resolves when each resource has been
+   * tried once; what fails is in the status, never thrown. Of two calls that overlap the later
+   * counts.
    */
   async apply(config: MachineConfig): Promise<void> {
     this.#config = config;

@@ -10,7 +10,7 @@ export type ReadVariable = (name: string) => string | undefined;
 export interface ServerEnvironment {
   /** Folder of the server's state. Default `~/.machine`. */
   readonly home: string;
-  /** A log file beside standard output; undefined for none. */
+  /** A log file next to standard output; undefined for none. */
   readonly logFile: string | undefined;
   /** How much log files may hold. */
   readonly logRotation: Rotation;
@@ -96,7 +96,7 @@ function duration(name: string, text: string | undefined): number | undefined {
     const ms = parseGoDuration(text);
     if (ms > 0) return ms;
   } catch {
-    // Told below, with the name of the variable.
+    // Reported below, with the name of the variable.
   }
   throw new EnvironmentError(
     `the environment variable MACHINE_${name} is ${JSON.stringify(text)}; ` +

@@ -21,7 +21,7 @@ const flags = {
     placeholder: "FILE",
     doc: "Write a CPU profile of the run to this file, for Chrome DevTools.",
   },
-  debug: { type: "boolean", doc: "Log everything, whatever the configuration says." },
+  debug: { type: "boolean", doc: "Log everything, whatever the configuration sets." },
   "disable-mdns": {
     type: "boolean",
     doc: "Disable discovery through multicast DNS: open no socket for it.",
@@ -29,7 +29,7 @@ const flags = {
   "dump-resources": {
     type: "string",
     placeholder: "FILE",
-    doc: "Write all resource registrations as JSON to this file and end.",
+    doc: "Write all resource registrations as JSON to this file and exit.",
   },
   ftdc: { type: "boolean", default: true, doc: "Full-time data capture for diagnostics." },
   "log-file": {
@@ -37,7 +37,7 @@ const flags = {
     placeholder: "FILE",
     doc: "Write logs to this file, rotated, instead of standard output.",
   },
-  "network-check": { type: "boolean", doc: "Only check the network, print the findings and end." },
+  "network-check": { type: "boolean", doc: "Only check the network, print the findings and exit." },
   "no-tls": { type: "boolean", doc: "Serve without TLS even if certificates are there." },
   "output-telemetry": { type: "boolean", doc: "Print metrics, every 10 s, and spans." },
   "reveal-sensitive-config-diffs": {
@@ -53,7 +53,7 @@ const flags = {
     type: "boolean",
     doc: "Disable processes, shell and modules in an untrusted environment.",
   },
-  version: { type: "boolean", doc: "Print the version and end." },
+  version: { type: "boolean", doc: "Print the version and exit." },
   webprofile: {
     type: "boolean",
     doc: "Include the profiler in the HTTP server: /debug/pprof and /debug/graph, for this host.",

@@ -79,8 +79,8 @@ export class AccessControl {
    * Who a caller is whom the cloud let in. A key that opens this server ends with that key; for
    * anybody else the cloud's word counts until something that opens it is gone.
    *
-   * @param entity as the cloud tells it; different for each caller that it tells nothing of.
-   * @param role as the cloud tells it; undefined when it tells none.
+   * @param entity as the cloud reports it; different for each caller that it reports nothing of.
+   * @param role as the cloud reports it; undefined when it reports none.
    */
   vouchedByCloud(entity: string, role?: Role): Identity {
     const holder = keyIdentity(this.#rules, entity);

@@ -13,7 +13,7 @@ export interface NamedSecret {
   readonly secret: Secret | { readonly hash: string };
 }
 
-/** An API key as the cloud tells of it. */
+/** An API key as the cloud reports it. */
 export interface HashedKey {
   /** PHC string. */
   readonly hash: string;
@@ -133,7 +133,7 @@ function markOfSecret({ secret }: NamedSecret): string {
   return markOf("hash" in secret ? secret.hash : secret.reveal());
 }
 
-/** A short digest that tells one credential from another and gives neither away. */
+/** A short digest that distinguishes one credential from another and gives neither away. */
 function markOf(credential: string): string {
   return createHash("sha256").update(`machine-server token\0${credential}`).digest("base64url")
     .slice(0, 22);

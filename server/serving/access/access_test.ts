@@ -27,7 +27,7 @@ const credentials = {
   },
 };
 
-/** What a cloud tells of keys, by id. */
+/** What a cloud reports of keys, by id. */
 function told(hashes: Record<string, string>, role: Role = "owner"): CloudAccess {
   const keys = Object.entries(hashes).map(([id, hash]) => [id, { hash, role }] as const);
   return { ...NO_CLOUD_ACCESS, keys: new Map(keys) };
@@ -169,7 +169,7 @@ Deno.test("AccessControl ends a caller whom the cloud let in with the key it cam
   assert.deepEqual(standing(), [true, true, true]);
   rules("k1", "k2", "k3");
   assert.deepEqual(standing(), [true, true, true]);
-  // The cloud takes back a key; whose it was that nobody here can tell must ask again.
+  // The cloud takes back a key; whose it was that is unknown here must sign in again.
   rules("k1", "k3");
   assert.deepEqual(standing(), [true, false, false]);
   assert.equal(access.stands(undefined), false);

@@ -1,4 +1,4 @@
-/** Who may open the machine, as the cloud tells it. */
+/** Who may open the machine, as the cloud reports it. */
 import {
   KeyRole,
   type ListAccessKeysResponse,
@@ -14,7 +14,7 @@ export interface CloudAccess {
   readonly locationSecrets: readonly string[];
 }
 
-/** What is known of a cloud that tells nothing, or has not yet. */
+/** What is known of a cloud that reports nothing, or has not yet. */
 export const NO_CLOUD_ACCESS: CloudAccess = {
   keys: new Map(),
   partSecrets: [],
@@ -32,7 +32,7 @@ export function cloudAccess(answer: ListAccessKeysResponse): CloudAccess {
   };
 }
 
-/** Whether the cloud has told of anybody. */
+/** Whether the cloud has reported anybody. */
 export function isEmpty({ keys, partSecrets, locationSecrets }: CloudAccess): boolean {
   return keys.size + partSecrets.length + locationSecrets.length === 0;
 }

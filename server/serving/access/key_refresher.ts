@@ -1,4 +1,4 @@
-/** Keeps fresh what the cloud tells of who may open the machine. */
+/** Keeps fresh what the cloud reports of who may open the machine. */
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import type { MachineService } from "../../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
@@ -31,7 +31,7 @@ export class KeyRefresher {
     this.#access = options.store.load();
   }
 
-  /** What the cloud told last. */
+  /** What the cloud reported last. */
   get access(): CloudAccess {
     return this.#access;
   }
@@ -55,11 +55,11 @@ export class KeyRefresher {
         this.#unsupported = true;
         return;
       }
-      log.debug(`the access keys could not be asked for: ${reasonOf(error)}`);
+      log.debug(`the access keys could not be fetched: ${reasonOf(error)}`);
     }
   }
 
-  /** Asks until the signal aborts, or the cloud says that it has no such list. */
+  /** Asks until the signal aborts, or the cloud reports that it has no such list. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !this.#unsupported) {
       const waiting = linkedController(signal);

@@ -1,4 +1,4 @@
-/** Who may open the machine, as the cloud told it, kept for the time without a cloud. */
+/** Who may open the machine, as the cloud reported it, kept for the time without a cloud. */
 import type { Database } from "../../../shared/base/store/sqlite.ts";
 import type { CloudAccess } from "./cloud_access.ts";
 

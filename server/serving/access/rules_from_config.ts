@@ -1,4 +1,7 @@
-/** From the configuration, the machine's own credentials and what the cloud tells to the access rules. */
+/**
+ * From the configuration, the machine's own credentials and what the cloud reports to the access
+ * rules.
+ */
 import { Secret } from "../../../shared/base/redaction/secret.ts";
 import type { MachineConfig } from "../../../shared/config/machine_config.ts";
 import type { MachineCredentials } from "../../../shared/cloud/credentials/credentials_file.ts";
@@ -10,7 +13,7 @@ export interface AccessSources {
   config: Pick<MachineConfig, "auth" | "cloud" | "network">;
   /** How the machine proves itself to its cloud; undefined without a cloud. */
   credentials: MachineCredentials | undefined;
-  /** What the cloud tells of who may open this machine. */
+  /** What the cloud reports of who may open this machine. */
   cloudAccess: CloudAccess;
 }
 
@@ -51,7 +54,7 @@ function inClear(secret: string | undefined): Secret[] {
   return secret ? [new Secret(secret)] : [];
 }
 
-/** The entries of `auth.handlers[].config`: id → key, beside `keys`, the list of ids. */
+/** The entries of `auth.handlers[].config`: id → key, next to `keys`, the list of ids. */
 function configuredKeys(auth: MachineConfig["auth"]): Map<string, Secret> {
   const keys = new Map<string, Secret>();
   for (const handler of auth?.handlers ?? []) {

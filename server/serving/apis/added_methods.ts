@@ -16,7 +16,7 @@ import { notSupported } from "./driver_call.ts";
 import { byteRoute, counted, namedStream, nameless } from "./served_api.ts";
 
 /**
- * Serves what `service`, as a module describes it, has beside the methods that the router serves.
+ * Serves what `service`, as a module describes it, has next to the methods that the router serves.
  * No driver of this server has them: they are answered by resources of modules only.
  */
 export function addMethods(

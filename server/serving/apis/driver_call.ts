@@ -1,4 +1,4 @@
-/** What all resource APIs share: find the resource, count the call, tell drivers' errors apart. */
+/** What all resource APIs share: find the resource, count the call, distinguish drivers' errors. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { toError } from "../../../shared/base/errors/to_error.ts";
@@ -20,7 +20,7 @@ export function driverError(error: unknown): ConnectError {
   return new ConnectError(toError(error).message, Code.Unknown, undefined, undefined, error);
 }
 
-/** The resource cannot do what was asked. */
+/** The resource cannot do what was requested. */
 export function notSupported(api: string, name: string, method: string): ConnectError {
   return new ConnectError(
     `${fullName(api, name)} does not support ${method}`,

@@ -17,7 +17,7 @@ export class LearnedApis {
   readonly #others = new Map<string, DescService[]>();
   readonly #routers = new Set<RpcRouter>();
 
-  /** @param monitor is told of calls that move something. */
+  /** @param monitor is notified of calls that move something. */
   constructor(
     own: readonly ServedApi[],
     private readonly resources: ResourceIndex,

@@ -62,7 +62,7 @@ export interface MountedMethod {
   readonly api: string;
   readonly resources: ResourceIndex;
   readonly method: DescMethod;
-  /** Told of calls that move something. */
+  /** Notified of calls that move something. */
   readonly monitor: SafetyMonitor | undefined;
 }
 
@@ -165,7 +165,7 @@ export async function namedStream(
   const first = await rest.next();
   if (first.done) {
     throw new ConnectError(
-      `the stream has ended without a message that names a resource of ${api}`,
+      `the stream was closed without a message that names a resource of ${api}`,
       Code.InvalidArgument,
     );
   }

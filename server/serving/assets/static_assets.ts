@@ -94,7 +94,7 @@ export class StaticAssets {
 interface Found {
   readonly path: string;
   readonly info: Deno.FileInfo;
-  /** True when the folder was asked for, and this is its page. */
+  /** True when the folder was requested, and this is its page. */
   readonly isFolder: boolean;
 }
 

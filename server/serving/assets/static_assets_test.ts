@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { StaticAssets } from "./static_assets.ts";
 
-/** A folder with files beside it that nobody may see, and what is answered for a path. */
+/** A folder with files next to it that nobody may see, and what is answered for a path. */
 async function withAssets(
   body: (get: (path: string, init?: RequestInit) => Promise<Response>) => Promise<void>,
 ): Promise<void> {

@@ -5,7 +5,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { MachineAnnouncer } from "./machine_announcer.ts";
 import { multicastSockets } from "./multicast_socket.ts";
 
-/** Announces nothing before it is told what. */
+/** Announces nothing before it knows what. */
 export function openAnnouncer({ clock, log }: { clock: Clock; log: Logger }): MachineAnnouncer {
   return new MachineAnnouncer({
     interfaces: networkInterfaces,

@@ -73,7 +73,7 @@ export class Answers {
     else send(reply.message);
   }
 
-  /** Who has just begun to listen has not heard it: it gets the answer alone. */
+  /** Who has just begun to listen has not received it: it gets the answer alone. */
   #wasSent({ message: { answers = [] }, isDefence }: Reply): boolean {
     if (isDefence) return false;
     const now = this.options.clock.monotonicMs();

@@ -4,7 +4,7 @@ import { type Heard, ipv6Key, orderKey, sameName } from "./mdns_message.ts";
 import { hostOf } from "./names.ts";
 import { claimedRecords, type Instance, serviceName } from "./records.ts";
 
-/** Tells this host's addresses and this program's ports from those of others. */
+/** Distinguishes this host's addresses and this program's ports from those of others. */
 export interface Own {
   /** All addresses of this host, on every link. */
   readonly addresses: ReadonlySet<string>;
@@ -12,7 +12,7 @@ export interface Own {
   readonly ports: ReadonlySet<number>;
 }
 
-/** A name that somebody else has, as it was heard. */
+/** A name that somebody else has, as it was received. */
 export interface Conflict {
   readonly name: string;
   /** What the other says: an address or a port. */
@@ -68,7 +68,7 @@ function isOwnAddress(address: string, { addresses }: Own): boolean {
 
 /**
  * Of two that claim a name at the same time the one with the later records gets it; the other asks
- * again after a second, and hears then that the name is taken.
+ * again after a second, and learns then that the name is taken.
  *
  * @returns our name that we have to leave to the sender of the probe.
  */

@@ -1,7 +1,7 @@
 /** A socket in the group of multicast DNS: the smallest that this server needs. */
 import type { Heard, Said, Sender } from "./mdns_message.ts";
 
-/** Speaks on one link and hears all of them. */
+/** Sends on one link and receives from all of them. */
 export interface GroupSocket {
   /**
    * Sends to the group, or to one. Resolves when the system has taken it.
@@ -15,7 +15,7 @@ export interface GroupSocket {
   close(): Promise<void>;
 }
 
-/** What a socket tells. None may throw. */
+/** What a socket reports. None may throw. */
 export interface GroupHandlers {
   heard(message: Heard, from: Sender): void;
   /** It cannot be used: the port is taken or not allowed. Called once; the socket is then closed. */

@@ -16,7 +16,7 @@ export class FakeGroup {
   readonly sent: Sent[] = [];
   /** Address → why nothing can be sent from there. */
   readonly broken = new Map<string, Error>();
-  /** Told of each message, before it is heard. */
+  /** Notified of each message, before it is handled. */
   onSent: (sent: Sent) => void = () => {};
   /** Set: no socket can be opened. */
   refused: Error | undefined;
@@ -51,7 +51,7 @@ export class FakeGroup {
     return this.#sockets.size;
   }
 
-  /** Sends as a program at this address would; all hear it, the sender too. */
+  /** Sends as a program at this address would; all receive it, the sender too. */
   say(from: string, message: Said | Packet, to?: Sender): void {
     const heard: Heard = decode(encode(message as Packet));
     const sent = { from, to, message: heard };

@@ -27,17 +27,17 @@ const MOST_NAMES = 20;
 /** A farewell must not hold up the end of the server. */
 const FAREWELL_MS = 200;
 
-/** Why a claim began anew. */
+/** Why a claim began again. */
 type Interruption =
   | { readonly kind: "conflict" | "lost"; readonly conflict: Conflict; readonly from: string }
-  | { readonly kind: "link was away" };
+  | { readonly kind: "link was down" };
 
 export interface LinkAnnouncerOptions {
   readonly link: Link;
   readonly names: AnnouncedNames;
   /** The public one. */
   readonly port: number;
-  /** Whether WebRTC is served beside gRPC. */
+  /** Whether WebRTC is served next to gRPC. */
   readonly webrtc: boolean;
   /** Read at each use. */
   readonly own: () => Own;
@@ -86,7 +86,7 @@ export class LinkAnnouncer {
   /** Joins the group again if the link was away meanwhile. */
   refresh(): void {
     this.#socket.refresh();
-    if (this.#isAway) this.#interrupt({ kind: "link was away" });
+    if (this.#isAway) this.#interrupt({ kind: "link was down" });
   }
 
   /** Says farewell and gives the port back. Never rejects. */
@@ -103,7 +103,7 @@ export class LinkAnnouncer {
       while (!signal.aborted) await this.#settle(await this.#claim(signal), signal);
     } catch (error) {
       if (signal.aborted) return;
-      this.options.log.error(`announcing ended: ${reasonOf(error)}`, {
+      this.options.log.error(`announcing stopped: ${reasonOf(error)}`, {
         link: this.options.link.name,
       });
     }
@@ -154,18 +154,18 @@ export class LinkAnnouncer {
     const { clock, log, names, link } = this.options;
     // No farewell: what it takes back would be the other's.
     this.#announced = [];
-    if (why.kind === "link was away") return;
-    // The other has the name when it is asked for again, or it was nobody.
+    if (why.kind === "link was down") return;
+    // The other has the name when it is requested again, or it was nobody.
     if (why.kind === "lost") return await clock.sleep(DEFER_MS, signal);
     const fields = { link: link.name, name: why.conflict.name, by: why.from };
     if (names.isRenamable && this.#number < MOST_NAMES) {
       this.#number++;
-      log.info("another computer has the name of this machine; it takes another one", fields);
+      log.info("another host has the name of this machine; it takes another one", fields);
       return;
     }
     log.warn(
       "another machine in this network has the name of this one, which is not announced " +
-        "here until the other is gone; give each machine credentials of its own",
+        "here until the other has left; give each machine credentials of its own",
       fields,
     );
     await clock.sleep(QUIET_MS, signal);
@@ -178,7 +178,7 @@ export class LinkAnnouncer {
     const isProbing = this.#announced.length === 0;
     if (message.type !== "query") {
       const conflict = conflictIn(message, from.address, this.#instances, own());
-      // Who has announced a name claims it once more: there may be nobody behind what was heard.
+      // Who has announced a name claims it once more: there may be nobody behind what was received.
       const kind = isProbing ? "conflict" : "lost";
       if (conflict) this.#interrupt({ kind, conflict, from: from.address });
       return;
@@ -201,7 +201,7 @@ export class LinkAnnouncer {
     for (const message of messages) await this.#send(message);
   }
 
-  /** A cable that is pulled out is told once. */
+  /** A cable that is pulled out is reported once. */
   async #send(message: Said, to?: Sender): Promise<void> {
     const { log, link } = this.options;
     try {
@@ -220,7 +220,7 @@ export class LinkAnnouncer {
   }
 }
 
-/** Asks whether anybody has the names, and says what would be told under them. */
+/** Asks whether anybody has the names, and says what would be announced under them. */
 function probeFor(instance: Instance): Said {
   const names = [serviceName(instance.name), hostOf(instance.name)];
   return {

@@ -1,7 +1,7 @@
 /** On which links of this host a machine is announced, and with which addresses. Pure. */
 import { ipv6Key } from "./mdns_message.ts";
 
-/** As `node:os` tells of it; there are more fields. */
+/** As `node:os` reports it; there are more fields. */
 export interface InterfaceAddress {
   readonly address: string;
   readonly family: string | number;
@@ -22,19 +22,19 @@ export interface Link {
   readonly address: string;
   /** IPv4 networks of the link, as `192.0.2.7/24`. */
   readonly networks: readonly string[];
-  /** To tell others. */
+  /** To announce. */
   readonly ipv4: readonly string[];
   readonly ipv6: readonly string[];
 }
 
 /** More links than this are left out: each costs a socket. Containers bring many. */
 export const MOST_LINKS = 16;
-/** More addresses of one kind are not told, so that a message fits a packet. */
+/** More addresses of one kind are not announced, so that a message fits a packet. */
 const MOST_ADDRESSES = 4;
 
 /**
  * Bound to all addresses: every link that has IPv4, and loopback. Bound to one: the link that has
- * it. IPv6 addresses are told too, over IPv4; a link without IPv4 is left out.
+ * it. IPv6 addresses are announced, too, over IPv4; a link without IPv4 is left out.
  *
  * @param bound that the server listens on: `::` and empty stand for all, `0.0.0.0` for all IPv4.
  */
@@ -67,7 +67,7 @@ export function ownAddresses(interfaces: Interfaces): Set<string> {
 
 /**
  * Whether a sender is on the link. What others send from elsewhere is not answered (RFC 6762, 11);
- * it also tells links apart, as every socket of a group hears all of them.
+ * it also distinguishes links, as every socket of a group receives from all of them.
  */
 export function isOnLink({ networks }: Pick<Link, "networks">, sender: string): boolean {
   const from = ipv4Number(sender);

@@ -15,7 +15,7 @@ const COMPUTER: Interfaces = {
   six0: [v6("fd01::7")],
 };
 
-/** `interface: what it tells`. */
+/** `interface: what it announces`. */
 function told(bound: string, interfaces = COMPUTER): string[] {
   return linksOf(bound, interfaces)
     .map(({ name, ipv4, ipv6 }) => [`${name}:`, ...ipv4, ...ipv6].join(" "));

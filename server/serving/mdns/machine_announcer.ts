@@ -18,7 +18,7 @@ export interface Announcement {
   /** The address that the server listens on, and its port. */
   readonly hostname: string;
   readonly port: number;
-  /** Whether WebRTC is served beside gRPC. */
+  /** Whether WebRTC is served next to gRPC. */
   readonly webrtc: boolean;
 }
 
@@ -138,7 +138,7 @@ export class MachineAnnouncer {
     const { log } = this.options;
     this.#hasFailed = false;
     const told = names.join(" ");
-    // Once for all links: a computer with containers has many.
+    // Once for all links: a host with containers has many.
     log[told === this.#told ? "debug" : "info"]("announced by multicast DNS", {
       names,
       link: link.name,
@@ -153,7 +153,7 @@ export class MachineAnnouncer {
     this.options.log.warn(
       "this machine cannot be announced by multicast DNS and is found by its address only: " +
         `${reasonOf(error)}. UDP port 5353 may be another program's that does not share it; ` +
-        "-disable-mdns ends the tries",
+        "-disable-mdns stops the retries",
     );
   }
 }

@@ -1,8 +1,8 @@
-/** What is heard and said, and how parts of it are compared. Pure. */
+/** What is received and sent, and how parts of it are compared. Pure. */
 import type { Answer, Packet, Question, RecordType } from "dns-packet";
 import type { ServedRecord } from "./records.ts";
 
-/** Port of multicast DNS. Who asks from another one knows nothing of it (RFC 6762, 6.7). */
+/** Port of multicast DNS. A resolver on another one knows nothing of it (RFC 6762, 6.7). */
 export const MDNS_PORT = 5353;
 
 /** Who sent a message. */
@@ -47,7 +47,7 @@ export function sameName(a: string, b: string): boolean {
   return a.length === b.length && a.toLowerCase() === b.toLowerCase();
 }
 
-/** Whether a record that was heard says what ours says. */
+/** Whether a record that was received says what ours says. */
 export function sameRecord(heard: Answer, ours: ServedRecord): boolean {
   return heard.type === ours.type && sameName(heard.name, ours.name) &&
     dataKey(heard) === dataKey(ours);

@@ -15,7 +15,7 @@ const HOPS = 255;
 const LONGEST_MESSAGE = 9_000;
 
 /**
- * One socket of the system for all links, open while there are any: each socket of a group hears
+ * One socket of the system for all links, open while there are any: each socket of a group receives
  * every link, and so with one for each link every message would be read as often as there are
  * links. The port is shared with other responders on this host, as avahi-daemon.
  */

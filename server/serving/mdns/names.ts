@@ -2,7 +2,7 @@
 
 /** The names of one machine. */
 export interface AnnouncedNames {
-  /** Each is announced; the first is the one that people are told. */
+  /** Each is announced; the first is the one that is shown to people. */
   readonly names: readonly string[];
   /**
    * Whether another name does as well. One made from the host name does: who looks for it picks it
@@ -29,7 +29,7 @@ const LONGEST_NAME = 230;
 /**
  * The given names, each also with `-` for `.`, as dialers look for both, and systems resolve
  * `<name>.local` only when the name is one label. Without a given one: `<hostname>-<port>`, which
- * two servers on one computer do not share.
+ * two servers on one host do not share.
  */
 export function announcedNames({ given, hostname, port }: NameSources): AnnouncedNames {
   const clean = given.map((name) => withoutEnds(name ?? "").toLowerCase());
@@ -45,7 +45,7 @@ export function renamed(name: string, number: number): string {
   return number < 2 ? name : `${name}-${number}`;
 }
 
-/** The name whose addresses are told: `<name>.local`. */
+/** The name whose addresses are announced: `<name>.local`. */
 export function hostOf(name: string): string {
   return name.endsWith(".local") ? name : `${name}.local`;
 }

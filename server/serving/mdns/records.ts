@@ -1,10 +1,10 @@
-/** What a machine says of itself in multicast DNS (RFC 6762, 6763). Pure. */
+/** What a machine reports of itself in multicast DNS (RFC 6762, 6763). Pure. */
 import type { BaseAnswer, NsecAnswer, SrvAnswer, TxtAnswer } from "dns-packet";
 import { hostOf } from "./names.ts";
 
 /** The service that dialers look for. */
 export const SERVICE = "_rpc._tcp.local";
-/** Who asks for it wants to know what services there are. */
+/** Who requests it wants to know what services there are. */
 export const SERVICES = "_services._dns-sd._udp.local";
 
 /** Lifetime of what belongs to an address. Seconds; RFC 6762, 10. */
@@ -25,7 +25,7 @@ export interface Instance {
   readonly name: string;
   /** The public port. */
   readonly port: number;
-  /** Whether WebRTC is served beside gRPC. */
+  /** Whether WebRTC is served next to gRPC. */
   readonly webrtc: boolean;
   readonly ipv4: readonly string[];
   readonly ipv6: readonly string[];

@@ -26,7 +26,7 @@ import {
   servicesRecord,
 } from "./records.ts";
 
-/** Longest lifetime for askers that cannot hear a farewell. Seconds; RFC 6762, 6.7. */
+/** Longest lifetime for resolvers that cannot receive a farewell. Seconds; RFC 6762, 6.7. */
 const LEGACY_TTL = 10;
 
 /** One message to send. */
@@ -150,7 +150,7 @@ function matches(asked: string, type: string): boolean {
   return asked === "ANY" || asked === type;
 }
 
-/** Asked again before half of its lifetime is over, a record need not be told (RFC 6762, 7.1). */
+/** Asked again before half of its lifetime is over, a record need not be sent (RFC 6762, 7.1). */
 function isFresh(heard: Answer, ours: ServedRecord): boolean {
   return heard.type !== "OPT" && (heard.ttl ?? 0) * 2 >= (ours.ttl ?? 0);
 }

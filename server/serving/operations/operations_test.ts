@@ -11,7 +11,7 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { operationId, Operations } from "./operations.ts";
 
-/** Operations of a service whose calls last until they are aborted or told to end. */
+/** Operations of a service whose calls last until they are aborted or asked to stop. */
 function setUp() {
   const operations = new Operations(new FakeClock("2026-01-02T03:04:05Z"));
   const seen: string[] = [];

@@ -10,7 +10,7 @@ export interface MonitoredCall {
   readonly responseHeader: Headers;
 }
 
-/** Told of every call that reaches a resource, by whoever finds the resource. */
+/** Notified of every call that reaches a resource, by whoever finds the resource. */
 export interface SafetyMonitor {
   /**
    * A call is about to be answered by that resource, which exists and is ready.

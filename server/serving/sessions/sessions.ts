@@ -61,8 +61,8 @@ export interface SessionsOptions {
 }
 
 /**
- * Keeps the sessions. Mount {@link Sessions.interceptor} behind the authentication, and tell
- * {@link Sessions.used} of every call to a resource.
+ * Keeps the sessions. Mount {@link Sessions.interceptor} behind the authentication, and call
+ * {@link Sessions.used} for every call to a resource.
  */
 export class Sessions implements SafetyMonitor {
   readonly #sessions = new Map<string, Session>();
@@ -91,7 +91,7 @@ export class Sessions implements SafetyMonitor {
   };
 
   /**
-   * Starts a session, or goes on with `resume` when that one is the owner's and still alive.
+   * Starts a session, or continues with `resume` when that one is the owner's and still alive.
    *
    * @returns its id.
    * @throws {ConnectError} RESOURCE_EXHAUSTED
@@ -145,7 +145,7 @@ export class Sessions implements SafetyMonitor {
     for (const session of this.#sessions.values()) {
       if (letIn(session.identity)) continue;
       this.#sessions.delete(session.id);
-      this.#stopWhatMoved(session, "a session has ended, as its caller is no longer let in");
+      this.#stopWhatMoved(session, "a session was closed: its caller is no longer authorized");
     }
   }
 
@@ -165,7 +165,7 @@ export class Sessions implements SafetyMonitor {
     if (isMonitored(call.method)) call.values.set(sessionKey, session);
   }
 
-  /** Who moves something without a session wants it to go on without heartbeats. */
+  /** Who moves something without a session wants it to continue without heartbeats. */
   #leave(call: Call, outcome: CallOutcome): void {
     if (outcome.code !== undefined || !isMonitored(call.method)) return;
     const taken = call.values.get(takenOverKey);
@@ -189,7 +189,7 @@ export class Sessions implements SafetyMonitor {
     for (const session of this.#sessions.values()) {
       if (session.lastSeenMs > latestMs) continue;
       this.#sessions.delete(session.id);
-      this.#stopWhatMoved(session, "a session has ended without a heartbeat");
+      this.#stopWhatMoved(session, "a session expired without a heartbeat");
     }
   }
 

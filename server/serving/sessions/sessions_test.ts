@@ -258,7 +258,7 @@ Deno.test("endUnless() ends the sessions of who is no longer let in, and stops w
   sessions.endUnless((owner) => owner?.entity === "stays");
   assert.deepEqual(stopped, [motor("gone")]);
   assert.deepEqual(sessions.list(), [ids.get("stays")]);
-  assert.match(log.text(), /its caller is no longer let in/);
+  assert.match(log.text(), /its caller is no longer authorized/);
   sessions.close();
 });
 

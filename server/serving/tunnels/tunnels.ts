@@ -9,7 +9,7 @@ import { withDeadline } from "../../../shared/base/time/deadline.ts";
 import { parseGoDuration } from "../../../shared/base/time/duration.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 
-/** How long a port may take to answer when the configuration says nothing. Milliseconds. */
+/** How long a port may take to answer when the configuration specifies nothing. Milliseconds. */
 const CONNECTION_TIMEOUT_MS = 10_000;
 
 /** Bytes of one message to the caller; that of the reference server, machine-server.md §5.11. */
@@ -82,7 +82,7 @@ export class Tunnels {
     const first = await stream.next();
     if (first.done) {
       throw new ConnectError(
-        "the stream has ended without a message that names destination_port",
+        "the stream was closed without a message that names destination_port",
         Code.InvalidArgument,
       );
     }

@@ -140,7 +140,7 @@ Deno.test("open() goes only to ports of the configuration", async () => {
   assert.equal(await failure(robot.tunnel(messages(port, "x"))), refused(port));
   assert.equal(
     await failure(robot.tunnel(messages(port))),
-    "InvalidArgument: the stream has ended without a message that names destination_port",
+    "InvalidArgument: the stream was closed without a message that names destination_port",
   );
   assert.equal(machine.connections(), 0);
 });

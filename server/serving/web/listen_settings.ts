@@ -3,7 +3,7 @@ import { isLoopbackHost } from "../../../shared/base/net/loopback.ts";
 import { toFileError } from "../../../shared/base/files/fs_error.ts";
 import type { MachineConfig } from "../../../shared/config/machine_config.ts";
 
-/** A server that listens there has been asked for the same thing. */
+/** A server that listens there has been requested the same thing. */
 export interface ListenSettings {
   /** Empty: all addresses. */
   readonly hostname: string;
@@ -52,7 +52,7 @@ export async function listenSettings(sources: ListenSources): Promise<ListenSett
     sources.localAddress || network?.bind_address ||
       (fromCloud ? DEFAULT_TLS_ADDRESS : DEFAULT_ADDRESS),
   );
-  // Nobody else hears what goes over loopback, and callers there know the machine by no name.
+  // Nobody else receives what goes over loopback, and callers there know the machine by no name.
   const tls = own ?? (isLoopbackHost(address.hostname) ? undefined : found);
   return { ...address, tls, localFqdn: cloud?.local_fqdn ?? "" };
 }
@@ -100,7 +100,7 @@ export function parseAddress(address: string): { hostname: string; port: number 
   return { hostname: host === "localhost" ? "127.0.0.1" : host, port };
 }
 
-/** True when the server can be reached from other computers by any of its addresses. */
+/** True when the server can be reached from other hosts by any of its addresses. */
 export function bindsToAll({ hostname }: Pick<ListenSettings, "hostname">): boolean {
   return hostname === "" || hostname === "0.0.0.0" || hostname === "::";
 }

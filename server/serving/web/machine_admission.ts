@@ -42,7 +42,7 @@ export class MachineAdmission {
   /**
    * Why a request over HTTP/1.1 is answered 403; undefined when it is let in. Calls whose callers
    * sign in are let in from everywhere. What is no call needs no signing in anywhere; there the
-   * host counts always, but for the page that says what this is, which health checks ask for.
+   * host counts always, but for the page that says what this is, which health checks request.
    */
   refusal(request: Request, isCall: () => boolean): string | undefined {
     const header: HeaderReader = (name) => request.headers.get(name);
@@ -81,7 +81,7 @@ export class MachineAdmission {
   }
 }
 
-/** The names that a machine has by its configuration, its computer and multicast DNS. */
+/** The names that a machine has by its configuration, its host and multicast DNS. */
 export function admissionRules(
   { cloud, network }: Pick<MachineConfig, "cloud" | "network">,
   port: number,

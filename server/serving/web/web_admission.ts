@@ -26,7 +26,7 @@ export type HeaderReader = (name: string) => string | null | undefined;
  */
 export function hostRefusal(header: HeaderReader, rules: AdmissionRules): string | undefined {
   const host = header("host");
-  // Browsers always tell it.
+  // Browsers always send it.
   if (host === null || host === undefined) return undefined;
   const name = hostName(host);
   if (name !== undefined && (isAddressOrLoopback(name) || rules.hosts.has(name))) return undefined;

@@ -1,4 +1,4 @@
-/** The public port, moved when the configuration says so. */
+/** The public port, moved when the configuration specifies so. */
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
@@ -7,7 +7,7 @@ import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { RpcServer, type RpcServerOptions } from "../../../shared/rpc/server/server.ts";
 import { type ListenSettings, readyFields } from "./listen_settings.ts";
 
-/** How long calls may go on when the port moves. Milliseconds. */
+/** How long calls may continue when the port moves. Milliseconds. */
 const MOVE_GRACE_MS = 2_000;
 
 export interface WebServerOptions {
@@ -31,8 +31,8 @@ export class WebServer {
   }
 
   /**
-   * Listens as the settings say; does nothing when it does already. The new port is opened before
-   * the old one is closed, so a failure leaves the server where it was.
+   * Listens as the settings specify; does nothing when it does already. The new port is opened
+   * before the old one is closed, so a failure leaves the server where it was.
    *
    * @returns whether anything changed.
    * @throws {PortInUseError}

@@ -42,7 +42,7 @@ export class CloudAnswerer {
 
   constructor(private readonly options: CloudAnswererOptions) {}
 
-  /** Waits where and under which names the configuration says; anew when that has changed. */
+  /** Waits where and under which names the configuration specifies; again when that has changed. */
   follow(block: CloudBlock | undefined): void {
     if (this.#closed) return;
     const hosts = answeredNames(block ?? {});
@@ -66,7 +66,7 @@ export class CloudAnswerer {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#running?.stop.abort(new Error("the server ends"));
+    this.#running?.stop.abort(new Error("the server is shutting down"));
     await this.#running?.ended;
   }
 

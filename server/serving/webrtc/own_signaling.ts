@@ -1,4 +1,4 @@
-/** Signalling at the machine's own port, for callers in its network and on the same computer. */
+/** Signalling at the machine's own port, for callers in its network and on the same host. */
 import { createClient, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import {
   type CredentialType,
@@ -72,7 +72,7 @@ export function ownSignaling(options: OwnSignalingOptions): OwnSignaling {
   return {
     service,
     async close() {
-      stop.abort(new Error("the server ends"));
+      stop.abort(new Error("the server is shutting down"));
       queue.close();
       await running;
     },

@@ -12,7 +12,7 @@ import type { RtcPeer } from "../../../shared/rtc/webrtc/peer.ts";
 export interface RemoteCaller {
   /** Undefined where nobody signs in. */
   readonly identity: Identity | undefined;
-  /** Where it called from, as far as the signalling could tell; empty when it could not. */
+  /** Where it called from, as far as the signalling reported it; empty when it could not. */
   readonly address: string;
   readonly port: number;
   /** Who brought the two together. */
@@ -75,7 +75,7 @@ export class ServedPeers {
     log.debug("a WebRTC connection is open", fields);
     void peer.closed.then((reason) => {
       this.#served.delete(entry);
-      log.debug(`a WebRTC connection has ended: ${reason}`, fields);
+      log.debug(`a WebRTC connection was closed: ${reason}`, fields);
     });
   }
 
@@ -83,7 +83,7 @@ export class ServedPeers {
   sweep(): void {
     for (const { peer, caller } of this.#served) {
       if (this.options.stands(caller.identity)) continue;
-      this.options.log.info("a WebRTC connection is ended: its caller is no longer let in", {
+      this.options.log.info("a WebRTC connection is closed: its caller is no longer authorized", {
         signaled_by: caller.signaledBy,
         ...(caller.identity && { entity: caller.identity.entity }),
       });
@@ -91,14 +91,14 @@ export class ServedPeers {
     }
   }
 
-  /** Takes no more; running calls may go on for `graceMs`, then everything is closed. */
+  /** Takes no more; running calls may continue for `graceMs`, then everything is closed. */
   async close(graceMs: number): Promise<void> {
     const served = [...this.#served];
     await Promise.all(served.map(async (entry) => {
       await entry.close(graceMs);
       await entry.peer.close();
     }));
-    this.#stop.abort(new Error("the server ends"));
+    this.#stop.abort(new Error("the server is shutting down"));
     await Promise.all([...this.#served].map(({ peer }) => peer.close()));
   }
 }

@@ -4,7 +4,7 @@ import { isLoopbackHost } from "../../../shared/base/net/loopback.ts";
 
 /**
  * `cloud.signaling_address` as a URL; without one, the cloud's own address. A signaller on loopback
- * is this host's only where the cloud is: elsewhere it comes from a cloud that was never told
+ * is this host's only where the cloud is: elsewhere it comes from a cloud that never knew
  * its public address.
  *
  * @param appAddress `https://host:port` or `http://host:port`

@@ -57,7 +57,7 @@ export class WebRtc {
     (await this.#serving?.catch(() => undefined))?.served.sweep();
   }
 
-  /** Answers nobody any more, lets running calls go on for `graceMs`, closes all connections. */
+  /** Answers nobody any more, lets running calls continue for `graceMs`, closes all connections. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     await Promise.all([this.#answerer?.close(), this.#own?.then((own) => own.close())]);
@@ -79,10 +79,10 @@ export class WebRtc {
     (await this.#load()).served.accept(peer, caller);
   }
 
-  /** Whom the cloud tells nothing of still needs a name of its own: sessions have owners. */
+  /** Whom the cloud reports nothing of still needs a name of its own: sessions have owners. */
   #cloudCaller({ uuid, callerEntity, callerMetadata }: AnsweredCall): RemoteCaller {
-    const told = callerMetadata[ROLE_METADATA];
-    const role = told === "owner" || told === "operator" ? told : undefined;
+    const reported = callerMetadata[ROLE_METADATA];
+    const role = reported === "owner" || reported === "operator" ? reported : undefined;
     return {
       identity: this.options.access.vouchedByCloud(callerEntity || `webrtc ${uuid}`, role),
       address: "",
