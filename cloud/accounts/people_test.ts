@@ -4,6 +4,7 @@ import { requireAuthentication } from "../../shared/cloud/auth/require_auth.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { AccountService, AuditService } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { createInProcessTransport } from "../../shared/rpc/server/in_process.ts";
 import { addOwner } from "../local/people/people_command.ts";
@@ -147,7 +148,7 @@ Deno.test("a session ends at once: by its person, by a new password, and by time
   await first.account.endSession({ allOthers: true });
   const ended = await failure(second.app.listOrganizations({}));
   assert.equal(ended.code, Code.Unauthenticated);
-  assert.match(ended.message, /session has ended/);
+  assert.match(ended.message, /session is no longer valid/);
   await first.app.listOrganizations({});
   const after = await machine.listAccessKeys({ partId: made.part_id });
   assert.notDeepEqual(before.keys, after.keys, "machines end the person's connections");
@@ -348,6 +349,52 @@ Deno.test("sign-ins are in the log of each organisation, failed ones of its peop
   assert.equal(JSON.parse(later?.target ?? "").attempts, 1, "the second guess, in its own hour");
   const all = await queries.selectFrom("audit_entries").select("target").execute();
   assert.ok(!JSON.stringify(all).match(/wrong one|nobody@/));
+});
+
+Deno.test("the audit log has wrong API keys, a bounded number of entries, and no id that nobody has", async () => {
+  const clock = new FakeClock();
+  await using cloud = await TestCloud.open({ clock });
+  const [acme, other] = [await cloud.bootstrap(), await cloud.bootstrap({ organization: "Other" })];
+  const owner = await ownerOf(cloud, acme.org_id);
+  const { failures } = cloud.services.accounts;
+  const guess = (id: string, key: string) =>
+    createClient(AuthService, createInProcessTransport(cloud.services.router))
+      .authenticate({ entity: id, credentials: { type: "api-key", payload: key } })
+      .then(() => "right", () => "wrong");
+  const entries = async (
+    orgId: string,
+  ) => (await cloud.folder.database.queries.selectFrom("audit_entries").selectAll()
+    .where("action", "=", "failed sign-in").where("org_id", "=", orgId).execute());
+
+  assert.equal(await guess(acme.api_key_id, acme.api_key), "right");
+  for (let n = 0; n < 10; n++) assert.equal(await guess(acme.api_key_id, `guess ${n}`), "wrong");
+  for (let n = 0; n < 5; n++) await guess(crypto.randomUUID(), "guess");
+  await failures.write();
+  await failures.write();
+  const [entry, ...more] = (await owner.audit.listAuditEntries({
+    organizationId: acme.org_id,
+    action: "failed sign-in",
+  })).entries;
+  assert.deepEqual([entry?.actorType, entry?.actor, more], ["api-key", acme.api_key_id, []]);
+  const { key_id, reason, attempts } = JSON.parse(entry?.target ?? "");
+  assert.deepEqual([key_id, reason, attempts], [acme.api_key_id, "wrong key", 10]);
+  assert.deepEqual(await entries(other.org_id), []);
+
+  // The next one within the hour waits, and says then how many there were.
+  for (let n = 0; n < 3; n++) await guess(acme.api_key_id, "guess");
+  await failures.write();
+  assert.equal((await entries(acme.org_id)).length, 1);
+  await clock.advance(61 * 60_000);
+  await owner.app.deleteKey({ id: acme.api_key_id });
+  await guess(acme.api_key_id, acme.api_key);
+  await failures.write();
+  const all = await entries(acme.org_id);
+  assert.equal(all.length, 2);
+  const last = JSON.parse(all.at(-1)?.target ?? "");
+  assert.deepEqual([last.reason, last.attempts], ["deleted key", 4]);
+  const texts = await cloud.folder.database.queries.selectFrom("audit_entries").select("target")
+    .execute();
+  assert.ok(!JSON.stringify(texts).includes(acme.api_key));
 });
 
 Deno.test("listSessions() tells when each session was used last", async () => {

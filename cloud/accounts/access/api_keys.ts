@@ -65,7 +65,7 @@ export class ApiKeys {
       const ended = await transaction.updateTable("api_keys").set({ deleted_at: now.getTime() })
         .where("id", "=", key.id).where("deleted_at", "is", null).executeTakeFirst();
       if (ended.numUpdatedRows === 0n) {
-        throw new ConnectError("somebody else ended this key just now", Code.Aborted);
+        throw new ConnectError("somebody else revoked this key just now", Code.Aborted);
       }
       const { orgId, name, grants } = key;
       await insertKey(transaction, { id, orgId, name, hash, grants }, now);

@@ -36,7 +36,7 @@ export interface TrainingRights {
 export interface Person {
   readonly userId: string;
   readonly sessionId: string;
-  /** When the session ends by itself, milliseconds since 1970. */
+  /** When the session expires, milliseconds since 1970. */
   readonly expiresAtMs: number;
 }
 

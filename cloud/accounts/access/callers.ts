@@ -12,7 +12,7 @@ import { Scope } from "./scope.ts";
 
 const KEPT_CALLERS = 20_000;
 
-/** When the token of a call was issued, milliseconds since 1970; 0 when it does not tell. */
+/** When the token of a call was issued, milliseconds since 1970; 0 when it does not report it. */
 export function tokenIssuedMs(context: HandlerContext): number {
   return Number(context.values.get(identityKey)?.claims[ISSUED_CLAIM] ?? 0);
 }
@@ -29,7 +29,7 @@ export class Callers {
   #looking = Promise.resolve();
   #onPerson: (person: Person) => void = () => {};
 
-  /** @param clock tells when the time of a session is over */
+  /** @param clock shows when the time of a session is over */
   constructor(
     private readonly queries: Queries,
     changes: ChangeFeed,
@@ -42,7 +42,7 @@ export class Callers {
     });
   }
 
-  /** Has somebody hear of each call of a person. It must not take time. */
+  /** Has somebody learn of each call of a person. It must not take time. */
   onPerson(hear: (person: Person) => void): void {
     this.#onPerson = hear;
   }
@@ -83,7 +83,10 @@ export class Callers {
       return caller;
     }
     if (identity.credentialType === "session") {
-      throw new ConnectError("this session has ended; sign in again", Code.Unauthenticated);
+      throw new ConnectError(
+        "this session is no longer valid; sign in again",
+        Code.Unauthenticated,
+      );
     }
     throw new ConnectError(
       `the ${identity.credentialType} credentials of this token are not valid any more`,

@@ -19,6 +19,11 @@ export interface HttpCallersOptions {
   readonly limiter: AttemptLimiter;
   /** The access token in a cookie, which counts for reading. */
   readonly cookieToken: (header: HttpSender["header"]) => string | undefined;
+  /** Receives API keys that were wrong, as often as the limiter lets them be checked. */
+  readonly onWrongKey: (
+    id: string,
+    from: { readonly address: string; readonly client: string },
+  ) => Promise<void>;
 }
 
 /** Who sends a request that is no RPC. */
@@ -33,7 +38,7 @@ export type HttpAccess =
   | { readonly kind: "none" }
   | { readonly kind: "refused"; readonly status: 401 | 429; readonly error: string };
 
-/** What a caller without credentials is told. */
+/** What is reported to a caller without credentials. */
 export const HOW_TO_SIGN_IN =
   "sign in with the headers key_id and key, part_id and secret, or authorization: Bearer …";
 
@@ -64,6 +69,10 @@ export class HttpCallers {
       case "right":
         return { kind: "scope", scope: new Scope(queries, outcome.value) };
       case "wrong":
+        if (offered.credential?.type === "api-key") {
+          const from = { address: peer.address, client: header("user-agent") ?? "" };
+          await this.options.onWrongKey(offered.credential.entity, from);
+        }
         return WRONG;
       case "refused":
         return { kind: "refused", status: 429, error: TOO_MANY_ATTEMPTS };

@@ -32,7 +32,7 @@ export function keyMethods(
     async getRobotAPIKeys({ robotId }, context) {
       const scope = await callers.scope(context);
       const machine = await scope.machine(robotId, "manage");
-      // First the one that can be told: clients connect with the first key of this answer.
+      // First the one that can be determined: clients connect with the first key of this answer.
       const own = await machineKeys.of(machine);
       const place = machinePlace(machine);
       // Keys of an organisation that a location is shared with are that one's own affair.
@@ -99,6 +99,9 @@ export function keyMethods(
 
     async checkPermissions({ permissions }, context) {
       const scope = await callers.scope(context);
+      if (permissions.length === 0) {
+        throw new ConnectError("permissions: there are none to check", Code.InvalidArgument);
+      }
       return {
         authorizedPermissions: await Promise.all(
           permissions.map(async (asked) => ({
@@ -132,7 +135,7 @@ export async function ownedKey(scope: Scope, keys: ApiKeys, id: string): Promise
 function withGrants(key: ApiKey): ApiKey {
   if (key.grants.length > 0) return key;
   throw new ConnectError(
-    "this is the key of a training job and ends with it",
+    "this is the key of a training job and is revoked with it",
     Code.FailedPrecondition,
   );
 }

@@ -15,7 +15,7 @@ export const LOCAL_IDENTITY: Identity = {
 };
 
 /**
- * Every call is the same caller's: for a process that works on a data folder by itself. Who may
+ * Every call is the same caller's: for a process that works on a data folder alone. Who may
  * read the folder may do everything in it, so there is nothing to sign in with. Never use it where
  * calls come over a network.
  */

@@ -50,7 +50,7 @@ export async function locationDepth(queries: Queries, id: string): Promise<numbe
   return rows[0]?.depth ?? 1;
 }
 
-/** An organisation that a location is shared with, by itself or by one that it is in. */
+/** An organisation that a location is shared with, directly or by one that it is in. */
 export interface LocationShare {
   readonly orgId: string;
   /** The location that was shared. */

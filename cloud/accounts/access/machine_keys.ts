@@ -10,9 +10,9 @@ import type { MachineRow } from "./scope.ts";
 const PURPOSE = "machine-key";
 
 /**
- * A key for each machine that its owners can be told again and again. Clients of the public API ask
- * for the keys of a machine and connect to it with the first; of all others only hashes are kept.
- * It is computed from the cloud's master secret, and opens this one machine.
+ * A key for each machine that its owners can be determined again and again. Clients of the public
+ * API request the keys of a machine and connect to it with the first; of all others only hashes are
+ * kept. It is computed from the cloud's master secret, and opens this one machine.
  */
 export class MachineKeys {
   constructor(

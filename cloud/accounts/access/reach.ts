@@ -7,8 +7,8 @@ export type Reached = "locations" | "machines" | "parts" | "data_sources" | "seq
 
 type Condition = (ids: readonly string[]) => RawBuilder<SqlBool>;
 
-/** One parameter, however many there are. */
-const among = (column: string, ids: readonly string[]): RawBuilder<SqlBool> =>
+/** The column is one of these: one parameter, however many there are. */
+export const among = (column: string, ids: readonly string[]): RawBuilder<SqlBool> =>
   ids.length === 1
     ? sql<SqlBool>`${sql.ref(column)} = ${ids[0]}`
     : sql<SqlBool>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(ids)}))`;

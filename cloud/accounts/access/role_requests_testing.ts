@@ -19,7 +19,9 @@ export const BSON_LIMIT = new Uint8Array(
   [17, 0, 0, 0, 16, 36, 108, 105, 109, 105, 116, 0, 1, 0, 0, 0, 0],
 );
 
-/** What calls ask for whose requests need more than ids, by `service/method` without the package. */
+/**
+ * What calls request whose requests need more than ids, by `service/method` without the package.
+ */
 function particularRequests(ids: Ids): Readonly<Record<string, JsonObject>> {
   const id = (name: string) => ids[name] ?? "";
   const organizationId = id("organization");
@@ -64,6 +66,13 @@ function particularRequests(ids: Ids): Readonly<Record<string, JsonObject>> {
       visibility: "VISIBILITY_PRIVATE",
     },
     "AppService/DeleteRegistryItem": { itemId: id("module") },
+    "AppService/CheckPermissions": {
+      permissions: [{
+        resourceType: "robot",
+        resourceId: id("robot"),
+        permissions: ["read_robot"],
+      }],
+    },
     "AppService/OrganizationSetSupportEmail": { orgId: organizationId, email: "a@b.example" },
     "AppService/SetConfigProperty": {
       robotPartId: id("part"),
@@ -192,7 +201,7 @@ export function hostFor(method: DescMethod, ids: Ids): string | undefined {
   return method.parent.name === "SignalingService" ? ids["host"] : undefined;
 }
 
-/** A request that names the things of the rig wherever a field asks for one. */
+/** A request that names the things of the rig wherever a field requests one. */
 export function requestFor(method: DescMethod, ids: Ids): Message {
   const particular = particularRequests(ids)[nameOf(method)];
   if (particular) return fromJson(method.input, particular);

@@ -35,7 +35,7 @@ export const CALLERS = [
 export const LOCATION_CALLERS = ["owner@outer", "owner@guest", "owner@elsewhere"] as const;
 export type CallerName = typeof CALLERS[number] | typeof LOCATION_CALLERS[number];
 
-/** How long a call may take that ends by itself. */
+/** How long a call may take that ends on its own. */
 export const PATIENCE_MS = 30_000;
 
 /** What stands in the table for a code; every other end of a call is past the check of rights. */

@@ -114,6 +114,7 @@ Deno.test("Scope shows another organisation nothing, as if it did not exist", as
     watch: (ids) => first(machine.watch({ partId: ids.part_id })),
     listAccessKeys: (ids) => machine.listAccessKeys({ partId: ids.part_id }),
     reportStatus: (ids) => machine.reportStatus({ partId: ids.part_id }),
+    listInstalledVersions: (ids) => looking.listInstalledVersions({ partId: ids.part_id }),
     getPartLiveStatus: (ids) => looking.getPartLiveStatus({ partId: ids.part_id }),
   };
 

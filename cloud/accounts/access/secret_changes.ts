@@ -88,11 +88,14 @@ interface SecretRow {
 const ofPart = ({ id, org_id }: PartRow) =>
   ({ orgId: org_id, partId: id, kind: "access" }) as const;
 
-/** All parts of the organisation hear of it, and ask for what is theirs. */
+/** All parts of the organisation learn of it, and request what is theirs. */
 const ofLocation = ({ org_id }: LocationRow) =>
   ({ orgId: org_id, partId: undefined, kind: "access" }) as const;
 
-/** The newest secret is given first, so a new one is later than the others whatever the clock says. */
+/**
+ * The newest secret is given first, so a new one is later than the others whatever the clock
+ * specifies.
+ */
 function timeAfter(rows: readonly SecretRow[], now: Date, what: string): number {
   if (rows.length >= MOST_SECRETS) {
     throw new ConnectError(

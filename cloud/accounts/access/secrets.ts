@@ -39,7 +39,9 @@ export class SharedSecrets {
   }
 }
 
-/** The secret that equals `payload`, compared in a time that does not tell how much of it is right. */
+/**
+ * The secret that equals `payload`, compared in a time that does not show how much of it is right.
+ */
 export function matchingSecret(
   secrets: readonly SharedSecretValue[],
   payload: string,

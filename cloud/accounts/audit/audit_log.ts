@@ -8,7 +8,7 @@ import type { AuditEntriesTable } from "../../storage/database/people_schema.ts"
 
 export type AuditRow = Selectable<AuditEntriesTable>;
 
-/** Which entries are asked for; what is left out does not matter. */
+/** Which entries are requested; what is left out does not matter. */
 export interface AuditFilter {
   readonly orgId: string;
   readonly startMs?: number | undefined;
@@ -87,7 +87,7 @@ export class AuditLog {
   }
 }
 
-/** Notes what a command on the cloud's own computer did. Call it in a transaction. */
+/** Notes what a command on the cloud's own host did. Call it in a transaction. */
 export async function recordCommand(
   queries: Queries,
   what: { readonly orgId: string; readonly action: string; readonly target: object },

@@ -27,7 +27,7 @@ export interface AuthorityFiles {
 const AUTHORITY_FILE = "ca.pem";
 const DAY_MS = 86_400_000;
 const AUTHORITY_DAYS = 3_650;
-/** Certificates are made anew while this is left of them, see `MachineCertificates`. */
+/** Certificates are made again while this is left of them, see `MachineCertificates`. */
 export const CERTIFICATE_DAYS = 90;
 /** Clocks of machines may be behind. */
 const BACKDATED_MS = 3_600_000;
@@ -70,7 +70,7 @@ export class CertificateAuthority {
     return new CertificateAuthority(rootPem, certificate, key);
   }
 
-  /** Tells this authority from one that had its place before. */
+  /** Distinguishes this authority from one that had its place before. */
   get id(): string {
     return new NodeCertificate(this.certificate.toString("pem")).fingerprint256;
   }

@@ -30,7 +30,8 @@ interface Kept extends CertificatePair {
 
 /**
  * The certificates of machines, each for the names of its part. A machine gets the same one until
- * it is to be renewed: servers begin to listen anew with another one, which ends their connections.
+ * it is to be renewed: servers begin to listen again with another one, which ends their
+ * connections.
  */
 export class MachineCertificates {
   readonly #making = new Map<string, Promise<Kept>>();
@@ -98,7 +99,7 @@ function parse(text: string | undefined): Kept | undefined {
       ? kept
       : undefined;
   } catch {
-    return undefined; // made anew
+    return undefined; // made again
   }
 }
 

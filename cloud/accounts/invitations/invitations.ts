@@ -17,6 +17,8 @@ export interface Invitation {
   readonly email: string;
   readonly grants: readonly UserGrant[];
   readonly invitedBy: string;
+  /** Whether it is accepted when its person signs in the next time, without a link. */
+  readonly atSignIn: boolean;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
 }
@@ -40,7 +42,7 @@ export class Invitations {
 
   /** @throws {ConnectError} ALREADY_EXISTS for a member and for who is invited */
   async create(
-    invitation: Pick<Invitation, "orgId" | "email" | "grants" | "invitedBy">,
+    invitation: Pick<Invitation, "orgId" | "email" | "grants" | "invitedBy" | "atSignIn">,
   ): Promise<{ invitation: Invitation; token: string }> {
     const { queries, clock, random } = this.options;
     const { orgId, email, grants } = invitation;
@@ -52,6 +54,7 @@ export class Invitations {
       hash,
       grants: JSON.stringify(grants),
       invited_by: invitation.invitedBy,
+      at_sign_in: invitation.atSignIn ? 1 : 0,
       created_at: now,
       expires_at: now + COUNTS_FOR_MS,
     };
@@ -165,7 +168,8 @@ export class Invitations {
   }
 
   /**
-   * Makes somebody a member, once: of two that accept at the same time, one is told that it is over.
+   * Makes somebody a member, once: of two that accept at the same time, one gets the error that it
+   * is over.
    *
    * @param passwordHash for a person who has no password yet
    * @throws {ConnectError} NOT_FOUND
@@ -191,16 +195,30 @@ export class Invitations {
 
   /** All invitations of an address that its holder has proven, by single sign-on. */
   async acceptAll(email: string): Promise<number> {
-    const { queries, changes, clock } = this.options;
-    const count = await queries.transaction().execute(async (transaction) => {
-      const now = clock.now();
-      const rows = await transaction.selectFrom("invitations").selectAll()
-        .where("email", "=", email).where("expires_at", ">", now.getTime()).execute();
-      for (const row of rows) await this.#join(transaction, row, now);
-      return rows.length;
-    });
+    const { queries, changes } = this.options;
+    const count = await queries.transaction().execute((transaction) =>
+      this.#joinAll(transaction, email, [0, 1])
+    );
     await changes.drain();
     return count;
+  }
+
+  /** Those that need no link, of a person who signs in. Call it in a transaction. */
+  async acceptAtSignIn(transaction: Queries, email: string): Promise<void> {
+    await this.#joinAll(transaction, email, [1]);
+  }
+
+  async #joinAll(
+    transaction: Queries,
+    email: string,
+    atSignIn: readonly (0 | 1)[],
+  ): Promise<number> {
+    const now = this.options.clock.now();
+    const rows = await transaction.selectFrom("invitations").selectAll()
+      .where("email", "=", email).where("expires_at", ">", now.getTime())
+      .where("at_sign_in", "in", atSignIn).execute();
+    for (const row of rows) await this.#join(transaction, row, now);
+    return rows.length;
   }
 
   async #join(transaction: Queries, row: Row, now: Date): Promise<UserRow> {
@@ -230,6 +248,7 @@ function toInvitation(row: Row): Invitation {
     email: row.email,
     grants: JSON.parse(row.grants) as UserGrant[],
     invitedBy: row.invited_by,
+    atSignIn: row.at_sign_in === 1,
     createdAtMs: row.created_at,
     expiresAtMs: row.expires_at,
   };
@@ -237,7 +256,7 @@ function toInvitation(row: Row): Invitation {
 
 function accepted(): ConnectError {
   return new ConnectError(
-    "this invitation was accepted, withdrawn or replaced, or is too old; ask for another",
+    "this invitation was accepted, withdrawn or replaced, or has expired; request another",
     Code.NotFound,
   );
 }

@@ -60,8 +60,8 @@ export async function useLink(
 }
 
 /**
- * Where links lead, on the cloud's own address. A token that signs in by itself is in the fragment,
- * which browsers keep to themselves.
+ * Where links lead, on the cloud's own address. A token that signs in automatically is in the
+ * fragment, which browsers keep to themselves.
  */
 export function linkUrl(
   publicUrl: string,

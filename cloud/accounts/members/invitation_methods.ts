@@ -49,10 +49,11 @@ export function invitationMethods(
         : await grantsIn(scope, orgId, request.authorizations);
       await requireOwn(scope, wanted);
       const invitedBy = scope.caller.actor.id;
+      const isMailed = request.sendEmailInvite ?? true;
       const { invitation, token } = await invitations.create({
-        ...{ orgId, email, grants: distinct(wanted), invitedBy },
+        ...{ orgId, email, grants: distinct(wanted), invitedBy, atSignIn: !isMailed },
       });
-      if (request.sendEmailInvite ?? true) await invitations.send(invitation, token);
+      if (isMailed) await invitations.send(invitation, token);
       return { invite: toInvite(invitation) };
     },
 
@@ -64,6 +65,12 @@ export function invitationMethods(
         await grantsIn(scope, orgId, request.addAuthorizations),
         await grantsIn(scope, orgId, request.removeAuthorizations),
       ];
+      if (added.length + removed.length === 0) {
+        throw new ConnectError(
+          "add_authorizations, remove_authorizations: both are empty; say what changes",
+          Code.InvalidArgument,
+        );
+      }
       await requireOwn(scope, added);
       const kept = invitation.grants.filter((grant) => !removed.some((each) => same(each, grant)));
       const grants = distinct([...kept, ...added]);

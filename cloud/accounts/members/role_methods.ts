@@ -17,7 +17,6 @@ import {
   type Holder,
   removeGrant,
   requireAnOwner,
-  sameHolder,
 } from "./roles.ts";
 
 export interface RoleMethodsOptions {
@@ -45,12 +44,13 @@ export function roleMethods(
     if (!authorization) throw new ConnectError(`${field}: it is missing`, Code.InvalidArgument);
     const { grant, place } = await toGrant(scope, authorization);
     requireNoMoreThanOwn(scope.caller, [place]);
-    const holder = holderOf(field, authorization);
+    const { kind, id } = identityOf(field, authorization);
     const known = await grantsInOrganization(queries, place.orgId);
-    if (!known.some((each) => sameHolder(each.holder, holder))) {
-      throw notFound(holder.kind === "user" ? "member" : "API key", holder.id);
-    }
-    return { orgId: place.orgId, held: { ...grant, holder } };
+    const found = known.find(({ holder }) =>
+      holder.id === id && (kind === undefined || holder.kind === kind)
+    );
+    if (!found) throw notFound(kind === "api-key" ? "API key" : "member", id);
+    return { orgId: place.orgId, held: { ...grant, holder: found.holder } };
   };
   const change = async (work: (transaction: Queries, now: Date) => Promise<void>) => {
     await queries.transaction().execute((transaction) => work(transaction, clock.now()));
@@ -79,10 +79,9 @@ export function roleMethods(
       const scope = await callers.scope(context);
       const before = await asked(scope, "old_authorization", oldAuthorization);
       const after = await asked(scope, "new_authorization", newAuthorization);
-      if (before.orgId !== after.orgId || !sameHolder(before.held.holder, after.held.holder)) {
+      if (before.orgId !== after.orgId) {
         throw new ConnectError(
-          "new_authorization: it is of another organisation or somebody else than " +
-            "old_authorization",
+          "new_authorization: it is of another organisation than old_authorization",
           Code.InvalidArgument,
         );
       }
@@ -90,6 +89,7 @@ export function roleMethods(
         await removeGrant(transaction, before.orgId, before.held, now);
         await addGrant(transaction, after.orgId, after.held, now);
         await requireAnOwner(transaction, after.orgId);
+        await endWithoutGrants(transaction, before.held.holder, now);
       });
       return {};
     },
@@ -123,9 +123,13 @@ export function roleMethods(
   };
 }
 
-function holderOf(field: string, { identityType, identityId }: Authorization): Holder {
-  const kind = identityType === "" ? "user" : identityType;
-  if (kind !== "user" && kind !== "api-key") {
+/** Whose role it is. Clients that do not say whether it is a person or a key mean the one there is. */
+function identityOf(
+  field: string,
+  { identityType, identityId }: Authorization,
+): { readonly kind: Holder["kind"] | undefined; readonly id: string } {
+  const kind = identityType === "" ? undefined : identityType;
+  if (kind !== undefined && kind !== "user" && kind !== "api-key") {
     throw new ConnectError(
       `${field}.identity_type: ${JSON.stringify(identityType)} is unknown; allowed: user, api-key`,
       Code.InvalidArgument,

@@ -19,7 +19,7 @@ export interface LocationMethodsOptions extends LocationMessagesOptions {
   readonly random: Random;
 }
 
-/** What is told of what is in a location. */
+/** What is reported of what is in a location. */
 const TOLD_NAMES = 3;
 
 /** The calls of AppService that make, rename, move and delete locations. */

@@ -102,7 +102,9 @@ async function notShared(
   const outer = await scope.locations().select("locations.name")
     .where("locations.id", "=", inherited.sharedId).executeTakeFirst();
   return new ConnectError(
-    `the location is in ${outer?.name ?? "another one"}, which is shared; end that, or take this ` +
+    `the location is in ${
+      outer?.name ?? "another one"
+    }, which is shared; stop sharing it, or take this ` +
       "location out of it",
     Code.FailedPrecondition,
   );

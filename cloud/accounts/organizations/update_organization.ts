@@ -1,53 +1,70 @@
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Callers } from "../access/callers.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { titleProblem } from "../../api/names/names.ts";
 import { importEntry } from "./default_fragments.ts";
+import { takeNamespace } from "./namespace_methods.ts";
 import { toOrganization } from "./organization_methods.ts";
 
 export interface UpdateOrganizationOptions {
   readonly callers: Pick<Callers, "scope">;
   readonly queries: Queries;
+  readonly changes: Pick<ChangeFeed, "drain">;
+  readonly clock: Clock;
 }
 
-/** The call of AppService that renames an organisation and sets what its new machines include. */
+/**
+ * The call of AppService that renames an organisation, gives it its first namespace and sets what
+ * its new machines include: all of what is requested, or nothing.
+ */
 export function updateOrganization(
-  { callers, queries }: UpdateOrganizationOptions,
+  { callers, queries, changes, clock }: UpdateOrganizationOptions,
 ): Partial<ServiceImpl<typeof AppService>> {
   return {
     async updateOrganization(request, context) {
       const scope = await callers.scope(context);
-      const row = await scope.organization(request.organizationId, "manage");
+      const { id, namespace: present } = await scope.organization(request.organizationId, "manage");
       refuseOthers(request);
-      if (request.name !== undefined && request.name !== "") {
-        const problem = titleProblem(request.name);
-        if (problem) throw new ConnectError(`name: ${problem}`, Code.InvalidArgument);
-        await queries.updateTable("organizations").set({ name: request.name })
-          .where("id", "=", row.id).execute();
+      const { name, publicNamespace: namespace, defaultFragments } = request;
+      const problem = name ? titleProblem(name) : undefined;
+      if (problem) throw new ConnectError(`name: ${problem}`, Code.InvalidArgument);
+      const imports = defaultFragments?.fragments;
+      for (const { fragmentId } of imports ?? []) await scope.fragment(fragmentId, "see");
+      if (namespace && present !== null && present !== namespace) {
+        throw new ConnectError(
+          `public_namespace: the organisation has the namespace ${present}; ` +
+            "change it with UpdateOrganizationNamespace",
+          Code.FailedPrecondition,
+        );
       }
-      if (request.defaultFragments) {
-        const imports = request.defaultFragments.fragments;
-        for (const { fragmentId } of imports) await scope.fragment(fragmentId, "see");
-        await queries.updateTable("organizations")
-          .set({ default_fragments: JSON.stringify(imports.map(importEntry)) })
-          .where("id", "=", row.id).execute();
-      }
-      return { organization: toOrganization(await scope.organization(row.id, "see")) };
+      await queries.transaction().execute(async (transaction) => {
+        if (namespace && present === null) {
+          const given = { field: "public_namespace", namespace };
+          await takeNamespace(transaction, id, given, clock.now());
+        }
+        const set = {
+          ...(name ? { name } : {}),
+          ...(imports ? { default_fragments: JSON.stringify(imports.map(importEntry)) } : {}),
+        };
+        if (Object.keys(set).length === 0) return;
+        await transaction.updateTable("organizations").set(set).where("id", "=", id).execute();
+      });
+      await changes.drain();
+      return { organization: toOrganization(await scope.organization(id, "see")) };
     },
   };
 }
 
 /** Fields of UpdateOrganization that nothing here acts on, each with what to do. */
 function refuseOthers(request: {
-  readonly publicNamespace?: string | undefined;
   readonly region?: string | undefined;
   readonly cid?: string | undefined;
   readonly allowedLoginMethods?: unknown;
 }): void {
-  const refused = request.publicNamespace
-    ? "public_namespace: ask UpdateOrganizationNamespace for it"
-    : request.region
+  const refused = request.region
     ? "region: this cloud keeps everything where it runs; leave the region out"
     : request.cid
     ? "cid: this cloud has no such number; leave it out"

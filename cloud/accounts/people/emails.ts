@@ -10,7 +10,7 @@ export function normalEmail(email: string): string {
 export function emailProblem(email: string): string | undefined {
   if (email === "") return "it is missing";
   if (email.length > LONGEST) return `it has more than ${LONGEST} characters`;
-  // Whether there is such an address, only a mail to it tells.
+  // Whether there is such an address, only a mail to it shows.
   if (!/^[^\s@<>(),;:"\\[\]\p{Cc}]+@[^\s@<>(),;:"\\[\]\p{Cc}]+$/u.test(email)) {
     return `${JSON.stringify(email)} is no e-mail address`;
   }

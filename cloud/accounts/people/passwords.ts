@@ -24,7 +24,10 @@ export function passwordProblem(password: string, email: string): string | undef
 }
 
 export interface PasswordLimits {
-  /** Passwords that are hashed at once; default 1, which is at most one processor. */
+  /**
+   * Passwords of strangers that are hashed at once, and as many of people who are known; default 1,
+   * each of which is at most one processor.
+   */
   readonly atOnce?: number;
   /** Others that wait of one address block; default 4. */
   readonly waitingOfOne?: number;
@@ -36,37 +39,33 @@ export interface PasswordLimits {
 export interface PasswordTurn {
   /** IP address. */
   readonly address: string;
-  /** The person has signed in from there before: their turn comes before that of strangers. */
+  /** The person has signed in from there before: they don't wait for strangers. */
   readonly isKnown?: boolean;
 }
 
-interface Waiting {
-  readonly block: string;
-  readonly isKnown: boolean;
-  readonly start: () => void;
-}
-
 /**
- * Hashes and checks the passwords of people, on threads beside the one that serves. Only one is
+ * Hashes and checks the passwords of people, on threads next to the one that serves. Only one is
  * hashed at a time, address blocks take turns, and whoever sends too many is refused: a storm of
  * wrong passwords slows down neither those who call with a token nor those who sign in elsewhere.
- * Strangers from many addresses fill the queue of strangers only: who signs in from where they did
- * before has one of their own, which comes first.
+ * Strangers from many addresses hold up strangers only: who signs in from where they did before has
+ * a turn of their own next to them.
  */
 export class Passwords {
-  #running = 0;
-  readonly #waiting: Waiting[] = [];
-  #lastBlock = "";
+  readonly #strangers: Lane;
+  readonly #known: Lane;
   /** What no password fits, at the cost of a right one. */
   readonly #unmatched = `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$` +
     `${base64(randomBytes(16))}$${base64(randomBytes(HASH_BYTES))}`;
 
-  constructor(private readonly limits: PasswordLimits = {}) {}
+  constructor(limits: PasswordLimits = {}, private readonly derive = scryptHash) {
+    this.#strangers = new Lane(limits);
+    this.#known = new Lane(limits);
+  }
 
   /** A salted hash as a PHC string. @throws {ConnectError} RESOURCE_EXHAUSTED */
   async hash(password: string, address: string): Promise<string> {
     const salt = randomBytes(16);
-    const hash = await this.#inTurn({ address }, () => derive(password, salt, COST));
+    const hash = await this.#inTurn({ address }, () => this.derive(password, salt, COST));
     return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${base64(salt)}$${base64(hash)}`;
   }
 
@@ -95,27 +94,40 @@ export class Passwords {
     const expected = Buffer.from(hash, "base64");
     const actual = await this.#inTurn(
       turn,
-      () => derive(password, Buffer.from(salt, "base64"), cost),
+      () => this.derive(password, Buffer.from(salt, "base64"), cost),
     );
     return actual.length === expected.length && timingSafeEqual(actual, expected);
   }
 
-  async #inTurn<T>(
-    { address, isKnown = false }: PasswordTurn,
-    work: () => Promise<T>,
-  ): Promise<T> {
+  #inTurn<T>({ address, isKnown = false }: PasswordTurn, work: () => Promise<T>): Promise<T> {
+    return (isKnown ? this.#known : this.#strangers).inTurn(addressBlock(address), work);
+  }
+}
+
+interface Waiting {
+  readonly block: string;
+  readonly start: () => void;
+}
+
+/** A queue whose address blocks take turns. */
+class Lane {
+  #running = 0;
+  readonly #waiting: Waiting[] = [];
+  #lastBlock = "";
+
+  constructor(private readonly limits: PasswordLimits) {}
+
+  async inTurn<T>(block: string, work: () => Promise<T>): Promise<T> {
     const { atOnce = 1, waitingOfOne = 4, waiting = 64 } = this.limits;
-    const block = addressBlock(address);
     if (this.#running >= atOnce) {
-      const alike = this.#waiting.filter((each) => each.isKnown === isKnown);
-      const own = alike.filter((each) => each.block === block).length;
-      if (own >= waitingOfOne || alike.length >= waiting) {
+      const own = this.#waiting.filter((each) => each.block === block).length;
+      if (own >= waitingOfOne || this.#waiting.length >= waiting) {
         throw new ConnectError(
           "too many people sign in just now; try again in a few seconds",
           Code.ResourceExhausted,
         );
       }
-      await new Promise<void>((start) => this.#waiting.push({ block, isKnown, start }));
+      await new Promise<void>((start) => this.#waiting.push({ block, start }));
     } else {
       this.#lastBlock = block;
       this.#running++;
@@ -127,14 +139,10 @@ export class Passwords {
     }
   }
 
-  /** Hands the turn on: to who is known, and to another address block where one waits. */
+  /** Hands the turn on, to another address block where one waits. */
   #next(): void {
-    const isKnown = this.#waiting.some((each) => each.isKnown);
-    const first = this.#waiting.findIndex((each) => each.isKnown === isKnown);
-    const other = this.#waiting.findIndex((each) =>
-      each.isKnown === isKnown && each.block !== this.#lastBlock
-    );
-    const [next] = this.#waiting.splice(Math.max(other === -1 ? first : other, 0), 1);
+    const other = this.#waiting.findIndex(({ block }) => block !== this.#lastBlock);
+    const [next] = this.#waiting.splice(Math.max(other, 0), 1);
     if (!next) {
       this.#running--;
       return;
@@ -144,7 +152,7 @@ export class Passwords {
   }
 }
 
-function derive(
+function scryptHash(
   password: string,
   salt: Uint8Array,
   cost: { ln: number; r: number; p: number },

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { passwordProblem, Passwords } from "./passwords.ts";
 
@@ -59,6 +60,27 @@ Deno.test("Passwords lets people in from where they were before, whoever fills t
   assert.equal(await known, true);
   await Promise.all(storm);
   assert.ok(ended.filter((each) => each !== "refused").indexOf("known") <= 1, `in turn: ${ended}`);
+});
+
+Deno.test("Passwords lets nobody who is known wait for a stranger's password", async () => {
+  const ended = Promise.withResolvers<void>();
+  const wrong = Buffer.alloc(32);
+  const derive = (password: string) =>
+    password === "guess" ? ended.promise.then(() => wrong) : Promise.resolve(wrong);
+  const passwords = new Passwords({ waiting: 2 }, derive);
+  const hash = "$scrypt$ln=15,r=8,p=2$c2FsdHNhbHQ$" + wrong.toString("base64");
+  const guess = passwords.fits("guess", hash, { address: "203.0.113.1" });
+  const turn = { address: "198.51.100.2", isKnown: true };
+  assert.equal(await passwords.fits("right one", hash, turn), true);
+  // Those who are known have a queue of the same length.
+  const many = ["guess", ...Array(5).fill("right one")].map((each) =>
+    passwords.fits(each, hash, turn)
+  );
+  const outcomes = Promise.allSettled(many);
+  ended.resolve();
+  const refused = (await outcomes).filter(({ status }) => status === "rejected");
+  assert.equal(refused.length, 3);
+  await guess;
 });
 
 Deno.test("passwordProblem() wants length, and neither repetition nor the address", () => {

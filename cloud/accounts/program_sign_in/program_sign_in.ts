@@ -129,7 +129,7 @@ export class ProgramSignIn {
     const own = [...this.#devices.values()].filter((each) => addressBlock(each.address) === block);
     if (own.length >= MOST_DEVICES_OF_ONE || this.#devices.size >= MOST_DEVICES) {
       throw new ConnectError(
-        "too many programs wait to be let in; try again in ten minutes",
+        "too many programs wait for approval; try again in ten minutes",
         Code.ResourceExhausted,
       );
     }
@@ -178,7 +178,7 @@ export class ProgramSignIn {
     const now = this.#now();
     // Clocks and networks are not exact: half the interval passes.
     if (now - device.asked < INTERVAL_S * 500) {
-      throw new ConnectError(`ask once in ${INTERVAL_S} seconds`, Code.ResourceExhausted);
+      throw new ConnectError(`poll once in ${INTERVAL_S} seconds`, Code.ResourceExhausted);
     }
     device.asked = now;
     if (device.decision === undefined) return undefined;
@@ -211,7 +211,7 @@ export class ProgramSignIn {
       .find(({ id }) => id === sessionId);
     if (!behind) {
       throw new ConnectError(
-        "the session in the browser has ended meanwhile",
+        "the session in the browser has expired meanwhile",
         Code.Unauthenticated,
       );
     }

@@ -32,7 +32,7 @@ export function fittingStep(
   if (!/^\d{6}$/.test(digits)) return undefined;
   const current = stepAt(now);
   for (let step = current - SLACK; step <= current + SLACK; step++) {
-    // Codes are short-lived and count once, so how long comparing takes tells nothing of use.
+    // Codes are short-lived and count once, so how long comparing takes reveals nothing of use.
     if (step > lastStep && codeOf(secret, step) === digits) return step;
   }
 }

@@ -44,6 +44,8 @@ export interface SessionsOptions {
   readonly issuer: Pick<TokenIssuer, "issue">;
   readonly clock: Clock;
   readonly random: Random;
+  /** Makes a person a member where nothing but signing in is missing, in the transaction of it. */
+  readonly joinWaiting?: (transaction: Queries, email: string) => Promise<void>;
 }
 
 /** The sessions of people who signed in. An access token counts as long as its session does. */
@@ -80,6 +82,9 @@ export class Sessions {
       }).execute();
       await transaction.updateTable("users").set({ last_sign_in_at: now, last_seen_at: now })
         .where("id", "=", userId).execute();
+      const { email } = await transaction.selectFrom("users").select("email")
+        .where("id", "=", userId).executeTakeFirstOrThrow();
+      await this.options.joinWaiting?.(transaction, email);
       await recordInOrganizations(transaction, userId);
       const surplus = await open(transaction, userId, now).select("id")
         .orderBy("created_at", "desc").orderBy("id").limit(1_000).offset(MOST_OF_ONE).execute();
@@ -205,7 +210,7 @@ function open(queries: Queries, userId: string, now: number) {
     .where("ended_at", "is", null).where("expires_at", ">", now);
 }
 
-/** Ends sessions in a transaction; machines hear of it and end the person's connections. */
+/** Ends sessions in a transaction; machines learn of it and end the person's connections. */
 export async function endIn(
   transaction: Queries,
   userId: string,

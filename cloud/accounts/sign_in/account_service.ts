@@ -18,6 +18,7 @@ import type { UserRow } from "../people/users.ts";
 import type { SecondFactor } from "../second_factor/second_factor.ts";
 import type { Sessions, Started } from "../sessions/sessions.ts";
 import { INTERVAL_S, type ProgramSignIn } from "../program_sign_in/program_sign_in.ts";
+import type { Logos } from "../branding/logos.ts";
 import type { Joining } from "./joining.ts";
 import { requirePassword, type SignIn } from "./sign_in.ts";
 
@@ -31,6 +32,7 @@ export interface AccountServiceOptions {
   readonly secondFactor: SecondFactor;
   readonly programs: ProgramSignIn;
   readonly publicUrl: () => string;
+  readonly logos: Pick<Logos, "pathOfHost">;
   /** What the button for single sign-on says; undefined: there is none. */
   readonly singleSignOnName: string | undefined;
 }
@@ -55,12 +57,13 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
     await signIn.prove({ email, password, code: "" }, originOf(context));
   };
   return {
-    listSignInMethods() {
+    async listSignInMethods() {
       const name = options.singleSignOnName;
       return {
         singleSignOnName: name ?? "",
         singleSignOnPath: name === undefined ? "" : SINGLE_SIGN_ON_PATH,
         sendsMail: signIn.sendsMail,
+        logoPath: await options.logos.pathOfHost() ?? "",
       };
     },
 

@@ -29,7 +29,7 @@ export class Joining {
     const outcome = await limiter.attempt({ address }, () => invitations.byToken(token));
     if (outcome.kind !== "right") {
       throw new ConnectError(
-        "this invitation was accepted, withdrawn or replaced, or is too old; ask for another",
+        "this invitation was accepted, withdrawn or replaced, or has expired; request another",
         outcome.kind === "wrong" ? Code.NotFound : Code.ResourceExhausted,
       );
     }

@@ -39,7 +39,7 @@ export type SignInOutcome =
   | { readonly kind: "second factor required" };
 
 const WRONG = "the e-mail address or the password is wrong";
-const LINK_IS_OVER = "this link was used, replaced or is too old; ask for another";
+const LINK_IS_OVER = "this link was used, replaced or has expired; request another";
 /** Mails to set a password that one address may be sent, then one each ten minutes. */
 const RESET_PAUSE_MS = 10 * 60_000;
 
@@ -177,7 +177,7 @@ export class SignIn {
       `${publicUrl()}. Open this link within a day to do so:\n\n${url}\n\n` +
       "If it was not you, do nothing: your password stays as it is.\n";
     const mail = { to, subject: "Set a new password", text, html: mailHtml(text, url) };
-    // Nobody waits: how long the answer takes would tell whether there is such a person.
+    // Nobody waits: how long the answer takes would show whether there is such a person.
     sendMail({ ...mail, id: random.uuid() }).catch((error) => {
       this.#resets.delete(to);
       log.warn("cannot send a mail to set a password", { error: String(error) });

@@ -6,7 +6,7 @@ const flowSchema = z.object({
   state: z.string(),
   nonce: z.string(),
   verifier: z.string(),
-  /** Path on this cloud where the browser goes on. */
+  /** Path on this cloud where the browser continues. */
   back: z.string(),
   /** Who adds the identity to an account, from which session; left out: somebody signs in. */
   linking: z.object({ userId: z.string(), sessionId: z.string() }).optional(),

@@ -35,7 +35,7 @@ export class Identities {
     }
     if (!isVerified || email === "") {
       throw new ConnectError(
-        "the issuer does not say that your e-mail address is yours; have it verified there, or " +
+        "the issuer does not report that your e-mail address is verified; have it verified there, or " +
           "sign in another way and link the account",
         Code.PermissionDenied,
       );
@@ -115,7 +115,7 @@ export class Identities {
     const domain = email.slice(email.lastIndexOf("@") + 1);
     if (isVerified && domains.includes(domain)) return;
     throw new ConnectError(
-      `this cloud lets in verified addresses of ${domains.join(", ")} only`,
+      `this cloud admits verified addresses of ${domains.join(", ")} only`,
       Code.PermissionDenied,
     );
   }

@@ -19,7 +19,7 @@ type Library = typeof import("openid-client");
 const CALL_LIMIT_S = 10;
 /** Documents of issuers have a few KiB. */
 const LONGEST_ANSWER = 1024 * 1024;
-/** How long what the issuer says of itself is kept. */
+/** How long what the issuer reports of itself is kept. */
 const DISCOVERY_MS = 60 * 60_000;
 /** An issuer that did not answer is left alone so long. */
 const PAUSE_MS = 5_000;
@@ -141,7 +141,7 @@ export class Issuer {
     const entry = { at: now, promise };
     this.#discovered = entry;
     promise.catch(() => {
-      // What was known before is better than nothing; otherwise it is asked again after a pause.
+      // What was known before is better than nothing; otherwise it is queried again after a pause.
       if (this.#discovered !== entry) return;
       this.#discovered = { at: now - DISCOVERY_MS + PAUSE_MS, promise: kept?.promise ?? promise };
     });
@@ -177,7 +177,7 @@ export class Issuer {
       library.enableNonRepudiationChecks(configuration);
       return { library, configuration };
     } catch (error) {
-      this.deps.log.warn("cannot read what the issuer says of itself", {
+      this.deps.log.warn("cannot read the issuer's discovery document", {
         issuer,
         error: toError(error).message,
       });

@@ -2,7 +2,7 @@ import type { Secret } from "../../../shared/base/redaction/secret.ts";
 
 /** An OpenID Connect issuer by which people sign in, and what is asked of them. */
 export interface SingleSignOnSettings {
-  /** `https://…`, as in the field `iss` of its tokens; `http://` on this computer only. */
+  /** `https://…`, as in the field `iss` of its tokens; `http://` on this host only. */
   readonly issuer: string;
   readonly clientId: string;
   /** Left out: a public client, which PKCE alone protects. */
@@ -11,11 +11,11 @@ export interface SingleSignOnSettings {
   readonly name?: string | undefined;
   /** Domains of e-mail addresses; none: all. */
   readonly domains: readonly string[];
-  /** Who has set up a second factor here is not asked for its code. */
+  /** Who has set up a second factor here is not requested its code. */
   readonly trustsSecondFactor: boolean;
 }
 
-/** Whom the issuer says somebody is. */
+/** Who somebody is, according to the issuer. */
 export interface IssuedIdentity {
   readonly issuer: string;
   /** The issuer's own name for the person, which never changes. */

@@ -164,6 +164,7 @@ Deno.test("single sign-on lets in who is a member or invited, by a verified addr
   const now = Date.now();
   await cloud.queries.insertInto("invitations").values({
     ...{ org_id: cloud.orgId, email: "ben@example.com", hash: "x", invited_by: ANN },
+    at_sign_in: 0,
     grants: JSON.stringify([{ role: "operator", resource: "organization", id: cloud.orgId }]),
     ...{ created_at: now, expires_at: now + 60_000 },
   }).execute();

@@ -3,6 +3,7 @@ import type { Peer } from "../../../shared/rpc/server/peer.ts";
 import type { AuditLog } from "../audit/audit_log.ts";
 import { type CallRecord, runRecorded } from "../../storage/audit/call_record.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Logos } from "../branding/logos.ts";
 import type { HttpCallers } from "../access/http_callers.ts";
 import type { Origin, Sessions, Started } from "../sessions/sessions.ts";
 import type { Joining } from "../sign_in/joining.ts";
@@ -12,6 +13,7 @@ import { type HeaderOf, isFromOwnPage, returnPath, type SessionCookie } from "./
 import type { CurrentSession } from "./current_session.ts";
 import { invitationPage, passwordPage, signInCodePage, signInPage } from "./form_pages.ts";
 import { LINK_SCRIPT, LINK_SCRIPT_PATH, linkPage } from "./link_page.ts";
+import { PAGE_STYLE, PAGE_STYLE_PATH } from "./page_style.ts";
 import { type Page, pageHtml } from "./pages.ts";
 import { codePage, type ProgramAnswer, type ProgramPages } from "./program_pages.ts";
 import { readForm, statusOf } from "./request_body.ts";
@@ -32,12 +34,19 @@ export interface AccountRoutesOptions {
   readonly singleSignOn: SingleSignOnRoutes | undefined;
   readonly cookie: SessionCookie;
   readonly current: CurrentSession;
+  readonly logos: Pick<Logos, "pathOf" | "pathOfHost">;
   /** Pages that let a program in. */
   readonly programs: ProgramPages;
   readonly clock: Clock;
 }
 
-/** What people's browsers ask for: signing in and out, links out of mails, the audit log. */
+/** What the pages load. */
+const FILES: Readonly<Record<string, { readonly type: string; readonly text: string }>> = {
+  [LINK_SCRIPT_PATH]: { type: "text/javascript", text: LINK_SCRIPT },
+  [PAGE_STYLE_PATH]: { type: "text/css", text: PAGE_STYLE },
+};
+
+/** What people's browsers request: signing in and out, links out of mails, the audit log. */
 export type AccountRoutes = (request: Request, peer: Peer) => Promise<Response>;
 
 export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
@@ -74,7 +83,9 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
 
   const forms: Readonly<Record<string, Form>> = {
     "sign-in": {
-      page: (_token, _origin, back) => Promise.resolve(signInPage(singleSignOn, back)),
+      async page(_token, _origin, back) {
+        return { ...signInPage(singleSignOn, back), logo: await options.logos.pathOfHost() };
+      },
       async send(fields, origin) {
         const [email, password, code] = ["email", "password", "code"].map((name) => fields(name));
         const outcome = await signIn.byPassword(
@@ -109,7 +120,8 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
     "invitation": {
       async page(token, origin) {
         const { invitation, isKnown, organization } = await joining.look(token, origin);
-        return invitationPage(token, invitation.email, organization, isKnown);
+        const page = invitationPage(token, invitation.email, organization, isKnown);
+        return { ...page, logo: await options.logos.pathOf(invitation.orgId) };
       },
       async send(fields, origin) {
         const [token, password, code] = ["token", "password", "code"].map((name) => fields(name));
@@ -166,12 +178,10 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
         return await auditLines(options, url, { header, peer });
       }
       if (name === "session") return await session(request, header, origin);
-      if (url.pathname === LINK_SCRIPT_PATH && request.method === "GET") {
-        return new Response(LINK_SCRIPT, {
-          headers: {
-            "content-type": "text/javascript; charset=utf-8",
-            "cache-control": "no-cache",
-          },
+      const file = request.method === "GET" ? FILES[url.pathname] : undefined;
+      if (file) {
+        return new Response(file.text, {
+          headers: { "content-type": `${file.type}; charset=utf-8`, "cache-control": "no-cache" },
         });
       }
       if (name === "link" && request.method === "GET") return htmlText(linkPage());

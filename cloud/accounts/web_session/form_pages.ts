@@ -9,7 +9,7 @@ const CODE_FIELD = {
 } as const;
 
 /**
- * @param back path on this cloud where the browser goes on
+ * @param back path on this cloud where the browser continues
  * @param action path that the form is sent to, where it is not the page's own
  */
 export function signInPage(

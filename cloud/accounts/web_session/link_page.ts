@@ -17,7 +17,7 @@ export function linkPage(): string {
   return pageHtml(PAGE);
 }
 
-/** Exchanges the code for a session and goes on to the first page. */
+/** Exchanges the code for a session and continues to the first page. */
 export const LINK_SCRIPT = `const main = document.querySelector("main");
 const code = location.hash.slice(1);
 // Neither the history of the browser nor a picture of the screen keeps it.

@@ -1,3 +1,5 @@
+import { PAGE_STYLE_PATH } from "./page_style.ts";
+
 export interface Field {
   readonly name: string;
   readonly label: string;
@@ -15,6 +17,8 @@ export interface Button {
 /** A page by which people sign in: it needs neither the console nor, but for links, scripts. */
 export interface Page {
   readonly title: string;
+  /** Path of a picture above the title. */
+  readonly logo?: string | undefined;
   /** Sentences above the form. */
   readonly texts?: readonly string[];
   /** What went wrong with what was sent before. */
@@ -29,13 +33,13 @@ export interface Page {
   readonly links?: readonly { readonly href: string; readonly text: string }[];
   /** Path of a script that it runs. */
   readonly script?: string;
-  /** Path that the browser goes on to at once. */
+  /** Path that the browser continues to at once. */
   readonly onward?: string;
 }
 
 /** The page as HTML; everything in it is escaped. */
 export function pageHtml(
-  { title, texts = [], problem, form, links = [], script, onward }: Page,
+  { title, logo, texts = [], problem, form, links = [], script, onward }: Page,
 ): string {
   const inputs = form?.fields.map((field) => {
     const attributes = `type="${field.type}" name="${field.name}" id="${field.name}"` +
@@ -49,9 +53,11 @@ export function pageHtml(
     '<!doctype html><html lang="en"><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">',
     onward === undefined ? "" : `<meta http-equiv="refresh" content="0;url=${escaped(onward)}">`,
-    `<link rel="icon" href="/favicon.svg"><title>${escaped(title)}</title><main><h1>${
+    `<link rel="icon" href="/favicon.svg"><link rel="stylesheet" href="${PAGE_STYLE_PATH}"><title>${
       escaped(title)
-    }</h1>`,
+    }</title><main>`,
+    logo === undefined ? "" : `<p><img src="${escaped(logo)}" alt="" height="40"></p>`,
+    `<h1>${escaped(title)}</h1>`,
     ...texts.map((text) => `<p>${escaped(text)}</p>`),
     problem === undefined ? "" : `<p role="alert"><strong>${escaped(problem)}</strong></p>`,
     form && inputs

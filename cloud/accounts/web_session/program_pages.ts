@@ -32,7 +32,7 @@ const BUTTONS = [
 export class ProgramPages {
   constructor(private readonly options: ProgramPagesOptions) {}
 
-  /** `/account/authorize`: for a program on this computer. @throws {ConnectError} */
+  /** `/account/authorize`: for a program on this host. @throws {ConnectError} */
   async authorize(
     value: (name: string) => string | null,
     header: HeaderOf,
@@ -129,7 +129,7 @@ export function codePage(problem: string): Page {
     form: {
       action: "/account/device",
       fields: [{ name: "code", label: "Code", type: "text", autocomplete: "off" }],
-      button: "Go on",
+      button: "Continue",
     },
   };
 }

@@ -50,8 +50,8 @@ export class SingleSignOnRoutes {
   }
 
   /**
-   * @param url its `return_to` says where to go on; with `link=1` the person who is signed in adds
-   * the identity to their account
+   * @param url its `return_to` says where to continue; with `link=1` the person who is signed in
+   * adds the identity to their account
    */
   async begin(url: URL, header: HeaderOf): Promise<Response> {
     const { issuer, seal, current } = this.options;
@@ -164,7 +164,7 @@ export class SingleSignOnRoutes {
 export function onwardPage(back: string): string {
   return pageHtml({
     title: "Going on …",
-    links: [{ href: back, text: "Go on" }],
+    links: [{ href: back, text: "Continue" }],
     onward: back,
   });
 }
