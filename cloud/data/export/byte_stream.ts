@@ -5,7 +5,7 @@ const SILENCE_MS = 5 * 60_000;
 
 /**
  * Pieces as the body of an answer, made as the caller takes them. The first piece is made before
- * this resolves: what goes wrong by then can still be told with a status.
+ * this resolves: what goes wrong by then can still be reported with a status.
  *
  * @param onEnd called once, however it ends.
  */

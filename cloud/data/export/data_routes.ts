@@ -120,7 +120,7 @@ async function file(
   const link = urls.check(id, request.query("expires"), request.query("signature"));
   const access = link === "valid" ? undefined : await http.accessOf(request);
   if (access?.kind === "none" && link === "expired") {
-    return refusal(403, "the link has expired; ask for a new one, or sign in");
+    return refusal(403, "the link has expired; request a new one, or sign in");
   }
   if (access?.kind === "none" && link === "wrong") return denied(http.refuse(request.peer));
   if (access && access.kind !== "scope") return denied(access);
@@ -225,7 +225,7 @@ async function plotted(
   return Response.json(body, { headers: { "cache-control": "no-store" } });
 }
 
-/** What a request asks for: one method of one resource, and a span of time. */
+/** What a request requests: one method of one resource, and a span of time. */
 async function asked(
   { query }: DataRequest,
   scope: Scope,

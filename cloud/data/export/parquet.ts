@@ -37,7 +37,7 @@ export async function* parquet(source: ExportSource): AsyncGenerator<Uint8Array<
   yield taken(bytes);
 }
 
-/** Takes out what was written; the writer goes on counting from there. */
+/** Takes out what was written; the writer continues counting from there. */
 function taken(writer: ByteWriter): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(writer.getBuffer());
   writer.index = 0;

@@ -26,7 +26,7 @@ type BinaryDataInit = MessageInitShape<typeof BinaryDataSchema>;
 /** Bytes of files in one answer; a message may have 32 MiB. */
 export const MOST_BYTES_IN_ANSWER = 24 * 1024 * 1024;
 
-/** Adds to files what the tables beside theirs say, and tells it as the protocol does. */
+/** Adds to files what the tables next to theirs say, and returns it in the protocol's form. */
 export async function toBinaryData(
   queries: Queries,
   urls: FileUrls,
@@ -90,7 +90,7 @@ export async function readWhole(
     return await readBytes(store, file);
   } catch (error) {
     if (!(error instanceof BlobStorageError)) throw error;
-    const message = "the storage of files is away; try again in a while";
+    const message = "the storage of files is unavailable; try again later";
     throw new ConnectError(message, Code.Unavailable, undefined, undefined, error);
   }
 }
@@ -98,7 +98,7 @@ export async function readWhole(
 async function readBytes(store: BlobStore, file: FileRow): Promise<Uint8Array<ArrayBuffer>> {
   using opened = await store.read(file.id);
   if (!opened) {
-    throw new ConnectError(`the bytes of the file ${file.id} are gone`, Code.DataLoss);
+    throw new ConnectError(`the bytes of the file ${file.id} were deleted`, Code.DataLoss);
   }
   const bytes = new Uint8Array(file.size);
   for (let at = 0; at < bytes.length;) {

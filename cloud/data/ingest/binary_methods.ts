@@ -105,7 +105,7 @@ export function binaryMethods(options: BinaryMethodsOptions): Methods {
       if (request.includeBinary && fitting(rows) < rows.length) {
         throw invalid(
           "binary_data_ids",
-          `the files have more than ${MOST_BYTES_IN_ANSWER} bytes together; ask for fewer at once`,
+          `the files have more than ${MOST_BYTES_IN_ANSWER} bytes together; request fewer at once`,
         );
       }
       const data = await messagesOf(rows, request.includeBinary);

@@ -73,7 +73,7 @@ export function readCapture(metadata: UploadMetadata | undefined): Capture {
   };
 }
 
-/** When something was asked for and came, microseconds. */
+/** When something was requested and came, microseconds. */
 export interface CaptureTimes {
   readonly exact: ExactTimes;
   readonly requestedUs: number;

@@ -4,7 +4,7 @@ import { parseObject, parseTexts } from "./stored_json.ts";
 import { parametersFromJson } from "./parameters.ts";
 import type { NamedSource } from "./filters.ts";
 
-/** Where something was captured, as the protocol tells it. */
+/** Where something was captured, in the protocol's form. */
 export function captureMetadata(
   source: Omit<NamedSource, "id"> | undefined,
   { tags, parameters }: { tags: string; parameters: string },

@@ -26,7 +26,7 @@ export function sensorMetadata(partId: string, changes: MetadataInit = {}): Uplo
   });
 }
 
-/** A reading that was asked for `at` (milliseconds) and came 5 ms later. */
+/** A reading that was requested `at` (milliseconds) and came 5 ms later. */
 export function sensorData(
   at: number,
   readings: JsonObject,

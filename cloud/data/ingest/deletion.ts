@@ -15,10 +15,10 @@ const FILES_AT_ONCE = 200;
 const REMOVED_AT_ONCE = 8;
 
 type UploadRow = Selectable<DataUploadsTable>;
-/** What it wrote is safe when it resolves; the cloud goes on while the disk writes. */
+/** What it wrote is safe when it resolves; the cloud continues while the disk writes. */
 type Transact = CloudDatabase["sharedTransaction"];
 
-/** Deletes readings in short transactions, so that uploads go on meanwhile. */
+/** Deletes readings in short transactions, so that uploads continue meanwhile. */
 export class TabularDeletion {
   constructor(private readonly queries: Queries, private readonly transact: Transact) {}
 

@@ -14,7 +14,7 @@ import { Sources } from "./sources.ts";
 const CAPTURED = Date.UTC(2026, 0, 2, 12);
 const PIECE = new Uint8Array(1_000).fill(7);
 
-/** Notes what it hears in the table of changes, in the transaction that it is given. */
+/** Records what it receives in the table of changes, in the transaction that it is given. */
 const noting: IngestListener = {
   async ingested(transaction, { organizationId, partId }) {
     await transaction.insertInto("changes")

@@ -11,7 +11,7 @@ import {
 import { invalid } from "./capture.ts";
 import { microseconds } from "./times.ts";
 
-/** What sources somebody asks for; what is left out or empty may be anything. */
+/** What sources somebody requests; what is left out or empty may be anything. */
 export interface SourceFilter {
   readonly organizationIds?: readonly string[];
   readonly locationIds?: readonly string[];

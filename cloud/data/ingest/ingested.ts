@@ -7,7 +7,7 @@ export type IngestedDataType = "tabular" | "binary" | "file" | "unspecified";
 
 /** One reading as the machine captured it. */
 export interface IngestedReading {
-  /** When the driver was asked. */
+  /** When the driver was queried. */
   readonly requestedAt: Date;
   /** When it answered. */
   readonly receivedAt: Date;
@@ -15,7 +15,7 @@ export interface IngestedReading {
   readonly data: JsonObject;
 }
 
-/** What one upload brought, told inside the transaction that stores it. */
+/** What one upload brought, reported inside the transaction that stores it. */
 export interface IngestedData {
   readonly organizationId: string;
   readonly locationId: string;
@@ -50,7 +50,7 @@ export interface IngestListener {
   committed(): void;
 }
 
-/** Hears everything and does nothing. */
+/** Receives everything and does nothing. */
 export const noListener: IngestListener = {
   ingested: () => Promise.resolve(),
   committed: () => {},

@@ -218,7 +218,7 @@ export class Ingestion {
     return id;
   }
 
-  /** Leaves out datasets that are gone since the machine was told of them, or hold no files. */
+  /** Leaves out datasets that are gone since the machine was notified of them, or hold no files. */
   async #label(
     transaction: Queries,
     part: PartRow,

@@ -35,7 +35,7 @@ async function prepare(dataDir: string): Promise<void> {
   folder.database.close();
 }
 
-/** What a folder holds. `heard`: how often the listener was told. */
+/** What a folder holds. `heard`: how often the listener was called. */
 async function stored(dataDir: string) {
   const { database } = await openDataFolder(dataDir, systemRandom);
   try {

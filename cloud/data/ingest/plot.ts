@@ -55,8 +55,8 @@ export async function plot(
   };
   for (const sourceId of sourceIds) {
     for await (const slice of readings.spans(sourceId, { fromUs, toUs }, SLICE)) {
-      // The limit keeps the inner query as it is; otherwise SQLite would extract the value anew for
-      // each of its uses.
+      // The limit keeps the inner query as it is; otherwise SQLite would extract the value again
+      // for each of its uses.
       const rows = await sql<Bucket>`
         select cast((received_us - ${fromUs}) / ${widthUs} as integer) as bucket, count(*) as count,
           min(value) as min, max(value) as max, total(value) as sum

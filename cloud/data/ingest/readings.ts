@@ -35,7 +35,7 @@ export interface ReadingFilter extends TimeSpan {
 
 /** Readings that one statement reads: a few milliseconds. */
 const SLICE = 2_000;
-/** Sources that are asked one after the other before other work gets its turn. */
+/** Sources that are queried one after the other before other work gets its turn. */
 const SOURCES_AT_ONCE = 50;
 
 /** Reads readings in short statements, so that a long answer lets other work in between. */
@@ -43,7 +43,7 @@ export class Readings {
   constructor(private readonly queries: Queries) {}
 
   /**
-   * One page out of many sources. Each source is asked only for what comes before the last entry
+   * One page out of many sources. Each source is queried only for what comes before the last entry
    * that the page has so far.
    */
   async page(

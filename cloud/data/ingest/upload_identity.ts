@@ -3,7 +3,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * What makes two uploads the same one, sent again because its answer was lost: they come from one
- * method of one component of one part (that is the source, and stands beside the digest), and all
+ * method of one component of one part (that is the source, and stands next to the digest), and all
  * that follows is equal.
  *
  * - Readings: the parameters, the tags, and of each reading in order both times to the nanosecond

@@ -32,7 +32,7 @@ const EMPTY_KEPT_MS = 30 * 24 * 60 * 60_000;
 /**
  * Runs data pipelines, one run after the other; organisations take turns. What a run gave is seen
  * by queries when all of it is stored, and stays until a later run over the same span has
- * completed. A run that a stopped cloud left is begun anew by the next one.
+ * completed. A run that a stopped cloud left is begun again by the next one.
  */
 export class DataPipelines {
   readonly #plan: PipelinePlan;
@@ -64,7 +64,7 @@ export class DataPipelines {
       } catch (error) {
         if (!signal.aborted) log.error("data pipelines failed; retrying", { error: String(error) });
       }
-      // A pipeline of another process is heard of with the next look.
+      // A pipeline of another process is learned of with the next look.
       const sleep = clock.sleep(PLAN_EVERY_MS, signal).catch(() => undefined); // the loop looks itself
       await Promise.race([sleep, this.#wake.promise]);
     }

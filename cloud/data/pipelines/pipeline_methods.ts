@@ -28,7 +28,7 @@ export interface PipelineMethodsOptions {
   readonly runner: Pick<QueryRunner, "run">;
   readonly clock: Clock;
   readonly random: Random;
-  /** Lets what was asked for be done now. */
+  /** Lets what was requested be done now. */
   readonly wake: () => void;
 }
 
@@ -49,7 +49,7 @@ export function dataPipelinesService(
   const setEnabled = async (row: PipelineRow, enabled: boolean) => {
     const now = clock.now();
     const change = { enabled: enabled ? 1 : 0, updated_at: now.getTime() };
-    // It goes on from now; what it missed meanwhile it was not to do.
+    // It resumes from now; what it missed meanwhile it was not to do.
     const due = enabled && row.enabled === 0
       ? {
         due_from: await PipelinePlan.firstDue(row.schedule, now),

@@ -44,7 +44,7 @@ export class PipelineSchedule {
   /** The span that a moment lies in. */
   spanAt(at: number): Span {
     const to = this.after(at);
-    // What is asked for lies before the moment that is given.
+    // What is requested lies before the moment that is given.
     const from = this.cron.previousRuns(1, new Date(at + 1))[0]?.getTime();
     if (from === undefined) throw this.#tooFew();
     return { from, to };

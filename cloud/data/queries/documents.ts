@@ -1,7 +1,7 @@
 import type { Document } from "bson";
 import { JSON_COLUMNS, TIME_COLUMNS } from "./readings_view.ts";
 
-/** A query that is wrong, with what to tell its author. */
+/** A query that is wrong, with what to report to its author. */
 export class QueryRefusedError extends Error {
   override readonly name = "QueryRefusedError";
 }

@@ -15,7 +15,7 @@ export type QueryResult =
   | { readonly kind: "rows"; readonly documents: Uint8Array<ArrayBuffer>[] }
   | { readonly kind: "refused" | "too-large" | "failed"; readonly message: string }
   | { readonly kind: "too-slow" }
-  /** The process ended by itself. */
+  /** The process ended on its own. */
   | { readonly kind: "gone"; readonly message: string };
 
 export interface QueryLimits {
@@ -47,7 +47,7 @@ export class QueryChild {
     this.#bytes = new ByteReader(process.stdout);
     this.#input = process.stdin.getWriter();
     this.#ready = this.#bytes.line().then(() => undefined);
-    this.#ready.catch(() => undefined); // Whoever waits for it hears of it.
+    this.#ready.catch(() => undefined); // Whoever waits for it learns of it.
     void process.status.then(() => this.#isGone = true);
   }
 
@@ -94,7 +94,7 @@ export class QueryChild {
         return { kind: "rows", documents: split(await this.#bytes.take(answer.bytes)) };
       }
       if (answer.kind !== "ready") return answer;
-      return { kind: "failed", message: "the process that runs queries started anew" };
+      return { kind: "failed", message: "the process that runs queries was restarted" };
     } catch (error) {
       void this.kill();
       return broken ?? { kind: "gone", message: String(error) };
@@ -112,7 +112,7 @@ export class QueryChild {
       try {
         this.process.kill("SIGKILL");
       } catch {
-        // It has ended by itself.
+        // It has ended on its own.
       }
     }
     await this.process.status;
@@ -150,7 +150,7 @@ class ByteReader {
   }
 
   async cancel(): Promise<void> {
-    await this.#reader.cancel().catch(() => undefined); // It has ended by itself.
+    await this.#reader.cancel().catch(() => undefined); // It has ended on its own.
   }
 
   /** Reads until so many bytes wait. */
@@ -159,7 +159,7 @@ class ByteReader {
     let length = this.#rest.length;
     while (length < count) {
       const { done, value } = await this.#reader.read();
-      if (done) throw new Error("its output ended");
+      if (done) throw new Error("its output was closed");
       pieces.push(value);
       length += value.length;
     }

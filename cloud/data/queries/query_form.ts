@@ -1,6 +1,6 @@
 import type { Grant } from "../../accounts/access/caller.ts";
 
-/** What the process that runs queries is asked, as one line of JSON. */
+/** What is sent to the process that runs queries, as one line of JSON. */
 export interface QueryRequest {
   readonly scope: QueryScope;
   readonly query:

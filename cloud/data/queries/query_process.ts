@@ -6,7 +6,7 @@ import { prepareStub, runQuery } from "./run_query.ts";
 
 /**
  * Runs queries that come as lines on standard input, one after the other, until that ends. It
- * stands apart from the cloud so that a query that goes on forever, or takes all memory, can be
+ * stands apart from the cloud so that a query that continues forever, or takes all memory, can be
  * ended; nothing else ends one inside SQLite.
  */
 export async function runQueryProcess(dataDir: string): Promise<void> {

@@ -14,7 +14,7 @@ export interface QueryRunnerOptions {
   readonly log: Logger;
   /** How long a query may take; left out: 10 s. */
   readonly limitMs?: number | undefined;
-  /** Most memory of a process, bytes; left out: 768 MiB. Only where the system tells it. */
+  /** Most memory of a process, bytes; left out: 768 MiB. Only where the system reports it. */
   readonly limitBytes?: number | undefined;
 }
 

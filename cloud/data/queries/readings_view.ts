@@ -54,7 +54,7 @@ export function readingsView({ orgId, grants, span }: QueryScope): string {
     WHERE s.org_id = ${quoted(orgId)} AND (${allowed.join(" OR ") || "false"})${within}`;
 }
 
-/** An empty table with the same columns, to find out what else a query asks for. */
+/** An empty table with the same columns, to find out what else a query requests. */
 export const READINGS_STUB = `CREATE TEMP TABLE readings (
   ${COLUMNS.map(([name]) => name).join(", ")})`;
 

@@ -1,12 +1,12 @@
 /**
- * Names of SQLite that tell of the database itself, whoever's data that is. A query that holds one
+ * Names of SQLite that report the database itself, whoever's data that is. A query that holds one
  * of them anywhere, be it in a text or a comment, is refused: SQL has no other way to write a name.
  */
 const FORBIDDEN = /sqlite_\w*|pragma\w*|dbstat|bytecode|tables_used|fts\d\w*|rtree\w*|geopoly\w*/i;
 
 /**
  * Why a text cannot be a query of readings; undefined when it can. What else is wrong with it,
- * SQLite itself tells. That it only reads, and only what it may, does not rest on this alone.
+ * SQLite itself reports. That it only reads, and only what it may, does not rest on this alone.
  */
 export function statementProblem(text: string): string | undefined {
   const first = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|\()*([A-Za-z]*)/.exec(text)?.[1] ?? "";

@@ -32,7 +32,7 @@ const MOST_RUNNING = 10;
 const CLEAN_EVERY_MS = 10 * 60_000;
 
 /**
- * Packs datasets of sequences, one after the other. Those that a stopped cloud left are begun anew
+ * Packs datasets of sequences, one after the other. Those that a stopped cloud left are begun again
  * by the next one.
  */
 export class SequenceExports {
@@ -169,13 +169,13 @@ async function* heeding(
   }
 }
 
-/** What people are told. */
+/** What is shown to people. */
 function reasonOf(error: unknown): string {
   if (error instanceof BlobTooLargeError) {
     return `the export is larger than ${LARGEST_BYTES} bytes; make several smaller datasets`;
   }
   if (error instanceof BlobStorageError) {
-    return "the cloud's storage of files is away; start the export again in a while";
+    return "the cloud's storage of files is unavailable; start the export again later";
   }
   return "the export could not be written; its reason is in the log of the cloud";
 }

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 
-/** A file in an archive; its contents must have exactly the size that is told. */
+/** A file in an archive; its contents must have exactly the declared size. */
 export interface TarEntry {
   readonly path: string;
   /** Bytes. */

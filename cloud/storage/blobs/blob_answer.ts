@@ -59,7 +59,7 @@ export async function openForAnswer(
     return await blobs.read(id);
   } catch (error) {
     if (!(error instanceof BlobStorageError)) throw error;
-    const message = "the storage of files is away; try again in a while";
+    const message = "the storage of files is unavailable; try again later";
     return refusal(503, message, { "retry-after": "30" });
   }
 }

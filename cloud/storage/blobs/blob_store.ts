@@ -9,7 +9,7 @@ export interface Blob {
   readonly crc32c: string;
 }
 
-/** A blob that is open for reading, from its start or from where it was told to; close it. */
+/** A blob that is open for reading, from its start or from where it was to start; close it. */
 export interface BlobReader extends Disposable {
   /** Reads some bytes. @returns how many; null at the end. */
   read(into: Uint8Array): Promise<number | null>;

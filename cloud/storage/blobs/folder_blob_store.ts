@@ -10,7 +10,7 @@ import { type Blob, type BlobStore, BlobTooLargeError, ORPHAN_AFTER_MS } from ".
 const ID = /^[0-9a-f-]{36}$/;
 
 /**
- * Blobs in a folder. One is written beside the others, brought to the disk and then renamed, so it
+ * Blobs in a folder. One is written next to the others, brought to the disk and then renamed, so it
  * is there whole or not at all.
  */
 export class FolderBlobStore implements BlobStore {
@@ -99,7 +99,7 @@ export class FolderBlobStore implements BlobStore {
     return join(this.folder, id);
   }
 
-  /** Tells what the disk refused from what the sender did. */
+  /** Distinguishes what the disk refused from what the sender did. */
   async #disk<T>(work: () => T | Promise<T>, action: string, path: string): Promise<T> {
     try {
       return await work();

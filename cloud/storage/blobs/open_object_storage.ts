@@ -6,12 +6,12 @@ import { S3Client, S3RefusedError } from "./s3_client.ts";
 import { claimPlace, ForeignPlaceError } from "./s3_owner.ts";
 import type { S3Settings } from "./s3_settings.ts";
 
-/** A storage that is away fails each call; it is told once in so long, milliseconds. */
+/** A storage that is away fails each call; it is reported once in so long, milliseconds. */
 const REPORT_EVERY_MS = 60_000;
 
 export interface ObjectStorageOptions {
   readonly settings: S3Settings;
-  /** Tells this cloud from all others, always the same. */
+  /** Distinguishes this cloud from all others, always the same. */
   readonly ownId: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -19,7 +19,7 @@ export interface ObjectStorageOptions {
 
 /**
  * Opens an object storage. One that refuses is an error; one that is away is not: the cloud serves
- * what needs no files, and goes on with the storage when it is back.
+ * what needs no files, and continues with the storage when it is back.
  *
  * @returns the stores, by the name of their folder.
  * @throws {BlobStorageError}
@@ -31,7 +31,7 @@ export async function openObjectStorage(
   const report = atIntervals(clock, (problem) => {
     log.error("files cannot be stored or read", { problem });
   });
-  // What is wrong at the start is told by who starts.
+  // What is wrong at the start is reported by the caller.
   const client = new S3Client(settings, clock, (problem) => isOpen && report(problem));
   let isClaimed = false;
   const claim = async (options = {}) => {
@@ -41,7 +41,7 @@ export async function openObjectStorage(
   };
   await claim({ attempts: 1 }).catch((error) => {
     if (error instanceof S3RefusedError || error instanceof ForeignPlaceError) throw error;
-    log.error("the object storage is away; files are refused until it is back", {
+    log.error("the object storage is unavailable; files are refused until it is back", {
       place: client.place,
       error: String(error),
     });

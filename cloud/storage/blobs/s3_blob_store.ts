@@ -11,8 +11,8 @@ const ROWS_AT_ONCE = 50;
 
 /**
  * Blobs as objects of a bucket, `FOLDER/ID` below the prefix. An object appears whole or not at
- * all. Their ages are told by the clock of the storage; it refuses requests from one that differs
- * by more than a quarter of an hour.
+ * all. Their ages are measured by the clock of the storage; it refuses requests from one that
+ * differs by more than a quarter of an hour.
  */
 export class S3BlobStore implements BlobStore {
   readonly #underWay = new Set<string>();
@@ -20,7 +20,7 @@ export class S3BlobStore implements BlobStore {
   /**
    * @param folder part of the keys: `data-files`
    * @param claim resolves when the place is this cloud's; called before anything is written
-   * @param pageSize entries of a list that are asked for at once; S3 gives 1000 at most
+   * @param pageSize entries of a list that are requested at once; S3 gives 1000 at most
    */
   constructor(
     private readonly client: S3Client,

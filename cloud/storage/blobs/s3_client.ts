@@ -61,7 +61,7 @@ export class S3Client {
     return `s3://${this.settings.bucket}/${this.settings.prefix}`;
   }
 
-  /** A key as lists tell it. */
+  /** A key as lists show it. */
   keyOf(key: string): string {
     return `${this.settings.prefix}${key}`;
   }

@@ -29,7 +29,7 @@ export class ForeignPlaceError extends BlobStorageError {
   constructor(place: string) {
     super(
       `--blob-store: ${place} holds the files of another cloud, which this one would take for ` +
-        "leftovers. Name another bucket or prefix; only when the other cloud is gone for good, " +
+        "leftovers. Name another bucket or prefix; only when the other cloud is gone permanently, " +
         `delete the object ${place}${KEY}`,
     );
   }

@@ -1,10 +1,10 @@
 import { type BlobReader, BlobStorageError } from "./blob_store.ts";
 import { type S3Client, S3RefusedError } from "./s3_client.ts";
 
-/** Bytes of one request: so many are in memory, and are sent for anew when one is cut. */
+/** Bytes of one request: so many are in memory, and are sent for again when one is cut. */
 const PIECE_BYTES = 2 * 1024 * 1024;
 
-/** An object that is open for reading; it is asked for piece by piece, as it is read. */
+/** An object that is open for reading; it is requested piece by piece, as it is read. */
 export class S3Reader implements BlobReader {
   #at = 0;
   #isClosed = false;

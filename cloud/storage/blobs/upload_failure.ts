@@ -3,7 +3,7 @@ import { FileError } from "../../../shared/base/files/fs_error.ts";
 import { BlobStorageError, BlobTooLargeError } from "./blob_store.ts";
 
 /**
- * What the sender of an upload is told. Everything else comes back as it is.
+ * What is reported to the sender of an upload. Everything else comes back as it is.
  *
  * @param what `package`, `release`, `file`
  * @param flag that sets the limit

@@ -30,7 +30,7 @@ export async function readUpload<Request, Info>(
 ): Promise<Upload<Info>> {
   const iterator = requests[Symbol.asyncIterator]();
   const next = async (): Promise<UploadPiece<Info> | undefined> => {
-    // A caller that vanished ends no stream: only the signal tells.
+    // A caller that vanished ends no stream: only the signal shows it.
     const { done, value } = await withDeadline(() => iterator.next(), {
       clock,
       deadlineMs: SILENCE_MS,
@@ -50,7 +50,7 @@ export async function readUpload<Request, Info>(
   };
   const first = await next();
   if (!first || !("info" in first)) {
-    throw invalid("the first message of an upload must say what is uploaded");
+    throw invalid("the first message of an upload must describe what is uploaded");
   }
   const contents = pieces(next);
   return { info: first.info, contents: form === "gzip" ? gzipOnly(contents) : contents };
@@ -60,7 +60,7 @@ async function* pieces<Info>(
   next: () => Promise<UploadPiece<Info> | undefined>,
 ): AsyncIterable<Uint8Array> {
   for (let piece = await next(); piece; piece = await next()) {
-    if ("info" in piece) throw invalid("only the first message of an upload says what it is");
+    if ("info" in piece) throw invalid("only the first message of an upload may describe it");
     yield piece.bytes;
   }
 }

@@ -15,7 +15,7 @@ const MOST_PASSES = 4;
 /**
  * Moves what was written from the log of `cloud.db` into the file, each time that a byte comes on
  * standard input, until that ends. A checkpoint waits for the disk, often for 50 ms: here nobody
- * waits for it. Writers go on meanwhile.
+ * waits for it. Writers continue meanwhile.
  */
 export async function runCheckpointProcess(dataDir: string): Promise<void> {
   const path = join(dataDir, "cloud.db");
@@ -32,7 +32,7 @@ export async function runCheckpointProcess(dataDir: string): Promise<void> {
   }
 }
 
-/** Until the log is empty or it has tried often enough: an empty log is begun anew. */
+/** Until the log is empty or it has tried often enough: an empty log is begun again. */
 function checkpoint(database: Database): CheckpointResult {
   let result = { log: 0, checkpointed: 0 };
   for (let pass = 0; pass < MOST_PASSES; pass++) {

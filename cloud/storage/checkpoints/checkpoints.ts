@@ -18,9 +18,9 @@ export interface CheckpointsOptions {
 const LOOK_EVERY_MS = 250;
 /** Rows written before a process is started for them: an hour of a small fleet. */
 const ROWS_TO_START = 10_000;
-/** Rows written before one that runs is asked. */
+/** Rows written before one that runs is queried. */
 const ROWS_TO_ASK = 1_000;
-/** A process that nobody asked for so long is ended. */
+/** A process that nobody used for so long is stopped. */
 const IDLE_MS = 60_000;
 /** Longest checkpoint; a slow disk writes 32 MiB in it. */
 const LIMIT_MS = 60_000;
@@ -61,7 +61,7 @@ export class Checkpoints {
     await this.#end();
   }
 
-  /** Asks for a checkpoint where enough was written. @returns what it did, when there was one */
+  /** Requests a checkpoint where enough was written. @returns what it did, when there was one */
   async look(): Promise<CheckpointResult | undefined> {
     const { database, dataDir, clock, program = subprocessCommand(CHECKPOINT_PROCESS) } =
       this.options;
@@ -106,14 +106,14 @@ class CheckpointChild {
   async ask(): Promise<CheckpointResult> {
     await this.#input.write(new Uint8Array([10]));
     const { done, value } = await this.#lines.next();
-    if (done) throw new Error("the process has ended");
+    if (done) throw new Error("the process has exited");
     return JSON.parse(value) as CheckpointResult;
   }
 
-  /** It ends by itself when its input does; one that hangs is killed. */
+  /** It ends on its own when its input does; one that hangs is killed. */
   async end(clock: Clock): Promise<void> {
     await this.#input.close().catch(() => undefined); // It may have ended.
-    const options = { clock, deadlineMs: LIMIT_MS, what: "the end of a process" };
+    const options = { clock, deadlineMs: LIMIT_MS, what: "the exit of a process" };
     await withDeadline(() => this.process.status, options).catch(() => {
       this.process.kill("SIGKILL");
     });

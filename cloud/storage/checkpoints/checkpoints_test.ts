@@ -49,7 +49,7 @@ Deno.test("Checkpoints lets a process make them while much is written, and ends 
       deadlineMs: 60_000,
       what: "the rows are in the file",
     });
-    // One that runs is asked for fewer.
+    // One that runs is requested fewer.
     await write(database, 11_000, 1_500);
     await waitFor(() => fileSize() > 1_400_000, {
       deadlineMs: 60_000,
@@ -91,7 +91,7 @@ Deno.test("a database is whole when the cloud and the process were killed in a c
     const stop = new AbortController();
     const running = checkpoints.run(stop.signal);
     await write(database, 12_000, 12_000);
-    // What a computer has on its disk that stops now.
+    // What a host has on its disk that stops now.
     const copy = await Deno.makeTempDir({ prefix: "machine-cloud-checkpoints-" });
     try {
       const size = () => Deno.statSync(join(dataDir, "cloud.db")).size;

@@ -19,7 +19,7 @@ export async function lockForServing(dataDir: string): Promise<Disposable> {
   return await lockFolder(
     dataDir,
     "serve.lock",
-    `another "machine-cloud serve" works on ${dataDir}; end that one, or give this one another ` +
+    `another "machine-cloud serve" works on ${dataDir}; stop that one, or give this one another ` +
       "data folder with --data",
   );
 }
@@ -28,7 +28,7 @@ export async function lockForServing(dataDir: string): Promise<Disposable> {
  * Takes a file of a folder, both made when they are not there, for one process at a time. The system
  * gives the lock back when the process ends, however it ends; the file stays.
  *
- * @param inUse what the operator is told when another process has it
+ * @param inUse what is reported to the operator when another process has it
  * @throws {DataFolderInUseError} or {FileError}
  */
 export async function lockFolder(

@@ -36,7 +36,7 @@ export async function recordChange(queries: Queries, change: Change, now: Date):
 }
 
 /**
- * Tells what changed in the database, once and in order: what this process saved as soon as it
+ * Reports what changed in the database, once and in order: what this process saved as soon as it
  * calls {@link ChangeFeed.drain}, what others saved within about half a second.
  */
 export class ChangeFeed {
@@ -70,7 +70,7 @@ export class ChangeFeed {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Tells the listeners of everything new. Resolves when they have been called. */
+  /** Notifies the listeners of everything new. Resolves when they have been called. */
   drain(): Promise<void> {
     this.#running = this.#running.then(() => this.#drain());
     return this.#running;

@@ -51,8 +51,8 @@ export class CloudDatabase {
 
   /**
    * A transaction for what comes often and must be safe: when it resolves, what it wrote is on the
-   * disk. Others see it a little earlier. The program goes on while the disk writes, and one write
-   * does for all transactions that wait for it.
+   * disk. Others see it a little earlier. The program continues while the disk writes, and one
+   * write does for all transactions that wait for it.
    */
   async sharedTransaction<T>(
     work: (transaction: Transaction<CloudTables>) => Promise<T>,

@@ -28,7 +28,7 @@ export interface DataSourcesTable {
 export interface DataUploadsTable {
   id: Generated<number>;
   source_id: Fixed<number>;
-  /** What tells this upload from all others of its source. */
+  /** What distinguishes this upload from all others of its source. */
   digest: Fixed<string>;
   org_id: Fixed<string>;
   /** What the upload was answered with. */
@@ -61,7 +61,7 @@ export interface BinaryDataTable {
   id: Fixed<string>;
   org_id: Fixed<string>;
   source_id: Fixed<number>;
-  /** What tells this file from all others of its source. */
+  /** What distinguishes this file from all others of its source. */
   digest: Fixed<string>;
   requested_us: Fixed<TimeUs>;
   received_us: Fixed<TimeUs>;

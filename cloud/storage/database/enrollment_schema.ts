@@ -9,7 +9,7 @@ type Fixed<T> = ColumnType<T, T, never>;
 /** `pending`: the device waits for somebody to approve of it. */
 export type EnrollmentState = "pending" | "enrolled" | "refused";
 
-/** What makes machines of devices by itself. */
+/** What makes machines of devices that enrol themselves. */
 export interface EnrollmentTokensTable {
   id: Fixed<string>;
   org_id: Fixed<string>;
@@ -42,7 +42,7 @@ export interface EnrollmentsTable {
   /** Of the key that the device made once. */
   device_hash: Fixed<string>;
   state: EnrollmentState;
-  /** JSON of what the device says of itself. */
+  /** JSON of what the device reports of itself. */
   facts: Fixed<string>;
   address: string;
   created_at: Fixed<TimeMs>;

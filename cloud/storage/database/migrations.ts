@@ -1,5 +1,6 @@
 import type { Migration } from "../../../shared/base/store/sqlite.ts";
 import { dataMigration } from "./data_migration.ts";
+import { brandingMigration } from "./branding_migration.ts";
 import { deprecationMigration } from "./deprecation_migration.ts";
 import { enrollmentMigration } from "./enrollment_migration.ts";
 import { factsMigration } from "./facts_migration.ts";
@@ -11,6 +12,7 @@ import { pipelineMigration } from "./pipeline_migration.ts";
 import { secretMigration } from "./secret_migration.ts";
 import { sequenceMigration } from "./sequence_migration.ts";
 import { trainingMigration } from "./training_migration.ts";
+import { versionMigration } from "./version_migration.ts";
 
 /** `cloud.db`. A migration that was released is never changed; add the next number. */
 export const cloudMigrations: readonly Migration[] = [
@@ -376,4 +378,6 @@ export const cloudMigrations: readonly Migration[] = [
   enrollmentMigration,
   factsMigration,
   deprecationMigration,
+  versionMigration,
+  brandingMigration,
 ];

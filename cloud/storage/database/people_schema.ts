@@ -88,8 +88,19 @@ export interface InvitationsTable {
   grants: string;
   /** Who invited, as history names people and keys. */
   invited_by: Fixed<string>;
+  /** 1: accepted when its person signs in the next time. */
+  at_sign_in: Fixed<0 | 1>;
   created_at: Fixed<TimeMs>;
   expires_at: TimeMs;
+}
+
+/** A small picture of each organisation that has set one. */
+export interface OrganizationLogosTable {
+  org_id: Fixed<string>;
+  /** What its path ends in; unique. */
+  hash: Fixed<string>;
+  media_type: Fixed<string>;
+  picture: Fixed<Uint8Array>;
 }
 
 export interface FavoriteMachinesTable {
@@ -123,6 +134,7 @@ export interface PeopleTables {
   sessions: SessionsTable;
   one_time_links: OneTimeLinksTable;
   invitations: InvitationsTable;
+  organization_logos: OrganizationLogosTable;
   favorite_machines: FavoriteMachinesTable;
   audit_entries: AuditEntriesTable;
 }

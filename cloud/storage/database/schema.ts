@@ -8,6 +8,7 @@ import type { PipelineTables } from "./pipeline_schema.ts";
 import type { ActorType, ResourceType, Visibility } from "./row_types.ts";
 import type { SequenceTables } from "./sequence_schema.ts";
 import type { TrainingTables } from "./training_schema.ts";
+import type { VersionTables } from "./version_schema.ts";
 
 export type { ActorType, ResourceType, Visibility } from "./row_types.ts";
 
@@ -17,7 +18,7 @@ type TimeMs = number;
 type Fixed<T> = ColumnType<T, T, never>;
 
 export type SecretState = "enabled" | "disabled";
-/** What changed: the configuration, who may open the machine, or a restart was asked for. */
+/** What changed: the configuration, who may open the machine, or a restart was requested. */
 export type ChangeKind = "config" | "access" | "restart";
 /** By what a configuration was saved; `fragment`: one that it includes was. */
 export type SavedHow = "api" | "console" | "cli" | "restore" | "fragment";
@@ -34,7 +35,7 @@ export type PackageType = "archive" | "ml_model" | "module" | "slam_map" | "ml_t
 export type Program = "machine-server" | "machine-agent";
 /** What follows `dev` gets the releases of both channels. */
 export type ReleaseChannel = "stable" | "dev";
-/** `paused` by an operator, `stopped` by itself. */
+/** `paused` by an operator, `stopped` automatically. */
 export type RolloutState = "running" | "paused" | "stopped";
 /** What came of a release on a machine. */
 export type ReleaseOutcome = "updating" | "done" | "rolled back";
@@ -108,7 +109,7 @@ export interface PartRevisionsTable {
   part_id: Fixed<string>;
   /** 1, 2, 3 … within the part. */
   number: Fixed<number>;
-  /** What the machine is told: the number and the start of the content's hash. */
+  /** What is reported to the machine: the number and the start of the content's hash. */
   revision: Fixed<string>;
   part_name: Fixed<string>;
   /** JSON text as it was sent, key order kept. */
@@ -121,7 +122,7 @@ export interface PartRevisionsTable {
   saved_how: ColumnType<SavedHow, SavedHow | undefined, never>;
 }
 
-/** What a part last told of itself; written at a slow pace. */
+/** What a part last reported of itself; written at a slow pace. */
 export interface PartPresenceTable {
   part_id: Fixed<string>;
   last_access: TimeMs | null;
@@ -298,13 +299,13 @@ export interface ReleaseOutcomesTable {
   part_id: Fixed<string>;
   outcome: ReleaseOutcome;
   reason: string;
-  /** Tells one failure from the next. */
+  /** Distinguishes one failure from the next. */
   mark: string;
-  /** When the cloud heard of it. */
+  /** When the cloud learned of it. */
   at: TimeMs;
 }
 
-/** What a part's agent told last; written at a slow pace. */
+/** What a part's agent reported last; written at a slow pace. */
 export interface PartAgentsTable {
   part_id: Fixed<string>;
   /** JSON of machine.cloud.v1.AgentStatus. */
@@ -335,7 +336,7 @@ export type TriggerType =
   | "part_data_ingested"
   | "conditional_data_ingested"
   | "conditional_logs_ingested";
-/** How somebody is told. */
+/** How somebody is notified. */
 export type NotificationType = "webhook" | "email";
 /** `failed`: it is not tried any more. */
 export type DeliveryState = "pending" | "delivered" | "failed";
@@ -350,7 +351,7 @@ export interface TriggerEventsTable {
   component_name: Fixed<string | null>;
   method_name: Fixed<string | null>;
   created_at: Fixed<TimeMs>;
-  /** 1: somebody asked for it to try the trigger out. */
+  /** 1: somebody requested it to try the trigger out. */
   is_test: Fixed<number>;
   /** JSON: `EventFacts` of cloud/triggers/events. */
   facts: Fixed<string>;
@@ -362,7 +363,7 @@ export interface TriggerEventsTable {
 export interface DeliveriesTable {
   /** Rises with every row. */
   seq: Generated<number>;
-  /** Told to the receiver; the same at every attempt. */
+  /** Sent to the receiver; the same at every attempt. */
   id: Fixed<string>;
   event_seq: Fixed<number>;
   part_id: Fixed<string>;
@@ -435,7 +436,7 @@ export interface TriggerSecretsTable {
   rotated_at: TimeMs;
 }
 
-/** How a part stood when that was last noted; triggers hear of the transitions. */
+/** How a part stood when that was last noted; triggers learn of the transitions. */
 export interface PartLivenessTable {
   part_id: Fixed<string>;
   state: LivenessState;
@@ -458,7 +459,8 @@ export interface CloudTables
     PeopleTables,
     PipelineTables,
     SequenceTables,
-    TrainingTables {
+    TrainingTables,
+    VersionTables {
   settings: SettingsTable;
   organizations: OrganizationsTable;
   namespaces: NamespacesTable;

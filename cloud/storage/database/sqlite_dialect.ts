@@ -52,13 +52,13 @@ class ImmediateDriver extends SqliteDriver {
     if (isDue) record.isWritten = true;
   }
 
-  /** On a full disk SQLite has rolled back already; the error that says so is to be told. */
+  /** On a full disk SQLite has rolled back already; the error that says so is to be reported. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.statements.inTransaction) await super.rollbackTransaction(connection);
   }
 }
 
-/** Keeps compiled statements by their SQL text; Kysely would compile each query anew. */
+/** Keeps compiled statements by their SQL text; Kysely would compile each query again. */
 class StatementCache implements SqliteDatabase {
   readonly #statements = new Map<string, SqliteStatement>();
 

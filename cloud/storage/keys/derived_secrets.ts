@@ -24,7 +24,7 @@ export class DerivedSecrets {
     return this.#derive(`bootstrap-key:${orgId}:${generation}`);
   }
 
-  /** The API key that owners of a machine are told; `generation` rises when one was deleted. */
+  /** The API key that owners of a machine are given; `generation` rises when one was deleted. */
   machineKey(machineId: string, generation: number): string {
     return this.#derive(`machine-key:${machineId}:${generation}`);
   }
@@ -46,7 +46,7 @@ export class DerivedSecrets {
     return new Uint8Array(createHmac("sha256", this.#master).update(purpose).digest()).slice(0, 20);
   }
 
-  /** Tells two master secrets apart without giving them away. */
+  /** Distinguishes two master secrets without giving them away. */
   fingerprint(): string {
     return this.#derive("fingerprint").slice(0, 12);
   }

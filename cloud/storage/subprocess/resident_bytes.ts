@@ -1,4 +1,4 @@
-/** Memory of a process, bytes; 0 where the system does not tell it. */
+/** Memory of a process, bytes; 0 where the system does not report it. */
 export function residentBytes(pid: number): number {
   if (Deno.build.os !== "linux") return 0;
   try {

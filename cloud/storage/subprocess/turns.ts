@@ -1,4 +1,4 @@
-/** Whose work runs next: organisations take turns, however much each of them asks for. */
+/** Whose work runs next: organisations take turns, however much each of them requests. */
 import { Code, ConnectError } from "@connectrpc/connect";
 
 export interface TurnsOptions {
