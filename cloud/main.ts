@@ -114,7 +114,7 @@ function warn(text: string): void {
 
 function fail(error: unknown): number {
   const message = toError(error).message;
-  const hint = error instanceof UsageError ? `\n${PROGRAM} --help tells what is allowed` : "";
+  const hint = error instanceof UsageError ? `\n${PROGRAM} --help shows what is allowed` : "";
   warn(`${message}${hint}`);
   return error instanceof UsageError ? 2 : 1;
 }

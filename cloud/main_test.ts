@@ -134,7 +134,7 @@ Deno.test("machine-cloud serve refuses a data folder that another one serves, an
     const first = await startServing(folder);
     const { code, stderr } = await run("serve", "--data", folder, "--listen", "127.0.0.1:0");
     assert.equal(code, 1, stderr);
-    assert.ok(stderr.includes(`another "machine-cloud serve" works on ${folder}; end that one`));
+    assert.ok(stderr.includes(`another "machine-cloud serve" works on ${folder}; stop that one`));
     assert.equal(stderr.trim().split("\n").length, 1);
     assert.equal((await fetch(first.url).then((page) => page.text())).includes("<html"), true);
     await first.end("SIGKILL");

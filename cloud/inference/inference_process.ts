@@ -11,7 +11,7 @@ import { decodePicture } from "./picture.ts";
 
 /**
  * Runs one model on one picture, both from standard input, and ends. It stands apart from the
- * cloud because the model is somebody else's: it may take all memory or go on for ever, and it
+ * cloud because the model is somebody else's: it may take all memory or continue endlessly, and it
  * runs in WebAssembly in a process that has given up its rights to files, network and programs.
  */
 export async function runInferenceProcess(): Promise<void> {

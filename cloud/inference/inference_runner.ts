@@ -23,7 +23,7 @@ export interface InferenceRunnerOptions {
   readonly program?: SubprocessCommand;
   /** How long a run may take, its start included; left out: 60 s. */
   readonly limitMs?: number;
-  /** Most memory of a process, bytes; left out: 1.5 GiB. Only where the system tells it. */
+  /** Most memory of a process, bytes; left out: 1.5 GiB. Only where the system reports it. */
   readonly limitBytes?: number;
 }
 
@@ -74,11 +74,11 @@ export class InferenceRunner {
       kill(child);
     };
     const deadline = clock.setTimer(limitMs, () => {
-      stop(`the model took longer than ${limitMs / 1_000} s and was ended`, Code.DeadlineExceeded);
+      stop(`the model took longer than ${limitMs / 1_000} s and was killed`, Code.DeadlineExceeded);
     });
     const memory = setInterval(() => {
       if (residentBytes(child.pid) <= limitBytes) return;
-      stop("the model needed too much memory and was ended", Code.ResourceExhausted);
+      stop("the model needed too much memory and was killed", Code.ResourceExhausted);
     }, MEMORY_EVERY_MS);
     const leave = () => stop("the caller left", Code.Canceled);
     signal.addEventListener("abort", leave, { once: true });
@@ -145,6 +145,6 @@ function kill(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGKILL");
   } catch {
-    // It has ended by itself.
+    // It has ended on its own.
   }
 }

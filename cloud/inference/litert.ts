@@ -34,13 +34,13 @@ async function files(): Promise<{ loader: string; wasm: Uint8Array }> {
     ? buildInfo.assetsDir("litert", import.meta.url)
     : fileURLToPath(new URL("../wasm/", import.meta.resolve("@litertjs/core")));
   const [loader, wasm] = isBundled
-    ? ["loader.txt", "litert.bin.br"]
+    ? ["loader.txt.br", "litert.bin.br"]
     : ["litert_wasm_compat_internal.js", "litert_wasm_compat_internal.wasm"];
-  const program = await Deno.readFile(join(dir, wasm));
-  return {
-    loader: await Deno.readTextFile(join(dir, loader)),
-    wasm: isBundled ? brotliDecompressSync(program) : program,
+  const read = async (name: string) => {
+    const content = await Deno.readFile(join(dir, name));
+    return isBundled ? new Uint8Array(brotliDecompressSync(content)) : content;
   };
+  return { loader: new TextDecoder().decode(await read(loader)), wasm: await read(wasm) };
 }
 
 /** Gives a picture to a model. @throws {InferenceRefusedError} */

@@ -95,7 +95,7 @@ function size(bytes: number): string {
   return mib < 1024 ? `${mib.toFixed(1)} MiB` : `${(mib / 1024).toFixed(1)} GiB`;
 }
 
-/** Whoever is served comes first; where the system does not allow it, all goes on as it is. */
+/** Whoever is served comes first; where the system does not allow it, all continues as it is. */
 function yieldToServing(): void {
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);

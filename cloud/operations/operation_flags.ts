@@ -35,7 +35,7 @@ export const operationCommands = {
     arguments: [{ placeholder: "FILE", doc: "The backup." }],
   },
   "doctor": {
-    summary: "Look at everything that a cloud needs, and say what to do. Changes nothing.",
+    summary: "Check everything that a cloud needs, and report what to do. Changes nothing.",
     flags: {
       ...data,
       "public-url": {

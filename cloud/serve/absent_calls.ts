@@ -2,16 +2,13 @@ import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 
 export const NO_BILLING =
-  "this cloud bills nobody: it is your own; there is no billing to set or to ask for";
+  "this cloud bills nobody: it is your own; there is no billing to set or to query";
 const NO_RENTAL = "this cloud rents out no rovers";
 const NO_PUSH =
-  "this cloud sends no notifications to phones; triggers tell by webhook and by e-mail";
+  "this cloud sends no notifications to phones; triggers notify by webhook and by e-mail";
 const NO_APPS =
   "this cloud serves no web applications of others and is no OAuth issuer for them; it signs people in " +
   "with yours (--oidc-issuer)";
-const NO_BRANDING =
-  "the console has no logo or branding of one's own; OrganizationSetSupportEmail says whom to ask";
-
 /** Calls of AppService that nothing here acts on, each with what to do instead. */
 export const ABSENT_CALLS: Readonly<Partial<Record<keyof ServiceImpl<typeof AppService>, string>>> =
   {
@@ -35,9 +32,6 @@ export const ABSENT_CALLS: Readonly<Partial<Record<keyof ServiceImpl<typeof AppS
     listOAuthApps: NO_APPS,
     createOAuthAppUser: NO_APPS,
     getAppContent: NO_APPS,
-    getAppBranding: NO_BRANDING,
-    organizationSetLogo: NO_BRANDING,
-    organizationGetLogo: NO_BRANDING,
   };
 
 /** Answers UNIMPLEMENTED with the sentence of each; put what does something behind it. */

@@ -17,6 +17,8 @@ import { SecondFactor } from "../accounts/second_factor/second_factor.ts";
 import { Sessions } from "../accounts/sessions/sessions.ts";
 import { accountService } from "../accounts/sign_in/account_service.ts";
 import { Joining } from "../accounts/sign_in/joining.ts";
+import { brandingMethods } from "../accounts/branding/branding_methods.ts";
+import { Logos } from "../accounts/branding/logos.ts";
 import type { SendMail } from "../accounts/links/mail.ts";
 import { SignIn } from "../accounts/sign_in/sign_in.ts";
 import {
@@ -64,7 +66,12 @@ export type Accounts = ReturnType<typeof openAccounts>;
 export function openAccounts(options: AccountsOptions) {
   const { queries, changes, callers, clock, random, limiter, log } = options;
   const passwords = new Passwords();
-  const sessions = new Sessions(options);
+  const invitations = new Invitations(options);
+  const logos = new Logos(queries);
+  const sessions = new Sessions({
+    ...options,
+    joinWaiting: (transaction, email) => invitations.acceptAtSignIn(transaction, email),
+  });
   callers.onPerson((person) => sessions.seen(person));
   const secondFactor = new SecondFactor({
     ...options,
@@ -73,7 +80,6 @@ export function openAccounts(options: AccountsOptions) {
   const failures = new FailedSignIns({ queries, clock });
   const signIn = new SignIn({ ...options, sessions, passwords, secondFactor, failures });
   const programs = new ProgramSignIn({ ...options, sessions, signIn });
-  const invitations = new Invitations(options);
   const settings = options.singleSignOn;
   const singleSignOn = settings && {
     issuer: new Issuer(settings, { clock, log: log.child("single-sign-on") }),
@@ -90,23 +96,26 @@ export function openAccounts(options: AccountsOptions) {
     audit,
     failures,
     invitations,
+    logos,
     /** Calls of AppService. */
     methods: {
       ...invitationMethods({ callers, invitations }),
       ...memberMethods({ callers, queries, changes, invitations, clock }),
       ...roleMethods({ callers, queries, changes, clock }),
       ...ownOrganizationMethods({ callers, queries, changes, clock, random }),
+      ...brandingMethods({ callers, logos, publicUrl: options.publicUrl }),
     },
     mount(router: RpcRouter): void {
       const account = accountService({
         ...{ callers, queries, signIn, joining, sessions, passwords, secondFactor, programs },
+        logos,
         publicUrl: options.publicUrl,
         singleSignOnName: singleSignOn?.issuer.name,
       });
       router.service(AccountService, withCallFailures(account))
         .service(AuditService, withCallFailures(auditService({ callers, audit })));
     },
-    /** What browsers ask for. */
+    /** What browsers request. */
     routes(
       from: Pick<AccountRoutesOptions, "http" | "cookie"> & {
         readonly verifyToken: (token: string) => Promise<Identity>;
@@ -114,7 +123,7 @@ export function openAccounts(options: AccountsOptions) {
     ): AccountRoutes {
       const current = new CurrentSession({ ...from, sessions });
       return accountRoutes({
-        ...{ ...from, signIn, joining, sessions, audit, clock, current },
+        ...{ ...from, signIn, joining, sessions, audit, clock, current, logos },
         programs: new ProgramPages({ programs, current, sessions }),
         singleSignOn: singleSignOn && new SingleSignOnRoutes({
           ...{ ...singleSignOn, signIn, secondFactor, limiter, current, clock },

@@ -31,11 +31,11 @@ export async function openBlobStores(
   const { MovedBlobStore } = await import("../storage/blobs/moved_blob_store.ts");
   const ownId = await storageId(queries, random);
   const objects = await openObjectStorage({ settings, ownId, clock, log });
-  // Files from before stay in the folder, and commands beside this process put some there.
+  // Files from before stay in the folder, and commands next to this process put some there.
   return async (folder) => new MovedBlobStore(objects(folder), await inFolder(folder));
 }
 
-/** What tells this cloud from all others in an object storage. */
+/** What distinguishes this cloud from all others in an object storage. */
 async function storageId(queries: Queries, random: Random): Promise<string> {
   const known = await readSetting(queries, "storage_id");
   if (known !== undefined) return known;

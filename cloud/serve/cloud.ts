@@ -238,6 +238,7 @@ async function startServer(
     data: services.dataFiles,
     releases: services.releaseFiles,
     account: services.accountRoutes,
+    logos: services.logos,
     authority: () => services.certificates.rootPem(),
     limiter,
     log: log.child("http"),
@@ -259,7 +260,8 @@ async function startServer(
     http: operations.accessLog?.around(http) ?? http,
     report: (error, path, id) =>
       log.error("a call failed unexpectedly", { id, path, error: describe(error) }),
-    onRefused: (address, reason) => log.warn("refused a connection", { address, reason }),
+    onRefused: (address, reason) =>
+      log.warn("refused a connection", { event: "connection_refused", address, reason }),
   });
 }
 

@@ -53,7 +53,7 @@ export interface DataServicesOptions {
   readonly random: Random;
   readonly secrets: DerivedSecrets;
   readonly publicUrl: () => string;
-  /** Hears of what arrives, inside the transaction that stores it. */
+  /** Notified of what arrives, inside the transaction that stores it. */
   readonly listener: IngestListener;
   /** Largest file that is taken, bytes; left out: 5 GiB. */
   readonly fileLimitBytes: number | undefined;

@@ -59,7 +59,7 @@ export async function loadTraining(
   };
 }
 
-/** The calls about jobs that are there, in a process beside the one that trains. */
+/** The calls about jobs that are there, in a process next to the one that trains. */
 export function loadTrainingRecords(
   { queries, clock, random, callers }: TrainingOptions,
   logs: JobLogs,

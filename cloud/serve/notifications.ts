@@ -57,7 +57,7 @@ export interface NotificationsOptions extends NotificationSettings {
 
 /** Triggers and all that brings their notifications to receivers, put together. */
 export interface Notifications {
-  /** Hears of data that arrives. */
+  /** Notified of data that arrives. */
   readonly listener: IngestListener;
   readonly deliverer: Deliverer;
   readonly liveness: Liveness;
@@ -66,7 +66,7 @@ export interface Notifications {
   /** Sends one mail; undefined where there is no mail server. */
   readonly sendMail: ((mail: Mail) => Promise<string>) | undefined;
   mount(router: RpcRouter): void;
-  /** Reads who was there when the last run ended, and what was logged and not told. */
+  /** Reads who was there when the last run ended, and what was logged and not reported. */
   load(): Promise<void>;
   /** Sends what waits, notes who comes and goes, and deletes what is old, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;

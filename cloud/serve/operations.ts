@@ -12,7 +12,7 @@ import type { Traces } from "../operations/traces/traces.ts";
 import type { Queries } from "../storage/database/cloud_database.ts";
 import type { Services } from "./services.ts";
 
-/** What an operator asks for beside the services. */
+/** What an operator requests next to the services. */
 export interface OperationSettings {
   /** Left out: no port for metrics. */
   readonly metricsListen?: ListenAddress | undefined;

@@ -32,7 +32,7 @@ export const endUserService: ServiceImpl<typeof EndUserService> = {
   getAuthApplication: () => refuse(NO_APPLICATIONS),
 };
 
-/** Serves what clients of the family may ask for and this cloud has no use for. */
+/** Serves what clients of the family may request and this cloud has no use for. */
 export function mountRefused(router: RpcRouter): void {
   for (const [service, sentence] of REFUSED_SERVICES) {
     const calls = service.methods.map(({ localName }) => [localName, () => refuse(sentence)]);

@@ -62,7 +62,7 @@ export const serveFlags = {
   "acme-email": {
     type: "string",
     placeholder: "ADDRESS",
-    doc: "Told by the ACME server of certificates that end.",
+    doc: "Notified by the ACME server of certificates that expire.",
   },
   "acme-directory": {
     type: "string",
@@ -74,7 +74,7 @@ export const serveFlags = {
     type: "string",
     default: ":80",
     placeholder: "HOST:PORT",
-    doc: "Where the ACME server asks whether a name leads here; it comes to port 80.",
+    doc: "Where the ACME server validates that a name leads here; it connects to port 80.",
   },
   "ca-cert": {
     type: "string",
@@ -253,8 +253,7 @@ export const serveFlags = {
   },
   "oidc-trust-second-factor": {
     type: "boolean",
-    doc:
-      "Leave the second factor to the issuer: who has set one up here is not asked for its code.",
+    doc: "Leave the second factor to the issuer: who has set one up here need not give its code.",
   },
   "audit-retention": {
     type: "integer",
@@ -284,7 +283,8 @@ export const serveFlags = {
     min: 1,
     max: 1024 * 1024,
     placeholder: "KIB",
-    doc: "KiB a second that one part may log; lines beyond it are dropped, and its log says so.",
+    doc:
+      "KiB a second that one part may log; lines beyond it are dropped, and its log records that.",
   },
   "log-size": {
     type: "integer",

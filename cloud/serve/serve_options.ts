@@ -9,7 +9,7 @@ import { singleSignOnOf } from "./single_sign_on_options.ts";
 import type { CloudOptions } from "./cloud.ts";
 import { KIB, MIB, MINUTE_MS, type ServeFlags } from "./serve_flags.ts";
 
-/** What the command line asks for. Reads the certificate; changes nothing. */
+/** What the command line requests. Reads the certificate; changes nothing. */
 export async function readServeOptions(
   flags: ServeFlags,
   home: string,
@@ -26,7 +26,7 @@ export async function readServeOptions(
   }
   if (flags["proxy-protocol"] && flags["tls-cert"] !== undefined) {
     throw new UsageError(
-      "--proxy-protocol and --tls-cert do not go together: let the load balancer end TLS, or " +
+      "--proxy-protocol and --tls-cert do not go together: let the load balancer terminate TLS, or " +
         "leave --proxy-protocol out",
     );
   }
@@ -80,7 +80,7 @@ export async function readServeOptions(
   };
 }
 
-/** A list that cannot be used is told at the start, not with the first job. */
+/** A list that cannot be used is reported at the start, not with the first job. */
 async function readableImages(path: string | undefined): Promise<string | undefined> {
   if (path === undefined) return undefined;
   const { ImageListError, readImages } = await import("../training/runs/container_images.ts");

@@ -17,6 +17,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { isFromOwnPage, SessionCookie } from "../accounts/web_session/cookies.ts";
 import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
+import { originOf } from "../accounts/sessions/person_calls.ts";
 import { AuditedRouter } from "../accounts/audit/audited.ts";
 import { ApiKeys } from "../accounts/access/api_keys.ts";
 import type { AuthorityFiles } from "../accounts/certificates/authority.ts";
@@ -36,6 +37,7 @@ import { agentService } from "../releases/agents/agent_service.ts";
 import { AgentStatuses } from "../releases/agents/agent_statuses.ts";
 import { cloudAgentService } from "../releases/agents/cloud_agent_service.ts";
 import { PartTargets } from "../releases/agents/part_targets.ts";
+import { VersionHistory } from "../releases/agents/version_history.ts";
 import { ReleaseOutcomes } from "../releases/agents/release_outcomes.ts";
 import { reportedVersions } from "../releases/agents/reported_versions.ts";
 import type { DataFolder } from "../storage/data_folder/data_folder.ts";
@@ -70,6 +72,7 @@ import { inferenceService } from "../inference/inference_service.ts";
 import { locationMethods } from "../accounts/organizations/location_methods.ts";
 import { locationSharing } from "../accounts/organizations/location_sharing.ts";
 import { supportEmailMethods } from "../accounts/organizations/support_email.ts";
+import { namespaceMethods } from "../accounts/organizations/namespace_methods.ts";
 import { updateOrganization } from "../accounts/organizations/update_organization.ts";
 import { organizationMethods } from "../accounts/organizations/organization_methods.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
@@ -126,10 +129,10 @@ export interface ServicesOptions {
   readonly logLimits?: LogLimits | undefined;
   /** Left out: no single sign-on. */
   readonly singleSignOn?: SingleSignOnSettings | undefined;
-  /** Days that the audit log is kept; 0: for ever; left out: 400. */
+  /** Days that the audit log is kept; 0: forever; left out: 400. */
   readonly auditDays?: number | undefined;
   /**
-   * Who makes every call, in a process that works on the folder by itself, beside the one that
+   * Who makes every call, in a process that works on the folder alone, next to the one that
    * serves it: that one sends notifications and trains. Left out: whoever the token of a call names.
    */
   readonly owner?: Caller | undefined;
@@ -206,6 +209,7 @@ export async function createServices(options: ServicesOptions) {
   const statuses = new AgentStatuses(queries, clock, log.child("agents"));
   const targets = new PartTargets(catalogue, wishes);
   const outcomes = new ReleaseOutcomes(catalogue, wishes, rollouts, log.child("releases"));
+  const versions = new VersionHistory(queries, clock);
   const commands = new AgentCommands(queries, clock, random);
 
   const notifications = openNotifications({
@@ -292,7 +296,8 @@ export async function createServices(options: ServicesOptions) {
     ...metadataMethods({ callers, queries }),
     ...fragmentMethods({ callers, queries, rollouts: fragmentRollouts, clock, random }),
     ...fragmentListMethods({ callers, queries }),
-    ...updateOrganization({ callers, queries }),
+    ...updateOrganization({ callers, queries, changes, clock }),
+    ...namespaceMethods({ callers, queries, changes, clock }),
     ...supportEmailMethods({ callers, queries }),
     ...propertyMethods(machines),
     ...locationMethods({ callers, queries, secrets, changes, clock, random }),
@@ -325,7 +330,15 @@ export async function createServices(options: ServicesOptions) {
     log: log.child("signaling"),
   });
   const router = new AuditedRouter({ queries, clock })
-    .service(AuthService, createAuthService({ issuer, verifiers: verifiers.byType, limiter }))
+    .service(
+      AuthService,
+      createAuthService({
+        ...{ issuer, verifiers: verifiers.byType, limiter },
+        onWrong: async ({ type, entity }, context) => {
+          if (type === "api-key") await accounts.failures.addKey(entity, originOf(context));
+        },
+      }),
+    )
     .service(AppService, withCallFailures(app))
     .service(
       PackageService,
@@ -353,6 +366,7 @@ export async function createServices(options: ServicesOptions) {
         targets,
         statuses,
         outcomes,
+        versions,
         publicUrl,
       })),
     )
@@ -365,6 +379,7 @@ export async function createServices(options: ServicesOptions) {
         catalogue,
         statuses,
         outcomes,
+        versions,
         commands,
         publicUrl,
       })),
@@ -386,7 +401,7 @@ export async function createServices(options: ServicesOptions) {
       ConsoleService,
       withCallFailures(
         consoleService({
-          ...{ callers, presence, live, statuses, targets, publicUrl, warnings, clock },
+          ...{ callers, presence, live, statuses, targets, versions, publicUrl, warnings, clock },
         }),
       ),
     );
@@ -424,6 +439,7 @@ export async function createServices(options: ServicesOptions) {
   };
   const cookie = new SessionCookie(publicUrl);
   const http = new HttpCallers({
+    onWrongKey: (id, from) => accounts.failures.addKey(id, from),
     ...{ queries, callers, verifiers, verifyToken, limiter },
     cookieToken: (header) =>
       header("origin") === undefined || isFromOwnPage(header) ? cookie.token(header) : undefined,
@@ -456,6 +472,7 @@ export async function createServices(options: ServicesOptions) {
       return isFromOwnPage(header) ? cookie.token(header) : undefined;
     },
     accountRoutes: accounts.routes({ http, verifyToken, cookie }),
+    logos: (hash: string) => accounts.logos.serve(hash),
     releaseFiles: releaseFiles({
       catalogue,
       blobs: releases.blobs,

@@ -6,7 +6,7 @@ import { isLoopback } from "../api/addresses/addresses.ts";
 import type { ServeFlags } from "./serve_flags.ts";
 
 /**
- * Single sign-on as the command line asks for it; undefined: not at all.
+ * Single sign-on as the command line requests it; undefined: not at all.
  *
  * @throws {UsageError} for what does not go together; {FileError} for a secret that cannot be read
  */
@@ -29,7 +29,7 @@ export async function singleSignOnOf(
       `--oidc-issuer: ${
         JSON.stringify(issuer)
       } is no issuer; write its https:// address (http:// ` +
-        "on this computer only)",
+        "on this host only)",
     );
   }
   for (const domain of flags["oidc-domain"]) {

@@ -29,7 +29,7 @@ Deno.test("module reload: the version, the shell service and the module of the m
   const id = `${made.org_id}:work`;
   await app.createModule({ organizationId: made.org_id, name: "work" });
 
-  // 1. What the machine is: the command line asks for 0.90.0 and for a platform.
+  // 1. What the machine is: the command line requests 0.90.0 and for a platform.
   const { part } = await app.getRobotPart({ id: made.part_id });
   const info = part?.userSuppliedInfo ?? {};
   assert.ok(compare(String(info["version"]), FAMILY_VERSION) >= 0);

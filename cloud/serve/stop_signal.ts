@@ -1,7 +1,7 @@
 import { onStopEvent } from "../../shared/base/process/stop_event.ts";
 
 /**
- * Aborts when the process is told to end (SIGINT, SIGTERM; Ctrl-C and Ctrl-Break on Windows).
+ * Aborts when the process is asked to stop (SIGINT, SIGTERM; Ctrl-C and Ctrl-Break on Windows).
  * A second signal ends the process at once.
  */
 export function untilToldToStop(): AbortSignal {

@@ -42,7 +42,7 @@ export class Training {
     return router.service(MLTrainingService, withCallFailures(service));
   }
 
-  /** Goes on with the jobs of the last run of this cloud, if there are any. */
+  /** Resumes the jobs of the last run of this cloud, if there are any. */
   async start(): Promise<void> {
     const { queries, dataDir, log } = this.options;
     try {
@@ -51,7 +51,7 @@ export class Training {
       const left = await new JobFolders(join(dataDir, TRAINING_FOLDER)).left();
       if (waiting || left.length > 0) await this.#load();
     } catch (error) {
-      log.error("cannot go on with training jobs; the next call about training tries again", {
+      log.error("cannot resume training jobs; the next call about training tries again", {
         error: String(error),
       });
     }

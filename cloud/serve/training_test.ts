@@ -21,7 +21,7 @@ interface Case {
   readonly reason?: RegExp;
   /** A line of the log. */
   readonly says?: RegExp;
-  /** In the command line of what must not go on running. */
+  /** In the command line of what must not continue running. */
   readonly process?: string;
 }
 

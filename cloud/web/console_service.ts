@@ -1,11 +1,12 @@
 import { create } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type ConsoleService,
   GetPartLiveStatusResponseSchema,
 } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import type { AgentStatuses } from "../releases/agents/agent_statuses.ts";
+import type { VersionHistory } from "../releases/agents/version_history.ts";
 import type { PartTarget, PartTargets } from "../releases/agents/part_targets.ts";
 import type { Target } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { ownVersion } from "../../shared/base/build_info/family_version.ts";
@@ -24,6 +25,7 @@ export interface ConsoleServiceOptions {
   readonly live: LiveStatus;
   readonly statuses: AgentStatuses;
   readonly targets: PartTargets;
+  readonly versions: VersionHistory;
   readonly publicUrl: () => string;
   readonly clock: Clock;
   /** What is odd about the saved configuration of a part. */
@@ -34,7 +36,7 @@ export interface ConsoleServiceOptions {
 export function consoleService(
   options: ConsoleServiceOptions,
 ): ServiceImpl<typeof ConsoleService> {
-  const { callers, presence, live, statuses, targets, warnings } = options;
+  const { callers, presence, live, statuses, targets, versions, warnings } = options;
   return {
     async getPartLiveStatus({ partId }, context) {
       const scope = await callers.scope(context);
@@ -69,6 +71,18 @@ export function consoleService(
       response.agentTarget = shownTarget(wanted.agent, place);
       response.serverTarget = shownTarget(wanted.server, place);
       return response;
+    },
+
+    async listInstalledVersions({ partId }, context) {
+      const part = await (await callers.scope(context)).part(partId, "see");
+      return {
+        versions: (await versions.of(part.id)).map(
+          ({ program, version, previous, at, rollback_reason }) => ({
+            ...{ program, version, previous, at: timestampFromMs(at) },
+            ...{ isRollback: rollback_reason !== null, rollbackReason: rollback_reason ?? "" },
+          }),
+        ),
+      };
     },
 
     watchFleet: ({ organizationId }, context) => watchFleet(organizationId, context, options),

@@ -11,6 +11,8 @@ import {
 import { ResourceStatus_State } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { ownVersion } from "../../shared/base/build_info/family_version.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
+import { among } from "../accounts/access/reach.ts";
+import { inOrder, inSlices } from "../api/paging/slices.ts";
 import type { Callers } from "../accounts/access/callers.ts";
 import type { Scope } from "../accounts/access/scope.ts";
 import type { PartPresence, Presence } from "../fleet/presence/presence.ts";
@@ -32,7 +34,7 @@ const KEEPALIVE_MS = 10_000;
 
 /**
  * The machines of an organisation that the caller sees, and then what changes of them. Rights are
- * read anew at each look, so a grant that is taken away takes its machines away.
+ * read again at each look, so a grant that is taken away takes its machines away.
  *
  * @throws ConnectError when the caller may not see the organisation, or not any more.
  */
@@ -48,10 +50,14 @@ export async function* watchFleet(
     const begunMs = clock.monotonicMs();
     const scope = await callers.scope(context);
     await scope.organization(organizationId, "see");
-    const { changed, removed } = difference(
-      await machinesOf(scope, organizationId, { presence, live }),
-      sent,
-    );
+    const changed: FleetMachine[] = [];
+    const gone = new Set(sent.keys());
+    for await (const machines of machinesOf(scope, organizationId, { presence, live })) {
+      for (const { id } of machines) gone.delete(id);
+      changed.push(...changedOf(machines, sent));
+    }
+    for (const id of gone) sent.delete(id);
+    const removed = [...gone];
     const nowMs = clock.monotonicMs();
     if (isFirst || changed.length + removed.length > 0 || nowMs - saidAtMs >= KEEPALIVE_MS) {
       saidAtMs = nowMs;
@@ -73,25 +79,32 @@ export async function* watchFleet(
 }
 
 /** What is to be sent, given what was; remembers it as sent. */
-function difference(
-  machines: readonly FleetMachine[],
-  sent: Map<string, string>,
-): { changed: FleetMachine[]; removed: string[] } {
-  const changed: FleetMachine[] = [];
-  const gone = new Set(sent.keys());
+function changedOf(machines: readonly FleetMachine[], sent: Map<string, string>): FleetMachine[] {
   const decoder = new TextDecoder("latin1");
-  for (const machine of machines) {
+  return machines.filter((machine) => {
     const content = decoder.decode(toBinary(FleetMachineSchema, machine));
-    gone.delete(machine.id);
-    if (sent.get(machine.id) === content) continue;
+    if (sent.get(machine.id) === content) return false;
     sent.set(machine.id, content);
-    changed.push(machine);
-  }
-  for (const id of gone) sent.delete(id);
-  return { changed, removed: [...gone] };
+    return true;
+  });
 }
 
-async function machinesOf(
+/** By name, in slices, between which others are served. */
+async function* machinesOf(
+  scope: Scope,
+  organizationId: string,
+  known: Pick<FleetStreamOptions, "presence" | "live">,
+): AsyncGenerator<FleetMachine[], void> {
+  const ids = await scope.machines().select("machines.id")
+    .where("machines.org_id", "=", organizationId)
+    .orderBy("machines.name").orderBy("machines.id").execute();
+  for await (const slice of inSlices(ids.map(({ id }) => id))) {
+    yield await machinesWith(slice, scope, organizationId, known);
+  }
+}
+
+async function machinesWith(
+  ids: readonly string[],
   scope: Scope,
   organizationId: string,
   { presence, live }: Pick<FleetStreamOptions, "presence" | "live">,
@@ -110,9 +123,8 @@ async function machinesOf(
     )
     .select(["machines.id", "machines.name", "machines.location_id"])
     .select(["locations.name as location_name", "parts.id as part_id", "resource_metadata.data"])
-    .where("machines.org_id", "=", organizationId)
-    .orderBy("machines.name").orderBy("machines.id").execute();
-  return rows.map((row) => {
+    .where("machines.org_id", "=", organizationId).where(among("machines.id", ids)).execute();
+  return inOrder(ids, rows).map((row) => {
     const partId = row.part_id ?? "";
     const known = presence.of(partId);
     const report = live.reported(partId);

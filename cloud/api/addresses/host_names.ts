@@ -6,7 +6,7 @@ export interface HostNames {
   readonly localFqdn: string;
 }
 
-/** What tells one part from all others, as it stands in both of its names. */
+/** What distinguishes one part from all others, as it stands in both of its names. */
 export interface PartName {
   readonly dnsLabel: string;
   readonly locationId: string;

@@ -49,6 +49,8 @@ export interface RoutesOptions {
   }) => Promise<Response>;
   /** Pages by which people sign in, and the audit log to download. */
   readonly account: (request: Request, peer: Peer) => Promise<Response>;
+  /** A logo of an organisation, for anybody. */
+  readonly logos: (hash: string) => Promise<Response>;
   /** A file of a release. */
   readonly releases: (asked: {
     path: readonly string[];
@@ -133,7 +135,13 @@ export function createRoutes(
     }
   });
 
-  app.all("/account/*", (context) => options.account(context.req.raw, context.env.peer));
+  app.all(
+    "/account/*",
+    (context, next) =>
+      isPage(context.req.path) ? next() : options.account(context.req.raw, context.env.peer),
+  );
+
+  app.get("/logos/:hash", (context) => options.logos(context.req.param("hash")));
 
   app.get("/packages/:id/:name", (context) =>
     options.downloads({
@@ -190,7 +198,7 @@ const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   ["cross-origin-opener-policy", "same-origin"],
 ];
 
-/** `/data` and `/releases` are pages of the console; files are below them. */
+/** `/account`, `/data` and `/releases` are pages of the console; files are below them. */
 function isPage(path: string): boolean {
   return piecesOf(path).length === 1;
 }

@@ -1,15 +1,22 @@
 import { createHash } from "node:crypto";
 import { extname, join } from "node:path";
+import { promisify } from "node:util";
+import { brotliDecompress, gzip } from "node:zlib";
 import { fsErrorCode } from "../../../shared/base/files/fs_error.ts";
 
-/** How a body is encoded for transfer; a file's name ends with `.br` or `.gz` then. */
-export type Encoding = "br" | "gzip";
+type Bytes = Uint8Array<ArrayBuffer>;
 
 /** A file that everybody may have, kept in memory. */
 export interface StaticFile {
-  /** As it is; undefined where only encoded forms are kept. */
-  readonly body: Uint8Array<ArrayBuffer> | undefined;
-  readonly encoded: Readonly<Partial<Record<Encoding, Uint8Array<ArrayBuffer>>>>;
+  /** As it is; undefined where only its brotli form is kept. */
+  readonly body: Bytes | undefined;
+  /** In the program with an ending `.br`. */
+  readonly brotli: Bytes | undefined;
+  /**
+   * For browsers, which take brotli over TLS only: made when somebody asks first, then kept.
+   * Undefined where there is no brotli form.
+   */
+  readonly gzipped: (() => Promise<Bytes>) | undefined;
   readonly contentType: string;
   /** Strong entity tag, quotes included. */
   readonly etag: string;
@@ -26,42 +33,65 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".ps1": "text/plain; charset=utf-8",
 };
 
-const ENCODINGS: Readonly<Record<string, Encoding>> = { ".br": "br", ".gz": "gzip" };
+const BROTLI = ".br";
 
 /** Below this path the build puts hashes into names. */
 const HASHED = "/assets/";
 
 /** The files of a folder and of those in it, by their path in URLs; `index.html` is `/`. */
 export async function loadStaticFiles(folder: string): Promise<Map<string, StaticFile>> {
-  const found = new Map<string, Partial<Record<Encoding | "plain", Uint8Array<ArrayBuffer>>>>();
+  const found = new Map<string, Forms>();
   await collect(folder, "/", found);
   const files = new Map<string, StaticFile>();
-  for (const [path, { plain, ...encoded }] of found) {
+  for (const [path, { plain, brotli }] of found) {
     const contentType = CONTENT_TYPES[extname(path)];
     if (contentType === undefined) continue;
-    const content = plain ?? encoded.gzip ?? encoded.br ?? new Uint8Array();
+    const content = plain ?? brotli ?? new Uint8Array();
     const etag = `"${createHash("sha256").update(content).digest("hex").slice(0, 16)}"`;
     const isImmutable = path.startsWith(HASHED);
-    const file = { body: plain, encoded, contentType, etag, isImmutable };
+    const gzipped = brotli && gzippedOnce(brotli);
+    const file = { body: plain, brotli, gzipped, contentType, etag, isImmutable };
     files.set(path === "/index.html" ? "/" : path, file);
   }
   return files;
 }
 
+/** What the folder holds of a file. */
+interface Forms {
+  readonly plain?: Bytes;
+  readonly brotli?: Bytes;
+}
+
+function gzippedOnce(brotli: Bytes): () => Promise<Bytes> {
+  let made: Promise<Bytes> | undefined;
+  return () => made ??= inflated(brotli).then(async (body) => new Uint8Array(await deflate(body)));
+}
+
+const deflate = promisify<Bytes, Bytes>(gzip);
+
+async function inflated(brotli: Bytes): Promise<Bytes> {
+  return new Uint8Array(await inflate(brotli));
+}
+
+const inflate = promisify<Bytes, Bytes>(brotliDecompress);
+
 async function collect(
   folder: string,
   url: string,
-  found: Map<string, Partial<Record<Encoding | "plain", Uint8Array<ArrayBuffer>>>>,
+  found: Map<string, Forms>,
 ): Promise<void> {
   try {
     for await (const entry of Deno.readDir(folder)) {
       const path = join(folder, entry.name);
       if (entry.isDirectory) await collect(path, `${url}${entry.name}/`, found);
       if (!entry.isFile) continue;
-      const ending = extname(entry.name);
-      const form = ENCODINGS[ending] ?? "plain";
-      const name = url + (form === "plain" ? entry.name : entry.name.slice(0, -ending.length));
-      found.set(name, { ...found.get(name), [form]: await Deno.readFile(path) });
+      const isPacked = entry.name.endsWith(BROTLI);
+      const name = url + (isPacked ? entry.name.slice(0, -BROTLI.length) : entry.name);
+      const content = await Deno.readFile(path);
+      found.set(name, {
+        ...found.get(name),
+        ...(isPacked ? { brotli: content } : { plain: content }),
+      });
     }
   } catch (error) {
     if (fsErrorCode(error) !== "ENOENT") throw error;
@@ -73,27 +103,28 @@ async function collect(
  *
  * @param header reads a header of the request, by its name in lower case.
  */
-export function serveStaticFile(
+export async function serveStaticFile(
   file: StaticFile,
   header: (name: string) => string | undefined,
-): Response {
+): Promise<Response> {
+  const { brotli } = file;
   const headers = new Headers({
     etag: file.etag,
     "cache-control": file.isImmutable ? "public, max-age=31536000, immutable" : "no-cache",
-    ...(Object.keys(file.encoded).length > 0 ? { vary: "accept-encoding" } : {}),
+    ...(brotli ? { vary: "accept-encoding" } : {}),
   });
   if (header("if-none-match") === file.etag) return new Response(null, { status: 304, headers });
   headers.set("content-type", file.contentType);
   const accepted = acceptedEncodings(header("accept-encoding") ?? "");
-  for (const encoding of ["br", "gzip"] as const) {
-    const body = file.encoded[encoding];
-    if (!body || !accepted.has(encoding)) continue;
-    headers.set("content-encoding", encoding);
-    return new Response(body, { headers });
+  if (brotli && accepted.has("br")) {
+    headers.set("content-encoding", "br");
+    return new Response(brotli, { headers });
   }
-  if (file.body) return new Response(file.body, { headers });
-  const zipped = new Blob([file.encoded.gzip ?? new Uint8Array()]).stream();
-  return new Response(zipped.pipeThrough(new DecompressionStream("gzip")), { headers });
+  if (file.gzipped && accepted.has("gzip")) {
+    headers.set("content-encoding", "gzip");
+    return new Response(await file.gzipped(), { headers });
+  }
+  return new Response(file.body ?? (brotli && await inflated(brotli)) ?? null, { headers });
 }
 
 /** The encodings in `accept-encoding`, without those of weight 0. */

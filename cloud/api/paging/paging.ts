@@ -1,13 +1,15 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** How many entries a page has: what was asked for, within 1 and `most`; `usual` when nothing was. */
+/**
+ * How many entries a page has: what was requested, within 1 and `most`; `usual` when nothing was.
+ */
 export function pageSize(asked: bigint | undefined, usual: number, most: number): number {
   if (asked === undefined || asked === 0n) return usual;
   if (asked < 0n) throw new ConnectError("the limit is negative", Code.InvalidArgument);
   return asked > BigInt(most) ? most : Number(asked);
 }
 
-/** A page token that says where the next page goes on; to callers it is opaque. */
+/** A page token that says where the next page continues; to callers it is opaque. */
 export function pageToken(...numbers: (bigint | number)[]): string {
   return btoa(numbers.join(",")).replaceAll("=", "");
 }

@@ -9,10 +9,10 @@ import { type ConfigDocument, documentOf, LONGEST_CONFIG } from "./config_docume
 
 import { RecentDocuments } from "./recent_documents.ts";
 
-/** Problems told in one answer; the rest are counted. */
-const TOLD_PROBLEMS = 20;
+/** Problems reported in one answer; the rest are counted. */
+const REPORTED_PROBLEMS = 20;
 
-/** The configuration cannot be saved; the message tells every problem with its JSON path. */
+/** The configuration cannot be saved; the message lists every problem with its JSON path. */
 export class ConfigRefusedError extends Error {
   override readonly name = "ConfigRefusedError";
 }
@@ -37,17 +37,17 @@ export function readConfig(
   recent.keep(document);
   const problems = validateReading(recent.reading(document.text));
   if (problems.length === 0) return document;
-  const told = problems.slice(0, TOLD_PROBLEMS).map(formatProblem);
-  const more = problems.length > told.length ? [`and ${problems.length - told.length} more`] : [];
+  const shown = problems.slice(0, REPORTED_PROBLEMS).map(formatProblem);
+  const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];
   throw new ConfigRefusedError(
-    `the configuration was not saved: ${[...told, ...more].join("; ")}`,
+    `the configuration was not saved: ${[...shown, ...more].join("; ")}`,
   );
 }
 
 /** What is odd about a configuration that may be saved, one sentence each: keys nobody reads, and what has no effect. */
 export function configWarnings(reading: ConfigReading): string[] {
   const warnings = warningsForSave(reading);
-  const told = warnings.slice(0, TOLD_PROBLEMS).map((one) =>
+  const told = warnings.slice(0, REPORTED_PROBLEMS).map((one) =>
     `configuration: ${formatProblem(one)}`
   );
   const left = warnings.length - told.length;

@@ -36,13 +36,16 @@ export function sameJsonInOrder(a: JsonValue, b: JsonValue): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** What a machine is told to tell revisions apart: the number and the start of the content's hash. */
+/**
+ * What is sent to a machine to distinguish revisions: the number and the start of the content's
+ * hash.
+ */
 export function revisionName(number: number, text: string): string {
   const hash = createHash("sha256").update(text).digest("hex");
   return `${number}-${hash.slice(0, 8)}`;
 }
 
-/** Compares two configurations entry by entry; entries of lists are told apart by name or id. */
+/** Compares two configurations entry by entry; entries of lists are distinguished by name or id. */
 export function summarizeDiff(before: JsonObject, after: JsonObject): ConfigDiffSummary {
   const old = entries(before);
   const now = entries(after);

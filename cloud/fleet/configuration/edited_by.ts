@@ -14,7 +14,7 @@ const AUTHENTICATION_TYPES: Readonly<Record<ActorType, AuthenticationType>> = {
   "user": AuthenticationType.WEB_OAUTH,
 };
 
-/** Who saved something, as histories tell it. */
+/** Who saved something, as histories show it. */
 export function toEditedBy(
   save: { readonly saved_by_type: ActorType; readonly saved_by: string },
   isDeactivated: boolean,

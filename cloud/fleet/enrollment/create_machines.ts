@@ -8,7 +8,7 @@ import { readTemplate, requireUsable, type Template, templateConfig } from "./ma
 
 /** Machines of one call: some hundred milliseconds. */
 const MOST_AT_ONCE = 200;
-const TOLD_PROBLEMS = 20;
+const REPORTED_PROBLEMS = 20;
 
 interface Wanted {
   readonly name: string;
@@ -76,9 +76,9 @@ async function checked(scope: Scope, machines: readonly MachineToCreate[]): Prom
     }
   }
   if (problems.length === 0) return wanted;
-  const more = problems.length - TOLD_PROBLEMS;
+  const more = problems.length - REPORTED_PROBLEMS;
   throw new ConnectError(
-    `no machine was made: ${problems.slice(0, TOLD_PROBLEMS).join("; ")}` +
+    `no machine was made: ${problems.slice(0, REPORTED_PROBLEMS).join("; ")}` +
       (more > 0 ? `; and ${more} more` : ""),
     Code.InvalidArgument,
   );

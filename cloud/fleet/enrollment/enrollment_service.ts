@@ -254,7 +254,7 @@ function readSettings(
   const problem = patternProblem(pattern);
   if (problem) throw invalid(`name_pattern: ${JSON.stringify(pattern)}: ${problem}`);
   if (request.neverExpires && request.expiresAt) {
-    throw invalid("expires_at: it says when, and never_expires says never; give one of them");
+    throw invalid("expires_at: it sets the time, and never_expires means never; give one of them");
   }
   const expiresAt = request.expiresAt
     ? timestampMs(request.expiresAt)

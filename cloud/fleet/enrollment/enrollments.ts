@@ -19,7 +19,7 @@ import { type Template, templateConfig } from "./machine_template.ts";
 export type TokenRow = Selectable<EnrollmentTokensTable>;
 export type EnrollmentRow = Selectable<EnrollmentsTable>;
 
-/** What a device says of itself; nothing of it is proven. */
+/** What a device reports of itself; nothing of it is proven. */
 export interface DeviceFacts {
   readonly hostName: string;
   readonly serial: string;
@@ -35,7 +35,7 @@ export type Outcome =
 
 export interface EnrollmentsOptions {
   readonly queries: Queries;
-  /** Resolves when what was written is on the disk; others go on meanwhile. */
+  /** Resolves when what was written is on the disk; others continue meanwhile. */
   readonly transact: CloudDatabase["sharedTransaction"];
   readonly clock: Clock;
   readonly random: Random;
@@ -232,7 +232,7 @@ async function pendingRow(
 function outcomeOf(row: EnrollmentRow): Outcome {
   if (row.state === "refused") {
     throw new ConnectError(
-      "somebody turned this device away; ask an owner of the location",
+      "this device was rejected; ask an owner of the location",
       Code.PermissionDenied,
     );
   }

@@ -1,6 +1,6 @@
 import { machineNameProblem } from "../../api/names/names.ts";
 
-/** What a device says of itself, as far as names are made of it. */
+/** What a device reports of itself, as far as names are made of it. */
 export interface NamedFacts {
   readonly hostName: string;
   readonly serial: string;

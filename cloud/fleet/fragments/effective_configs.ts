@@ -2,9 +2,9 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 
 /** What a part's programs get: its configuration with everything that it includes. */
 export interface EffectiveConfig {
-  /** Tells two of the same part apart. */
+  /** Distinguishes two of the same part. */
   readonly revision: string;
-  /** Tells two texts apart, whatever the part: parts with one text have one key. */
+  /** Distinguishes two texts, whatever the part: parts with one text have one key. */
   readonly key: string;
   /** Why it is not what the fragments say now; empty: it is. */
   readonly problem: string;

@@ -62,7 +62,7 @@ export function fragmentListMethods(
   };
 }
 
-/** Fragments with those within them, and each resolved by itself. */
+/** Fragments with those within them, and each resolved on its own. */
 async function describe(
   queries: Queries,
   scope: Scope,

@@ -46,11 +46,13 @@ export function fragmentMethods(
     async listFragments({ organizationId, showPublic, fragmentVisibility }, context) {
       const scope = await callers.scope(context);
       await scope.organization(organizationId, "see");
-      const wanted = new Set(fragmentVisibility.flatMap((each) => visibilityOf(each) ?? []));
+      const named = fragmentVisibility.flatMap((each) => visibilityOf(each) ?? []);
+      // Clients that name none want public ones, or private ones, and not both.
+      const wanted = new Set(named.length > 0 ? named : [showPublic ? "public" : "private"]);
       const visible = await scope.fragments().selectAll("fragments")
         .orderBy("fragments.name").orderBy("fragments.id").execute();
       const rows = visible.filter((row) =>
-        (wanted.size === 0 || wanted.has(row.visibility)) &&
+        wanted.has(row.visibility) &&
         (row.org_id === organizationId || (showPublic && row.visibility === "public"))
       );
       const usage = await usageOf(queries, rows.map(({ id }) => id), organizationId);
@@ -199,7 +201,7 @@ export function fragmentMethods(
           const message = `the fragment has no tag ${JSON.stringify(tag)}`;
           throw new ConnectError(message, Code.NotFound);
         }
-        // Who asked for the tag is told that it is gone, and keeps what it had.
+        // Who requested the tag is notified that it was deleted, and keeps what it had.
         await startRollout(transaction, row.id, scope.caller.actor, clock.now());
       });
       await rollouts.begin();
@@ -221,7 +223,7 @@ export async function fragmentMessage(
   const config = await revisionText(queries, row.id, number);
   const message = toFragment(row, { number, config }, organization, usage(row.id));
   if (scope.orgIds.includes(row.org_id)) return message;
-  // Who else uses it is not told to others.
+  // Who else uses it is not shown to others.
   return { ...message, robotPartCount: 0, organizationCount: 0 };
 }
 

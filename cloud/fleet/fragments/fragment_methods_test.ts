@@ -183,7 +183,10 @@ Deno.test("a fragment in use is not deleted, and the refusal says by whom", asyn
   assert.equal(used.code, Code.FailedPrecondition);
   assert.match(used.message, /1 machine \(demo\), 1 fragment \(outer\)/);
   await app.updateRobotPart({ id: made.part_id, robotConfig: {} });
-  const { fragments } = await app.listFragments({ organizationId: made.org_id });
+  const { fragments } = await app.listFragments({
+    organizationId: made.org_id,
+    fragmentVisibility: [FragmentVisibility.PRIVATE],
+  });
   await app.deleteFragment({ id: fragments.find(({ name }) => name === "outer")?.id ?? "" });
   await app.deleteFragment({ id });
   assert.equal((await failure(app.getFragment({ id }))).code, Code.NotFound);

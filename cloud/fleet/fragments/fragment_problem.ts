@@ -1,6 +1,6 @@
 import { FragmentErrorType } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 
-/** `invalid`: what the configuration says of the fragment cannot be. */
+/** `invalid`: what the configuration specifies of the fragment cannot be. */
 export type FragmentProblemKind = "no-access" | "nesting" | "not-found" | "cycle" | "invalid";
 
 /** Why a fragment cannot be put into a configuration. */

@@ -29,19 +29,21 @@ export interface FragmentRolloutsOptions {
 
 /**
  * Parts that get a change of a fragment at once: as many as {@link BATCH_MS} lasts for, and no more
- * than may be told of it at once.
+ * than may be notified of it at once.
  */
 const SMALLEST_BATCH = 10;
-const LARGEST_BATCH = 100;
+const LARGEST_BATCH = 50;
 /** Nothing else is served while a batch is written. */
-const BATCH_MS = 30;
+const BATCH_MS = 20;
 /** Configurations that nobody has are deleted so many at a time. */
 const SWEPT_AT_ONCE = 50;
-/** Between two batches: their machines ask for their configurations meanwhile. */
+/** Between two batches: their machines request their configurations meanwhile. */
 const PAUSE_MS = 5;
 /** How often to look for what another process saved. */
 const POLL_MS = 1_000;
-/** Notes that all parts with a fragment get it anew. Call it in the transaction that changes it. */
+/**
+ * Notes that all parts with a fragment get it again. Call it in the transaction that changes it.
+ */
 export async function startRollout(
   queries: Queries,
   fragmentId: string,
@@ -60,9 +62,9 @@ export async function startRollout(
 }
 
 /**
- * Brings changes of fragments to the parts that include them, some hundred at a time: each
+ * Brings changes of fragments to the parts that include them, some dozens at a time: each
  * configuration is resolved once, however many parts have it, and each part gets a revision of its
- * own. What is left when the program ends goes on when it starts again.
+ * own. What is left when the program ends continues when it starts again.
  */
 export class FragmentRollouts {
   #resolver: RolloutResolver | undefined;
@@ -73,7 +75,7 @@ export class FragmentRollouts {
 
   constructor(private readonly options: FragmentRolloutsOptions) {}
 
-  /** Brings what waits to as many parts as one batch has; {@link run} goes on with the rest. */
+  /** Brings what waits to as many parts as one batch has; {@link run} continues with the rest. */
   async begin(): Promise<void> {
     await this.#step();
     this.#wake();
@@ -132,6 +134,7 @@ export class FragmentRollouts {
     if (!rollout) return false;
     const size = this.#batchSize;
     const parts = await this.#affected(queries, rollout, size);
+    await letOthersWork();
     const batch = await this.#resolverFor(rollout).resolve(parts);
     const last = parts.length === size ? parts.at(-1) : undefined;
     await transact(async (transaction) => {
@@ -139,7 +142,10 @@ export class FragmentRollouts {
       await this.#write(transaction, rollout, batch, last?.id);
       this.#batchSize = nextSize(size, clock.monotonicMs() - startedMs);
     });
+    // Those who are notified send requests for what changed.
+    await letOthersWork();
     await changes.drain();
+    await letOthersWork();
     if (!last) await this.#sweep();
     return true;
   }

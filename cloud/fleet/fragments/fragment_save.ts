@@ -33,7 +33,7 @@ export interface FragmentEdit {
 }
 
 const LONGEST_NAME = 100;
-const TOLD_PROBLEMS = 20;
+const REPORTED_PROBLEMS = 20;
 
 /** Makes a fragment with its first revision. Call it in a transaction. */
 export async function createFragment(
@@ -181,7 +181,7 @@ async function requireFreeName(queries: Queries, row: FragmentRow): Promise<void
   );
 }
 
-/** Tries the fragment out by itself, and in every one of the organisation that includes it. */
+/** Tries the fragment out on its own, and in every one of the organisation that includes it. */
 async function requireValid(
   queries: Queries,
   row: FragmentRow,
@@ -230,9 +230,9 @@ function requireForm(config: JsonObject): void {
   // Dependencies may be on what the machine has itself.
   const problems = validateForSave(config, { dependencies: "elsewhere" });
   if (problems.length === 0) return;
-  const told = problems.slice(0, TOLD_PROBLEMS).map(formatProblem);
-  const more = problems.length > told.length ? [`and ${problems.length - told.length} more`] : [];
-  throw new FragmentProblem("invalid", "", [...told, ...more].join("; "));
+  const shown = problems.slice(0, REPORTED_PROBLEMS).map(formatProblem);
+  const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];
+  throw new FragmentProblem("invalid", "", [...shown, ...more].join("; "));
 }
 
 /** What everybody may include must not bring along what others may not see. */

@@ -12,7 +12,7 @@ export interface DraftFragment extends FragmentSource {
 
 /** Reads every fragment that a configuration needs, so that it can be resolved in one go. */
 export class FragmentSources {
-  /** Revisions by fragment and version as asked for. */
+  /** Revisions by fragment and version as requested. */
   readonly #found = new Map<string, FragmentSource | FragmentProblem>();
 
   /**
@@ -53,7 +53,7 @@ export class FragmentSources {
     const fragment = await this.queries.selectFrom("fragments")
       .select(["org_id", "visibility", "revision_number"]).where("id", "=", id).executeTakeFirst();
     const named = JSON.stringify(id);
-    // Whether a private fragment of others exists is not told.
+    // Whether a private fragment of others exists is not revealed.
     if (!fragment || (fragment.org_id !== this.orgId && fragment.visibility === "private")) {
       const kind = fragment ? "no-access" : "not-found";
       return new FragmentProblem(kind, id, `there is no fragment ${named} that may be used here`);

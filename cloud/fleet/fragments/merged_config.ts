@@ -141,7 +141,10 @@ export class MergedConfig {
     return all;
   }
 
-  /** Two fragments that bring the same module are no two modules; other doubles are told at save. */
+  /**
+   * Two fragments that bring the same module are no two modules; other doubles are reported at
+   * save.
+   */
   #addItems(section: string, pieces: readonly Piece[]): void {
     this.#blocks.delete(section);
     const before = this.#lists.get(section) ?? [];

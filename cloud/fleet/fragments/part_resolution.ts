@@ -13,7 +13,7 @@ import { FragmentSources } from "./fragment_sources.ts";
 import type { Origin, ValueSource } from "./merged_config.ts";
 import { hasFragments, resolveConfig, type Resolved } from "./resolve.ts";
 
-const TOLD_PROBLEMS = 20;
+const REPORTED_PROBLEMS = 20;
 
 /** A part's configuration with its fragments, ready to be kept. */
 export interface PartResolution {
@@ -81,12 +81,12 @@ export async function resolveForSave(
 function requireValid({ config, sources }: Resolved): void {
   const problems = validateForSave(config);
   if (problems.length === 0) return;
-  const told = problems.slice(0, TOLD_PROBLEMS).map((problem) => {
+  const shown = problems.slice(0, REPORTED_PROBLEMS).map((problem) => {
     const origin = originAt(sources, problem.path);
     return formatProblem(problem) + (origin ? ` (of fragment ${origin.fragmentId})` : "");
   });
-  const more = problems.length > told.length ? [`and ${problems.length - told.length} more`] : [];
-  throw new FragmentProblem("invalid", "", `with its fragments: ${[...told, ...more].join("; ")}`);
+  const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];
+  throw new FragmentProblem("invalid", "", `with its fragments: ${[...shown, ...more].join("; ")}`);
 }
 
 /** Where the value at a path comes from. */

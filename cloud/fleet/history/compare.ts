@@ -14,7 +14,7 @@ export interface EntryChange {
   readonly onlySecrets: boolean;
 }
 
-/** Compares two configurations entry by entry; entries of lists are told apart by name or id. */
+/** Compares two configurations entry by entry; entries of lists are distinguished by name or id. */
 export function compareConfigs(before: JsonObject, after: JsonObject): EntryChange[] {
   const old = entriesOf(before);
   const now = entriesOf(after);
@@ -57,7 +57,7 @@ function entriesOf(config: JsonObject): Map<string, Entry> {
       value.forEach((item, i) => {
         const name = isJsonObject(item) ? item["name"] ?? item["id"] : item;
         const key = `${section}.${typeof name === "string" ? name : i}`;
-        // Two of one name cannot be told apart but by their place.
+        // Two of one name cannot be distinguished but by their place.
         found.set(found.has(key) ? `${section}.${i}` : key, { section: "", value: item });
       });
     }

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject, sameJson } from "../../../shared/base/json/json.ts";
 import type { FragmentSource, Resolved } from "../fragments/resolve.ts";
 
-/** Paths that are told of one part; the rest are left out. */
+/** Paths that are notified of one part; the rest are left out. */
 const TOLD_PATHS = 50;
 
 /**

@@ -1,10 +1,10 @@
-/** Which lines are asked for; everything left out asks for all. */
+/** Which lines are requested; everything left out requests all. */
 export interface LogFilter {
   /** Normalised levels. */
   readonly levels?: readonly string[] | undefined;
   /** Part of the message or of the logger's name, in any case. */
   readonly text?: string | undefined;
-  /** A logger and what is below it: `rdk` asks for `rdk.config` too. */
+  /** A logger and what is below it: `rdk` requests `rdk.config` too. */
   readonly source?: string | undefined;
   readonly fromNs?: bigint | undefined;
   /** Exclusive. */
@@ -18,7 +18,7 @@ interface Filterable {
   readonly message: string;
 }
 
-/** The filter as a function; `sqlCondition` of the store says the same in SQL. */
+/** The filter as a function; `sqlCondition` of the store reports the same in SQL. */
 export function matcher(filter: LogFilter): (line: Filterable) => boolean {
   const text = filter.text?.toLowerCase();
   const { levels, source, fromNs, toNs } = filter;

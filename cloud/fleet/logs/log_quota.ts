@@ -31,7 +31,7 @@ export function logLimits(bytesPerSecond: number, keptBytes: number): LogLimits 
   return { bytesPerSecond, burstBytes: LOG_LIMITS.burstBytes * factor, keptBytes };
 }
 
-/** What a line costs beside its texts: its row, and its places in the indexes. */
+/** What a line costs next to its texts: its row, and its places in the indexes. */
 export const LINE_BYTES = 256;
 
 /** The last quarter of a burst is for warnings and errors. */
@@ -84,7 +84,7 @@ export class LogQuota {
     });
   }
 
-  /** What the logs are to say now, told once; with `all` also what would have to wait. */
+  /** What the logs are to say now, reported once; with `all` also what would have to wait. */
   takeNotices(all = false): DroppedLines[] {
     const now = this.clock.monotonicMs();
     const told: DroppedLines[] = [];

@@ -10,7 +10,7 @@ import { LINE_BYTES, LOG_LIMITS, logLimits, LogQuota, NOTICE_EVERY_MS } from "./
 
 const KIB = 1024;
 
-/** Time that can be set, sleeps that end by themselves. */
+/** Time that can be set, sleeps that end at once. */
 class SetClock extends FakeClock {
   override sleep = systemClock.sleep;
 }

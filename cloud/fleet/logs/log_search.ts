@@ -10,7 +10,7 @@ export interface LogPosition {
 
 export interface LogPage {
   readonly lines: readonly LogLine[];
-  /** Where the next page goes on; undefined when there is none. */
+  /** Where the next page continues; undefined when there is none. */
   readonly next: LogPosition | undefined;
 }
 

@@ -71,7 +71,7 @@ export class LogStore {
 
   /**
    * A page of lines. A search through many lines ends its page after {@link PAGE_MS}, perhaps with
-   * no line at all, and says where to go on.
+   * no line at all, and says where to continue.
    */
   async read(partId: string, query: LogQuery): Promise<LogPage> {
     const source = this.#knownSource(partId);
@@ -131,7 +131,7 @@ export class LogStore {
     return deleted;
   }
 
-  /** Bytes of the lines that are kept of a part, with what each takes beside its texts. */
+  /** Bytes of the lines that are kept of a part, with what each takes next to its texts. */
   bytesOf(partId: string): number {
     const statement = this.database
       .prepare<[string], { bytes: number }>("SELECT bytes FROM sources WHERE part_id = ?");

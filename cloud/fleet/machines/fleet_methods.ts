@@ -24,9 +24,9 @@ export function fleetMethods(
 ): Partial<ServiceImpl<typeof AppService>> {
   const { callers, queries, changes, random, clock } = options;
   /**
-   * Runs a change in a transaction; whoever listens has been told when it resolves.
+   * Runs a change in a transaction; whoever listens has been notified when it resolves.
    *
-   * @param access it changes who may do what, of which all parts of the organisation are told
+   * @param access it changes who may do what, of which all parts of the organisation are notified
    */
   const change = async <T>(
     orgId: string,
@@ -77,7 +77,7 @@ export function fleetMethods(
       if (target && target.org_id !== machine.org_id) {
         throw new ConnectError(
           `location: ${target.name} belongs to another organisation; delete the machine and make ` +
-            "it there anew",
+            "it there again",
           Code.InvalidArgument,
         );
       }

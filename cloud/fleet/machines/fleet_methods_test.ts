@@ -53,7 +53,7 @@ Deno.test("NewRobot() makes a machine that its server can use, UpdateRobot() ren
   assert.equal((await failure(owner.listOrganizations({}))).code, Code.Unauthenticated);
   const { apiKeys } = await app.listKeys({ orgId: made.org_id });
   assert.ok(!apiKeys.some((each) => each.apiKey?.id === key!.apiKey!.id), "a key of nothing ends");
-  // What was told of the deleted part meanwhile is dropped without an error.
+  // What was reported of the deleted part meanwhile is dropped without an error.
   await cloud.services.presence.write();
   assert.equal((await app.listRobots({ locationId: made.location_id })).robots.length, 1);
 });

@@ -43,7 +43,7 @@ const KEPT_CHARACTERS = 8 * 1024 * 1024;
 
 /** The configuration messages that machines are sent. */
 export class MachineConfigs {
-  /** Read configurations: one never changes, is asked for often, and may be that of many parts. */
+  /** Read configurations: one never changes, is requested often, and may be that of many parts. */
   readonly #kept = new Map<string, { config: MachineConfig; length: number }>();
   #keptCharacters = 0;
 

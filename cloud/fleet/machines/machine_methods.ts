@@ -7,7 +7,6 @@ import type {
   UpdateRobotPartRequest,
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { LogEntrySchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
-import { letOthersWork } from "../../../shared/base/time/other_work.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import {
@@ -18,6 +17,8 @@ import {
 } from "../../accounts/access/scope.ts";
 import type { SharedSecrets } from "../../accounts/access/secrets.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { among } from "../../accounts/access/reach.ts";
+import { inOrder, inSlices } from "../../api/paging/slices.ts";
 import type { LogIntake } from "../logs/log_intake.ts";
 import { machineNameProblem } from "../../api/names/names.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
@@ -41,7 +42,7 @@ export interface MachineMethodsOptions {
   readonly presence: Presence;
   readonly clock: Clock;
   readonly domain: string;
-  /** Where what is odd about a saved configuration is told; default: nowhere. */
+  /** Where what is odd about a saved configuration is reported; default: nowhere. */
   readonly logs?: Pick<LogIntake, "take">;
 }
 
@@ -140,7 +141,10 @@ function partEdit(request: UpdateRobotPartRequest, documents: RecentDocuments) {
   };
 }
 
-/** The machine never sees most keys that are not known, so the cloud tells, in the machine's log. */
+/**
+ * The machine never sees most keys that are not known, so the cloud reports it, in the machine's
+ * log.
+ */
 async function tellWarnings(
   { queries, documents, logs, clock }: MachineMethodsOptions,
   partId: string,
@@ -169,9 +173,6 @@ export async function robotPart(options: MachineMethodsOptions, scope: Scope, pa
   return toRobotPart(part, presence.of(part.id), domain, clock.now(), managed);
 }
 
-/** Machines read at once: some milliseconds, and far fewer than a query may have parameters. */
-const SLICE = 500;
-
 /**
  * All machines of an organisation or of locations, by name. The calls that list them have no pages,
  * so they are read in slices, between which others are served.
@@ -181,28 +182,19 @@ export async function allRobots(
   scope: Scope,
   of: { readonly orgId: string } | { readonly locationIds: readonly string[] },
 ) {
+  const ids = await scope.machines().select("machines.id")
+    .where((eb) =>
+      "orgId" in of
+        ? scope.inOrganization("machines", of.orgId)
+        : eb("machines.location_id", "in", of.locationIds)
+    )
+    .orderBy("machines.name").orderBy("machines.id").execute();
   const found: Robot[] = [];
-  let last: MachineRow | undefined;
-  do {
-    let query = scope.machines().selectAll("machines")
-      .orderBy("machines.name").orderBy("machines.id").limit(SLICE);
-    query = "orgId" in of
-      ? query.where(scope.inOrganization("machines", of.orgId))
-      : query.where("machines.location_id", "in", of.locationIds);
-    if (last) {
-      const { name, id } = last;
-      query = query.where((eb) =>
-        eb.or([
-          eb("machines.name", ">", name),
-          eb.and([eb("machines.name", "=", name), eb("machines.id", ">", id)]),
-        ])
-      );
-    }
-    const rows = await query.execute();
-    found.push(...await robots(options, scope, rows));
-    last = rows.length === SLICE ? rows.at(-1) : undefined;
-    if (last) await letOthersWork();
-  } while (last);
+  for await (const slice of inSlices(ids.map(({ id }) => id))) {
+    const rows = await scope.machines().selectAll("machines").where(among("machines.id", slice))
+      .execute();
+    found.push(...await robots(options, scope, inOrder(slice, rows)));
+  }
   return found;
 }
 
@@ -214,10 +206,11 @@ export async function robots(
 ) {
   if (machines.length === 0) return [];
   const mainParts = await scope.parts().select(["parts.id", "parts.machine_id"])
-    .where("parts.machine_id", "in", machines.map((machine) => machine.id))
+    .where(among("parts.machine_id", machines.map((machine) => machine.id)))
     .where("parts.is_main", "=", 1).execute();
   const byMachine = new Map(mainParts.map((part) => [part.machine_id, part.id]));
+  const now = clock.now();
   return machines.map((machine) =>
-    toRobot(machine, presence.of(byMachine.get(machine.id) ?? ""), clock.now())
+    toRobot(machine, presence.of(byMachine.get(machine.id) ?? ""), now)
   );
 }

@@ -61,5 +61,5 @@ function withProperty(
   if (path === "" || steps.includes("")) return "path: steps with dots between them are expected";
   const json: JsonValue = value ? toJson(ValueSchema, value) as JsonValue : null;
   const changed = withValue(config, steps, json);
-  return isJsonObject(changed) ? changed : "path: a list on the way has no such entry";
+  return isJsonObject(changed) ? changed : "path: a list on this path has no such entry";
 }

@@ -25,7 +25,7 @@ Deno.test("setConfigProperty() makes one save of the changes that lead somewhere
   assert.deepEqual(propertyChanges.map(({ path, success, error }) => [path, success, error]), [
     ["components.cam.attributes.width", true, ""],
     ["debug", true, ""],
-    ["components.arm.attributes.x", false, "path: a list on the way has no such entry"],
+    ["components.arm.attributes.x", false, "path: a list on this path has no such entry"],
     ["a..b", false, "path: steps with dots between them are expected"],
   ]);
   const { part } = await app.getRobotPart({ id: made.part_id });

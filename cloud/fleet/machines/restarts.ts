@@ -3,25 +3,28 @@ import type { PartRow } from "../../accounts/access/scope.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 
-/** How far a machine is with a restart that somebody asked for. */
+/** How far a machine is with a restart that somebody requested. */
 interface Progress {
   readonly requestedAtMs: number;
-  /** When it was first told that it must restart. */
+  /** When it was first notified that it must restart, milliseconds since 1970, as tokens say it. */
   readonly firstToldMs: number;
-  lastToldMs: number;
+  /** The same, and the last time, by `Clock.monotonicMs`: somebody may set the other clock. */
+  readonly firstToldAt: number;
+  lastToldAt: number;
   done: boolean;
 }
 
-/** Enough for a server to end and start: told again sooner, an agent would end the new one. */
+/** Enough for a server to end and start: notified again sooner, an agent would stop the new one. */
 const TELL_AGAIN_AFTER_MS = 30_000;
-/** A machine that is not seen to start in this time was told often enough. */
+/** A machine that is not seen to start in this time was notified often enough. */
 const GIVE_UP_AFTER_MS = 2 * 60_000;
 
 /**
- * Restarts that somebody asked for. An answer may be lost on its way, so a machine is told every
+ * Restarts that somebody requested. An answer may be lost on its way, so a machine is notified
+ * every
  * 30 seconds until its server was seen to start again, for 2 minutes at most.
  *
- * What tells a start is the token a server calls with: a program asks for one when it starts.
+ * What identifies a start is the token a server calls with: a program requests one when it starts.
  */
 export class Restarts {
   readonly #progress = new Map<string, Progress>();
@@ -47,32 +50,27 @@ export class Restarts {
     await this.changes.drain();
   }
 
-  /** Whether to tell the machine now that its server must restart. */
+  /** Whether to notify the machine now that its server must restart. */
   async mustRestart(part: PartRow): Promise<boolean> {
     if (part.restart_requested_at === null) return false;
-    const nowMs = this.clock.now().getTime();
+    const now = this.clock.monotonicMs();
     const progress = this.#progressOf(part);
     if (!progress) {
-      this.#progress.set(part.id, {
-        requestedAtMs: part.restart_requested_at,
-        firstToldMs: nowMs,
-        lastToldMs: nowMs,
-        done: false,
-      });
+      this.#progress.set(part.id, this.#told(part.restart_requested_at));
       return true;
     }
-    if (progress.done || nowMs - progress.lastToldMs < TELL_AGAIN_AFTER_MS) return false;
-    if (nowMs - progress.firstToldMs >= GIVE_UP_AFTER_MS) {
+    if (progress.done || now - progress.lastToldAt < TELL_AGAIN_AFTER_MS) return false;
+    if (now - progress.firstToldAt >= GIVE_UP_AFTER_MS) {
       await this.#finish(part, progress);
       return false;
     }
-    progress.lastToldMs = nowMs;
+    progress.lastToldAt = now;
     return true;
   }
 
   /**
-   * The part's server fetched its configuration. Servers of others may ask for a token at any
-   * time, so this counts only when the machine was told before.
+   * The part's server fetched its configuration. Servers of others may request a token at any
+   * time, so this counts only when the machine was notified before.
    *
    * @param tokenMs when the token was issued that it called with, milliseconds since 1970.
    */
@@ -83,14 +81,18 @@ export class Restarts {
 
   /**
    * The part's server opened its stream. Only ours does, and keeps its token while it runs: with
-   * a newer one than the request it restarted, told by the stream or for another reason.
+   * a newer one than the request it restarted, notified by the stream or for another reason.
    */
   async opened(part: PartRow, tokenMs: number): Promise<void> {
     const { restart_requested_at: requestedAtMs } = part;
     if (requestedAtMs === null || tokenMs <= requestedAtMs) return;
-    const toldMs = this.clock.now().getTime();
-    const untold = { requestedAtMs, firstToldMs: toldMs, lastToldMs: toldMs, done: false };
-    await this.#finish(part, this.#progressOf(part) ?? untold);
+    await this.#finish(part, this.#progressOf(part) ?? this.#told(requestedAtMs));
+  }
+
+  #told(requestedAtMs: number): Progress {
+    const at = this.clock.monotonicMs();
+    const firstToldMs = this.clock.now().getTime();
+    return { requestedAtMs, firstToldMs, firstToldAt: at, lastToldAt: at, done: false };
   }
 
   #progressOf(part: PartRow): Progress | undefined {

@@ -5,7 +5,7 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 import { Restarts } from "./restarts.ts";
 
-/** A machine of a cloud, and somebody who asks for its restart. */
+/** A machine of a cloud, and somebody who requests its restart. */
 class Machine implements AsyncDisposable {
   private constructor(
     readonly clock: FakeClock,

@@ -54,7 +54,7 @@ export class Revisions {
 
   /**
    * Saves a part: an immutable revision with who and when, in one transaction. Whoever watches
-   * the part has been told when this resolves. A save that changes nothing makes no revision.
+   * the part has been notified when this resolves. A save that changes nothing makes no revision.
    */
   async save(partId: string, edit: PartEdit, actor: Actor): Promise<PartRow> {
     const saved = await this.queries.transaction().execute((transaction) =>

@@ -48,7 +48,7 @@ export function robotService(
       if (!publicUrl().startsWith("https:")) {
         throw new ConnectError(
           "a cloud without TLS sends no private keys; give it a certificate, or an address with " +
-            "https in --public-url where a proxy ends TLS",
+            "https in --public-url where a proxy terminates TLS",
           Code.FailedPrecondition,
         );
       }

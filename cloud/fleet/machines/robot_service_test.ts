@@ -37,7 +37,7 @@ Deno.test("Config() answers with what a machine needs to know of its cloud", asy
   assert.equal(block.locationSecrets.length, 1);
   assert.match(config.revision, /^1-[0-9a-f]{8}$/);
   assert.deepEqual(fromRobotConfig(config).components[0]?.attributes, { a: 1 });
-  // The machine's own key, for servers that know no other way; ours asks for hashes.
+  // The machine's own key, for servers that know no other way; ours requests hashes.
   assert.equal(config.auth?.handlers.length, 1);
   const ours = await cloud.client(RobotService, partSecret(made))
     .config({ id: made.part_id }, { headers: { [TAKES_HASHES_HEADER]: "1" } });

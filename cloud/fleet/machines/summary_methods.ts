@@ -3,18 +3,21 @@ import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import {
   type AppService,
   LocationSummarySchema,
+  type MachineSummary,
   MachineSummarySchema,
   type PartSummary,
   PartSummarySchema,
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import { among } from "../../accounts/access/reach.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
+import { inSlices } from "../../api/paging/slices.ts";
 import type { MachineMethodsOptions } from "./machine_methods.ts";
 import { onlineFields } from "./robot_messages.ts";
 
 const DEFAULT_LIMIT = 100;
 const LARGEST_LIMIT = 10_000;
 
-/** The call of AppService that tells the whole fleet at once. */
+/** The call of AppService that notifies the whole fleet at once. */
 export function summaryMethods(
   { callers, queries, presence, clock }: MachineMethodsOptions,
 ): Partial<ServiceImpl<typeof AppService>> {
@@ -63,31 +66,34 @@ export function summaryMethods(
         );
       }
       const rows = await machines.execute();
-      const parts = rows.length === 0 ? [] : await scope.parts().selectAll("parts")
-        .where("parts.machine_id", "in", rows.map(({ id }) => id))
-        .orderBy("parts.is_main", "desc").orderBy("parts.name").execute();
-      const fragments = rows.length === 0 ? [] : await queries.selectFrom("part_fragments")
-        .innerJoin("parts", "parts.id", "part_fragments.part_id")
-        .select(["part_fragments.part_id", "part_fragments.fragment_id"]).distinct()
-        .where("parts.machine_id", "in", rows.map(({ id }) => id))
-        .orderBy("part_fragments.fragment_id").execute();
-      const fragmentsOf = Map.groupBy(fragments, (row) => row.part_id);
-      const partsOf = Map.groupBy(parts, (part) => part.machine_id);
+      const summaries = new Map<string, MachineSummary>();
+      for await (const slice of inSlices(rows)) {
+        const ids = slice.map(({ id }) => id);
+        const parts = await scope.parts().selectAll("parts").where(among("parts.machine_id", ids))
+          .orderBy("parts.is_main", "desc").orderBy("parts.name").execute();
+        const fragments = await queries.selectFrom("part_fragments")
+          .innerJoin("parts", "parts.id", "part_fragments.part_id")
+          .select(["part_fragments.part_id", "part_fragments.fragment_id"]).distinct()
+          .where(among("parts.machine_id", ids)).orderBy("part_fragments.fragment_id").execute();
+        const fragmentsOf = Map.groupBy(fragments, (row) => row.part_id);
+        const partsOf = Map.groupBy(parts, (part) => part.machine_id);
+        for (const { id, name } of slice) {
+          const partSummaries = (partsOf.get(id) ?? []).map((part) =>
+            summary(part, (fragmentsOf.get(part.id) ?? []).map((row) => row.fragment_id))
+          );
+          summaries.set(
+            id,
+            create(MachineSummarySchema, { machineId: id, machineName: name, partSummaries }),
+          );
+        }
+      }
       const byLocation = Map.groupBy(rows, (row) => row.location_id);
       return {
         locationSummaries: [...byLocation].map(([locationId, of]) =>
           create(LocationSummarySchema, {
             locationId,
             locationName: of[0]?.location_name ?? "",
-            machineSummaries: of.map((machine) =>
-              create(MachineSummarySchema, {
-                machineId: machine.id,
-                machineName: machine.name,
-                partSummaries: (partsOf.get(machine.id) ?? []).map((part) =>
-                  summary(part, (fragmentsOf.get(part.id) ?? []).map((row) => row.fragment_id))
-                ),
-              })
-            ),
+            machineSummaries: of.flatMap(({ id }) => summaries.get(id) ?? []),
           })
         ),
       };

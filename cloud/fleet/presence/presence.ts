@@ -2,7 +2,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 
-/** What a part's programs tell of themselves. */
+/** What a part's programs report themselves. */
 export interface PartFacts {
   readonly serverVersion?: string;
   readonly agentVersion?: string;
@@ -80,7 +80,7 @@ export class Presence {
     this.#learn(entry, facts);
   }
 
-  /** Something else of the part, such as its agent, told of itself. */
+  /** Something else of the part, such as its agent, reported of itself. */
   learned(partId: string, facts: PartFacts): void {
     this.#learn(this.#entry(partId), facts);
   }
@@ -105,11 +105,10 @@ export class Presence {
       return { state: "awaiting-setup", lastAccess: undefined, facts: entry?.facts ?? {} };
     }
     const nowMs = this.clock.now().getTime();
-    const streaming = entry.openStreams > 0;
-    const online = streaming || nowMs - entry.lastAccessMs < this.offlineAfterMs;
+    const agoMs = entry.openStreams > 0 ? 0 : this.#agoMs(entry, nowMs);
     return {
-      state: online ? "online" : "offline",
-      lastAccess: new Date(streaming ? nowMs : entry.lastAccessMs),
+      state: Math.abs(agoMs) < this.offlineAfterMs ? "online" : "offline",
+      lastAccess: new Date(nowMs - agoMs),
       facts: entry.facts,
     };
   }
@@ -169,6 +168,11 @@ export class Presence {
           facts: eb.ref("excluded.facts"),
         }))
       ).execute();
+  }
+
+  /** By the clock that nobody sets, where the part has called in this run. */
+  #agoMs({ seenMs, lastAccessMs }: Entry, nowMs: number): number {
+    return seenMs === undefined ? nowMs - (lastAccessMs ?? 0) : this.clock.monotonicMs() - seenMs;
   }
 
   #entry(partId: string): Entry {

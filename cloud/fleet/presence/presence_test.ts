@@ -33,6 +33,31 @@ Deno.test("Presence.of() follows calls and open streams", async () => {
   assert.deepEqual(presence.of("p").facts, { agentVersion: "1.0.0", serverVersion: "2.0.0" });
 });
 
+Deno.test("Presence is not fooled by a clock that is set", async () => {
+  const clock = new FakeClock();
+  await using cloud = await TestCloud.open({ clock });
+  const made = await cloud.bootstrap();
+  const { presence } = cloud.services;
+  const year = 365 * 24 * 60 * 60_000;
+  for (const jump of [-year, year]) {
+    presence.seen(made.part_id);
+    clock.setNow(new Date(clock.now().getTime() + jump));
+    assert.equal(presence.of(made.part_id).state, "online", `${jump}`);
+    await clock.advance(61_000);
+    const { state, lastAccess } = presence.of(made.part_id);
+    assert.equal(state, "offline", `${jump}`);
+    assert.equal(clock.now().getTime() - (lastAccess?.getTime() ?? 0), 61_000);
+  }
+  // What an earlier run wrote is of another time than that of the clock.
+  presence.seen(made.part_id);
+  await presence.write();
+  await presence.load();
+  for (const [jump, state] of [[-year, "offline"], [year - 1_000, "online"]] as const) {
+    clock.setNow(new Date(clock.now().getTime() + jump));
+    assert.equal(presence.of(made.part_id).state, state, `${jump}`);
+  }
+});
+
 Deno.test("Presence.load() finds what the last run wrote", async () => {
   const clock = new FakeClock();
   await using cloud = await TestCloud.open({ clock });

@@ -27,7 +27,7 @@ const deps = { clock: systemClock, random: systemRandom, log };
 const SOON = { deadlineMs: 20_000 };
 
 interface MachineOptions {
-  /** Streams both ways over HTTP/2 of our own beside gRPC-web, as on older runtimes. */
+  /** Streams both ways over HTTP/2 of our own next to gRPC-web, as on older runtimes. */
   readonly http2?: boolean;
   readonly peers?: RtcPeers;
 }

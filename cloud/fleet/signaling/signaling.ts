@@ -19,7 +19,7 @@ export interface CloudSignalingOptions extends CloudAccessOptions {
 /** The cloud's signaller: programs and browsers find machines through it, wherever these are. */
 export interface CloudSignaling {
   readonly service: ServiceImpl<typeof SignalingService>;
-  /** Ends all calls and all streams of machines with UNAVAILABLE; they come back by themselves. */
+  /** Ends all calls and all streams of machines with UNAVAILABLE; they come back automatically. */
   close(): void;
 }
 

@@ -45,7 +45,7 @@ export class LiveStatus {
     });
   }
 
-  /** Somebody looks: what is known, and the part's server is asked for more. */
+  /** Somebody looks: what is known, and the part's server is requested more. */
   look(partId: string): LiveReport | undefined {
     const nowMs = this.clock.monotonicMs();
     if (nowMs - (this.#askedAtMs.get(partId) ?? -Infinity) >= ASK_EVERY_MS) {
@@ -57,7 +57,7 @@ export class LiveStatus {
     return nowMs - report.readAtMs > READINGS_AGE_MS ? { ...report, readings: [] } : report;
   }
 
-  /** What a part reported last, for a list: its server is asked for nothing. */
+  /** What a part reported last, for a list: nothing is requested from its server. */
   reported(partId: string): Pick<LiveReport, "status" | "configError"> | undefined {
     return this.#reports.get(partId);
   }

@@ -2,7 +2,7 @@ import type { Change, ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { ChangeKind } from "../../storage/database/schema.ts";
 import { Mailbox } from "../../api/streams/mailbox.ts";
 
-/** What a machine is told over its stream. `live`: somebody looks at it. */
+/** What is sent to a machine over its stream. `live`: somebody looks at it. */
 export type WatchEvent = ChangeKind | "live";
 
 interface Watcher {
@@ -35,7 +35,7 @@ export class Watchers {
     return mailbox;
   }
 
-  /** Tells every stream of a part. */
+  /** Notifies every stream of a part. */
   tell(partId: string, event: WatchEvent): void {
     for (const { mailbox } of this.#byPart.get(partId) ?? []) mailbox.put(event);
   }

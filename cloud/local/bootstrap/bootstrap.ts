@@ -102,7 +102,9 @@ async function findLocation(
   return row?.id;
 }
 
-/** The key is computed, not stored, so that it can be told again; a deleted one is replaced. */
+/**
+ * The key is computed, not stored, so that it can be determined again; a deleted one is replaced.
+ */
 async function findOrCreateKey(
   { queries, random, now }: Creation,
   secrets: DerivedSecrets,

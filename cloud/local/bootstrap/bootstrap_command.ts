@@ -68,13 +68,13 @@ export const bootstrapFlags = {
   },
 } as const satisfies FlagTable;
 
-/** Does what the command line asks for and gives back what to print. */
+/** Does what the command line requests and gives back what to print. */
 export async function runBootstrap(
   flags: FlagValues<typeof bootstrapFlags>,
   deps: {
     readonly clock: Clock;
     readonly random: Random;
-    /** Told what is odd about the configuration and does not keep it from being saved. */
+    /** Notified of what is odd about the configuration and does not keep it from being saved. */
     readonly warn: (text: string) => void;
   },
 ): Promise<BootstrapResult> {

@@ -4,7 +4,7 @@ import { systemRandom } from "../../storage/keys/random.ts";
 import { bootstrap, type BootstrapInput, type BootstrapResult } from "./bootstrap.ts";
 
 /**
- * Makes the machine `demo` of the location `Lab` in a data folder that no cloud serves yet. Beside
+ * Makes the machine `demo` of the location `Lab` in a data folder that no cloud serves yet. Next to
  * a cloud of the same process SQLite would wait, for seconds, for a lock that only this thread gives
  * back.
  *

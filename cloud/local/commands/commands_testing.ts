@@ -8,7 +8,7 @@ import { cloudProgram } from "./cloud_program.ts";
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly terminal?: Terminal;
-  /** Hears what is printed while the command goes on. */
+  /** Receives what is printed while the command continues. */
   readonly onText?: (text: string) => void;
 }
 

@@ -79,7 +79,7 @@ Deno.test("data export names what is wrong with the command line", async () => {
     [["export", ...data, "--resource", "climate", "--part", "x"], /there is no data/],
     [["export", ...data, "--resource", "climate", "--from", "noon"], /^--from: "noon" is no time/],
     [["settings", ...data, "--quota-mib", "much"], /^--quota-mib: "much" is neither a number nor/],
-    [["sources"], /say where the cloud is/],
+    [["sources"], /name the cloud/],
   ];
   for (const [argv, message] of cases) {
     await assert.rejects(run(argv), (error: unknown) => {

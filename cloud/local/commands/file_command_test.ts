@@ -57,14 +57,14 @@ Deno.test("data delete-files and delete-readings say what they would do before t
   await using rig = await pictures();
   const { run, ids, sync, made } = rig;
   const cases: [string[], RegExp][] = [
-    [["data", "delete-files"], /^say which files: --machine/],
+    [["data", "delete-files"], /^select the files: --machine/],
     [["data", "delete-files", "--tag", "red"], /^2 files \(0\.0 MiB\) would be deleted for good/],
     [["data", "delete-files", "--id", ids[0]!], /^1 files would be deleted/],
     [
       ["data", "delete-files", "--id", ids[0]!, "--tag", "red"],
       /--id and --tag do not go together/,
     ],
-    [["data", "delete-readings", "--older-than-days", "0"], /say so with --yes/],
+    [["data", "delete-readings", "--older-than-days", "0"], /confirm with --yes/],
     [["data", "files", "--from", "2026-01-03", "--to", "2026-01-02"], /--from is not before --to/],
   ];
   for (const [argv, message] of cases) {
@@ -120,8 +120,8 @@ Deno.test("dataset commands make, fill, rename, merge, download and delete datas
   const folder = cloud.path("all");
   assert.match(await run("dataset", "download", "all", folder), /^downloaded 3 files/);
   const cases: [string[], RegExp][] = [
-    [["dataset", "delete", "all"], /say so with --yes/],
-    [["dataset", "add", "all"], /say which files/],
+    [["dataset", "delete", "all"], /confirm with --yes/],
+    [["dataset", "add", "all"], /select the files/],
     [["dataset", "add", "al", "--tag", "x"], /no dataset "al" \(did you mean all\?\); there is/],
     [["dataset", "add", "all", "--sequence", "x"], /all is a dataset of files/],
     [["dataset", "merge", "one", "--from", "all"], /name the datasets: --from A --from B/],

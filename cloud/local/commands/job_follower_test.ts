@@ -11,7 +11,8 @@ import {
 } from "../../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { followJob, JobLogReader } from "../../../shared/commands/training/job_follower.ts";
+import { followJob } from "../../../shared/commands/training/job_follower.ts";
+import { JobLogReader } from "../../../shared/commands/training/job_log_reader.ts";
 import { TrainingRig } from "./training_rig_testing.ts";
 
 Deno.test("training logs -f prints each line once until the job has ended", async () => {
@@ -89,7 +90,7 @@ Deno.test("JobLogReader.newLines() goes on behind what it gave, also when lines 
     [["3 lines are left out", "c", "d"], ""],
     [["9 lines are left out", "x"], ""],
   );
-  const reader = new JobLogReader({ getTrainingJob: unused, getTrainingJobLogs: next }, "1");
+  const reader = new JobLogReader({ getTrainingJobLogs: next }, "1");
   assert.deepEqual(await messagesOf(reader.newLines()), ["a", "a", "b", "b"]);
   assert.deepEqual(await messagesOf(reader.newLines()), ["b", "c"]);
   assert.deepEqual(await messagesOf(reader.newLines()), ["d"]);

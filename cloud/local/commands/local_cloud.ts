@@ -31,7 +31,7 @@ export interface LocalCloudOptions {
 }
 
 const THIS_PROCESS: Peer = { address: "", port: 0, transport: "in-process", local: true };
-/** What only a process can do that goes on: it trains, and it packs archives. */
+/** What only a process can do that continues: it trains, and it packs archives. */
 const NEEDS_SERVE = new Set([
   "/viam.app.mltraining.v1.MLTrainingService/SubmitTrainingJob",
   "/viam.app.mltraining.v1.MLTrainingService/SubmitCustomTrainingJob",
@@ -41,7 +41,7 @@ const NEEDS_SERVE = new Set([
 ]);
 
 /**
- * The API of a cloud over its data folder, in this process and without signing in, also beside a
+ * The API of a cloud over its data folder, in this process and without signing in, also next to a
  * process that serves the folder: that one sees within a second what changed, and sends and trains
  * what is to be sent and trained.
  *

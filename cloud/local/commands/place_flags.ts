@@ -26,7 +26,7 @@ export const placeFlags = {
   },
   "allow-insecure-creds": {
     type: "boolean",
-    doc: "Send the API key over plaintext to another computer.",
+    doc: "Send the API key over plaintext to another host.",
   },
   "org": {
     type: "string",
@@ -45,7 +45,7 @@ export const placeFlags = {
 
 export type PlaceValues = FlagValues<typeof placeFlags>;
 
-/** The one place that is told. @throws {UsageError} for both and for none */
+/** The one place that is named. @throws {UsageError} for both and for none */
 export function chosenPlace(
   { data, cloud }: Pick<PlaceValues, "data" | "cloud">,
 ): { readonly dataDir: string } | { readonly url: string } {
@@ -55,6 +55,6 @@ export function chosenPlace(
   if (cloud !== undefined) return { url: cloud };
   if (data !== undefined) return { dataDir: data };
   throw new UsageError(
-    "say where the cloud is: --data DIR of one on this host, or --cloud URL with an API key",
+    "name the cloud: --data DIR of one on this host, or --cloud URL with an API key",
   );
 }

@@ -138,7 +138,7 @@ Deno.test("release commands say what is wrong before anything is made", async ()
     [[...add, ...of, ...platform, "--percent", "101", file], /--percent/],
     [[...add, ...of, ...platform, "--tag", "a b", file], /tags: "a b" is no tag/],
     [[...add, ...of, ...platform, "--stop-percent", "5", file], /need --percent or --tag/],
-    [["release", "add", ...of, ...platform, file], /say where the cloud is: --data DIR/],
+    [["release", "add", ...of, ...platform, file], /name the cloud: --data DIR/],
     [["release", "list", ...data, "--cloud", "http://x"], /--data and --cloud do not go together/],
     [["release", "list", "--cloud", "http://127.0.0.1:1"], /--cloud needs an API key/],
     [["release", "remove", ...data, ...of], /there is no release 1\.0\.0 of machine-server/],

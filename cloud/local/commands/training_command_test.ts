@@ -46,7 +46,7 @@ Deno.test("training submits, lists, shows, cancels and deletes jobs", async () =
     await rig.run("get", second),
     new RegExp(`^package +${rig.made.org_id}/other$`, "m"),
   );
-  await assert.rejects(rig.run("cancel", id), { message: /is canceled: it has ended/ });
+  await assert.rejects(rig.run("cancel", id), { message: /is canceled: it has finished/ });
   assert.match(await rig.run("delete", id), /is deleted; what it made stays\n$/);
   await assert.rejects(rig.run("get", id), { message: new RegExp(`no training job.*${id}`) });
   assert.match(await rig.run("containers"), /^local +Python of the cloud$/m);
@@ -85,7 +85,7 @@ Deno.test("training submit says what is wrong with the command line and sends no
   const submit = ["submit", "--model", "m", "--dataset"];
   const cases: [argv: string[], message: RegExp][] = [
     [["none", "--script", "s"], /no dataset "none"; there is shapes/],
-    [["shapes"], /^say how to train: --type with --tags .* or --script/],
+    [["shapes"], /^choose how to train: --type with --tags .* or --script/],
     [["shapes", "--script", "s", "--type", "single-label"], /do not go together/],
     [["shapes", "--type", "single-label"], /needs --tags A,B/],
     [["shapes", "--type", "multi-label", "--tags", "a", "--arg", "a=b"], /^--arg goes with --scr/],

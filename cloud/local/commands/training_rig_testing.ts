@@ -110,7 +110,7 @@ export class TrainingRig implements AsyncDisposable {
     return await this.follow(argv, () => {});
   }
 
-  /** The same, of a command that stays; `onText` hears what it prints while it goes on. */
+  /** The same, of a command that stays; `onText` receives what it prints while it continues. */
   async follow(argv: readonly string[], onText: (text: string) => void): Promise<string> {
     const { api_key_id, api_key } = this.made;
     const env = { MACHINE_CLOUD_API_KEY_ID: api_key_id, MACHINE_CLOUD_API_KEY: api_key };

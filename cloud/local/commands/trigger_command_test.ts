@@ -108,7 +108,7 @@ Deno.test("trigger commands say what is wrong", async () => {
   const good = await write(cloud, trigger("a", "http://h.example/"));
   await run(["set", ...data, good]);
   const cases: [argv: string[], reason: RegExp][] = [
-    [["list"], /say where the cloud is: --data DIR/],
+    [["list"], /name the cloud: --data DIR/],
     [["test", ...data, "b"], /no trigger "b" here, there is a/],
     [["test", ...data, "--machine", "x", "a"], /no trigger "a" here, there is none/],
     [["set", ...data, "--machine", "x", good], /no machine fits --machine and --part/],

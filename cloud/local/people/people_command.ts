@@ -33,7 +33,7 @@ export interface PeopleDeps {
 }
 
 /**
- * Does what the command line asks for beside a running `serve`, which hears of it within half a
+ * Does what the command line requests next to a running `serve`, which learns of it within half a
  * second, and gives back what to print.
  *
  * @throws {UsageError} for an address that is none or that nobody here has; {FileError}, {StoreError}

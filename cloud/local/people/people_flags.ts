@@ -5,7 +5,7 @@ const dataFlags = {
     type: "string",
     required: true,
     placeholder: "DIR",
-    doc: "Data folder of a cloud on this computer, also of one that is serving.",
+    doc: "Data folder of a cloud on this host, also of one that is serving.",
   },
   "public-url": {
     type: "string",
@@ -46,7 +46,7 @@ export const peopleCommands = {
     arguments: [EMAIL],
   },
   "invitation link": {
-    summary: "Print a new link for somebody who is invited; links sent before end.",
+    summary: "Print a new link for somebody who is invited; links sent before are revoked.",
     flags: { ...dataFlags, "org": orgFlag },
     arguments: [EMAIL],
   },

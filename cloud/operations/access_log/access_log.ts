@@ -12,7 +12,7 @@ const LONGEST_TEXT = 500;
 
 /**
  * A line of JSON for every call and every request, appended to a file within a second. The file is
- * opened anew each time: a rotation may rename it away.
+ * opened again each time: a rotation may rename it away.
  */
 export class AccessLog {
   #lines: string[] = [];

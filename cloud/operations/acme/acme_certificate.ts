@@ -10,11 +10,11 @@ import { inspectPair, type TlsPair } from "../tls/pair.ts";
 import type { HttpChallenges } from "./http_challenges.ts";
 import { placeholderPair } from "./placeholder.ts";
 
-/** What an operator asks for. */
+/** What an operator requests. */
 export interface AcmeSettings {
   /** Names of the certificate, the first of them its own. */
   readonly domains: readonly string[];
-  /** Told by the ACME server of certificates that end. */
+  /** Notified by the ACME server of certificates that end. */
   readonly email?: string | undefined;
   /** The directory of the ACME server. */
   readonly directoryUrl: string;
@@ -36,7 +36,7 @@ export interface AcmeCertificateOptions extends AcmeSettings {
 
 /** Below the data folder; for its owner only. */
 const FOLDER = "acme";
-/** ACME servers ask for a renewal when a third of the life is left. */
+/** ACME servers request a renewal when a third of the life is left. */
 const LIFE_LEFT = 1 / 3;
 const LOOK_EVERY_MS = 3_600_000;
 /** Let's Encrypt takes five failures an hour for a name. */
@@ -98,7 +98,7 @@ export class AcmeCertificate {
     }
   }
 
-  /** Asks for a certificate where one is needed. @returns milliseconds until the next look */
+  /** Requests a certificate where one is needed. @returns milliseconds until the next look */
   async look(onChange: (pair: TlsPair) => void): Promise<number> {
     const { clock, log, domains, dataDir, order } = this.options;
     if (!this.isPlaceholder) {
@@ -117,16 +117,21 @@ export class AcmeCertificate {
       this.isPlaceholder = false;
       this.#backoff.reset();
       onChange(made);
-      log.info("got a certificate", { domains, ends: notAfter.toISOString() });
+      log.info("got a certificate", {
+        event: "certificate_renewed",
+        domains,
+        ends: notAfter.toISOString(),
+      });
       return LOOK_EVERY_MS;
     } catch (error) {
       // At least half: others must not come back at the same time, and nobody at once.
       const waitMs = BACKOFF.minMs / 2 + this.#backoff.next();
-      log.error("got no certificate; trying again", {
+      log.error("got no certificate; retrying", {
+        event: "certificate_failed",
         domains,
         in_minutes: Math.round(waitMs / 60_000),
         error: (error as Error).message,
-        advice: "each name must lead to this computer, and port 80 of it to --acme-listen",
+        advice: "each name must resolve to this host, and port 80 of it must lead to --acme-listen",
       });
       return waitMs;
     }

@@ -1,4 +1,4 @@
-/** The library that speaks ACME. Loaded only where it is asked for. */
+/** The library that speaks ACME. Loaded only where it is requested. */
 import * as acme from "acme-client";
 import type { Order } from "./acme_certificate.ts";
 

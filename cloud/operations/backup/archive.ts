@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { Header } from "tar";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 
 /** First entry: what the backup is. */
 export const ABOUT_ENTRY = "backup.json";
@@ -18,7 +19,10 @@ export class BackupError extends Error {
   override readonly name = "BackupError";
 }
 
-const SYNC_EVERY_BYTES = 16 * 1024 * 1024;
+/** What a disk writes in some milliseconds: a save that comes meanwhile waits for no more. */
+export const SYNC_EVERY_BYTES = 2 * 1024 * 1024;
+/** A disk that hangs holds a backup up no longer than it hangs and this. */
+const LONGEST_PAUSE_MS = 1_000;
 
 /** Writes a backup, one entry after the other. */
 export class BackupWriter {
@@ -26,7 +30,10 @@ export class BackupWriter {
   #bytes = 0;
   #unsynced = 0;
 
-  constructor(private readonly file: Deno.FsFile) {}
+  constructor(
+    private readonly file: Deno.FsFile,
+    private readonly clock: Pick<Clock, "monotonicMs" | "sleep">,
+  ) {}
 
   /** Bytes of all entries. */
   get bytes(): number {
@@ -76,16 +83,22 @@ export class BackupWriter {
     this.#sums.push(checksumLine(hash.digest("hex"), path));
   }
 
-  /** Else a gigabyte would wait for the disk at once, and what a cloud saves meanwhile behind it. */
+  /**
+   * Else a gigabyte would wait for the disk at once, and what a cloud saves meanwhile behind it. Half
+   * of the time the disk is for others.
+   */
   async #pace(written: number): Promise<void> {
     this.#unsynced += written;
     if (this.#unsynced < SYNC_EVERY_BYTES) return;
     this.#unsynced = 0;
+    const startedMs = this.clock.monotonicMs();
     await this.file.syncData();
+    const tookMs = this.clock.monotonicMs() - startedMs;
+    await this.clock.sleep(Math.min(tookMs, LONGEST_PAUSE_MS));
   }
 }
 
-/** One entry of a backup; its contents are there until the next one is asked for. */
+/** One entry of a backup; its contents are there until the next one is requested. */
 export interface BackupEntry {
   readonly path: string;
   readonly size: number;
@@ -94,7 +107,7 @@ export interface BackupEntry {
 
 /**
  * The entries of a backup but the checksums. What comes is checked against those at the end: only
- * when the iteration ends by itself is everything as it was written.
+ * when the iteration ends on its own is everything as it was written.
  *
  * @throws {BackupError}
  */
@@ -112,7 +125,7 @@ export async function* readBackup(file: Deno.FsFile, name: string): AsyncGenerat
     const hash = createHash("sha256");
     const contents = reader.contents(size, (bytes) => hash.update(bytes));
     yield { path, size, contents };
-    for await (const _ of contents); // what was not asked for counts, too
+    for await (const _ of contents); // what was not requested counts, too
     await reader.skip(padding(size));
     sums.push(checksumLine(hash.digest("hex"), path));
   }
@@ -191,7 +204,7 @@ function decode(block: Uint8Array): Header | undefined {
 
 function cutOff(name: string): BackupError {
   return new BackupError(
-    `${name} ends too early: it was not copied whole. Take another copy of this backup, or an ` +
+    `${name} is truncated: it was not copied completely. Take another copy of this backup, or an ` +
       "older one",
   );
 }

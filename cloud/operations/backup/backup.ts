@@ -54,14 +54,14 @@ export async function backUp(
   using _lock = await lockFolder(
     dataDir,
     "backup.lock",
-    `another backup of ${dataDir} is being made; wait for its end`,
+    `another backup of ${dataDir} is being made; wait until it is complete`,
   );
   const staging = join(dataDir, STAGING);
   const unfinished = join(dirname(target), `.${basename(target)}.unfinished`);
   try {
     await remove(staging);
     await Deno.mkdir(staging, { mode: 0o700 });
-    return await write(dataDir, { target, unfinished, staging, now: clock.now() });
+    return await write(dataDir, { target, unfinished, staging, clock });
   } catch (error) {
     if (fsErrorCode(error) === undefined) throw error;
     throw toFileError(error, "write the backup", target);
@@ -74,13 +74,14 @@ export async function backUp(
 
 async function write(
   dataDir: string,
-  { target, unfinished, staging, now }: {
+  { target, unfinished, staging, clock }: {
     target: string;
     unfinished: string;
     staging: string;
-    now: Date;
+    clock: Clock;
   },
 ): Promise<BackupResult> {
+  const now = clock.now();
   const snapshot = await takeSnapshot(dataDir, staging, `${unfinished}.cloud.db`);
   faultPoint("backup.snapshot.taken");
   const logs = `${unfinished}.logs.db`;
@@ -93,7 +94,7 @@ async function write(
     mode: 0o600,
   });
   try {
-    const writer = new BackupWriter(file);
+    const writer = new BackupWriter(file, clock);
     const about = {
       format: 1,
       made_at: now.toISOString(),

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers";
 import { join } from "node:path";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { addonFor, connect } from "../../../shared/base/store/connect.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { FAULT_TRACE_VARIABLE } from "../../../shared/base/faults/fault_point.ts";
 import { logMigrations } from "../../fleet/logs/log_migrations.ts";
@@ -11,6 +13,7 @@ import { lockForServing } from "../../storage/data_folder/serve_lock.ts";
 import { cloudMigrations } from "../../storage/database/migrations.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { backUp } from "./backup.ts";
+import { copyDatabase } from "./snapshot.ts";
 import { restore } from "./restore.ts";
 
 const KNOWN = { "cloud.db": cloudMigrations.length, "logs.db": logMigrations.length };
@@ -141,7 +144,7 @@ Deno.test("restore() refuses a folder with something in it, a cut file and a cha
     const cut = join(root, "cut.tar");
     for (const length of [0, 100, 512, 5_000, bytes.length - 1_600]) {
       await Deno.writeFile(cut, bytes.subarray(0, length));
-      await assert.rejects(restore(cut, target, KNOWN), /too early|no backup|damaged/, `${length}`);
+      await assert.rejects(restore(cut, target, KNOWN), /truncated|no backup|damaged/, `${length}`);
       await assert.rejects(openDataFolder(target, systemRandom), /restore .* was cut/);
     }
     const changed = bytes.slice();
@@ -191,6 +194,37 @@ async function dying(script: string, point: string, trace?: string) {
   }).output();
   return { code, error: new TextDecoder().decode(stderr) };
 }
+
+Deno.test("copyDatabase() copies one moment in many steps, while others write", () =>
+  withFolders(async ({ root }) => {
+    const [path, copy] = [join(root, "large.db"), join(root, "copy.db")];
+    const db = connect(path, addonFor(path), false);
+    db.pragma("journal_mode = WAL");
+    db.exec("CREATE TABLE t (n INTEGER PRIMARY KEY, bytes BLOB)");
+    const insert = db.prepare("INSERT INTO t (bytes) VALUES (randomblob(4000))");
+    db.transaction(() => {
+      for (let n = 0; n < 3_000; n++) insert.run();
+    })();
+    let isOver = false;
+    let written = 0;
+    const write = () => {
+      // A copy that started again with each write would have the last one.
+      if (isOver || written === 3_000) return;
+      insert.run();
+      written++;
+      setImmediate(write);
+    };
+    const copying = copyDatabase(path, copy).finally(() => isOver = true);
+    setImmediate(write);
+    await copying;
+    db.close();
+    const copied = connect(copy, addonFor(copy), true);
+    const { rows } = copied.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM t").get()!;
+    const verdict = copied.pragma("integrity_check", { simple: true });
+    copied.close();
+    assert.ok(rows < 3_000 + written, `${rows} rows, ${written} written meanwhile`);
+    assert.equal(verdict, "ok");
+  }));
 
 Deno.test("a backup that is killed leaves no file, and a restore that is killed nothing to use", () =>
   withFolders(async ({ root, data, file, target }) => {

@@ -8,12 +8,12 @@ export const DATABASES = ["cloud.db", "logs.db"] as const;
 /** Folders whose files the database names: large files by their ids. */
 export const BLOB_FOLDERS = ["blobs", "releases", "data-files", "data-exports"] as const;
 
-/** Made anew where they are missing, or of use to a running program only. */
+/** Made again where they are missing, or of use to a running program only. */
 const LEFT_OUT = /^(incoming|training|training-runs|training-environments|better_sqlite3\.node)$/;
 const TEMPORARY = /^\.|\.(lock|tmp|unfinished)$|-(wal|shm|journal)$/;
 
 /**
- * The files of a data folder, each as its path from there with `/`, beside the databases. What is
+ * The files of a data folder, each as its path from there with `/`, next to the databases. What is
  * removed meanwhile is left out.
  */
 export async function* filesToKeep(dataDir: string, folder = ""): AsyncGenerator<string> {

@@ -34,8 +34,8 @@ const LONGEST_ABOUT = 64 * 1024;
 
 /**
  * Makes a data folder out of a backup. The folder has to be empty, or one in which a restore was
- * cut, which is begun anew. Until everything is there, checked and on the disk, a mark in the folder
- * keeps every other command from using it.
+ * cut, which is begun again. Until everything is there, checked and on the disk, a mark in the
+ * folder keeps every other command from using it.
  *
  * @throws {BackupError}, {DataFolderInUseError} or {FileError}, each with one line for the operator.
  */
@@ -50,7 +50,7 @@ export async function restore(
     using _lock = await lockFolder(
       dataDir,
       LOCK,
-      `another program works on ${dataDir}; end it first`,
+      `another program works on ${dataDir}; stop it first`,
     );
     await requireFree(dataDir);
     await writeFileAtomic(
@@ -88,7 +88,7 @@ async function requireFree(dataDir: string): Promise<void> {
   const shown = names.slice(0, 3).join(", ") + (names.length > 3 ? " …" : "");
   throw new BackupError(
     `${dataDir} is not empty (${shown}), and a restore makes a whole data folder: name another ` +
-      `one with --data, or end what serves it and move it away: mv ${dataDir} ${dataDir}.old`,
+      `one with --data, or stop what serves it and move it away: mv ${dataDir} ${dataDir}.old`,
   );
 }
 

@@ -1,12 +1,13 @@
-/** A data folder as it was at one moment, while others go on writing to it. */
+/** A data folder as it was at one moment, while others continue writing to it. */
 import { join } from "node:path";
 import { existsSync } from "node:fs";
 import { fsErrorCode } from "../../../shared/base/files/fs_error.ts";
 import { addonFor, connect, type Database } from "../../../shared/base/store/connect.ts";
+import { SYNC_EVERY_BYTES } from "./archive.ts";
 import { filesToKeep } from "./folder_files.ts";
 
-/** Pages that one step copies: all of them, so that the copy is of one moment. */
-const ALL_PAGES = 0x7fffffff;
+/** Pages of 4 KiB that one step copies; then the disk writes them. */
+const PAGES_AT_ONCE = SYNC_EVERY_BYTES / 4096;
 /** Files that were written and deleted between two looks make a second attempt necessary. */
 const ATTEMPTS = 3;
 
@@ -69,15 +70,27 @@ async function hold(dataDir: string, staging: string, files: Map<string, string>
   }
 }
 
-/** Copies a database as it is at one moment; others may write to it. The copy is replaced. */
+/**
+ * Copies a database as it is at one moment; others may write to it. The copy is replaced. It goes to
+ * the disk in pieces, so that what others save meanwhile does not wait for all of it.
+ */
 export async function copyDatabase(path: string, copy: string): Promise<void> {
   await Deno.remove(copy).catch((error) => {
     if (fsErrorCode(error) !== "ENOENT") throw error;
   });
-  await Deno.open(copy, { write: true, createNew: true, mode: 0o600 }).then((file) => file.close());
+  using written = await Deno.open(copy, { write: true, createNew: true, mode: 0o600 });
   const db = connect(path, addonFor(path), true);
   try {
-    await db.backup(copy, { progress: () => ALL_PAGES });
+    // What this connection reads stays as it is until the end of the transaction. Without one the
+    // copy would start again with each write of another process.
+    db.exec("BEGIN");
+    db.prepare("SELECT count(*) FROM sqlite_schema").get();
+    await db.backup(copy, {
+      progress: () => {
+        written.syncDataSync();
+        return PAGES_AT_ONCE;
+      },
+    });
   } finally {
     db.close();
   }

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { Code } from "@connectrpc/connect";
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 
-/** What the metrics read when they are asked for. */
+/** What the metrics read when they are requested. */
 export interface MetricsSources {
   /** Parts that keep a stream open. */
   readonly connectedMachines: () => number;
@@ -55,7 +55,7 @@ export class Metrics {
     });
     this.#deliveries = new Counter({
       name: "machine_cloud_deliveries_total",
-      help: "Notifications of triggers that were finished, by how they ended.",
+      help: "Notifications of triggers that were finished, by outcome.",
       labelNames: ["state"],
       registers,
     });
@@ -149,7 +149,7 @@ export class Metrics {
     );
     gauge(
       "machine_cloud_certificate_end_timestamp_seconds",
-      "When the certificate of the cloud's own port ends.",
+      "When the certificate of the cloud's own port expires.",
       () => secondsOf(sources.certificateEnd()),
     );
     gauge("process_resident_memory_bytes", "Resident memory.", () => Deno.memoryUsage().rss);

@@ -35,7 +35,7 @@ export class ReadinessCheck {
 
   async #look(): Promise<Readiness> {
     const database = await sql`SELECT count(*) FROM settings`.execute(this.queries)
-      .then(() => "ok", () => "the database cannot be read; the log says why");
+      .then(() => "ok", () => "the database cannot be read; the log has the reason");
     const process = this.#stopping ? "the cloud is stopping" : "ok";
     const checks = { database, process };
     return { ready: Object.values(checks).every((check) => check === "ok"), checks };

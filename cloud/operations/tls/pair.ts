@@ -20,7 +20,10 @@ export class TlsPairError extends Error {
 }
 
 const DAY_MS = 86_400_000;
-/** A certificate that ends sooner is told to the operator: ACME and most others renew at 30 days. */
+/**
+ * A certificate that ends sooner is reported to the operator: ACME and most others renew at 30
+ * days.
+ */
 export const ENDS_SOON_MS = 14 * DAY_MS;
 
 /** Looks at a certificate and its key. @throws {TlsPairError} */

@@ -53,13 +53,18 @@ export class WatchedCertificate {
         onChange(found);
         this.#pair = found;
         this.#saidEndMs = -Infinity;
-        log.info("took the new certificate", { file: files.cert, ends: notAfter.toISOString() });
+        log.info("took the new certificate", {
+          event: "certificate_renewed",
+          file: files.cert,
+          ends: notAfter.toISOString(),
+        });
       }
       this.#complained = "";
     } catch (error) {
       const problem = (error as Error).message;
       if (problem !== this.#complained) {
         log.error("the certificate files cannot be used; the one from before stays", {
+          event: "certificate_failed",
           ...{ cert: files.cert, key: files.key, error: problem },
         });
       }
@@ -76,6 +81,8 @@ export function sayEnd(
 ): number {
   const nowMs = clock.now().getTime();
   if (notAfter.getTime() - nowMs > ENDS_SOON_MS || nowMs - saidMs < SAY_EVERY_MS) return saidMs;
-  log.warn(`the certificate of this cloud ${describeEnd(notAfter, clock.now())}; renew it`);
+  log.warn(`the certificate of this cloud ${describeEnd(notAfter, clock.now())}; renew it`, {
+    event: "certificate_expiring",
+  });
   return nowMs;
 }

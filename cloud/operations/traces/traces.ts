@@ -22,7 +22,9 @@ const SEND_TIMEOUT_MS = 5_000;
 /** At the end a collector that does not answer is left. Milliseconds. */
 const CLOSE_MS = 3_000;
 
-/** A span of OpenTelemetry for each call; the caller's trace goes on in it. Loaded when asked for. */
+/**
+ * A span of OpenTelemetry for each call; the caller's trace continues in it. Loaded when requested.
+ */
 export class Traces {
   readonly #tracer: Tracer;
   readonly #provider: TracerProvider;

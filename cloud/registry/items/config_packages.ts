@@ -87,7 +87,7 @@ export class ConfigPackages {
     const entrypoint = file.entrypoint || readModuleDetails(item.details).entrypoint;
     if (entrypoint === "") {
       return failed(
-        `${id} ${file.version} has no entrypoint: nobody said which program in it to start. ` +
+        `${id} ${file.version} has no entrypoint: nothing names the program in it to start. ` +
           "Upload it with one in meta.json, or with --entrypoint",
       );
     }
@@ -125,7 +125,7 @@ export class ConfigPackages {
         return { item, file: choice.file.row };
       case "ambiguous": {
         const [first] = choice.files;
-        // The version is the same for all; which file it is shows when the part asks for it.
+        // The version is the same for all; which file it is, is decided when the part requests it.
         if (first) return { item, file: first.row };
         return `${id} has no files`;
       }

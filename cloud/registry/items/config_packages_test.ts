@@ -163,7 +163,7 @@ Deno.test("Watch() tells the parts that name a module of a new version, and no o
   const packages = cloud.client(PackageService, apiKey(made));
   await createPackage(packages, made.org_id, "m", { version: "1.1.0" });
 
-  // The keys of the machines that were just made are told of first.
+  // The keys of the machines that were just made are notified of first.
   let event = (await events.next()).value?.event.case;
   while (event === "accessChanged") event = (await events.next()).value?.event.case;
   assert.equal(event, "configChanged");

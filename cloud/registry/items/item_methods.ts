@@ -91,7 +91,7 @@ async function listed(
       ])
     )
     .orderBy("registry_items.name").orderBy("registry_items.id");
-  // What is deprecated is for nobody to begin with; owners may ask for theirs.
+  // What is deprecated is for nobody to begin with; owners may request theirs.
   query = request.showOwnedDeprecated
     ? query.where((eb) =>
       eb.or([

@@ -3,7 +3,7 @@ import type { RegistryItemRow } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { partsNaming } from "../packages/followers.ts";
 
-/** Machines told in one answer. */
+/** Machines listed in one answer. */
 const TOLD_MACHINES = 5;
 
 /**

@@ -125,7 +125,7 @@ function pieceOf(
 function newPackage(item: RegistryItemRow, info: ModuleFileInfo): NewPackage {
   if (info.platformTags.length > 0) {
     throw new ConnectError(
-      "module_file_info.platform_tags: this cloud tells computers apart by their platform only; " +
+      "module_file_info.platform_tags: this cloud distinguishes hosts by their platform only; " +
         "leave the tags out",
       Code.InvalidArgument,
     );

@@ -9,7 +9,6 @@ import type { DownloadUrls } from "../packages/download_urls.ts";
 import type { PackageStore } from "../packages/package_store.ts";
 import { itemMethods } from "./item_methods.ts";
 import { moduleMethods } from "./module_methods.ts";
-import { namespaceMethods } from "./namespace_methods.ts";
 import { ownershipMethods } from "./ownership_methods.ts";
 import { RegistryItems } from "./registry_items.ts";
 
@@ -32,6 +31,5 @@ export function registryMethods(
     ...itemMethods({ ...options, items }),
     ...moduleMethods({ ...options, items }),
     ...ownershipMethods({ ...options, items }),
-    ...namespaceMethods(options),
   };
 }

@@ -22,7 +22,7 @@ export interface DownloadsOptions {
   readonly clock: Clock;
 }
 
-/** What is asked for under `/packages/ID/NAME`. */
+/** What is requested under `/packages/ID/NAME`. */
 export interface DownloadRequest extends FileRequest {
   readonly fileId: string;
   readonly query: (name: string) => string | undefined;
@@ -65,7 +65,7 @@ async function accessOf(
       return refusal(access.status, access.error);
   }
   if (link === "expired") {
-    return refusal(403, "the link has expired; ask GetPackage for a new one, or sign in");
+    return refusal(403, "the link has expired; request a new one with GetPackage, or sign in");
   }
   if (link === "unsigned") return refusal(401, HOW_TO_SIGN_IN);
   const { status, error } = http.refuse(peer);

@@ -29,7 +29,7 @@ export function typeOfNumber(number: PackageTypeNumber | undefined): PackageType
   return PACKAGE_TYPES.find((type) => TYPES[type] === number);
 }
 
-/** @param url where the file is downloaded; undefined: nobody asked for it */
+/** @param url where the file is downloaded; undefined: nobody requested it */
 export function toPackage(item: ItemRow, file: FileRow, url: string | undefined): Package {
   const files = JSON.parse(file.files) as JsonValue[];
   return create(PackageSchema, {

@@ -77,7 +77,7 @@ export function packageService(
         case "ambiguous": {
           const platforms = choice.files.map((file) => file.platform).join(", ");
           throw new ConnectError(
-            `platform: ${request.id} has files for ${platforms}; say which one is needed`,
+            `platform: ${request.id} has files for ${platforms}; name the one that is needed`,
             Code.InvalidArgument,
           );
         }
@@ -195,7 +195,7 @@ async function packageItem(
   return await scope.registryItem(`${prefix}:${name}`, action);
 }
 
-/** Servers do not say what they run on when they ask for a package; they said so before. */
+/** Servers do not say what they run on when they request a package; they said so before. */
 function platformOf({ presence }: PackageServiceOptions, scope: Scope): string | undefined {
   const { type, id } = scope.caller.actor;
   return type === "robot-secret" ? presence.of(id).facts.platform : undefined;

@@ -171,7 +171,10 @@ Deno.test("GetPackage() gives a part what runs on its computer", async () => {
   assert.deepEqual([own?.info?.version, own?.info?.platform], ["1.0.0", "linux/arm64"]);
   assert.deepEqual([other?.info?.version, other?.info?.platform], ["1.1.0", "linux/amd64"]);
   assert.equal(ambiguous.code, Code.InvalidArgument);
-  assert.match(ambiguous.message, /^platform: .* has files for linux\/a.*, linux\/a.*; say which/);
+  assert.match(
+    ambiguous.message,
+    /^platform: .* has files for linux\/a.*, linux\/a.*; name the one/,
+  );
   assert.equal(missing.code, Code.NotFound);
   assert.match(
     missing.message,

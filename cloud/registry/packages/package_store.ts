@@ -82,7 +82,7 @@ export class PackageStore {
   }
 
   /**
-   * Stores a package; the parts that name it have been told when this resolves. An upload that
+   * Stores a package; the parts that name it have been notified when this resolves. An upload that
    * fails, also in the middle, leaves nothing.
    *
    * @param own one of the cloud itself, which does not wait for those of callers

@@ -1,7 +1,7 @@
-import { PLATFORMS } from "../../../shared/registry/item_rules.ts";
+import { PLATFORMS } from "../../../shared/registry/platforms.ts";
 
 /**
- * How well a package for `platform` suits a computer: 0 made for it, 1 for its system, 2 for all;
+ * How well a package for `platform` suits a host: 0 made for it, 1 for its system, 2 for all;
  * undefined: it does not run there.
  */
 export function platformRank(platform: string, computer: string): number | undefined {
@@ -12,7 +12,7 @@ export function platformRank(platform: string, computer: string): number | undef
 
 /**
  * Version and platform of a text like `1.0.0-linux-amd64`, by which command lines of the public API
- * ask for a file of a module. Undefined for a version of its own, and for one without a platform.
+ * request a file of a module. Undefined for a version of its own, and for one without a platform.
  */
 export function withPlatform(
   text: string,

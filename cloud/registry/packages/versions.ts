@@ -29,10 +29,10 @@ export type Choice<C extends Candidate> =
   /** A sentence without its subject: `has no version that …`. */
   | { readonly kind: "none"; readonly problem: string };
 
-/** Versions told in one answer. */
+/** Versions listed in one answer. */
 const TOLD_VERSIONS = 20;
 
-/** Chooses the file that a computer gets. */
+/** Chooses the file that a host gets. */
 export function chooseFile<C extends Candidate>(files: readonly C[], wanted: Wanted): Choice<C> {
   const { platform } = wanted;
   const usable = files.filter((file) =>
@@ -83,7 +83,9 @@ function whyNone(files: readonly Candidate[], { version, platform, type }: Wante
   if (files.length === 0) return "has no versions yet; upload one";
   const known = version === "" || VERSION_WORDS.includes(version) || validRange(version) !== null;
   if (!known && type === "module") {
-    return `cannot be asked for version ${JSON.stringify(version)}; write a version, a range as ` +
+    return `cannot be queried for version ${
+      JSON.stringify(version)
+    }; write a version, a range as ` +
       `^1.2, latest or latest-with-prerelease. There are ${listed(files)}`;
   }
   const latest = version === "" || version === "latest";

@@ -53,7 +53,7 @@ Deno.test("chooseFile() says which versions there are when none matches", () => 
       "1.1.0 (windows/amd64, linux/arm64), 1.0.0 (linux/arm64)",
   );
   assert.match(String(choose(list, "latest")), /^has no version that is no pre-release for linux/);
-  assert.match(String(choose(list, "newest")), /cannot be asked for version "newest"; write a/);
+  assert.match(String(choose(list, "newest")), /cannot be queried for version "newest"; write a/);
   assert.equal(choose([], "latest"), "has no versions yet; upload one");
   const many = files(...Array.from({ length: 30 }, (_, at) => `1.${at}.0`));
   assert.match(String(choose(many, "2")), /1\.10\.0 \(any\) and 10 more$/);

@@ -20,6 +20,7 @@ import { settingsSection } from "./agent_settings.ts";
 import type { AgentStatuses } from "./agent_statuses.ts";
 import type { PartTarget, PartTargets } from "./part_targets.ts";
 import type { ReleaseOutcomes } from "./release_outcomes.ts";
+import type { VersionHistory } from "./version_history.ts";
 
 export interface AgentServiceOptions {
   readonly callers: Callers;
@@ -28,6 +29,7 @@ export interface AgentServiceOptions {
   readonly targets: PartTargets;
   readonly statuses: AgentStatuses;
   readonly outcomes: ReleaseOutcomes;
+  readonly versions: VersionHistory;
   readonly publicUrl: () => string;
 }
 
@@ -36,14 +38,17 @@ const CHECK_INTERVAL_MS = 5_000;
 
 /** `viam.app.agent.v1.AgentDeviceService`: what a machine's agent is to do. */
 export function agentService(options: AgentServiceOptions): ServiceImpl<typeof AgentDeviceService> {
-  const { callers, queries, presence, targets, statuses, outcomes } = options;
+  const { callers, queries, presence, targets, statuses, outcomes, versions } = options;
   return {
     async deviceAgentConfig({ id, hostInfo, versionInfo }, context) {
       const part = await (await callers.scope(context)).part(id, "report");
       const platform = hostInfo?.platform ?? "";
       presence.learned(part.id, agentFacts(versionInfo?.agentRunning ?? "", platform));
       const status = versionInfo && statuses.learned(part.id, told(versionInfo, platform));
-      if (status) await outcomes.note(part, status);
+      if (status) {
+        await versions.note(part.id, status);
+        await outcomes.note(part, status);
+      }
       const { agent, server } = await targets.of(part, {
         platform,
         installed: {

@@ -9,15 +9,15 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Program } from "../../storage/database/schema.ts";
 import { bounded } from "./bounded_status.ts";
 
-/** What a part's agent told last. */
+/** What a part's agent reported last. */
 export interface KnownAgent {
   readonly status: AgentStatus;
   readonly reportedAt: Date;
-  /** False: its agent tells no status; this was made out of what it asks with. */
+  /** False: its agent reports no status; this was derived from its requests. */
   readonly isReport: boolean;
 }
 
-/** What an agent tells of itself when it asks for its configuration. */
+/** What an agent reports of itself when it requests its configuration. */
 export interface ToldVersionInfo {
   readonly platform: string;
   readonly agent: { readonly installed: string; readonly running: string };
@@ -30,7 +30,7 @@ const WRITE_SLICE = 200;
 const REPORT_COUNTS_MS = 5 * 60_000;
 
 /**
- * What agents told of themselves. Kept in memory, because every report of every machine changes
+ * What agents reported of themselves. Kept in memory, because every report of every machine changes
  * it; written to the database every 30 seconds and at the end.
  */
 export class AgentStatuses {
@@ -57,7 +57,7 @@ export class AgentStatuses {
     }
   }
 
-  /** Undefined when it never told anything. */
+  /** Undefined when it never reported anything. */
   of(partId: string): KnownAgent | undefined {
     return this.#known.get(partId);
   }
@@ -81,7 +81,7 @@ export class AgentStatuses {
   }
 
   /**
-   * The agent tells what runs while it asks for something.
+   * The agent reports what runs whenever it requests something.
    *
    * @returns what is made of it; undefined: the agent reports, which says more.
    */
@@ -100,9 +100,9 @@ export class AgentStatuses {
   /** Writes to the database now and then until the signal aborts, and once more then. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.clock.sleep(WRITE_EVERY_MS, signal).catch(() => undefined); // told by the signal
+      await this.clock.sleep(WRITE_EVERY_MS, signal).catch(() => undefined); // reported by the signal
       await this.write().catch((error) =>
-        this.log.error("cannot write what agents told; retrying", { error: String(error) })
+        this.log.error("cannot store the reports of agents; retrying", { error: String(error) })
       );
     }
   }

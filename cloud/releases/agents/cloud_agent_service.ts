@@ -8,6 +8,7 @@ import type { AgentCommands } from "./agent_commands.ts";
 import type { AgentStatuses } from "./agent_statuses.ts";
 import type { PartTargets } from "./part_targets.ts";
 import type { ReleaseOutcomes } from "./release_outcomes.ts";
+import type { VersionHistory } from "./version_history.ts";
 
 export interface CloudAgentServiceOptions {
   readonly callers: Callers;
@@ -16,6 +17,7 @@ export interface CloudAgentServiceOptions {
   readonly catalogue: ReleaseCatalogue;
   readonly statuses: AgentStatuses;
   readonly outcomes: ReleaseOutcomes;
+  readonly versions: VersionHistory;
   readonly commands: AgentCommands;
   readonly publicUrl: () => string;
 }
@@ -24,7 +26,7 @@ export interface CloudAgentServiceOptions {
 export function cloudAgentService(
   options: CloudAgentServiceOptions,
 ): ServiceImpl<typeof AgentService> {
-  const { callers, presence, targets, catalogue, statuses, outcomes, commands } = options;
+  const { callers, presence, targets, catalogue, statuses, outcomes, versions, commands } = options;
   return {
     async getTargets({ partId, platform: told, agentInstalled, serverInstalled }, context) {
       const part = await (await callers.scope(context)).part(partId, "report");
@@ -53,6 +55,7 @@ export function cloudAgentService(
         ...(kept.agent?.running ? { agentVersion: kept.agent.running } : {}),
         ...(kept.platform ? { platform: kept.platform } : {}),
       });
+      await versions.note(part.id, kept);
       await outcomes.note(part, kept);
       return { commands: await commands.waiting(part.id, status.finishedCommands) };
     },

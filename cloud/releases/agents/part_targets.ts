@@ -13,9 +13,9 @@ export interface PartTarget {
 
 /** What a part says of itself when it asks. */
 export interface AskingAgent {
-  /** `os/architecture`; empty when it does not tell. */
+  /** `os/architecture`; empty when it does not report it. */
   readonly platform: string;
-  /** Versions that it would start now; empty when it does not tell. */
+  /** Versions that it would start now; empty when it does not report it. */
   readonly installed: Readonly<Record<Program, string>>;
 }
 

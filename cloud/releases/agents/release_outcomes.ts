@@ -15,7 +15,7 @@ import type { RolloutStore } from "../catalogue/rollout_store.ts";
 const PROGRAMS: readonly Program[] = ["machine-agent", "machine-server"];
 const REMEMBERED_PARTS = 50_000;
 
-/** Notes what came of releases on the machines, as their agents tell. */
+/** Notes what came of releases on the machines, as their agents report. */
 export class ReleaseOutcomes {
   /** What was noted last, by part: most reports say nothing new, and cost no query then. */
   readonly #noted = new Map<string, string>();

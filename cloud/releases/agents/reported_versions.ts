@@ -2,7 +2,7 @@ import type { Presence } from "../../fleet/presence/presence.ts";
 import type { ToldVersions } from "../catalogue/release_service.ts";
 import type { AgentStatuses } from "./agent_statuses.ts";
 
-/** What agents told, as the releases ask for it. */
+/** What agents reported, as the releases request it. */
 export function reportedVersions(
   statuses: AgentStatuses,
   presence: Pick<Presence, "of">,

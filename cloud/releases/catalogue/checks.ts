@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parse } from "semver";
 import type { Program } from "../../storage/database/schema.ts";
-import { PLATFORMS } from "../../../shared/registry/item_rules.ts";
+import { PLATFORMS } from "../../../shared/registry/platforms.ts";
 
 export const PROGRAMS: readonly Program[] = ["machine-server", "machine-agent"];
 

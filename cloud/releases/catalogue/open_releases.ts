@@ -21,7 +21,7 @@ export interface ReleasesOptions {
   readonly blobs?: BlobStore;
 }
 
-/** The releases of a data folder; also beside a process that serves it. */
+/** The releases of a data folder; also next to a process that serves it. */
 export async function openReleases(options: ReleasesOptions) {
   const { database, dataDir, clock } = options;
   const { queries } = database;

@@ -17,13 +17,13 @@ interface Kept {
 /** Configurations read in one query. */
 const SLICE = 200;
 
-/** What parts ask for. Read configurations are kept, because agents ask every few seconds. */
+/** What parts request. Read configurations are kept, because agents ask every few seconds. */
 export class WishesOfParts {
   readonly #kept = new Map<string, Kept>();
 
   constructor(private readonly queries: Queries) {}
 
-  /** What one part asks for. */
+  /** What one part requests. */
   async of(part: { readonly id: string; readonly revision_number: number }): Promise<PartWishes> {
     const kept = this.#kept.get(part.id);
     if (kept?.number === part.revision_number) return kept.wishes;
@@ -31,7 +31,7 @@ export class WishesOfParts {
     return this.#kept.get(part.id)?.wishes ?? wishesOf({});
   }
 
-  /** What all parts ask for, of every organisation. */
+  /** What all parts request, of every organisation. */
   async all(): Promise<WishingPart[]> {
     const rows = await this.queries.selectFrom("parts")
       .innerJoin("machines", "machines.id", "parts.machine_id")

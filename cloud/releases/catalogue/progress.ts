@@ -7,7 +7,7 @@ import type { OutcomeRow } from "./rollout_store.ts";
 
 /** How far a rollout is: machines, each counted once. */
 export interface Progress {
-  /** It is offered to them, and they have not told anything of it. */
+  /** It is offered to them, and they have reported nothing of it. */
   readonly pending: number;
   readonly updating: number;
   readonly done: number;
@@ -23,11 +23,11 @@ export interface Problem {
   readonly atMs: number;
 }
 
-/** What a part's programs told. */
+/** What a part's programs reported. */
 export interface ToldPart {
-  /** `os/architecture`; empty when it never told. */
+  /** `os/architecture`; empty when it never reported it. */
   readonly platform: string;
-  /** Version of the release's program; empty when it never told. */
+  /** Version of the release's program; empty when it never reported it. */
   readonly installed: string;
 }
 

@@ -12,7 +12,7 @@ export interface Catalogue {
 /**
  * What was released. Every agent asks every few seconds, so it is kept in memory until something
  * changed: {@link ReleaseCatalogue.changed} is called for what this process did, and the database
- * tells when another process wrote.
+ * shows when another process wrote.
  */
 export class ReleaseCatalogue {
   #kept: Promise<Catalogue> | undefined;

@@ -25,7 +25,7 @@ export interface ReleaseFilesOptions {
   readonly publicUrl: () => string;
 }
 
-/** What is asked for under `/releases/`. */
+/** What is requested under `/releases/`. */
 export interface ReleaseFileRequest extends FileRequest {
   /** What follows `/releases/`, decoded, in pieces. */
   readonly path: readonly string[];
@@ -44,7 +44,7 @@ const NEW_MACHINE = { id: "", tags: [], installed: "" };
 /**
  * Answers with the files of releases, to everybody: they are signed and no secret, and a machine
  * that is being set up has no key yet. `PROGRAM/VERSION/OS/ARCHITECTURE/FILE`, where the version
- * may be `stable` or `dev`; with `.sha256`, `.manifest` and `.sig` behind it what tells that the
+ * may be `stable` or `dev`; with `.sha256`, `.manifest` and `.sig` behind it what shows that the
  * file is right; `key.pem` is the key that signs.
  */
 export function releaseFiles(options: ReleaseFilesOptions) {
@@ -94,7 +94,7 @@ async function binary(
   try {
     const blob = await openForAnswer(blobs, file.id);
     if (blob instanceof Response) return blob;
-    if (!blob) return refusal(404, `the file of release ${release.version} is gone`);
+    if (!blob) return refusal(404, `the file of release ${release.version} was deleted`);
     const name = programFile(program, file.platform);
     const response = await answerWithFile(request, blob, {
       size: file.size,
@@ -141,7 +141,7 @@ function redirect(
   });
 }
 
-/** What tells that a downloaded file is the release. */
+/** What shows that a downloaded file is the release. */
 function proof({ program, release, file }: Found, suffix: string): Response {
   const { version } = release;
   const { platform, size, sha256 } = file;

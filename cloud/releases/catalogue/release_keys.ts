@@ -32,7 +32,7 @@ export interface SigningKey {
 type PrivateKeys = Readonly<Record<string, string>>;
 
 /**
- * The keys that sign releases. The private halves lie in `release.key` of the data folder, beside
+ * The keys that sign releases. The private halves lie in `release.key` of the data folder, next to
  * `cloud.key`, for its owner only; the public ones in the database. The first is made when it is
  * needed. A key is never made in place of one that was lost: machines would not take it.
  */

@@ -28,10 +28,10 @@ import type { NewRelease, ReleaseStore } from "./release_store.ts";
 import { noRelease } from "./release_store.ts";
 import type { RolloutStore } from "./rollout_store.ts";
 
-/** What the parts' agents told last. */
+/** What the parts' agents reported last. */
 export interface ToldVersions {
   of(partId: string, program: Program): ToldPart;
-  /** Ids of the parts whose agents ever told. */
+  /** Ids of the parts whose agents ever reported. */
   partIds(): Iterable<string>;
 }
 
@@ -180,7 +180,7 @@ function actionOf(number: ProgramCommand_Action): AgentAction {
   for (const action of ["force", "forget bad", "restart"] as const) {
     if (ACTIONS[action] === number) return action;
   }
-  throw new ConnectError("action: say which one is wanted", Code.InvalidArgument);
+  throw new ConnectError("action: name the one that is wanted", Code.InvalidArgument);
 }
 
 function pieceOf({ piece }: AddReleaseRequest): UploadPiece<AddReleaseInfo> | undefined {

@@ -28,7 +28,7 @@ export interface NewRelease {
   readonly notes: string;
   /** Only for a version that is new. */
   readonly rollout: RolloutLimits | undefined;
-  /** What the file must be, hexadecimal; empty: not told. */
+  /** What the file must be, hexadecimal; empty: not stated. */
   readonly sha256: string;
 }
 

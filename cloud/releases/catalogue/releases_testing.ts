@@ -40,7 +40,7 @@ export async function addRelease(
 export interface TestMachine {
   readonly made: BootstrapResult;
   readonly agent: Client<typeof AgentService>;
-  /** Asks for the server's version; `installed` is what it would start now. */
+  /** Requests the server's version; `installed` is what it would start now. */
   target(installed?: string): Promise<{ version: string; problem: string; heldBack: string }>;
   /** Reports the server's status. */
   report(server: MessageInitShape<typeof ProgramStatusSchema>): Promise<void>;

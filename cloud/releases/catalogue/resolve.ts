@@ -8,7 +8,7 @@ import type { Wish } from "./wishes.ts";
 export interface AskingPart {
   readonly id: string;
   readonly tags: readonly string[];
-  /** `os/architecture`; empty when it did not tell. */
+  /** `os/architecture`; empty when it did not report it. */
   readonly platform: string;
   /** Version that it would start now; empty when unknown. */
   readonly installed: string;
@@ -31,7 +31,7 @@ export type Resolution =
 const TOLD_VERSIONS = 5;
 
 /**
- * Decides what a machine is to install, from what its configuration asks for and the releases
+ * Decides what a machine is to install, from what its configuration requests and the releases
  * there are. A channel or a range takes a machine back only from a release that it does not offer:
  * one of another channel, one that is gone, or one that was withdrawn with that intent.
  */
@@ -88,7 +88,7 @@ function exact(
   }
   const file = fileFor(release, part);
   if (file) return { kind: "release", release, file, pinned: true, heldBack: "" };
-  if (part.platform === "") return nothing("the machine has not told its platform");
+  if (part.platform === "") return nothing("the machine has not reported its platform");
   const platforms = release.files.map(({ platform }) => platform).join(", ");
   return nothing(
     `release ${version} of ${program} has no file for ${part.platform}; it has ${platforms}`,
@@ -101,7 +101,7 @@ function newest(
   own: readonly KnownRelease[],
   part: AskingPart,
 ): Resolution {
-  if (part.platform === "") return nothing("the machine has not told its platform");
+  if (part.platform === "") return nothing("the machine has not reported its platform");
   const offered = own.filter((release) =>
     isOffered(release, wish) && fileFor(release, part) !== undefined
   );

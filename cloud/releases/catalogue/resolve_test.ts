@@ -92,7 +92,7 @@ const TABLE: readonly Case[] = [
     what: "a machine that tells no platform",
     there: [release("1.0.0")],
     part: { platform: "" },
-    gives: /not told its platform/,
+    gives: /not reported its platform/,
   },
   {
     what: "a range",

@@ -25,7 +25,7 @@ function placeOf(releaseId: string, partId: string): number {
   return digest.readUInt32BE(0) % STEPS;
 }
 
-/** What is known of a program on a machine, as its agent told. */
+/** What is known of a program on a machine, as its agent reported. */
 export interface ToldProgram {
   readonly installed: string;
   readonly running: string;
@@ -48,7 +48,7 @@ export interface ToldProgram {
 export interface ToldFailure {
   readonly version: string;
   readonly reason: string;
-  /** The machine's clock, milliseconds since 1970; tells one failure from the next. */
+  /** The machine's clock, milliseconds since 1970; distinguishes one failure from the next. */
   readonly atMs: number;
 }
 
@@ -56,7 +56,7 @@ export interface ToldFailure {
 export interface Outcome {
   readonly outcome: ReleaseOutcome;
   readonly reason: string;
-  /** Tells a failure from the next one with the same reason; empty otherwise. */
+  /** Distinguishes a failure from the next one with the same reason; empty otherwise. */
   readonly mark: string;
 }
 
@@ -76,12 +76,12 @@ export function outcomeOf(version: string, told: ToldProgram): Outcome | undefin
       break;
     case "rolling back":
       if (isTarget) return updating;
-      // Which of the two the link names by now does not tell how it ends.
+      // Which of the two the link names by now does not show how it ends.
       if (told.installed === version) return undefined;
       break;
   }
   if (told.installed === version) {
-    // An agent of another make tells no steps; what runs is then all there is to know.
+    // An agent of another make reports no steps; what runs is then all there is to know.
     return told.running === version ? { outcome: "done", reason: "", mark: "" } : undefined;
   }
   const failure = told.bad.find((bad) => bad.version === version) ??
@@ -92,13 +92,13 @@ export function outcomeOf(version: string, told: ToldProgram): Outcome | undefin
 
 const updating: Outcome = { outcome: "updating", reason: "", mark: "" };
 
-/** Whether what a machine told is news: it is kept then, with the time. */
+/** Whether what a machine reported is news: it is kept then, with the time. */
 export function isNews(before: Outcome | undefined, now: Outcome): boolean {
   return before?.outcome !== now.outcome || before.mark !== now.mark;
 }
 
 /**
- * Why a rollout stops by itself; undefined: it goes on.
+ * Why a rollout stops automatically; undefined: it continues.
  *
  * @param tried how many machines came to an end with it since it was begun or resumed, and how
  * many of them rolled back

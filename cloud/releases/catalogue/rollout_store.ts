@@ -35,7 +35,7 @@ export class RolloutStore {
     await this.#update(release, { state: "paused", reason: "", changed_at });
   }
 
-  /** Goes on. What came of it until now does not stop it any more. */
+  /** Resumes. What came of it until now does not stop it any more. */
   async resume(release: KnownRelease): Promise<void> {
     const now = this.options.clock.now().getTime();
     await this.#update(release, {

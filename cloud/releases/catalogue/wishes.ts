@@ -4,7 +4,7 @@ import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { versionControlFields } from "../../../shared/config/agent_fields.ts";
 import type { Program, ReleaseChannel } from "../../storage/database/schema.ts";
 
-/** Which version of a program a machine's configuration asks for. */
+/** Which version of a program a machine's configuration requests. */
 export type Wish =
   & {
     /** As it is written, without what could be secret in an address. */
@@ -23,7 +23,7 @@ export type Wish =
     | {
       readonly kind: "address";
       readonly url: string;
-      /** Hexadecimal; empty: not told. */
+      /** Hexadecimal; empty: not stated. */
       readonly sha256: string;
     }
     | { readonly kind: "wrong"; readonly problem: string }

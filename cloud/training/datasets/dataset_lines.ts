@@ -6,7 +6,7 @@ import { isoText } from "../../data/ingest/times.ts";
 export type DatasetForm =
   /** Every file, with all that is known of it. */
   | { readonly kind: "custom" }
-  /** Pictures only, with the labels that were asked for. */
+  /** Pictures only, with the labels that were requested. */
   | { readonly kind: "managed"; readonly modelType: ModelType; readonly tags: readonly string[] };
 
 /** Something that somebody or something saw in a file. */
@@ -61,7 +61,7 @@ export function customLine(file: DatasetFile, path: string): string {
 }
 
 /**
- * The line of a picture in the dataset file of a managed job: only labels that were asked for, none
+ * The line of a picture in the dataset file of a managed job: only labels that were requested, none
  * when it has none of them. Undefined for a picture that has several where a model gives one.
  */
 export function managedLine(

@@ -34,8 +34,8 @@ const COPIES = 8;
 
 /**
  * Writes a dataset out for a training script: a file with a line of JSON for each of its files, and
- * the files beside it. A file whose bytes are gone, because somebody deletes data meanwhile, is left
- * out.
+ * the files next to it. A file whose bytes are gone, because somebody deletes data meanwhile, is
+ * left out.
  *
  * @throws {FileError} when the disk refuses; what the store throws; the signal's reason.
  */

@@ -20,8 +20,9 @@ interface Kept extends Pick<Stamp, "state" | "updated_at"> {
 }
 
 /**
- * Lists jobs. Whoever follows a job asks for the whole list again and again, in which hardly anything
- * has changed: messages are kept, and only what changed is read anew. It halves the cost of a list.
+ * Lists jobs. Whoever follows a job requests the whole list again and again, in which hardly
+ * anything has changed: messages are kept, and only what changed is read again. It halves the cost
+ * of a list.
  */
 export class JobList {
   readonly #kept = new Map<number, Kept>();

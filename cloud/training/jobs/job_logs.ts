@@ -53,7 +53,7 @@ interface Stored {
 
 /**
  * What jobs printed. Of each job the first lines and the newest ones are kept. Lines are numbered
- * without a break when they come, so a break in what is stored tells how many were left out.
+ * without a break when they come, so a break in what is stored shows how many were left out.
  */
 export class JobLogs {
   readonly #stored = new Map<number, Promise<Stored>>();

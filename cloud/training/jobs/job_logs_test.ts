@@ -58,7 +58,7 @@ Deno.test("append() keeps the first lines and the newest, and page() says what i
   await rig.logs.append(seq, lines(23, 500));
   assert.deepEqual(await messages(rig.logs), expected(500));
 
-  // After a restart it goes on where it was.
+  // After a restart it resumes where it was.
   const again = new JobLogs(rig.cloud.folder.database.queries, bounds);
   await again.append(seq, lines(500, 501));
   assert.deepEqual(await messages(again), expected(501));

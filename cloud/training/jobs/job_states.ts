@@ -3,7 +3,7 @@ import type { TrainingState } from "../../storage/database/training_schema.ts";
 /**
  * What happens to a job:
  * - `start`: its run begins; `requeue`: its run was cut, it waits again;
- * - `complete`, `fail`: its run ended by itself;
+ * - `complete`, `fail`: its run ended on its own;
  * - `cancel`: somebody does not want it any more; `canceled`: nothing of it runs any more.
  */
 export type JobEvent = "start" | "requeue" | "complete" | "fail" | "cancel" | "canceled";

@@ -162,7 +162,7 @@ export class TrainingJobs {
     if (count < mostUnfinished) return;
     throw new ConnectError(
       `the organization has ${count} training jobs that wait or run, and no more than ` +
-        `${mostUnfinished} are allowed; cancel some or wait until they end`,
+        `${mostUnfinished} are allowed; cancel some or wait until they finish`,
       Code.ResourceExhausted,
     );
   }

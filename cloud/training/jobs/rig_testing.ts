@@ -28,7 +28,7 @@ export const TEST_CONTAINERS: readonly TrainingContainer[] = [
 
 /** A cloud with an organisation, a dataset and a script, and its training without a queue. */
 export class TrainingRig implements AsyncDisposable {
-  /** What the queue was told: `wake`, `cancel ID`. */
+  /** What the queue received: `wake`, `cancel ID`. */
   readonly told: string[] = [];
   readonly wishes: ManagedWish[] = [];
   /** What the check of a managed job's dataset throws. */

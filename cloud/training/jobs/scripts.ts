@@ -16,7 +16,7 @@ export interface KnownScript {
   readonly modelFramework: ModelFramework;
 }
 
-/** Versions told in an error. */
+/** Versions listed in an error. */
 const TOLD_VERSIONS = 20;
 
 /**

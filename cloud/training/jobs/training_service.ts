@@ -124,7 +124,7 @@ export function trainingService(
       if (!canceling) {
         const now = await ownedJob(scope, id);
         if (now.state === "canceling") return {};
-        throw wrongState(now, "it has ended, and only a job that waits or runs can be canceled");
+        throw wrongState(now, "it has finished, and only a job that waits or runs can be canceled");
       }
       queue.cancel(job.id);
       return {};
@@ -134,7 +134,7 @@ export function trainingService(
       const scope = await ownerScope(callers, context);
       const job = await ownedJob(scope, id);
       if (!isEnded(job.state)) {
-        throw wrongState(job, "only a job that has ended can be deleted; cancel it first");
+        throw wrongState(job, "only a job that has finished can be deleted; cancel it first");
       }
       await jobs.deleteEnded(job.id);
       return {};
@@ -184,7 +184,7 @@ function wrongState({ id, state }: JobRow, why: string): ConnectError {
 
 function noOwnContainers(): ConnectError {
   return new ConnectError(
-    "organizations have no containers of their own here: the operator of the cloud says which " +
+    "organizations have no containers of their own here: the operator of the cloud sets which " +
       "there are, and ListContainers lists them",
     Code.Unimplemented,
   );

@@ -143,7 +143,7 @@ Deno.test("listTrainingJobs() lists newest first, by status, and of its organisa
   assert.deepEqual(await list(TrainingStatus.PENDING), ["3", "2"]);
   assert.deepEqual(await list(TrainingStatus.CANCELING), []);
 
-  // A list tells what changed since the last one, and leaves out what is gone.
+  // A list shows what changed since the last one, and leaves out what is gone.
   await rig.jobs.apply(one?.id ?? "", "fail", { error_code: 13, error_message: "it broke" });
   const { jobs: [, , failed] } = await client.listTrainingJobs({ organizationId: rig.orgId });
   assert.equal(failed?.status, TrainingStatus.FAILED);
@@ -182,7 +182,7 @@ Deno.test("cancelTrainingJob() cancels what waits or runs, by the queue, and not
   await rig.jobs.apply(running, "canceled");
   const again = await failure(client.cancelTrainingJob({ id: running }));
   assert.equal(again.code, Code.FailedPrecondition);
-  assert.match(again.message, /is canceled: it has ended/);
+  assert.match(again.message, /is canceled: it has finished/);
 });
 
 Deno.test("deleteCompletedTrainingJob() forgets ended jobs with their logs, no others", async () => {
@@ -192,7 +192,7 @@ Deno.test("deleteCompletedTrainingJob() forgets ended jobs with their logs, no o
     const { id } = await client.submitTrainingJob(rig.managed(event));
     const refused = await failure(client.deleteCompletedTrainingJob({ id }));
     assert.equal(refused.code, Code.FailedPrecondition);
-    assert.match(refused.message, new RegExp(`${id} is pending: only a job that has ended`));
+    assert.match(refused.message, new RegExp(`${id} is pending: only a job that has finished`));
     const job = await rig.jobs.apply(id, "start");
     await rig.logs.append(job?.seq ?? 0, [{ timeMs: 1, level: "info", message: "hello" }]);
     assert.match((await failure(client.deleteCompletedTrainingJob({ id }))).message, /in_progress/);

@@ -12,7 +12,7 @@ export interface ManagedDataset {
   readonly tags: readonly string[];
 }
 
-/** What other clouds of the family ask for, too. */
+/** What other clouds of the family request, too. */
 export const FEWEST_PICTURES = 15;
 export const LEAST_LABELLED_SHARE = 0.8;
 export const FEWEST_LABELS = 2;
@@ -77,7 +77,7 @@ async function checkTags(queries: Queries, wish: ManagedDataset, tags: string[])
   }
   if (missing.length === 0) return;
   const isSingle = wish.modelType === ModelType.SINGLE_LABEL_CLASSIFICATION;
-  const how = isSingle ? ", or only together with others that were asked for" : "";
+  const how = isSingle ? ", or only together with others that were requested" : "";
   const counts = await labelCounts(queries, wish);
   throw unfit(
     `no picture of the dataset has ${named(missing)}${how}; pictures by label: ` +

@@ -13,7 +13,7 @@ import { endMail } from "./end_mail.ts";
 
 export interface EndMailerOptions {
   readonly queries: Queries;
-  /** Undefined: the operator has set no mail server, and nobody is told. */
+  /** Undefined: the operator has set no mail server, and nobody is notified. */
   readonly mailer: Pick<Mailer, "send"> | undefined;
   readonly logs: Pick<JobLogs, "append">;
   readonly clock: Clock;
@@ -25,12 +25,12 @@ const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
 /** How long a mail that is being sent may take when the cloud ends. */
 const GRACE_MS = 2_000;
-/** Ends of jobs whose mail is not sent yet; more are not told. */
+/** Ends of jobs whose mail is not sent yet; more are not reported. */
 const MOST_WAITING = 1_000;
 
 /**
- * Tells the owners of an organisation that one of its jobs has ended, one job after another. What is
- * not sent when the cloud ends is not sent any more; a mail never changes a job.
+ * Notifies the owners of an organisation that one of its jobs has ended, one job after another.
+ * What is not sent when the cloud ends is not sent any more; a mail never changes a job.
  */
 export class EndMailer {
   readonly #ending = new AbortController();
@@ -46,7 +46,7 @@ export class EndMailer {
     if (job.state === "canceled" && job.started_at === null) return;
     this.#waiting++;
     this.#last = this.#last.then(() => this.#tell(job)).catch((error) => {
-      this.options.log.error("cannot tell of the end of a training job", {
+      this.options.log.error("cannot notify anybody of the end of a training job", {
         job: job.id,
         error: String(error),
       });

@@ -13,7 +13,7 @@ export interface JobFailure {
 
 const DISK_FULL = "the cloud's disk is full. Free space there and submit the job again";
 
-/** A run cannot go on; the message is the reason for people. */
+/** A run cannot continue; the message is the reason for people. */
 export class JobError extends Error {
   override readonly name = "JobError";
 
@@ -22,7 +22,7 @@ export class JobError extends Error {
   }
 }
 
-/** What is told of an error, without what only the operator is to know, such as paths. */
+/** What is reported of an error, without what only the operator is to know, such as paths. */
 export function toJobFailure(error: unknown): JobFailure {
   const known = toCallFailure(error);
   if (known instanceof JobError) {
@@ -35,6 +35,6 @@ export function toJobFailure(error: unknown): JobFailure {
     return { code: Code.ResourceExhausted, reason: DISK_FULL, isOwnFault: true };
   }
   const reason = "a fault of the cloud, not of the script or the dataset; the log of the cloud " +
-    "tells its operator more. Submit the job again";
+    "has the details for its operator. Submit the job again";
   return { code: Code.Internal, reason, isOwnFault: true };
 }

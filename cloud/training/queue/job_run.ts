@@ -33,7 +33,7 @@ export interface JobRunOptions {
   readonly folders: JobFolders;
   readonly records: RunRecords;
   readonly scripts: ScriptSource;
-  /** Loads what runs scripts; asked for with each run. */
+  /** Loads what runs scripts; requested with each run. */
   readonly runner: () => Promise<Pick<TrainingRunner, "run">>;
   /** Where scripts reach this cloud. */
   readonly publicUrl: () => string;

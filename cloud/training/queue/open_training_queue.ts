@@ -31,7 +31,7 @@ export interface OpenTrainingQueueOptions {
   readonly logs: Pick<JobLogs, "append">;
   /** Loads what runs scripts; called again and again. */
   readonly runner: () => Promise<TrainingRunner>;
-  /** Hears of each job that has ended. */
+  /** Notified of each job that has ended. */
   readonly ended: (job: JobRow) => void;
   readonly publicUrl: () => string;
   readonly clock: Clock;

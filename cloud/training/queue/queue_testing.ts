@@ -40,7 +40,7 @@ export const trains: Behaviour = async (task, output) => {
 export const fails: Behaviour = () =>
   Promise.resolve({ kind: "failed", code: Code.Aborted, reason: "exit code 3: no luck" });
 
-/** Runs until it is told to stop. */
+/** Runs until it is asked to stop. */
 export const runsForEver: Behaviour = (_task, output, signal) => {
   output.line("info", "still running");
   return new Promise((resolve) => {

@@ -66,7 +66,7 @@ export class RunEnds {
       }
       const reason =
         `the cloud was cut each of the ${job.attempts} times that this ran, and does ` +
-        "not start it again by itself; submit the job again";
+        "not restart it automatically; submit the job again";
       return await this.#fail(job, { code: Code.Aborted, reason }, output);
     }, stopping);
   }
@@ -106,12 +106,12 @@ export class RunEnds {
         backoff: new Backoff({ minMs: 250, maxMs: 10_000 }),
         ...(isStopping || !stopping ? { deadlineMs: GIVE_UP_MS } : { signal: stopping }),
         onRetry: (error) =>
-          log.error("cannot write down the end of a training job; retrying", {
+          log.error("cannot record the end of a training job; retrying", {
             error: String(error),
           }),
       });
     } catch (error) {
-      log.error("cannot write down the end of a training job; the next start of the cloud does", {
+      log.error("cannot record the end of a training job; the next start of the cloud does", {
         error: String(error),
       });
       return undefined;

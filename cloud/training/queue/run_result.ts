@@ -50,7 +50,7 @@ export async function readResult(output: string, signal: AbortSignal): Promise<R
   if (found.fileCount === 0) {
     throw new JobError(
       Code.FailedPrecondition,
-      "the script ended without an error but left no file in the folder of " +
+      "the script exited without an error but left no file in the folder of " +
         "--model_output_directory; what it writes there becomes the model",
     );
   }

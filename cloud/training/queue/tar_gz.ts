@@ -26,7 +26,7 @@ export async function* tarGz(
   const library: TarLibrary = { ...await import("tar/header"), ...await import("tar/pax") };
   const gzip = createGzip({ chunkSize: READ_BYTES });
   const packing = pipeline(entriesOf(folder, isLeftOut, library), gzip);
-  packing.catch(() => undefined); // whoever reads hears of it
+  packing.catch(() => undefined); // whoever reads learns of it
   try {
     for await (const piece of gzip) yield piece as Uint8Array;
     await packing;

@@ -23,7 +23,7 @@ export interface TrainingQueueOptions {
   readonly logs: Pick<JobLogs, "append">;
   /** Loads what runs scripts. */
   readonly runner: () => Promise<Pick<TrainingRunner, "recover" | "close">>;
-  /** Hears of each job that has ended. */
+  /** Notified of each job that has ended. */
   readonly ended: (job: JobRow) => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -96,7 +96,7 @@ export class TrainingQueue {
       const runner = await this.#runner?.catch(() => undefined);
       await runner?.close();
     } catch (error) {
-      log.error("training jobs may run on; the next start of the cloud ends them", {
+      log.error("training jobs may still run; the next start of the cloud stops them", {
         error: String(error),
       });
     }
@@ -193,7 +193,7 @@ export class TrainingQueue {
       this.#tell(settled);
       await output.flush();
     } catch (error) {
-      log.error("cannot end a training job", { job, error: String(error) });
+      log.error("cannot stop a training job", { job, error: String(error) });
     }
   }
 
@@ -238,13 +238,13 @@ export class TrainingQueue {
     const { runner, log } = this.options;
     this.#runner ??= runner().then(async (runner) => {
       await runner.recover().catch((error) =>
-        log.error("cannot end what an earlier run of this cloud left of training jobs", {
+        log.error("cannot stop what an earlier run of this cloud left of training jobs", {
           error: String(error),
         })
       );
       return runner;
     });
-    // A runner that cannot be loaded is told of by the job that needs it.
+    // A runner that cannot be loaded is reported by the job that needs it.
     await this.#runner.catch(() => undefined);
   }
 

@@ -285,7 +285,7 @@ Deno.test("TrainingQueue stores no model of a job that is canceled while its mod
     const job = await rig.submit(acme);
     runner.behave = async (task, output, signal) => {
       await trains(task, output, signal);
-      // The state changes, and the queue hears of it only later.
+      // The state changes, and the queue learns of it only later.
       await rig.jobs.apply(job.id, "cancel");
       return { kind: "succeeded" };
     };

@@ -10,7 +10,7 @@ export interface ContainerEngineOptions {
   readonly kind: EngineKind;
   /** Left out: the kind's own name, looked for in PATH. */
   readonly program?: string | undefined;
-  /** Folder of the cloud's data: containers are told from those of other clouds by it. */
+  /** Folder of the cloud's data: it distinguishes containers from those of other clouds. */
   readonly dataDir: string;
   /** Variables of this process: the engine needs its user's home, and where its service listens. */
   readonly inherited: Inherited;

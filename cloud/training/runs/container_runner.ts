@@ -199,7 +199,7 @@ export class ContainerRunner implements TrainingRunner {
       ...["--env", "HOME=/tmp", "--env", "PYTHONUNBUFFERED=1", "--env", "LANG=C.UTF-8"],
       // By name: the values stand in the engine's environment, not in lists of processes.
       ...Object.keys(task.environment).flatMap((variable) => ["--env", variable]),
-      // pip writes beside the sources that it builds.
+      // pip writes next to the sources that it builds.
       ...mount(source, SCRIPT),
       ...mount(task.datasetFolder, DATASET),
       ...mount(task.outputFolder, OUTPUT),

@@ -32,7 +32,7 @@ export interface DestinationsOptions {
   readonly ownAddresses?: () => readonly string[];
 }
 
-/** Tells where scripts may go: the public internet, and what is named. */
+/** Reports where scripts may go: the public internet, and what is named. */
 export class Destinations {
   constructor(private readonly options: DestinationsOptions) {}
 
@@ -75,7 +75,7 @@ const INDEX_NAMES = ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS"];
 
 /**
  * The package indexes of pip: its own, for which a mirror may stand in some networks, and those that
- * it is told of by its environment and its settings for all users.
+ * it is named by its environment and its settings for all users.
  *
  * @param settings content of `/etc/pip.conf`.
  * @param own hosts of pip's own index.

@@ -70,7 +70,7 @@ export class EnvironmentStore {
     this.#held.set(name, (this.#held.get(name) ?? 0) + 1);
     try {
       for (let other = this.#making.get(name); other; other = this.#making.get(name)) {
-        await other.catch(() => {}); // who made it hears of it
+        await other.catch(() => {}); // who made it learns of it
       }
       signal.throwIfAborted();
       const making = this.#makeIfMissing(path, make).finally(() => this.#making.delete(name));
@@ -158,7 +158,7 @@ export class EnvironmentStore {
       const { name } = environment;
       const isKept = index < limits.most && (bytes <= limits.bytes || index === 0);
       if (isKept || this.#held.has(name) || this.#making.has(name)) continue;
-      // Who asks for it meanwhile waits, and makes it anew.
+      // Who requests it meanwhile waits, and makes it again.
       const removing = this.#remove(join(root, name)).catch((error: Error) =>
         log.warn("cannot remove an old Python environment", { error: error.message })
       ).finally(() => this.#making.delete(name));
@@ -173,7 +173,7 @@ async function readReady(path: string): Promise<Ready | undefined> {
     const { bytes, usedMs } = JSON.parse(await readIfExists(join(path, READY_FILE)) ?? "{}");
     if (typeof bytes === "number" && typeof usedMs === "number") return { bytes, usedMs };
   } catch {
-    // Not whole: it is made anew.
+    // Not whole: it is made again.
   }
 }
 

@@ -2,7 +2,7 @@ import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { type DiskUsage, MOST_FILES } from "./limits.ts";
 
-/** Size of a block in what the system tells of a file. */
+/** Size of a block in what the system reports of a file. */
 const BLOCK_BYTES = 512;
 
 /**

@@ -81,7 +81,7 @@ export const LOCAL_CONTAINER = "local";
 /** Folders below the cloud's. */
 const RUNS_FOLDER = "training-runs";
 const ENVIRONMENTS_FOLDER = "training-environments";
-/** Environments that were made otherwise are made anew. */
+/** Environments that were made otherwise are made again. */
 const ENVIRONMENT_FORM = 1;
 
 /** Runs scripts on this host, each in a Python environment of its own version. */
@@ -120,7 +120,7 @@ export class LocalRunner implements TrainingRunner {
   async recover(): Promise<void> {
     const ended = await this.#folders.recover(this.options.processes);
     if (ended > 0) {
-      this.options.log.warn("ended what training runs of an earlier start had left running", {
+      this.options.log.warn("stopped what training runs of an earlier start had left running", {
         processes: ended,
       });
     }
@@ -198,7 +198,7 @@ export class LocalRunner implements TrainingRunner {
   }
 }
 
-/** The operator's answer to a computer without namespaces, which is theirs to give. */
+/** The operator's answer to a host without namespaces, which is theirs to give. */
 function noWalls(why: string): RunFailedError {
   return new RunFailedError(
     Code.FailedPrecondition,

@@ -2,7 +2,7 @@ import type { ProcessMark } from "../../../shared/base/process/child_process.ts"
 import type { ProcessTable } from "../../../shared/base/process/process_table.ts";
 import type { TreeUsage } from "./limits.ts";
 
-/** What /proc tells of one process. */
+/** What /proc reports of one process. */
 interface Entry {
   readonly pid: number;
   readonly parent: number;
@@ -15,7 +15,7 @@ interface Entry {
 
 /** Clock ticks in /proc are of this length on every Linux. */
 const TICK_MS = 10;
-/** Most systems' size of a memory page, where /proc does not tell it. */
+/** Most systems' size of a memory page, where /proc does not report it. */
 const USUAL_PAGE_BYTES = 4096;
 const AT_PAGESZ = 6n;
 /** Every so many looks all processes are looked through, else only those that are known. */
@@ -64,7 +64,7 @@ export class ProcessTree {
     const all = allEntries(this.root);
     const isOurs = new Set(this.table.membersOf(this.mark));
     for (const { pid, started } of all) if (this.#known.get(pid) === started) isOurs.add(pid);
-    // Children have been started after their parents, but numbers begin anew some time.
+    // Children have been started after their parents, but numbers begin again some time.
     for (let before = -1; before !== isOurs.size;) {
       before = isOurs.size;
       for (const { pid, parent } of all) if (isOurs.has(parent)) isOurs.add(pid);
@@ -127,7 +127,7 @@ function readEntry(root: string, pid: number): Entry | undefined {
   return { pid, parent: Number(parent), started, cpuTicks, pages: Number(fields[21]) };
 }
 
-/** What the kernel tells every program at its start. */
+/** What the kernel passes to every program at its start. */
 function pageBytes(root: string): number {
   try {
     const { buffer } = Deno.readFileSync(`${root}/self/auxv`);

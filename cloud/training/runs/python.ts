@@ -12,7 +12,9 @@ export interface Python {
   readonly version: string;
   /** Folders that it is installed in. */
   readonly prefixes: readonly string[];
-  /** Hosts of the package index that its pip uses by itself; none where it does not tell. */
+  /**
+   * Hosts of the package index that its pip uses automatically; none where it does not report it.
+   */
   readonly indexHosts: readonly string[];
 }
 

@@ -4,7 +4,7 @@ const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 const isWindows = Deno.build.os === "windows";
 /** Without them no program starts on Windows. */
 const WINDOWS_NAMES = ["SYSTEMROOT", "COMSPEC", "PATHEXT", "WINDIR"];
-/** What tells pip where packages are, and the way there. */
+/** What configures where pip finds packages, and how. */
 const PIP_NAMES = /^(PIP_.*|https?_proxy|all_proxy|no_proxy|SSL_CERT_FILE|REQUESTS_CA_BUNDLE)$/i;
 
 /** Folders of one run that its environment names. */

@@ -37,12 +37,12 @@ const NUMBERS: Readonly<Record<number, string>> = {
 
 /** How a program ended that did not end well: `exited with code 1`, `was killed …`. */
 export function endText(exit: ExitInfo): string {
-  // A shell between the cloud and the program tells its signal so.
+  // A shell between the cloud and the program reports its signal so.
   const signal = exit.signal ?? NUMBERS[(exit.code ?? 0) - 128];
   return (signal === undefined ? undefined : SIGNALS[signal]) ?? describeExit(exit);
 }
 
-/** `what` failed; the last lines tell why. */
+/** `what` failed; the last lines show why. */
 export function failedWith(what: string, exit: ExitInfo, tail: string): string {
   const said = tail === "" ? "; it printed nothing" : `; its last lines:\n${tail}`;
   return `${what} ${endText(exit)}${said}`;
@@ -53,7 +53,7 @@ export function emptyOutput(tail: string): RunFailedError {
   const said = tail === "" ? "" : `; its last lines:\n${tail}`;
   return new RunFailedError(
     Code.FailedPrecondition,
-    "the script ended without an error but left no file in the folder of " +
+    "the script exited without an error but left no file in the folder of " +
       `--model_output_directory, so there is no model${said}`,
   );
 }

@@ -19,7 +19,7 @@ export interface RunNetworkOptions extends Omit<DestinationsOptions, "always"> {
   readonly indexes: readonly HostPort[];
   readonly upstream: UpstreamProxy | undefined;
   readonly clock: Clock;
-  /** Hears of each destination that was refused, once for each. */
+  /** Notified of each destination that was refused, once for each. */
   readonly refused: (reason: string) => void;
 }
 

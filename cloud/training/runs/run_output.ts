@@ -11,11 +11,11 @@ const LONGEST_LINE = 4 * 1024;
 const LINES_PER_SECOND = 200;
 /** Bytes a second that are read for long, a tenth of a processor; a burst may be twice as many. */
 const BYTES_PER_SECOND = 16 * 1024 * 1024;
-/** What taking a line costs beside its bytes, so that a flood of short lines is slowed as well. */
+/** What taking a line costs next to its bytes, so that a flood of short lines is slowed as well. */
 const LINE_COST_BYTES = 200;
 /** While lines are left out it is said this often how many. */
 const TELL_EVERY_MS = 5_000;
-/** The last lines, which tell why a script failed. */
+/** The last lines, which show why a script failed. */
 const TAIL_LINES = 12;
 const TAIL_LINE_LENGTH = 300;
 

@@ -4,11 +4,13 @@ import type { Code } from "@connectrpc/connect";
 export type TrainingScript =
   | {
     readonly kind: "custom";
-    /** Tells this version of this script from all others; the environment is kept under it. */
+    /**
+     * Distinguishes this version of this script from all others; the environment is kept under it.
+     */
     readonly key: string;
     /** What people call it: `namespace:name` and version. */
     readonly name: string;
-    /** The archive: a Python source distribution as `.tar.gz`. Each call opens it anew. */
+    /** The archive: a Python source distribution as `.tar.gz`. Each call opens it again. */
     readonly archive: () => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>;
   }
   | { readonly kind: "managed" };
@@ -44,7 +46,7 @@ export type TaskEnd =
   | {
     readonly kind: "failed";
     readonly code: Code;
-    /** For people: what went wrong, with the last lines of output where they tell. */
+    /** For people: what went wrong, with the last lines of output where they help. */
     readonly reason: string;
   }
   /** The signal aborted. */

@@ -29,7 +29,7 @@ const DEVICES = "/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty
  * First process of namespaces of its own. Arguments: the largest file in blocks, an empty folder,
  * the cloud's folder, where to start, `MODE SOURCE TARGET` for each place, `--`, and the program.
  *
- * The root is built anew: what is not put into it is not there, whoever may read it. What is put is
+ * The root is rebuilt: what is not put into it is not there, whoever may read it. What is put is
  * read-only but for the places of mode `own` (`/tmp` and the like) and `rw`. When it ends the kernel ends all others.
  */
 export const WALLED = `${LIMITS}set -e

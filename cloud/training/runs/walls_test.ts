@@ -1,31 +1,26 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { networkInterfaces } from "node:os";
-import process from "node:process";
 import { Code } from "@connectrpc/connect";
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
-import { systemClock } from "../../../shared/base/time/clock.ts";
-import { findPython } from "./python.ts";
-import { bestSandbox, plainSandbox } from "./sandbox.ts";
+import { ignoreBecause } from "../../../shared/test_tools/skips.ts";
+import type { RunLimits } from "./limits.ts";
+import type { LocalRunner, LocalRunnerOptions } from "./local_runner.ts";
+import { noNamespacesBecause } from "./namespaces_testing.ts";
+import { plainSandbox } from "./sandbox.ts";
 import { RunnerRig } from "./scripts_testing.ts";
 import { tryingAll, waysOut } from "./ways_out_testing.ts";
 
+const ignore = ignoreBecause(import.meta.url, noNamespacesBecause());
 const rig = await RunnerRig.open();
 Deno.test.afterAll(() => rig[Symbol.asyncDispose]());
-const why = Deno.build.os === "linux" ? await missingWalls() : "only Linux has namespaces";
-if (why !== "") process.stdout.write(`skipped: training walls cannot be tried here: ${why}\n`);
-const ignore = why !== "";
 
-async function missingWalls(): Promise<string> {
-  const parts = { processes: systemProcesses(), clock: systemClock };
-  const env = Deno.env.toObject();
-  const folder = join(rig.dataDir, "trial");
-  try {
-    const python = await findPython("python3", { ...parts, inherited: env });
-    return (await bestSandbox({ dataDir: rig.dataDir, python }, { ...parts, env, folder })).why;
-  } catch (error) {
-    return (error as Error).message;
-  }
+/** Where a wall cannot be made nothing runs, and what hangs as one is missing is ended. */
+function walled(
+  limits: Partial<RunLimits> = {},
+  options: Partial<LocalRunnerOptions> = {},
+): LocalRunner {
+  return rig.runner({ wallMs: 300_000, ...limits }, { allowNoWalls: false, ...options });
 }
 
 function addressInNetwork(): string {
@@ -74,7 +69,7 @@ Deno.test({
         address: addressInNetwork(),
       });
       assert.ok(Object.keys(ways).length >= 30);
-      const runner = rig.runner({}, { cloudUrl: () => `http://127.0.0.1:${cloud.port}` });
+      const runner = walled({}, { cloudUrl: () => `http://127.0.0.1:${cloud.port}` });
       const code = `open(${JSON.stringify(inShared)}, "w").write("x")\n${tryingAll(ways)}`;
       const run = await rig.start(runner, code);
       assert.deepEqual(await run.ended, { kind: "succeeded" }, run.lines.join("\n"));
@@ -84,7 +79,7 @@ Deno.test({
         });
       }
       assert.equal(other.calls, 0);
-      await assert.rejects(Deno.stat(inShared));
+      await assert.rejects(Deno.remove(inShared), Deno.errors.NotFound);
       assert.ok(run.has(`warn 127.0.0.1:${other.port} is not on the public internet`));
     } finally {
       other.close();
@@ -132,7 +127,7 @@ Deno.test({
     const cloud = service();
     const index = service();
     try {
-      const runner = rig.runner({}, {
+      const runner = walled({}, {
         cloudUrl: () => `http://127.0.0.1:${cloud.port}`,
         inherited: {
           ...Deno.env.toObject(),
@@ -169,12 +164,12 @@ for (const folder of ["/dev/shm", "/tmp", "/var/tmp"]) {
     ignore,
     async fn() {
       const run = await rig.start(
-        rig.runner({ diskBytes: 8 * 2 ** 20 }),
+        walled({ diskBytes: 8 * 2 ** 20 }),
         `
 for n in range(60):
     with open("${folder}/part%d" % n, "wb") as file: file.write(os.urandom(1 << 20))
     time.sleep(0.05)
-time.sleep(600)`,
+time.sleep(60)`, // long enough for who should end it
       );
       const end = await run.ended;
       assert(end.kind === "failed", run.lines.join("\n"));

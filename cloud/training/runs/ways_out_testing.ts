@@ -16,6 +16,8 @@ export interface Outside {
   readonly address: string;
 }
 
+const NAMESPACES = ["user", "mnt", "pid", "net", "ipc", "uts"];
+
 /** Python by name. One that ends without an exception has got out. */
 export function waysOut(outside: Outside): Record<string, string> {
   const text = (value: string | number) => JSON.stringify(value);
@@ -26,7 +28,13 @@ export function waysOut(outside: Outside): Record<string, string> {
     `socket.create_connection((${text(host)}, ${at}), 3)`;
   const proxied = (url: string) => `urllib.request.urlopen(${text(url)}, timeout=5)`;
   const run = (...words: string[]) => `subprocess.run(${JSON.stringify(words)}, check=True)`;
+  const shared = NAMESPACES.map((kind) => {
+    const path = `/proc/self/ns/${kind}`;
+    const same = `assert os.readlink(${text(path)}) == ${text(Deno.readLinkSync(path))}`;
+    return [`see the ${kind} namespace of the cloud`, same];
+  });
   return {
+    ...Object.fromEntries(shared),
     "read the cloud's TLS key": python(outside.tlsKey),
     "read the cloud's master key": python(outside.cloudKey),
     "read the cloud's program": python(outside.program),
@@ -49,13 +57,21 @@ export function waysOut(outside: Outside): Record<string, string> {
     "mount something": run("mount", "-t", "tmpfs", "tmpfs", "/tmp"),
     "change its root": 'os.chroot("/tmp")',
     "make namespaces": run("unshare", "--user", "--map-root-user", "true"),
+    // Without a mapping, which the walls refuse for another reason.
+    "make a namespace of users": `subprocess.run([sys.executable, "-c", ${
+      text("import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x10000000))")
+    }], check=True)`,
+    "find the host's root": `assert any(os.path.exists("/" + name + ${
+      text(outside.tlsKey)
+    }) for name in os.listdir("/"))`,
     "become somebody else": "os.setuid(12345)",
     "make a device": 'os.mknod("/tmp/disk", 0o600 | stat.S_IFBLK, os.makedev(8, 0))',
     "see other processes": 'assert sum(n.isdigit() for n in os.listdir("/proc")) > 20',
     "signal the cloud": `os.kill(${outside.pid}, 0)`,
     "read the first process": 'open("/proc/1/environ").read()',
     "enter the first process's root": 'os.listdir("/proc/1/root")',
-    "trace the first process": "assert ctypes.CDLL(None, use_errno=True).ptrace(16, 1, 0, 0) == 0",
+    "trace the first process":
+      "assert ctypes.CDLL(None, use_errno=True).ptrace(0x4206, 1, 0, 0) == 0",
     "set a kernel parameter": write("/proc/sys/kernel/core_pattern"),
     "call the kernel's emergency keys": write("/proc/sysrq-trigger"),
     "set the host's name": 'socket.sethostname("way-out")',
@@ -63,6 +79,12 @@ export function waysOut(outside: Outside): Record<string, string> {
     "take a better place for processors": "os.setpriority(os.PRIO_PROCESS, 0, 0)",
     "write larger files":
       "resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))",
+    "leave a memory dump": "assert resource.getrlimit(resource.RLIMIT_CORE)[1] != 0",
+    "outlive others when memory is used up":
+      'assert open("/proc/self/oom_score_adj").read().strip() != "1000"',
+    "hold a capability":
+      'assert any(int(l.split()[1], 16) for l in open("/proc/self/status") if l.startswith("Cap"))',
+    "gain rights by a program": 'assert "NoNewPrivs:\\t1" not in open("/proc/self/status").read()',
     "read the variables of the cloud": 'os.environ["CLOUD_SECRET"]',
     "reach a service of this host": reach("127.0.0.1"),
     "reach it by IPv6": reach("::1"),

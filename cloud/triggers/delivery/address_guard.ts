@@ -86,7 +86,7 @@ export function requireAllowedHost(hostname: string, isAllowed: IsAllowed): void
 
 /**
  * For the sockets of webhooks: resolves a name and gives only allowed addresses, so what was checked
- * is what is connected to, whatever a name server says the next time.
+ * is what is connected to, whatever a name server reports the next time.
  */
 export function guardedLookup(resolve: Resolve, isAllowed: IsAllowed): LookupFunction {
   return (hostname, options, callback) => {

@@ -13,7 +13,7 @@ import { type AttemptOutcome, nextAttemptAt, pauseAfter } from "./retry_policy.t
 /** Makes one attempt. Rejects only when the signal aborts. */
 export type SendNotification = (row: DeliveryRow, signal: AbortSignal) => Promise<AttemptOutcome>;
 
-/** Hears of every attempt that failed. */
+/** Notified of every attempt that failed. */
 export type NoteFailure = (row: DeliveryRow, outcome: AttemptOutcome, at: Date) => Promise<void>;
 
 export interface DelivererOptions {

@@ -56,13 +56,14 @@ export type EndpointSign =
   | { readonly kind: "well" }
   /** The receiver answered that it failed; others of its notifications may fare better. */
   | { readonly kind: "failed"; readonly holdUntilMs: number }
-  /** Nobody answered, or was told to wait: the next one would fare no better. */
+  /** Nobody answered, or wanted a pause: the next one would fare no better. */
   | { readonly kind: "unreachable"; readonly holdUntilMs: number };
 
 /**
  * A queue for each endpoint, so that none waits behind another. What others may wait for is room
- * among the quick requests, and a dead endpoint takes little of that and not for long: it is asked
- * twice, for a second each counts as quick, and what is known to be away is asked one at a time.
+ * among the quick requests, and a dead endpoint takes little of that and not for long: it is
+ * queried twice, for a second each counts as quick, and what is known to be away is queried one at
+ * a time.
  */
 export class DeliveryQueues {
   readonly #queues = new Map<string, Queue>();

@@ -8,7 +8,7 @@ import { CloudSqliteDialect } from "../../storage/database/sqlite_dialect.ts";
 import { openSqlite } from "../../../shared/base/store/sqlite.ts";
 import { DeliveryStore } from "./delivery_store.ts";
 
-/** How SQLite looks for what a call of the store asks for. */
+/** How SQLite looks for what a call of the store requests. */
 async function planOf(call: (store: DeliveryStore) => Promise<unknown>): Promise<string> {
   const dir = await Deno.makeTempDir({ prefix: "delivery-store-" });
   try {

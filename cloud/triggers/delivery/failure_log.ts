@@ -7,7 +7,7 @@ import type { LogIntake } from "../../fleet/logs/log_intake.ts";
 import type { DeliveryRow } from "./delivery_store.ts";
 import type { AttemptOutcome } from "./retry_policy.ts";
 
-/** An attempt that failed, as a machine's logs tell it. */
+/** An attempt that failed, as a machine's logs show it. */
 export interface FailedAttempt {
   readonly partId: string;
   readonly triggerName: string;

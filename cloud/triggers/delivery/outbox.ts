@@ -69,7 +69,7 @@ export async function postEvent(
   return rows.map(({ id }) => id);
 }
 
-/** What tells one notification from all others, at every attempt. */
+/** What distinguishes one notification from all others, at every attempt. */
 function notificationId(isTest: boolean, random: Random): string {
   return `${isTest ? "test" : "msg"}_${random.uuid().replaceAll("-", "")}`;
 }

@@ -32,7 +32,7 @@ export class TestReceiver implements AsyncDisposable {
     });
   }
 
-  /** @param answer told the request and which one it is, from 1; left out: 200 */
+  /** @param answer gets the request and which one it is, from 1; left out: 200 */
   static start(
     answer: (request: ReceivedRequest, count: number) => Response | Promise<Response> = () =>
       new Response("ok"),

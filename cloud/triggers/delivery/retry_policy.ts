@@ -15,9 +15,9 @@ export interface Failure {
   readonly statusCode?: number;
   /** The beginning of the answer's body. */
   readonly response: string;
-  /** The receiver asked for this pause. */
+  /** The receiver requested this pause. */
   readonly retryAfterMs?: number;
-  /** It says nothing of others who are told over the same endpoint: a mailbox that is full. */
+  /** It says nothing of others who are notified over the same endpoint: a mailbox that is full. */
   readonly isOfOneRecipient?: boolean;
 }
 
@@ -78,7 +78,7 @@ export function pauseAfter(attempts: number, random: number): number {
 }
 
 /**
- * When a notification is tried again: after the pause or what the receiver asked for, whichever is
+ * When a notification is tried again: after the pause or what the receiver requested, whichever is
  * longer. The last attempt is when its time is over; undefined: that has been made.
  */
 export function nextAttemptAt(

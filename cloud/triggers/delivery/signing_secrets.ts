@@ -2,7 +2,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { DerivedSecrets } from "../../storage/keys/derived_secrets.ts";
 
-/** A secret that was replaced signs for so long beside the new one. */
+/** A secret that was replaced signs for so long next to the new one. */
 export const OVERLAP_MS = 24 * 60 * 60_000;
 
 /** Which of a trigger's secrets count. */

@@ -29,7 +29,7 @@ export interface WebhookCredentials {
 
 export interface WebhookSenderOptions {
   readonly clock: Clock;
-  /** Asked for every address that is connected to, those of redirects too. */
+  /** Requested every address that is connected to, those of redirects too. */
   readonly isAllowed: IsAllowed;
   readonly resolve: Resolve;
   /** What the requests say they come from. */
@@ -44,7 +44,7 @@ export const KEPT_RESPONSE_BYTES = 4_096;
 const BODY_TIMEOUT_MS = 1_000;
 const MOST_REDIRECTS = 3;
 const IDLE_SOCKET_MS = 4_000;
-/** Before Deno 2.9 a request does not hear that its kept connection was closed. */
+/** Before Deno 2.9 a request is not notified that its kept connection was closed. */
 const KEEPS_CONNECTIONS = hasReliableHttp2();
 
 /** What came back, as far as it is looked at. */
@@ -55,7 +55,7 @@ interface Answer {
   readonly response: string;
 }
 
-/** Sends webhooks. Every request ends by itself, however its receiver behaves. */
+/** Sends webhooks. Every request ends on its own, however its receiver behaves. */
 export class WebhookSender {
   /** They keep connections open for the next request. */
   readonly #keeping: Agents;
@@ -157,7 +157,7 @@ export class WebhookSender {
         signal.removeEventListener("abort", onAbort);
         reject(error);
       };
-      // Deno before 2.9 tells neither of a request that was destroyed nor of a closed connection.
+      // Deno before 2.9 reports neither a destroyed request nor a closed connection.
       const onAbort = () => {
         fail(signal.reason);
         outgoing.destroy();
@@ -201,7 +201,7 @@ function agents(options: http.AgentOptions): Agents {
   return { http: new http.Agent(options), https: new https.Agent(options) };
 }
 
-/** The beginning of a body; a body that goes on after that is cut with its connection. */
+/** The beginning of a body; a body that continues after that is cut with its connection. */
 function readBeginning(incoming: http.IncomingMessage, clock: Clock): Promise<string> {
   return new Promise((resolve) => {
     const chunks: Uint8Array[] = [];
@@ -270,7 +270,7 @@ function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as Error & { code?: unknown };
   if (UNTRUSTED.has(String(code))) {
-    return `the receiver's certificate is not accepted (${error.message}): it has ended, or comes ` +
+    return `the receiver's certificate is not accepted (${error.message}): it has expired, or comes ` +
       "from nobody who is trusted here; trust an authority of your own with NODE_EXTRA_CA_CERTS";
   }
   if (error.message !== "") return error.message;

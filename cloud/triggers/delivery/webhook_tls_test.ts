@@ -113,7 +113,7 @@ const WRONG: readonly {
   {
     what: "is no longer good",
     certificate: (trusted) => trusted.issue("hooks.example", -60_000),
-    error: /is not accepted .*it has ended/,
+    error: /is not accepted .*it has expired/,
   },
 ];
 for (const { what, certificate, error } of WRONG) {

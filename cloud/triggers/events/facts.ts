@@ -58,7 +58,7 @@ export interface EventFacts {
   readonly occurred: Occurred;
 }
 
-/** What a notification tells is no longer than this; readings and lines beyond are left out. */
+/** What a notification reports is no longer than this; readings and lines beyond are left out. */
 export const LONGEST_BODY = 256 * 1024;
 
 /** Lines that one notification has, at most. */

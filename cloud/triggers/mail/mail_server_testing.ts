@@ -43,7 +43,7 @@ export class TestMailServer implements AsyncDisposable {
     this.#server.on("error", () => {});
   }
 
-  /** Without TLS unless the options say otherwise. */
+  /** Without TLS unless the options specify otherwise. */
   static async start(options: SMTPServerOptions = {}): Promise<TestMailServer> {
     const server = new TestMailServer(options);
     await new Promise<void>((resolve) => server.#server.listen(0, "127.0.0.1", resolve));

@@ -32,7 +32,7 @@ export function mailContent(about: MailAbout): MailContent {
   const prefix = isTest ? "Test: " : "";
   const subject = `${prefix}${machineName}: ${headlineOf(about)} (${triggerName})`;
   const rows = rowsOf(about);
-  const test = isTest ? ["This is a test that somebody asked for. Nothing has happened."] : [];
+  const test = isTest ? ["This is a test that somebody requested. Nothing has happened."] : [];
   const why =
     `Sent by trigger ${triggerName} of ${machineName}; it is changed in the machine's configuration.`;
   return {

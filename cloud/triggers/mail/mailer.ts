@@ -8,14 +8,14 @@ export interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** The same whenever the same mail is sent again, so that a repeat can be told. */
+  /** The same whenever the same mail is sent again, so that a repeat can be determined. */
   readonly id: string;
 }
 
 export interface MailSettings {
   /** `smtp://` or `smtps://`, with user and password where the server wants them. */
   readonly smtpUrl: string;
-  /** Sender, as an address or `Name <address>`; asked for with each mail. */
+  /** Sender, as an address or `Name <address>`; requested with each mail. */
   readonly from: () => string;
 }
 

@@ -116,7 +116,7 @@ Deno.test("Mailer.send() is to be tried again when the server is away", async ()
 
 Deno.test("Mailer.send() sends no password over plaintext to another computer", async () => {
   await using server = await TestMailServer.start({ allowInsecureAuth: true });
-  // The name of this host's own network stands for another computer here.
+  // The name of this host's own network stands for another host here.
   await withMailer(`smtp://user:pw@0.0.0.0:${server.port}`, async (mailer) => {
     const error = await failureOf(mailer.send(mail));
     assert.match(error.message, /STARTTLS/i);

@@ -84,14 +84,15 @@ export class Firing {
     return { posted: recipients.length, suppressed, overflowed: 0 };
   }
 
-  /** Those whose spacing has passed; they are noted as told. */
+  /** Those whose spacing has passed; they are recorded as notified. */
   async #due(
     queries: Queries,
     partId: string,
     trigger: TriggerDefinition,
     at: Date,
   ): Promise<readonly NotificationDefinition[]> {
-    // Every transition is told, however soon after the one before; logs have a pace of their own.
+    // Every transition is notified, however soon after the one before; logs have a pace of their
+    // own.
     if (UNPACED.has(trigger.type)) return trigger.notifications;
     const paced = trigger.notifications.filter(({ spacingMs }) => spacingMs > 0);
     if (paced.length === 0) return trigger.notifications;
@@ -121,7 +122,7 @@ export class Firing {
   }
 }
 
-/** The names that receivers are told, as they are now. */
+/** The names that receivers see, as they are now. */
 export async function namedPart(queries: Queries, partId: string): Promise<NamedPart | undefined> {
   return await queries.selectFrom("parts")
     .innerJoin("machines", "machines.id", "parts.machine_id")
@@ -140,7 +141,7 @@ export async function namedPart(queries: Queries, partId: string): Promise<Named
     .where("parts.id", "=", partId).executeTakeFirst();
 }
 
-/** Each receiver once: owners may be named by themselves too. */
+/** Each receiver once: owners may be named individually, too. */
 export async function recipientsOf(
   queries: Queries,
   part: NamedPart,

@@ -21,13 +21,13 @@ const SLICE = 100;
 
 /**
  * Notes which parts come and go, once each: the last state of every part is in the database, so a
- * cloud that starts again tells nothing twice and misses nothing that happened while it was away.
- * What the cloud itself could not hear is no absence: its own starts and its own stalls give every
- * part the whole time again.
+ * cloud that starts again notifies nothing twice and misses nothing that happened while it was
+ * away. What the cloud itself could not receive is no absence: its own starts and its own stalls
+ * give every part the whole time again.
  */
 export class Liveness {
   readonly #states = new Map<string, LivenessState>();
-  /** Since when the cloud hears what machines say. */
+  /** Since when the cloud receives what machines send. */
   #listeningSinceMs: number;
   #lookedMs: number;
 
@@ -66,7 +66,7 @@ export class Liveness {
       const sinceMs = signOfLifeMs(sign, known, this.#listeningSinceMs, nowMs);
       const state = nowMs - sinceMs < presence.offlineAfterMs ? "online" : "offline";
       if (state === known) continue;
-      // Nobody has heard of it in this run and none has noted it: there is nothing to tell.
+      // Nobody has learned of it in this run and none has recorded it: there is nothing to notify.
       if (known === undefined && sign.seenMs === undefined) continue;
       changed.push({ partId: sign.partId, state });
     }

@@ -6,7 +6,7 @@ import { Presence } from "../../fleet/presence/presence.ts";
 import { TestCloud } from "../../serve/cloud_testing.ts";
 import { Liveness } from "./liveness.ts";
 
-/** A cloud that starts again and again over one database, and what its triggers hear. */
+/** A cloud that starts again and again over one database, and what its triggers receive. */
 class Rig implements AsyncDisposable {
   readonly heard: LivenessState[] = [];
   presence!: Presence;

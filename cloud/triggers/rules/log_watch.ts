@@ -27,14 +27,14 @@ export interface LogWatchOptions {
 /** Least time between two notifications of one trigger: the reference's. */
 export const TOLD_EVERY_MS = 60 * 60_000;
 const LOOK_EVERY_MS = 60_000;
-/** Where it is noted when a trigger last told something. */
+/** Where it is noted when a trigger last notified anybody. */
 const PACE = "logs";
 /** What the cloud itself says of a trigger that failed must not make another one fire. */
 const OWN_LOGGER = "app.trigger.";
 
 interface Watched {
   trigger: TriggerDefinition;
-  /** The first ones since it last told something. */
+  /** The first ones since it last notified anybody. */
   readonly lines: LogLine[];
   count: number;
   lastMs: number;
@@ -42,8 +42,8 @@ interface Watched {
 
 /**
  * Looks at what machines log, for triggers of type `conditional_logs_ingested`. Lines of one hour go
- * together; the first after a quiet hour is told within a minute. Lines that wait are found again
- * in the logs when the cloud has started anew.
+ * together; the first after a quiet hour is notified within a minute. Lines that wait are found
+ * again in the logs when the cloud has restarted.
  */
 export class LogWatch {
   readonly #parts = new Map<string, Map<string, Watched>>();
@@ -83,7 +83,7 @@ export class LogWatch {
     }
   }
 
-  /** Follows changed configurations, and tells what is due. */
+  /** Follows changed configurations, and shows what is due. */
   async look(): Promise<void> {
     if (this.#allChanged) {
       this.#allChanged = false;

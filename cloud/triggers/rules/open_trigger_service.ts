@@ -21,11 +21,11 @@ export interface OpenTriggerServiceOptions {
   readonly secrets: DerivedSecrets;
   readonly clock: Clock;
   readonly random: Random;
-  /** Hears that something may have to be sent; another process finds out by itself. */
+  /** Notified that something may have to be sent; another process finds out itself. */
   readonly deliverer: { wake(): void; lookAgain(): void };
 }
 
-/** The calls about triggers over one database, also beside a process that serves it. */
+/** The calls about triggers over one database, also next to a process that serves it. */
 export function openTriggerService(
   options: OpenTriggerServiceOptions,
 ): ServiceImpl<typeof TriggerService> {
@@ -40,6 +40,7 @@ export function openTriggerService(
     deliveries,
     secrets: new SigningSecrets(queries, options.secrets, clock),
     recent,
+    clock,
     trials: new Trials({ queries, deliveries, recent, wake, clock, random }),
     lookAgain: () => deliverer.lookAgain(),
   });

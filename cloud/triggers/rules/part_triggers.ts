@@ -7,7 +7,7 @@ const KEPT_PARTS = 20_000;
 const NONE: readonly TriggerDefinition[] = [];
 
 /**
- * The triggers of parts that may fire, ready for readings: they are asked for with every upload and
+ * The triggers of parts that may fire, ready for readings: they are requested with every upload and
  * change rarely. What is kept of a part goes when its configuration changed, also when another
  * process changed it, within about half a second.
  */

@@ -17,12 +17,7 @@ export type RecentReadings = (
 /** Reads them out of what machines have synced. */
 export function recentReadings(queries: Queries): RecentReadings {
   return async (partId, method, limit) => {
-    const sources = await queries.selectFrom("data_sources").selectAll()
-      .where("part_id", "=", partId).where("component_name", "=", method.name)
-      .where("method_name", "=", method.method).execute();
-    const ids = sources.filter((source) =>
-      isOfMethod(method, source.component_type, source.component_name, source.method_name)
-    ).map(({ id }) => id);
+    const ids = await sourcesOf(queries, partId, method);
     const slices = await Promise.all(
       ids.map((id) =>
         queries.selectFrom("tabular_readings").select(["received_us", "data"])
@@ -36,4 +31,18 @@ export function recentReadings(queries: Queries): RecentReadings {
       data: JSON.parse(row.data) as JsonObject,
     }));
   };
+}
+
+/** Where readings of a method are kept. */
+export async function sourcesOf(
+  queries: Queries,
+  partId: string,
+  method: CaptureMethod,
+): Promise<number[]> {
+  const sources = await queries.selectFrom("data_sources").selectAll()
+    .where("part_id", "=", partId).where("component_name", "=", method.name)
+    .where("method_name", "=", method.method).execute();
+  return sources.filter((source) =>
+    isOfMethod(method, source.component_type, source.component_name, source.method_name)
+  ).map(({ id }) => id);
 }

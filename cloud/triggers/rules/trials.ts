@@ -38,11 +38,13 @@ export class Trials {
   ): Promise<LoggedDelivery[]> {
     const { queries, random, wake } = this.options;
     const part = await namedPart(queries, partId);
-    if (!part) throw new ConnectError("the part is gone", Code.NotFound);
+    if (!part) throw new ConnectError("the part was deleted", Code.NotFound);
     const recipients = await recipientsOf(queries, part, trigger.notifications);
     if (recipients.length === 0) {
       throw new ConnectError(
-        `nobody is told by trigger ${JSON.stringify(trigger.name)}: all_machine_owners has no ` +
+        `nobody is notified by trigger ${
+          JSON.stringify(trigger.name)
+        }: all_machine_owners has no ` +
           "address yet; set one with machine-cloud trigger owners",
         Code.FailedPrecondition,
       );

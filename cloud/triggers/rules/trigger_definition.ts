@@ -13,9 +13,9 @@ import type { TriggerType } from "../../storage/database/schema.ts";
 import type { Recipient } from "../delivery/outbox.ts";
 import { compileCondition, type Condition } from "./condition.ts";
 
-/** Whom a trigger tells. */
+/** Whom a trigger notifies. */
 export interface NotificationDefinition {
-  /** Tells it from the others of its trigger, also when they are put into another order. */
+  /** Distinguishes it from the others of its trigger, also when they are put into another order. */
   readonly key: string;
   /** A receiver, or all who own the machine. */
   readonly recipient: Recipient | typeof ALL_OWNERS;
@@ -54,7 +54,7 @@ export interface TriggerEntry {
   readonly isDisabled: boolean;
   /** Undefined: it never fires, `problem` says why. */
   readonly definition: TriggerDefinition | undefined;
-  /** Why it does not fire, or does not tell everybody; empty when it does. */
+  /** Why it does not fire, or does not notify everybody; empty when it does. */
   readonly problem: string;
 }
 

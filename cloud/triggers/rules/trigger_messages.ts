@@ -1,4 +1,4 @@
-import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { create, type JsonObject, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
 import { fromJson } from "@bufbuild/protobuf";
 import { timestampFromMs, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { Selectable } from "kysely";
@@ -8,6 +8,7 @@ import {
   type Delivery,
   DeliverySchema,
   DeliveryState,
+  type PastFiringsSchema,
   type Trigger,
   type TriggerCounts,
   TriggerCountsSchema,
@@ -17,6 +18,7 @@ import type { DeliveryState as State, TriggerCountsTable } from "../../storage/d
 import { webhookText } from "../events/webhook_text.ts";
 import type { LoggedDelivery } from "../delivery/delivery_log.ts";
 import type { Explanation } from "./condition.ts";
+import type { PastCounts } from "./past_counts.ts";
 import type { TriggerEntry } from "./trigger_definition.ts";
 
 const STATES: Readonly<Record<State, DeliveryState>> = {
@@ -106,4 +108,18 @@ export function toComparison(explanation: Explanation): Comparison {
 
 function toValue(value: JsonValue) {
   return fromJson(ValueSchema, value);
+}
+
+/** What a trigger would have done. */
+export function toPast(
+  { fired, uploads, readings, incomparable, oldestMs, isComplete }: PastCounts,
+): MessageInitShape<typeof PastFiringsSchema> {
+  return {
+    fired: BigInt(fired),
+    uploads: BigInt(uploads),
+    readings: BigInt(readings),
+    incomparable: BigInt(incomparable),
+    complete: isComplete,
+    ...(oldestMs === undefined ? {} : { oldest: timestampFromMs(oldestMs) }),
+  };
 }

@@ -1,11 +1,12 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { isEmail } from "../../../shared/config/forms.ts";
 import type {
   OwnedResource,
   TriggerService,
 } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import { notFound, type Scope } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -15,12 +16,13 @@ import type { SigningSecrets } from "../delivery/signing_secrets.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
 import { explain } from "./condition.ts";
 import { type Owned, readOwners, writeOwners } from "./owners.ts";
+import { countPast } from "./past_counts.ts";
 import type { RecentReadings } from "./recent_readings.ts";
 import type { Trials } from "./trials.ts";
 import { readTrigger, type TriggerDefinition, type TriggerEntry } from "./trigger_definition.ts";
 import type { TriggerEditor } from "./trigger_editor.ts";
 import { listTriggers } from "./trigger_list.ts";
-import { toComparison, toDelivery, toTrigger } from "./trigger_messages.ts";
+import { toComparison, toDelivery, toPast, toTrigger } from "./trigger_messages.ts";
 
 export interface TriggerServiceOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -29,6 +31,7 @@ export interface TriggerServiceOptions {
   readonly deliveries: DeliveryLog;
   readonly secrets: SigningSecrets;
   readonly recent: RecentReadings;
+  readonly clock: Clock;
   readonly trials: Trials;
   /** Something that was over waits again. */
   readonly lookAgain: () => void;
@@ -42,7 +45,7 @@ const MOST_OWNERS = 100;
 
 /** `machine.cloud.v1.TriggerService` */
 export function triggerService(options: TriggerServiceOptions): ServiceImpl<typeof TriggerService> {
-  const { callers, queries, editor, deliveries, secrets, recent, trials } = options;
+  const { callers, queries, editor, deliveries, secrets, recent, trials, clock } = options;
   const managed = async (partId: string, context: HandlerContext) => {
     const scope = await callers.scope(context);
     return { part: await scope.part(partId, "manage"), actor: scope.caller.actor };
@@ -67,7 +70,7 @@ export function triggerService(options: TriggerServiceOptions): ServiceImpl<type
       return {};
     },
 
-    async previewTrigger({ partId, trigger, name, limit }, context) {
+    async previewTrigger({ partId, trigger, name, limit, since }, context) {
       const { part } = await managed(partId, context);
       const entry = trigger ? readTrigger(trigger) : await editor.read(part, name);
       const { method, condition } = defined(entry);
@@ -79,7 +82,10 @@ export function triggerService(options: TriggerServiceOptions): ServiceImpl<type
       }
       const most = pageSize(BigInt(limit), USUAL_PREVIEW, MOST_PREVIEW);
       const readings = await recent(part.id, method, most);
+      const past = since &&
+        await countPast(queries, clock, { partId: part.id, method, condition }, timestampMs(since));
       return {
+        ...(past ? { past: toPast(past) } : {}),
         readings: readings.map(({ receivedAt, data }) => {
           const comparisons = explain(condition, data);
           return {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { DeliveryState, TriggerService } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
@@ -171,6 +172,19 @@ Deno.test("PreviewTrigger() shows what was found and tells nobody", async () => 
       [false, { readings: { cpu: "hot" } }, "cpu", "cpu is a text, the condition has a number"],
     ],
   );
+  const sinceMs = Date.now() - 60_000;
+  const counted = async (since: number) =>
+    (await calls.previewTrigger({ partId, trigger: unsaved, since: timestampFromMs(since) })).past;
+  await rig.sync({ readings: [{ readings: { cpu: 41 } }, { readings: { cpu: 42 } }] });
+  const week = await counted(0);
+  // Uploads fire once, with the first reading that fulfils the condition.
+  assert.deepEqual(
+    [week?.fired, week?.uploads, week?.readings, week?.incomparable, week?.complete],
+    [2n, 2n, 5n, 1n, true],
+  );
+  assert.equal(week?.oldest && timestampMs(week.oldest), capturedAt.getTime());
+  assert.equal((await counted(sinceMs))?.fired, 1n);
+  assert.equal((await counted(Date.now() + 60_000))?.oldest, undefined);
   assert.equal(receiver.requests.length, 0);
 });
 
@@ -210,7 +224,7 @@ Deno.test("TestTrigger() sends a sample to everybody at once and says what came 
   assert.equal(body.component_name, "host");
   assert.deepEqual(body.data.data, { readings: { cpu: 40 } });
   assert.match(mail.mails[0]?.text ?? "", /Subject: Test: demo: condition met/);
-  assert.match(mail.mails[0]?.text ?? "", /This is a test that somebody asked for/);
+  assert.match(mail.mails[0]?.text ?? "", /This is a test that somebody requested/);
 });
 
 Deno.test("GetTriggerSecret() and RotateTriggerSecret() verify with the published library", async () => {
