@@ -6,7 +6,7 @@ import type { Text } from "../texts/text.ts";
 export interface Problem {
   readonly what: Text;
   readonly todo: Text;
-  /** What the cloud said; empty where that adds nothing. */
+  /** What the cloud reported; empty where that adds nothing. */
   readonly said: string;
   /** For copying: code and message. */
   readonly raw: string;
@@ -56,6 +56,11 @@ export function isSignedOut(error: unknown): boolean {
 /** The caller may not do that. */
 export function isDenied(error: unknown): boolean {
   return ConnectError.from(error).code === Code.PermissionDenied;
+}
+
+/** Nothing answered in time. */
+export function isTimeout(error: unknown): boolean {
+  return ConnectError.from(error).code === Code.DeadlineExceeded;
 }
 
 /** The call was given up by this page. */

@@ -28,13 +28,15 @@ export interface FleetMachine {
 }
 
 const KEPT_ORGANIZATION = "organization";
-/** The cloud says something every ten seconds. */
+/** The cloud reports something every ten seconds. */
 const SILENCE_MS = 25_000;
 
 /** The machines of one organisation, kept up to date by push, for all pages. */
 class Fleet {
   organizations = $state.raw<readonly Organization[]>([]);
   organizationId = $state("");
+  /** Path of the organisation's logo; empty: it has none. */
+  logo = $state("");
   /** By id; a new map at every change. */
   machines = $state.raw<ReadonlyMap<string, FleetMachine>>(new Map());
   /** Every machine has come. */
@@ -62,6 +64,9 @@ class Fleet {
     this.stop();
     this.organizationId = organizationId;
     localStorage.setItem(KEPT_ORGANIZATION, organizationId);
+    app.organizationGetLogo({ orgId: organizationId }).then(({ url }) => {
+      if (organizationId === this.organizationId) this.logo = url && new URL(url).pathname;
+    }, () => undefined /* The product's own mark stays. */);
     let next = new Map<string, FleetMachine>();
     let isFirst = true;
     this.#stop = follow<WatchFleetResponse>({
@@ -89,6 +94,7 @@ class Fleet {
   stop(): void {
     this.#stop?.();
     this.#stop = undefined;
+    this.logo = "";
     this.machines = new Map();
     this.isComplete = false;
     this.error = undefined;

@@ -133,20 +133,84 @@ const CODES: Readonly<Record<string, Code>> = {
   unavailable: Code.Unavailable,
 };
 
-const authorize: Interceptor = (next) => async (request) => {
-  const token = sessionStorage.getItem(KEPT_TOKEN);
-  if (token !== null && request.service !== AuthService) {
-    request.header.set("authorization", `Bearer ${token}`);
+/** Calls in which people prove themselves once more: a wrong password does not end the session. */
+const PROVING: ReadonlySet<string> = new Set(["ChangePassword", "RemoveSecondFactor"]);
+
+async function isStillIn(): Promise<boolean> {
+  try {
+    return (await sendSession("GET")).signed_in;
+  } catch {
+    return true;
   }
-  request.header.set("machine-client", "console");
+}
+
+function refused(error: unknown): ConnectError {
+  return new ConnectError(ConnectError.from(error).rawMessage, Code.InvalidArgument);
+}
+
+/** What says who calls: the token of a key. People have their cookie. */
+export function callHeaders(): Readonly<Record<string, string>> {
+  const token = sessionStorage.getItem(KEPT_TOKEN);
+  return {
+    "machine-client": "console",
+    ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+  };
+}
+
+const authorize: Interceptor = (next) => async (request) => {
+  for (const [name, value] of Object.entries(callHeaders())) {
+    if (name !== "authorization" || request.service !== AuthService) {
+      request.header.set(name, value);
+    }
+  }
   try {
     return await next(request);
   } catch (error) {
     if (isSignedOut(error) && request.service !== AuthService && session.viewer !== undefined) {
+      if (PROVING.has(request.method.name) && await isStillIn()) throw refused(error);
       session.end();
     }
     throw error;
   }
+};
+
+/**
+ * Loads a file of the cloud as the viewer. Rejects as a failed call does.
+ *
+ * @param progress gets how many bytes have come
+ */
+export async function download(
+  path: string,
+  { signal, progress }: { signal: AbortSignal; progress: (bytes: number) => void },
+): Promise<Blob> {
+  const token = sessionStorage.getItem(KEPT_TOKEN);
+  const headers: HeadersInit = token === null ? {} : { authorization: `Bearer ${token}` };
+  let response: Response;
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  try {
+    response = await fetch(path, { headers, signal });
+    let size = 0;
+    const reader = response.body?.getReader();
+    for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
+      parts.push(read.value);
+      progress(size += read.value.length);
+    }
+  } catch (error) {
+    throw new ConnectError(String(error), Code.Unavailable, undefined, undefined, error);
+  }
+  const type = response.headers.get("content-type") ?? "";
+  const file = new Blob(parts, { type });
+  if (response.ok) return file;
+  throw new ConnectError((await file.text()).slice(0, 1_000), STATUSES[response.status]);
+}
+
+const STATUSES: Readonly<Record<number, Code>> = {
+  400: Code.InvalidArgument,
+  401: Code.Unauthenticated,
+  403: Code.PermissionDenied,
+  404: Code.NotFound,
+  409: Code.FailedPrecondition,
+  503: Code.Unavailable,
 };
 
 /** How every call goes to the cloud that served this page. */

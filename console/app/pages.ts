@@ -1,6 +1,8 @@
 import BellRing from "@lucide/svelte/icons/bell-ring";
 import Building from "@lucide/svelte/icons/building";
+import Brain from "@lucide/svelte/icons/brain";
 import Database from "@lucide/svelte/icons/database";
+import Package from "@lucide/svelte/icons/package";
 import Rocket from "@lucide/svelte/icons/rocket";
 import Server from "@lucide/svelte/icons/server";
 import { pages } from "../texts/pages.ts";
@@ -33,10 +35,34 @@ export const PAGES: readonly Page[] = [
     load: () => import("../pages/data/Data.svelte"),
   },
   {
+    path: "/training",
+    title: pages.training,
+    icon: Brain,
+    load: () => import("../pages/training/Training.svelte"),
+  },
+  {
+    path: "/training/:job",
+    title: pages.training,
+    under: "/training",
+    load: () => import("../pages/training/Training.svelte"),
+  },
+  {
     path: "/triggers",
     title: pages.triggers,
     icon: BellRing,
     load: () => import("../pages/triggers/Triggers.svelte"),
+  },
+  {
+    path: "/registry",
+    title: pages.registry,
+    icon: Package,
+    load: () => import("../pages/registry/Registry.svelte"),
+  },
+  {
+    path: "/registry/:item",
+    title: pages.registry,
+    under: "/registry",
+    load: () => import("../pages/registry/Registry.svelte"),
   },
   {
     path: "/releases",
@@ -49,5 +75,10 @@ export const PAGES: readonly Page[] = [
     title: pages.organization,
     icon: Building,
     load: () => import("../pages/organization/Organization.svelte"),
+  },
+  {
+    path: "/account",
+    title: pages.account,
+    load: () => import("../pages/account/Account.svelte"),
   },
 ];

@@ -53,3 +53,15 @@ export function duration(seconds: number): string {
   }
   return said.join(" ");
 }
+
+/** A time as `datetime-local` fields show it, in the viewer's zone, to the second. */
+export function toField(time: number): string {
+  const local = new Date(time - new Date(time).getTimezoneOffset() * 60_000);
+  return Number.isNaN(local.getTime()) ? "" : local.toISOString().slice(0, 19);
+}
+
+/** What a `datetime-local` field holds as it stands in an address; empty: no time. */
+export function fromField(text: string): string {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? "" : time.toISOString();
+}

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { duration, exactTime, relativeTime } from "./times.ts";
+import { duration, exactTime, fromField, relativeTime, toField } from "./times.ts";
 
 const NOW = new Date("2026-03-04T12:00:00Z");
 const before = (seconds: number) => new Date(NOW.getTime() - seconds * 1000);
@@ -24,4 +24,10 @@ Deno.test("duration() says a span in two units at most", () => {
 
 Deno.test("exactTime() names the zone and the milliseconds", () => {
   assert.match(exactTime(new Date("2026-03-04T12:00:00.123Z"), "en", "exact"), /2026.*\.123.*\S/);
+});
+
+Deno.test("toField() is read back by fromField() as the same time", () => {
+  assert.equal(fromField(toField(NOW.getTime())), NOW.toISOString());
+  assert.equal(toField(NaN), "");
+  assert.equal(fromField("soon"), "");
 });

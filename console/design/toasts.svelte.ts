@@ -4,7 +4,7 @@ export interface Toast {
   readonly kind: "good" | "bad" | "neutral";
   /** A button on it, such as "Undo". */
   readonly action?: { readonly text: string; readonly run: () => void };
-  /** Stays until it is replaced or dismissed: something goes on. */
+  /** Stays until it is replaced or dismissed: something continues. */
   readonly stays?: boolean;
 }
 

@@ -7,7 +7,7 @@ import {
 } from "../../shared/rtc/webrtc/channel.ts";
 import type { IceCandidate, RtcOptions, RtcPeer, RtcPeers } from "../../shared/rtc/webrtc/peer.ts";
 
-/** A connection whose way can be asked for. */
+/** A connection whose way can be requested. */
 export interface BrowserPeer extends RtcPeer {
   readonly connection: RTCPeerConnection;
 }

@@ -1,3 +1,4 @@
+import { untrack } from "svelte";
 import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import type { DescService } from "@bufbuild/protobuf";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
@@ -12,7 +13,7 @@ import { RobotSession } from "./robot_session.ts";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
-/** How often the resources are asked for: what a new configuration brings is seen within it. */
+/** How often the resources are requested: what a new configuration brings is seen within it. */
 const LOOK_EVERY_MS = 3_000;
 const DEADLINE_MS = 10_000;
 
@@ -24,7 +25,8 @@ export type LinkState = "connecting" | "connected" | "failed";
 
 /**
  * The connection from this browser to one part, by WebRTC through the cloud's signalling. It comes
- * back by itself. All calls belong to a session, so that what moves stops when this page goes away.
+ * back automatically. All calls belong to a session, so that what moves stops when this page goes
+ * away.
  */
 export class MachineLink {
   state = $state<LinkState>("connecting");
@@ -44,7 +46,8 @@ export class MachineLink {
 
   /** Connects, and stays connected until the returned function is called. */
   open(): () => void {
-    void this.#run();
+    // Whose effect opens it must not open it again for what changes here.
+    untrack(() => void this.#run());
     return () => this.#stop.abort(new Error("the page is left"));
   }
 

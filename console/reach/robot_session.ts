@@ -8,7 +8,7 @@ const HEADER = "viam-sid";
 const HEARTBEATS = 4;
 
 /**
- * A session at a machine: where its heartbeats end, because the browser, the computer or the network
+ * A session at a machine: where its heartbeats end, because the browser, the host or the network
  * is gone, the machine stops what calls of the session moved.
  */
 export class RobotSession {
@@ -18,7 +18,7 @@ export class RobotSession {
   /**
    * Starts the session; a machine without sessions is used without one.
    *
-   * @param lost called when the machine knows the session no more, as after the computer slept.
+   * @param lost called when the machine knows the session no more, as after the host slept.
    */
   async begin(robot: Client<typeof RobotService>, lost: () => void): Promise<void> {
     try {

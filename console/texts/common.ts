@@ -60,4 +60,6 @@ export const common = {
   justNow: ["just now", "gerade eben"],
   organization: ["Organisation", "Organisation"],
   clear: ["Clear", "Leeren"],
+  addedLine: ["added", "neu"],
+  removedLine: ["removed", "entfernt"],
 } as const satisfies Texts;

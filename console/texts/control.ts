@@ -8,6 +8,10 @@ export const control = {
   relayed: ["Connected by a relay (TURN)", "Über ein Relay (TURN) verbunden"],
   connected: ["Connected", "Verbunden"],
   lost: ["Not connected", "Nicht verbunden"],
+  lostWhat: [
+    "The machine does not answer; the connection is tried again by itself. What you see is from before. A machine that loses this page stops what the page moved.",
+    "Die Maschine antwortet nicht; die Verbindung wird von selbst erneut versucht. Was Sie sehen, ist von vorher. Eine Maschine, die diese Seite verliert, hält an, was die Seite bewegt hat.",
+  ],
   roundTrip: ["{ms} ms", "{ms} ms"],
   offline: ["The machine is offline.", "Die Maschine ist offline."],
   offlineWhat: [
@@ -15,7 +19,10 @@ export const control = {
     "Sie lässt sich von hier steuern, sobald sie online ist.",
   ],
   stopAll: ["Stop all", "Alles stoppen"],
-  stopped: ["All resources were told to stop.", "Alle Ressourcen haben den Befehl zum Halten."],
+  stopped: [
+    "A stop was requested of all resources.",
+    "Alle Ressourcen haben den Befehl zum Halten.",
+  ],
   search: ["Search resources", "Ressourcen suchen"],
   none: ["Nothing to control yet.", "Noch nichts zu steuern."],
   noneWhat: [
@@ -114,4 +121,22 @@ export const control = {
   asJson: ["{field}, as JSON", "{field}, als JSON"],
   yes: ["yes", "ja"],
   no: ["no", "nein"],
+  frames: ["Frames in space", "Frames im Raum"],
+  framesNone: [
+    "No resource has a frame. Give one a frame under Configure.",
+    "Keine Ressource hat einen Frame. Geben Sie einer unter Konfiguration einen Frame.",
+  ],
+  framesText: [
+    "Where they are now. Drag or use the arrow keys to turn, + and - to zoom. Axes: x red, y green, z blue.",
+    "Wo sie jetzt sind. Ziehen oder Pfeiltasten drehen, + und - ändern die Größe. Achsen: x rot, y grün, z blau.",
+  ],
+  framesReset: ["Reset view", "Ansicht zurücksetzen"],
+  framesPicture: [
+    "{n} {n|frame|frames} in space; the table below has their places",
+    "{n} {n|Frame|Frames} im Raum; die Tabelle darunter nennt die Orte",
+  ],
+  framesLeft: ["{n} more are not shown.", "{n} weitere sind nicht gezeigt."],
+  frame: ["Frame", "Frame"],
+  frameParent: ["In", "In"],
+  framePlace: ["x · y · z in the world, mm", "x · y · z in der Welt, mm"],
 } as const satisfies Texts;

@@ -56,7 +56,7 @@ export const newMachine = {
   credentials: ["Credentials of the machine", "Zugangsdaten der Maschine"],
   waiting: ["Waiting for {name} to come online …", "Warte, bis {name} online ist …"],
   waitingHint: [
-    "This page follows by itself. You may leave it; the machine stays in the fleet.",
+    "This page updates automatically. You may leave it; the machine stays in the fleet.",
     "Diese Seite aktualisiert sich selbst. Sie können sie verlassen; die Maschine bleibt in der Flotte.",
   ],
   online: ["{name} is online.", "{name} ist online."],

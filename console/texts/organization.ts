@@ -1,6 +1,6 @@
 import type { Texts } from "./text.ts";
 
-/** Members, keys, locations, audit log and the viewer's own account. */
+/** Members, keys, locations and the audit log. */
 export const organization = {
   tabs: ["Parts of the organisation", "Teile der Organisation"],
   members: ["Members", "Mitglieder"],
@@ -103,4 +103,43 @@ export const organization = {
     "Hier steht jede Änderung an der Organisation.",
   ],
   from: ["from {address}", "von {address}"],
+  use: ["Use", "Nutzung"],
+  usageTitle: ["Stored data", "Gespeicherte Daten"],
+  usageData: ["In all", "Insgesamt"],
+  usageOf: ["{used} of {limit}", "{used} von {limit}"],
+  usageNoLimit: ["{used}, no limit", "{used}, keine Grenze"],
+  usageReadings: ["Readings", "Messwerte"],
+  usageFiles: ["Files", "Dateien"],
+  usageCount: ["{n}, {size}", "{n}, {size}"],
+  usageKept: ["Kept", "Aufbewahrt"],
+  usageForEver: ["for ever", "unbegrenzt"],
+  usageDays: ["for {n} {n|day|days}", "{n} {n|Tag|Tage}"],
+  usageMachines: ["Machines", "Maschinen"],
+  usageMail: ["Mail", "E-Mail"],
+  usageMailOn: ["The cloud sends mail.", "Die Cloud versendet E-Mails."],
+  usageMailOff: [
+    "The cloud sends no mail: start it with --smtp-url.",
+    "Die Cloud versendet keine E-Mails: Starten Sie sie mit --smtp-url.",
+  ],
+  quotaEdit: ["Change limits", "Grenzen ändern"],
+  quotaField: ["Most stored, GB", "Höchstens gespeichert, GB"],
+  quotaHint: [
+    "Empty: no limit. Above it machines keep their data and send it later.",
+    "Leer: keine Grenze. Darüber behalten Maschinen ihre Daten und senden sie später.",
+  ],
+  daysField: ["Days kept", "Tage aufbewahrt"],
+  daysHint: [
+    "Empty: for ever. Older data is deleted for good.",
+    "Leer: unbegrenzt. Ältere Daten werden endgültig gelöscht.",
+  ],
+  moveTo: ["Move to…", "Verschieben nach…"],
+  moveTitle: ["Move {name}", "{name} verschieben"],
+  move: ["Move", "Verschieben"],
+  moved: ["{name} is now in {place}.", "{name} liegt jetzt in {place}."],
+  movedTop: ["{name} is now at the top level.", "{name} liegt jetzt auf der obersten Ebene."],
+  dragText: [
+    "Drag a location onto another to move it there.",
+    "Ziehen Sie einen Standort auf einen anderen, um ihn dorthin zu verschieben.",
+  ],
+  dropTop: ["Drop here for the top level", "Hier ablegen für die oberste Ebene"],
 } as const satisfies Texts;

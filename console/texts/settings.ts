@@ -16,7 +16,7 @@ export const settings = {
   ],
   restartAgent: ["Restart agent", "Agent neu starten"],
   restartAgentText: [
-    "The server goes on running; the agent is away for some seconds.",
+    "The server keeps running; the agent is away for some seconds.",
     "Der Server läuft weiter; der Agent ist einige Sekunden weg.",
   ],
   updateNow: ["Update now", "Jetzt aktualisieren"],
@@ -39,7 +39,7 @@ export const settings = {
   ],
   danger: ["Delete the machine", "Maschine löschen"],
   dangerText: [
-    "Its configuration with the history, its logs and its keys are gone for good. Captured data stays. The computer itself goes on with what it has, and is refused by the cloud.",
+    "Its configuration with the history, its logs and its keys are gone for good. Captured data stays. The computer itself keeps running with what it has, and is refused by the cloud.",
     "Konfiguration samt Verlauf, Logs und Schlüssel sind endgültig weg. Erfasste Daten bleiben. Der Rechner selbst läuft mit seinem Stand weiter und wird von der Cloud abgewiesen.",
   ],
   delete: ["Delete machine", "Maschine löschen"],

@@ -30,6 +30,19 @@ export const signIn = {
     "The address, the password or the code is wrong. Check them.",
     "Adresse, Passwort oder Code ist falsch. Prüfen Sie die Angaben.",
   ],
+  forgotten: ["Forgotten your password?", "Passwort vergessen?"],
+  resetSent: [
+    "If there is an account with that address, a link to set a new password is on its way to it.",
+    "Gibt es ein Konto mit dieser Adresse, ist ein Link zum Setzen eines neuen Passworts unterwegs dorthin.",
+  ],
+  resetNeeds: [
+    "Enter your e-mail address above; the link is sent to it.",
+    "Geben Sie oben Ihre E-Mail-Adresse ein; der Link geht dorthin.",
+  ],
+  resetByOperator: [
+    "This cloud sends no mail. Ask who runs it for a link; this prints one:",
+    "Diese Cloud verschickt keine E-Mails. Bitten Sie den Betreiber um einen Link; das gibt einen aus:",
+  ],
   submit: ["Sign in", "Anmelden"],
   withSso: ["Sign in with {name}", "Mit {name} anmelden"],
 } as const satisfies Texts;

@@ -11,6 +11,23 @@ export const triggers = {
   ],
   notFound: ["Nothing fits this search.", "Nichts passt zu dieser Suche."],
   search: ["Search triggers", "Trigger suchen"],
+  past: [
+    "In the last {days} days it would have fired {n} {n|time|times}.",
+    "In den letzten {days} Tagen hätte er {n}-mal ausgelöst.",
+  ],
+  pastOf: [
+    "Counted over {readings} {readings|reading|readings} in {uploads} {uploads|upload|uploads}; an upload fires once.",
+    "Gezählt über {readings} {readings|Messwert|Messwerte} in {uploads} {uploads|Upload|Uploads}; ein Upload löst einmal aus.",
+  ],
+  pastNone: [
+    "This machine has no readings of this method in the last {days} days to try it on.",
+    "Diese Maschine hat aus den letzten {days} Tagen keine Messwerte dieser Methode, um es zu prüfen.",
+  ],
+  pastIncomparable: [
+    "{n} {n|reading|readings} cannot be compared: the field is missing or of another type.",
+    "{n} {n|Messwert|Messwerte} nicht vergleichbar: Das Feld fehlt oder ist anderer Art.",
+  ],
+  pastCut: ["Only the newest were looked at.", "Nur die neuesten wurden betrachtet."],
   enabled: ["enabled", "aktiv"],
   disabled: ["disabled", "inaktiv"],
   on: ["on {machine}", "auf {machine}"],
@@ -107,8 +124,6 @@ export const triggers = {
   review: ["Review", "Prüfen"],
   reviewTitle: ["What will change", "Was sich ändert"],
   unchanged: ["Nothing changes.", "Nichts ändert sich."],
-  removedLine: ["removed", "entfernt"],
-  addedLine: ["added", "neu"],
   saved: ["Trigger saved.", "Trigger gespeichert."],
   savedMeanwhile: [
     "Somebody saved this machine’s configuration meanwhile. Below is what your save changes in the newest one.",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { columnsOf, leavesOf, linesOf, numberPaths, titleOf } from "./values.ts";
+import { columnsOf, leavesOf, numberPaths, titleOf } from "./values.ts";
 
 const leaves = leavesOf({
   readings: { kg: 1.5, on: true, at: { x: 2, "a.b": 3 }, list: [1], n: null },
@@ -18,14 +18,4 @@ Deno.test("readings become columns, numbers become plots", () => {
   assert.deepEqual(columnsOf([leaves, leavesOf({ readings: { more: "x" } })])?.at(-1), "more");
   const wide = Object.fromEntries(Array.from({ length: 13 }, (_, at) => [`n${at}`, at]));
   assert.equal(columnsOf([leavesOf(wide)]), undefined);
-});
-
-Deno.test("linesOf() leaves out empty spans and has gaps where readings are missing", () => {
-  const count = [1, 0, 2, 0, 1, ...Array.from({ length: 20 }, () => 0), 1];
-  const mean = count.map((_, at) => at);
-  const [times, means, , most] = linesOf({ count, mean, min: mean, max: mean }, 1_000, 1_000);
-  assert.deepEqual(means, [0, 2, 4, null, 25]);
-  assert.deepEqual(times, [1.5, 3.5, 5.5, 6, 26.5]);
-  assert.deepEqual(most, means);
-  assert.deepEqual(linesOf({ count: [0], mean: [0], min: [0], max: [0] }, 0, 1)[0], []);
 });

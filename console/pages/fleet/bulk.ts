@@ -5,7 +5,7 @@ export interface Failure<T> {
 }
 
 /**
- * Works on many items, some at a time, and goes on when one fails.
+ * Works on many items, some at a time, and continues when one fails.
  *
  * @param most so many at a time
  * @param progress gets how many are finished, after each

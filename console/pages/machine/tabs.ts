@@ -9,5 +9,6 @@ export const TABS: readonly MachineTab[] = [
   { name: "configure", title: words.configure, load: () => import("./configure/Configure.svelte") },
   { name: "control", title: control.title, load: () => import("./control/Control.svelte") },
   { name: "logs", title: words.logs, load: () => import("./logs/Logs.svelte") },
+  { name: "health", title: words.health, load: () => import("./health/Health.svelte") },
   { name: "settings", title: settings.title, load: () => import("./settings/Settings.svelte") },
 ];

@@ -54,3 +54,16 @@ export function tree<
       .flatMap((location) => [{ location, level }, ...placed(location.id, level + 1)]);
   return placed("", 0);
 }
+
+/** Ids of a location and all that are in it, at any depth. */
+export function below(
+  id: string,
+  locations: readonly { readonly id: string; readonly parentLocationId: string }[],
+): ReadonlySet<string> {
+  const found = new Set([id]);
+  for (let before = 0; before !== found.size;) {
+    before = found.size;
+    for (const each of locations) if (found.has(each.parentLocationId)) found.add(each.id);
+  }
+  return found;
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { fill } from "../../texts/text.ts";
-import { roleText, tree } from "./roles.ts";
+import { below, roleText, tree } from "./roles.ts";
 
 Deno.test("roleText() names role and place, and an unknown place by its id", () => {
   const say = (text: readonly [string, string], values = {}) => fill(text[0], values, "en");
@@ -20,4 +20,11 @@ Deno.test("tree() puts locations below their parents, and orphans at the top", (
   assert.deepEqual(placed.map(({ location, level }) => `${level} ${location.name}`), [
     ...["0 Attic", "0 Lab", "1 Bench", "1 Shelf"],
   ]);
+});
+
+Deno.test("below() finds what is in a location at any depth, in any order", () => {
+  const at = (id: string, parentLocationId: string) => ({ id, parentLocationId });
+  const all = [at("leaf", "shelf"), at("shelf", "lab"), at("lab", ""), at("other", "")];
+  assert.deepEqual([...below("lab", all)].sort(), ["lab", "leaf", "shelf"]);
+  assert.deepEqual([...below("leaf", all)], ["leaf"]);
 });

@@ -18,7 +18,7 @@ export function goesTo({ withdrawnAt, goesBack, rollout }: Release, say: Say): s
   return state === Rollout_State.STOPPED ? say(words.stopped, { whom, reason }) : whom;
 }
 
-/** Whether a rollout stopped by itself, which somebody has to look at. */
+/** Whether a rollout stopped automatically, which somebody has to look at. */
 export function isStopped({ withdrawnAt, rollout }: Release): boolean {
   return rollout?.state === Rollout_State.STOPPED && !withdrawnAt;
 }

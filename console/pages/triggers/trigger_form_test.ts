@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { fill } from "../../texts/text.ts";
-import { lineDifference } from "./line_difference.ts";
+import { lineDifference } from "../../design/line_difference.ts";
 import { entryOf, parseValue, toEntry, toForm, withEntry } from "./trigger_form.ts";
 import { eventWords, receiverWords } from "./trigger_words.ts";
 

@@ -1,6 +1,6 @@
 import { isObject, isSame, type JsonObject, type JsonValue } from "./json.ts";
 
-/** A change between two configurations, as a person tells it. */
+/** A change between two configurations, as a person would describe it. */
 export interface Change {
   /** `components.greenhouse`, or a section such as `network`. */
   readonly entry: string;
@@ -17,7 +17,7 @@ export interface ValueChange {
   readonly after: JsonValue | undefined;
 }
 
-/** The key that tells entries of a list apart, by section. */
+/** The key that distinguishes entries of a list, by section. */
 const KEYS: Readonly<Record<string, string>> = { processes: "id", fragments: "id" };
 
 /** What changed, by entry, in the order of the newer configuration; removed ones come last. */
@@ -85,7 +85,7 @@ function nameOf(item: JsonValue, section: string): string | undefined {
   if (!isObject(item)) return undefined;
   const name = item[KEYS[section] ?? "name"];
   if (typeof name === "string" && name !== "") return name;
-  // Services may have no name; their API tells them apart.
+  // Services may have no name; their API distinguishes them.
   const { api, type } = item;
   return typeof api === "string" ? api : typeof type === "string" ? type : undefined;
 }

@@ -62,7 +62,9 @@ function elementAt(array: SyntaxNode, index: number): SyntaxNode | null {
   return null;
 }
 
-/** A JSON Pointer as steps; numbers where an array is meant cannot be told from names in it. */
+/**
+ * A JSON Pointer as steps; numbers where an array is meant cannot be determined from names in it.
+ */
 export function fromPointer(pointer: string): (string | number)[] {
   return pointer.replace(/^#/, "").split("/").slice(1)
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))

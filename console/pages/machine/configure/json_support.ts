@@ -163,7 +163,7 @@ function values(
   return [of, ...of?.anyOf ?? []].flatMap((each) => each?.enum ?? []).map((each) => option(each));
 }
 
-/** The value of a text in which somebody types; undefined where that cannot be told. */
+/** The value of a text in which somebody types; undefined where that cannot be determined. */
 function lenient(text: string): JsonValue | undefined {
   for (const attempt of [text, text.replaceAll(/,(\s*[}\]])/g, "$1")]) {
     try {

@@ -32,17 +32,26 @@ export function toLine(entry: LogEntry): Line {
   };
 }
 
-/** The levels that are asked for: the chosen one and what is more urgent; empty: all. */
+/** The levels that are requested: the chosen one and what is more urgent; empty: all. */
 export function levelsFrom(level: string): string[] {
   const at = LEVELS.findIndex((each) => each === level);
   return at <= 0 ? [] : LEVELS.slice(at);
 }
 
+/** Which lines are shown; empty: all. */
+export interface LineFilter {
+  readonly text: string;
+  readonly level: string;
+  readonly source: string;
+  /** The first moment and the first one that does not belong to it, as dates in JSON. */
+  readonly from: string;
+  readonly to: string;
+}
+
 /** Whether a line that just came fits what is shown; the cloud reads old ones by the same rules. */
-export function fits(
-  line: Line,
-  filter: { readonly text: string; readonly level: string; readonly source: string },
-): boolean {
+export function fits(line: Line, filter: LineFilter): boolean {
+  const time = line.date.getTime();
+  if (time < Date.parse(filter.from) || time >= Date.parse(filter.to)) return false;
   const levels = levelsFrom(filter.level);
   if (levels.length > 0 && !levels.includes(line.level)) return false;
   const { source } = filter;

@@ -5,9 +5,12 @@ import { LogEntrySchema } from "../../../../shared/gen/viam/common/v1/common_pb.
 import { toField } from "../../../../shared/log/log_entry.ts";
 import { fits, levelsFrom, lineText, toLine } from "./lines.ts";
 
+const AT = "2026-01-02T03:04:05.678Z";
+const AFTER = "2026-01-02T03:04:05.679Z";
+
 const entry = create(LogEntrySchema, {
   ...{ level: "warn", loggerName: "rdk.resource.arm", message: "Cannot move" },
-  time: timestampFromDate(new Date("2026-01-02T03:04:05.678Z")),
+  time: timestampFromDate(new Date(AT)),
   fields: Object.entries({ joint: 3, hot: true, pose: { x: 1 }, part: "elbow", load: 0.5 })
     .map(toField),
 });
@@ -21,13 +24,22 @@ Deno.test("toLine() reads an entry with its fields of all types", () => {
   );
 });
 
-Deno.test("fits() picks by level, logger and text", () => {
+Deno.test("fits() picks by level, logger, text and time", () => {
   const line = toLine(entry);
-  const all = { text: "", level: "", source: "" };
-  for (const filter of [{}, { level: "warn" }, { text: "MOVE" }, { source: "rdk.resource" }]) {
+  const all = { text: "", level: "", source: "", from: "", to: "" };
+  for (
+    const filter of [{}, { level: "warn" }, { text: "MOVE" }, { source: "rdk.resource" }, {
+      from: AT,
+      to: AFTER,
+    }]
+  ) {
     assert.equal(fits(line, { ...all, ...filter }), true, JSON.stringify(filter));
   }
-  for (const filter of [{ level: "error" }, { text: "stop" }, { source: "rdk.res" }]) {
+  for (
+    const filter of [{ level: "error" }, { text: "stop" }, { source: "rdk.res" }, { from: AFTER }, {
+      to: AT,
+    }]
+  ) {
     assert.equal(fits(line, { ...all, ...filter }), false, JSON.stringify(filter));
   }
 });

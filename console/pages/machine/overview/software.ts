@@ -20,7 +20,7 @@ export interface Note {
   readonly kind: "problem" | "soft" | "plain";
 }
 
-/** One program of a machine: what is installed, runs and ought to run, and how far its update is. */
+/** One program of a machine: what is installed, runs and should run, and how far its update is. */
 export interface ProgramView {
   readonly installed: Said;
   readonly running: Said;

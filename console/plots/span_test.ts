@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ownRange, rangeIn, spanIn, toField } from "./span.ts";
+import { ownRange, rangeIn, spanIn } from "./span.ts";
 
 const NOW = Date.UTC(2026, 0, 2, 12);
 const span = (text: string) => spanIn(new URLSearchParams(text), NOW);
@@ -17,9 +17,4 @@ Deno.test("spanIn() gives none for what is no span", () => {
   assert.equal(span("range=own"), undefined);
   assert.equal(span("range=own&from=x&to=2026-01-01"), undefined);
   assert.equal(span("range=own&from=2026-01-02&to=2026-01-01"), undefined);
-});
-
-Deno.test("toField() is read back by the browser as the same time", () => {
-  assert.equal(new Date(toField(NOW)).getTime(), NOW);
-  assert.equal(toField(NaN), "");
 });

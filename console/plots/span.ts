@@ -15,14 +15,18 @@ const LENGTHS_MS: Readonly<Record<Exclude<Range, "own">, number>> = {
   week: 604_800_000,
 };
 
-/** The range in a query; the last day where it names none. */
-export function rangeIn(query: URLSearchParams): Range {
-  return RANGES.find((each) => each === query.get("range")) ?? "day";
+/** The range in a query; `usual` where it names none. */
+export function rangeIn(query: URLSearchParams, usual: Range = "day"): Range {
+  return RANGES.find((each) => each === query.get("range")) ?? usual;
 }
 
 /** The span that a query names; undefined where its own range is none. */
-export function spanIn(query: URLSearchParams, now: number): Span | undefined {
-  const range = rangeIn(query);
+export function spanIn(
+  query: URLSearchParams,
+  now: number,
+  usual: Range = "day",
+): Span | undefined {
+  const range = rangeIn(query, usual);
   if (range !== "own") return { start: now - LENGTHS_MS[range], end: now };
   const start = Date.parse(query.get("from") ?? "");
   const end = Date.parse(query.get("to") ?? "");
@@ -36,10 +40,4 @@ export function ownRange({ start, end }: Span): { range: Range; from: string; to
     from: new Date(start).toISOString(),
     to: new Date(end).toISOString(),
   };
-}
-
-/** A time as `datetime-local` fields show it, in the viewer's zone, to the second. */
-export function toField(time: number): string {
-  const local = new Date(time - new Date(time).getTimezoneOffset() * 60_000);
-  return Number.isNaN(local.getTime()) ? "" : local.toISOString().slice(0, 19);
 }

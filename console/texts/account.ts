@@ -1,0 +1,107 @@
+import type { Texts } from "./text.ts";
+
+/** The viewer's own account. */
+export const account = {
+  keyTitle: ["You are signed in with an API key", "Sie sind mit einem API-Schlüssel angemeldet"],
+  keyText: [
+    "A key has no password, no second factor and no sessions. Sign in with your e-mail address to see yours; keys are kept under Organisation.",
+    "Ein Schlüssel hat kein Passwort, keinen zweiten Faktor und keine Sitzungen. Melden Sie sich mit Ihrer E-Mail-Adresse an, um Ihre zu sehen; Schlüssel stehen unter Organisation.",
+  ],
+  toKeys: ["To the API keys", "Zu den API-Schlüsseln"],
+  settings: ["Password, second factor, sessions", "Passwort, zweiter Faktor, Sitzungen"],
+  memberOf: ["Member of", "Mitglied von"],
+  noGrants: [
+    "You are in no organisation. Ask an owner to invite you.",
+    "Sie gehören zu keiner Organisation. Bitten Sie einen Besitzer, Sie einzuladen.",
+  ],
+  password: ["Password", "Passwort"],
+  hasPassword: [
+    "A new password ends your other sessions.",
+    "Ein neues Passwort beendet Ihre anderen Sitzungen.",
+  ],
+  noPassword: [
+    "You have none yet: you came by a link or by single sign-on. Set one to be able to sign in here.",
+    "Sie haben noch keines: Sie kamen über einen Link oder Single Sign-on. Setzen Sie eines, um sich hier anmelden zu können.",
+  ],
+  changePassword: ["Change password", "Passwort ändern"],
+  setPassword: ["Set password", "Passwort setzen"],
+  oldPassword: ["Present password", "Bisheriges Passwort"],
+  newPassword: ["New password", "Neues Passwort"],
+  passwordHint: ["8 characters or more", "Mindestens 8 Zeichen"],
+  passwordChanged: [
+    "The password is changed. Your other sessions have ended.",
+    "Das Passwort ist geändert. Ihre anderen Sitzungen sind beendet.",
+  ],
+  factor: ["Second factor", "Zweiter Faktor"],
+  factorOn: ["On", "Ein"],
+  factorOff: ["Off", "Aus"],
+  factorText: [
+    "A code of an authenticator app, required in addition to your password.",
+    "Ein Code einer Authenticator-App, der neben dem Passwort verlangt wird.",
+  ],
+  codesLeft: [
+    "{n} recovery {n|code is|codes are} left. To get new ones, remove the second factor and set it up again.",
+    "Noch {n} {n|Wiederherstellungscode|Wiederherstellungscodes}. Für neue entfernen Sie den zweiten Faktor und richten ihn erneut ein.",
+  ],
+  setUpFactor: ["Set up", "Einrichten"],
+  removeFactor: ["Remove", "Entfernen"],
+  factorTitle: ["Set up the second factor", "Zweiten Faktor einrichten"],
+  scan: [
+    "Scan this with your authenticator app, or type the secret below into it.",
+    "Scannen Sie das mit Ihrer Authenticator-App, oder geben Sie dort das Geheimnis darunter ein.",
+  ],
+  qrLabel: ["QR code for the authenticator app", "QR-Code für die Authenticator-App"],
+  secret: ["Secret", "Geheimnis"],
+  code: ["Code that the app shows", "Code, den die App zeigt"],
+  codeHint: ["Six digits", "Sechs Ziffern"],
+  confirm: ["Turn on", "Einschalten"],
+  codesTitle: ["Keep your recovery codes", "Wiederherstellungscodes aufbewahren"],
+  codesText: [
+    "Each signs you in once when you have lost the authenticator. They are not shown again.",
+    "Jeder meldet Sie einmal an, wenn die Authenticator-App verloren ist. Sie werden nicht noch einmal gezeigt.",
+  ],
+  copyCodes: ["Copy", "Kopieren"],
+  saveCodes: ["Save as file", "Als Datei speichern"],
+  kept: ["I have kept them", "Ich habe sie aufbewahrt"],
+  removeTitle: ["Remove the second factor", "Zweiten Faktor entfernen"],
+  removeText: [
+    "From then on your password alone signs you in. The recovery codes stop working.",
+    "Danach genügt Ihr Passwort zum Anmelden. Die Wiederherstellungscodes gelten nicht mehr.",
+  ],
+  removeCode: [
+    "Code of your authenticator, or a recovery code",
+    "Code der Authenticator-App oder ein Wiederherstellungscode",
+  ],
+  removed: ["The second factor is removed", "Der zweite Faktor ist entfernt"],
+  sessions: ["Sessions", "Sitzungen"],
+  sessionsText: [
+    "Where you are signed in. Ending one closes its streams and its connections to machines at once.",
+    "Wo Sie angemeldet sind. Wird eine beendet, schließen ihre Datenströme und Verbindungen zu Maschinen sofort.",
+  ],
+  thisSession: ["this browser", "dieser Browser"],
+  byPassword: ["Password", "Passwort"],
+  byLink: ["One-time link", "Einmal-Link"],
+  bySso: ["Single sign-on", "Single Sign-on"],
+  byCli: ["Command line", "Kommandozeile"],
+  from: ["from {address}", "von {address}"],
+  begun: ["signed in", "angemeldet"],
+  seen: ["seen", "gesehen"],
+  ends: ["ends", "endet"],
+  end: ["End", "Beenden"],
+  endNamed: [
+    "End the session from {address}, {client}",
+    "Sitzung von {address}, {client}, beenden",
+  ],
+  endOthers: ["End all others", "Alle anderen beenden"],
+  ended: [
+    "{n} {n|session|sessions} ended",
+    "{n} {n|Sitzung|Sitzungen} beendet",
+  ],
+  sso: ["Accounts that sign in as you", "Konten, die Sie anmelden"],
+  unlink: ["Unlink", "Trennen"],
+  unlinkNamed: ["Unlink {name}", "{name} trennen"],
+  unlinkText: [
+    "{name} of {issuer} signs you in no more.",
+    "{name} von {issuer} meldet Sie nicht mehr an.",
+  ],
+} as const satisfies Texts;
