@@ -33,7 +33,7 @@ export interface ConfigDeps {
   readonly readInput: () => Promise<string>;
 }
 
-const yesFlag = { type: "boolean", aliases: ["y"], doc: "Do not ask." } as const;
+const yesFlag = { type: "boolean", aliases: ["y"], doc: "Do not ask for confirmation." } as const;
 const revisionDoc =
   "How many saves ago: 0 counts now, 1 counted before; config history lists them.";
 /** As far back as a revision is looked for. */

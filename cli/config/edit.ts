@@ -17,7 +17,7 @@ export interface Edited {
 /**
  * Lets a person change a text in an editor.
  *
- * @param again asked for a text that is no JSON: whether to open the editor once more
+ * @param again requested a text that is no JSON: whether to open the editor once more
  * @throws {Error} that names the file, which is kept
  */
 export async function editText(
@@ -32,7 +32,7 @@ export async function editText(
   for (;;) {
     const code = await openEditor(path);
     if (code !== 0) {
-      throw new Error(`the editor ended with ${code}; nothing was saved, your text is in ${path}`);
+      throw new Error(`the editor exited with ${code}; nothing was saved, your text is in ${path}`);
     }
     const edited = await Deno.readTextFile(path);
     try {

@@ -25,7 +25,7 @@ export interface PartConfig {
 /** A configuration, and how many saves ago it counted: 0 counts now. */
 export interface Revision extends PartConfig {
   readonly number: number;
-  /** Who saved it; empty for the oldest that is told. */
+  /** Who saved it; empty for the oldest that is listed. */
   readonly savedBy: string;
 }
 

@@ -48,7 +48,7 @@ export function templateOf(
   return { fragmentIds: listOf(fragments), tags: listOf(tags) };
 }
 
-/** Commands about devices that become machines by themselves. */
+/** Commands about devices that enrol themselves as machines. */
 export function enrollmentCommands(confirm: Confirm): CommandTree {
   return {
     "enrollment create": command({
@@ -121,11 +121,11 @@ export function enrollmentCommands(confirm: Confirm): CommandTree {
       },
     }),
     "enrollment delete": command({
-      summary: "End a token. Its machines stay; devices that wait are turned away.",
-      flags: { "yes": { type: "boolean", aliases: ["y"], doc: "Do not ask." } },
+      summary: "Revoke a token. Its machines stay; devices that wait are rejected.",
+      flags: { "yes": { type: "boolean", aliases: ["y"], doc: "Do not ask for confirmation." } },
       arguments: [{ placeholder: "TOKEN-ID", doc: "Id of the token." }],
       async run(context, { values, arguments: [id = ""] }) {
-        await confirm(context, values.yes, `end enrollment token ${id}?`);
+        await confirm(context, values.yes, `revoke enrollment token ${id}?`);
         await (await clientOf(context, EnrollmentService)).deleteEnrollmentToken({ id });
         return done({ id }, `enrollment token ${id} is deleted`);
       },
@@ -159,7 +159,7 @@ export function enrollmentCommands(confirm: Confirm): CommandTree {
         "name": {
           type: "string",
           placeholder: "NAME",
-          doc: "What it is called. Default: what the token's pattern says.",
+          doc: "What it is called. Default: by the token's pattern.",
         },
       },
       arguments: [deviceArgument],

@@ -130,7 +130,7 @@ export function fragmentCommands(confirm: Confirm): CommandTree {
     }),
     "fragments delete": command({
       summary: "Delete a fragment that no machine uses.",
-      flags: { "yes": { type: "boolean", aliases: ["y"], doc: "Do not ask." } },
+      flags: { "yes": { type: "boolean", aliases: ["y"], doc: "Do not ask for confirmation." } },
       arguments: [fragmentArgument],
       async run(context, { values, arguments: [wanted = ""] }) {
         const { id, name } = await chooseFragment(context, wanted);
@@ -145,7 +145,10 @@ export function fragmentCommands(confirm: Confirm): CommandTree {
 async function listFragments(context: CommandContext, showPublic: boolean): Promise<Fragment[]> {
   const { id: organizationId } = await chooseOrganization(context);
   const app = await clientOf(context, AppService);
-  return (await app.listFragments({ organizationId, showPublic })).fragments;
+  return (await app.listFragments({
+    ...{ organizationId, showPublic },
+    fragmentVisibility: Object.values(VISIBILITIES),
+  })).fragments;
 }
 
 async function chooseFragment(context: CommandContext, wanted: string): Promise<Fragment> {

@@ -101,7 +101,7 @@ export function locationCommands(confirm: Confirm): CommandTree {
       },
     }),
     "locations unshare": command({
-      summary: "End the sharing of a location; what its guests have open is closed.",
+      summary: "Stop sharing a location; what its guests have open is closed.",
       flags: {},
       arguments: [locationArgument, guestArgument],
       async run(context, { arguments: [wanted = "", organizationId = ""] }) {
@@ -117,7 +117,7 @@ export function locationCommands(confirm: Confirm): CommandTree {
     }),
     "locations delete": command({
       summary: "Delete a location that holds no machines.",
-      flags: { "yes": { type: "boolean", aliases: ["y"], doc: "Do not ask." } },
+      flags: { "yes": { type: "boolean", aliases: ["y"], doc: "Do not ask for confirmation." } },
       arguments: [locationArgument],
       async run(context, { values, arguments: [wanted = ""] }) {
         const { id, name } = await chooseLocation(context, wanted);

@@ -30,7 +30,7 @@ import { templateFlags, templateOf } from "./enrollment_commands.ts";
 import { createListed, parseMachineList } from "./machine_list_file.ts";
 
 const machineArgument = { placeholder: "MACHINE", doc: "Id or name of the machine." };
-const yesFlag = { type: "boolean", aliases: ["y"], doc: "Do not ask." } as const;
+const yesFlag = { type: "boolean", aliases: ["y"], doc: "Do not ask for confirmation." } as const;
 
 /** Commands about machines as a whole. */
 export function machineCommands(confirm: Confirm): CommandTree {
@@ -158,7 +158,7 @@ export function machineCommands(confirm: Confirm): CommandTree {
       },
     }),
     "machines status": command({
-      summary: "Show what a machine tells of itself: parts, versions, resources, problems.",
+      summary: "Show what a machine reports of itself: parts, versions, resources, problems.",
       flags: {},
       arguments: [machineArgument],
       async run(context, { arguments: [wanted = ""] }) {
@@ -180,7 +180,7 @@ export function machineCommands(confirm: Confirm): CommandTree {
       },
     }),
     "machines restart": command({
-      summary: "Ask the server of a machine to start again.",
+      summary: "Request a restart of a machine's server.",
       flags: {
         "part": {
           type: "string",
@@ -206,7 +206,7 @@ export function machineCommands(confirm: Confirm): CommandTree {
         await (await clientOf(context, AppService)).markPartForRestart({ partId });
         return done(
           { id: machine.id, part_id: partId },
-          `${part.partName} starts again as soon as it hears of it`,
+          `${part.partName} restarts as soon as it receives the request`,
         );
       },
     }),
@@ -256,7 +256,7 @@ export function partJson(part: PartSummary) {
   };
 }
 
-/** @throws {UsageError} for options that say nothing beside one another */
+/** @throws {UsageError} for options that say nothing next to one another */
 function checkTogether(
   values: Readonly<Record<string, unknown>>,
   name: string | undefined,

@@ -1,7 +1,6 @@
 import { UsageError } from "../../shared/base/flags/flags.ts";
+import { toFileError } from "../../shared/base/files/fs_error.ts";
 import { chooseOrganization } from "../../shared/commands/choice/organization.ts";
-import { chooseMachine } from "../../shared/commands/choice/part.ts";
-import { chooseLocation } from "../../shared/commands/choice/location.ts";
 import { textTable } from "../../shared/commands/output/text_table.ts";
 import { isoTime, timeText } from "../../shared/commands/output/times.ts";
 import {
@@ -11,28 +10,12 @@ import {
   type CommandTree,
   done,
 } from "../../shared/commands/run/command.ts";
-import {
-  type APIKeyWithAuthorizations,
-  AppService,
-  type AuthorizationDetails,
-} from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { type APIKeyWithAuthorizations, AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Confirm } from "../asking/confirm.ts";
+import { authorization, roleFlags, roleTexts } from "./roles.ts";
 
-const yesFlag = { type: "boolean", aliases: ["y"], doc: "Do not ask." } as const;
+const yesFlag = { type: "boolean", aliases: ["y"], doc: "Do not ask for confirmation." } as const;
 const keyArgument = { placeholder: "ID", doc: "Id or name of the API key." };
-
-/** Who may do what with what, as command lines say it. */
-const roleFlags = {
-  "role": {
-    type: "string",
-    default: "owner",
-    choices: ["owner", "operator"],
-    placeholder: "ROLE",
-    doc: "owner may everything; operator may use machines and read their data.",
-  },
-  "location": { type: "string", placeholder: "ID", doc: "Only in this location, by id or name." },
-  "machine": { type: "string", placeholder: "ID", doc: "Only with this machine, by id or name." },
-} as const;
 
 /** Commands about organisations. */
 export const organizationCommands: CommandTree = {
@@ -55,6 +38,20 @@ export const organizationCommands: CommandTree = {
       };
     },
   }),
+  "organizations create": command({
+    summary: "Make an organisation of your own, for people who are signed in.",
+    flags: {},
+    arguments: [{ placeholder: "NAME", doc: "What it is called." }],
+    async run(context, { arguments: [name = ""] }) {
+      const app = await clientOf(context, AppService);
+      const { organization } = await app.createOrganization({ name });
+      const id = organization?.id ?? "";
+      return done(
+        { id, name },
+        `made the organisation ${name}; work in it with --org ${id}, or its name`,
+      );
+    },
+  }),
   "organizations rename": command({
     summary: "Give the organisation another name.",
     flags: {},
@@ -66,81 +63,43 @@ export const organizationCommands: CommandTree = {
       return done({ id, name }, `organisation ${before} is ${name} now`);
     },
   }),
+  "organizations logo show": command({
+    summary: "Print the address of the organisation's logo.",
+    flags: {},
+    async run(context) {
+      const { id } = await chooseOrganization(context);
+      const { url } = await (await clientOf(context, AppService)).organizationGetLogo({
+        orgId: id,
+      });
+      const none = `no logo; ${context.program} organizations logo set FILE sets one\n`;
+      return { json: { url }, text: url === "" ? none : `${url}\n`, ids: url === "" ? [] : [url] };
+    },
+  }),
+  "organizations logo set": command({
+    summary: "Show a picture of your own in the console and on pages to sign in.",
+    flags: {},
+    arguments: [{ placeholder: "FILE", doc: "PNG, JPEG or WebP, 200 kB at most." }],
+    async run(context, { arguments: [file = ""] }) {
+      const { id, name } = await chooseOrganization(context);
+      const logo = await Deno.readFile(file).catch((error) => {
+        throw toFileError(error, "read the logo", file);
+      });
+      const app = await clientOf(context, AppService);
+      await app.organizationSetLogo({ orgId: id, logo });
+      const { url } = await app.organizationGetLogo({ orgId: id });
+      return done({ id, url }, `${name} has the logo ${url}`);
+    },
+  }),
+  "organizations logo remove": command({
+    summary: "Show the mark of the product again.",
+    flags: {},
+    async run(context) {
+      const { id, name } = await chooseOrganization(context);
+      await (await clientOf(context, AppService)).organizationSetLogo({ orgId: id });
+      return done({ id }, `${name} has no logo now`);
+    },
+  }),
 };
-
-/** Commands about people. */
-export function memberCommands(confirm: Confirm): CommandTree {
-  return {
-    "members list": command({
-      summary: "List the people of the organisation, and who is invited.",
-      flags: {},
-      async run(context) {
-        const { id: organizationId } = await chooseOrganization(context);
-        const app = await clientOf(context, AppService);
-        const { members, invites } = await app.listOrganizationMembers({ organizationId });
-        const json = {
-          members: members.map((member) => ({
-            id: member.userId,
-            emails: member.emails,
-            date_added: isoTime(member.dateAdded),
-            last_login: isoTime(member.lastLogin),
-          })),
-          invites: invites.map(({ email, createdOn, authorizations }) => ({
-            email,
-            created_on: isoTime(createdOn),
-            roles: authorizations.map(({ authorizationId }) => authorizationId),
-          })),
-        };
-        const rows = [
-          ...members.map((one) => [
-            ...[one.userId, one.emails.join(", "), "member", timeText(one.dateAdded)],
-          ]),
-          ...invites.map((one) => ["-", one.email, "invited", timeText(one.createdOn)]),
-        ];
-        const text = rows.length === 0
-          ? `no people yet, API keys only; ${context.program} members invite EMAIL invites somebody\n`
-          : textTable([["ID", "E-MAIL", "", "SINCE"], ...rows], context.terminal.columns);
-        return { json, text, ids: members.map(({ userId }) => userId) };
-      },
-    }),
-    "members invite": command({
-      summary: "Invite somebody by e-mail.",
-      flags: roleFlags,
-      arguments: [{ placeholder: "EMAIL", doc: "Whom." }],
-      async run(context, { values, arguments: [email = ""] }) {
-        const { id: organizationId } = await chooseOrganization(context);
-        const authorizations = [await authorization(context, organizationId, values)];
-        const app = await clientOf(context, AppService);
-        await app.createOrganizationInvite({
-          ...{ organizationId, email, authorizations, sendEmailInvite: true },
-        });
-        return done(
-          { email, role: values.role },
-          `${email} is invited as ${values.role}; a mail brings the link, or where the cloud sends no ` +
-            `mail: machine-cloud invitation link ${email} --data DIR, on its computer`,
-        );
-      },
-    }),
-    "members remove": command({
-      summary: "Take somebody out of the organisation, or take an invitation back.",
-      flags: { "yes": yesFlag },
-      arguments: [{ placeholder: "EMAIL", doc: "E-mail address, or id of a member." }],
-      async run(context, { values, arguments: [wanted = ""] }) {
-        const { id: organizationId } = await chooseOrganization(context);
-        const app = await clientOf(context, AppService);
-        const { members, invites } = await app.listOrganizationMembers({ organizationId });
-        const member = members.find(({ userId, emails }) => [userId, ...emails].includes(wanted));
-        if (!member && !invites.some(({ email }) => email === wanted)) {
-          throw new UsageError(`nobody ${JSON.stringify(wanted)} is a member or invited`);
-        }
-        await confirm(context, values.yes, `remove ${wanted} from the organisation?`);
-        if (member) await app.deleteOrganizationMember({ organizationId, userId: member.userId });
-        else await app.deleteOrganizationInvite({ organizationId, email: wanted });
-        return done({ id: member?.userId ?? wanted }, `removed ${wanted}`);
-      },
-    }),
-  };
-}
 
 /** Commands about API keys. */
 export function keyCommands(confirm: Confirm): CommandTree {
@@ -150,10 +109,11 @@ export function keyCommands(confirm: Confirm): CommandTree {
       flags: {},
       async run(context) {
         const apiKeys = await listKeys(context);
-        const rows = apiKeys.map(({ apiKey, authorizations }) => [
+        const texts = await roleTexts(context, apiKeys.map((one) => one.authorizations));
+        const rows = apiKeys.map(({ apiKey }, index) => [
           apiKey?.id ?? "",
           apiKey?.name ?? "",
-          authorizations.map(roleText).join(", "),
+          texts[index] ?? "",
           timeText(apiKey?.createdOn),
         ]);
         const json = apiKeys.map(({ apiKey, authorizations }) => ({
@@ -194,18 +154,18 @@ export function keyCommands(confirm: Confirm): CommandTree {
       },
     }),
     "keys rotate": command({
-      summary: "Make a new key with the same rights and end the old one.",
+      summary: "Make a new key with the same rights and revoke the old one.",
       flags: { "yes": yesFlag },
       arguments: [keyArgument],
       async run(context, { values, arguments: [wanted = ""] }) {
         const id = await chooseKey(context, wanted);
-        await confirm(context, values.yes, `end API key ${id} and make another one?`);
+        await confirm(context, values.yes, `revoke API key ${id} and make another one?`);
         const made = await (await clientOf(context, AppService)).rotateKey({ id });
         return done({ id: made.id, key: made.key }, `id   ${made.id}\nkey  ${made.key}`);
       },
     }),
     "keys delete": command({
-      summary: "End an API key, and everything that is connected by it.",
+      summary: "Revoke an API key, and close everything that is connected by it.",
       flags: { "yes": yesFlag },
       arguments: [keyArgument],
       async run(context, { values, arguments: [wanted = ""] }) {
@@ -232,34 +192,4 @@ async function chooseKey(context: CommandContext, wanted: string): Promise<strin
   throw new UsageError(
     `${problem} called ${JSON.stringify(wanted)}; ${context.program} keys list shows their ids`,
   );
-}
-
-function roleText({ authorizationId, resourceType, resourceId }: AuthorizationDetails): string {
-  const role = authorizationId.split("_").at(-1) ?? authorizationId;
-  return `${role} of ${resourceType} ${resourceId}`;
-}
-
-/** The right that options ask for. @throws {UsageError} */
-async function authorization(
-  context: CommandContext,
-  organizationId: string,
-  { role, location, machine }: {
-    readonly role: string;
-    readonly location: string | undefined;
-    readonly machine: string | undefined;
-  },
-) {
-  if (location !== undefined && machine !== undefined) {
-    throw new UsageError("--location and --machine do not go together; give one of them");
-  }
-  const [resourceType, resourceId] = location !== undefined
-    ? ["location", (await chooseLocation(context, location)).id]
-    : machine !== undefined
-    ? ["robot", (await chooseMachine(context, machine)).id]
-    : ["organization", organizationId];
-  return {
-    authorizationType: "role",
-    authorizationId: `${resourceType}_${role}`,
-    ...{ resourceType, resourceId, organizationId },
-  };
 }

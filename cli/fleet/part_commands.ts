@@ -81,7 +81,7 @@ export function partCommands(confirm: Confirm): CommandTree {
       async run(context, { values: { out }, arguments: [wanted = ""] }) {
         const { id, name } = await findPart(context, wanted);
         const { part } = await (await clientOf(context, AppService)).getRobotPart({ id });
-        if (!part) throw new Error(`the cloud answers nothing about part ${name}; ask it again`);
+        if (!part) throw new Error(`the cloud answers nothing about part ${name}; try again`);
         if (out === undefined) {
           const json = await credentialsOf(context, part);
           return { json, text: `${JSON.stringify(json, null, 2)}\n` };
@@ -137,7 +137,7 @@ export function partCommands(confirm: Confirm): CommandTree {
     }),
     "parts delete": command({
       summary: "Delete a part that is not the main one.",
-      flags: { "yes": { type: "boolean", aliases: ["y"], doc: "Do not ask." } },
+      flags: { "yes": { type: "boolean", aliases: ["y"], doc: "Do not ask for confirmation." } },
       arguments: [partArgument],
       async run(context, { values, arguments: [wanted = ""] }) {
         const { id, name, machineName } = await findPart(context, wanted);

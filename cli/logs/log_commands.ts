@@ -23,9 +23,9 @@ const PAGE = 500;
 /** Commands about what machines log. */
 export const logCommands: CommandTree = {
   "logs": command({
-    summary: "Show what a part logged; -f goes on.",
+    summary: "Show what a part logged; -f follows.",
     flags: {
-      "follow": { type: "boolean", aliases: ["f"], doc: "Go on with what it logs from now on." },
+      "follow": { type: "boolean", aliases: ["f"], doc: "Follow what it logs from now on." },
       "limit": {
         ...{ type: "integer", aliases: ["n"], default: 100, min: 0, max: 1_000_000 },
         doc: "How many lines, the newest.",
@@ -89,7 +89,16 @@ export const logCommands: CommandTree = {
       };
       if (!values.follow) {
         await read(values.limit, start);
-        if (seen.newest === undefined && !context.quiet) context.warn("no lines fit");
+        if (seen.newest === undefined && !context.quiet) {
+          const isChosen = [values.level, values.filter, values.source, values.since, values.until]
+            .some((each) => each !== undefined);
+          context.warn(
+            isChosen
+              ? "no lines fit"
+              : `no lines yet; ${context.program} machines status MACHINE ` +
+                "tells whether it was ever online",
+          );
+        }
         return;
       }
       const beganAt = timestampFromDate(now);
@@ -100,7 +109,7 @@ export const logCommands: CommandTree = {
           const lines = tail[Symbol.asyncIterator]();
           let next = lines.next();
           next.catch(() => undefined); // it is awaited below
-          // What was logged while nobody listened, and what the tail tells too.
+          // What was logged while nobody listened, and what the tail shows too.
           await read(isFirst ? values.limit : PAGE, isFirst ? start : seen.newest ?? beganAt);
           for (;;) {
             const { done, value } = await next;

@@ -13,7 +13,7 @@ export interface BrowserDeps {
   readonly open: (url: string) => Promise<boolean>;
   /** Shows the person a line while they are waited for. */
   readonly tell: (text: string) => void;
-  /** What this computer is called. */
+  /** What this host is called. */
   readonly computer: string;
 }
 
@@ -27,7 +27,7 @@ const PATIENCE_MS = 10 * 60_000;
 const TIMEOUT_MS = 20_000;
 
 /**
- * Signs in with the browser of this computer, which brings a code to a port of it (RFC 8252, PKCE).
+ * Signs in with the browser of this host, which brings a code to a port of it (RFC 8252, PKCE).
  *
  * @returns undefined: there is no browser here
  * @throws {Error} when the person refuses or takes too long; {ConnectError} of the cloud
@@ -108,7 +108,7 @@ export async function signInByDeviceCode(
   );
   const { deviceCode, expiresAt } = started;
   const lastsMs = expiresAt ? timestampDate(expiresAt).getTime() - clock.now().getTime() : 0;
-  // The clocks of two computers differ.
+  // The clocks of two hosts differ.
   const endMs = clock.monotonicMs() + Math.min(Math.max(lastsMs, 60_000), PATIENCE_MS);
   const everyMs = Math.max(started.intervalSeconds, 1) * 1_000;
   while (clock.monotonicMs() < endMs) {

@@ -26,7 +26,7 @@ const loginFlags = {
   "email": {
     type: "string",
     placeholder: "EMAIL",
-    doc: "Sign in by e-mail and password, which is asked for, in place of an API key.",
+    doc: "Sign in by e-mail and password, with a prompt, in place of an API key.",
   },
   "browser": {
     type: "boolean",
@@ -42,17 +42,17 @@ const loginFlags = {
     type: "string",
     placeholder: "ID",
     env: "MACHINE_CLOUD_API_KEY_ID",
-    doc: "Id of the API key; asked for when it is left out.",
+    doc: "Id of the API key; prompted for when it is left out.",
   },
   "key": {
     type: "string",
     placeholder: "KEY",
     env: "MACHINE_CLOUD_API_KEY",
-    doc: "The API key; asked for when it is left out, which keeps it off the command line.",
+    doc: "The API key; prompted for when it is left out, which keeps it off the command line.",
   },
   "allow-insecure-creds": {
     type: "boolean",
-    doc: "Send the API key or password over plaintext to another computer.",
+    doc: "Send the API key or password over plaintext to another host.",
   },
 } as const;
 
@@ -83,7 +83,7 @@ export function loginCommands(deps: LoginDeps): CommandTree {
       },
     }),
     "logout": command({
-      summary: "Forget a profile: a session ends, an API key stays valid.",
+      summary: "Delete a profile: a session is closed, an API key stays valid.",
       flags: {},
       async run(context, { values }) {
         const { profile: wanted } = values as { readonly profile?: string };
@@ -94,12 +94,12 @@ export function loginCommands(deps: LoginDeps): CommandTree {
         const ended = "access_token" in profile && problem === undefined;
         return done(
           { profile: name, session_ended: ended },
-          `forgot profile ${name}${ended ? "; its session has ended" : ""}`,
+          `forgot profile ${name}${ended ? "; its session was closed" : ""}`,
         );
       },
     }),
     "whoami": command({
-      summary: "Show who is signed in where, and ask the cloud whether that holds.",
+      summary: "Show who is signed in where, and check with the cloud that it is valid.",
       flags: {},
       async run(context, { values }) {
         const { cloud, profile: wanted, "key-id": keyId } = values as {

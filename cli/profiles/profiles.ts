@@ -9,7 +9,7 @@ import { nearestName } from "../../shared/base/flags/nearest.ts";
 const placeSchema = z.object({
   /** `https://host` or `http://host:port`. */
   cloud: z.string(),
-  /** The key or the session's token may go over plaintext to another computer. */
+  /** The key or the session's token may go over plaintext to another host. */
   allow_insecure: z.boolean().optional(),
 });
 
@@ -18,7 +18,7 @@ const keySchema = placeSchema.extend({ key_id: z.string(), key: z.string() });
 const sessionSchema = placeSchema.extend({
   email: z.string(),
   access_token: z.string(),
-  /** When the session ends by itself, ISO 8601. */
+  /** When the session expires, ISO 8601. */
   expires_at: z.string(),
 });
 

@@ -34,7 +34,7 @@ export interface SignInWish {
 const TIMEOUT_MS = 20_000;
 
 /**
- * Signs in by API key, by e-mail and password, or by a browser, and asks for what is missing. Where
+ * Signs in by API key, by e-mail and password, or by a browser, and requests what is missing. Where
  * a person says nothing it is the browser, or a short code where there is none.
  *
  * @throws {UsageError} when nothing is given; {Error} that says why the cloud does not take it
@@ -130,7 +130,7 @@ export async function endSession(
     return undefined;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return `the session of ${profile.email} could not be ended and lasts until ` +
+    return `the session of ${profile.email} could not be closed and lasts until ` +
       `${profile.expires_at}: ${reason}`;
   }
 }
@@ -160,7 +160,7 @@ async function sessionOf(deps: SignInDeps, place: Place, email: string): Promise
   return toProfile(place, signedIn);
 }
 
-/** Does something with a connection of its own; what fails is told as to a person. */
+/** Does something with a connection of its own; what fails is reported as to a person. */
 async function calling<T>(
   { connect }: Pick<SignInDeps, "connect">,
   profile: Profile | Place,

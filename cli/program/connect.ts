@@ -58,7 +58,7 @@ export async function signInOf(values: SignInValues, profiles: Profiles): Promis
 }
 
 /**
- * `https://host` or `http://host:port`. Without a scheme it is `https`, but `http` to this computer.
+ * `https://host` or `http://host:port`. Without a scheme it is `https`, but `http` to this host.
  *
  * @throws {UsageError}
  */
@@ -156,7 +156,7 @@ function open(
     });
   } catch (error) {
     throw new UsageError(
-      `${cloud} is plaintext, so that others could read the key or password on the way; use https://, or ` +
+      `${cloud} is plaintext, so that others could read the key or password in transit; use https://, or ` +
         "allow it with machine login --allow-insecure-creds",
       { cause: error },
     );
@@ -178,7 +178,7 @@ export function adviceOf(error: unknown, cloud: string, again?: Again): unknown 
     case Code.DeadlineExceeded:
       return told(
         `cannot reach a cloud at ${cloud} (${reasonOf(error)}); check the address and that ` +
-          "this computer is on the network",
+          "this host is on the network",
       );
     case Code.Unimplemented:
       // Every cloud has it: what every command asks first.

@@ -1,7 +1,7 @@
 import { systemClock } from "../../shared/base/time/clock.ts";
 import type { ProgramDeps } from "./program.ts";
 
-const nobody = () => Promise.reject(new Error("nobody is there to be asked"));
+const nobody = () => Promise.reject(new Error("there is nobody to answer a prompt"));
 
 /** For whoever only looks at the commands, or runs them where nobody is at a terminal. */
 export const IDLE_DEPS: ProgramDeps = {

@@ -7,11 +7,8 @@ import { enrollmentCommands } from "../fleet/enrollment_commands.ts";
 import { fragmentCommands } from "../fleet/fragment_commands.ts";
 import { locationCommands } from "../fleet/location_commands.ts";
 import { machineCommands } from "../fleet/machine_commands.ts";
-import {
-  keyCommands,
-  memberCommands,
-  organizationCommands,
-} from "../fleet/organization_commands.ts";
+import { keyCommands, organizationCommands } from "../fleet/organization_commands.ts";
+import { memberCommands } from "../fleet/member_commands.ts";
 import { partCommands } from "../fleet/part_commands.ts";
 import { partQrCommands } from "../fleet/part_qr_command.ts";
 import { logCommands } from "../logs/log_commands.ts";
@@ -48,7 +45,7 @@ export interface ProgramDeps {
   readonly openEditor: OpenEditor;
   readonly readInput: () => Promise<string>;
   readonly keyboard: Keyboard;
-  /** Ends commands that go on until they are told to stop. */
+  /** Ends commands that continue until they are asked to stop. */
   readonly stop: AbortSignal;
 }
 

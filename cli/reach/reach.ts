@@ -23,7 +23,7 @@ export const reachFlags = {
   "address": {
     type: "string",
     placeholder: "URL",
-    doc: "Address of the machine's own port, in place of the way through the cloud (WebRTC).",
+    doc: "Address of the machine's own port, in place of the path through the cloud (WebRTC).",
   },
 } as const;
 

@@ -38,7 +38,7 @@ export async function receiveFiles(
   try {
     const head = await answers.next();
     if (head.done || head.value.response.case !== "metadata") {
-      throw new Error("the machine told nothing of what it sends");
+      throw new Error("the machine did not describe what it sends");
     }
     const target = await targetOf(destination, head.value.response.value.sourceType);
     for (let first = await next(); first; first = await next()) {
@@ -68,7 +68,7 @@ export async function receiveFiles(
   return copied;
 }
 
-/** As scp does it: into a folder that exists, or under a new name beside its siblings. */
+/** As scp does it: into a folder that exists, or under a new name besides its siblings. */
 async function targetOf(
   destination: string,
   sourceType: CopyFilesSourceType,
@@ -86,7 +86,7 @@ async function targetOf(
   };
 }
 
-/** A machine must not write elsewhere than where it is told to. */
+/** A machine must not write elsewhere than where it should. */
 function partsOf(name: string): string[] {
   const parts = name.split("/");
   const isBad = parts.some((part) =>

@@ -63,7 +63,7 @@ function listen(port: number): Deno.TcpListener {
     return Deno.listen({ hostname: "127.0.0.1", port });
   } catch (error) {
     if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    throw new UsageError(`port ${port} of this computer is in use; name another one: LOCAL:PORT`);
+    throw new UsageError(`port ${port} of this host is in use; name another one: LOCAL:PORT`);
   }
 }
 
@@ -96,7 +96,9 @@ async function pass(
       for (let at = 0; at < data.length;) at += await connection.write(data.subarray(at));
     }
   } catch (error) {
-    context.warn(`a connection ended: ${error instanceof Error ? error.message : String(error)}`);
+    context.warn(
+      `a connection was closed: ${error instanceof Error ? error.message : String(error)}`,
+    );
   } finally {
     connection.close();
   }
