@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import process from "node:process";
 import { Downloader } from "../../agent/updates/downloads/downloader.ts";
+import { FilesInUse } from "../../agent/updates/downloads/files_in_use.ts";
 import { AgentState } from "../../agent/state/agent_state.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
@@ -41,7 +42,8 @@ async function main([folder = "", url = "", sha256 = ""]: string[]): Promise<voi
     platform: "linux/amd64",
     credentialsFor: () => ({}),
     bandwidthBytesPerS: () => 0,
-    makeRoom: () => Promise.resolve(),
+    cleaner: { clean: () => Promise.resolve() },
+    inUse: new FilesInUse(),
     fetch,
     clock: systemClock,
     log: memoryLogger(),

@@ -20,9 +20,10 @@ export async function benchMemory(reporter: Reporter): Promise<void> {
   const [server] = await rig.serversOf(agent);
   if (server === undefined) throw new Error("no server runs below the agent");
   await new Promise((done) => setTimeout(done, SETTLE_MS));
-  reporter.report("rss_idle_server", await residentMiB(server), "MiB");
-  reporter.report("rss_idle_agent", await residentMiB(agent.pid), "MiB");
-  reporter.report("rss_idle_cloud", await residentMiB(cloud.pid), "MiB");
+  for (const [name, pid] of [["server", server], ["agent", agent.pid], ["cloud", cloud.pid]]) {
+    reporter.report(`rss_idle_${name}`, await residentMiB(Number(pid)), "MiB");
+    reporter.report(`anonymous_idle_${name}`, await anonymousMiB(Number(pid)), "MiB");
+  }
 }
 
 /** From the start of the process to the ready line. */
@@ -70,8 +71,17 @@ async function proportionalMiB(pid: number): Promise<number> {
 
 /** Resident memory of a process. */
 export async function residentMiB(pid: number): Promise<number> {
+  return await statusMiB(pid, "VmRSS");
+}
+
+/** Of that, what is no page of a file: nobody shares it, and the system cannot take it back. */
+async function anonymousMiB(pid: number): Promise<number> {
+  return await statusMiB(pid, "RssAnon");
+}
+
+async function statusMiB(pid: number, field: string): Promise<number> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
-  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
-  if (kib === undefined) throw new Error(`/proc/${pid}/status names no VmRSS`);
+  const kib = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1];
+  if (kib === undefined) throw new Error(`/proc/${pid}/status names no ${field}`);
   return Number(kib) / 1024;
 }

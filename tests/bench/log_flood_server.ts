@@ -1,5 +1,5 @@
 /**
- * Serves a sensor and, when told so, logs 50,000 lines a second, as a driver out of control does:
+ * Serves a sensor and, on request, logs 50,000 lines a second, as a driver out of control does:
  * a third of them below the level, a third always the same, a third each time another. What is
  * written goes to a file and to the queue for the cloud.
  *

@@ -11,7 +11,7 @@ import type { Reporter } from "./report.ts";
 
 const PLAIN = fileURLToPath(new URL("../modules/plain.ts", import.meta.url));
 const LEAN_MODEL = "acme:lean:sensor";
-/** What the lean module says it has. */
+/** What the lean module reports it has. */
 const READY_RESPONSE = toBinary(
   ReadyResponseSchema,
   create(ReadyResponseSchema, {

@@ -9,7 +9,7 @@ const FRAME = { data: 0, headers: 1, settings: 4, ping: 6 } as const;
 const FLAG = { ack: 1, endStream: 1, endHeaders: 4 } as const;
 const HEAD = 9;
 
-/** What machines with a stream hear. */
+/** What machines with a stream receive. */
 export interface WatchListener {
   /** @param n which machine; @param event its kind, such as `configChanged` */
   heard(n: number, event: string): void;

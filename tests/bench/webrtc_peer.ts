@@ -1,6 +1,6 @@
 /**
  * The other end of a WebRTC connection, as a process of its own: takes base64 of an offer as its
- * argument and prints that of its answer. A message of 4 bytes asks for so many bytes; all others
+ * argument and prints that of its answer. A message of 4 bytes requests so many bytes; all others
  * are sent back.
  */
 import { decodeSdp, encodeSdp } from "../../shared/rtc/signaling/sdp.ts";

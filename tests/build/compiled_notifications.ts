@@ -1,4 +1,4 @@
-/** A compiled cloud that really tells somebody: what it loads late must be in the binary too. */
+/** A compiled cloud that really notifies somebody: what it loads late must be in the binary too. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";

@@ -131,10 +131,10 @@ Deno.test("machines are made, listed, renamed, moved, restarted and deleted", as
   );
   assert.deepEqual([moved.name, moved.location_id], ["leg", attic.id]);
   assert.match((await rig.run(["machines", "status", "leg"])).out, /leg, Attic[^]*part +arm-main/);
-  assert.match((await rig.run(["machines", "restart", "leg"])).out, /starts again/);
+  assert.match((await rig.run(["machines", "restart", "leg"])).out, /restarts/);
   await assert.rejects(rig.run(["machines", "restart", "leg", "--part", "x"]), /has no part "x"/);
   await assert.rejects(rig.run(["machines", "status", "lgg"]), /did you mean leg\?/);
-  await assert.rejects(rig.run(["machines", "delete", "leg"]), /say so with --yes/);
+  await assert.rejects(rig.run(["machines", "delete", "leg"]), /confirm with --yes/);
   await rig.run(["machines", "delete", "leg", "--yes"]);
   assert.equal((await rig.json("machines", "list")).length, 1);
 });

@@ -1,4 +1,4 @@
-/** Signing in by password, the commands about people and fragments, and what history tells. */
+/** Signing in by password, the commands about people and fragments, and what history shows. */
 import assert from "node:assert/strict";
 import { createClient } from "@connectrpc/connect";
 import { codeOf, stepAt } from "../../cloud/accounts/second_factor/totp.ts";
@@ -68,7 +68,7 @@ Deno.test("people sign in by password, and logout ends their session", async () 
   const token = await savedToken(rig, "ann");
   await rig.account(token).getAccount({});
   assert.equal((await rig.json("logout")).session_ended, true);
-  await assert.rejects(rig.account(token).getAccount({}), /session has ended/);
+  await assert.rejects(rig.account(token).getAccount({}), /session is no longer valid/);
   assert.equal((await rig.json("whoami")).profile, "default");
 });
 
@@ -114,7 +114,7 @@ Deno.test("login opens the browser at a terminal, and shows a code where there i
   });
   let page = "";
   const opens = async (url: string) => {
-    // Other programs of this computer, that know neither state nor path, say nothing.
+    // Other programs of this host, that know neither state nor path, say nothing.
     const port = new URL(new URL(url).searchParams.get("redirect_uri") ?? "").origin;
     for (const path of ["/callback?code=x&state=guessed", "/"]) {
       assert.equal(await (await fetch(port + path)).text(), "not found");
@@ -144,7 +144,7 @@ Deno.test("a session that has ended says how to sign in again, and can be forgot
     rig.run(["machines", "list"]),
     /session of ann@example\.com .*machine login --cloud \S+ --email ann@example\.com$/,
   );
-  assert.match((await rig.run(["logout"])).out, /has ended/);
+  assert.match((await rig.run(["logout"])).out, /was closed|is no longer valid/);
 });
 
 Deno.test("a second factor is asked for", async () => {
@@ -175,9 +175,9 @@ Deno.test("people are invited, listed and removed", async () => {
     [["ben@example.com", ["organization_operator"]], ["cy@example.com", ["robot_owner"]]],
   );
   const { out } = await rig.run(["members", "list"]);
-  assert.match(out, /ann@example\.com +member/);
+  assert.match(out, /ann@example\.com +owner/);
   assert.match(out, /ben@example\.com +invited/);
-  await assert.rejects(rig.run(["members", "remove", "ben@example.com"]), /say so with --yes/);
+  await assert.rejects(rig.run(["members", "remove", "ben@example.com"]), /confirm with --yes/);
   await rig.run(["members", "remove", "ben@example.com", "--yes"]);
   await rig.run(["members", "remove", "cy@example.com", "--yes"]);
   assert.deepEqual((await rig.json("members", "list")).invites, []);
@@ -224,4 +224,50 @@ Deno.test("history tells what was saved by the command line", async () => {
   const configuration = createClient(ConfigurationService, cloud.transport);
   const { revisions } = await configuration.listRevisions({ partId });
   assert.equal(revisions[0]?.savedHow, "cli");
+});
+
+Deno.test("organizations logo sets a picture that the cloud serves, and takes it away", async () => {
+  await using rig = await CliRig.open();
+  const file = await rig.write("logo.png", "");
+  await Deno.writeFile(file, new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]));
+  assert.match((await rig.run(["organizations", "logo", "show"])).out, /logo set FILE/);
+  const { url } = await rig.json("organizations", "logo", "set", file);
+  const answer = await fetch(new URL(new URL(url).pathname, rig.cloud.url));
+  assert.deepEqual(await answer.bytes(), await Deno.readFile(file));
+  assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+  assert.equal((await rig.run(["organizations", "logo", "show"])).out, `${url}\n`);
+
+  const text = await rig.write("logo.svg", "<svg/>");
+  await assert.rejects(rig.run(["organizations", "logo", "set", text]), /no PNG, JPEG or WebP/);
+  const missing = rig.path("none.png");
+  await assert.rejects(rig.run(["organizations", "logo", "set", missing]), /cannot read the logo/);
+  await rig.run(["organizations", "logo", "remove"]);
+  assert.equal((await rig.json("organizations", "logo", "show")).url, "");
+});
+
+Deno.test("members role changes what a member, or who is invited, may do; lists say it by name", async () => {
+  await using rig = await CliRig.open({ email: ANN, password: PASSWORD });
+  const operator = ["members", "role", ANN, "--role", "operator"];
+  await rig.run([...operator, "--location", "Lab"]);
+  const [lab] = await rig.json("locations", "list");
+  const row = async (email: string) =>
+    (await rig.run(["members", "list"])).out.split("\n").find((line) => line.includes(email)) ?? "";
+  assert.match(await row(ANN), new RegExp(`owner, operator of location ${lab.name} `));
+  const owner = ["members", "role", ANN, "--role", "owner", "--location", "Lab"];
+  assert.match((await rig.run(owner)).out, /is owner of location Lab now/);
+  assert.match((await rig.run(owner)).out, /is owner of location Lab now/, "once more is the same");
+  assert.match((await rig.run(operator)).out, /is operator now/);
+  const [member] = (await rig.json("members", "list")).members;
+  assert.deepEqual(member.roles.toSorted(), ["location_owner", "organization_operator"]);
+
+  await rig.run(["members", "invite", "cleo@example.com", "--role", "operator"]);
+  const cleo = ["members", "role", "cleo@example.com", "--role", "owner"];
+  assert.match((await rig.run(cleo)).out, /invited as owner now/);
+  assert.match(await row("cleo@example.com"), /invited +owner /);
+  await rig.run([...cleo, "--machine", "demo"]);
+  assert.match(await row("cleo@example.com"), /owner, owner of machine demo /);
+  await assert.rejects(
+    rig.run(["members", "role", "nobody@example.com", "--role", "owner"]),
+    /nobody "nobody@example.com" is a member or invited; machine members list shows who is/,
+  );
 });

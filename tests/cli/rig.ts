@@ -29,7 +29,7 @@ export interface RunOptions {
   readonly terminal?: Terminal;
   readonly env?: Readonly<Record<string, string>>;
   readonly deps?: Partial<ProgramDeps>;
-  /** Hears what is printed while the command goes on. */
+  /** Receives what is printed while the command continues. */
   readonly onText?: (text: string) => void;
 }
 

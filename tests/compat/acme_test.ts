@@ -26,7 +26,7 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-/** Pebble with a certificate of its own, which asks for names at `httpPort`. */
+/** Pebble with a certificate of its own, which requests names at `httpPort`. */
 async function withPebble(
   httpPort: number,
   work: (place: { directoryUrl: string; folder: string }) => Promise<void>,

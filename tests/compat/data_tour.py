@@ -19,6 +19,9 @@ from viam.proto.app.datapipelines import DataPipelineRunStatus
 from viam.proto.app.dataset import DatasetType, SequenceDatasetExportStatus
 from viam.rpc.dial import DialOptions
 
+import data_cases
+from sdk_calls import Recorded
+
 NOON = datetime(2026, 1, 2, 12, tzinfo=timezone.utc)
 
 
@@ -248,12 +251,15 @@ async def sequences(data, organization, part):
 async def main(address, key_id, key, organization, part, path):
     client = await ViamClient.create_from_dial_options(options(key_id, key), address)
     try:
-        data = client.data_client
+        data = Recorded(client.data_client)
         found = {
             "tabular": await tabular(data, organization, part),
             "binary": await binary(data, organization, part, path),
             "sequences": await sequences(data, organization, part),
         }
+        for case in data_cases.CASES:
+            await case(data, organization, part)
+        found["uncalled"] = data.uncalled()
         print(json.dumps(found))
     finally:
         client.close()

@@ -110,7 +110,7 @@ function describeField(field: FieldDescriptorProto, oneof: string | undefined): 
   words.push(FieldDescriptorProto_Type[field.type].toLowerCase());
   if (field.typeName !== "") words.push(field.typeName);
   if (oneof !== undefined) words.push(`in oneof ${oneof}`);
-  // proto3 packs repeated numbers unless told not to, so only "not" changes the wire.
+  // proto3 packs repeated numbers unless configured not to, so only "not" changes the wire.
   if (field.options !== undefined && isSet(field.options, "packed") && !field.options.packed) {
     words.push("unpacked");
   }

@@ -1,12 +1,13 @@
 /** Programs in Go that tests are run against. */
 import { fileURLToPath } from "node:url";
+import { noGoModulesBecause } from "../../shared/test_tools/probes.ts";
 
 const FINDER = fileURLToPath(new URL("../../tools/go.sh", import.meta.url));
 
 export interface GoProgram {
-  /** Name in `.tools/bin/`, and in what is told when it cannot be had. */
+  /** Name in `.tools/bin/`, and in what is reported when it cannot be had. */
   readonly name: string;
-  /** Folder beside this file, with a `go.mod` that pins everything. */
+  /** Folder next to this file, with a `go.mod` that pins everything. */
   readonly folder: string;
   /** What is built. Default: the folder's own package. */
   readonly package?: string;
@@ -18,7 +19,11 @@ export interface BuiltGoProgram {
   readonly missing: string | undefined;
 }
 
-/** Builds a program, which takes a moment when it was built before, with `tools/go.sh`'s Go. */
+/**
+ * Builds a program, which takes a moment when it was built before, with `tools/go.sh`'s Go.
+ *
+ * @throws {Error} when Go and its modules can be had and it cannot be built
+ */
 export async function buildGoProgram(
   { name, folder, package: source = "." }: GoProgram,
 ): Promise<BuiltGoProgram> {
@@ -31,9 +36,13 @@ async function build(path: string, source: string, cwd: string): Promise<string 
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
   const found = await new Deno.Command("sh", { args: [FINDER] }).output();
   if (!found.success) return text(found.stderr);
-  const { success, stderr } = await new Deno.Command(text(found.stdout), {
+  const go = text(found.stdout);
+  const { success, stderr } = await new Deno.Command(go, {
     args: ["build", "-o", path, source],
     cwd,
   }).output();
-  return success ? undefined : `go cannot build it: ${text(stderr)}`;
+  if (success) return undefined;
+  const reason = await noGoModulesBecause(go);
+  if (reason !== undefined) return reason;
+  throw new Error(`go cannot build ${path}: ${text(stderr)}`);
 }

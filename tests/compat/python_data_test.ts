@@ -53,6 +53,8 @@ interface Tour {
     refused: string;
     left: number;
   };
+  /** Calls of the SDK's DataClient that the tour did not make. */
+  uncalled: string[];
 }
 
 rigTest("the published Python SDK uploads and reads data and sequences", async (rig) => {
@@ -87,7 +89,8 @@ async function tour(rig: Rig): Promise<Tour> {
   }
 }
 
-function check({ tabular, binary, sequences }: Tour, rig: Rig): void {
+function check({ tabular, binary, sequences, uncalled }: Tour, rig: Rig): void {
+  assert.deepEqual(uncalled, [], "give them a case in data_cases.py");
   const payload = (temperature: number) => ({ readings: { temperature, ok: true } });
   assert.equal(new Set(tabular.upload_ids).size, 1);
   assert.deepEqual(tabular.exported, [

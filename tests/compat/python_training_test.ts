@@ -11,8 +11,13 @@ import { untilStatus, uploadCounter, WITHOUT_WALLS } from "./training_rig.ts";
 
 type Refusal = [status: string, message: string];
 
+interface Uncalled {
+  /** Calls of the SDK's MLTrainingClient that this part of the tour did not make. */
+  uncalled: string[];
+}
+
 /** What `training_tour.py submit` found. */
-interface Submitted {
+interface Submitted extends Uncalled {
   before: number;
   jobs: { good: string; empty: string; slow: string };
   listed: string[];
@@ -34,7 +39,7 @@ interface Told {
 }
 
 /** What `training_tour.py finish` found. */
-interface Finished {
+interface Finished extends Uncalled {
   running: string[];
   early: Refusal;
   good: Told;
@@ -104,6 +109,8 @@ rigTest(
     assert.deepEqual(found.unknown, ["NOT_FOUND", 'no training job with id "none"']);
     assert.equal(found.gone[0], "NOT_FOUND");
     assert.equal(found.left, 0);
+    const uncalled = found.uncalled.filter((name) => submitted.uncalled.includes(name));
+    assert.deepEqual(uncalled, [], "give them a case in training_tour.py");
     // Three pictures of nine bytes each, in a package that outlives its job.
     assert.match(model, /\{"pictures": 3, "bytes": 27\}/);
     assert.match(model, /labels\.txt/);

@@ -1,5 +1,5 @@
 // A machine whose network lets no UDP through, reached over a TURN server by the published Python
-// SDK: two computers in namespaces of this one. Where there can be none, or the TURN server coturn
+// SDK: two hosts in namespaces of this one. Where there can be none, or the TURN server coturn
 // is not installed, it is skipped, and `make test` says so.
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -92,7 +92,7 @@ rigTest(
     await server.waitForLine(/a WebRTC connection is open\s+\{"signaled_by":"cloud"/, DEADLINE_MS);
     await turnServer.waitForLine(/ALLOCATE processed, success/, DEADLINE_MS);
 
-    await server.waitForLine(/a WebRTC connection has ended/, DEADLINE_MS);
+    await server.waitForLine(/a WebRTC connection was closed/, DEADLINE_MS);
     await eventually("the machine has left the TURN server", async () => {
       return await network.output(second, "ss", "-Htn", "dst", `${first.address}:3478`) === "";
     });

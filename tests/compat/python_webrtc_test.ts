@@ -63,7 +63,7 @@ rigTest("the published Python SDK uses a machine over WebRTC", async (rig) => {
   assert.equal(found.picture[1], pictureSha256);
   await server.waitForLine(openLine("own port"), DEADLINE_MS);
   assert.equal((await program.exited).code, 0);
-  await server.waitForLine(/a WebRTC connection has ended/, DEADLINE_MS);
+  await server.waitForLine(/a WebRTC connection was closed/, DEADLINE_MS);
 });
 
 rigTest("what a Python program moved over WebRTC stops when the program dies", async (rig) => {
@@ -77,7 +77,7 @@ rigTest("what a Python program moved over WebRTC stops when the program dies", a
     assert.equal(await isOn(), true);
     program.signal("SIGKILL");
     await eventually("the motor has stopped", async () => !await isOn());
-    await server.waitForLine(/a session has ended without a heartbeat/, DEADLINE_MS);
+    await server.waitForLine(/a session expired without a heartbeat/, DEADLINE_MS);
   } finally {
     transport.close();
   }
@@ -99,7 +99,9 @@ rigTest(
   },
 );
 
-/** The SDK asks the host whose name it is given; as root this host can be told who that is. */
+/**
+ * The SDK asks the host whose name it is given; as root this host can be determined who that is.
+ */
 const cannotName = ignoreBecause(import.meta.url, await noNamesBecause());
 
 async function noNamesBecause(): Promise<string | undefined> {

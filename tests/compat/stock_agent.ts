@@ -86,7 +86,7 @@ export class StockAgent implements AsyncDisposable {
     return Deno.readLink(join(this.dir, "bin", binary));
   }
 
-  /** One turn of its loop: asks for its configuration, updates what differs, starts the server. */
+  /** One turn of its loop: requests its configuration, updates what differs, starts the server. */
   async checkUpdates(): Promise<DeviceAgentConfigResponse> {
     const answer = await this.#config();
     await this.#updateBinary("viam-agent");
@@ -203,7 +203,7 @@ export class StockAgent implements AsyncDisposable {
       join(this.dir, "cache", basename(new URL(info.url).pathname)),
     );
     await Deno.writeFile(path, bytes, { mode: 0o755 });
-    // Under the name that the cloud says, whatever it is.
+    // Under the name that the cloud reports, whatever it is.
     const link = join(this.dir, "bin", info.filename);
     await Deno.remove(link).catch(() => {}); // the first one
     await Deno.symlink(path, link);

@@ -40,7 +40,7 @@ class GrpcCaller {
 
   constructor(origin: string, ca: string) {
     this.#session = connectHttp2(origin, { ca });
-    this.#session.on("error", () => {}); // the calls hear of it
+    this.#session.on("error", () => {}); // the calls learn of it
   }
 
   open(path: string, headers: Record<string, string | string[]> = {}) {

@@ -21,6 +21,8 @@ from viam.proto.app.mltraining import (
 )
 from viam.rpc.dial import DialOptions
 
+from sdk_calls import Recorded
+
 NOON = datetime(2026, 1, 2, 12, tzinfo=timezone.utc)
 
 
@@ -55,8 +57,7 @@ async def dataset(data, organization, part, name, pictures):
     return made
 
 
-async def submit(client, organization, part, script):
-    training = client.ml_training_client
+async def submit(client, training, organization, part, script):
     before = await training.list_training_jobs(organization)
     jobs = {}
     for name, pictures in [("good", 3), ("empty", 0), ("slow", 1)]:
@@ -120,9 +121,7 @@ def told(job):
     }
 
 
-async def finish(client, organization, good, empty, slow):
-    training = client.ml_training_client
-
+async def finish(client, training, organization, good, empty, slow):
     async def ids(status):
         return [job.id for job in await training.list_training_jobs(organization, status)]
 
@@ -156,7 +155,9 @@ async def finish(client, organization, good, empty, slow):
 async def main(what, address, key_id, key, *args):
     client = await ViamClient.create_from_dial_options(options(key_id, key), address)
     try:
-        print(json.dumps(await {"submit": submit, "finish": finish}[what](client, *args)))
+        training = Recorded(client.ml_training_client)
+        found = await {"submit": submit, "finish": finish}[what](client, training, *args)
+        print(json.dumps({**found, "uncalled": training.uncalled()}))
     finally:
         client.close()
 

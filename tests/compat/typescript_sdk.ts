@@ -6,9 +6,14 @@ const FOLDER = new URL("typescript_sdk/", import.meta.url);
  * Runs a program of the folder `typescript_sdk` and reads the JSON it writes. It runs in a process
  * of its own: the SDK's libraries are older majors of ours.
  *
- * @throws Error with what the program wrote when it fails or takes longer than a minute.
+ * @param patienceMs how long it may take; a minute
+ * @throws Error with what the program wrote when it fails or takes longer
  */
-export async function runTypescriptSdk<T>(program: string, args: string[]): Promise<T> {
+export async function runTypescriptSdk<T>(
+  program: string,
+  args: string[],
+  patienceMs = 60_000,
+): Promise<T> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "-A", "--no-check", "--frozen"],
@@ -18,7 +23,7 @@ export async function runTypescriptSdk<T>(program: string, args: string[]): Prom
     ],
     cwd: FOLDER,
     stdin: "null",
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(patienceMs),
   }).output();
   if (!success) throw new Error(new TextDecoder().decode(stderr));
   return JSON.parse(new TextDecoder().decode(stdout)) as T;

@@ -64,5 +64,8 @@ consoleTest(
         deadlineMs: 5_000,
       },
     );
+    // A request of the page that was under way while its machine was deleted.
+    const others = opened.complaints.filter((each) => !/\b404\b.*GetPartLiveStatus$/.test(each));
+    opened.complaints.splice(0, Infinity, ...others);
   },
 );

@@ -140,3 +140,35 @@ consoleTest(
     await opened.inspect("configure-sources");
   },
 );
+
+consoleTest(
+  import.meta.url,
+  "the graph shows what resources need, and leads to them by the keyboard",
+  async (rig) => {
+    const { made, app } = rig;
+    const arm = (name: string, more: object) => ({
+      ...{ name, api: "rdk:component:arm", model: "rdk:builtin:fake" },
+      ...more,
+    });
+    const config = {
+      components: [
+        arm("left", { depends_on: ["rail"] }),
+        arm("rail", {}),
+        arm("hand", { attributes: { on: ["left"] } }),
+      ],
+    };
+    await app.updateRobotPart({ id: made.part_id, robotConfigJson: JSON.stringify(config) });
+    const opened = await rig.signedIn(`/machines/${made.machine_id}/configure?view=graph`);
+    const { page } = opened;
+    const graph = page.getByRole("group", { name: "Graph" });
+    await graph.getByRole("link", { name: "left, arm, needs rail" }).waitFor();
+    await page.getByText("As a table").click();
+    await page.getByRole("row", { name: "rail – left" }).waitFor();
+    await page.getByRole("row", { name: "left rail" }).waitFor();
+    await opened.inspect("configure-graph");
+    await graph.getByRole("link", { name: "hand, arm, needs left" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Name of the resource").or(page.getByText("hand").first()).waitFor();
+    assert.match(page.url(), /configure\?open=components\.2$/);
+  },
+);

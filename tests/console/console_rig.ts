@@ -6,7 +6,7 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import type { DescService } from "@bufbuild/protobuf";
 import type { Client, Transport } from "@connectrpc/connect";
-import { type Cloud, startCloud } from "../../cloud/serve/cloud.ts";
+import { type Cloud, type CloudOptions, startCloud } from "../../cloud/serve/cloud.ts";
 import { bootstrap, type BootstrapResult } from "../../cloud/local/bootstrap/bootstrap.ts";
 import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../cloud/storage/keys/random.ts";
@@ -33,7 +33,8 @@ export class ConsoleRig implements AsyncDisposable {
 
   private constructor(
     readonly dataDir: string,
-    readonly cloud: Cloud,
+    /** The cloud that runs now. */
+    private readonly running: { cloud: Cloud },
     readonly made: BootstrapResult,
     browser: Browser,
     private readonly token: string,
@@ -43,19 +44,14 @@ export class ConsoleRig implements AsyncDisposable {
     this.#partToken = partToken;
   }
 
-  static async open(): Promise<ConsoleRig> {
+  static async open(options: Pick<CloudOptions, "training"> = {}): Promise<ConsoleRig> {
     await using opened = new AsyncDisposableStack();
     const dataDir = await Deno.makeTempDir({ prefix: "machine-console-" });
     opened.defer(() => Deno.remove(dataDir, { recursive: true }));
-    const deps = { clock: systemClock, random: systemRandom, log: memoryLogger("machine-cloud") };
-    const made = await bootstrapped(dataDir, deps);
-    const cloud = await startCloud({
-      ...{ dataDir, domain: "machine.internal", packageLimitBytes: 1_000_000 },
-      listen: { hostname: "127.0.0.1", port: 0 },
-      hostname: "localhost",
-      notifications: { allowPrivateWebhooks: true },
-    }, deps);
-    opened.defer(() => cloud.close({ graceMs: 1_000 }));
+    const made = await bootstrapped(dataDir);
+    const cloud = await cloudIn(dataDir, 0, options);
+    const running = { cloud };
+    opened.defer(() => running.cloud.close({ graceMs: 1_000 }));
     const browser = await chromium.launch({
       executablePath: programPath("chromium") ?? "chromium",
       args: ["--no-sandbox"],
@@ -65,12 +61,23 @@ export class ConsoleRig implements AsyncDisposable {
       tokenOf(cloud.url, "api-key", made.api_key_id, made.api_key),
       tokenOf(cloud.url, "robot-secret", made.part_id, made.part_secret),
     ]);
-    const rig = new ConsoleRig(dataDir, cloud, made, browser, token, partToken);
+    const rig = new ConsoleRig(dataDir, running, made, browser, token, partToken);
     rig.#close = opened.move();
     return rig;
   }
 
   #close: AsyncDisposableStack | undefined;
+
+  get cloud(): Cloud {
+    return this.running.cloud;
+  }
+
+  /** Ends the cloud at once, as a power cut does; the returned function starts it at the same port. */
+  async cutOff(): Promise<() => Promise<void>> {
+    const port = Number(new URL(this.cloud.url).port);
+    await this.cloud.close({ graceMs: 0 });
+    return async () => void (this.running.cloud = await cloudIn(this.dataDir, port));
+  }
 
   /** Calls of the cloud by the key of the organisation. */
   client<S extends DescService>(service: S): Client<S> {
@@ -89,8 +96,15 @@ export class ConsoleRig implements AsyncDisposable {
     payload: string,
     service: S,
   ): Promise<Client<S>> {
-    const token = await tokenOf(this.cloud.url, type, entity, payload);
-    return createClient(service, transportTo(this.cloud.url, token));
+    return createClient(
+      service,
+      transportTo(this.cloud.url, await this.tokenFor(type, entity, payload)),
+    );
+  }
+
+  /** An access token for credentials. */
+  async tokenFor(type: string, entity: string, payload: string): Promise<string> {
+    return await tokenOf(this.cloud.url, type, entity, payload);
   }
 
   get app(): Client<typeof AppService> {
@@ -119,6 +133,26 @@ export class ConsoleRig implements AsyncDisposable {
   ): Promise<ConsolePage> {
     const page = await this.page(options);
     await page.keepKey(this.token, this.made.api_key_id);
+    await page.go(path);
+    return page;
+  }
+
+  /** Makes a key that operates the organisation and changes nothing. */
+  async viewer(): Promise<{ id: string; key: string }> {
+    return await this.app.createKey({
+      name: "viewer",
+      authorizations: [{
+        ...{ authorizationType: "role", authorizationId: "organization_operator" },
+        ...{ resourceType: "organization", resourceId: this.made.org_id },
+        ...{ organizationId: this.made.org_id, identityType: "api-key" },
+      }],
+    });
+  }
+
+  /** A page that is signed in with another key. */
+  async signedInBy(keyId: string, key: string, path: string): Promise<ConsolePage> {
+    const page = await this.page();
+    await page.keepKey(await tokenOf(this.cloud.url, "api-key", keyId, key), keyId);
     await page.go(path);
     return page;
   }
@@ -152,13 +186,14 @@ export function consoleTest(
   url: string,
   name: string,
   run: (rig: ConsoleRig) => Promise<void>,
+  options?: Parameters<typeof ConsoleRig.open>[0],
 ): void {
   const ignore = ignoreWithout(url, "chromium");
   Deno.test({
     name,
     ignore,
     async fn() {
-      const rig = await ConsoleRig.open();
+      const rig = await ConsoleRig.open(options);
       let failure: unknown;
       try {
         await run(rig);
@@ -190,6 +225,8 @@ export class ConsolePage {
     readonly page: Page,
   ) {
     page.on("console", (message) => {
+      // Svelte's notice that what was under way read a page that was left: its last values.
+      if (message.text() === "https://svelte.dev/e/derived_inert") return;
       if (["error", "warning"].includes(message.type())) {
         this.complaints.push(`${message.text()} ${message.location().url}`);
       }
@@ -256,10 +293,23 @@ export class ConsolePage {
   }
 }
 
-async function bootstrapped(
+const deps = { clock: systemClock, random: systemRandom, log: memoryLogger("machine-cloud") };
+
+async function cloudIn(
   dataDir: string,
-  deps: Parameters<typeof bootstrap>[1],
-): Promise<BootstrapResult> {
+  port: number,
+  options: Pick<CloudOptions, "training"> = {},
+): Promise<Cloud> {
+  return await startCloud({
+    ...{ dataDir, domain: "machine.internal", packageLimitBytes: 1_000_000 },
+    listen: { hostname: "127.0.0.1", port },
+    hostname: "localhost",
+    notifications: { allowPrivateWebhooks: true },
+    ...options,
+  }, deps);
+}
+
+async function bootstrapped(dataDir: string): Promise<BootstrapResult> {
   const folder = await openDataFolder(dataDir, systemRandom);
   try {
     return await bootstrap(folder, deps, {

@@ -1,65 +1,11 @@
 /** Using the resources of a machine: a real machine-server, reached by the browser over WebRTC. */
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { OnlineState } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { programPath } from "../../tools/run/options.ts";
-import { Program } from "../e2e/program.ts";
-import { freePort } from "../ports/free_port.ts";
 import { ConsoleRig } from "./console_rig.ts";
+import { KINDS, startMachine, WAIT } from "./rig_machine.ts";
 
 const ignore = ignoreWithout(import.meta.url, "chromium");
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const WAIT = { deadlineMs: 60_000 };
-
-const KINDS = [
-  ...["arm", "base", "board", "button", "camera", "encoder", "gantry", "generic", "gripper"],
-  ...["motor", "movement_sensor", "power_sensor", "sensor", "servo", "switch"],
-];
-
-/** The rig's machine, with a fake of each kind of component. */
-async function startMachine(rig: ConsoleRig): Promise<AsyncDisposable> {
-  const { app, made, dataDir, cloud } = rig;
-  const { part } = await app.getRobotPart({ id: made.part_id });
-  const components = KINDS.map((kind) => ({
-    ...{ name: `${kind}-1`, api: `rdk:component:${kind}`, model: "rdk:builtin:fake" },
-    // A motor knows its position by an encoder.
-    ...(kind === "motor" && { attributes: { encoder: "encoder-1", max_rpm: 6_000 } }),
-  }));
-  const vision = { name: "eyes", api: "rdk:service:vision", model: "rdk:builtin:fake" };
-  await app.updateRobotPart({
-    ...{ id: made.part_id, name: part?.name ?? "" },
-    robotConfig: {
-      ...{ components, services: [vision] },
-      network: { bind_address: `127.0.0.1:${freePort()}` },
-    },
-  });
-  const credentials = join(dataDir, "machine.json");
-  const { part_id: id, part_secret: secret } = made;
-  await Deno.writeTextFile(
-    credentials,
-    JSON.stringify({ cloud: { id, secret, app_address: cloud.url } }),
-  );
-  const server = Program.start({
-    name: "machine-server",
-    command: programPath(
-      "machine-server",
-      { binaries: Deno.env.get("MACHINE_TEST_BINARIES") },
-      ROOT,
-    ),
-    args: ["-config", credentials],
-    env: { VIAM_HOME: join(dataDir, "server") },
-  });
-  const isOnline = async () => {
-    const { parts } = await app.getRobotParts({ robotId: made.machine_id });
-    return parts[0]?.onlineState === OnlineState.ONLINE;
-  };
-  await waitFor(isOnline, { ...WAIT, everyMs: 100 });
-  return { [Symbol.asyncDispose]: async () => void await server.stop(10_000) };
-}
-
 Deno.test({
   name: "the resources of a machine are used from the browser, over WebRTC",
   ignore,
@@ -129,7 +75,7 @@ Deno.test({
     await card("board").getByText("All methods").click();
 
     await page.getByRole("button", { name: "Stop all" }).click();
-    await page.getByText("All resources were told to stop.").waitFor();
+    await page.getByText("A stop was requested of all resources.").waitFor();
     await page.evaluate("scrollTo(0, 0)");
     await opened.inspect("machine-control");
     await page.getByPlaceholder("Search resources").fill("gant");

@@ -108,3 +108,48 @@ consoleTest(
     await page.getByText("while paused").waitFor();
   },
 );
+
+consoleTest(
+  import.meta.url,
+  "a machine's logs of a time range, which is in the address",
+  async (rig) => {
+    const { made } = rig;
+    const start = Date.UTC(2026, 0, 2, 12);
+    const at = (second: number) => new Date(start + second * 1000);
+    const entry = (message: string, second: number) => ({
+      ...{
+        host: "h",
+        level: "info",
+        message,
+        loggerName: "rdk",
+        time: timestampFromDate(at(second)),
+      },
+    });
+    const server = rig.part(RobotService);
+    const logs = [entry("before it", 0), entry("in it", 60), entry("after it", 120)];
+    await server.log({ id: made.part_id, logs });
+    const opened = await rig.signedIn(
+      `/machines/${made.machine_id}/logs?from=${at(30).toISOString()}`,
+      { timezoneId: "Europe/Berlin" },
+    );
+    const { page } = opened;
+    await page.getByText("in it").waitFor();
+    assert.equal(await page.getByText("before it").count(), 0);
+    assert.equal(await page.getByLabel("From").inputValue(), "2026-01-02T13:00:30");
+    await page.getByLabel("Until").fill("2026-01-02T13:01:30");
+    await page.getByLabel("Until").blur();
+    await page.getByText("after it").waitFor({ state: "detached" });
+    await page.getByText("in it").waitFor();
+    assert.match(page.url(), /to=2026-01-02T12%3A01%3A30/);
+    // A line that comes now is not of that time.
+    await server.log({ id: made.part_id, logs: [entry("much later", 3_600)] });
+    await page.getByLabel("Until").fill("2026-01-02T12:00:00");
+    await page.getByLabel("Until").blur();
+    await page.getByText("Before the beginning").waitFor();
+    assert.equal(await page.getByText("much later").count(), 0);
+    await opened.inspect("machine-logs-range");
+    await page.getByRole("button", { name: "Time range" }).click();
+    await page.getByText("much later").waitFor();
+    assert.doesNotMatch(page.url(), /from=|to=/);
+  },
+);

@@ -5,6 +5,7 @@ import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../cloud/storage/keys/random.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { HOSTILE } from "./hostile.ts";
 import { ConsoleRig } from "./console_rig.ts";
@@ -102,6 +103,27 @@ Deno.test({
     await press("Rename");
     await locations.getByText("Rack", { exact: true }).waitFor();
     await opened.inspect("organization-locations");
+    const parentOfRack = async () =>
+      (await app.listLocations({ organizationId: made.org_id })).locations
+        .find(({ name }) => name === "Rack")?.parentLocationId;
+    const moved = (place: string) => page.getByText(`Rack is now ${place}.`).last().waitFor();
+    await locations.getByRole("button", { name: "Move to… Rack" }).click();
+    await dialog.getByLabel("Within").selectOption({ label: "Nothing (top level)" });
+    await opened.inspect("organization-move");
+    await press("Move");
+    await moved("at the top level");
+    assert.equal(await parentOfRack(), "");
+    const item = (name: string) => locations.getByRole("listitem").filter({ hasText: name });
+    await item("Rack").dragTo(item("Lab"));
+    await moved("in Lab");
+    assert.equal(await parentOfRack(), made.location_id);
+    await page.getByRole("button", { name: "Undo" }).last().click();
+    await waitFor(async () => await parentOfRack() === "", { deadlineMs: 30_000 });
+    await locations.getByRole("button", { name: "Move to… Lab" }).click();
+    assert.equal(await dialog.getByRole("option", { name: "Lab" }).count(), 0);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await item("Rack").dragTo(item("Lab"));
+    await moved("in Lab");
     await locations.getByRole("button", { name: "Delete: Lab" }).click();
     await dialog.getByLabel("Type “Lab”").fill("Lab");
     await press("Delete");
@@ -112,6 +134,17 @@ Deno.test({
     await dialog.getByLabel("Type “Rack”").fill("Rack");
     await press("Delete");
     await locations.getByText("Rack", { exact: true }).waitFor({ state: "detached" });
+
+    await tab("Use");
+    await page.getByText("The cloud sends no mail").waitFor();
+    await page.getByText("0 B, no limit").waitFor();
+    await page.getByRole("button", { name: "Change limits" }).click();
+    await dialog.getByLabel("Most stored, GB").fill("1.5");
+    await dialog.getByLabel("Days kept").fill("30");
+    await press("Save");
+    await page.getByText("0 B of 1.50 GB").waitFor();
+    await page.getByText("for 30 days").waitFor();
+    await opened.inspect("organization-use");
 
     await tab("Audit log");
     const entries = page.getByRole("list", { name: "Audit log" });

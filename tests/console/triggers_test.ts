@@ -1,11 +1,28 @@
 /** Triggers in a browser: made by the form, tried, delivered, replayed, changed and deleted. */
 import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
-import { consoleTest } from "./console_rig.ts";
+import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import { type ConsoleRig, consoleTest } from "./console_rig.ts";
 import { HOSTILE } from "./hostile.ts";
 
 const hostile = HOSTILE[0] ?? "";
+
+/** One upload of the first machine's `host`, of now. */
+async function uploadTemperatures(rig: ConsoleRig, temperatures: number[]): Promise<void> {
+  const time = timestampFromMs(Date.now() - 60_000);
+  await rig.part(DataSyncService).dataCaptureUpload({
+    metadata: {
+      ...{ partId: rig.made.part_id, componentType: "rdk:component:sensor" },
+      ...{ componentName: "host", methodName: "Readings", type: DataType.TABULAR_SENSOR },
+    },
+    sensorContents: temperatures.map((temperature) => ({
+      metadata: { timeRequested: time, timeReceived: time },
+      data: { case: "struct", value: { readings: { temperature } } },
+    })),
+  });
+}
 
 consoleTest(
   import.meta.url,
@@ -16,6 +33,7 @@ consoleTest(
     const id = made.part_id;
     const configOf = async () => (await app.getRobotPart({ id })).part?.robotConfig ?? {};
     const triggersOf = async () => (await configOf())["triggers"] as JsonObject[];
+    await uploadTemperatures(rig, [79, 80, 81, 95]);
     const opened = await rig.signedIn("/triggers");
     const { page } = opened;
     await page.getByText("No triggers yet").waitFor();
@@ -35,6 +53,9 @@ consoleTest(
     await opened.inspect("triggers-form");
     await review.click();
     await dialog.getByText('"data_capture_method": "sensor:host:Readings"').waitFor();
+    await dialog.getByText("In the last 7 days it would have fired 1 time.").waitFor();
+    await dialog.getByText("4 readings in 1 upload").waitFor();
+    await opened.inspect("triggers-past");
     await dialog.getByRole("button", { name: "Save" }).click();
     const card = page.getByRole("region", { name: hostile });
     await card.getByText("uploads a reading with temperature > 80").waitFor();

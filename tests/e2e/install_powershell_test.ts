@@ -1,14 +1,14 @@
-// The scripts for Windows, as far as PowerShell on any system can tell.
+// The scripts for Windows, as far as PowerShell on any system can check.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { runProgram } from "../../shared/base/process/run_program.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
+import { programPath } from "../../shared/test_tools/tools.ts";
 import { ROOT } from "./install_testing.ts";
 import { LeadingCloud, TESTDATA } from "./leading_cloud.ts";
 
 const noPwsh = ignoreBecause(
   import.meta.url,
-  (await runProgram("pwsh", ["-Version"])).code === 0 ? undefined : "no PowerShell (pwsh) here",
+  programPath("pwsh") === undefined ? "no PowerShell (pwsh) here" : undefined,
 );
 
 for (const name of ["install.ps1", "uninstall.ps1"]) {

@@ -2,6 +2,9 @@
 // install runs from the sources.
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
+import { type Release, writeRelease } from "../../tools/release/download_folder.ts";
+import { SigningKey } from "../../tools/release/signing_key.ts";
+import { secretKeyFile } from "../../tools/release/testing.ts";
 import { everythingBut, installTest, PLATFORM, ROOT, UNIT } from "./install_testing.ts";
 import { Rig } from "./rig.ts";
 
@@ -67,7 +70,7 @@ installTest(
     assert.match(installed, /^# 1\.0\.0$/m);
 
     await addRelease(rig, "1.1.0");
-    // Without a key: the credentials that are there tell the address.
+    // Without a key: the credentials that are there name the address.
     const second = await computer.run("install.sh");
     assert.equal(second.code, 0, second.stderr);
     const after = await Deno.readLink(link);
@@ -120,6 +123,63 @@ installTest(
   },
   ["wget", "openssl"],
 );
+
+installTest(
+  import.meta.url,
+  "install.sh takes the agent from a download folder, and checks the signature of its key",
+  async (computer) => {
+    await using rig = await Rig.create();
+    await rig.startCloud();
+    const folder = join(rig.dir, "downloads");
+    const release: Release = {
+      ...{ version: "1.0.0", date: "2026-01-31", commit: "abc1234", notes: "New.", bill: "{}\n" },
+      packages: [],
+      programs: [{
+        program: "machine-agent",
+        platform: PLATFORM,
+        file: await agentProgram(rig.dir, "1.0.0"),
+      }],
+    };
+    await writeRelease(folder, release, SigningKey.read(secretKeyFile(), undefined), []);
+    await using server = serveFolder(folder);
+    const { api_key_id, api_key, part_id } = rig.bootstrapped;
+    const env = {
+      MACHINE_CLOUD_ADDRESS: rig.cloudUrl,
+      MACHINE_DOWNLOAD_URL: `http://127.0.0.1:${server.addr.port}/`,
+      MACHINE_RELEASE_KEY: join(folder, "release-key.pem"),
+      MACHINE_API_KEY_ID: api_key_id,
+      MACHINE_API_KEY: api_key,
+      MACHINE_PART_ID: part_id,
+    };
+    const open = await computer.run("install.sh", {
+      ...env,
+      MACHINE_DOWNLOAD_URL: "http://a.example",
+    });
+    assert.match(open.stderr, /http:\/\/a\.example is not encrypted/);
+    const signature = join(folder, "agent/1.0.0", PLATFORM, "machine-agent.sig");
+    const right = await Deno.readFile(signature);
+    await Deno.writeFile(signature, right.toReversed());
+    const foreign = await computer.run("install.sh", env);
+    assert.match(foreign.stderr, /not signed with the key in/);
+    assert.equal(await computer.exists("opt/machine"), false);
+    await Deno.writeFile(signature, right);
+    const { code, stderr } = await computer.run("install.sh", env);
+    assert.equal(code, 0, stderr);
+    const link = await Deno.readLink(computer.root("opt/machine/bin/machine-agent"));
+    assert.match(await Deno.readTextFile(computer.root(link.slice(1))), /^# 1\.0\.0$/m);
+  },
+  ["openssl"],
+);
+
+function serveFolder(folder: string) {
+  return Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    try {
+      return new Response((await Deno.open(join(folder, new URL(request.url).pathname))).readable);
+    } catch {
+      return new Response("no such file", { status: 404 });
+    }
+  });
+}
 
 const REFUSED: readonly (readonly [Record<string, string>, RegExp])[] = [
   [{}, /set MACHINE_CLOUD_ADDRESS/],

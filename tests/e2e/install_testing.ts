@@ -7,7 +7,7 @@ import type { ToolName } from "../../shared/test_tools/tools.ts";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const UNIT = "usr/local/lib/systemd/system/machine-agent.service";
-/** What install.sh asks for here. */
+/** What install.sh requests here. */
 export const PLATFORM = Deno.build.arch === "aarch64" ? "linux/arm64" : "linux/amd64";
 
 interface Ran {
@@ -16,7 +16,7 @@ interface Ran {
   readonly stderr: string;
 }
 
-/** A file system to install into, and the tools of a computer that has systemd. */
+/** A file system to install into, and the tools of a host that has systemd. */
 export class Computer implements AsyncDisposable {
   private constructor(readonly dir: string) {}
 

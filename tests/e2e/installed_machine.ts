@@ -1,9 +1,10 @@
-/** A machine that was installed on a computer whose process 1 is systemd. */
+/** A machine that was installed on a host whose process 1 is systemd. */
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { noSystemdBootBecause } from "../../shared/test_tools/probes.ts";
 import { tellSkip } from "../../shared/test_tools/skips.ts";
 import { programPath } from "../../tools/run/options.ts";
 import { eventually, Rig } from "./rig.ts";
@@ -32,7 +33,7 @@ export function override(searchPath: string): string {
 
 export type Report = Record<"agent" | "server", Record<string, unknown>>;
 
-/** A machine on such a computer, and the cloud that it belongs to, on this one. */
+/** A machine on such a host, and the cloud that it belongs to, on this one. */
 export class InstalledMachine {
   constructor(readonly rig: Rig, readonly computer: SystemdComputer) {}
 
@@ -112,7 +113,7 @@ export class InstalledMachine {
     );
   }
 
-  /** Starts that systemd made by itself because the service had ended. */
+  /** Starts that systemd made automatically because the service had ended. */
   async restarts(): Promise<number> {
     const log = await this.journal();
     return log.split("\n").filter((line) => line.includes("Scheduled restart job")).length;
@@ -152,8 +153,9 @@ export async function withMachine(
   try {
     await computer.boot();
   } catch (error) {
-    tellSkip(url, `systemd does not start here: ${error}`);
-    return;
+    const reason = await noSystemdBootBecause();
+    if (reason === undefined) throw error;
+    return tellSkip(url, reason);
   }
   const machine = new InstalledMachine(rig, computer);
   await Deno.mkdir(computer.path(dirname(DROP_IN)), { recursive: true });

@@ -4,7 +4,7 @@ import { ROOT } from "./install_testing.ts";
 /** With a certificate of `localhost`, and of the authority `ca.pem`. */
 export const TESTDATA = join(ROOT, "shared", "rpc", "testdata");
 
-/** A cloud with TLS whose answer leads elsewhere, and what was asked for without TLS. */
+/** A cloud with TLS whose answer leads elsewhere, and what was requested without TLS. */
 export class LeadingCloud implements AsyncDisposable {
   readonly asked: string[] = [];
   readonly #open = Deno.serve(
@@ -16,7 +16,7 @@ export class LeadingCloud implements AsyncDisposable {
   );
   readonly #safe: Deno.HttpServer<Deno.NetAddr>;
 
-  /** @param isSafe whether it leads to the exact version beside it, or to http. */
+  /** @param isSafe whether it leads to the exact version next to it, or to http. */
   constructor(isSafe: boolean, private readonly answer: (request: Request) => Response) {
     const read = (name: string) => Deno.readTextFileSync(join(TESTDATA, name));
     const tls = { cert: read("cert.pem"), key: read("key.pem") };

@@ -208,7 +208,7 @@ Deno.test("jobs and processes run, show, and end with their entries", async () =
       "the job is gone",
       async () => (await machine.status()).jobStatuses.length === 0,
     );
-    await eventually("the process has ended", async () => {
+    await eventually("the process has exited", async () => {
       const { size } = await Deno.stat(mark);
       await new Promise((done) => setTimeout(done, 500));
       return (await Deno.stat(mark)).size === size;

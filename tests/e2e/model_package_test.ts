@@ -9,7 +9,7 @@ import { PackageStatus_State } from "../../shared/gen/viam/robot/v1/robot_pb.ts"
 import { eventually, type Rig, rigTest } from "./rig.ts";
 import { uploadModel, uploadPackage } from "./upload_package.ts";
 
-/** A PNG as far as the camera looks at it, of 1 by 1; a text behind that tells which it is. */
+/** A PNG as far as the camera looks at it, of 1 by 1; a text behind that shows which it is. */
 function picture(text: string): Uint8Array {
   const header = "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b55";
   return new Uint8Array([...Uint8Array.fromHex(header), ...new TextEncoder().encode(text)]);

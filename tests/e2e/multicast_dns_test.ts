@@ -1,4 +1,4 @@
-// Machines that are found by name, by a client of another make, on a network of two computers in
+// Machines that are found by name, by a client of another make, on a network of two hosts in
 // namespaces of this one. Where there can be no such network, it is skipped.
 import assert from "node:assert/strict";
 import { hostname } from "node:os";

@@ -118,7 +118,7 @@ export class NetworkedMachine implements AsyncDisposable {
       mode: 0o600,
     });
     this.startManager();
-    // Credentials travel over plain HTTP only within a computer.
+    // Credentials travel over plain HTTP only within a host.
     const { cloudPort } = this.rig;
     this.#stack.defer(forward(`${CLOUD}:${cloudPort}`, `127.0.0.1:${cloudPort}`));
     const addresses = [`127.0.0.1:${cloudPort}`, `${CLOUD}:${cloudPort}`];

@@ -32,12 +32,14 @@ export async function ensurePythonSdk(): Promise<string> {
 
 /**
  * Runs a Python program with the SDK at hand.
- * @throws Error with what the program wrote when it fails or takes longer than a minute.
+ * @param patienceMs how long it may take; a minute
+ * @throws Error with what the program wrote when it fails or takes longer
  */
 export async function runPython(
   program: URL,
   args: string[],
   env: Record<string, string> = {},
+  patienceMs = 60_000,
 ): Promise<PythonOutput> {
   const python = await ensurePythonSdk();
   const { code, stdout, stderr } = await new Deno.Command(python, {
@@ -46,7 +48,7 @@ export async function runPython(
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(patienceMs),
   }).output();
   const errors = new TextDecoder().decode(stderr);
   if (code !== 0) {

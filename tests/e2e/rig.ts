@@ -26,7 +26,7 @@ const DEADLINE_MS = 30_000;
 
 /**
  * One cloud and one machine as processes, on free ports, in a folder that is removed afterwards.
- * Nothing is started until a test asks for it.
+ * Nothing is started until a test requests it.
  */
 export class Rig implements AsyncDisposable {
   readonly programs: Program[] = [];
@@ -245,7 +245,7 @@ export class Rig implements AsyncDisposable {
     );
   }
 
-  /** What the machine's server says about itself. */
+  /** What the machine's server reports about itself. */
   async machineStatus() {
     return await (await this.server()).client(RobotService).getMachineStatus({});
   }

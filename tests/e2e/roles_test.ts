@@ -20,6 +20,7 @@ import { servedApis } from "../../server/serving/apis/all.ts";
 import { Health } from "../../shared/gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../shared/gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../shared/gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { DiagnosticsService } from "../../shared/gen/machine/server/v1/diagnostics_pb.ts";
 import { EchoService } from "../../shared/gen/proto/rpc/examples/echo/v1/echo_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
@@ -40,8 +41,8 @@ import { eventually, type Rig, rigTest } from "./rig.ts";
 const KNOWN: ReadonlyMap<string, DescService> = new Map(
   [
     ...servedApis.map(({ service }) => service),
-    ...[AuthService, EchoService, Health, RobotService, ServerReflection, ServerReflectionAlpha],
-    ...[SignalingService, StreamService],
+    ...[AuthService, DiagnosticsService, EchoService, Health, RobotService, ServerReflection],
+    ...[ServerReflectionAlpha, SignalingService, StreamService],
   ].map((service) => [service.typeName, service]),
 );
 
@@ -110,7 +111,7 @@ class Ways implements Disposable {
 
 /**
  * How a call with an empty request ends; undefined: well, or not before it was given up, which is
- * late for a call that is to be refused: a busy computer must not look like an open door.
+ * late for a call that is to be refused: a busy host must not look like an open door.
  */
 async function outcome(
   transport: Transport,

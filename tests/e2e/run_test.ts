@@ -16,7 +16,7 @@ Deno.test("make run prints lines that work: Python changes a reading, curl shows
   const port = freePort(2);
   const run = start([], port, dir);
   try {
-    await run.waitForLine(/^Ctrl-C ends everything/, START_MS);
+    await run.waitForLine(/^Ctrl-C stops everything/, START_MS);
     const guide = run.lines.join("\n");
     const { pythonLines, curlLines } = readGuide(guide);
     assert.equal(pythonLines.length, 3, guide);
@@ -63,7 +63,7 @@ Deno.test("make run starts cleanly after one that was killed, on the same ports"
   const port = freePort(2);
   const killed = start([], port, dir);
   try {
-    await killed.waitForLine(/^Ctrl-C ends everything/, START_MS);
+    await killed.waitForLine(/^Ctrl-C stops everything/, START_MS);
     const left = await descendants(killed.pid);
     killed.signal("SIGKILL");
     await killed.exited;
@@ -82,7 +82,7 @@ Deno.test("make run refuses a folder that another one uses", async () => {
   const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
   const first = start([], freePort(2), dir);
   try {
-    await first.waitForLine(/^Ctrl-C ends everything/, START_MS);
+    await first.waitForLine(/^Ctrl-C stops everything/, START_MS);
     const second = start([], freePort(2), dir);
     assert.equal((await second.exited).code, 1);
     assert.match(second.lines.join("\n"), /Another make run uses .*MACHINE_DEV_DIR=/);
@@ -114,7 +114,7 @@ Deno.test("make run says what ended, with its last lines, when the cloud dies", 
   const dir = await Deno.makeTempDir({ prefix: "machine-run-" });
   const run = start([], freePort(2), dir);
   try {
-    await run.waitForLine(/^Ctrl-C ends everything/, START_MS);
+    await run.waitForLine(/^Ctrl-C stops everything/, START_MS);
     for (const pid of await descendants(run.pid)) {
       const command = await Deno.readTextFile(`/proc/${pid}/cmdline`);
       if (/machine-cloud|cloud\/main\.ts/.test(command)) Deno.kill(pid, "SIGKILL");

@@ -109,7 +109,7 @@ Deno.test({
           deps: { browser: { ...IDLE_DEPS.browser, ...browser } },
         });
 
-      // The first sign-in goes to the issuer and comes back to what the program asked for.
+      // The first sign-in goes to the issuer and comes back to what the program requested.
       const here = await login([], {
         isInteractive: true,
         open: async (url) => {

@@ -2,7 +2,7 @@
  * NetworkManager with a radio, where no kernel can simulate one: a real NetworkManager on a message
  * bus of its own, of which one wired interface is shown to the bus of the machine as `wlan0` of WiFi.
  * Profiles, checkpoints, addresses and the hotspot's DHCP and DNS are NetworkManager's own; what a
- * radio sees, and whom it lets in, is told by a file. Run by tests with four arguments: the address
+ * radio sees, and whom it admits, is set by a file. Run by tests with four arguments: the address
  * of NetworkManager's bus, that of the machine's, the interface, and the file of {@link Air}.
  */
 import * as dbus from "@jellybrick/dbus-next";

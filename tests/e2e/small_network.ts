@@ -1,9 +1,9 @@
 /** A network of computers of its own, on this one: namespaces that a cable joins. */
 import { basename } from "node:path";
-import { toError } from "../../shared/base/errors/to_error.ts";
+import { noCablesBecause } from "../../shared/test_tools/probes.ts";
 import { missingTools } from "../../shared/test_tools/skips.ts";
 
-/** One of the two computers. */
+/** One of the two hosts. */
 export interface NetworkComputer {
   readonly name: string;
   readonly address: string;
@@ -15,17 +15,10 @@ export interface NetworkComputer {
 export async function noNetworkBecause(): Promise<string | undefined> {
   if (Deno.build.os !== "linux") return "it is for Linux";
   if (Deno.uid() !== 0) return "only root can make network namespaces";
-  const missing = missingTools("iproute2");
-  if (missing !== undefined) return missing;
-  try {
-    const network = await SmallNetwork.create();
-    await network[Symbol.asyncDispose]();
-  } catch (error) {
-    return toError(error).message;
-  }
+  return missingTools("iproute2", "unshare", "mount") ?? await noCablesBecause();
 }
 
-/** Nothing on it reaches another network; loopback is each computer's own. */
+/** Nothing on it reaches another network; loopback is each host's own. */
 export class SmallNetwork implements AsyncDisposable {
   private constructor(
     readonly first: NetworkComputer,
@@ -58,7 +51,7 @@ export class SmallNetwork implements AsyncDisposable {
     }
   }
 
-  /** Takes the network away from a computer. */
+  /** Takes the network away from a host. */
   async unplug({ name, address }: NetworkComputer): Promise<void> {
     await ip("-n", name, "link", "set", "eth0", "down");
     await ip("-n", name, "address", "delete", `${address}/24`, "dev", "eth0");

@@ -23,7 +23,7 @@ const PHONE = "10.42.0.77";
 export const HOTSPOT = "10.42.0.1";
 const DEADLINE_MS = 60_000;
 
-/** NetworkManager keeps nothing of this computer, and changes nothing of it. */
+/** NetworkManager keeps nothing of this host, and changes nothing of it. */
 const NAMESPACE = `mount -t sysfs -o ro sysfs /sys && mount -t tmpfs tmpfs /run &&
 mount -t tmpfs tmpfs /etc/NetworkManager && mount -t tmpfs tmpfs /var/lib/NetworkManager &&
 mkdir -p /run/NetworkManager && ip link set lo up && echo ready && exec sleep infinity`;
@@ -108,7 +108,7 @@ export class SmartMachine implements AsyncDisposable {
       ...["--intern-config", join(folder, "intern"), "--pid-file", join(folder, "nm.pid")],
     ]);
     await this.#startRadio(airFile);
-    // Credentials travel over plain HTTP only within a computer.
+    // Credentials travel over plain HTTP only within a host.
     const { cloudPort } = this.rig;
     this.#stack.defer(forward(`${ROUTER}:${cloudPort}`, `127.0.0.1:${cloudPort}`));
     const ends = [`127.0.0.1:${cloudPort}`, `${ROUTER}:${cloudPort}`];

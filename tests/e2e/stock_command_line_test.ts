@@ -41,7 +41,7 @@ Deno.test("a module is put on a machine by reload_path, and restarted with the m
         key: key!.apiKey!.key,
       });
     } catch {
-      return undefined; // the server has not heard of the key yet
+      return undefined; // the server has not learned of the key yet
     }
   }, SOON)).client(RobotService);
 

@@ -1,4 +1,4 @@
-// system_configuration on a computer whose process 1 is systemd: limits of journald, forwarding of
+// system_configuration on a host whose process 1 is systemd: limits of journald, forwarding of
 // the journal, and upgrades with a real apt. Where there can be no such computer, it is skipped.
 import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
@@ -143,7 +143,7 @@ Deno.test({
       const { computer } = machine;
       const lists = await computer.run("apt-get update");
       if (lists.code !== 0) return tellSkip(import.meta.url, "Debian's packages are not reached");
-      // What this computer would upgrade is not the subject, and takes minutes.
+      // What this host would upgrade is not the subject, and takes minutes.
       await Deno.writeTextFile(
         computer.path("etc/apt/apt.conf.d/99test"),
         'Unattended-Upgrade::Package-Blacklist { ".*"; };\n',

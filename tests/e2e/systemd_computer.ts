@@ -39,7 +39,7 @@ export class SystemdComputer implements AsyncDisposable {
   private constructor(readonly dir: string, private readonly hasPackages: boolean) {}
 
   /**
-   * @param packages it has its own view of `/usr`, and this computer's packages, so that its apt can
+   * @param packages it has its own view of `/usr`, and this host's packages, so that its apt can
    *   install some.
    */
   static async create({ packages = false } = {}): Promise<SystemdComputer> {
@@ -73,7 +73,7 @@ export class SystemdComputer implements AsyncDisposable {
     return computer;
   }
 
-  /** A path of that computer, as this one sees it. `/usr/local` is in {@link localPath}. */
+  /** A path of that host, as this one sees it. `/usr/local` is in {@link localPath}. */
   path(name: string): string {
     return join(this.dir, "root", name);
   }
@@ -88,7 +88,7 @@ export class SystemdComputer implements AsyncDisposable {
     return `${dirname(Deno.execPath())}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
   }
 
-  /** @throws {Error} when systemd does not come up: a computer that lets no container do that. */
+  /** @throws {Error} when systemd does not come up: a host that lets no container do that. */
   async boot(): Promise<void> {
     const deno = dirname(Deno.execPath());
     this.#container = Program.start({

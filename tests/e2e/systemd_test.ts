@@ -1,4 +1,4 @@
-// install.sh, updates, rollbacks, a power cut and uninstall.sh on a computer whose process 1 is
+// install.sh, updates, rollbacks, a power cut and uninstall.sh on a host whose process 1 is
 // systemd. The programs run from the sources. Where there can be no such computer, it is skipped.
 import assert from "node:assert/strict";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
@@ -126,6 +126,6 @@ Deno.test({
       await computer.boot();
       await machine.reports("all runs again", ({ server }) => server["running"] === "1.1.0");
       assert.equal(await machine.show("ActiveState"), "active");
-      assert.match(await machine.journal(), /machine-agent ends/);
+      assert.match(await machine.journal(), /machine-agent stopped/);
     }),
 });

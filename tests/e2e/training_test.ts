@@ -9,7 +9,7 @@ import { PackageStatus_State } from "../../shared/gen/viam/robot/v1/robot_pb.ts"
 import { signIn } from "../../tools/run/cloud_api.ts";
 import { eventually, type Rig, rigTest } from "./rig.ts";
 
-/** Making a Python environment takes long on a busy computer. */
+/** Making a Python environment takes long on a busy host. */
 const TRAINING_MS = 180_000;
 
 const SETUP = "from setuptools import setup\nsetup(name='counter', packages=['model'])\n";

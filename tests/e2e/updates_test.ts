@@ -195,12 +195,15 @@ rigTest(
       ({ state, target }) => state === State.WAITING && target === "1.1.0",
     );
     assert.deepEqual([waiting.server?.installed, waiting.server?.running], ["1.0.0", "1.0.0"]);
-    assert.match(waiting.waitingFor, /machine-server 1\.1\.0 waits .*maintenance sensor says no/);
+    assert.match(
+      waiting.waitingFor,
+      /machine-server 1\.1\.0 waits .*maintenance sensor forbids it/,
+    );
     assert.ok(waiting.waitingSince && timestampDate(waiting.waitingSince) <= new Date());
     assert.deepEqual(await rig.serversOf(agent), servers, "not allowed means not done");
     const local = await fleet.localStatus();
     assert.equal(local["server"]?.["state"], "waiting");
-    assert.match(String(local["waiting_for"]), /maintenance sensor says no/);
+    assert.match(String(local["waiting_for"]), /maintenance sensor forbids it/);
 
     await fleet.window("open");
     const done = await fleet.runs("1.1.0");
@@ -297,7 +300,7 @@ rigTest(
       ({ state }) => state === State.WAITING,
       "agent",
     );
-    assert.match(waiting.waitingFor, /machine-agent 2\.0\.0 waits .*maintenance sensor says no/);
+    assert.match(waiting.waitingFor, /machine-agent 2\.0\.0 waits .*maintenance sensor forbids it/);
     assert.equal((await rig.serversOf(launcher))[0], before);
 
     await fleet.window("open");

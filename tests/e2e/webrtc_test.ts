@@ -66,7 +66,7 @@ rigTest("a machine is reached over WebRTC by its own port and through its cloud"
   const { machinePartId } = await passedOn.robot.getCloudMetadata({});
   assert.equal(machinePartId, partId);
 
-  // What the two are told of each other is done: neither needs the cloud from here on.
+  // What the two exchange about each other is done: neither needs the cloud from here on.
   await rig.programs[0]!.stop(5_000);
   for (let n = 0; n < 20; n++) await Promise.all([readsHost(direct), readsHost(passedOn)]);
 });

@@ -22,7 +22,7 @@ export class FakeCloud implements AsyncDisposable {
   readonly logs: string[] = [];
   /** The last reason the machine gave why it does not run the newest configuration. */
   configError: string | undefined;
-  /** How often the configuration was asked for. */
+  /** How often the configuration was requested. */
   polls = 0;
 
   private constructor(private readonly server: RpcServer) {}

@@ -120,7 +120,7 @@ rigTest(
     const path = await writeFile(rig, "server/server.db", garbage);
     const server = await rig.startServer();
     assert.equal(await Deno.readTextFile(`${path}.damaged`), garbage);
-    assert.match(server.tail(400), /the server's state is damaged and put aside/);
+    assert.match(server.tail(400), /the server's state is damaged and was moved aside/);
   },
 );
 
@@ -133,7 +133,7 @@ rigTest(
     const agent = await rig.startAgent();
     await agent.stop(10_000);
     assert.equal(await Deno.readTextFile(`${path}.damaged`), garbage);
-    assert.match(agent.tail(400), /the agent's state is damaged and put aside/);
+    assert.match(agent.tail(400), /the agent's state is damaged and was moved aside/);
   },
 );
 

@@ -47,7 +47,7 @@ Deno.test("docs/machine-server.md names every option with its default, and no ot
   }
 });
 
-/** Variables that are not for users: tests, the build, and what our programs tell one another. */
+/** Variables that are not for users: tests, the build, and what our programs pass one another. */
 const INTERNAL = new Set([
   "MACHINE_FAULT_POINT",
   "MACHINE_PROCESS_TREE",

@@ -16,7 +16,7 @@ export interface Import {
   typeOnly: boolean;
 }
 
-const BINARY = /\.(png|ico|jpg|woff2?|gz|zip|wasm)$/;
+const BINARY = /\.(png|ico|jpg|webp|woff2?|gz|zip|wasm)$/;
 
 /**
  * The files a commit would hold: tracked ones and new ones that are not ignored. Generated files

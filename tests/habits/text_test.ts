@@ -58,6 +58,70 @@ Deno.test("no code says that it is not finished", () => {
   assert.deepEqual(linesWith(code, new RegExp(`\\b(${marks})\\b`)), []);
 });
 
+/** Coined words, and the field's own, which people search logs, code and docs for. */
+const COINED: Readonly<Record<string, string>> = {
+  "told": "notified, reported, sent",
+  "tells": "notifies, reports, shows",
+  "hears?|heard": "receives, learns",
+  "goes on|go on": "continues, resumes",
+  "by itself|by themselves": "automatically, on its own",
+  "asked for": "requested",
+  "anew": "again; restarted, rebuilt",
+  "beside": "next to, alongside, in addition to",
+  "ought": "should",
+  "mends|mended": "fixes, fixed",
+  "borne": "tolerated",
+  "for ever": "permanently",
+  "(this|its) computer": "this host",
+};
+const COINED_WORD = new RegExp(`\\b(${Object.keys(COINED).join("|")})\\b`, "i");
+
+/** Names in code are no prose. */
+const withoutCode = (text: string) => text.replaceAll(/`[^`]*`|\{@link [^}]*\}|@param \w+/g, "");
+
+/** The prose of a line: a comment; in programs also strings of several words. */
+function proseOf(line: string, isProgram: boolean): string {
+  const comment = /^\s*(?:\/?\*\*?|\/\/)(.*)/.exec(line)?.[1] ?? / \/\/ (.*)/.exec(line)?.[1] ?? "";
+  const strings = isProgram ? line.match(/"[^"]* [^"]*"|`[^`]* [^`]*`/g) ?? [] : [];
+  return [withoutCode(comment), ...strings].join("\n");
+}
+
+Deno.test("comments, messages and docs use the field's words", () => {
+  const found = sources.flatMap(({ path, text }) => {
+    // What people read in a form or a page has words of its own.
+    const isProgram =
+      !/_test\.ts$|testing\.ts$|\/fake_|^(tests|console|cli)\/|\/(portal|web_session)\//.test(
+        path,
+      );
+    const isTypeScript = path.endsWith(".ts") && path !== "tests/habits/text_test.ts";
+    const isDoc = path.endsWith(".md") && path !== "CHANGELOG.md";
+    if (!isTypeScript && !isDoc) return [];
+    const prose = isDoc
+      ? text.replaceAll(/```.*?```/gs, (block) => block.replaceAll(/[^\n]/g, "")).split("\n")
+        .map(withoutCode)
+      : text.split("\n").map((line) => proseOf(line, isProgram));
+    return prose.flatMap((line, i) => {
+      const word = COINED_WORD.exec(line)?.[0];
+      if (word === undefined) return [];
+      const [, better] = Object.entries(COINED)
+        .find(([pattern]) => new RegExp(`^(${pattern})$`, "i").test(word)) ?? [];
+      return [`${path}:${i + 1}: "${word}": write ${better}`];
+    });
+  });
+  assert.deepEqual(found, []);
+});
+
+Deno.test("docs/log-events.md lists the events of log lines, and no others", () => {
+  const names = new Set(
+    code.filter(({ path }) => /^(agent|server|shared|cloud)\/.*(?<!_test|testing)\.ts$/.test(path))
+      .flatMap(({ text }) => [...text.matchAll(/\bevent(?:: | = )"([a-z]+(?:_[a-z]+)+)"/g)])
+      .flatMap(([, name]) => name ?? []),
+  );
+  const page = sources.find(({ path }) => path === "docs/log-events.md")?.text ?? "";
+  const listed = [...page.matchAll(/^\| `([a-z_]+)`/gm)].flatMap(([, name]) => name ?? []);
+  assert.deepEqual(listed.toSorted(), [...names].toSorted());
+});
+
 Deno.test("type checks are not switched off", () => {
   const ways = ["@ts-" + "ignore", "@ts-" + "nocheck"].join("|");
   assert.deepEqual(

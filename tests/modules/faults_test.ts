@@ -18,7 +18,7 @@ import {
   withMachine,
 } from "./machine.ts";
 
-/** Starts a healthy module beside the one under test and sees that it serves. */
+/** Starts a healthy module next to the one under test and sees that it serves. */
 async function withHealthy(
   machine: Machine,
   faulty: Awaited<ReturnType<typeof scriptModule>>[],

@@ -161,7 +161,7 @@ Deno.test("ModuleManager ends what a server that was killed left of a module", a
     await machine.modules.apply([]);
     await machine.modules.apply([module]);
     assert.equal((await stray.status).signal, "SIGTERM");
-    assert(machine.log.messages("warn").includes("ended a module left from before"));
+    assert(machine.log.messages("warn").includes("killed a module left from an earlier run"));
   });
 });
 

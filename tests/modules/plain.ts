@@ -3,11 +3,11 @@
  * every module: ADDRESS [--log-level=LEVEL] [--tcp-mode].
  *
  * - `acme:plain:reader`, a sensor: the readings of the sensor that attribute `source` names, and
- *   how often it was asked.
+ *   how often it was queried.
  * - `acme:plain:gauge`, of the API `acme:component:gauge` that only this module has.
  *
  * DoCommand of both: `{"crash": true}` ends the process at once, `{"log": text, "level": name}`
- * sends a line to the server, `{"env": [names]}` tells variables.
+ * sends a line to the server, `{"env": [names]}` prints variables.
  *
  * Variables: PLAIN_START_DELAY_MS before it serves; PLAIN_READY_DELAY_MS before each answer to
  * Ready; PLAIN_NEVER_READY; PLAIN_IGNORE_TERM; PLAIN_PRINT, a text to print once it serves;

@@ -28,7 +28,7 @@ async function rig(
     sync: cloud.client(DataSyncService, apiKey(made)),
     data: cloud.client(DataService, apiKey(made)),
     settings: cloud.client(StoredDataService, apiKey(made)),
-    /** Asks for a file by its signed link. */
+    /** Requests a file by its signed link. */
     async get(binaryDataId: string, headers: Record<string, string> = {}): Promise<Response> {
       const data = cloud.client(DataService, apiKey(made));
       const { signedUrl } = await data.createBinaryDataSignedURL({ binaryDataId });

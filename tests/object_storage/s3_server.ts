@@ -97,7 +97,7 @@ export class S3Server implements AsyncDisposable {
     await response.body?.cancel();
   }
 
-  /** What was asked since the last time: `PUT /machines/site/data-files/…`. */
+  /** What was queried since the last time: `PUT /machines/site/data-files/…`. */
   async requests(): Promise<string[]> {
     return await (await fetch(`${this.url}/_requests`)).json() as string[];
   }

@@ -184,7 +184,7 @@ Deno.test("openObjectStorage() starts without the storage and goes on when it is
   const log = memoryLogger("machine-cloud");
   const settings = first.settings();
   const stores = await openObjectStorage({ settings, ownId: "one", clock: systemClock, log });
-  assert.match(log.text(), /away; files are refused/);
+  assert.match(log.text(), /unavailable; files are refused/);
   await using server = await S3Server.start(port);
   Object.assign(settings, server.settings());
   const id = crypto.randomUUID();
@@ -204,7 +204,7 @@ Deno.test("S3BlobStore.sweep() removes what is old and has no row, from all page
   await client.send({ method: "POST", key: cut, query: { uploads: "" } });
   const isKnown = (id: string) => Promise.resolve(id === ids[0]);
 
-  // Uploads in parts have a fixed, old age at this server: only objects are told by theirs.
+  // Uploads in parts have a fixed, old age at this server: only objects are identified by theirs.
   assert.equal(await store.sweep(isKnown, new Date()), 1);
   assert.equal((await left(server)).objects.length, 6);
   assert.equal(await store.sweep(isKnown, new Date(Date.now() + 2 * HOUR_MS)), 4);

@@ -1,5 +1,5 @@
 /**
- * Ports below the range that systems hand out by themselves (from 32768 on Linux, 49152 elsewhere).
+ * Ports below the range that systems hand out automatically (from 32768 on Linux, 49152 elsewhere).
  * A test that stops a program and starts it again on its port would otherwise find it taken by any
  * connection that was opened meanwhile.
  */

@@ -85,7 +85,7 @@ export class ManagedRig implements AsyncDisposable {
     return { job: await read(), log: logs.map(({ message }) => message) };
   }
 
-  /** Unpacks the model's package. @returns the folder, and the metrics that the package tells */
+  /** Unpacks the model's package. @returns the folder, and the metrics that the package reports */
   async result(): Promise<{ folder: string; labels: string[]; metrics: Record<string, number> }> {
     const row = await this.cloud.folder.database.queries.selectFrom("package_files")
       .innerJoin("registry_items", "registry_items.id", "package_files.item_id")

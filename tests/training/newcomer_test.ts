@@ -45,7 +45,7 @@ class Walk implements AsyncDisposable {
     return text.replaceAll(/:(808[01])\b/g, (_, port: string) => `:${this.ports[port]}`);
   }
 
-  /** Does what a block says; programs that serve go on. @returns what it printed */
+  /** Does what a block says; programs that serve continue. @returns what it printed */
   async type(block: string): Promise<string> {
     const lines = this.here(block).replaceAll("\\\n", " ").trim().split("\n");
     let printed = "";

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { noPythonPackagesBecause } from "../../shared/test_tools/probes.ts";
 import { ROOT } from "../../tools/programs.ts";
 
 const EXAMPLE = join(ROOT, "docs", "examples", "tflite_model");
@@ -9,7 +10,8 @@ const NAME = "tflite-module";
  * A program that runs docs/examples/tflite_model with libraries that are installed once for this
  * clone.
  *
- * @returns its path; or why there is none, as the libraries cannot be installed here
+ * @returns its path; or why there is none, as no libraries can be installed here
+ * @throws {Error} when only these cannot
  */
 export async function tfliteModule(folder: string): Promise<{ path: string } | string> {
   const requirements = join(EXAMPLE, "requirements.txt");
@@ -19,7 +21,11 @@ export async function tfliteModule(folder: string): Promise<{ path: string } | s
   const { success, stdout, stderr } = await new Deno.Command("sh", {
     args: [join(ROOT, "tools", "python_environment.sh"), NAME, version, requirements],
   }).output();
-  if (!success) return new TextDecoder().decode(stderr).trim();
+  if (!success) {
+    const reason = await noPythonPackagesBecause();
+    if (reason !== undefined) return reason;
+    throw new Error(new TextDecoder().decode(stderr).trim());
+  }
   const python = new TextDecoder().decode(stdout).trim();
   const path = join(folder, "tflite.sh");
   const script = `#!/bin/sh\nexec '${python}' '${join(EXAMPLE, "main.py")}' "$@"\n`;

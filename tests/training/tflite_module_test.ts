@@ -137,7 +137,7 @@ rigTest("docs/examples/tflite_model tells labels and boxes of what a camera sees
   });
   assert.deepEqual([classificationsSupported, detectionsSupported], [false, true]);
 
-  // What is no model is told where it is seen, and the version before goes on.
+  // What is no model is reported where it is seen, and the version before continues.
   await uploadModel(rig, "colour", "2", { "model.tflite": "no model", "labels.txt": "" });
   const status = await eventually("the reason", async () => {
     const { resources } = await rig.machineStatus();

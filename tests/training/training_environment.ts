@@ -7,6 +7,7 @@ import type { TrainingTask } from "../../cloud/training/runs/runner.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
+import { noPythonPackagesBecause } from "../../shared/test_tools/probes.ts";
 import { ROOT } from "../../tools/programs.ts";
 
 /** Keeps the Python environment, so that only the first run installs TensorFlow. */
@@ -25,7 +26,7 @@ export interface TrainingEnvironment {
  * wait.
  *
  * @param scriptArguments given to the script besides what its job gives.
- * @returns why there is none, as the libraries cannot be installed here.
+ * @returns why there is none, as no libraries can be installed here.
  */
 export async function openTrainingEnvironment(
   scriptArguments: Readonly<Record<string, string>> = {},
@@ -66,7 +67,10 @@ async function tryEmpty(runner: LocalRunner): Promise<string | undefined> {
     const end = await runner.run(task, { line: () => {} }, new AbortController().signal);
     if (end.kind !== "failed") throw new Error(`training on nothing ended with ${end.kind}`);
     if (end.reason.includes("none of the dataset's 0 pictures")) return undefined;
-    if (end.code === Code.FailedPrecondition) return end.reason;
+    if (end.code === Code.FailedPrecondition) {
+      const reason = await noPythonPackagesBecause();
+      if (reason !== undefined) return reason;
+    }
     throw new Error(`the training script cannot be run: ${end.reason}`);
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -12,16 +12,16 @@ import { Bench } from "./bench.ts";
 
 const CHILD = new URL("./child.ts", import.meta.url).pathname;
 const GUARD = new URL("../../../agent/updates/guard/", import.meta.url).pathname;
-/** A version starts up to six times in one launch; each start of Deno may wait for a busy computer. */
+/** A version starts up to six times in one launch; each start of Deno may wait for a busy host. */
 const DEADLINE_MS = 120_000;
 
-/** What the script of an agent's version does beside what an agent does. */
+/** What the script of an agent's version does in addition to what an agent does. */
 export interface AgentVersion extends Partial<ChildOptions> {
   /** Shell text that comes first. */
   readonly script?: string;
 }
 
-/** What an agent said when it ended in order. */
+/** What an agent reported when it ended in order. */
 export interface Said {
   readonly version: string;
   readonly code: number;

@@ -1,4 +1,6 @@
-/** Versions of the agent that do not do what they ought to, as the launcher and the guard meet them. */
+/**
+ * Versions of the agent that do not do what they should, as the launcher and the guard meet them.
+ */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readRollback } from "../../../agent/updates/guard/trial_file.ts";

@@ -1,4 +1,4 @@
-/** Versions that do not do what they ought to, and what the machine makes of them. */
+/** Versions that do not do what they should, and what the machine makes of them. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { LinuxProcessTable } from "../../../shared/base/process/process_table_linux.ts";
@@ -21,12 +21,12 @@ function test(name: string, body: (bench: Bench) => Promise<void>): void {
   });
 }
 
-/** What a bad version does, and what is told of it. */
+/** What a bad version does, and what is reported of it. */
 const BAD: readonly (readonly [Behaviour, RegExp])[] = [
   ["ends at once", /exited with code 3: it is broken/],
   ["ends at once with a newer schema", /exited with code 3/],
   ["ends after it served", /exited with code 4/],
-  ["hangs before it serves", /did not say within/],
+  ["hangs before it serves", /did not report within/],
   ["hangs after it served", /no answer/],
 ];
 
@@ -43,7 +43,7 @@ for (const [behaviour, reason] of BAD) {
       const { lastRollback, error, bad } = machine.server.snapshot();
       assert.match(lastRollback?.reason ?? "", reason);
       assert.deepEqual([lastRollback?.from.split("+")[0], lastRollback?.to], ["B", "A"]);
-      assert.match(error, /tried and given up/);
+      assert.match(error, /tried and is blocked/);
       assert.equal(bad.length, 1);
       assert.match(await bench.assertLinked(), /machine-server-A-/);
       const starts = machine.lines.length;
@@ -69,7 +69,7 @@ test("Updater tries a bad version again when the operator forgives it", async (b
   try {
     await settled(machine, "A", "refused");
     await bench.version("B", "serves");
-    // The same file again, as far as its hash tells, is refused; this one is another.
+    // The same file again, by its hash, is refused; this one is another.
     machine.server.forgetBad("B");
     await settled(machine, "B", "idle");
   } finally {

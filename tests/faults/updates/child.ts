@@ -16,7 +16,7 @@ export interface ChildOptions extends Pick<MachineOptions, Passed> {
   readonly noCloudFile?: string;
   /** This version brings the schema of agent.db on; others refuse it then. */
   readonly bringsSchemaOn?: boolean;
-  /** It runs so long and then ends by itself with code 9. */
+  /** It runs so long and then ends on its own with code 9. */
   readonly endsAfterMs?: number;
   /** It stands still at this state of the agent's update: `idle`, `refused`; `never`: never. */
   readonly settlesAt?: string;

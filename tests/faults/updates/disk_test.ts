@@ -1,4 +1,4 @@
-/** A disk that takes nothing any more: whatever ran goes on, and a bad version still goes. */
+/** A disk that takes nothing any more: whatever ran continues, and a bad version still goes. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { noSmallDisks, withSmallDisk } from "../../../shared/test_tools/small_disk.ts";

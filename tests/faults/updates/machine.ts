@@ -12,7 +12,9 @@ import type { ProgramSnapshot } from "../../../agent/updates/updater/snapshot.ts
 import type { Target } from "../../../agent/updates/updater/target.ts";
 import { Turns } from "../../../agent/updates/updater/turns.ts";
 import { Updater } from "../../../agent/updates/updater/updater.ts";
+import { CacheCleaner } from "../../../agent/updates/cache/clean.ts";
 import { Downloader } from "../../../agent/updates/downloads/downloader.ts";
+import { FilesInUse } from "../../../agent/updates/downloads/files_in_use.ts";
 import { UPDATE_EXIT_CODE } from "../../../agent/updates/guard/trial_file.ts";
 import { openAgentState } from "../../../agent/state/open_state.ts";
 import type { Observed } from "../../../agent/server/maintenance/maintenance_window.ts";
@@ -141,13 +143,22 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
       stopped.abort();
     },
   };
+  const inUse = new FilesInUse(self ? ["machine-agent", "machine-server"] : ["machine-server"]);
+  const cleaner = new CacheCleaner({
+    cacheDir: join(dir, "cache"),
+    db: state.database,
+    keep: () => inUse.paths(),
+    clock,
+    log,
+  });
   const downloader = new Downloader({
     cacheDir: join(dir, "cache"),
     db: state.database,
     platform: "linux/amd64",
     credentialsFor: () => ({}),
     bandwidthBytesPerS: () => 0,
-    makeRoom: () => Promise.resolve(),
+    cleaner,
+    inUse,
     fetch: options.fetch ?? fetch,
     clock,
     log,
@@ -156,10 +167,16 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
   const shared = {
     state,
     downloader,
-    mayRestart: () =>
-      questions++ < (options.closedQuestions ?? 0) || options.mayRestart?.() === false
-        ? { allowed: false, why: "the window is closed", since: clock.now() } as const
-        : { allowed: true } as const,
+    policy: { problemOf: () => Promise.resolve(undefined) },
+    window: {
+      permission: () =>
+        questions++ < (options.closedQuestions ?? 0) || options.mayRestart?.() === false
+          ? { allowed: false, why: "the window is closed", since: clock.now() } as const
+          : { allowed: true } as const,
+      observed: new Watched(0),
+    },
+    cleaner,
+    inUse,
     turns,
     limits,
     clock,

@@ -7,7 +7,7 @@ import { Bench, settled } from "./bench.ts";
 import { shortStatus } from "./machine.ts";
 import { SERVER_STORIES, type ServerStory } from "./stories.ts";
 
-/** Rows of one story run beside one another on so many machines. */
+/** Rows of one story run in parallel on so many machines. */
 const MACHINES = 3;
 
 for (const story of SERVER_STORIES) {

@@ -1,0 +1,113 @@
+/** The registry in a browser: a module made, uploaded, described, deprecated and deleted. */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { gzip } from "../../cloud/registry/packages/packages_testing.ts";
+import { consoleTest } from "./console_rig.ts";
+import { HOSTILE } from "./hostile.ts";
+
+consoleTest(
+  import.meta.url,
+  "a module is made, uploaded, described, deprecated, used and deleted",
+  async (rig) => {
+    const { app, made } = rig;
+    const itemId = `${made.org_id}:weather`;
+    const find = async () => (await app.getModule({ moduleId: itemId })).module;
+    const opened = await rig.signedIn("/registry");
+    const { page } = opened;
+    const dialog = page.getByRole("dialog");
+    const press = (name: string) => dialog.getByRole("button", { name, exact: true }).click();
+    await page.getByText("The registry is empty").waitFor();
+    await page.getByRole("button", { name: "New module" }).click();
+    await dialog.getByLabel("Name").fill("weather");
+    await press("Create");
+    await page.getByRole("heading", { name: "weather" }).waitFor();
+    await page.getByText("used by no machine").waitFor();
+
+    const upload = async (version: string, platform: string, contents: Uint8Array) => {
+      await page.getByRole("button", { name: "Upload a version" }).click();
+      await dialog.getByLabel("Archive").setInputFiles({
+        name: "module.tar.gz",
+        mimeType: "application/gzip",
+        buffer: Buffer.from(contents),
+      });
+      await dialog.getByLabel("Version", { exact: true }).fill(version);
+      await dialog.getByLabel("Platform").selectOption(platform);
+    };
+    await upload("1.0.0", "linux/amd64", gzip("one", 900_000));
+    await opened.inspect("registry-upload");
+    await press("Upload a version");
+    const versions = page.getByRole("list", { name: "Versions" });
+    await versions.getByText("linux/amd64").waitFor();
+    await upload("1.10.0", "linux/arm64", gzip("two"));
+    await press("Upload a version");
+    await versions.getByText("1.10.0", { exact: true }).waitFor();
+    await upload("1.0.0", "linux/amd64", gzip("one"));
+    await dialog.getByText("has a file for linux/amd64 already").waitFor();
+    // What is no archive is refused with the reason.
+    await press("Cancel");
+    await upload("2.0.0", "any", new TextEncoder().encode("no archive"));
+    await press("Upload a version");
+    await dialog.getByText("a gzipped tar is needed").waitFor();
+    await press("Cancel");
+
+    // Markup is text, wherever it stands.
+    await app.updateModule({
+      moduleId: itemId,
+      description: HOSTILE.join(" ").slice(0, 1_000),
+      markdownDescription: `# Weather\n${HOSTILE.join("\n")}`,
+      models: [{ api: "rdk:component:sensor", model: "acme:weather:station" }],
+    });
+    const config = { modules: [{ module_id: itemId, name: "weather", version: "1.0.0" }] };
+    await app.updateRobotPart({ id: made.part_id, robotConfig: config });
+    await page.getByRole("button", { name: "Edit" }).click();
+    await dialog.getByLabel("Address to read more").fill("https://example.com/weather");
+    await press("Save");
+    await page.getByRole("link", { name: "https://example.com/weather" }).waitFor();
+    await versions.getByRole("button", { name: "Deprecate weather 1.0.0" }).click();
+    await dialog.getByLabel("What to use in its place").fill(HOSTILE[0] ?? "");
+    await press("Deprecate");
+    await versions.getByText(HOSTILE[0] ?? "", { exact: true }).waitFor();
+    await page.reload();
+    await page.getByText("acme:weather:station").waitFor();
+    await page.getByText("used by 1 machine of 1 organisation").waitFor();
+    await opened.inspect("registry-item");
+    await versions.getByRole("button", { name: "weather 1.0.0 is not deprecated" }).click();
+    await versions.getByRole("button", { name: "Deprecate weather 1.0.0" }).waitFor();
+    assert.equal((await find())?.url, "https://example.com/weather");
+
+    await page.getByRole("link", { name: "All items" }).click();
+    const items = page.getByRole("list", { name: "Registry" });
+    await items.getByText("1.10.0").waitFor();
+    await opened.inspect("registry");
+    await page.getByLabel("Search the registry").fill("nothing like it");
+    await page.getByText("Nothing fits this search.").waitFor();
+    await page.getByLabel("Search the registry").fill("weath");
+    assert.match(page.url(), /\?q=weath$/);
+    await items.getByRole("link", { name: itemId }).click();
+
+    await versions.getByRole("button", { name: "Delete weather 1.10.0" }).click();
+    await dialog.getByLabel("Type “1.10.0”").fill("1.10.0");
+    await press("Delete");
+    await versions.getByText("1.10.0", { exact: true }).waitFor({ state: "detached" });
+    const removeAll = async () => {
+      await page.getByRole("button", { name: "Delete weather", exact: true }).click();
+      await dialog.getByLabel("Type “weather”").fill("weather");
+      await press("Delete");
+    };
+    await removeAll();
+    await dialog.getByText("machines use weather").waitFor();
+    opened.complaints.splice(0);
+    await press("Cancel");
+    await app.updateRobotPart({ id: made.part_id, robotConfig: {} });
+
+    const { id, key } = await rig.viewer();
+    const viewer = await rig.signedInBy(id, key, `/registry/${encodeURIComponent(itemId)}`);
+    await viewer.page.getByText("acme:weather:station").waitFor();
+    assert.equal(await viewer.page.getByRole("button", { name: "Delete" }).count(), 0);
+    assert.equal(await viewer.page.getByRole("button", { name: "Upload" }).count(), 0);
+
+    await removeAll();
+    await page.getByText("The registry is empty").waitFor();
+    assert.equal(await page.evaluate("window.hacked ?? 'no'"), "no");
+  },
+);

@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { OnlineState } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { programPath } from "../../tools/run/options.ts";
+import { Program } from "../e2e/program.ts";
+import { freePort } from "../ports/free_port.ts";
+import type { ConsoleRig } from "./console_rig.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+export const WAIT = { deadlineMs: 60_000 };
+
+export const KINDS = [
+  ...["arm", "base", "board", "button", "camera", "encoder", "gantry", "generic", "gripper"],
+  ...["motor", "movement_sensor", "power_sensor", "sensor", "servo", "switch"],
+];
+
+/** A real machine-server. */
+export interface RigMachine extends AsyncDisposable {
+  readonly server: Program;
+}
+
+/** A fake of each kind of component, and of a vision service. */
+function fakes(): object {
+  const components = KINDS.map((kind) => ({
+    ...{ name: `${kind}-1`, api: `rdk:component:${kind}`, model: "rdk:builtin:fake" },
+    // A motor knows its position by an encoder.
+    ...(kind === "motor" && { attributes: { encoder: "encoder-1", max_rpm: 6_000 } }),
+  }));
+  const vision = { name: "eyes", api: "rdk:service:vision", model: "rdk:builtin:fake" };
+  return { components, services: [vision] };
+}
+
+/**
+ * Runs the rig's machine; resolves when the cloud has it online.
+ *
+ * @param config default: a fake of each kind of component
+ */
+export async function startMachine(
+  rig: ConsoleRig,
+  config: object = fakes(),
+): Promise<RigMachine> {
+  const { app, made, dataDir, cloud } = rig;
+  const { part } = await app.getRobotPart({ id: made.part_id });
+  const network = { bind_address: `127.0.0.1:${freePort()}` };
+  await app.updateRobotPart({
+    ...{ id: made.part_id, name: part?.name ?? "" },
+    robotConfigJson: JSON.stringify({ ...config, network }),
+  });
+  const credentials = join(dataDir, "machine.json");
+  const { part_id: id, part_secret: secret } = made;
+  await Deno.writeTextFile(
+    credentials,
+    JSON.stringify({ cloud: { id, secret, app_address: cloud.url } }),
+  );
+  const server = Program.start({
+    name: "machine-server",
+    command: programPath(
+      "machine-server",
+      { binaries: Deno.env.get("MACHINE_TEST_BINARIES") },
+      ROOT,
+    ),
+    args: ["-config", credentials],
+    env: { VIAM_HOME: join(dataDir, "server") },
+  });
+  const isOnline = async () => {
+    const { parts } = await app.getRobotParts({ robotId: made.machine_id });
+    return parts[0]?.onlineState === OnlineState.ONLINE;
+  };
+  await waitFor(isOnline, { ...WAIT, everyMs: 100 });
+  return { server, [Symbol.asyncDispose]: async () => void await server.stop(10_000) };
+}
