@@ -4,7 +4,7 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run console test test-training lint fmt proto docs bench faults ftdc server agent cloud cli dist smoke \
+.PHONY: help setup run console screenshots test test-training lint fmt proto docs bench faults ftdc server agent cloud cli dist release smoke \
 	clean check-console \
 	check-lint check-format check-types check-generated check-imports
 
@@ -22,11 +22,13 @@ help:
 #> make bench    measure, print figures as JSON lines               [ARGS=]
 #> make faults   kill machines in updates at random moments         [ARGS="--kills N --seed N"]
 #> make ftdc     show full-time data capture [FILE=file or folder SVG=out.svg METRIC=text]
+#> make screenshots  take the pictures in docs/console/ [ARGS=names]
 #> make server   compile dist/machine-server-TARGET                 [TARGET=linux-x64|linux-arm64|windows-x64]
 #> make agent    likewise machine-agent
 #> make cloud    likewise machine-cloud
 #> make cli      likewise machine, the command line for people
 #> make dist     compile all four for all targets, as a release    [ALLOW_FALLBACK_RUNTIME=1]
+#> make release  tag a version and build its download folder       VERSION=1.2.3 KEY=FILE
 #> make smoke    compile all four for all targets and try them
 #> make setup    fetch Deno and the libraries, build the console (the others do it where needed)
 #> make clean    remove what was built
@@ -40,6 +42,9 @@ run: setup
 
 console: setup
 	@$(DENO) run -A $(FROZEN) --quiet --no-check tools/console/main.ts --serve
+
+screenshots: setup
+	@$(DENO) run -A $(FROZEN) --quiet --no-check tools/screenshots/main.ts $(ARGS)
 
 test: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(if $(FILTER),--filter '$(FILTER)') \
@@ -94,6 +99,9 @@ server agent cloud cli: setup
 
 dist: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/compile/main.ts --release --target all
+
+release: setup
+	@$(DENO) run -A $(FROZEN) --quiet tools/release/main.ts '$(VERSION)' '$(KEY)'
 
 smoke: setup
 	@tools/arm64_emulator.sh >/dev/null

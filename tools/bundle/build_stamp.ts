@@ -34,6 +34,12 @@ export async function readStamp(git: Git, declared: string): Promise<BuildStamp>
   };
 }
 
+/** When the commit was made; the start of 1980, which every archive can hold, where git says nothing. */
+export async function commitTime(git: Git): Promise<Date> {
+  const seconds = Number(await git("log", "-1", "--format=%ct") || "315532800");
+  return new Date(seconds * 1000);
+}
+
 /**
  * Version from `git describe --long`. On a tag it is the tag. After a tag it is a pre-release of
  * the next patch (`v1.2.3-4-gabc1234` is `1.2.4-dev.4`), so that it sorts after the release it

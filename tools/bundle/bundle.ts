@@ -1,13 +1,14 @@
 import { isBuiltin } from "node:module";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { build, type OutputFile, type Plugin, stop } from "esbuild";
+import { build, type BuildOptions, type OutputFile, type Plugin, stop } from "esbuild";
 import type { BuildStamp } from "../../shared/base/build_info/build_info.ts";
 import type { Program } from "../programs.ts";
 import { copyAssets, copyRenamed } from "./files.ts";
+import { withoutUnused } from "./unused_parts.ts";
 import { hideImports } from "./hidden_imports.ts";
 import { cutSourceMap, inlineComment } from "./source_map.ts";
 
-/** File that starts a bundled program; parts that are loaded later lie beside it. */
+/** File that starts a bundled program; parts that are loaded later lie next to it. */
 export const MODULE = "main.mjs";
 /** File of the SQLite addon in a bundle's folder; `buildInfo.nativeSqlite` points at it. */
 export const ADDON = "better_sqlite3.node";
@@ -44,7 +45,7 @@ export interface BundleOptions {
 }
 
 /**
- * Makes a few ES modules of a program and everything it imports, with its assets beside them:
+ * Makes a few ES modules of a program and everything it imports, with its assets next to them:
  * {@link MODULE}, and one for each part that the program imports only when it needs it, so that
  * what is not needed takes no memory. The same bundle serves every platform; only the SQLite addon
  * differs ({@link addonFile}).
@@ -55,28 +56,11 @@ export async function bundle(program: Program, options: BundleOptions): Promise<
   const { root, outDir, stamp } = options;
   try {
     const result = await build({
-      absWorkingDir: root,
-      entryPoints: { [basename(MODULE, ".mjs")]: program.entry },
+      ...esbuildOptions(program, root),
       outdir: outDir,
-      outExtension: { ".js": ".mjs" },
-      bundle: true,
-      splitting: true,
-      platform: "node",
-      format: "esm",
-      target: "esnext",
-      mainFields: ["module", "main"],
-      banner: { js: BANNER },
       define: { MACHINE_BUILD_STAMP: JSON.stringify(stamp) },
-      // grpc-js wants it only for channelz and load reports, which nobody here asks for.
-      external: ["@grpc/proto-loader"],
       sourcemap: "external",
       sourcesContent: false,
-      write: false,
-      minifyWhitespace: true,
-      minifySyntax: true,
-      legalComments: "none",
-      logLevel: "silent",
-      plugins: [nodeBuiltins],
     });
     await writeModules(result.outputFiles, options);
   } finally {
@@ -85,6 +69,41 @@ export async function bundle(program: Program, options: BundleOptions): Promise<
   for (const { from, as, files } of program.assets) {
     if (files) await copyRenamed(join(root, from), join(outDir, as), files);
     else await copyAssets(join(root, from), join(outDir, as));
+  }
+}
+
+function esbuildOptions(program: Program, root: string) {
+  return {
+    absWorkingDir: root,
+    entryPoints: { [basename(MODULE, ".mjs")]: program.entry },
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    platform: "node",
+    format: "esm",
+    target: "esnext",
+    mainFields: ["module", "main"],
+    banner: { js: BANNER },
+    // grpc-js wants it only for channelz and load reports, which nobody here requests.
+    external: ["@grpc/proto-loader"],
+    write: false,
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: "none",
+    logLevel: "silent",
+    plugins: [nodeBuiltins, withoutUnused],
+  } satisfies BuildOptions & { write: false };
+}
+
+/** The source files that a program's bundle is made of, relative to the root of the checkout. */
+export async function bundledFiles(program: Program, root: string): Promise<string[]> {
+  try {
+    const options = { ...esbuildOptions(program, root), outdir: root, metafile: true as const };
+    const { metafile } = await build(options);
+    const parts = Object.values(metafile.outputs);
+    return [...new Set(parts.flatMap(({ inputs }) => Object.keys(inputs)))];
+  } finally {
+    await stop();
   }
 }
 
@@ -153,7 +172,7 @@ export function addonFile(root: string, platform: AddonPlatform): string {
 
 /**
  * Bundles for this machine into `.tools/bundle/<program>/`, from where `bin/` runs it. Builds
- * beside it and moves file by file, so two at once and a start in between see whole files.
+ * next to it and moves file by file, so two at once and a start in between see whole files.
  */
 export async function bundleForHost(
   program: Program,

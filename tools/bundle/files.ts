@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 
-/** What lies beside assets for us alone: tests, type declarations, and code that is bundled. */
+/** What lies next to assets for us alone: tests, type declarations, and code that is bundled. */
 const NOT_SHIPPED = /(_test\.js|\.ts)$/;
 
 /** Nearly as small as the best, in a tenth of its time. */

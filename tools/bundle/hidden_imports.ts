@@ -14,7 +14,7 @@ export interface HiddenImports {
   columnOf(line: number, column: number): number;
 }
 
-/** Hides which modules beside it a module imports later. */
+/** Hides which modules next to it a module imports later. */
 export function hideImports(text: string): HiddenImports {
   /** Columns before which something was inserted, by line. */
   const insertions = new Map<number, number[]>();

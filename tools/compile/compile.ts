@@ -11,6 +11,8 @@ export interface CompileOptions {
   bundleDir: string;
   runtime: Runtime;
   v8Flags: readonly string[];
+  /** When the files in the program were changed, as far as the program says: the commit's time. */
+  modified: Date;
 }
 
 /** File name of a compiled program, for example `machine-server-linux-x64`. */
@@ -29,7 +31,7 @@ export async function compile(
   target: Target,
   options: CompileOptions,
 ): Promise<string> {
-  const { root, bundleDir, runtime, v8Flags } = options;
+  const { root, bundleDir, runtime, v8Flags, modified } = options;
   const dist = join(root, "dist");
   await Deno.mkdir(dist, { recursive: true });
   // On the same file system as dist/, so that the finished file is renamed into place.
@@ -43,6 +45,7 @@ export async function compile(
     }
     await Deno.copyFile(addonFile(root, target.addon), join(stage, ADDON));
     for (const { as } of program.assets) await copyAssets(join(bundleDir, as), join(stage, as));
+    await setTimes(stage, modified);
 
     const name = binaryName(program, target);
     const built = join(work, name);
@@ -61,6 +64,14 @@ export async function compile(
     return binary;
   } finally {
     await Deno.remove(work, { recursive: true });
+  }
+}
+
+/** The program keeps each file's time: with that of the build no two builds were the same. */
+async function setTimes(path: string, time: Date): Promise<void> {
+  for await (const { name, isDirectory } of Deno.readDir(path)) {
+    if (isDirectory) await setTimes(join(path, name), time);
+    await Deno.utime(join(path, name), time, time);
   }
 }
 

@@ -27,7 +27,7 @@ export interface RuntimeSources {
   denortBin: string | undefined;
   /** Whether `deno compile` can have the runtime for a triple: it is cached or can be fetched. */
   reachable: (version: string, triple: string) => Promise<boolean>;
-  /** A release takes the runtime from elsewhere only when told to. */
+  /** A release takes the runtime from elsewhere only on request. */
   allowFallback: boolean;
   pack?: Pack;
 }
@@ -110,7 +110,7 @@ async function cutRuntime(
   return file;
 }
 
-/** Makes a file once, in a folder of its own beside it, and moves it into place whole. */
+/** Makes a file once, in a folder of its own next to it, and moves it into place whole. */
 async function cached(file: string, make: (work: string) => Promise<string>): Promise<void> {
   if (await Deno.stat(file).then(() => true, () => false)) return;
   await Deno.mkdir(dirname(file), { recursive: true });

@@ -6,6 +6,8 @@ export interface Target {
   readonly name: "linux-x64" | "linux-arm64" | "windows-x64";
   /** As Deno names it. */
   readonly triple: string;
+  /** As clouds and machines name it, `linux/amd64`. */
+  readonly platform: string;
   readonly addon: AddonPlatform;
   readonly format: "elf" | "pe";
   readonly extension: "" | ".exe";
@@ -17,6 +19,7 @@ export const TARGETS: readonly Target[] = [
   {
     name: "linux-x64",
     triple: "x86_64-unknown-linux-gnu",
+    platform: "linux/amd64",
     addon: "linux-x64",
     format: "elf",
     extension: "",
@@ -25,6 +28,7 @@ export const TARGETS: readonly Target[] = [
   {
     name: "linux-arm64",
     triple: "aarch64-unknown-linux-gnu",
+    platform: "linux/arm64",
     addon: "linux-arm64",
     format: "elf",
     extension: "",
@@ -33,6 +37,7 @@ export const TARGETS: readonly Target[] = [
   {
     name: "windows-x64",
     triple: "x86_64-pc-windows-msvc",
+    platform: "windows/amd64",
     addon: "win32-x64",
     format: "pe",
     extension: ".exe",

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { brotliCompressSync, constants } from "node:zlib";
 import { build } from "vite";
 import { catalogue } from "./catalogue.ts";
 
@@ -8,7 +8,7 @@ export const OUTPUT = ".tools/console";
 
 /**
  * Builds `console/` into {@link OUTPUT}, as the cloud serves it: scripts and style sheets named by
- * their content, each as brotli and gzip. What was there before is replaced when all is made.
+ * their content, each as brotli. What was there before is replaced when all is made.
  *
  * @throws Error with what Vite said.
  */
@@ -18,7 +18,7 @@ export async function buildConsole(root: string): Promise<void> {
     const made = join(work, "new");
     await build({
       configFile: join(root, "console", "vite.config.ts"),
-      // Else Vite writes a file beside it: the folder would look changed, and all be built again.
+      // Else Vite writes a file next to it: the folder would look changed, and all be built again.
       configLoader: "native",
       plugins: [catalogue()],
       logLevel: "warn",
@@ -52,7 +52,6 @@ async function compressAll(folder: string): Promise<void> {
     const content = await Deno.readFile(path);
     const size = { [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
     await Deno.writeFile(`${path}.br`, brotliCompressSync(content, { params: size }));
-    await Deno.writeFile(`${path}.gz`, gzipSync(content, { level: 9 }));
     await Deno.remove(path);
   }
 }

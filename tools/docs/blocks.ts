@@ -1,7 +1,7 @@
 const BLOCK = /(<!-- generated: ([a-z_-]+)[^\n]*-->\n)[^]*?(<!-- end -->)/g;
 
 /**
- * The document with every block between `<!-- generated: name -->` and `<!-- end -->` made anew.
+ * The document with every block between `<!-- generated: name -->` and `<!-- end -->` made again.
  *
  * @throws {Error} for a block of an unknown name, and for a block that is nowhere.
  */

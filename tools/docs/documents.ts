@@ -29,7 +29,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   agent: ["agent"],
 };
 
-/** Fields that stand in several places and are told once. */
+/** Fields that stand in several places and are described once. */
 const SHARED = ["components[].frame", "remotes[].frame"];
 
 /** A document and what it is to be. */

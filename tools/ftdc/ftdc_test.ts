@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FtdcEncoder } from "../../server/diagnostics/ftdc/encoder.ts";
-import { readFtdc, toSeries } from "./read.ts";
+import { readFtdc, toSeries } from "../../server/diagnostics/ftdc/read.ts";
 import { csv, short, sparkline, svg, table } from "./render.ts";
 
 /**

@@ -11,7 +11,7 @@ import {
   renderHelp,
   UsageError,
 } from "../../shared/base/flags/flags.ts";
-import { type Datum, readFtdc, toSeries } from "./read.ts";
+import { type Datum, readFtdc, toSeries } from "../../server/diagnostics/ftdc/read.ts";
 import { csv, svg, table } from "./render.ts";
 
 const flags = {

@@ -22,7 +22,7 @@ export class DataFolder {
     if (!await lock.tryLock(true)) {
       lock.close();
       throw new Error(
-        `Another make run uses ${path}. End it, or give this one a folder and a port of its own: ` +
+        `Another make run uses ${path}. Stop it, or give this one a folder and a port of its own: ` +
           "make run MACHINE_DEV_DIR=.machine2 PORT=9000",
       );
     }

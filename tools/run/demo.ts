@@ -138,7 +138,7 @@ export class Demo {
     }
   }
 
-  /** Waits for one of the parts to end by itself. */
+  /** Waits for one of the parts to end on its own. */
   async partEnded(): Promise<PartEndedError> {
     return await Promise.race(
       this.#parts.map((part) => part.exited.then(() => part.endedError())),
@@ -235,7 +235,7 @@ export class Demo {
   }
 
   async #start(name: "machine-cloud" | "machine-agent", args: string[]): Promise<Part> {
-    if (this.#ending) throw new Error("It was asked to end.");
+    if (this.#ending) throw new Error("It was stopped on request.");
     const log = Deno.openSync(join(this.logDir, `${name}.log`), {
       create: true,
       write: true,

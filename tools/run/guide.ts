@@ -1,4 +1,4 @@
-/** What the guide tells its reader. */
+/** What the guide shows its reader. */
 export interface GuideFacts {
   cloudUrl: string;
   serverUrl: string;
@@ -63,7 +63,7 @@ ${indent(pythonLines(facts))}
 
 ${indent(curlLines(facts))}
 
-Ctrl-C ends everything. The next make run goes on where this one was.
+Ctrl-C stops everything. The next make run resumes where this one was.
 `;
 }
 

@@ -23,7 +23,7 @@ export const RUN_HELP = `make run [ARGS=…] [PORT=8080] [MACHINE_DEV_DIR=.machi
 Runs a cloud, and a machine with its agent and its server, on this host.
 
   --check          wait until a reading of the machine has arrived at the cloud, print it as JSON,
-                   end everything; exit code 0, or 1 with the reason
+                   stop everything; exit code 0, or 1 with the reason
   --binaries DIR   run the compiled programs in DIR (see make server, agent, cloud)
   --help           this text
 

@@ -67,7 +67,7 @@ export class Part {
     await this.#child.kill();
   }
 
-  /** Why nothing can go on without it. */
+  /** Why nothing can continue without it. */
   endedError(): PartEndedError {
     const how = this.#exit === undefined ? "runs" : describeExit(this.#exit);
     return new PartEndedError(`${this.name} ${how}. Its last lines:\n${this.tail()}`);

@@ -17,7 +17,7 @@ export async function assertPortFree(host: string, port: number, use: string): P
     reject(
       new Error(
         error.code === "EADDRINUSE"
-          ? `Port ${port}, meant for ${use}, is in use. End what uses it (an earlier make run?), or choose another: make run PORT=9000`
+          ? `Port ${port}, meant for ${use}, is in use. Stop what uses it (an earlier make run?), or choose another: make run PORT=9000`
           : `Port ${port}, meant for ${use}, cannot be used: ${error.message}`,
       ),
     );

@@ -10,6 +10,7 @@ import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import { SKIPS_FILE } from "../../shared/test_tools/skips.ts";
 import { PROGRAMS, ROOT } from "../programs.ts";
 import { filesAtATime, type Group, GROUPS } from "./groups.ts";
+import { makeMemoryFolder, removeMemoryFolder } from "./memory_folder.ts";
 import { parseSkips, skipLines } from "./skips.ts";
 import { InTurn } from "./in_turn.ts";
 import { countLine, type GroupResult, parseSummary, total } from "./summary.ts";
@@ -33,6 +34,8 @@ interface Run {
   readonly filter: string | undefined;
   /** What the tests leave, {@link report} and {@link skips}. */
   readonly folder: string;
+  /** Where the tests make temporary files; undefined: as the system has it. */
+  readonly temporary: string | undefined;
   readonly output: InTurn;
 }
 
@@ -49,9 +52,10 @@ async function main(): Promise<number> {
     throw new Error("TIMES=docs is for the times of all tests; leave PATHS and FILTER out");
   }
   const groups = positionals.length > 0 ? [{ paths: positionals, parallel: false }] : GROUPS;
+  const memory = Deno.env.has("TMPDIR") ? undefined : await makeMemoryFolder();
   const folder = await Deno.makeTempDir({ prefix: "machine-tests-" });
   const output = new InTurn((bytes) => void process.stdout.write(bytes));
-  const run: Run = { filter: values.filter, folder, output };
+  const run: Run = { filter: values.filter, folder, temporary: memory, output };
   const results: GroupResult[] = [];
   const tests: TimedTest[] = [];
   const begun = performance.now();
@@ -72,6 +76,7 @@ async function main(): Promise<number> {
     for (const line of skipLines(parseSkips(told))) process.stdout.write(`${line}\n`);
   } finally {
     await Deno.remove(folder, { recursive: true });
+    if (memory !== undefined) await removeMemoryFolder(memory);
   }
   const counts = total(results);
   const ran = counts.passed + counts.failed > 0;
@@ -134,6 +139,7 @@ async function runGroup(
     env: {
       DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${filesAtATime(navigator.hardwareConcurrency)}`,
       [SKIPS_FILE]: skips(run),
+      ...(run.temporary === undefined ? {} : { TMPDIR: run.temporary }),
     },
     stdin: "null",
     stdout: "piped",
@@ -141,7 +147,7 @@ async function runGroup(
   }).spawn();
   const limit = setTimeout(() => {
     process.stderr.write(
-      `The tests took longer than ${LIMIT_MS / 60_000} minutes and were ended.\n`,
+      `The tests took longer than ${LIMIT_MS / 60_000} minutes and were killed.\n`,
     );
     child.kill("SIGKILL");
   }, LIMIT_MS);

@@ -1,6 +1,6 @@
 import type { Skip } from "../../shared/test_tools/skips.ts";
 
-/** What tests told, from the file that `MACHINE_TEST_SKIPS` names; one JSON object a line. */
+/** What tests reported, from the file that `MACHINE_TEST_SKIPS` names; one JSON object a line. */
 export function parseSkips(text: string): Skip[] {
   return text.split("\n").filter(Boolean).map((line) => JSON.parse(line) as Skip);
 }

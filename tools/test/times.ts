@@ -1,7 +1,7 @@
 /** Where the time of a run of the tests went. */
 import { stripVTControlCharacters } from "node:util";
 
-/** One test, as a JUnit report tells it. */
+/** One test, as a JUnit report shows it. */
 export interface TimedTest {
   /** Path of its file, from the root of the sources. */
   readonly file: string;

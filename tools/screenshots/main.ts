@@ -1,0 +1,115 @@
+// deno run -A tools/screenshots/main.ts [NAME…]   takes the pictures in docs/console/, of a demo of its own
+import { Buffer } from "node:buffer";
+import { join } from "node:path";
+import process from "node:process";
+import { chromium, type Page } from "playwright-core";
+import { systemProcesses } from "../../shared/base/process/system_processes.ts";
+import { programPath } from "../../shared/test_tools/tools.ts";
+import { ROOT } from "../programs.ts";
+import { signIn } from "../run/cloud_api.ts";
+import { type Bootstrapped, Demo } from "../run/demo.ts";
+import { parseRunOptions } from "../run/options.ts";
+import { fillIn } from "./sample_data.ts";
+
+const FOLDER = join(ROOT, "docs", "console");
+const SIZE = { width: 1180, height: 740 };
+const WAIT_MS = 60_000;
+
+/** A page, and what is there when it may be taken. */
+interface Shot {
+  readonly path: (made: Bootstrapped) => string;
+  readonly ready: (page: Page) => Promise<void>;
+}
+
+const machine = (tab: string) => ({ machine_id: id }: Bootstrapped) => `/machines/${id}${tab}`;
+const text = (wanted: string) => (page: Page) => page.getByText(wanted).first().waitFor();
+
+const SHOTS: Readonly<Record<string, Shot>> = {
+  fleet: { path: () => "/", ready: text("press-1") },
+  "new-machine": { path: () => "/new-machine", ready: text("New machine") },
+  overview: { path: machine(""), ready: text("It is well.") },
+  configure: {
+    path: machine("/configure"),
+    ready: (page) => page.getByText("greenhouse").first().waitFor(),
+  },
+  control: {
+    path: machine("/control"),
+    async ready(page) {
+      await page.getByText("Connected directly").waitFor();
+      await page.getByText(/^\d+ × \d+$/).waitFor();
+    },
+  },
+  // Lines of the agent hold paths of the computer.
+  logs: { path: machine("/logs?source=rdk"), ready: text("configuration applied") },
+  settings: { path: machine("/settings"), ready: text("Restart") },
+  readings: {
+    path: () => "/data?range=hour&resource=rdk%3Acomponent%3Asensor%2Fclimate",
+    ready: (page) => page.getByRole("img", { name: /^temperature/ }).waitFor(),
+  },
+  picture: {
+    path: () => "/data?tab=pictures",
+    async ready(page) {
+      await page.locator("ul.grid button").first().click();
+      await page.getByRole("dialog").locator("img").waitFor();
+      await page.getByRole("dialog").getByText("good", { exact: true }).waitFor();
+    },
+  },
+  triggers: { path: () => "/triggers", ready: text("machine is offline") },
+  releases: { path: () => "/releases", ready: text("Releases") },
+  organization: { path: () => "/organization", ready: text("owner@localhost") },
+  account: { path: () => "/account", ready: text("this browser") },
+};
+
+async function main(): Promise<void> {
+  const wanted = Deno.args.length > 0 ? Deno.args : Object.keys(SHOTS);
+  const dataDir = await Deno.makeTempDir({ prefix: "machine-screenshots-" });
+  const options = { ...parseRunOptions([], Deno.env, ROOT), dataDir };
+  const demo = new Demo(options, ROOT, systemProcesses());
+  const report = (line: string) => void process.stderr.write(`${line}\n`);
+  try {
+    const made = await demo.start(report);
+    await demo.waitForReading(made);
+    const cloud = await signIn(demo.cloudUrl, { id: made.api_key_id, key: made.api_key });
+    const part = { id: made.part_id, key: made.part_secret, type: "robot-secret" as const };
+    await fillIn({ made, cloud, machine: await signIn(demo.cloudUrl, part) });
+    await Deno.mkdir(FOLDER, { recursive: true });
+    await using browser = await chromium.launch({
+      executablePath: programPath("chromium") ?? "chromium",
+      args: ["--no-sandbox"],
+    });
+    const context = await browser.newContext({ viewport: SIZE, reducedMotion: "reduce" });
+    const page = await context.newPage();
+    page.setDefaultTimeout(WAIT_MS);
+    await page.goto(made.owner_sign_in_url);
+    await page.getByRole("link", { name: "Fleet" }).waitFor();
+    for (const name of wanted) {
+      const shot = SHOTS[name];
+      if (!shot) throw new Error(`no page is called ${name}; there is ${Object.keys(SHOTS)}`);
+      await page.goto(demo.cloudUrl + shot.path(made));
+      await shot.ready(page);
+      await page.waitForLoadState();
+      for (const scheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme: scheme });
+        const file = join(FOLDER, `${name}-${scheme}.webp`);
+        await Deno.writeFile(file, await webp(page));
+        report(file);
+      }
+    }
+  } finally {
+    await demo.stop();
+    await Deno.remove(dataDir, { recursive: true });
+  }
+}
+
+/** What is seen, as WebP, which Playwright does not write itself. */
+async function webp(page: Page): Promise<Uint8Array> {
+  const cdp = await page.context().newCDPSession(page);
+  try {
+    const { data } = await cdp.send("Page.captureScreenshot", { format: "webp", quality: 82 });
+    return Buffer.from(data, "base64");
+  } finally {
+    await cdp.detach();
+  }
+}
+
+await main();

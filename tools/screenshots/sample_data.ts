@@ -1,0 +1,108 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { encode } from "fast-png";
+import { DataService, Order } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
+import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import type { SignedIn } from "../run/cloud_api.ts";
+import type { Bootstrapped } from "../run/demo.ts";
+
+const HOUR_MS = 3_600_000;
+
+export interface FillOptions {
+  readonly made: Bootstrapped;
+  /** Calls as owner. */
+  readonly cloud: SignedIn;
+  /** Calls as the machine. */
+  readonly machine: SignedIn;
+}
+
+/** Gives a new demo what pages need to show something: more machines, readings, pictures, labels. */
+export async function fillIn({ made, cloud, machine }: FillOptions): Promise<void> {
+  const app = cloud.client(AppService);
+  const hall = await app.createLocation({ organizationId: made.org_id, name: "Hall 2" });
+  for (const name of ["press-1", "press-2", "kiln"]) {
+    await app.newRobot({ name, location: hall.location?.id ?? "" });
+  }
+  const { part } = await app.getRobotPart({ id: made.part_id });
+  await app.updateRobotPart({
+    ...{ id: made.part_id, name: part?.name ?? "" },
+    robotConfig: {
+      ...part?.robotConfig,
+      triggers: [{
+        name: "machine is offline",
+        event: { type: "part_offline" },
+        notifications: [{
+          ...{ type: "webhook", value: "https://example.com/machine-offline" },
+          seconds_between_notifications: 60,
+        }],
+      }],
+    },
+  });
+  const sync = machine.client(DataSyncService);
+  const now = Date.now();
+  const at = (ms: number) => timestampFromMs(ms);
+  await sync.dataCaptureUpload({
+    metadata: {
+      ...{ partId: made.part_id, componentType: "rdk:component:sensor" },
+      ...{ componentName: "climate", methodName: "Readings", type: DataType.TABULAR_SENSOR },
+    },
+    sensorContents: Array.from({ length: 720 }, (_, index) => now - HOUR_MS + index * 5_000).map(
+      (time, index) => ({
+        metadata: { timeRequested: at(time), timeReceived: at(time) },
+        data: {
+          case: "struct",
+          value: {
+            readings: {
+              temperature: 20 + 3 * Math.sin(index / 90) + (index % 5) / 4,
+              humidity: 50 + 8 * Math.cos(index / 60) + (index % 3) / 2,
+            },
+          },
+        },
+      }),
+    ),
+  });
+  for (let index = 0; index < 8; index++) {
+    const time = at(now - (index + 1) * 60_000);
+    await sync.dataCaptureUpload({
+      metadata: {
+        ...{ partId: made.part_id, componentType: "rdk:component:camera" },
+        ...{ componentName: "belt", methodName: "ReadImage", fileExtension: ".png" },
+        type: DataType.BINARY_SENSOR,
+      },
+      sensorContents: [{
+        metadata: { timeRequested: time, timeReceived: time },
+        data: { case: "binary", value: parts(index) },
+      }],
+    });
+  }
+  const data = cloud.client(DataService);
+  const found = await data.binaryDataByFilter({
+    dataRequest: { limit: 1n, sortOrder: Order.DESCENDING },
+  });
+  const binaryDataId = found.data[0]?.metadata?.binaryDataId ?? "";
+  await data.addTagsToBinaryDataByIDs({ binaryDataIds: [binaryDataId], tags: ["good"] });
+  for (const [label, left] of [["ring", 0.14], ["ring", 0.57]] as const) {
+    await data.addBoundingBoxToImageByID({
+      ...{ binaryDataId, label, xMinNormalized: left, xMaxNormalized: left + 0.3 },
+      ...{ yMinNormalized: 0.28, yMaxNormalized: 0.72 },
+    });
+  }
+}
+
+/** Two rings on a belt. */
+function parts(shift: number): Uint8Array {
+  const [width, height] = [480, 320];
+  const data = new Uint8Array(width * height * 3);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const belt = 58 + ((x + shift * 17) % 24 < 2 ? 10 : 0) + (y % 3);
+      const isRing = [[140, 160], [345, 160]].some(([cx = 0, cy = 0]) => {
+        const distance = Math.hypot(x - cx, y - cy);
+        return distance > 34 && distance < 62;
+      });
+      const shade = isRing ? 150 + ((x + y) % 40) : belt;
+      data.set([shade, shade + (isRing ? 4 : 6), shade + (isRing ? 14 : 10)], (y * width + x) * 3);
+    }
+  }
+  return encode({ width, height, channels: 3, data });
+}
