@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
-import { gunzipSync } from "node:zlib";
 import {
   MLTrainingService,
   TrainingStatus,
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
-import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { runPython } from "../e2e/python_sdk.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
-import { untilStatus, uploadCounter, WITHOUT_WALLS } from "./training_rig.ts";
+import { modelText, untilStatus, uploadCounter, WITHOUT_WALLS } from "./training_rig.ts";
 
 type Refusal = [status: string, message: string];
 
@@ -84,7 +82,7 @@ rigTest(
       const { logs } = await training.getTrainingJobLogs({ id: slow });
       return logs.some(({ message }) => message === "training on 1 pictures of slow");
     }, 60_000);
-    const model = await download(rig, `${organization}/good-model`, "1");
+    const model = await modelText(rig, `${organization}/good-model`, "1");
 
     const found = await tour<Finished>(rig, "finish", [organization, good, empty, slow]);
     assert.deepEqual(found.running, [slow]);
@@ -127,13 +125,4 @@ async function tour<T>(rig: Rig, what: string, args: string[]): Promise<T> {
   // The SDK's native library writes its own log to standard output before.
   const [last = ""] = new TextDecoder().decode(stdout).trim().split("\n").slice(-1);
   return JSON.parse(last) as T;
-}
-
-/** The bytes of a package's archive as text. */
-async function download(rig: Rig, id: string, version: string): Promise<string> {
-  const packages = (await rig.cloud()).client(PackageService);
-  const answer = await packages.getPackage({ id, version, includeUrl: true });
-  const response = await fetch(answer.package?.url ?? "");
-  assert.equal(response.status, 200);
-  return new TextDecoder().decode(gunzipSync(await response.bytes()));
 }

@@ -1,3 +1,5 @@
+import assert from "node:assert/strict";
+import { gunzipSync } from "node:zlib";
 import { OBEDIENT } from "../../cloud/training/runs/scripts_testing.ts";
 import { tarGzOf } from "../../shared/transfer/archive/testing.ts";
 import {
@@ -5,7 +7,7 @@ import {
   type TrainingJobMetadata,
   TrainingStatus,
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
-import { PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
+import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { eventually, type Rig } from "../e2e/rig.ts";
 import { uploadPackage } from "../e2e/upload_package.ts";
 
@@ -62,4 +64,13 @@ export async function untilStatus(
   const { logs } = await client.getTrainingJobLogs({ id });
   const printed = logs.map((entry) => entry.message).join("\n");
   throw new Error(`${TrainingStatus[found.status]}: ${found.errorStatus?.message}\n${printed}`);
+}
+
+/** The unpacked archive of a model in the registry, as text. */
+export async function modelText(rig: Rig, id: string, version: string): Promise<string> {
+  const packages = (await rig.cloud()).client(PackageService);
+  const answer = await packages.getPackage({ id, version, includeUrl: true });
+  const response = await fetch(answer.package?.url ?? "");
+  assert.equal(response.status, 200);
+  return new TextDecoder().decode(gunzipSync(await response.bytes()));
 }
