@@ -22,7 +22,9 @@ import { LogStore } from "../fleet/logs/log_store.ts";
 import type { NotificationSettings } from "./notifications.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
+import type { ReleaseSourceSettings } from "../releases/source/release_source.ts";
 import { Operations, type OperationSettings } from "./operations.ts";
+import { runReleaseSource } from "./release_source.ts";
 import { createServices, type Services } from "./services.ts";
 import { Tls, type TlsSetting } from "./tls.ts";
 import type { TrainingSettings } from "./training_settings.ts";
@@ -64,6 +66,8 @@ export interface CloudOptions {
   readonly auditDays?: number | undefined;
   /** Left out: no single sign-on. */
   readonly singleSignOn?: SingleSignOnSettings | undefined;
+  /** Whose releases are brought to this cloud; left out: nobody's. */
+  readonly releaseSource?: ReleaseSourceSettings | undefined;
 }
 
 /** What a cloud needs from outside. */
@@ -189,6 +193,9 @@ async function serve(
     services.notifications.run(stopping.signal),
     services.training.run(stopping.signal),
     services.releases.keepSwept(log.child("releases"), stopping.signal),
+    runReleaseSource(options.releaseSource, {
+      ...{ router: services.sourceRouter, queries, clock, log: log.child("releases") },
+    }, stopping.signal),
     checkpoints.run(stopping.signal),
     services.dataUpkeep.run(log.child("data"), stopping.signal),
     services.dataExports.run(stopping.signal),

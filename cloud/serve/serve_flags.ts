@@ -263,6 +263,27 @@ export const serveFlags = {
     placeholder: "DAYS",
     doc: "How long the audit log keeps who did what; 0 is permanently.",
   },
+  "release-source": {
+    type: "string",
+    placeholder: "URL",
+    env: "MACHINE_CLOUD_RELEASE_SOURCE",
+    doc: "Bring each new stable release of machine-server and machine-agent from this download " +
+      "folder, looked at every hour. Default: none.",
+  },
+  "release-source-key": {
+    type: "string",
+    placeholder: "KEY",
+    env: "MACHINE_CLOUD_RELEASE_SOURCE_KEY",
+    doc: "Public key of minisign whose signature counts there: a file, or the line that begins " +
+      "with RW.",
+  },
+  "release-source-percent": {
+    type: "integer",
+    min: 0,
+    max: 100,
+    placeholder: "N",
+    doc: "Give such a release to so many percent of the machines first. Default: to all.",
+  },
   "ice-servers": {
     type: "string",
     placeholder: "FILE",

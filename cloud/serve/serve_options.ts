@@ -5,6 +5,7 @@ import { parseListenAddress, parsePublicUrl } from "../api/addresses/addresses.t
 import { logLimits } from "../fleet/logs/log_quota.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import { readS3Settings } from "../storage/blobs/s3_settings.ts";
+import { releaseSourceOf } from "./release_source.ts";
 import { singleSignOnOf } from "./single_sign_on_options.ts";
 import type { CloudOptions } from "./cloud.ts";
 import { KIB, MIB, MINUTE_MS, type ServeFlags } from "./serve_flags.ts";
@@ -43,6 +44,7 @@ export async function readServeOptions(
     proxyProtocol: flags["proxy-protocol"],
     auditDays: flags["audit-retention"],
     singleSignOn: await singleSignOnOf(flags),
+    releaseSource: await releaseSourceOf(flags),
     packageLimitBytes: flags["package-limit"] * 1024 * 1024,
     objectStorage: blobStore === undefined ? undefined : readS3Settings(blobStore, env),
     fileLimitBytes: flags["data-file-limit"] * 1024 * 1024,

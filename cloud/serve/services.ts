@@ -87,9 +87,14 @@ import { machineService } from "../fleet/watch/machine_service.ts";
 import { Watchers } from "../fleet/watch/watchers.ts";
 import { DownloadSlots } from "../releases/catalogue/download_slots.ts";
 import { openReleases } from "../releases/catalogue/open_releases.ts";
-import { localReleaseAccess, releaseAccess } from "../releases/catalogue/release_access.ts";
+import {
+  localReleaseAccess,
+  type ReleaseAccess,
+  releaseAccess,
+} from "../releases/catalogue/release_access.ts";
 import { releaseFiles } from "../releases/catalogue/release_files.ts";
 import { releaseService } from "../releases/catalogue/release_service.ts";
+import { sourceAccess } from "../releases/source/source_access.ts";
 import { ConfigPackages } from "../registry/items/config_packages.ts";
 import { registryMethods } from "../registry/items/registry_methods.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
@@ -329,6 +334,11 @@ export async function createServices(options: ServicesOptions) {
     random,
     log: log.child("signaling"),
   });
+  const releaseCalls = (access: ReleaseAccess) =>
+    withCallFailures(releaseService({
+      ...releases,
+      ...{ access, told: reportedVersions(statuses, presence), commands, clock, publicUrl },
+    }));
   const router = new AuditedRouter({ queries, clock })
     .service(
       AuthService,
@@ -386,14 +396,7 @@ export async function createServices(options: ServicesOptions) {
     )
     .service(
       ReleaseService,
-      withCallFailures(releaseService({
-        ...releases,
-        access: owner ? localReleaseAccess(callers) : releaseAccess(callers, queries),
-        told: reportedVersions(statuses, presence),
-        commands,
-        clock,
-        publicUrl,
-      })),
+      releaseCalls(owner ? localReleaseAccess(callers) : releaseAccess(callers, queries)),
     )
     .service(MachineService, withCallFailures(machine))
     .service(SignalingService, withCallFailures(signaling.service))
@@ -457,6 +460,9 @@ export async function createServices(options: ServicesOptions) {
     intake,
     store,
     releases: releases.store,
+    /** For this process alone, which brings releases of a source. */
+    sourceRouter: new AuditedRouter({ queries, clock })
+      .service(ReleaseService, releaseCalls(sourceAccess(queries))),
     statuses,
     dataUpkeep: data.upkeep,
     dataExports: data.exports,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
-import type { ChannelFile } from "../../shared/transfer/releases/channel_file.ts";
+import { type ChannelFile, expiryOf } from "../../shared/transfer/releases/channel_file.ts";
 import { signedText } from "../../shared/transfer/releases/manifest.ts";
 import type { SigningKey } from "./signing_key.ts";
 import { isStable } from "./version.ts";
@@ -94,7 +94,8 @@ export async function writeRelease(
   for (const [path, content] of latest) await write(join(folder, path), content);
   const newest: ChannelFile = {
     format: "machine releases 1",
-    ...{ channel, version, released: release.date, commit: release.commit },
+    ...{ channel, version, released: release.date, expires: expiryOf(release.date) },
+    commit: release.commit,
     ...{ notes: release.notes, files },
   };
   const text = `${JSON.stringify(newest, null, 2)}\n`;

@@ -1,7 +1,12 @@
 import type { Queries } from "./cloud_database.ts";
 
 /** What one process of the cloud leaves for the others. */
-export type SettingName = "public_url" | "domain" | "key_fingerprint" | "storage_id";
+export type SettingName =
+  | "public_url"
+  | "domain"
+  | "key_fingerprint"
+  | "storage_id"
+  | "release_source";
 
 export async function readSetting(
   queries: Queries,

@@ -23,7 +23,7 @@ import {
 } from "../run/command.ts";
 import { textTable } from "../output/text_table.ts";
 import { sendRelease } from "./add_release.ts";
-import { syncReleases } from "./sync_releases.ts";
+import { bringRelease, offeredRelease } from "./sync_releases.ts";
 import type {
   addFlags,
   promoteFlags,
@@ -151,11 +151,9 @@ async function sync(
   context: CommandContext,
 ): Promise<Output> {
   const { key, follow, channel = follow } = flags;
-  const options = {
-    ...{ from, key, follows: follow, channel: CHANNELS[channel] },
-    rollout: settingsOf(flags),
-  };
-  const files = await syncReleases(client, options, context);
+  const offered = await offeredRelease({ from, key, follows: follow }, context.clock.now());
+  const options = { channel: CHANNELS[channel], rollout: settingsOf(flags) };
+  const files = await bringRelease(client, offered, options, context);
   const added = files.filter(({ outcome }) => outcome === "added");
   const [{ version = "" } = {}] = files;
   const text = files.length === 0

@@ -2,14 +2,24 @@ import { join } from "node:path";
 import { createHash } from "node:crypto";
 import type { Client } from "@connectrpc/connect";
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { lt } from "semver";
 import { toFileError } from "../../base/files/fs_error.ts";
-import type {
+import {
   Channel,
-  ReleaseService,
-  RolloutSettingsSchema,
+  type Release,
+  type ReleaseService,
+  type RolloutSettingsSchema,
 } from "../../gen/machine/cloud/v1/releases_pb.ts";
-import { type ChannelFile, parseChannelFile } from "../../transfer/releases/channel_file.ts";
-import { readMinisignPublicKey, verifyMinisign } from "../../transfer/releases/minisign.ts";
+import {
+  type ChannelFile,
+  parseChannelFile,
+  requireCurrent,
+} from "../../transfer/releases/channel_file.ts";
+import {
+  type MinisignPublicKey,
+  readMinisignPublicKey,
+  verifyMinisign,
+} from "../../transfer/releases/minisign.ts";
 import { progressBar, type ProgressPlace } from "../output/progress.ts";
 import { sendRelease } from "./add_release.ts";
 
@@ -23,16 +33,29 @@ const DOWNLOAD_WITHIN_MS = 4 * 60 * 60_000;
 /** Programs that clouds keep releases of. */
 const PROGRAMS = ["machine-server", "machine-agent"];
 
-export interface SyncOptions {
+/** Where releases come from, and whose signature counts. */
+export interface ReleaseSource {
   /** Address of a download folder that `make release` made. */
   readonly from: string;
   /** Public key of minisign whose signature counts: a file, or the key itself. */
   readonly key: string;
   /** Which file is read: `stable.json` or `dev.json`. */
   readonly follows: "stable" | "dev";
+}
+
+/** What a download folder has to offer, once its signature was verified. */
+export interface OfferedRelease {
+  /** Address of the folder. */
+  readonly base: URL;
+  readonly newest: ChannelFile;
+}
+
+export interface BringOptions {
   /** Where new releases go in this cloud. */
   readonly channel: Channel;
   readonly rollout: MessageInitShape<typeof RolloutSettingsSchema> | undefined;
+  /** Breaks it off. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What became of a file of the release. */
@@ -44,30 +67,44 @@ export interface SyncedFile {
 }
 
 /**
- * Brings the newest release of a download folder into a cloud. Nothing is downloaded before the
- * signature of the folder's list was verified, and nothing is added that is not what the list says.
- * What the cloud has already is left as it is, so that it can run every hour.
+ * Reads what a download folder offers: its list, once signature, channel and day of expiry were
+ * checked.
  *
- * @throws {Error} saying what is wrong with the folder, the signature or a file
+ * @throws {Error} saying what is wrong with the folder or the signature
  */
-export async function syncReleases(
+export async function offeredRelease(
+  { from, key, follows }: ReleaseSource,
+  now: Date,
+  signal?: AbortSignal,
+): Promise<OfferedRelease> {
+  const base = folderAddress(from);
+  const publicKey = await readKey(key);
+  const name = `${follows}.json`;
+  const list = await fetchBytes(new URL(name, base), LONGEST_CHANNEL_FILE, signal);
+  const signature = await fetchBytes(new URL(`${name}.minisig`, base), LONGEST_SIGNATURE, signal);
+  const newest = verifiedList(list, new TextDecoder().decode(signature), publicKey, {
+    ...{ follows, now, address: new URL(name, base).href },
+  });
+  return { base, newest };
+}
+
+/**
+ * Brings a release of a download folder into a cloud. Nothing is added that is not what the list
+ * says. What the cloud has already is left as it is, so that it can run every hour.
+ *
+ * @throws {Error} saying what is wrong with a file, or that the cloud has a newer release
+ */
+export async function bringRelease(
   client: Client<typeof ReleaseService>,
-  { from, key, follows, channel, rollout }: SyncOptions,
+  { base, newest }: OfferedRelease,
+  { channel, rollout, signal }: BringOptions,
   place: ProgressPlace,
 ): Promise<SyncedFile[]> {
-  const base = folderAddress(from);
-  const publicKey = readMinisignPublicKey(await keyText(key));
-  const name = `${follows}.json`;
-  const list = await fetchBytes(new URL(name, base), LONGEST_CHANNEL_FILE);
-  const signature = await fetchBytes(new URL(`${name}.minisig`, base), LONGEST_SIGNATURE);
-  const newest = verifiedList(list, new TextDecoder().decode(signature), publicKey, {
-    ...{ follows, address: new URL(name, base).href },
-  });
-
   const synced: SyncedFile[] = [];
   for (const binary of PROGRAMS) {
     const { releases } = await client.listReleases({ binary });
     const known = releases.find(({ version }) => version === newest.version);
+    if (known === undefined) requireNewer(binary, newest.version, releases, channel);
     let isNew = known === undefined;
     for (const file of newest.files.filter(({ program }) => program === binary)) {
       const what = { binary, version: newest.version, platform: file.platform };
@@ -82,7 +119,7 @@ export async function syncReleases(
       else {
         await inTempFolder(async (folder) => {
           const path = join(folder, binary);
-          await download(new URL(file.path, base), path, file, place);
+          await download(new URL(file.path, base), path, file, { ...place, signal });
           const settings = isNew ? { channel, ...(rollout === undefined ? {} : { rollout }) } : {};
           await sendRelease(client, { ...what, notes: notesOf(newest), ...settings }, path, place);
         });
@@ -94,25 +131,44 @@ export async function syncReleases(
   return synced;
 }
 
+/** Who got hold of the folder may have put an older list there, whose signature is as good. */
+function requireNewer(
+  binary: string,
+  version: string,
+  releases: readonly Release[],
+  channel: Channel,
+): void {
+  const newer = releases.find((known) =>
+    (known.channel === channel || known.channel === Channel.STABLE) && lt(version, known.version)
+  );
+  if (newer === undefined) return;
+  throw new Error(
+    `${binary} ${version} is older than ${newer.version}, which this cloud has; nothing was added`,
+  );
+}
+
 /** The list, once it is known to be whose key it is and what was requested. */
 function verifiedList(
   list: Uint8Array,
   signature: string,
-  publicKey: ReturnType<typeof readMinisignPublicKey>,
-  { follows, address }: { follows: string; address: string },
+  publicKey: MinisignPublicKey,
+  { follows, now, address }: { follows: string; now: Date; address: string },
 ): ChannelFile {
   try {
     verifyMinisign(publicKey, list, signature);
     const newest = parseChannelFile(new TextDecoder().decode(list));
-    if (newest.channel === follows) return newest;
-    throw new RangeError(`it is the list of ${newest.channel}`); // Put in the other's place.
+    // Put in the other's place.
+    if (newest.channel !== follows) throw new RangeError(`it is the list of ${newest.channel}`);
+    requireCurrent(newest, now);
+    return newest;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new Error(`${address}: ${error.message}; nothing was added`);
   }
 }
 
-function folderAddress(from: string): URL {
+/** The address of a download folder. @throws {Error} for what is none */
+export function folderAddress(from: string): URL {
   const url = URL.parse(from.endsWith("/") ? from : `${from}/`);
   const isLocal = url !== null && ["127.0.0.1", "[::1]", "localhost"].includes(url.hostname);
   if (url?.protocol === "https:" || (url?.protocol === "http:" && isLocal)) return url;
@@ -121,11 +177,18 @@ function folderAddress(from: string): URL {
   );
 }
 
-async function keyText(key: string): Promise<string> {
-  if (/^RW[A-Za-z0-9+/=]{54}$/.test(key)) return key;
+/**
+ * Reads a public key of minisign.
+ *
+ * @param key a file, or the key itself
+ * @throws {RangeError} or {FileError}
+ */
+export async function readKey(key: string): Promise<MinisignPublicKey> {
+  if (/^RW[A-Za-z0-9+/=]{54}$/.test(key)) return readMinisignPublicKey(key);
   try {
-    return await Deno.readTextFile(key);
+    return readMinisignPublicKey(await Deno.readTextFile(key));
   } catch (error) {
+    if (error instanceof RangeError) throw error;
     throw toFileError(error, "read the public key", key);
   }
 }
@@ -135,9 +198,14 @@ function notesOf({ notes }: ChannelFile): string {
 }
 
 /** A small file, whole. */
-async function fetchBytes(url: URL, limit: number): Promise<Uint8Array> {
+async function fetchBytes(
+  url: URL,
+  limit: number,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
-  await receive(url, { limit, withinMs: ANSWER_WITHIN_MS }, (piece) => void pieces.push(piece));
+  const options = { limit, withinMs: ANSWER_WITHIN_MS, signal };
+  await receive(url, options, (piece) => void pieces.push(piece));
   return new Uint8Array(await new Blob(pieces as Uint8Array<ArrayBuffer>[]).arrayBuffer());
 }
 
@@ -146,14 +214,15 @@ async function download(
   url: URL,
   path: string,
   { size, sha256 }: ChannelFile["files"][number],
-  place: ProgressPlace,
+  place: ProgressPlace & { readonly signal: AbortSignal | undefined },
 ): Promise<void> {
   const hash = createHash("sha256");
   const progress = progressBar(place, `download ${url.pathname.split("/").at(-1)}`, size);
   let bytes = 0;
   try {
     using file = await Deno.open(path, { write: true, createNew: true });
-    await receive(url, { limit: size, withinMs: DOWNLOAD_WITHIN_MS }, async (piece) => {
+    const options = { limit: size, withinMs: DOWNLOAD_WITHIN_MS, signal: place.signal };
+    await receive(url, options, async (piece) => {
       for (let at = 0; at < piece.length;) at += await file.write(piece.subarray(at));
       hash.update(piece);
       bytes += piece.length;
@@ -168,10 +237,16 @@ async function download(
 
 async function receive(
   url: URL,
-  { limit, withinMs }: { limit: number; withinMs: number },
+  { limit, withinMs, signal }: {
+    limit: number;
+    withinMs: number;
+    signal: AbortSignal | undefined;
+  },
   take: (piece: Uint8Array) => Promise<void> | void,
 ): Promise<void> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(withinMs) }).catch((error) => {
+  const late = AbortSignal.timeout(withinMs);
+  const either = signal ? AbortSignal.any([signal, late]) : late;
+  const answer = await fetch(url, { signal: either }).catch((error) => {
     throw new Error(`${url.href} cannot be reached: ${error.message}`);
   });
   if (!answer.ok || !answer.body) {

@@ -22,6 +22,8 @@ const channelFile = z.object({
   version: z.string().regex(/^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/).max(100),
   /** Day, `2026-01-31`. */
   released: z.string().regex(/^\d{4}-\d{2}-\d{2}$/),
+  /** The last day on which the list counts; left out: it always does. */
+  expires: z.string().regex(/^\d{4}-\d{2}-\d{2}$/).optional(),
   commit: z.string().max(100),
   notes: z.string().max(100_000),
   files: z.array(releaseFile).min(1).max(200),
@@ -41,4 +43,27 @@ export function parseChannelFile(text: string): ChannelFile {
   if (success) return data;
   const [issue] = error.issues;
   throw new RangeError(`${issue?.path.join(".") || "it"}: ${issue?.message}`);
+}
+
+/**
+ * Refuses a list that expired: who can hold back newer ones would keep a fleet on old releases.
+ *
+ * @throws {RangeError}
+ */
+export function requireCurrent({ expires }: ChannelFile, now: Date): void {
+  const today = now.toISOString().slice(0, 10);
+  if (expires === undefined || today <= expires) return;
+  throw new RangeError(
+    `it expired on ${expires}, and it is ${today} by this host's clock; a newer one is needed`,
+  );
+}
+
+/** How long a list counts after its release. */
+const COUNTS_DAYS = 365;
+
+/** The last day on which the list of a release counts. @param released `2026-01-31` */
+export function expiryOf(released: string): string {
+  const day = new Date(`${released}T00:00:00Z`);
+  day.setUTCDate(day.getUTCDate() + COUNTS_DAYS);
+  return day.toISOString().slice(0, 10);
 }
