@@ -28,7 +28,7 @@ help:
 #> make cloud    likewise machine-cloud
 #> make cli      likewise machine, the command line for people
 #> make dist     compile all four for all targets, as a release    [ALLOW_FALLBACK_RUNTIME=1]
-#> make release  tag a version and build its download folder       VERSION=1.2.3 KEY=FILE
+#> make release  tag a version and build its download folder       VERSION=1.2.3 KEY=FILE [URL=https://…]
 #> make smoke    compile all four for all targets and try them
 #> make setup    fetch Deno and the libraries, build the console (the others do it where needed)
 #> make clean    remove what was built
@@ -101,7 +101,7 @@ dist: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/compile/main.ts --release --target all
 
 release: setup
-	@$(DENO) run -A $(FROZEN) --quiet tools/release/main.ts '$(VERSION)' '$(KEY)'
+	@$(DENO) run -A $(FROZEN) --quiet tools/release/main.ts '$(VERSION)' '$(KEY)' '$(URL)'
 
 smoke: setup
 	@tools/arm64_emulator.sh >/dev/null

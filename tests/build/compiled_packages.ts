@@ -1,32 +1,81 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import {
-  type DebianOptions,
-  makeDebianPackage,
-} from "../../tools/release/debian/debian_packages.ts";
-import { SystemdComputer } from "../e2e/systemd_computer.ts";
+import { basename, join } from "node:path";
+import type { PackageOptions } from "../../tools/release/packages/contents.ts";
+import { makeDebianPackage } from "../../tools/release/packages/debian_package.ts";
+import { makeRpmPackage } from "../../tools/release/packages/rpm_package.ts";
+import { type Ran, SystemdComputer } from "../e2e/systemd_computer.ts";
 import { freePort } from "../ports/free_port.ts";
 
-const options = (version: string): DebianOptions => ({
+const options = (version: string): PackageOptions => ({
   ...{ version, time: new Date(0), licence: "Apache-2.0\n", completions: {} },
 });
 
+/** A package manager, on a computer of a test. */
+interface Manager {
+  readonly make: typeof makeDebianPackage;
+  readonly install: string;
+  readonly remove: string;
+  /** Whether {@link remove} takes state and credentials, too. */
+  readonly purges: boolean;
+  readonly prepare: (computer: SystemdComputer, dir: string) => Promise<void>;
+}
+
+export const MANAGERS = {
+  Debian: {
+    make: makeDebianPackage,
+    install: "dpkg --force-confold --install",
+    remove: "dpkg --purge",
+    purges: true,
+    prepare: () => Promise.resolve(),
+  },
+  RPM: {
+    make: makeRpmPackage,
+    // Debian's rpm asks for it.
+    install: "rpm --force-debian --upgrade",
+    remove: "rpm --force-debian --erase",
+    purges: false,
+    prepare: giveBasePackage,
+  },
+} as const satisfies Record<string, Manager>;
+
+/** What a distribution with RPM has: one package in place of the many that have it there. */
+async function giveBasePackage(computer: SystemdComputer, dir: string): Promise<void> {
+  const provides = [
+    ...["libc.so.6(GLIBC_2.34)(64bit)", "libc.so.6(GLIBC_2.27)(64bit)"],
+    ...["libstdc++.so.6(GLIBCXX_3.4.29)(64bit)", "/bin/sh", "/usr/sbin/useradd", "systemd"],
+  ];
+  const spec = [
+    ...["Name: base", "Version: 1", "Release: 1", "Summary: Base", "License: MIT"],
+    ...provides.map((each) => `Provides: ${each}`),
+    ...["%description", "Base", "%files", ""],
+  ];
+  await Deno.writeTextFile(join(dir, "base.spec"), spec.join("\n"));
+  const { success, stderr } = await new Deno.Command("rpmbuild", {
+    args: ["-bb", "--quiet", "--define", `_topdir ${dir}`, "--define", `_rpmdir ${dir}`]
+      .concat("--define", "_rpmfilename base.rpm", join(dir, "base.spec")),
+  }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+  await Deno.copyFile(join(dir, "base.rpm"), computer.path("root/base.rpm"));
+  await computer.ask("rpm --force-debian --install /root/base.rpm");
+}
+
 /**
- * Installs, upgrades, removes and purges the Debian packages of compiled programs on a computer
- * whose process 1 is systemd.
+ * Installs, upgrades, removes and purges the packages of compiled programs on a computer whose
+ * process 1 is systemd.
  *
  * @param binaryOf path of a compiled program for this host
  */
 export async function installPackages(
   binaryOf: (program: string) => string,
   dir: string,
+  manager: Manager,
 ): Promise<void> {
   await using computer = await SystemdComputer.create({ packages: true });
   const put = async (program: string, version: string): Promise<string> => {
     const what = { program, platform: "linux/amd64", binary: binaryOf(program) };
-    const made = await makeDebianPackage(what, dir, options(version));
-    const path = `/root/${program}_${version}.deb`;
-    await Deno.copyFile(made, computer.path(path.slice(1)));
+    const made = await manager.make(what, dir, options(version));
+    const path = `/root/${basename(made)}`;
+    await Deno.rename(made, computer.path(path.slice(1)));
     return path;
   };
   const [cloudPort, serverPort] = [freePort(2), freePort(1)];
@@ -39,11 +88,14 @@ export async function installPackages(
     `MACHINE_CLOUD_OPTIONS="--listen 127.0.0.1:${cloudPort}"\n`,
   );
   await computer.boot();
-  const dpkg = (...args: string[]) => computer.run(`dpkg --force-confold ${args.join(" ")}`);
+  await manager.prepare(computer, dir);
+  const tryInstall = (path: string): Promise<Ran> => computer.run(`${manager.install} ${path}`);
   const install = async (path: string): Promise<void> => {
-    const { code, stdout, stderr } = await dpkg("--install", path);
+    const { code, stdout, stderr } = await tryInstall(path);
     assert.equal(code, 0, stdout + stderr);
   };
+  const remove = (program: string) => computer.ask(`${manager.remove} ${program}`);
+  const isLeft = async (path: string) => (await computer.run(`test -e ${path}`)).code === 0;
   const answers = (port: number, path: string) =>
     computer.ask(
       `curl -sS --fail --retry 60 --retry-delay 1 --retry-all-errors http://127.0.0.1:${port}${path}`,
@@ -64,10 +116,15 @@ export async function installPackages(
   await write("etc/machine.json", JSON.stringify(config));
   await computer.ask("systemctl start machine-server");
   await answers(serverPort, "/restart_status");
-  const both = await dpkg("--install", await put("machine-agent", "0.2.0"));
-  assert.match(both.stdout + both.stderr, /conflicts with machine-server/i);
-  assert.equal((await dpkg("--purge", "machine-server")).code, 0);
-  assert.equal((await computer.run("test -e /var/lib/machine-server")).code, 1);
+  const agent = await put("machine-agent", "0.2.0");
+  const both = await tryInstall(agent);
+  assert.notEqual(both.code, 0);
+  assert.match(
+    both.stdout + both.stderr,
+    /machine-server.* conflicts with |conflicts with machine-server/,
+  );
+  await remove("machine-server");
+  assert.equal(await isLeft("/var/lib/machine-server"), !manager.purges);
   assert.match((await computer.run("systemctl is-active machine-server")).stdout, /inactive/);
 
   const bootstrap =
@@ -77,14 +134,14 @@ export async function installPackages(
   const { part_id: id, part_secret: secret } = made;
   const credentials = { cloud: { app_address: `http://127.0.0.1:${cloudPort}`, id, secret } };
   await write("etc/machine.json", JSON.stringify(credentials));
-  await install("/root/machine-agent_0.2.0.deb");
+  await install(agent);
   assert.equal(await computer.ask("systemctl is-active machine-agent"), "active");
   assert.equal(await computer.ask("systemctl is-enabled machine-agent"), "enabled");
-  assert.equal((await dpkg("--purge", "machine-agent")).code, 0);
+  await remove("machine-agent");
   const left = await computer.run("ls -d /opt/machine /etc/machine.json /usr/lib/machine-agent");
-  assert.equal(left.stdout, "", "nothing is left of the agent");
+  assert.equal(left.stdout, manager.purges ? "" : "/etc/machine.json\n", "what is left of it");
 
-  assert.equal((await dpkg("--purge", "machine-cloud")).code, 0);
-  assert.equal((await computer.run("test -e /usr/bin/machine-cloud")).code, 1);
+  await remove("machine-cloud");
+  assert.equal(await isLeft("/usr/bin/machine-cloud"), false);
   await computer.ask("test -e /var/lib/machine-cloud/cloud.db");
 }

@@ -12,7 +12,7 @@ import { hostTarget, type Target, targetByName, TARGETS } from "../../tools/comp
 import { type Program, programByName, PROGRAMS, ROOT } from "../../tools/programs.ts";
 import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { noSystemdBecause } from "../e2e/systemd_computer.ts";
-import { installPackages } from "./compiled_packages.ts";
+import { installPackages, MANAGERS } from "./compiled_packages.ts";
 import { freePort } from "../ports/free_port.ts";
 import { signInFromBinary } from "./compiled_sign_in.ts";
 import { deliverFromBinary } from "./compiled_notifications.ts";
@@ -260,12 +260,16 @@ async function make(clone: string, program: Program): Promise<string> {
   return join(clone, "dist", binaryName(program, hostTarget()));
 }
 
-Deno.test({
-  name: "the Debian packages are installed, upgraded and removed under systemd",
-  ignore: ignoreBecause(import.meta.url, noSystemdBecause() ?? missingTools("dpkg")),
-  fn: () =>
-    inTempDir((dir) => installPackages((name) => file(programByName(name), hostTarget()), dir)),
-});
+for (const [kind, tool] of [["Debian", "dpkg"], ["RPM", "rpm"]] as const) {
+  Deno.test({
+    name: `the ${kind} packages are installed, upgraded and removed under systemd`,
+    ignore: ignoreBecause(import.meta.url, noSystemdBecause() ?? missingTools(tool)),
+    fn: () =>
+      inTempDir((dir) =>
+        installPackages((name) => file(programByName(name), hostTarget()), dir, MANAGERS[kind])
+      ),
+  });
+}
 
 Deno.test("the demo runs on the compiled programs up to a reading", async () => {
   await inTempDir(async (dir) => {

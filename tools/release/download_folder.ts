@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { type ChannelFile, expiryOf } from "../../shared/transfer/releases/channel_file.ts";
 import { signedText } from "../../shared/transfer/releases/manifest.ts";
+import { packageManagerFiles } from "./manifests/manifests.ts";
 import type { SigningKey } from "./signing_key.ts";
 import { isStable } from "./version.ts";
 
@@ -24,6 +25,11 @@ export interface Release {
   readonly programs: readonly ReleaseProgram[];
   /** Further files, each with its place in the folder: `debian/machine_1.2.3_amd64.deb`. */
   readonly packages: readonly { readonly path: string; readonly file: string }[];
+  /**
+   * Where the folder is served, for the files of package managers: `https://downloads.example`.
+   * None are made without.
+   */
+  readonly url?: string;
   /** Text of the bill of materials. */
   readonly bill: string;
 }
@@ -78,7 +84,11 @@ export async function writeRelease(
   await refuseOther(join(folder, "releases", version, "SHA256SUMS"), sums, version);
 
   for (const [path, file] of built) await copy(file, join(folder, path));
+  const managers = release.url
+    ? packageManagerFiles({ sums, version, date: release.date, url: release.url })
+    : {};
   const records = {
+    ...managers,
     SHA256SUMS: sums,
     "NOTES.md": `${release.notes}\n`,
     "sbom.cdx.json": release.bill,
@@ -88,6 +98,12 @@ export async function writeRelease(
   }
   for (const path of installers) {
     await copy(path, join(folder, path.slice(dirname(path).length + 1)));
+  }
+  if (isStable(version)) {
+    for (const [path, text] of Object.entries(managers)) {
+      // Those of WinGet are for one version.
+      if (!path.startsWith("winget/")) await write(join(folder, path), text);
+    }
   }
   await write(join(folder, "release-key.pub"), key.publicFile);
   await write(join(folder, "release-key.pem"), key.publicPem);

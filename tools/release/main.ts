@@ -1,18 +1,20 @@
-// make release VERSION=x.y.z KEY=FILE: checks the changelog, tags, builds everything and leaves
+// make release VERSION=x.y.z KEY=FILE [URL=https://…]: checks the changelog, tags, builds everything and leaves
 // dist/release/, which any web server can serve. docs/download.md says what is in it.
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import manifest from "../../deno.json" with { type: "json" };
 import { toError } from "../../shared/base/errors/to_error.ts";
+import { isThere, TOOLS } from "../../shared/test_tools/tools.ts";
 import { bundledFiles } from "../bundle/bundle.ts";
 import { commitTime, gitIn } from "../bundle/build_stamp.ts";
 import { compileAll, type Compiled } from "../compile/compile_all.ts";
 import { TARGETS } from "../compile/targets.ts";
 import { PROGRAMS, ROOT } from "../programs.ts";
 import { consolePackages } from "./console_packages.ts";
-import { hasDebianPackage, makeDebianPackage } from "./debian/debian_packages.ts";
 import { writeRelease } from "./download_folder.ts";
 import { installedLicences } from "./licences.ts";
+import { checkBase } from "./manifests/sums.ts";
+import { makePackages } from "./packages/packages.ts";
 import { billOfMaterials, type Lock, nameAndVersion, packagesOf } from "./sbom.ts";
 import { SigningKey } from "./signing_key.ts";
 import { tagRelease } from "./tag.ts";
@@ -21,11 +23,13 @@ import { checkVersion, notesOf } from "./version.ts";
 const INSTALLERS = ["install.sh", "install.ps1", "uninstall.sh", "uninstall.ps1"];
 
 async function main(): Promise<void> {
-  const [version = "", keyFile = ""] = Deno.args;
+  const [version = "", keyFile = "", url = ""] = Deno.args;
   if (version === "" || keyFile === "") {
     throw new Error("write make release VERSION=1.2.3 KEY=FILE, with a key that minisign -G made");
   }
   checkVersion(version);
+  if (url === "") say("NOTICE: no files for Homebrew, WinGet and Scoop without URL=https://…");
+  else checkBase(url);
   const { date, notes } = notesOf(await Deno.readTextFile(join(ROOT, "CHANGELOG.md")), version);
   if (manifest.version !== version) {
     throw new Error(`deno.json says version ${manifest.version}; set it to ${version} and commit`);
@@ -37,7 +41,7 @@ async function main(): Promise<void> {
   const git = gitIn(ROOT);
   const tag = await tagRelease(git, version, notes);
   try {
-    await build(version, { date, notes }, key);
+    await build(version, { date, notes, url }, key);
   } catch (error) {
     await tag.undo();
     throw error;
@@ -47,7 +51,7 @@ async function main(): Promise<void> {
 
 async function build(
   version: string,
-  { date, notes }: { date: string; notes: string },
+  { date, notes, url }: { date: string; notes: string; url: string },
   key: SigningKey,
 ): Promise<void> {
   const made = [];
@@ -79,11 +83,11 @@ async function build(
     deno: first.runtime,
     licence: await installedLicences(join(ROOT, "node_modules", ".deno")),
   });
-  const packages = await debianPackages(made, { version, time });
+  const packages = await packagesFor(made, { version, time });
   await writeRelease(
     join(ROOT, "dist", "release"),
     {
-      ...{ version, date, notes, commit: first.commit },
+      ...{ version, date, notes, url, commit: first.commit },
       programs: made.map(({ program, target, file }) => (
         { program: program.name, platform: target.platform, file }
       )),
@@ -95,7 +99,7 @@ async function build(
   );
 }
 
-async function debianPackages(
+async function packagesFor(
   made: readonly Compiled[],
   { version, time }: { version: string; time: Date },
 ): Promise<{ path: string; file: string }[]> {
@@ -109,19 +113,12 @@ async function debianPackages(
     if (!success) throw new Error(`machine completions ${shell}: ${decode(stderr)}`);
     completions[shell] = decode(stdout);
   }
-  const packages = [];
-  for (const { program: { name: program }, target: { platform }, file: binary } of made) {
-    if (!hasDebianPackage(program, platform)) continue;
-    const options = { version, time, licence, completions };
-    const file = await makeDebianPackage(
-      { program, platform, binary },
-      join(ROOT, "dist"),
-      options,
-    );
-    packages.push({ path: `debian/${basename(file)}`, file });
-    say(`packed ${file}`);
-  }
-  return packages;
+  const built = made.map(({ program, target, file }) => (
+    { program: program.name, platform: target.platform, file }
+  ));
+  const options = { version, time, licence, completions };
+  const tools = { hasRpmbuild: isThere(TOOLS.rpm), hasWixl: isThere(TOOLS.wixl), say };
+  return await makePackages(built, join(ROOT, "dist"), options, tools);
 }
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

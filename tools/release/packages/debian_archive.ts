@@ -1,16 +1,7 @@
 import { Buffer } from "node:buffer";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { create } from "tar";
-
-/** A file in a package. */
-export interface PackagedFile {
-  /** Where it goes, without the first slash: `usr/bin/machine`. */
-  readonly path: string;
-  /** File to copy, or the bytes. */
-  readonly from: string | Uint8Array;
-  /** Permissions, 0o644 by default. */
-  readonly mode?: number;
-}
+import { type PackagedFile, placeFiles } from "./contents.ts";
 
 export interface DebianPackage {
   /** Fields of the control file but `Installed-Size`, in their order. */
@@ -35,15 +26,9 @@ export async function writeDebianPackage(
   work: string,
 ): Promise<void> {
   const data = join(work, "data");
+  await placeFiles(data, files);
   let bytes = 0;
-  for (const { path, from, mode = 0o644 } of files) {
-    const target = join(data, path);
-    await makeFolders(data, dirname(path));
-    if (typeof from === "string") await Deno.copyFile(from, target);
-    else await Deno.writeFile(target, from);
-    await Deno.chmod(target, mode);
-    bytes += (await Deno.stat(target)).size;
-  }
+  for (const { path } of files) bytes += (await Deno.stat(join(data, path))).size;
   const meta = join(work, "control");
   await Deno.mkdir(meta);
   const fields = { ...control, "Installed-Size": String(Math.ceil(bytes / 1024)) };
@@ -75,15 +60,6 @@ export async function writeDebianPackage(
     await write(memberHeader(name, content.length, time));
     await write(content);
     if (content.length % 2 === 1) await write(Buffer.from("\n"));
-  }
-}
-
-async function makeFolders(root: string, path: string): Promise<void> {
-  const parts = path.split("/");
-  for (const at of parts.keys()) {
-    const folder = join(root, ...parts.slice(0, at + 1));
-    await Deno.mkdir(folder, { recursive: true });
-    await Deno.chmod(folder, 0o755); // Whatever the umask is.
   }
 }
 

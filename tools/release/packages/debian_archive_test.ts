@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { join } from "node:path";
 import { type DebianPackage, writeDebianPackage } from "./debian_archive.ts";
-import { debianVersion } from "./debian_packages.ts";
+import { packageVersion } from "./contents.ts";
 
 const CONTENT: DebianPackage = {
   control: { Package: "wheels", Version: "1.0.0", Description: "turns" },
@@ -56,7 +56,7 @@ Deno.test("writeDebianPackage() gives the same bytes for the same content", asyn
   assert.deepEqual(await build(), await build());
 });
 
-Deno.test("debianVersion() puts a candidate before its release", () => {
-  assert.equal(debianVersion("1.2.3-rc.1"), "1.2.3~rc.1");
-  assert.equal(debianVersion("1.2.3"), "1.2.3");
+Deno.test("packageVersion() puts a candidate before its release", () => {
+  assert.equal(packageVersion("1.2.3-rc.1"), "1.2.3~rc.1");
+  assert.equal(packageVersion("1.2.3"), "1.2.3");
 });
