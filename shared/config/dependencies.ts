@@ -42,19 +42,40 @@ export function resolveOthers(
 export interface DependencyIndex {
   readonly fullNames: ReadonlySet<string>;
   readonly byShortName: ReadonlyMap<string, readonly string[]>;
+  /** Short names without remote that several remotes have for one API, with the names to use. */
+  readonly ambiguous: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Makes the index that {@linkcode resolveDependency} looks names up in. */
+/**
+ * Makes the index that {@linkcode resolveDependency} looks names up in. A resource of a remote is
+ * also found by its name without the remote, where no other resource has it.
+ */
 export function indexNames(fullNames: Iterable<string>): DependencyIndex {
   const names = new Set(fullNames);
   const byShortName = new Map<string, string[]>();
+  const behindRemotes = new Map<string, string[]>();
   for (const name of names) {
     const short = name.slice(name.indexOf("/") + 1);
-    const sharing = byShortName.get(short);
-    if (sharing) sharing.push(name);
-    else byShortName.set(short, [name]);
+    add(byShortName, short, name);
+    if (!short.includes(":")) continue;
+    const plain = short.slice(short.lastIndexOf(":") + 1);
+    add(behindRemotes, plain, name);
+    add(behindRemotes, `${name.slice(0, name.indexOf("/"))}/${plain}`, name);
   }
-  return { fullNames: names, byShortName };
+  const ambiguous = new Map<string, string[]>();
+  for (const [short, found] of behindRemotes) {
+    if (byShortName.has(short) || names.has(short)) continue;
+    const apis = new Set(found.map((name) => name.slice(0, name.indexOf("/"))));
+    if (apis.size === found.length) byShortName.set(short, found);
+    else ambiguous.set(short, found.map((name) => name.slice(name.indexOf("/") + 1)));
+  }
+  return { fullNames: names, byShortName, ambiguous };
+}
+
+function add(lists: Map<string, string[]>, key: string, value: string): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
 }
 
 /** True for names the server provides whatever the configuration specifies. */

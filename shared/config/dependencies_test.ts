@@ -76,5 +76,6 @@ Deno.test("resolveDependency() finds full names, short names and names of remote
   deepStrictEqual(resolveDependency("rdk:component:arm/x", index), ["rdk:component:arm/x"]);
   deepStrictEqual(resolveDependency("x", index), ["rdk:component:arm/x", "rdk:service:motion/x"]);
   deepStrictEqual(resolveDependency("r:y", index), ["rdk:component:arm/r:y"]);
-  deepStrictEqual(resolveDependency("y", index), []);
+  deepStrictEqual(resolveDependency("y", index), ["rdk:component:arm/r:y"]);
+  deepStrictEqual(resolveDependency("rdk:component:arm/y", index), ["rdk:component:arm/r:y"]);
 });

@@ -4,6 +4,7 @@ import {
   type DependencyNode,
   findDependencyCycles,
   findUnknownDependencies,
+  remoteOf,
 } from "./dependencies.ts";
 import type { MachineConfig } from "./machine_config.ts";
 import { type ConfigProblem, type Path, problemAt, type Report } from "./problem.ts";
@@ -71,6 +72,8 @@ function checkDependencies(
   // An entry with another problem still has its name; one problem must not look like two.
   const unseen = names.map((name) => ({ name: `/${name}`, dependsOn: [] }));
   for (const { node, index, dependency } of findUnknownDependencies([...nodes, ...unseen])) {
+    // The cloud adds the other parts of a machine as remotes.
+    if (remoteOf(dependency) !== undefined) continue;
     const path: Path = [...(byName.get(node)?.path ?? []), "depends_on", index];
     const message = "there is no component or service of this name";
     report(problemAt(path, dependency, message, "the name of a component or service"));

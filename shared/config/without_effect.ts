@@ -20,7 +20,7 @@ export const WITHOUT_EFFECT: readonly IgnoredField[] = [
     why: "fragments are merged by a cloud; a machine that reads this directly gets none of it",
   },
   { path: "fragment_mods", why: "fragments are merged by a cloud" },
-  { path: "remotes", why: "this release connects to no remotes, their resources are not there" },
+  { path: "remotes[].managed_by", why: "the address determines how the remote is reached" },
   { path: "auth.tls_auth_entities", why: "client certificates are not accepted by this release" },
   { path: "auth.external_auth_config", why: "tokens of others are not accepted by this release" },
   {

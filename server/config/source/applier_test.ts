@@ -182,16 +182,6 @@ Deno.test("offer() counts a configuration as applied when its resources were tri
   assert.deepEqual(kept, ["r2"]);
 });
 
-Deno.test("offer() says which parts of the configuration this release ignores", async () => {
-  const { applier, log } = setUp();
-  const remotes = ["left", "right"].map((name) => ({ name, address: "elsewhere:8080" }));
-  await applier.offer(candidate(config("r1", { remotes })));
-  assert.deepEqual(log.messages("warn"), [
-    "this release connects to no remotes; left, right of the configuration are left alone, and " +
-    "no resource left:NAME is there",
-  ]);
-});
-
 Deno.test("offer() says which fields of the configuration have no effect", async () => {
   const { applier, log } = setUp();
   await applier.offer(candidate(config("r1", {

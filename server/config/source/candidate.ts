@@ -50,18 +50,9 @@ export function problemText({ path, message, found, allowed }: ConfigProblem): s
 }
 
 /** Lists and objects of which the server would be the one to act on the fields without effect. */
-const OWN_PARTS = /^(components|services|auth|fragments|fragment_mods)\b/;
+const OWN_PARTS = /^(components|services|remotes|auth|fragments|fragment_mods)\b/;
 
 /** One sentence for each part of a configuration that this release does not act on. */
 export function ignoredParts({ config }: Candidate): string[] {
-  const notes = config.remotes.length > 0 ? [remotesNote(config.remotes)] : [];
-  const others = withoutEffect(config).filter(({ path }) => OWN_PARTS.test(path));
-  return [...notes, ...others.map(problemText)];
-}
-
-function remotesNote(remotes: readonly { name: string }[]): string {
-  const [first, ...others] = remotes.map(({ name }) => name);
-  const names = [first, ...others].join(", ");
-  return `this release connects to no remotes; ${names} of the configuration ` +
-    `${others.length > 0 ? "are" : "is"} left alone, and no resource ${first}:NAME is there`;
+  return withoutEffect(config).filter(({ path }) => OWN_PARTS.test(path)).map(problemText);
 }

@@ -50,9 +50,23 @@ const PACKAGE_TYPES: Readonly<Record<PackageSnapshot["type"], PackageType>> = {
   archive: PackageType.ARCHIVE,
 };
 
+/** A remote, as status reports it. */
+export interface RemoteSnapshot {
+  readonly name: string;
+  readonly state: ResourceState;
+  /** Why it is not connected, and what to do; empty for one that is. */
+  readonly error: string;
+  readonly lastUpdated: Date;
+  readonly revision: string;
+}
+
+/** What remotes are in the lists of resources of status: an API without subtype. */
+const REMOTE_API = "rdk:remote:";
+
 /** What runs on the machine. */
 export interface MachineSnapshot {
   readonly resources: readonly ResourceSnapshot[];
+  readonly remotes?: readonly RemoteSnapshot[];
   readonly modules?: readonly ModuleSnapshot[];
   readonly packages?: readonly PackageSnapshot[];
   readonly jobs?: readonly JobSnapshot[];
@@ -61,13 +75,16 @@ export interface MachineSnapshot {
 /** The answer to GetMachineStatus, which is also what is reported to the cloud. */
 export function machineStatus(
   state: MachineState,
-  { resources, modules = [], packages = [], jobs = [] }: MachineSnapshot,
+  { resources, remotes = [], modules = [], packages = [], jobs = [] }: MachineSnapshot,
 ): GetMachineStatusResponse {
   const cloudMetadata = state.cloud.machinePartId === ""
     ? undefined
     : cloudMetadataMessage(state.cloud);
   return create(GetMachineStatusResponseSchema, {
-    resources: resources.map((resource) => ({
+    resources: [
+      ...remotes.map((remote) => ({ ...remote, api: REMOTE_API })),
+      ...resources,
+    ].map((resource) => ({
       name: toResourceName(resource.api, resource.name),
       state: STATES[resource.state],
       lastUpdated: timestampFromDate(resource.lastUpdated),

@@ -1,6 +1,6 @@
 /** Which resource a request is for: where its name stands in the requests of each method. */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { readField } from "../../../shared/rpc/client/forward.ts";
+import { readField, withField } from "../../../shared/rpc/client/forward.ts";
 
 /** The place of the resource's name in the requests of one method. */
 export interface Addressee {
@@ -10,6 +10,8 @@ export interface Addressee {
   ofBytes(request: Uint8Array): string | undefined;
   /** The fields of the request with this name in place of the other. */
   put(request: object, name: string): object;
+  /** The same of an encoded request. @throws {RangeError} when the bytes are no message. */
+  putBytes(request: Uint8Array, name: string): Uint8Array;
 }
 
 /**
@@ -24,6 +26,7 @@ export function addresseeOf(input: DescMessage): Addressee | undefined {
       of: (request) => textOf(request, own),
       ofBytes: (request) => textIn(request, own.number),
       put: (request, name) => ({ ...request, [own.localName]: name }),
+      putBytes: (request, name) => withField(request, own.number, encoder.encode(name)),
     };
   }
   for (const outer of input.fields) {
@@ -64,6 +67,11 @@ function nested(outer: DescField, inner: DescField): Addressee {
         ? { ...request, [group]: { case: outer.localName, value: renamed } }
         : { ...request, [outer.localName]: renamed };
     },
+    putBytes(request, name) {
+      const found = bytesIn(request, outer.number);
+      if (!found) return request;
+      return withField(request, outer.number, withField(found, inner.number, encoder.encode(name)));
+    },
   };
 }
 
@@ -72,6 +80,7 @@ function textOf(message: object, field: DescField): string {
 }
 
 const decoder = new TextDecoder();
+const encoder = new TextEncoder();
 
 function textIn(message: Uint8Array, number: number): string | undefined {
   const bytes = bytesIn(message, number);

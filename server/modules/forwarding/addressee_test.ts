@@ -1,4 +1,4 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { DoCommandRequestSchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import { PlayStreamRequestSchema } from "../../../shared/gen/viam/component/audioout/v1/audioout_pb.ts";
@@ -37,6 +37,12 @@ for (const { what, schema, request } of cases) {
     const renamed = create(schema, addressee.put(message, "other") as never);
     assert.equal(addressee.ofBytes(toBinary(schema, renamed)), "other");
     assert.equal(addressee.of(message), "x");
+    const long = "n".repeat(300);
+    const changed = addressee.putBytes(toBinary(schema, message), long);
+    assert.deepEqual(
+      fromBinary(schema, changed),
+      create(schema, addressee.put(message, long) as never),
+    );
   });
 }
 

@@ -12,7 +12,7 @@ import { type Current, type CurrentNode, type Plan, planChanges } from "./plan.t
 import type { ModelRegistry } from "./registry.ts";
 import type { Resource } from "./resource.ts";
 import { ResourceIndex } from "./resource_index.ts";
-import { buildTarget, type ResourceSpec, type Target } from "./target.ts";
+import { buildTarget, type RemotesFacts, type ResourceSpec, type Target } from "./target.ts";
 
 export interface ResourceManagerOptions {
   registry: ModelRegistry;
@@ -65,6 +65,8 @@ export class ResourceManager {
   readonly #facts: ModelFactsSource;
   readonly #lifecycle: NodeLifecycle;
   #specs: readonly ResourceSpec[] = [];
+  #found: readonly ResourceSpec[] = [];
+  #remotes: RemotesFacts = new Map();
   #revision = "";
   #run: Run | undefined;
   #retry: Timer | undefined;
@@ -107,6 +109,16 @@ export class ResourceManager {
     );
     this.#startRun();
     return settled;
+  }
+
+  /**
+   * Takes the resources that are found on remotes, in place of those before, and what is known of
+   * the remotes. Resources that depend on what came, changed or went are built or closed.
+   */
+  setFound(specs: readonly ResourceSpec[], remotes: RemotesFacts): void {
+    this.#found = specs;
+    this.#remotes = remotes;
+    if (!this.#closed) this.#startRun();
   }
 
   /**
@@ -163,6 +175,7 @@ export class ResourceManager {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#specs = [];
+    this.#found = [];
     const run = this.#startRun();
     this.#closed = true;
     this.#pendingLimit?.cancel();
@@ -188,8 +201,9 @@ export class ResourceManager {
 
   async #walk(superseded: AbortSignal, onClosed: () => void): Promise<void> {
     const target = buildTarget(
-      this.#specs,
+      this.#found.length > 0 ? [...this.#specs, ...this.#found] : this.#specs,
       (key, spec) => this.#facts.factsOf(key, spec),
+      this.#remotes,
     );
     const plan = planChanges(this.#current(), target);
     this.#prepare(plan, target);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { anyAttributes } from "./attributes.ts";
 import { ResourceManager } from "./manager.ts";
 import { ModelRegistry } from "./registry.ts";
@@ -271,4 +272,74 @@ Deno.test("acquire() tells missing, not ready and overloaded resources apart", a
   assert.equal(failure("a"), undefined);
   assert.equal(failure("a"), undefined);
   assert.match(failure("a")!, /^ResourceExhausted .*concurrent-request limit of 2/);
+});
+
+/** A resource of a remote, whose build is written down. */
+function found(name: string, generation: string, taken: string[]): ResourceSpec {
+  return {
+    ...spec(name),
+    model: "remote",
+    builtBy: {
+      generation,
+      construct: () => {
+        taken.push(name);
+        return Promise.resolve({ doCommand: () => ({ name }) });
+      },
+    },
+  };
+}
+
+Deno.test("setFound() builds what depends on a remote when it comes, and only that", async () => {
+  const { manager, take, status, log } = setUp();
+  const built: string[] = [];
+  manager.setFound([], new Map([["r", { pending: "it connects" }]]));
+  const applied = manager.apply([spec("a", ["r:s"]), spec("b", ["s"]), spec("x")], "r1");
+  const settled = async (name: string, state: RegExp) => {
+    await waitFor(() => state.test(status()[name] ?? ""), { deadlineMs: 5_000 });
+  };
+  await settled("x", /^ready/);
+  assert.match(status()["a"]!, /^configuring: depends_on\[0\]: waiting for remote r: it connects/);
+  assert.equal(manager.busy, true);
+  manager.setFound([found("r:s", "1", built)], new Map([["r", {}]]));
+  await applied;
+  assert.deepEqual(status(), { a: "ready", b: "ready", x: "ready", "r:s": "ready" });
+  assert.equal(take(), "+x +a +b");
+  assert.deepEqual(built, ["r:s"]);
+
+  const lost = { ...found("r:s", "1", built), problem: "remote r is gone" };
+  manager.setFound([lost], new Map([["r", { problem: "gone" }]]));
+  await settled("a", /^unhealthy: waiting for dependency t:component:x\/r:s: remote r is gone/);
+  assert.match(status()["b"]!, /^unhealthy/);
+  assert.equal(status()["x"], "ready");
+  assert.equal(log.messages().filter((text) => text.startsWith("t:component:x/r:s")).length, 0);
+  manager.setFound([found("r:s", "2", built)], new Map([["r", {}]]));
+  await settled("b", /^ready/);
+  assert.deepEqual(take().split(" ").sort(), ["+a", "+b", "-a", "-b"]);
+  await manager.close();
+});
+
+Deno.test("acquire() finds a remote's resource by its name alone where that is unique", async () => {
+  const { manager } = setUp();
+  const built: string[] = [];
+  const { index } = manager;
+  const nameOf = (name: string) => {
+    const node = index.acquire("t:component:x", name);
+    index.release(node);
+    return node.target.spec.name;
+  };
+  manager.setFound([found("r:s", "1", built), found("r:own", "1", built)], new Map());
+  await manager.apply([spec("own")], "r1");
+  assert.deepEqual(["s", "r:s", "own", "r:own"].map(nameOf), ["r:s", "r:s", "own", "r:own"]);
+  assert.equal(index.wholeName("t:component:x", "s"), "r:s");
+  assert.equal(index.wholeName("t:component:x", "ghost"), "ghost");
+
+  manager.setFound([found("r:s", "1", built), found("q:s", "1", built)], new Map());
+  await manager.apply([spec("own")], "r2");
+  assert.throws(() => nameOf("s"), /multiple nodes matching api .* call one of q:s, r:s/);
+  assert.throws(() => nameOf("r:own"), /no node found/);
+
+  manager.setFound([found("q:s", "1", built)], new Map());
+  await manager.apply([spec("own")], "r3");
+  assert.equal(nameOf("s"), "q:s");
+  await manager.close();
 });

@@ -34,6 +34,7 @@ export class ModelFactsSource {
   /** What is known of the resource now. */
   factsOf(key: string, spec: ResourceSpec): ModelFacts {
     if (spec.problem !== undefined || spec.pending !== undefined) return {};
+    if (spec.builtBy) return { generation: spec.builtBy.generation };
     const found = this.registry.lookup(spec.api, spec.model);
     if (!("model" in found)) {
       this.#forget(key);

@@ -101,7 +101,9 @@ export class NodeLifecycle {
 
   /** Says why the resource is not there; logs it when it is new. */
   fail(node: ResourceNode, reason: string): void {
-    if (this.setState(node, "unhealthy", reason)) {
+    // Of a remote's resources there may be thousands; the remote has logged why they are gone.
+    const isLogged = node.target.spec.builtBy === undefined;
+    if (this.setState(node, "unhealthy", reason) && isLogged) {
       this.options.log.error(`${node.key} is not available: ${reason}`, {
         event: "resource_unavailable",
         resource: node.key,

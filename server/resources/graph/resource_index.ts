@@ -3,9 +3,14 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { fullName } from "./name.ts";
 import type { ResourceNode } from "./node.ts";
 
+/** Resources by short name. */
+type Names = Map<string, ResourceNode>;
+
 /** Looks resources up by API and short name; on the path of every call, so it allocates nothing. */
 export class ResourceIndex {
-  readonly #apis = new Map<string, Map<string, ResourceNode>>();
+  readonly #apis = new Map<string, Names>();
+  /** Resources of remotes by their names without the remote: API → name → resources. */
+  readonly #behindRemotes = new Map<string, Map<string, ResourceNode[]>>();
 
   constructor(private readonly concurrentCalls: number) {}
 
@@ -14,11 +19,23 @@ export class ResourceIndex {
     let names = this.#apis.get(api);
     if (!names) this.#apis.set(api, names = new Map());
     names.set(name, node);
+    const plain = withoutRemote(name);
+    if (plain === undefined) return;
+    let behind = this.#behindRemotes.get(api);
+    if (!behind) this.#behindRemotes.set(api, behind = new Map());
+    behind.set(plain, [...behind.get(plain) ?? [], node]);
   }
 
   delete(key: string): void {
     const slash = key.indexOf("/");
-    this.#apis.get(key.slice(0, slash))?.delete(key.slice(slash + 1));
+    const [api, name] = [key.slice(0, slash), key.slice(slash + 1)];
+    this.#apis.get(api)?.delete(name);
+    const plain = withoutRemote(name);
+    if (plain === undefined) return;
+    const behind = this.#behindRemotes.get(api);
+    const left = behind?.get(plain)?.filter((node) => node.key !== key) ?? [];
+    if (left.length > 0) behind?.set(plain, left);
+    else behind?.delete(plain);
   }
 
   /** The resource of that full name, ready or not; undefined when there is none. */
@@ -27,9 +44,20 @@ export class ResourceIndex {
     return this.#apis.get(key.slice(0, slash))?.get(key.slice(slash + 1));
   }
 
-  /** The resource of that API and short name, ready or not; undefined when there is none. */
+  /**
+   * The resource of that API and short name, ready or not; undefined when there is none. A resource
+   * of a remote is also found by its name without the remote, where no other has it.
+   */
   find(api: string, name: string): ResourceNode | undefined {
-    return this.#apis.get(api)?.get(name);
+    const own = this.#apis.get(api)?.get(name);
+    if (own || this.#behindRemotes.size === 0) return own;
+    const behind = this.#behindRemotes.get(api)?.get(name);
+    return behind?.length === 1 ? behind[0] : undefined;
+  }
+
+  /** The whole short name of what {@link find} finds; the name itself where that is nothing. */
+  wholeName(api: string, name: string): string {
+    return this.find(api, name)?.target.spec.name ?? name;
   }
 
   /**
@@ -39,10 +67,8 @@ export class ResourceIndex {
    * it is not ready, RESOURCE_EXHAUSTED when it answers too many calls already.
    */
   acquire(api: string, name: string): ResourceNode {
-    const node = this.#apis.get(api)?.get(name);
-    if (!node) {
-      throw new ConnectError(`no node found with api ${api} and name ${name}`, Code.NotFound);
-    }
+    const node = this.find(api, name);
+    if (!node) throw this.#notFound(api, name);
     if (!node.instance) {
       throw new ConnectError(
         `resource ${node.key} not available; reason=${node.error || `it is ${node.state}`}`,
@@ -63,4 +89,22 @@ export class ResourceIndex {
   release(node: ResourceNode): void {
     node.inFlight--;
   }
+
+  #notFound(api: string, name: string): ConnectError {
+    const several = this.#behindRemotes.get(api)?.get(name);
+    if (!several) {
+      return new ConnectError(`no node found with api ${api} and name ${name}`, Code.NotFound);
+    }
+    const names = several.map(({ target }) => target.spec.name).sort().join(", ");
+    return new ConnectError(
+      `found multiple nodes matching api ${api} and name ${name}; call one of ${names}`,
+      Code.NotFound,
+    );
+  }
+}
+
+/** `s` of `r:s`; undefined for a resource of this machine. */
+function withoutRemote(name: string): string | undefined {
+  const colon = name.lastIndexOf(":");
+  return colon < 0 ? undefined : name.slice(colon + 1);
 }

@@ -52,7 +52,7 @@ export function startBuild(request: BuildRequest): StartedBuild {
     let resource: Resource;
     try {
       const { spec } = target;
-      resource = await request.registry.find(spec.api, spec.model).construct({
+      const construction = {
         name: spec.name,
         fullName: target.key,
         attributes: spec.attributes,
@@ -60,7 +60,9 @@ export function startBuild(request: BuildRequest): StartedBuild {
         dependencies: request.dependencies,
         log,
         signal: controller.signal,
-      });
+      };
+      const builder = spec.builtBy ?? request.registry.find(spec.api, spec.model);
+      resource = await builder.construct(construction);
     } catch (error) {
       timer.cancel();
       if (!controller.signal.aborted) request.onFailure(error);

@@ -11,6 +11,7 @@ import {
   resolveOthers,
 } from "../../../shared/config/dependencies.ts";
 import { fullName } from "./name.ts";
+import type { Construction, Resource } from "./resource.ts";
 
 /** One component or service of the configuration, in the form the graph works on. */
 export interface ResourceSpec {
@@ -30,7 +31,26 @@ export interface ResourceSpec {
   readonly problem?: string | undefined;
   /** What the entry waits for: a package that is downloaded. */
   readonly pending?: string | undefined;
+  /** What builds a resource that is in no configuration, in place of the model of that name. */
+  readonly builtBy?: ResourceBuilder;
 }
+
+/** Builds one resource. */
+export interface ResourceBuilder {
+  /** The resource is built again when it changes. */
+  readonly generation: string;
+  construct(construction: Construction<JsonObject>): Promise<Resource>;
+}
+
+/** What is known of a remote while names of its resources are looked up. */
+export interface RemoteFacts {
+  /** What it waits for before its first connection. */
+  readonly pending?: string | undefined;
+  /** Why it is not connected. */
+  readonly problem?: string | undefined;
+}
+
+export type RemotesFacts = ReadonlyMap<string, RemoteFacts>;
 
 /** A spec whose dependencies are known. */
 export interface TargetNode {
@@ -72,6 +92,7 @@ export interface ModelFacts {
 export function buildTarget(
   specs: readonly ResourceSpec[],
   factsOf: (key: string, spec: ResourceSpec) => ModelFacts = () => ({}),
+  remotes: RemotesFacts = new Map(),
 ): Target {
   const first = new Map<string, { spec: ResourceSpec; facts: ModelFacts }>();
   const doubles = new Set<string>();
@@ -86,7 +107,7 @@ export function buildTarget(
 
   const nodes = new Map<string, TargetNode>();
   for (const [key, { spec, facts }] of first) {
-    const { dependencies, problem } = resolve(key, spec, facts, names);
+    const { dependencies, problem, pending } = resolve(key, spec, facts, { names, remotes });
     const double = doubles.has(key) ? `the configuration has ${key} more than once` : undefined;
     const optional = new Set<string>();
     for (const written of facts.optional ?? []) {
@@ -102,7 +123,7 @@ export function buildTarget(
       dependencies,
       optional: [...optional].filter((name) => name !== key && !dependencies.includes(name)),
       problem: spec.problem ?? double ?? cycles.get(key) ?? problem ?? facts.problem,
-      pending: spec.pending ?? facts.pending,
+      pending: spec.pending ?? facts.pending ?? pending,
     });
   }
   return withoutLoops(nodes);
@@ -144,27 +165,57 @@ function resolve(
   self: string,
   spec: ResourceSpec,
   facts: ModelFacts,
-  names: DependencyIndex,
-): { dependencies: string[]; problem: string | undefined } {
+  { names, remotes }: { names: DependencyIndex; remotes: RemotesFacts },
+): { dependencies: string[]; problem: string | undefined; pending: string | undefined } {
   const dependencies = new Set<string>();
   let problem: string | undefined;
+  let pending: string | undefined;
   const add = (written: string, where: string) => {
     const matches = resolveOthers(written, names, self);
     for (const key of matches) dependencies.add(key);
-    if (matches.length === 0 && !isBuiltInDependency(written)) {
-      problem ??= `${where}: ${unknownText(written)}`;
-    }
+    if (matches.length > 0 || isBuiltInDependency(written)) return;
+    const unknown = unknownName(written, names, remotes);
+    if (unknown.isPending) pending ??= `${where}: ${unknown.text}`;
+    else problem ??= `${where}: ${unknown.text}`;
   };
   spec.dependsOn.forEach((written, index) => add(written, `depends_on[${index}]`));
   for (const written of facts.required ?? []) add(written, "a dependency of its attributes");
-  return { dependencies: [...dependencies], problem };
+  return { dependencies: [...dependencies], problem, pending };
 }
 
-function unknownText(written: string): string {
+/** Why a name means nothing, and whether it may come to mean something without a change. */
+function unknownName(
+  written: string,
+  names: DependencyIndex,
+  remotes: RemotesFacts,
+): { text: string; isPending: boolean } {
+  const several = names.ambiguous.get(written);
+  if (several) {
+    const text = `${several.length} remotes have a resource "${written}"; write one of ` +
+      several.map((name) => `"${name}"`).join(", ");
+    return { text, isPending: false };
+  }
   const remote = remoteOf(written);
-  return remote === undefined
-    ? `there is no resource "${written}" in the configuration`
-    : `"${written}" would be a resource of the remote ${remote}; this release connects to no remotes`;
+  if (remote !== undefined) {
+    const facts = remotes.get(remote);
+    if (!facts) {
+      const text = `"${written}" would be a resource of the remote ${remote}, and there is no ` +
+        "such remote in the configuration";
+      return { text, isPending: false };
+    }
+    const why = facts.pending ?? facts.problem;
+    const text = why === undefined
+      ? `the remote ${remote} has no resource "${written}"`
+      : `waiting for remote ${remote}: ${why}`;
+    return { text, isPending: facts.pending !== undefined };
+  }
+  const away = [...remotes].filter(([, { pending, problem }]) => pending ?? problem);
+  const list = away.map(([name]) => name).join(", ");
+  const perhaps = away.length === 0 ? "" : `, nor on a remote that is connected; missing: ${list}`;
+  return {
+    text: `there is no resource "${written}" in the configuration${perhaps}`,
+    isPending: away.some(([, { pending }]) => pending !== undefined),
+  };
 }
 
 function groupByApi(keys: Iterable<string>): Map<string, string[]> {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { buildTarget } from "./target.ts";
+import { buildTarget, type RemoteFacts } from "./target.ts";
 import { spec } from "./testing.ts";
 
 Deno.test("buildTarget() resolves short and full names when both are used", () => {
@@ -44,13 +44,42 @@ Deno.test("buildTarget() takes the others when a resource names its own short na
 });
 
 Deno.test("buildTarget() tells a remote's resource from one that is forgotten", () => {
+  const ofA = (written: string, facts?: RemoteFacts) => {
+    const remotes = new Map(facts ? [["r", facts]] : []);
+    return buildTarget([spec("a", [written])], undefined, remotes).get("t:component:x/a")!;
+  };
   for (const written of ["r:ghost", "t:component:x/r:ghost"]) {
     assert.equal(
-      buildTarget([spec("a", [written])]).get("t:component:x/a")!.problem,
-      `depends_on[0]: "${written}" would be a resource of the remote r; this release connects to ` +
-        "no remotes",
+      ofA(written).problem,
+      `depends_on[0]: "${written}" would be a resource of the remote r, and there is no such ` +
+        "remote in the configuration",
     );
+    assert.equal(
+      ofA(written, {}).problem,
+      `depends_on[0]: the remote r has no resource "${written}"`,
+    );
+    const lost = ofA(written, { problem: "it is gone" });
+    assert.equal(lost.problem, "depends_on[0]: waiting for remote r: it is gone");
+    const early = ofA(written, { pending: "it connects" });
+    assert.equal(early.problem, undefined);
+    assert.equal(early.pending, "depends_on[0]: waiting for remote r: it connects");
   }
+  assert.match(ofA("ghost", { problem: "it is gone" }).problem!, /nor on a remote.*missing: r$/);
+  assert.match(ofA("ghost", { pending: "it connects" }).pending!, /missing: r$/);
+  assert.match(ofA("ghost", {}).problem!, /no resource "ghost" in the configuration$/);
+});
+
+Deno.test("buildTarget() finds a remote's resource by its name alone where that is unique", () => {
+  const target = (...others: string[]) =>
+    buildTarget([spec("a", ["s"]), ...others.map((name) => spec(name))]).get("t:component:x/a")!;
+  assert.deepEqual(target("r:s").dependencies, ["t:component:x/r:s"]);
+  assert.deepEqual(target("s", "r:s").dependencies, ["t:component:x/s"]);
+  assert.equal(
+    target("r:s", "q:s").problem,
+    'depends_on[0]: 2 remotes have a resource "s"; write one of "r:s", "q:s"',
+  );
+  const full = buildTarget([spec("a", ["t:component:x/s"]), spec("r:s")]);
+  assert.deepEqual(full.get("t:component:x/a")!.dependencies, ["t:component:x/r:s"]);
 });
 
 Deno.test("buildTarget() refuses the resource when it stands twice", () => {

@@ -44,6 +44,7 @@ import { MachineAdmission } from "../../serving/web/machine_admission.ts";
 import { createRoutes, type RestartAnswer } from "../../serving/web/routes.ts";
 import { WebServer } from "../../serving/web/web_server.ts";
 import { createStreamService } from "../../serving/webrtc/stream_service.ts";
+import { signalingAddress } from "../../serving/webrtc/signaling_address.ts";
 import { WebRtc } from "../../serving/webrtc/webrtc.ts";
 import type { MachineContext } from "./machine_context.ts";
 import { machineFacts } from "./machine_facts.ts";
@@ -149,6 +150,8 @@ export class MachineCore {
           partId: cloud?.credentials.partId,
           printsSpans: diagnostics?.printsSpans ?? false,
         }),
+      cloudSignaling: () =>
+        cloud && signalingAddress(this.#identity.cloud ?? {}, cloud.credentials.appAddress),
       onChange: changed,
     });
     this.applier = new ConfigurationApplier({
@@ -269,6 +272,7 @@ export class MachineCore {
   status(): GetMachineStatusResponse {
     return machineStatus(this.state, {
       resources: this.resources.snapshot(),
+      remotes: this.parts.remoteSnapshot(),
       modules: this.parts.moduleSnapshot(),
       packages: this.parts.packageSnapshot(),
       jobs: this.parts.jobSnapshot(),
@@ -313,6 +317,7 @@ export class MachineCore {
       sessions: this.#sessions,
       tunnels: this.#tunnels,
       frames: this.#frames,
+      machines: () => this.parts.machines(),
       version: this.context.build.version,
       uploadFromPath: async (...asked) => {
         const { pathUploads } = await import("../../data/asked_uploads.ts");

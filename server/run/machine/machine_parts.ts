@@ -32,6 +32,9 @@ import { PackageService } from "../../../shared/gen/viam/app/packages/v1/package
 import { agentInfo } from "../../cloud/link/agent_info.ts";
 import { fullName } from "../../resources/graph/name.ts";
 import type { ResourceManager } from "../../resources/graph/manager.ts";
+import type { RemoteManager } from "../../remotes/remote_manager.ts";
+import type { RemoteSnapshot } from "../../config/status/machine_status.ts";
+import type { ResourceSpec } from "../../resources/graph/target.ts";
 import type { MachineContext } from "./machine_context.ts";
 
 export interface MachinePartsOptions {
@@ -42,6 +45,8 @@ export interface MachinePartsOptions {
   /** Run around what modules and jobs call. */
   readonly interceptors: readonly Interceptor[];
   readonly facts: () => MachineFacts;
+  /** Where the machine's cloud signals, for remotes; undefined without a cloud. */
+  readonly cloudSignaling: () => string | undefined;
   /** Called after each change of what status shows. */
   readonly onChange: () => void;
 }
@@ -51,6 +56,11 @@ export class MachineParts {
   #modules: ModuleManager | undefined;
   #jobs: JobManager | undefined;
   #processes: ProcessManager | undefined;
+  #remotes: RemoteManager | undefined;
+  /** Of this start of the server. */
+  readonly #id = crypto.randomUUID().slice(0, 13);
+  #specs: readonly ResourceSpec[] = [];
+  #remoteSpecs: readonly ResourceSpec[] = [];
   #config: MachineConfig | undefined;
   #loading: Promise<void> = Promise.resolve();
   #packagePlaces = "";
@@ -97,6 +107,20 @@ export class MachineParts {
     return this.#modules?.processes().map(({ module, pid }) => ({ name: module, pid })) ?? [];
   }
 
+  /** Undefined while the configuration has had no remote. */
+  get remotes(): RemoteManager | undefined {
+    return this.#remotes;
+  }
+
+  remoteSnapshot(): RemoteSnapshot[] {
+    return this.#remotes?.snapshot() ?? [];
+  }
+
+  /** Which machine this is, and which stand behind it. */
+  machines(): string {
+    return this.#remotes?.machines() ?? this.#id;
+  }
+
   jobSnapshot(): JobSnapshot[] {
     return this.#jobs?.snapshot() ?? [];
   }
@@ -117,6 +141,7 @@ export class MachineParts {
     void this.#packages?.apply(wantedPackages(config));
     this.#packagePlaces = this.#places();
     void this.#processes?.apply(config.processes);
+    this.#remotes?.apply(config.remotes, config.revision);
     await this.#follow(config);
     // Later, so that the first run finds its resource.
     if (this.#config === config) this.#jobs?.apply(config.jobs);
@@ -128,7 +153,10 @@ export class MachineParts {
     await this.#loading;
     await this.#jobs?.close();
     await this.options.resources.close();
-    await Promise.all([this.#modules?.close(), this.#processes?.close(), this.#packages?.close()]);
+    await Promise.all([
+      ...[this.#modules?.close(), this.#processes?.close(), this.#packages?.close()],
+      this.#remotes?.close(),
+    ]);
   }
 
   /** Ends modules and processes at once, for when the time for an orderly end is over. */
@@ -147,7 +175,8 @@ export class MachineParts {
       modulesSettled = this.#modules.apply(wanted);
     }
     const specs = resourceSpecs(config, this.#sources, (text) => log.warn(text));
-    seat.setSpecs(specs);
+    this.#specs = specs;
+    seat.setSpecs([...specs, ...this.#remoteSpecs.filter(({ extra }) => extra)]);
     const settled = this.options.resources.apply(specs, config.revision);
     if (this.#packages) {
       void Promise.all([modulesSettled, settled]).then(() => this.#cleanUpPackages());
@@ -215,7 +244,8 @@ export class MachineParts {
     return (!this.#packages && wantedPackages(config).length > 0) ||
       (!this.#modules && config.modules.length > 0) ||
       (!this.#jobs && config.jobs.length > 0) ||
-      (!this.#processes && config.processes.length > 0);
+      (!this.#processes && config.processes.length > 0) ||
+      (!this.#remotes && config.remotes.length > 0);
   }
 
   async #load(config: MachineConfig): Promise<void> {
@@ -224,6 +254,7 @@ export class MachineParts {
     if (config.modules.length > 0) this.#modules ??= await this.#createModules();
     if (config.jobs.length > 0) this.#jobs ??= await this.#createJobs();
     if (config.processes.length > 0) this.#processes ??= await this.#createProcesses();
+    if (config.remotes.length > 0) this.#remotes ??= await this.#createRemotes();
   }
 
   async #createPackages(): Promise<PackageManager> {
@@ -300,6 +331,34 @@ export class MachineParts {
       serviceOf: (api): DescService | undefined => apis.serviceOf(api),
     });
     return new JobManager({ clock, call, log: log.child("job_manager"), onChange });
+  }
+
+  async #createRemotes(): Promise<RemoteManager> {
+    const { RemoteManager } = await import("../../remotes/remote_manager.ts");
+    const { dialRemote } = await import("../../remotes/dial.ts");
+    const { clock, switches: { webrtc, allowInsecure }, seat } = this.context;
+    const { apis, resources, cloudSignaling, onChange } = this.options;
+    const log = this.context.log.child("remotes");
+    const peers = async () => {
+      const { weriftPeers } = await import("../../../shared/rtc/webrtc/werift_peers.ts");
+      return weriftPeers({ clock, log });
+    };
+    const options = { webrtc, allowInsecure, cloudSignaling, peers, clock, log };
+    return new RemoteManager({
+      ownId: this.#id,
+      apis,
+      dial: (settings, signal) => dialRemote(settings, options, signal),
+      clock,
+      log,
+      onChange: (specs, facts) => {
+        const wereCaptured = this.#remoteSpecs.some(({ extra }) => extra);
+        this.#remoteSpecs = specs;
+        const captured = specs.filter(({ extra }) => extra);
+        if (wereCaptured || captured.length > 0) seat.setSpecs([...this.#specs, ...captured]);
+        resources.setFound(specs, facts);
+        onChange();
+      },
+    });
   }
 
   async #createProcesses(): Promise<ProcessManager> {

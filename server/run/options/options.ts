@@ -61,7 +61,8 @@ const flags = {
   webrtc: {
     type: "boolean",
     default: true,
-    doc: "Answer callers over WebRTC, which SDKs use instead of direct connections.",
+    doc: "Answer callers over WebRTC, which SDKs use instead of direct connections, and reach " +
+      "remotes by it.",
   },
 } as const;
 

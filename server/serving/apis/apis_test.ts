@@ -60,6 +60,7 @@ async function setUp(specs: ResourceSpec[], scripted: Partial<Sensor> = {}) {
       modules: () => undefined,
       writeLog: (entries, header) => written.push(...entries.map((one) => [one.message, header])),
       status: () => machineStatus(state, { resources: resources.snapshot() }),
+      machines: () => "this",
       version: "1.2.3-4-gabcdef",
       takeSpans: () => {},
       uploadFromPath: (path, { tags }) => Promise.resolve({ ids: [path, ...tags] }),

@@ -26,6 +26,9 @@ import type { ServedApi } from "./served_api.ts";
 /** Release of the public API whose messages ours match. */
 const API_VERSION = "v0.1.601";
 
+/** Response metadata of ResourceNames: which machine answers, and which stand behind it. */
+export const MACHINES_HEADER = "machine-remotes";
+
 /** What RobotService asks of the modules. */
 export interface RobotModules {
   models(): { module: string; api: string; model: string; isLocal: boolean }[];
@@ -52,6 +55,8 @@ export interface RobotServiceOptions {
   sessions: Sessions;
   tunnels: Tunnels;
   frames: FrameSystem;
+  /** The machines behind this one, as {@link MACHINES_HEADER} names them. */
+  machines: () => string;
   /** Semantic version of this server, without `v`. */
   version: string;
   /** Uploads a file, or all files of a folder. */
@@ -73,9 +78,12 @@ export function createRobotService(
   return {
     getMachineStatus: () => options.status(),
 
-    resourceNames: () => ({
-      resources: [...resources.ready()].map(({ api, name }) => toResourceName(api, name)),
-    }),
+    resourceNames(_request, { responseHeader }) {
+      responseHeader.set(MACHINES_HEADER, options.machines());
+      return {
+        resources: [...resources.ready()].map(({ api, name }) => toResourceName(api, name)),
+      };
+    },
 
     resourceRPCSubtypes: () => ({
       resourceRpcSubtypes: options.apis().map(({ api, service }) => ({

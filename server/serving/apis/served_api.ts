@@ -47,7 +47,7 @@ export function servedApi<S extends DescService>(
       for (const method of service.methods) {
         const special = own[method.localName] ?? common[method.localName];
         handlers[method.localName] = special
-          ? checkedFirst(api, special as UntypedHandler)
+          ? checkedFirst(api, resources, special as UntypedHandler)
           : genericHandler({ api, resources, method, monitor });
       }
       router.service(service, handlers as Partial<ServiceImpl<S>>, {
@@ -82,12 +82,17 @@ function genericHandler(mounted: MountedMethod): UntypedHandler {
   switch (method.methodKind) {
     case "unary":
       return (request, call) => {
-        const name = addressee.of(request);
+        const name = resources.wholeName(api, addressee.of(request));
         return callDriver(resources, api, name, (resource) => run(resource, name, request, call));
       };
     case "client_streaming":
       return async (requests, call) => {
-        const { name, all } = await namedStream(requests as AsyncIterable<object>, addressee, api);
+        const { name: named, all } = await namedStream(
+          requests as AsyncIterable<object>,
+          addressee,
+          api,
+        );
+        const name = resources.wholeName(api, named);
         return await callDriver(
           resources,
           api,
@@ -97,23 +102,32 @@ function genericHandler(mounted: MountedMethod): UntypedHandler {
       };
     case "server_streaming":
       return (request, call) => {
-        const name = addressee.of(request);
+        const name = resources.wholeName(api, addressee.of(request));
         return streamFrom(resources, api, name, (resource) => run(resource, name, request, call));
       };
     case "bidi_streaming":
       return async function* (requests, call: HandlerContext) {
-        const { name, all } = await namedStream(requests as AsyncIterable<object>, addressee, api);
+        const { name: named, all } = await namedStream(
+          requests as AsyncIterable<object>,
+          addressee,
+          api,
+        );
+        const name = resources.wholeName(api, named);
         yield* streamFrom(resources, api, name, (resource) => run(resource, name, all, call));
       };
   }
 }
 
 /** A handler of unary calls whose requests have the field `name`. */
-function checkedFirst(api: string, handler: UntypedHandler): UntypedHandler {
+function checkedFirst(
+  api: string,
+  resources: ResourceIndex,
+  handler: UntypedHandler,
+): UntypedHandler {
   return (request, call) => {
     const check = call.values.get(resourceCheckKey);
     if (!check) return handler(request, call);
-    const { name } = request as unknown as { name: string };
+    const name = resources.wholeName(api, (request as unknown as { name: string }).name);
     return Promise.resolve().then(() => {
       check(name, fullName(api, name));
       return handler(request, call);
@@ -197,7 +211,7 @@ export function counted(
     async unary(call, request) {
       const node = resources.acquire(api, name);
       try {
-        mayUse(call, api, name);
+        mayUse(call, api, node.target.spec.name);
         watched?.used(call, node.key);
         return await node.instance!.forward!.unary(call, request);
       } finally {
@@ -207,7 +221,7 @@ export function counted(
     async *stream(call, requests) {
       const node = resources.acquire(api, name);
       try {
-        mayUse(call, api, name);
+        mayUse(call, api, node.target.spec.name);
         watched?.used(call, node.key);
         yield* node.instance!.forward!.stream(call, requests);
       } finally {

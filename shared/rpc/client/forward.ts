@@ -7,7 +7,8 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import type { OutgoingHttpHeaders } from "node:http2";
-import type { CancelSignal, OutgoingCall } from "./call_channel.ts";
+import type { ByteSocket } from "../h2/socket.ts";
+import type { CallChannel, CancelSignal, OutgoingCall } from "./call_channel.ts";
 import { transportOver } from "./transport_over.ts";
 import { Http2Channel } from "./http2_channel.ts";
 
@@ -52,24 +53,40 @@ export interface ForwardChannel extends ByteHandler {
 /** Servers allow 100 streams on a connection, or more; calls beyond take another connection. */
 const MOST_IN_FLIGHT = 90;
 
-/** Opens a channel to `unix:/path` or `http://host:port`; it connects when first used. */
-export function openForwardChannel(options: { address: string }): ForwardChannel {
-  const { address } = options;
+export interface ForwardChannelOptions {
+  /** `unix:/path`, or `http://host:port`; with `open` also `https://host:port`. */
+  readonly address: string;
+  /** Opens its connections. Default: plaintext to `address`. */
+  readonly open?: () => Promise<ByteSocket>;
+  /** Metadata of every call, over that of the caller. Default: none. */
+  readonly headers?: () => Readonly<Record<string, string>>;
+}
+
+/** Opens a channel to another server; it connects when first used. */
+export function openForwardChannel(
+  { address, open, headers }: ForwardChannelOptions,
+): ForwardChannel {
   const channels: Http2Channel[] = [];
   const withRoom = (): Http2Channel => {
     const found = channels.find(({ inFlight }) => inFlight < MOST_IN_FLIGHT);
     if (found) return found;
-    const added = new Http2Channel(address);
+    const added = new Http2Channel(address, open);
     channels.push(added);
     return added;
   };
   // Streams stay open for long; they must not take the places of calls.
-  const streams = new Http2Channel(address);
+  const streams = new Http2Channel(address, open);
   return {
-    transport: transportOver(streams),
-    unary: (call, request) => withRoom().call(outgoing(call), request),
+    transport: transportOver(
+      streams,
+      headers && [(next) => (request) => {
+        for (const [key, value] of Object.entries(headers())) request.header.set(key, value);
+        return next(request);
+      }],
+    ),
+    unary: (call, request) => withRoom().call(outgoing(call, headers), request),
     async *stream(call, requests) {
-      yield* (await streams.stream(outgoing(call), requests)).messages;
+      yield* (await streams.stream(outgoing(call, headers), requests)).messages;
     },
     close() {
       for (const channel of [streams, ...channels]) channel.close();
@@ -77,10 +94,28 @@ export function openForwardChannel(options: { address: string }): ForwardChannel
   };
 }
 
-function outgoing(call: ForwardedCall): OutgoingCall {
+/** A channel to a server over a connection that takes any number of calls, and ends with it. */
+export function forwardChannelOver(calls: CallChannel): ForwardChannel {
+  return {
+    transport: transportOver(calls),
+    unary: (call, request) => calls.call(outgoing(call), request),
+    async *stream(call, requests) {
+      yield* (await calls.stream(outgoing(call), requests)).messages;
+    },
+    close: () => calls.close(),
+  };
+}
+
+function outgoing(
+  call: ForwardedCall,
+  headers?: ForwardChannelOptions["headers"],
+): OutgoingCall {
   return {
     path: call.path,
-    metadata: { toHttp2Headers: () => call.forwardedHeaders() },
+    metadata: {
+      toHttp2Headers: () =>
+        headers ? { ...call.forwardedHeaders(), ...headers() } : call.forwardedHeaders(),
+    },
     signal: call.cancelSignal,
     timeoutMs: call.timeoutMs(),
   };
@@ -115,8 +150,54 @@ export function isForwardedKey(key: string): boolean {
  * @throws {RangeError} when the bytes are no message.
  */
 export function readField(message: Uint8Array, number: number): Uint8Array | undefined {
-  let at = 0;
   let found: Uint8Array | undefined;
+  walkFields(message, (field, _start, from, end) => {
+    if (field === number) found = message.subarray(from, end);
+  });
+  return found;
+}
+
+/**
+ * The message with that value of the length-delimited field `number` in place of all that it has.
+ *
+ * @throws {RangeError} when the bytes are no message.
+ */
+export function withField(message: Uint8Array, number: number, value: Uint8Array): Uint8Array {
+  const rest: Uint8Array[] = [];
+  let kept = 0;
+  walkFields(message, (field, start, _from, end) => {
+    if (field !== number) return;
+    rest.push(message.subarray(kept, start));
+    kept = end;
+  });
+  rest.push(message.subarray(kept));
+  const head = [...varintOf(number * 8 + 2), ...varintOf(value.length)];
+  const size = rest.reduce((sum, { length }) => sum + length, head.length + value.length);
+  const changed = new Uint8Array(size);
+  changed.set(head);
+  changed.set(value, head.length);
+  let at = head.length + value.length;
+  for (const piece of rest) {
+    changed.set(piece, at);
+    at += piece.length;
+  }
+  return changed;
+}
+
+function varintOf(value: number): number[] {
+  const bytes: number[] = [];
+  for (let left = value; bytes.length === 0 || left > 0; left = Math.floor(left / 128)) {
+    bytes.push(left >= 128 ? left % 128 + 128 : left);
+  }
+  return bytes;
+}
+
+/** Calls `found` with each length-delimited field: where it starts, its bytes from and to. */
+function walkFields(
+  message: Uint8Array,
+  found: (number: number, start: number, from: number, end: number) => void,
+): void {
+  let at = 0;
   const varint = (): number => {
     let value = 0;
     for (let shift = 0; shift < 64; shift += 7) {
@@ -128,14 +209,13 @@ export function readField(message: Uint8Array, number: number): Uint8Array | und
     throw new RangeError("a number of the message is too long");
   };
   while (at < message.length) {
+    const start = at;
     const tag = varint();
     const kind = tag & 7;
     if (kind === 2) {
       const length = varint();
       const end = at + length;
-      if (end <= message.length && Math.floor(tag / 8) === number) {
-        found = message.subarray(at, end);
-      }
+      if (end <= message.length) found(Math.floor(tag / 8), start, at, end);
       at = end;
     } else if (kind === 0) varint();
     else if (kind === 1) at += 8;
@@ -143,5 +223,4 @@ export function readField(message: Uint8Array, number: number): Uint8Array | und
     else throw new RangeError(`the message has a field of the unknown kind ${kind}`);
   }
   if (at > message.length) throw new RangeError("the message ends inside a field");
-  return found;
 }

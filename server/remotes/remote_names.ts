@@ -1,0 +1,114 @@
+/** What of a remote's list of resources becomes resources of this machine. Pure. */
+import { formatShortName } from "../../shared/config/resource_name.ts";
+import type { ResourceName } from "../../shared/gen/viam/common/v1/common_pb.ts";
+import { fullName } from "../resources/graph/name.ts";
+
+/** More resources of one remote are left out: each costs memory here. */
+export const MOST_RESOURCES = 2_000;
+/** Machines behind one another; more are a circle of machines that do not say who they are. */
+const MOST_HOPS = 5;
+/** Longest name that is taken over, in characters. */
+const LONGEST_NAME = 400;
+
+/** Entries of the metadata about machines; machines beyond are not named. */
+const MOST_MACHINES = 64;
+
+/** A resource of a remote. */
+export interface RemoteResource {
+  /** `rdk:component:sensor` */
+  readonly api: string;
+  /** The name that the remote has for it. */
+  readonly theirs: string;
+  /** `remote:prefix+name` */
+  readonly ours: string;
+}
+
+/** What a remote's list comes to. */
+export interface RemoteListing {
+  readonly resources: readonly RemoteResource[];
+  /** What was left out, and why; for the log. */
+  readonly notes: readonly string[];
+  /** The remote is this machine itself. */
+  readonly isSelf: boolean;
+  /** Ids of the machines behind this remote, by their path from here: `r`, `r:s`. */
+  readonly machines: ReadonlyMap<string, string>;
+}
+
+export interface ListingOptions {
+  readonly remote: string;
+  readonly prefix: string;
+  /** Id of this machine, as {@link machinesHeader} names it. */
+  readonly ownId: string;
+  /** What the remote sent as `MACHINES_HEADER`; empty for a server that sends none. */
+  readonly machines: string;
+}
+
+/** The resources of a remote that others than itself need: without copies of this machine's own. */
+export function remoteListing(
+  names: readonly Pick<ResourceName, "namespace" | "type" | "subtype" | "name">[],
+  { remote, prefix, ownId, machines: header }: ListingOptions,
+): RemoteListing {
+  const machines = machinesBehind(remote, header);
+  const notes: string[] = [];
+  if (machines.get(remote) === ownId) return { resources: [], notes, isSelf: true, machines };
+  const circles = [...machines].filter(([, id]) => id === ownId).map(([path]) => path);
+  for (const path of circles) notes.push(`${path} is this machine itself; it is left out`);
+  const found = new Map<string, RemoteResource>();
+  let odd = 0;
+  let tooMany = 0;
+  for (const { namespace, type, subtype, name } of names) {
+    const path = name.split(":").slice(0, -1);
+    const isOdd = name === "" || subtype === "" || name.length > LONGEST_NAME ||
+      path.length >= MOST_HOPS || /[/+]/.test(name);
+    const api = `${namespace}:${type}:${subtype}`;
+    const ours = formatShortName({ remote, name: prefixed(prefix, name) });
+    if (circles.some((circle) => `${remote}:${name}`.startsWith(`${circle}:`))) continue;
+    if (isOdd) odd++;
+    else if (found.has(fullName(api, ours))) continue;
+    else if (found.size >= MOST_RESOURCES) tooMany++;
+    else found.set(fullName(api, ours), { api, theirs: name, ours });
+  }
+  if (odd > 0) {
+    notes.push(`${odd} of its resources have names that cannot be used; they are left out`);
+  }
+  if (tooMany > 0) {
+    notes.push(
+      `it has ${MOST_RESOURCES + tooMany} resources; those after the first ${MOST_RESOURCES} are ` +
+        "left out. Split it into more machines",
+    );
+  }
+  return { resources: [...found.values()], notes, isSelf: false, machines };
+}
+
+/** The prefix stands before the resource's own name, behind the remotes that lead to it. */
+export function prefixed(prefix: string, name: string): string {
+  const at = name.lastIndexOf(":") + 1;
+  return name.slice(0, at) + prefix + name.slice(at);
+}
+
+/** The `MACHINES_HEADER` of a machine with these remotes. */
+export function machinesHeader(
+  ownId: string,
+  remotes: Iterable<ReadonlyMap<string, string>>,
+): string {
+  const entries = [ownId];
+  for (const machines of remotes) {
+    for (const [path, id] of machines) {
+      if (entries.length < MOST_MACHINES) entries.push(`${path}=${id}`);
+    }
+  }
+  return entries.join(",");
+}
+
+const ENTRY = /^([\w:-]{1,400})=([\w-]{1,64})$/;
+
+function machinesBehind(remote: string, header: string): Map<string, string> {
+  const [id = "", ...entries] = header.split(",", MOST_MACHINES);
+  const machines = new Map<string, string>();
+  if (id !== "") machines.set(remote, id);
+  for (const entry of entries) {
+    const [, path, behind] = ENTRY.exec(entry) ?? [];
+    if (path && behind) machines.set(`${remote}:${path}`, behind);
+  }
+  return machines;
+}

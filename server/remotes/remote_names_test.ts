@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { machinesHeader, MOST_RESOURCES, prefixed, remoteListing } from "./remote_names.ts";
+
+const sensor = (name: string) => ({
+  namespace: "rdk",
+  type: "component",
+  subtype: "sensor",
+  name,
+});
+const options = { remote: "r", prefix: "", ownId: "me", machines: "" };
+
+Deno.test("remoteListing() names resources behind the remote, with its prefix", () => {
+  const { resources } = remoteListing([sensor("s"), sensor("x:s")], { ...options, prefix: "p-" });
+  assert.deepEqual(resources.map(({ ours, theirs }) => [ours, theirs]), [
+    ["r:p-s", "s"],
+    ["r:x:p-s", "x:s"],
+  ]);
+});
+
+Deno.test("remoteListing() takes each name once, and leaves out what cannot be used", () => {
+  const all = [sensor("s"), sensor("s"), sensor(""), sensor("a/b"), sensor("n".repeat(401))];
+  const { resources, notes } = remoteListing(all, options);
+  assert.deepEqual(resources.map(({ ours }) => ours), ["r:s"]);
+  assert.match(notes.join(), /3 of its resources have names that cannot be used/);
+});
+
+Deno.test("remoteListing() takes so many resources and says what to do with more", () => {
+  const all = Array.from({ length: 10_000 }, (_, at) => sensor(`s${at}`));
+  const { resources, notes } = remoteListing(all, options);
+  assert.equal(resources.length, MOST_RESOURCES);
+  assert.match(notes.join(), /it has 10000 resources.*Split it/);
+});
+
+Deno.test("remoteListing() finds that a remote is this machine", () => {
+  const found = remoteListing([sensor("s")], { ...options, machines: "me" });
+  assert.equal(found.isSelf, true);
+  assert.deepEqual(found.resources, []);
+});
+
+Deno.test("remoteListing() leaves out what this machine gave to a remote of its own", () => {
+  const names = [sensor("s"), sensor("back:own"), sensor("back:r:s"), sensor("other:own")];
+  const { resources, notes } = remoteListing(names, {
+    ...{ ...options, machines: "them,back=me,back:r=them,other=third" },
+  });
+  assert.deepEqual(resources.map(({ ours }) => ours), ["r:s", "r:other:own"]);
+  assert.deepEqual(notes, ["r:back is this machine itself; it is left out"]);
+});
+
+Deno.test("remoteListing() ends circles of machines that do not say who they are", () => {
+  const { resources } = remoteListing([sensor("a:b:c:d:s"), sensor("a:b:c:d:e:s")], options);
+  assert.deepEqual(resources.map(({ ours }) => ours), ["r:a:b:c:d:s"]);
+});
+
+Deno.test("machinesHeader() names this machine, and those behind it as they name themselves", () => {
+  const { machines } = remoteListing([], { ...options, machines: "them,s=third,bad entry=x" });
+  assert.deepEqual([...machines], [["r", "them"], ["r:s", "third"]]);
+  assert.equal(machinesHeader("me", [machines]), "me,r=them,r:s=third");
+  const many = new Map(Array.from({ length: 1_000 }, (_, at) => [`r${at}`, "x"]));
+  assert.equal(machinesHeader("me", [many]).split(",").length, 64);
+});
+
+Deno.test("prefixed() puts the prefix before the name itself", () => {
+  assert.equal(prefixed("p", "a:b:s"), "a:b:ps");
+  assert.equal(prefixed("", "s"), "s");
+});

@@ -1,0 +1,196 @@
+/** Machines that have one another as remotes. */
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import assert from "node:assert/strict";
+import { AudioInService } from "../../../shared/gen/viam/component/audioin/v1/audioin_pb.ts";
+import { GenericService } from "../../../shared/gen/viam/component/generic/v1/generic_pb.ts";
+import { MotorService } from "../../../shared/gen/viam/component/motor/v1/motor_pb.ts";
+import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { fake, freePort, TestMachine } from "./remotes_testing.ts";
+
+const KEY = "0123456789abcdef0123456789abcdef";
+
+Deno.test("a remote's resources are there, are called, stream, go and come back", async () => {
+  const farConfig = {
+    components: [
+      fake("sensor", "s", { readings: { n: 7 } }),
+      fake("motor", "m", { max_rpm: 100 }),
+      fake("audio_in", "a"),
+      fake("generic", "own"),
+    ],
+  };
+  const port = freePort();
+  let far = await TestMachine.start(farConfig, { port });
+  await using near = await TestMachine.start({
+    components: [
+      fake("generic", "own"),
+      fake("generic", "dependent", {}, { depends_on: ["far:s", "m"] }),
+      fake("sensor", "apart"),
+    ],
+    remotes: [{ name: "far", address: far.address }],
+  });
+  try {
+    await near.until("dependent", /^ready$/);
+    assert.equal((await near.status())["remote far"], "ready");
+    const all = ["apart", "dependent", "far:a", "far:m", "far:own", "far:s", "own"];
+    assert.deepEqual(await near.names(), all);
+
+    const sensors = createClient(SensorService, near.transport);
+    for (const name of ["far:s", "s"]) {
+      const { readings } = await sensors.getReadings({ name });
+      assert.equal(readings["n"]?.kind.value, 7, name);
+    }
+    const motor = createClient(MotorService, near.transport);
+    await motor.setPower({ name: "far:m", powerPct: 0.5 });
+    assert.equal((await motor.isPowered({ name: "m" })).isOn, true);
+    await assert.rejects(() => motor.goFor({ name: "m", rpm: 0, revolutions: 1 }), /0 RPM/);
+    const audio = createClient(AudioInService, near.transport);
+    let chunks = 0;
+    for await (const _ of audio.getAudio({ name: "far:a", durationSeconds: 0.2 })) chunks++;
+    assert.ok(chunks > 0);
+    const generic = createClient(GenericService, near.transport);
+    assert.deepEqual((await generic.doCommand({ name: "far:own", command: { x: 1 } })).result, {
+      x: 1,
+    });
+
+    const since = async () =>
+      (await near.robot.getMachineStatus({})).resources
+        .find(({ name }) => name?.name === "apart")?.lastUpdated;
+    const before = await since();
+    await far[Symbol.asyncDispose]();
+    const why = await near.until("remote far", /cannot be reached/);
+    assert.match(why, /check address, network and that it runs/);
+    assert.match(await near.until("far:s", /not connected/), /^remote far is not connected/);
+    assert.match(await near.until("dependent", /waiting/), /dependency .*far:[sm]: remote far is/);
+    const lost = await sensors.getReadings({ name: "s" }).catch((error) =>
+      ConnectError.from(error)
+    );
+    assert.equal((lost as ConnectError).code, Code.Unavailable);
+    assert.deepEqual(await near.names(), ["apart", "own"]);
+
+    far = await TestMachine.start(farConfig, { port });
+    await near.until("dependent", /^ready$/);
+    assert.equal((await sensors.getReadings({ name: "far:s" })).readings["n"]?.kind.value, 7);
+    assert.deepEqual(await since(), before, "what does not depend on it was left alone");
+
+    await far.configure({ components: [fake("sensor", "s"), fake("sensor", "late")] });
+    await near.until("far:late", /^ready$/);
+    await near.until("dependent", /no resource "m"/);
+  } finally {
+    await far[Symbol.asyncDispose]();
+  }
+});
+
+Deno.test("remotes have remotes, and a circle of machines ends", async () => {
+  const [portA, portC] = [freePort(), freePort()];
+  const remote = (name: string, port: number) => ({ name, address: `127.0.0.1:${port}` });
+  await using b = await TestMachine.start({
+    components: [fake("sensor", "of-b")],
+    remotes: [remote("c", portC), remote("a", portA)],
+  });
+  await using a = await TestMachine.start({
+    components: [fake("sensor", "of-a")],
+    remotes: [{ ...remote("b", b.port), prefix: "x-" }, remote("me", portA)],
+  }, { port: portA });
+  await using c = await TestMachine.start({
+    components: [fake("sensor", "of-c", { readings: { n: 3 } })],
+    remotes: [remote("b", b.port)],
+  }, { port: portC });
+
+  assert.match(await a.until("remote me", /itself/), /take it out of the configuration/);
+  await a.until("b:c:x-of-c", /^ready$/);
+  const sensors = createClient(SensorService, a.transport);
+  for (const name of ["b:c:x-of-c", "x-of-c"]) {
+    assert.equal((await sensors.getReadings({ name })).readings["n"]?.kind.value, 3);
+  }
+  await c.until("b:a:of-a", /^ready$/);
+  await b.until("a:of-a", /^ready$/);
+  // Every machine sees every resource of the others, and none its own.
+  await waitFor(async () => {
+    const names = [await a.names(), await b.names(), await c.names()];
+    assert.deepEqual(names[0], ["b:c:x-of-c", "b:x-of-b", "of-a"]);
+    assert.deepEqual(names[1], ["a:of-a", "c:of-c", "of-b"]);
+    assert.deepEqual(names[2], ["b:a:of-a", "b:of-b", "of-c"]);
+    return true;
+  }, { deadlineMs: 30_000, everyMs: 100 });
+  assert.match(a.log.text(), /b:a is this machine itself; it is left out/);
+});
+
+Deno.test("a remote that is wrong is in status with what to do, and the rest runs", async () => {
+  await using far = await TestMachine.start({
+    components: [fake("sensor", "s"), fake("motor", "broken", { max_rpm: -1 })],
+    auth: { handlers: [{ type: "api-key", config: { id: KEY } }] },
+  });
+  const { address } = far;
+  const key = (payload: string) => ({
+    entity: "id",
+    credentials: { type: "api-key", payload },
+  });
+  await using near = await TestMachine.start({
+    components: [fake("sensor", "own"), fake("generic", "g", {}, { depends_on: ["wrong:s"] })],
+    remotes: [
+      { name: "right", address, auth: key(KEY) },
+      { name: "twin", address, auth: key(KEY) },
+      { name: "wrong", address, auth: key("nonsense") },
+      { name: "nobody", address },
+      { name: "nowhere", address: `127.0.0.1:${freePort()}` },
+      { name: "odd", address: "a b" },
+    ],
+  });
+  assert.match(await near.until("remote wrong", /refuses/), /check auth.entity and auth.credent/);
+  assert.match(await near.until("remote nobody", /sign in/), /add auth with one of its API keys/);
+  assert.match(await near.until("remote nowhere", /reached/), /check address, network/);
+  assert.match(await near.until("remote odd", /names no host/), /write host or host:port/);
+  await near.until("remote right", /^ready$/);
+  await near.until("right:s", /^ready$/);
+  await near.until("twin:s", /^ready$/);
+  assert.match(await near.until("right:broken", /remote/), /^on remote right: .*max_rpm/);
+  assert.match(await near.until("g", /wrong/), /waiting for remote wrong: it refuses the credent/);
+  const clash = createClient(SensorService, near.transport).getReadings({ name: "s" });
+  await assert.rejects(() => clash, /multiple nodes.*call one of right:s, twin:s/);
+  assert.equal((await near.status())["own"], "ready");
+});
+
+Deno.test("what a caller moved on a remote stops when the caller falls silent", async () => {
+  const sessions = { heartbeat_window: "500ms" };
+  await using far = await TestMachine.start({
+    components: [fake("motor", "m", { max_rpm: 100 })],
+    network: { sessions },
+  });
+  await using near = await TestMachine.start({
+    remotes: [{ name: "far", address: far.address }],
+    network: { sessions },
+  });
+  await near.until("far:m", /^ready$/);
+  const motor = createClient(MotorService, near.transport);
+  const isOn = async () =>
+    (await createClient(MotorService, far.transport).isPowered({ name: "m" })).isOn;
+  const { id } = await near.robot.startSession({});
+  await motor.setPower({ name: "m", powerPct: 1 }, { headers: { "viam-sid": id } });
+  assert.equal(await isOn(), true);
+  await waitFor(async () => !await isOn(), { deadlineMs: 30_000 });
+
+  // Without a session it continues for as long as the machine in between is there.
+  await motor.setPower({ name: "m", powerPct: 1 });
+  assert.deepEqual((await far.robot.getSessions({})).sessions.length, 1);
+  assert.equal(await isOn(), true);
+  await near.configure({});
+  await waitFor(async () => !await isOn(), { deadlineMs: 30_000 });
+});
+
+Deno.test("a remote is reached over WebRTC by its own signalling", async () => {
+  await using far = await TestMachine.start({
+    components: [fake("sensor", "s", { readings: { n: 5 } }), fake("audio_in", "a")],
+  }, { webrtc: true });
+  await using near = await TestMachine.start({
+    remotes: [{ name: "far", address: far.address }],
+  }, { webrtc: true });
+  await near.until("far:s", /^ready$/);
+  assert.match(near.log.text(), /remote far is connected.*"over":"webrtc"/);
+  const sensors = createClient(SensorService, near.transport);
+  assert.equal((await sensors.getReadings({ name: "s" })).readings["n"]?.kind.value, 5);
+  const audio = createClient(AudioInService, near.transport);
+  let chunks = 0;
+  for await (const _ of audio.getAudio({ name: "a", durationSeconds: 0.2 })) chunks++;
+  assert.ok(chunks > 0);
+});
