@@ -1,5 +1,6 @@
 // What the tests next to the code use of Deno, for the type check, which knows browsers only.
 declare namespace Deno {
+  function readTextFile(path: URL): Promise<string>;
   function readDirSync(path: URL): Iterable<{ readonly name: string }>;
   function test(name: string, run: () => void | Promise<void>): void;
 }

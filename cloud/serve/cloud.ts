@@ -23,6 +23,7 @@ import type { NotificationSettings } from "./notifications.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import type { ReleaseSourceSettings } from "../releases/source/release_source.ts";
+import { type MapTiles, tileOrigin } from "../web/map_tiles.ts";
 import { Operations, type OperationSettings } from "./operations.ts";
 import { runReleaseSource } from "./release_source.ts";
 import { createServices, type Services } from "./services.ts";
@@ -60,6 +61,8 @@ export interface CloudOptions {
   readonly offlineAfterMs?: number | undefined;
   /** How much one part may log; left out: 128 KiB a second, 1 GiB kept. */
   readonly logLimits?: LogLimits | undefined;
+  /** Left out: the console's map has no tiles. */
+  readonly mapTiles?: MapTiles | undefined;
   /** Name of this host, for the URL of a cloud that listens everywhere. */
   readonly hostname: string;
   /** Days that the audit log is kept; 0: permanently; left out: 400. */
@@ -131,6 +134,7 @@ async function serve(
     logLimits: options.logLimits,
     auditDays: options.auditDays,
     singleSignOn: options.singleSignOn,
+    mapTiles: options.mapTiles,
     logs,
     clock,
     random,
@@ -246,6 +250,7 @@ async function startServer(
     releases: services.releaseFiles,
     account: services.accountRoutes,
     logos: services.logos,
+    pictureOrigin: options.mapTiles && tileOrigin(options.mapTiles.urlTemplate),
     authority: () => services.certificates.rootPem(),
     limiter,
     log: log.child("http"),

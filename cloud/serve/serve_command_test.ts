@@ -26,6 +26,8 @@ Deno.test("readServeOptions() refuses options that do not go together, and says 
     () => read("--ice-servers", "/nowhere/ice.json"),
     /^UsageError: --ice-servers: .*\/nowhere\/ice\.json/,
   );
+  await assert.rejects(() => read("--map-tiles", "https://a/{x}"), /--map-tiles: write an address/);
+  await assert.rejects(() => read("--map-attribution", "A"), /give both/);
   const options = await read("--mail-from", "Machines <a@b.example>", "--offline-after", "90");
   assert.equal(options.notifications?.mailFrom, "Machines <a@b.example>");
   assert.equal(options.notifications.allowPrivateWebhooks, false);

@@ -339,6 +339,17 @@ export const serveFlags = {
     doc: "Send a trace span of each call to this collector, by OTLP over HTTP, such as " +
       "http://localhost:4318. Default: none.",
   },
+  "map-tiles": {
+    type: "string",
+    placeholder: "URL",
+    doc: "Tiles for the console's map, such as https://tiles.example/{z}/{x}/{y}.png: browsers " +
+      "load pictures from there, too. Default: none, the map shows outlines of the land.",
+  },
+  "map-attribution": {
+    type: "string",
+    placeholder: "TEXT",
+    doc: "Who made the tiles, shown on the map; most ask for it.",
+  },
   "debug": { type: "boolean", doc: "Log everything." },
 } as const satisfies FlagTable;
 

@@ -6,6 +6,7 @@ import { logLimits } from "../fleet/logs/log_quota.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import { readS3Settings } from "../storage/blobs/s3_settings.ts";
 import { releaseSourceOf } from "./release_source.ts";
+import { type MapTiles, tileOrigin } from "../web/map_tiles.ts";
 import { singleSignOnOf } from "./single_sign_on_options.ts";
 import type { CloudOptions } from "./cloud.ts";
 import { KIB, MIB, MINUTE_MS, type ServeFlags } from "./serve_flags.ts";
@@ -78,6 +79,7 @@ export async function readServeOptions(
       accessLog: flags["access-log"],
       tracesUrl: tracesUrl(flags["otlp-endpoint"]),
     },
+    mapTiles: mapTilesOf(flags["map-tiles"], flags["map-attribution"]),
     hostname: hostname(),
   };
 }
@@ -180,6 +182,18 @@ async function readPem(flag: string, path: string): Promise<string> {
   }
   if (text.includes("-----BEGIN ")) return text;
   throw new UsageError(`${flag}: ${path} is no PEM file`);
+}
+
+function mapTilesOf(urlTemplate: string | undefined, attribution = ""): MapTiles | undefined {
+  if (urlTemplate === undefined) {
+    if (attribution === "") return undefined;
+    throw new UsageError("--map-attribution is for the tiles of --map-tiles; give both");
+  }
+  if (tileOrigin(urlTemplate) !== undefined) return { urlTemplate, attribution };
+  throw new UsageError(
+    "--map-tiles: write an address of one host with places for the tile, such as " +
+      "https://tiles.example/{z}/{x}/{y}.png",
+  );
 }
 
 /** The address of a collector with the path that OTLP has for traces. */

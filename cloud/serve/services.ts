@@ -82,6 +82,7 @@ import { packageService } from "../registry/packages/package_service.ts";
 import { PackageStore } from "../registry/packages/package_store.ts";
 import { Presence } from "../fleet/presence/presence.ts";
 import { consoleService } from "../web/console_service.ts";
+import type { MapTiles } from "../web/map_tiles.ts";
 import { LiveStatus } from "../fleet/watch/live_status.ts";
 import { machineService } from "../fleet/watch/machine_service.ts";
 import { Watchers } from "../fleet/watch/watchers.ts";
@@ -134,6 +135,8 @@ export interface ServicesOptions {
   readonly logLimits?: LogLimits | undefined;
   /** Left out: no single sign-on. */
   readonly singleSignOn?: SingleSignOnSettings | undefined;
+  /** Left out: the console's map has no tiles. */
+  readonly mapTiles?: MapTiles | undefined;
   /** Days that the audit log is kept; 0: forever; left out: 400. */
   readonly auditDays?: number | undefined;
   /**
@@ -405,6 +408,7 @@ export async function createServices(options: ServicesOptions) {
       withCallFailures(
         consoleService({
           ...{ callers, presence, live, statuses, targets, versions, publicUrl, warnings, clock },
+          mapTiles: options.mapTiles,
         }),
       ),
     );

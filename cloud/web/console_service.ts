@@ -14,6 +14,7 @@ import type { Callers } from "../accounts/access/callers.ts";
 import { partPlace, type PartRow } from "../accounts/access/scope.ts";
 import { toTarget } from "../releases/catalogue/release_messages.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
+import type { MapTiles } from "./map_tiles.ts";
 import { watchFleet } from "./fleet_stream.ts";
 import { withoutSecrets } from "../releases/catalogue/wishes.ts";
 import type { Presence } from "../fleet/presence/presence.ts";
@@ -28,6 +29,8 @@ export interface ConsoleServiceOptions {
   readonly versions: VersionHistory;
   readonly publicUrl: () => string;
   readonly clock: Clock;
+  /** Left out: the map has no tiles. */
+  readonly mapTiles?: MapTiles | undefined;
   /** What is odd about the saved configuration of a part. */
   readonly warnings: { of(part: PartRow): Promise<readonly string[]> };
 }
@@ -83,6 +86,12 @@ export function consoleService(
           }),
         ),
       };
+    },
+
+    async getMapTiles(_request, context) {
+      await callers.scope(context);
+      const { urlTemplate = "", attribution = "" } = options.mapTiles ?? {};
+      return { urlTemplate, attribution };
     },
 
     watchFleet: ({ organizationId }, context) => watchFleet(organizationId, context, options),

@@ -8,6 +8,7 @@ import {
   type WatchFleetResponse,
   WatchFleetResponseSchema,
 } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { type GeoPoint, GeoPointSchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { ResourceStatus_State } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { ownVersion } from "../../shared/base/build_info/family_version.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
@@ -127,6 +128,7 @@ async function machinesWith(
   return inOrder(ids, rows).map((row) => {
     const partId = row.part_id ?? "";
     const known = presence.of(partId);
+    const metadata: Metadata = row.data === null ? {} : JSON.parse(row.data);
     const report = live.reported(partId);
     const machine = create(FleetMachineSchema, {
       id: row.id,
@@ -138,11 +140,13 @@ async function machinesWith(
       serverVersion: ownVersion(known.facts.serverVersion ?? ""),
       agentVersion: known.facts.agentVersion ?? "",
       platform: known.facts.platform ?? "",
-      tags: tagsOf(row.data),
+      tags: tagsOf(metadata),
       canManage: scope.allows("manage", {
         ...{ orgId: organizationId, locationId: row.location_id, machineId: row.id },
       }),
     });
+    const position = positionOf(metadata);
+    if (position) machine.position = position;
     if (known.state === "offline" && known.lastAccess) {
       machine.lastSeen = timestampFromDate(known.lastAccess);
     }
@@ -161,9 +165,22 @@ const STATES: Readonly<Record<PartPresence["state"], FleetMachineState>> = {
   "awaiting-setup": FleetMachineState.AWAITING_SETUP,
 };
 
+/** What the fleet shows of a machine's metadata; anybody who manages it may write anything there. */
+interface Metadata {
+  readonly tags?: unknown;
+  readonly position?: unknown;
+}
+
 /** The list `tags` in a machine's metadata; what is no text there is no tag. */
-function tagsOf(metadata: string | null): string[] {
-  if (metadata === null) return [];
-  const { tags } = JSON.parse(metadata) as { readonly tags?: unknown };
+function tagsOf({ tags }: Metadata): string[] {
   return Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
+}
+
+/** Where a machine is by its metadata; undefined where that is no place on the globe. */
+function positionOf({ position }: Metadata): GeoPoint | undefined {
+  if (typeof position !== "object" || position === null) return undefined;
+  const { latitude, longitude } = position as Readonly<Record<string, unknown>>;
+  if (typeof latitude !== "number" || Math.abs(latitude) > 90) return undefined;
+  if (typeof longitude !== "number" || Math.abs(longitude) > 180) return undefined;
+  return create(GeoPointSchema, { latitude, longitude });
 }

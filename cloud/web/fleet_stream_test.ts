@@ -70,6 +70,23 @@ Deno.test("WatchFleet() sends the machines, and then only what changes", async (
   assert.deepEqual([last.machines, last.removedIds], [[], [other.machine_id]]);
 });
 
+Deno.test("WatchFleet() sends the position of a machine's metadata where it is on the globe", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap({ machine: "rover" });
+  const app = cloud.app(made);
+  const id = made.machine_id;
+  await app.updateRobotMetadata({
+    id,
+    data: { position: { latitude: -33.9, longitude: 151.2 } },
+  });
+  await using watching = new Watching(cloud, made);
+  const position = async () => (await watching.next()).machines[0]?.position;
+  const first = await position();
+  assert.deepEqual([first?.latitude, first?.longitude], [-33.9, 151.2]);
+  await app.updateRobotMetadata({ id, data: { position: { latitude: 91, longitude: 0 } } });
+  assert.equal(await position(), undefined);
+});
+
 Deno.test("WatchFleet() sends a part its own machine only, and strangers nothing", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap({ machine: "rover" });

@@ -25,6 +25,8 @@ export interface FleetMachine {
   readonly configError: string;
   readonly unhealthy: number;
   readonly canManage: boolean;
+  /** WGS 84, degrees; left out: it says no place. */
+  readonly position?: { readonly latitude: number; readonly longitude: number } | undefined;
 }
 
 const KEPT_ORGANIZATION = "organization";
@@ -124,6 +126,8 @@ function fromMessage(message: Message): FleetMachine {
     configError: message.configError,
     unhealthy: message.unhealthyResources,
     canManage: message.canManage,
+    position: message.position &&
+      { latitude: message.position.latitude, longitude: message.position.longitude },
   };
 }
 

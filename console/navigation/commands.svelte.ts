@@ -1,3 +1,4 @@
+import { untrack } from "svelte";
 import type { Text } from "../texts/text.ts";
 
 /** What can be done on the page that is open, for the command palette. */
@@ -11,10 +12,10 @@ class Commands {
 
   /** Adds a page's commands; the returned function takes them away. Call it in an effect. */
   add(...commands: readonly Command[]): () => void {
-    this.all = [...this.all, ...commands];
-    return () => {
-      this.all = this.all.filter((command) => !commands.includes(command));
-    };
+    // An effect that adds commands does not depend on those that others add.
+    untrack(() => (this.all = [...this.all, ...commands]));
+    return () =>
+      untrack(() => (this.all = this.all.filter((command) => !commands.includes(command))));
   }
 }
 

@@ -31,13 +31,13 @@ class Router {
    * in the history, so that typing into a filter leaves no trail; `push` adds one.
    */
   setQuery(values: Readonly<Record<string, string>>, { push = false } = {}): void {
-    const query = new URLSearchParams(location.search);
-    for (const [name, value] of Object.entries(values)) {
-      if (value === "") query.delete(name);
-      else query.set(name, value);
-    }
-    const text = query.toString();
-    this.go(location.pathname + (text === "" ? "" : `?${text}`), { replace: !push });
+    const query = changed(new URLSearchParams(location.search), values);
+    this.go(location.pathname + queryText(query), { replace: !push });
+  }
+
+  /** The address of this page with some of its query changed, for a link; as {@link setQuery}. */
+  address(values: Readonly<Record<string, string>>): string {
+    return this.path + queryText(changed(new URLSearchParams(this.query), values));
   }
 
   /**
@@ -91,6 +91,17 @@ class Router {
     this.path = location.pathname;
     this.query = new URLSearchParams(location.search);
   }
+}
+
+function changed(
+  query: URLSearchParams,
+  values: Readonly<Record<string, string>>,
+): URLSearchParams {
+  for (const [name, value] of Object.entries(values)) {
+    if (value === "") query.delete(name);
+    else query.set(name, value);
+  }
+  return query;
 }
 
 function queryText(query: URLSearchParams): string {

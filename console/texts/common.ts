@@ -15,6 +15,7 @@ export const common = {
   details: ["Details", "Details"],
   loading: ["Loading …", "Lädt …"],
   search: ["Search", "Suchen"],
+  moreEntries: ["More", "Mehr"],
   more: ["Show more", "Mehr zeigen"],
   none: ["None", "Keine"],
   unknown: ["not known", "unbekannt"],

@@ -6,6 +6,15 @@ export const settings = {
   name: ["Name", "Name"],
   location: ["Location", "Standort"],
   tags: ["Tags, apart by commas", "Tags, durch Kommas getrennt"],
+  position: ["Position: latitude, longitude", "Position: Breite, Länge"],
+  positionHint: [
+    "Degrees, such as 48.137, 11.575; empty: the machine is not on the map.",
+    "Grad, etwa 48.137, 11.575; leer: die Maschine ist nicht auf der Karte.",
+  ],
+  positionWrong: [
+    "Write two numbers: latitude from -90 to 90, a comma, longitude from -180 to 180.",
+    "Schreiben Sie zwei Zahlen: Breite von -90 bis 90, ein Komma, Länge von -180 bis 180.",
+  ],
   save: ["Save", "Speichern"],
   saved: ["Saved.", "Gespeichert."],
   programs: ["Programs", "Programme"],

@@ -44,7 +44,7 @@ export class ConsoleRig implements AsyncDisposable {
     this.#partToken = partToken;
   }
 
-  static async open(options: Pick<CloudOptions, "training"> = {}): Promise<ConsoleRig> {
+  static async open(options: Pick<CloudOptions, "training" | "mapTiles"> = {}): Promise<ConsoleRig> {
     await using opened = new AsyncDisposableStack();
     const dataDir = await Deno.makeTempDir({ prefix: "machine-console-" });
     opened.defer(() => Deno.remove(dataDir, { recursive: true }));
@@ -298,7 +298,7 @@ const deps = { clock: systemClock, random: systemRandom, log: memoryLogger("mach
 async function cloudIn(
   dataDir: string,
   port: number,
-  options: Pick<CloudOptions, "training"> = {},
+  options: Pick<CloudOptions, "training" | "mapTiles"> = {},
 ): Promise<Cloud> {
   return await startCloud({
     ...{ dataDir, domain: "machine.internal", packageLimitBytes: 1_000_000 },

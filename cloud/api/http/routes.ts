@@ -51,6 +51,8 @@ export interface RoutesOptions {
   readonly account: (request: Request, peer: Peer) => Promise<Response>;
   /** A logo of an organisation, for anybody. */
   readonly logos: (hash: string) => Promise<Response>;
+  /** Origin that pages may show pictures of, beyond the cloud's own; left out: none. */
+  readonly pictureOrigin?: string | undefined;
   /** A file of a release. */
   readonly releases: (asked: {
     path: readonly string[];
@@ -69,12 +71,13 @@ export function createRoutes(
   options: RoutesOptions,
 ): (request: Request, peer: Peer) => Response | Promise<Response> {
   const { files, log } = options;
+  const headers = securityHeaders(options.pictureOrigin);
   const app = new Hono<{ Bindings: { peer: Peer } }>();
 
   app.use(async (context, next) => {
     await next();
     // What people and machines have sent is served with a stricter policy of its own.
-    for (const [name, value] of SECURITY_HEADERS) {
+    for (const [name, value] of headers) {
       if (!context.res.headers.has(name)) context.header(name, value);
     }
   });
@@ -186,17 +189,22 @@ export function createRoutes(
   return (request, peer) => app.fetch(request, { peer });
 }
 
-const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
-  [
-    "content-security-policy",
-    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; " +
-    "form-action 'self'; frame-ancestors 'none'",
-  ],
-  ["x-content-type-options", "nosniff"],
-  ["x-frame-options", "DENY"],
-  ["referrer-policy", "no-referrer"],
-  ["cross-origin-opener-policy", "same-origin"],
-];
+function securityHeaders(
+  pictureOrigin: string | undefined,
+): readonly (readonly [string, string])[] {
+  const pictures = ["'self'", "data:", "blob:", pictureOrigin ?? ""].join(" ").trim();
+  return [
+    [
+      "content-security-policy",
+      `default-src 'self'; img-src ${pictures}; object-src 'none'; base-uri 'none'; ` +
+      "form-action 'self'; frame-ancestors 'none'",
+    ],
+    ["x-content-type-options", "nosniff"],
+    ["x-frame-options", "DENY"],
+    ["referrer-policy", "no-referrer"],
+    ["cross-origin-opener-policy", "same-origin"],
+  ];
+}
 
 /** `/account`, `/data` and `/releases` are pages of the console; files are below them. */
 function isPage(path: string): boolean {

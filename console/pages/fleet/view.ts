@@ -5,8 +5,8 @@ export interface FleetFilter {
   readonly text: string;
   /** A state, `problems`, or empty: any. */
   readonly state: string;
-  /** Id of a location; empty: any. */
-  readonly location: string;
+  /** Ids of locations; undefined: any. */
+  readonly locations: ReadonlySet<string> | undefined;
 }
 
 export type SortBy = "name" | "state" | "location" | "version" | "agent" | "platform" | "seen";
@@ -19,12 +19,12 @@ export function hasProblem(machine: FleetMachine): boolean {
 /** The machines that a filter lets through: every word of its text stands somewhere in the machine. */
 export function filtered(
   machines: Iterable<FleetMachine>,
-  { text, state, location }: FleetFilter,
+  { text, state, locations }: FleetFilter,
 ): FleetMachine[] {
   const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
   const found: FleetMachine[] = [];
   for (const machine of machines) {
-    if (location !== "" && machine.locationId !== location) continue;
+    if (locations && !locations.has(machine.locationId)) continue;
     if (state === "problems" ? !hasProblem(machine) : state !== "" && machine.state !== state) {
       continue;
     }

@@ -10,6 +10,8 @@ import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { AgentStatus, Target } from "./releases_pb.ts";
 import { file_machine_cloud_v1_releases } from "./releases_pb.ts";
+import type { GeoPoint } from "../../../viam/common/v1/common_pb.ts";
+import { file_viam_common_v1_common } from "../../../viam/common/v1/common_pb.ts";
 import type { GetMachineStatusResponse } from "../../../viam/robot/v1/robot_pb.ts";
 import { file_viam_robot_v1_robot } from "../../../viam/robot/v1/robot_pb.ts";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -18,7 +20,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file machine/cloud/v1/machine.proto.
  */
 export const file_machine_cloud_v1_machine: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tYWNoaW5lL2Nsb3VkL3YxL21hY2hpbmUucHJvdG8SEG1hY2hpbmUuY2xvdWQudjEiLAoRV2F0Y2hGbGVldFJlcXVlc3QSFwoPb3JnYW5pemF0aW9uX2lkGAEgASgJIpcBChJXYXRjaEZsZWV0UmVzcG9uc2USMAoIbWFjaGluZXMYASADKAsyHi5tYWNoaW5lLmNsb3VkLnYxLkZsZWV0TWFjaGluZRITCgtyZW1vdmVkX2lkcxgCIAMoCRIQCghjb21wbGV0ZRgDIAEoCBIoCgR0aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLjAgoMRmxlZXRNYWNoaW5lEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLbG9jYXRpb25faWQYAyABKAkSFQoNbG9jYXRpb25fbmFtZRgEIAEoCRIUCgxtYWluX3BhcnRfaWQYBSABKAkSMgoFc3RhdGUYBiABKA4yIy5tYWNoaW5lLmNsb3VkLnYxLkZsZWV0TWFjaGluZVN0YXRlEi0KCWxhc3Rfc2VlbhgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOc2VydmVyX3ZlcnNpb24YCCABKAkSFQoNYWdlbnRfdmVyc2lvbhgJIAEoCRIQCghwbGF0Zm9ybRgKIAEoCRIMCgR0YWdzGAsgAygJEhQKDGNvbmZpZ19lcnJvchgMIAEoCRIbChN1bmhlYWx0aHlfcmVzb3VyY2VzGA0gASgFEhIKCmNhbl9tYW5hZ2UYDiABKAgiIAoeR2V0Q2VydGlmaWNhdGVBdXRob3JpdHlSZXF1ZXN0Ii4KH0dldENlcnRpZmljYXRlQXV0aG9yaXR5UmVzcG9uc2USCwoDcGVtGAEgASgJIh8KDFdhdGNoUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIrwCCg1XYXRjaFJlc3BvbnNlEjAKCWtlZXBhbGl2ZRgBIAEoCzIbLm1hY2hpbmUuY2xvdWQudjEuS2VlcGFsaXZlSAASOQoOY29uZmlnX2NoYW5nZWQYAiABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLkNvbmZpZ0NoYW5nZWRIABI5Cg5hY2Nlc3NfY2hhbmdlZBgDIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuQWNjZXNzQ2hhbmdlZEgAEjkKDmxpdmVfcmVxdWVzdGVkGAQgASgLMh8ubWFjaGluZS5jbG91ZC52MS5MaXZlUmVxdWVzdGVkSAASPwoRcmVzdGFydF9yZXF1ZXN0ZWQYBSABKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc3RhcnRSZXF1ZXN0ZWRIAEIHCgVldmVudCIdCglLZWVwYWxpdmUSEAoIcmV2aXNpb24YASABKAkiIQoNQ29uZmlnQ2hhbmdlZBIQCghyZXZpc2lvbhgBIAEoCSIPCg1BY2Nlc3NDaGFuZ2VkIjwKDUxpdmVSZXF1ZXN0ZWQSKwoIZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iEgoQUmVzdGFydFJlcXVlc3RlZCIoChVMaXN0QWNjZXNzS2V5c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSKvAQoWTGlzdEFjY2Vzc0tleXNSZXNwb25zZRIpCgRrZXlzGAEgAygLMhsubWFjaGluZS5jbG91ZC52MS5BY2Nlc3NLZXkSMgoMcGFydF9zZWNyZXRzGAIgAygLMhwubWFjaGluZS5jbG91ZC52MS5TZWNyZXRIYXNoEjYKEGxvY2F0aW9uX3NlY3JldHMYAyADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlNlY3JldEhhc2giTgoJQWNjZXNzS2V5EgoKAmlkGAEgASgJEgwKBGhhc2gYAiABKAkSJwoEcm9sZRgDIAEoDjIZLm1hY2hpbmUuY2xvdWQudjEuS2V5Um9sZSImCgpTZWNyZXRIYXNoEgoKAmlkGAEgASgJEgwKBGhhc2gYAiABKAkiqwEKE1JlcG9ydFN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRI3CgZzdGF0dXMYAiABKAsyJy52aWFtLnJvYm90LnYxLkdldE1hY2hpbmVTdGF0dXNSZXNwb25zZRIUCgxjb25maWdfZXJyb3IYAyABKAkSNAoIcmVhZGluZ3MYBCADKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc291cmNlUmVhZGluZ3MiWgoQUmVzb3VyY2VSZWFkaW5ncxIMCgRuYW1lGAEgASgJEikKCHJlYWRpbmdzGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBINCgVlcnJvchgDIAEoCSIWChRSZXBvcnRTdGF0dXNSZXNwb25zZSIrChhHZXRQYXJ0TGl2ZVN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSKeBAoZR2V0UGFydExpdmVTdGF0dXNSZXNwb25zZRIOCgZvbmxpbmUYASABKAgSLQoJbGFzdF9zZWVuGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXBvcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNwoGc3RhdHVzGAQgASgLMicudmlhbS5yb2JvdC52MS5HZXRNYWNoaW5lU3RhdHVzUmVzcG9uc2USFAoMY29uZmlnX2Vycm9yGAUgASgJEjQKCHJlYWRpbmdzGAYgAygLMiIubWFjaGluZS5jbG91ZC52MS5SZXNvdXJjZVJlYWRpbmdzEhYKDnNlcnZlcl92ZXJzaW9uGAcgASgJEhUKDWFnZW50X3ZlcnNpb24YCCABKAkSLAoFYWdlbnQYCSABKAsyHS5tYWNoaW5lLmNsb3VkLnYxLkFnZW50U3RhdHVzEjUKEWFnZW50X3JlcG9ydGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgxhZ2VudF90YXJnZXQYCyABKAsyGC5tYWNoaW5lLmNsb3VkLnYxLlRhcmdldBIvCg1zZXJ2ZXJfdGFyZ2V0GAwgASgLMhgubWFjaGluZS5jbG91ZC52MS5UYXJnZXQSFwoPY29uZmlnX3dhcm5pbmdzGA0gAygJIi8KHExpc3RJbnN0YWxsZWRWZXJzaW9uc1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSJVCh1MaXN0SW5zdGFsbGVkVmVyc2lvbnNSZXNwb25zZRI0Cgh2ZXJzaW9ucxgBIAMoCzIiLm1hY2hpbmUuY2xvdWQudjEuSW5zdGFsbGVkVmVyc2lvbiKcAQoQSW5zdGFsbGVkVmVyc2lvbhIPCgdwcm9ncmFtGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSEAoIcHJldmlvdXMYAyABKAkSJgoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2lzX3JvbGxiYWNrGAUgASgIEhcKD3JvbGxiYWNrX3JlYXNvbhgGIAEoCSqhAQoRRmxlZXRNYWNoaW5lU3RhdGUSIwofRkxFRVRfTUFDSElORV9TVEFURV9VTlNQRUNJRklFRBAAEh4KGkZMRUVUX01BQ0hJTkVfU1RBVEVfT05MSU5FEAESHwobRkxFRVRfTUFDSElORV9TVEFURV9PRkZMSU5FEAISJgoiRkxFRVRfTUFDSElORV9TVEFURV9BV0FJVElOR19TRVRVUBADKk4KB0tleVJvbGUSGAoUS0VZX1JPTEVfVU5TUEVDSUZJRUQQABISCg5LRVlfUk9MRV9PV05FUhABEhUKEUtFWV9ST0xFX09QRVJBVE9SEAIyoAMKDk1hY2hpbmVTZXJ2aWNlEkoKBVdhdGNoEh4ubWFjaGluZS5jbG91ZC52MS5XYXRjaFJlcXVlc3QaHy5tYWNoaW5lLmNsb3VkLnYxLldhdGNoUmVzcG9uc2UwARJjCg5MaXN0QWNjZXNzS2V5cxInLm1hY2hpbmUuY2xvdWQudjEuTGlzdEFjY2Vzc0tleXNSZXF1ZXN0GigubWFjaGluZS5jbG91ZC52MS5MaXN0QWNjZXNzS2V5c1Jlc3BvbnNlEn4KF0dldENlcnRpZmljYXRlQXV0aG9yaXR5EjAubWFjaGluZS5jbG91ZC52MS5HZXRDZXJ0aWZpY2F0ZUF1dGhvcml0eVJlcXVlc3QaMS5tYWNoaW5lLmNsb3VkLnYxLkdldENlcnRpZmljYXRlQXV0aG9yaXR5UmVzcG9uc2USXQoMUmVwb3J0U3RhdHVzEiUubWFjaGluZS5jbG91ZC52MS5SZXBvcnRTdGF0dXNSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5SZXBvcnRTdGF0dXNSZXNwb25zZTLTAgoOQ29uc29sZVNlcnZpY2USbAoRR2V0UGFydExpdmVTdGF0dXMSKi5tYWNoaW5lLmNsb3VkLnYxLkdldFBhcnRMaXZlU3RhdHVzUmVxdWVzdBorLm1hY2hpbmUuY2xvdWQudjEuR2V0UGFydExpdmVTdGF0dXNSZXNwb25zZRJ4ChVMaXN0SW5zdGFsbGVkVmVyc2lvbnMSLi5tYWNoaW5lLmNsb3VkLnYxLkxpc3RJbnN0YWxsZWRWZXJzaW9uc1JlcXVlc3QaLy5tYWNoaW5lLmNsb3VkLnYxLkxpc3RJbnN0YWxsZWRWZXJzaW9uc1Jlc3BvbnNlElkKCldhdGNoRmxlZXQSIy5tYWNoaW5lLmNsb3VkLnYxLldhdGNoRmxlZXRSZXF1ZXN0GiQubWFjaGluZS5jbG91ZC52MS5XYXRjaEZsZWV0UmVzcG9uc2UwAWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_machine_cloud_v1_releases, file_viam_robot_v1_robot]);
+  fileDesc("Ch5tYWNoaW5lL2Nsb3VkL3YxL21hY2hpbmUucHJvdG8SEG1hY2hpbmUuY2xvdWQudjEiLAoRV2F0Y2hGbGVldFJlcXVlc3QSFwoPb3JnYW5pemF0aW9uX2lkGAEgASgJIpcBChJXYXRjaEZsZWV0UmVzcG9uc2USMAoIbWFjaGluZXMYASADKAsyHi5tYWNoaW5lLmNsb3VkLnYxLkZsZWV0TWFjaGluZRITCgtyZW1vdmVkX2lkcxgCIAMoCRIQCghjb21wbGV0ZRgDIAEoCBIoCgR0aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKPAwoMRmxlZXRNYWNoaW5lEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLbG9jYXRpb25faWQYAyABKAkSFQoNbG9jYXRpb25fbmFtZRgEIAEoCRIUCgxtYWluX3BhcnRfaWQYBSABKAkSMgoFc3RhdGUYBiABKA4yIy5tYWNoaW5lLmNsb3VkLnYxLkZsZWV0TWFjaGluZVN0YXRlEi0KCWxhc3Rfc2VlbhgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOc2VydmVyX3ZlcnNpb24YCCABKAkSFQoNYWdlbnRfdmVyc2lvbhgJIAEoCRIQCghwbGF0Zm9ybRgKIAEoCRIMCgR0YWdzGAsgAygJEhQKDGNvbmZpZ19lcnJvchgMIAEoCRIbChN1bmhlYWx0aHlfcmVzb3VyY2VzGA0gASgFEhIKCmNhbl9tYW5hZ2UYDiABKAgSKgoIcG9zaXRpb24YDyABKAsyGC52aWFtLmNvbW1vbi52MS5HZW9Qb2ludCIUChJHZXRNYXBUaWxlc1JlcXVlc3QiQAoTR2V0TWFwVGlsZXNSZXNwb25zZRIUCgx1cmxfdGVtcGxhdGUYASABKAkSEwoLYXR0cmlidXRpb24YAiABKAkiIAoeR2V0Q2VydGlmaWNhdGVBdXRob3JpdHlSZXF1ZXN0Ii4KH0dldENlcnRpZmljYXRlQXV0aG9yaXR5UmVzcG9uc2USCwoDcGVtGAEgASgJIh8KDFdhdGNoUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIrwCCg1XYXRjaFJlc3BvbnNlEjAKCWtlZXBhbGl2ZRgBIAEoCzIbLm1hY2hpbmUuY2xvdWQudjEuS2VlcGFsaXZlSAASOQoOY29uZmlnX2NoYW5nZWQYAiABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLkNvbmZpZ0NoYW5nZWRIABI5Cg5hY2Nlc3NfY2hhbmdlZBgDIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuQWNjZXNzQ2hhbmdlZEgAEjkKDmxpdmVfcmVxdWVzdGVkGAQgASgLMh8ubWFjaGluZS5jbG91ZC52MS5MaXZlUmVxdWVzdGVkSAASPwoRcmVzdGFydF9yZXF1ZXN0ZWQYBSABKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc3RhcnRSZXF1ZXN0ZWRIAEIHCgVldmVudCIdCglLZWVwYWxpdmUSEAoIcmV2aXNpb24YASABKAkiIQoNQ29uZmlnQ2hhbmdlZBIQCghyZXZpc2lvbhgBIAEoCSIPCg1BY2Nlc3NDaGFuZ2VkIjwKDUxpdmVSZXF1ZXN0ZWQSKwoIZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iEgoQUmVzdGFydFJlcXVlc3RlZCIoChVMaXN0QWNjZXNzS2V5c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSKvAQoWTGlzdEFjY2Vzc0tleXNSZXNwb25zZRIpCgRrZXlzGAEgAygLMhsubWFjaGluZS5jbG91ZC52MS5BY2Nlc3NLZXkSMgoMcGFydF9zZWNyZXRzGAIgAygLMhwubWFjaGluZS5jbG91ZC52MS5TZWNyZXRIYXNoEjYKEGxvY2F0aW9uX3NlY3JldHMYAyADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlNlY3JldEhhc2giTgoJQWNjZXNzS2V5EgoKAmlkGAEgASgJEgwKBGhhc2gYAiABKAkSJwoEcm9sZRgDIAEoDjIZLm1hY2hpbmUuY2xvdWQudjEuS2V5Um9sZSImCgpTZWNyZXRIYXNoEgoKAmlkGAEgASgJEgwKBGhhc2gYAiABKAkiqwEKE1JlcG9ydFN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRI3CgZzdGF0dXMYAiABKAsyJy52aWFtLnJvYm90LnYxLkdldE1hY2hpbmVTdGF0dXNSZXNwb25zZRIUCgxjb25maWdfZXJyb3IYAyABKAkSNAoIcmVhZGluZ3MYBCADKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc291cmNlUmVhZGluZ3MiWgoQUmVzb3VyY2VSZWFkaW5ncxIMCgRuYW1lGAEgASgJEikKCHJlYWRpbmdzGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBINCgVlcnJvchgDIAEoCSIWChRSZXBvcnRTdGF0dXNSZXNwb25zZSIrChhHZXRQYXJ0TGl2ZVN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSKeBAoZR2V0UGFydExpdmVTdGF0dXNSZXNwb25zZRIOCgZvbmxpbmUYASABKAgSLQoJbGFzdF9zZWVuGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXBvcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNwoGc3RhdHVzGAQgASgLMicudmlhbS5yb2JvdC52MS5HZXRNYWNoaW5lU3RhdHVzUmVzcG9uc2USFAoMY29uZmlnX2Vycm9yGAUgASgJEjQKCHJlYWRpbmdzGAYgAygLMiIubWFjaGluZS5jbG91ZC52MS5SZXNvdXJjZVJlYWRpbmdzEhYKDnNlcnZlcl92ZXJzaW9uGAcgASgJEhUKDWFnZW50X3ZlcnNpb24YCCABKAkSLAoFYWdlbnQYCSABKAsyHS5tYWNoaW5lLmNsb3VkLnYxLkFnZW50U3RhdHVzEjUKEWFnZW50X3JlcG9ydGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgxhZ2VudF90YXJnZXQYCyABKAsyGC5tYWNoaW5lLmNsb3VkLnYxLlRhcmdldBIvCg1zZXJ2ZXJfdGFyZ2V0GAwgASgLMhgubWFjaGluZS5jbG91ZC52MS5UYXJnZXQSFwoPY29uZmlnX3dhcm5pbmdzGA0gAygJIi8KHExpc3RJbnN0YWxsZWRWZXJzaW9uc1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSJVCh1MaXN0SW5zdGFsbGVkVmVyc2lvbnNSZXNwb25zZRI0Cgh2ZXJzaW9ucxgBIAMoCzIiLm1hY2hpbmUuY2xvdWQudjEuSW5zdGFsbGVkVmVyc2lvbiKcAQoQSW5zdGFsbGVkVmVyc2lvbhIPCgdwcm9ncmFtGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSEAoIcHJldmlvdXMYAyABKAkSJgoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2lzX3JvbGxiYWNrGAUgASgIEhcKD3JvbGxiYWNrX3JlYXNvbhgGIAEoCSqhAQoRRmxlZXRNYWNoaW5lU3RhdGUSIwofRkxFRVRfTUFDSElORV9TVEFURV9VTlNQRUNJRklFRBAAEh4KGkZMRUVUX01BQ0hJTkVfU1RBVEVfT05MSU5FEAESHwobRkxFRVRfTUFDSElORV9TVEFURV9PRkZMSU5FEAISJgoiRkxFRVRfTUFDSElORV9TVEFURV9BV0FJVElOR19TRVRVUBADKk4KB0tleVJvbGUSGAoUS0VZX1JPTEVfVU5TUEVDSUZJRUQQABISCg5LRVlfUk9MRV9PV05FUhABEhUKEUtFWV9ST0xFX09QRVJBVE9SEAIyoAMKDk1hY2hpbmVTZXJ2aWNlEkoKBVdhdGNoEh4ubWFjaGluZS5jbG91ZC52MS5XYXRjaFJlcXVlc3QaHy5tYWNoaW5lLmNsb3VkLnYxLldhdGNoUmVzcG9uc2UwARJjCg5MaXN0QWNjZXNzS2V5cxInLm1hY2hpbmUuY2xvdWQudjEuTGlzdEFjY2Vzc0tleXNSZXF1ZXN0GigubWFjaGluZS5jbG91ZC52MS5MaXN0QWNjZXNzS2V5c1Jlc3BvbnNlEn4KF0dldENlcnRpZmljYXRlQXV0aG9yaXR5EjAubWFjaGluZS5jbG91ZC52MS5HZXRDZXJ0aWZpY2F0ZUF1dGhvcml0eVJlcXVlc3QaMS5tYWNoaW5lLmNsb3VkLnYxLkdldENlcnRpZmljYXRlQXV0aG9yaXR5UmVzcG9uc2USXQoMUmVwb3J0U3RhdHVzEiUubWFjaGluZS5jbG91ZC52MS5SZXBvcnRTdGF0dXNSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5SZXBvcnRTdGF0dXNSZXNwb25zZTKvAwoOQ29uc29sZVNlcnZpY2USbAoRR2V0UGFydExpdmVTdGF0dXMSKi5tYWNoaW5lLmNsb3VkLnYxLkdldFBhcnRMaXZlU3RhdHVzUmVxdWVzdBorLm1hY2hpbmUuY2xvdWQudjEuR2V0UGFydExpdmVTdGF0dXNSZXNwb25zZRJ4ChVMaXN0SW5zdGFsbGVkVmVyc2lvbnMSLi5tYWNoaW5lLmNsb3VkLnYxLkxpc3RJbnN0YWxsZWRWZXJzaW9uc1JlcXVlc3QaLy5tYWNoaW5lLmNsb3VkLnYxLkxpc3RJbnN0YWxsZWRWZXJzaW9uc1Jlc3BvbnNlElkKCldhdGNoRmxlZXQSIy5tYWNoaW5lLmNsb3VkLnYxLldhdGNoRmxlZXRSZXF1ZXN0GiQubWFjaGluZS5jbG91ZC52MS5XYXRjaEZsZWV0UmVzcG9uc2UwARJaCgtHZXRNYXBUaWxlcxIkLm1hY2hpbmUuY2xvdWQudjEuR2V0TWFwVGlsZXNSZXF1ZXN0GiUubWFjaGluZS5jbG91ZC52MS5HZXRNYXBUaWxlc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_machine_cloud_v1_releases, file_viam_common_v1_common, file_viam_robot_v1_robot]);
 
 /**
  * @generated from message machine.cloud.v1.WatchFleetRequest
@@ -165,6 +167,14 @@ export type FleetMachine = Message<"machine.cloud.v1.FleetMachine"> & {
    * @generated from field: bool can_manage = 14;
    */
   canManage: boolean;
+
+  /**
+   * WGS 84, degrees, from the machine's metadata: `{"position": {"latitude": 48.1, "longitude":
+   * 11.6}}`. Left out when there is none, or it is not on the globe.
+   *
+   * @generated from field: viam.common.v1.GeoPoint position = 15;
+   */
+  position?: GeoPoint | undefined;
 };
 
 /**
@@ -173,6 +183,45 @@ export type FleetMachine = Message<"machine.cloud.v1.FleetMachine"> & {
  */
 export const FleetMachineSchema: GenMessage<FleetMachine> = /*@__PURE__*/
   messageDesc(file_machine_cloud_v1_machine, 2);
+
+/**
+ * @generated from message machine.cloud.v1.GetMapTilesRequest
+ */
+export type GetMapTilesRequest = Message<"machine.cloud.v1.GetMapTilesRequest"> & {
+};
+
+/**
+ * Describes the message machine.cloud.v1.GetMapTilesRequest.
+ * Use `create(GetMapTilesRequestSchema)` to create a new message.
+ */
+export const GetMapTilesRequestSchema: GenMessage<GetMapTilesRequest> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_machine, 3);
+
+/**
+ * @generated from message machine.cloud.v1.GetMapTilesResponse
+ */
+export type GetMapTilesResponse = Message<"machine.cloud.v1.GetMapTilesResponse"> & {
+  /**
+   * `https://HOST/{z}/{x}/{y}.png`, Web Mercator; empty: the map has no tiles.
+   *
+   * @generated from field: string url_template = 1;
+   */
+  urlTemplate: string;
+
+  /**
+   * Who made them, as the map has to say.
+   *
+   * @generated from field: string attribution = 2;
+   */
+  attribution: string;
+};
+
+/**
+ * Describes the message machine.cloud.v1.GetMapTilesResponse.
+ * Use `create(GetMapTilesResponseSchema)` to create a new message.
+ */
+export const GetMapTilesResponseSchema: GenMessage<GetMapTilesResponse> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_machine, 4);
 
 /**
  * @generated from message machine.cloud.v1.GetCertificateAuthorityRequest
@@ -185,7 +234,7 @@ export type GetCertificateAuthorityRequest = Message<"machine.cloud.v1.GetCertif
  * Use `create(GetCertificateAuthorityRequestSchema)` to create a new message.
  */
 export const GetCertificateAuthorityRequestSchema: GenMessage<GetCertificateAuthorityRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 3);
+  messageDesc(file_machine_cloud_v1_machine, 5);
 
 /**
  * @generated from message machine.cloud.v1.GetCertificateAuthorityResponse
@@ -204,7 +253,7 @@ export type GetCertificateAuthorityResponse = Message<"machine.cloud.v1.GetCerti
  * Use `create(GetCertificateAuthorityResponseSchema)` to create a new message.
  */
 export const GetCertificateAuthorityResponseSchema: GenMessage<GetCertificateAuthorityResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 4);
+  messageDesc(file_machine_cloud_v1_machine, 6);
 
 /**
  * @generated from message machine.cloud.v1.WatchRequest
@@ -223,7 +272,7 @@ export type WatchRequest = Message<"machine.cloud.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 5);
+  messageDesc(file_machine_cloud_v1_machine, 7);
 
 /**
  * @generated from message machine.cloud.v1.WatchResponse
@@ -270,7 +319,7 @@ export type WatchResponse = Message<"machine.cloud.v1.WatchResponse"> & {
  * Use `create(WatchResponseSchema)` to create a new message.
  */
 export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 6);
+  messageDesc(file_machine_cloud_v1_machine, 8);
 
 /**
  * @generated from message machine.cloud.v1.Keepalive
@@ -290,7 +339,7 @@ export type Keepalive = Message<"machine.cloud.v1.Keepalive"> & {
  * Use `create(KeepaliveSchema)` to create a new message.
  */
 export const KeepaliveSchema: GenMessage<Keepalive> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 7);
+  messageDesc(file_machine_cloud_v1_machine, 9);
 
 /**
  * @generated from message machine.cloud.v1.ConfigChanged
@@ -309,7 +358,7 @@ export type ConfigChanged = Message<"machine.cloud.v1.ConfigChanged"> & {
  * Use `create(ConfigChangedSchema)` to create a new message.
  */
 export const ConfigChangedSchema: GenMessage<ConfigChanged> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 8);
+  messageDesc(file_machine_cloud_v1_machine, 10);
 
 /**
  * The list that ListAccessKeys answers is another one now.
@@ -324,7 +373,7 @@ export type AccessChanged = Message<"machine.cloud.v1.AccessChanged"> & {
  * Use `create(AccessChangedSchema)` to create a new message.
  */
 export const AccessChangedSchema: GenMessage<AccessChanged> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 9);
+  messageDesc(file_machine_cloud_v1_machine, 11);
 
 /**
  * @generated from message machine.cloud.v1.LiveRequested
@@ -343,7 +392,7 @@ export type LiveRequested = Message<"machine.cloud.v1.LiveRequested"> & {
  * Use `create(LiveRequestedSchema)` to create a new message.
  */
 export const LiveRequestedSchema: GenMessage<LiveRequested> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 10);
+  messageDesc(file_machine_cloud_v1_machine, 12);
 
 /**
  * Somebody asked for a restart of the part's server.
@@ -358,7 +407,7 @@ export type RestartRequested = Message<"machine.cloud.v1.RestartRequested"> & {
  * Use `create(RestartRequestedSchema)` to create a new message.
  */
 export const RestartRequestedSchema: GenMessage<RestartRequested> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 11);
+  messageDesc(file_machine_cloud_v1_machine, 13);
 
 /**
  * @generated from message machine.cloud.v1.ListAccessKeysRequest
@@ -375,7 +424,7 @@ export type ListAccessKeysRequest = Message<"machine.cloud.v1.ListAccessKeysRequ
  * Use `create(ListAccessKeysRequestSchema)` to create a new message.
  */
 export const ListAccessKeysRequestSchema: GenMessage<ListAccessKeysRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 12);
+  messageDesc(file_machine_cloud_v1_machine, 14);
 
 /**
  * @generated from message machine.cloud.v1.ListAccessKeysResponse
@@ -406,7 +455,7 @@ export type ListAccessKeysResponse = Message<"machine.cloud.v1.ListAccessKeysRes
  * Use `create(ListAccessKeysResponseSchema)` to create a new message.
  */
 export const ListAccessKeysResponseSchema: GenMessage<ListAccessKeysResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 13);
+  messageDesc(file_machine_cloud_v1_machine, 15);
 
 /**
  * @generated from message machine.cloud.v1.AccessKey
@@ -435,7 +484,7 @@ export type AccessKey = Message<"machine.cloud.v1.AccessKey"> & {
  * Use `create(AccessKeySchema)` to create a new message.
  */
 export const AccessKeySchema: GenMessage<AccessKey> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 14);
+  messageDesc(file_machine_cloud_v1_machine, 16);
 
 /**
  * @generated from message machine.cloud.v1.SecretHash
@@ -459,7 +508,7 @@ export type SecretHash = Message<"machine.cloud.v1.SecretHash"> & {
  * Use `create(SecretHashSchema)` to create a new message.
  */
 export const SecretHashSchema: GenMessage<SecretHash> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 15);
+  messageDesc(file_machine_cloud_v1_machine, 17);
 
 /**
  * @generated from message machine.cloud.v1.ReportStatusRequest
@@ -495,7 +544,7 @@ export type ReportStatusRequest = Message<"machine.cloud.v1.ReportStatusRequest"
  * Use `create(ReportStatusRequestSchema)` to create a new message.
  */
 export const ReportStatusRequestSchema: GenMessage<ReportStatusRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 16);
+  messageDesc(file_machine_cloud_v1_machine, 18);
 
 /**
  * @generated from message machine.cloud.v1.ResourceReadings
@@ -526,7 +575,7 @@ export type ResourceReadings = Message<"machine.cloud.v1.ResourceReadings"> & {
  * Use `create(ResourceReadingsSchema)` to create a new message.
  */
 export const ResourceReadingsSchema: GenMessage<ResourceReadings> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 17);
+  messageDesc(file_machine_cloud_v1_machine, 19);
 
 /**
  * @generated from message machine.cloud.v1.ReportStatusResponse
@@ -539,7 +588,7 @@ export type ReportStatusResponse = Message<"machine.cloud.v1.ReportStatusRespons
  * Use `create(ReportStatusResponseSchema)` to create a new message.
  */
 export const ReportStatusResponseSchema: GenMessage<ReportStatusResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 18);
+  messageDesc(file_machine_cloud_v1_machine, 20);
 
 /**
  * @generated from message machine.cloud.v1.GetPartLiveStatusRequest
@@ -556,7 +605,7 @@ export type GetPartLiveStatusRequest = Message<"machine.cloud.v1.GetPartLiveStat
  * Use `create(GetPartLiveStatusRequestSchema)` to create a new message.
  */
 export const GetPartLiveStatusRequestSchema: GenMessage<GetPartLiveStatusRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 19);
+  messageDesc(file_machine_cloud_v1_machine, 21);
 
 /**
  * @generated from message machine.cloud.v1.GetPartLiveStatusResponse
@@ -642,7 +691,7 @@ export type GetPartLiveStatusResponse = Message<"machine.cloud.v1.GetPartLiveSta
  * Use `create(GetPartLiveStatusResponseSchema)` to create a new message.
  */
 export const GetPartLiveStatusResponseSchema: GenMessage<GetPartLiveStatusResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 20);
+  messageDesc(file_machine_cloud_v1_machine, 22);
 
 /**
  * @generated from message machine.cloud.v1.ListInstalledVersionsRequest
@@ -659,7 +708,7 @@ export type ListInstalledVersionsRequest = Message<"machine.cloud.v1.ListInstall
  * Use `create(ListInstalledVersionsRequestSchema)` to create a new message.
  */
 export const ListInstalledVersionsRequestSchema: GenMessage<ListInstalledVersionsRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 21);
+  messageDesc(file_machine_cloud_v1_machine, 23);
 
 /**
  * @generated from message machine.cloud.v1.ListInstalledVersionsResponse
@@ -676,7 +725,7 @@ export type ListInstalledVersionsResponse = Message<"machine.cloud.v1.ListInstal
  * Use `create(ListInstalledVersionsResponseSchema)` to create a new message.
  */
 export const ListInstalledVersionsResponseSchema: GenMessage<ListInstalledVersionsResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 22);
+  messageDesc(file_machine_cloud_v1_machine, 24);
 
 /**
  * @generated from message machine.cloud.v1.InstalledVersion
@@ -724,7 +773,7 @@ export type InstalledVersion = Message<"machine.cloud.v1.InstalledVersion"> & {
  * Use `create(InstalledVersionSchema)` to create a new message.
  */
 export const InstalledVersionSchema: GenMessage<InstalledVersion> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 23);
+  messageDesc(file_machine_cloud_v1_machine, 25);
 
 /**
  * @generated from enum machine.cloud.v1.FleetMachineState
@@ -882,6 +931,16 @@ export const ConsoleService: GenService<{
     methodKind: "server_streaming";
     input: typeof WatchFleetRequestSchema;
     output: typeof WatchFleetResponseSchema;
+  },
+  /**
+   * Returns where the map of the fleet gets its tiles from, as whoever runs the cloud set it.
+   *
+   * @generated from rpc machine.cloud.v1.ConsoleService.GetMapTiles
+   */
+  getMapTiles: {
+    methodKind: "unary";
+    input: typeof GetMapTilesRequestSchema;
+    output: typeof GetMapTilesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_machine_cloud_v1_machine, 1);

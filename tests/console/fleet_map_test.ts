@@ -1,0 +1,162 @@
+/** The map of machines, locations as a tree, and what a viewer keeps of the fleet, in a browser. */
+import assert from "node:assert/strict";
+import { encode } from "fast-png";
+import { ignoreWithout } from "../../shared/test_tools/skips.ts";
+import { ConsoleRig, consoleTest, PHONE } from "./console_rig.ts";
+import { keyboardHands } from "./hands.ts";
+
+consoleTest(
+  import.meta.url,
+  "machines with a position are on the map, in clusters that open by pointer and keyboard",
+  async (rig) => {
+    const { app, made } = rig;
+    const at = async (name: string, latitude: number, longitude: number) => {
+      const { id } = await app.newRobot({ name, location: made.location_id });
+      await app.updateRobotMetadata({ id, data: { position: { latitude, longitude } } });
+      return id;
+    };
+    const opened = await rig.signedIn("/?view=map");
+    const { page } = opened;
+    await page.getByText("No machine says where it is").waitFor();
+
+    await at("munich-1", 48.14, 11.58);
+    await at("munich-2", 48.14, 11.58);
+    await at("augsburg", 48.37, 10.9);
+    const sydney = await at("sydney", -33.87, 151.21);
+    const map = page.getByRole("region", { name: "Map of the fleet" });
+    await map.getByRole("button", { name: "3 machines" }).waitFor();
+    await page.getByText("4 machines in this part").waitFor();
+    await page.getByText("1 without a position").waitFor();
+    await opened.inspect("fleet-map");
+
+    const hands = keyboardHands(page);
+    await hands.press(map.getByRole("button", { name: "3 machines" }));
+    await map.getByRole("link", { name: "augsburg" }).waitFor();
+    assert.match(page.url(), /at=48\.\d+%2C11\.\d+%2C\d+/);
+    // Those at one place stay one mark, and are chosen in the list.
+    await map.getByRole("button", { name: "2 machines" }).click();
+    await page.getByText("2 machines at this place").waitFor();
+    await page.reload();
+    await map.getByRole("link", { name: "augsburg" }).waitFor();
+    await page.getByRole("button", { name: "Show all", exact: true }).click();
+    await map.getByRole("link", { name: "sydney" }).waitFor();
+
+    await page.getByPlaceholder("Search name").fill("sydney");
+    await page.getByText("1 machine in this part").waitFor();
+    await map.getByRole("link", { name: "sydney" }).click();
+    await page.getByRole("heading", { name: "sydney" }).waitFor();
+    assert.match(page.url(), new RegExp(`/machines/${sydney}$`));
+    await page.goto(`${rig.cloud.url}/machines/${sydney}/settings`);
+    const field = page.getByLabel("Position: latitude, longitude");
+    await field.fill("91, 0");
+    await page.getByText("Write two numbers").waitFor();
+    await field.fill("-37.8, 144.9");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Saved.").waitFor();
+    assert.deepEqual((await app.getRobotMetadata({ id: sydney })).data, {
+      ...{ position: { latitude: -37.8, longitude: 144.9 }, tags: [] },
+    });
+  },
+);
+
+consoleTest(
+  import.meta.url,
+  "locations filter with all that is in them; columns and views are kept",
+  async (rig) => {
+    const { app, made } = rig;
+    const inside = async (name: string, parentLocationId: string) => {
+      const made_ = { organizationId: made.org_id, name, parentLocationId };
+      return (await app.createLocation(made_)).location?.id ?? "";
+    };
+    const hall = await inside("Hall", made.location_id);
+    const bench = await inside("Bench", hall);
+    const yard = await inside("Yard", "");
+    for (const [name, location] of [["press", hall], ["drill", bench], ["truck", yard]] as const) {
+      await app.newRobot({ name, location });
+    }
+    const opened = await rig.signedIn("/");
+    const { page } = opened;
+    const names = () => page.getByRole("row").getByRole("link").allInnerTexts();
+    const tree = page.getByRole("navigation", { name: "Locations" });
+    await tree.getByRole("link", { name: "Hall 2" }).click();
+    await page.getByText("2 of 4 machines").waitFor();
+    assert.deepEqual(await names(), ["drill", "press"]);
+    assert.match(page.url(), new RegExp(`location=${hall}`));
+    await page.reload();
+    await page.getByText("2 of 4 machines").waitFor();
+    await tree.getByRole("button", { name: "Show what is in Hall" }).click();
+    await tree.getByRole("link", { name: "Bench 1" }).waitFor({ state: "detached" });
+    await opened.inspect("fleet-tree");
+    await page.setViewportSize(PHONE);
+    await page.getByLabel("Location", { exact: true }).selectOption({ value: bench });
+    await page.getByText("1 of 4 machines").waitFor();
+    await page.setViewportSize({ width: 1280, height: 800 });
+
+    await page.getByRole("button", { name: "Columns and views" }).click();
+    await page.getByLabel("Platform").uncheck();
+    await page.getByLabel("Name of this view").fill("At the bench");
+    await page.getByRole("button", { name: "Save view" }).click();
+    await page.getByRole("link", { name: "At the bench" }).waitFor();
+    assert.deepEqual(await opened.axe(), []);
+    await opened.picture("fleet-columns");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.getByRole("columnheader", { name: "Platform" }).count(), 0);
+    await page.goto(rig.cloud.url);
+    await page.getByText("4 machines", { exact: true }).waitFor();
+    assert.equal(await page.getByRole("columnheader", { name: "Platform" }).count(), 0);
+    await page.getByRole("button", { name: "Columns and views" }).click();
+    await page.getByRole("link", { name: "At the bench" }).click();
+    await page.getByText("1 of 4 machines").waitFor();
+    assert.deepEqual(await names(), ["drill"]);
+
+    // What the bar of a phone has no room for is below "More".
+    await page.setViewportSize(PHONE);
+    await page.getByRole("button", { name: "More" }).click();
+    assert.deepEqual(await opened.axe(), []);
+    await opened.picture("more");
+    await page.getByRole("dialog").getByRole("link", { name: "Organisation" }).click();
+    await page.waitForURL(/\/organization$/);
+  },
+);
+
+Deno.test({
+  name: "the map shows tiles of the server that the cloud names, and of no other",
+  ignore: ignoreWithout(import.meta.url, "chromium"),
+  async fn() {
+    const picture = encode({ width: 1, height: 1, data: new Uint8Array([0, 128, 0]), channels: 3 });
+    const asked: { path: string; referrer: string | null }[] = [];
+    const tiles = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+      asked.push({ path: new URL(request.url).pathname, referrer: request.headers.get("referer") });
+      return new Response(new Uint8Array(picture), { headers: { "content-type": "image/png" } });
+    });
+    const server = `http://127.0.0.1:${tiles.addr.port}`;
+    try {
+      await using rig = await ConsoleRig.open({
+        mapTiles: { urlTemplate: `${server}/{z}/{x}/{y}.png`, attribution: "<b>© Somebody</b>" },
+      });
+      const { app, made } = rig;
+      await app.updateRobotMetadata({
+        id: made.machine_id,
+        data: { position: { latitude: 48.14, longitude: 11.58 } },
+      });
+      const opened = await rig.signedIn("/?view=map&at=48,11,3");
+      const { page } = opened;
+      await page.getByText("<b>© Somebody</b>").waitFor();
+      await page.locator("img.leaflet-tile-loaded").first().waitFor();
+      assert.match(asked[0]?.path ?? "", /^\/3\/\d\/\d\.png$/);
+      assert.equal(asked[0]?.referrer, `${rig.cloud.url}/`);
+      const refused = await page.evaluate(`new Promise((resolve) => {
+        const image = new Image();
+        image.onerror = () => resolve("refused");
+        image.onload = () => resolve("loaded");
+        image.src = "http://127.0.0.1:1/x.png";
+      })`);
+      assert.equal(refused, "refused");
+      const isOfPolicy = (text: string) => text.includes("Content Security Policy");
+      assert.ok(opened.complaints.some(isOfPolicy));
+      opened.complaints.splice(0);
+    } finally {
+      await tiles.shutdown();
+    }
+  },
+});
