@@ -44,7 +44,9 @@ export class ConsoleRig implements AsyncDisposable {
     this.#partToken = partToken;
   }
 
-  static async open(options: Pick<CloudOptions, "training" | "mapTiles"> = {}): Promise<ConsoleRig> {
+  static async open(
+    options: Pick<CloudOptions, "training" | "mapTiles"> = {},
+  ): Promise<ConsoleRig> {
     await using opened = new AsyncDisposableStack();
     const dataDir = await Deno.makeTempDir({ prefix: "machine-console-" });
     opened.defer(() => Deno.remove(dataDir, { recursive: true }));

@@ -23,6 +23,15 @@ interface Task {
 const button = ({ page }: Hands, name: string) => page.getByRole("button", { name, exact: true });
 const link = ({ page }: Hands, name: string) => page.getByRole("link", { name, exact: true });
 
+/** Opens a page of the main navigation; on a phone some of them are below "More". */
+async function toPage(hands: Hands, name: string): Promise<void> {
+  const more = button(hands, "More");
+  await link(hands, "Fleet").first().waitFor();
+  const isInBar = await link(hands, name).first().isVisible();
+  if (!isInBar && await more.isVisible()) await hands.press(more);
+  await hands.press(link(hands, name).filter({ visible: true }));
+}
+
 /** Opens the fake machine's part of its page, from anywhere. */
 async function toMachine(hands: Hands, tab: string): Promise<void> {
   await hands.press(link(hands, "Fleet").first());
@@ -81,7 +90,7 @@ async function findError({ hands }: Task): Promise<void> {
 
 async function plotWeek({ hands }: Task): Promise<void> {
   const { page } = hands;
-  await hands.press(link(hands, "Data"));
+  await toPage(hands, "Data");
   await hands.choose(page.getByLabel("Time range"), "Last week");
   await page.getByRole("img", { name: /^temperature:/ }).waitFor();
   assert.match(page.url(), /range=week/);
@@ -102,7 +111,7 @@ async function label({ hands }: Task): Promise<void> {
 async function makeTrigger({ hands }: Task): Promise<void> {
   const { page } = hands;
   const dialog = page.getByRole("dialog");
-  await hands.press(link(hands, "Triggers"));
+  await toPage(hands, "Triggers");
   await hands.press(button(hands, "New trigger").first());
   await hands.fill(dialog.getByLabel("Name", { exact: true }), "gone");
   await hands.choose(dialog.getByLabel("Event"), "Machine goes offline");
@@ -117,7 +126,7 @@ async function makeTrigger({ hands }: Task): Promise<void> {
 
 async function invite({ hands }: Task): Promise<void> {
   const { page } = hands;
-  await hands.press(link(hands, "Organisation"));
+  await toPage(hands, "Organisation");
   await hands.press(button(hands, "Invite"));
   await hands.fill(page.getByLabel("E-mail address"), "bob@example.com");
   await page.keyboard.press("Enter");
@@ -180,7 +189,7 @@ async function send(rig: ConsoleRig): Promise<void> {
 async function rollOut({ hands }: Task): Promise<void> {
   const { page } = hands;
   const dialog = page.getByRole("dialog");
-  await hands.press(link(hands, "Releases"));
+  await toPage(hands, "Releases");
   await hands.press(button(hands, "Add release"));
   const program = Buffer.alloc(1_000);
   program.set([0x7f, 0x45, 0x4c, 0x46]);

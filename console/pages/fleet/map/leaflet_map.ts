@@ -26,7 +26,7 @@ interface Drawn {
 
 const GRATICULE_DEGREES = 30;
 const NORTHMOST = 85.05;
-/** The globe goes on at both sides, degrees. */
+/** The globe is drawn again at both sides, degrees. */
 const TURNS = [-360, 0, 360];
 
 /** The map itself: outlines or tiles, and marks that are elements of the page. */
