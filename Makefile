@@ -4,7 +4,7 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run console screenshots test test-training lint fmt proto docs bench faults ftdc server agent cloud cli dist release smoke \
+.PHONY: help setup run console screenshots test test-training lint fmt proto docs bench faults ftdc server agent cloud cli dist release site smoke \
 	clean check-console \
 	check-lint check-format check-types check-generated check-imports
 
@@ -29,6 +29,7 @@ help:
 #> make cli      likewise machine, the command line for people
 #> make dist     compile all four for all targets, as a release    [ALLOW_FALLBACK_RUNTIME=1]
 #> make release  tag a version and build its download folder       VERSION=1.2.3 KEY=FILE [URL=https://…]
+#> make site     build the site of the documentation into dist/site [BASE=/path/]
 #> make smoke    compile all four for all targets and try them
 #> make setup    fetch Deno and the libraries, build the console (the others do it where needed)
 #> make clean    remove what was built
@@ -102,6 +103,10 @@ dist: setup
 
 release: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/release/main.ts '$(VERSION)' '$(KEY)' '$(URL)'
+
+# Its libraries are its own, fetched with the first build.
+site: setup
+	@$(DENO) run -A $(FROZEN) --quiet --no-check tools/site/main.ts '$(BASE)'
 
 smoke: setup
 	@tools/arm64_emulator.sh >/dev/null

@@ -17,6 +17,7 @@
 #                            your cloud); with it the signature is checked here already, by openssl
 #   MACHINE_DIR              folder of the agent (default /opt/machine)
 #   MACHINE_INSTALL_ROOT     root of another file system to install into, a mounted image
+#   https_proxy, no_proxy    as curl and wget know them; TMPDIR for 100 MB and a program that is run
 #
 # For example:
 #   MACHINE_CLOUD_ADDRESS=… MACHINE_API_KEY_ID=… MACHINE_API_KEY=… MACHINE_PART_ID=… sh install.sh
@@ -39,9 +40,11 @@ credentials=${MACHINE_CREDENTIALS_FILE:-/etc/machine.json}
 version=${MACHINE_AGENT_VERSION:-stable}
 cloud=${MACHINE_CLOUD_ADDRESS:-}
 work=
+probe=
 
 clean_up() {
   [ -z "$work" ] || rm -rf "$work"
+  [ -z "$probe" ] || rm -f "$probe"
 }
 trap clean_up EXIT
 trap 'exit 130' INT
@@ -57,6 +60,47 @@ check_computer() {
   esac
   has systemctl || fail "this host has no systemd, and --install needs it"
   has curl || has wget || fail "curl or wget is needed to download"
+  [ -n "$root" ] || check_libraries
+}
+
+# What the library of its databases is linked to; the program itself would start with less.
+check_libraries() {
+  libc=$(getconf GNU_LIBC_VERSION 2>/dev/null) || libc=
+  case $libc in
+    "glibc "*) ;;
+    *)
+      ! ldd --version 2>&1 | grep -qi musl ||
+        fail "this host has musl in place of glibc; machine-agent needs glibc 2.34 or newer"
+      return 0 # It cannot be known.
+      ;;
+  esac
+  is_newest 2.34 "${libc#glibc }" ||
+    fail "this host has $libc; machine-agent needs glibc 2.34 or newer (Debian 12, Ubuntu 22.04)"
+  found=$(ldconfig -p 2>/dev/null || /sbin/ldconfig -p 2>/dev/null) || return 0
+  case $found in
+    *libstdc++.so.6*) ;;
+    *) fail "libstdc++.so.6 is missing; install libstdc++6 (Debian) or libstdc++ (Fedora)" ;;
+  esac
+}
+
+# is_newest A B: whether B is A or newer; a candidate (1.2.0-rc.1) is older than its release.
+is_newest() {
+  [ "$(printf '%s\n' "$1" "$2" | tr - '~' | sort -V | tail -n 1)" = "$(printf '%s' "$2" | tr - '~')" ]
+}
+
+# check_folder FOLDER KIB HINT: whether so much fits into it, and a program in it may be run.
+check_folder() {
+  at=$1
+  until [ -d "$at" ]; do at=$(dirname -- "$at"); done
+  free=$(df -Pk "$at" 2>/dev/null | tail -n 1 | tr -s ' ' | cut -d ' ' -f 4)
+  [ -z "$free" ] || [ "$free" -ge "$2" ] ||
+    fail "$at has $((free / 1024)) MB of free space, and $(($2 / 1024 + 1)) MB are needed; $3"
+  probe=$(mktemp "$at/.machine-install.XXXXXX" 2>/dev/null) || fail "nothing can be written to $at; $3"
+  printf '#!/bin/sh\n' >"$probe" && chmod 700 "$probe"
+  runs=yes
+  "$probe" 2>/dev/null || runs=
+  rm -f "$probe"
+  [ -n "$runs" ] || fail "$at allows no programs (noexec); $3"
 }
 
 # The address in the credentials file that is there already.
@@ -77,6 +121,7 @@ check_address() {
   case $2 in
     https://?*) ;;
     http://127.0.0.1 | http://127.0.0.1:* | http://localhost | http://localhost:*) ;;
+    'http://[::1]' | 'http://[::1]:'*) ;;
     http://*) fail "$2 is not encrypted; http:// is only for this host" ;;
     *) fail "$1 must look like https://cloud.example, and is $2" ;;
   esac
@@ -91,10 +136,26 @@ find_releases() {
   base=$base/agent
 }
 
-# fetch URL FILE: to a file. A third argument names a file with settings of the program that
+# fetch URL FILE: to a file; why it failed is in $work/error. A third argument names a file with settings of the program that
 # fetches: what is secret in it goes to this address only, so no redirect is followed. Others are,
 # but not from https to http, where anybody on the way could answer.
 fetch() {
+  fetch_by_any "$@" 2>"$work/error"
+}
+
+# A line for people: what the program that fetches said last.
+why() {
+  case $(cat "$work/error") in
+    *ertificate*) echo "is the clock right, $(date -u +%F), and the certificate? $(said)" ;;
+    *) said ;;
+  esac
+}
+
+said() {
+  grep '^curl: (' "$work/error" || grep -v '^ *$' "$work/error" | tail -n 1
+}
+
+fetch_by_any() {
   case $1 in
     https://*) protocols='=https' ;;
     *) protocols='=http,https' ;;
@@ -103,10 +164,10 @@ fetch() {
     if [ -n "${3:-}" ]; then set -- "$1" "$2" --config "$3"; else set -- "$1" "$2" --location; fi
     url=$1 file=$2
     shift 2
-    curl --fail --silent --show-error --proto "$protocols" --retry 3 --max-time 3600 "$@" \
+    curl --fail --silent --show-error --globoff --proto "$protocols" --retry 3 --max-time 3600 "$@" \
       --output "$file" "$url"
   elif [ -n "${3:-}" ]; then
-    WGETRC=$3 wget --quiet --tries 3 --timeout 60 --max-redirect 0 --output-document "$2" "$1"
+    WGETRC=$3 wget --no-verbose --tries 3 --timeout 60 --max-redirect 0 --output-document "$2" "$1"
   else
     fetch_by_wget "$1" "$2"
   fi
@@ -115,8 +176,9 @@ fetch() {
 # wget cannot be told which protocols a redirect may lead to, so each step is looked at here.
 fetch_by_wget() {
   from=$1 steps=0
-  until wget --quiet --server-response --tries 3 --timeout 60 --max-redirect 0 \
+  until wget --no-verbose --server-response --tries 3 --timeout 60 --max-redirect 0 \
     --output-document "$2" "$from" 2>"$work/headers"; do
+    cat "$work/headers" >&2
     to=$(tr -d '\r' <"$work/headers" | sed -n 's/^ *[Ll]ocation: *//p' | tail -n 1)
     steps=$((steps + 1))
     [ -n "$to" ] && [ "$steps" -le 5 ] || return 1
@@ -127,7 +189,7 @@ fetch_by_wget() {
       http://*)
         case $from in
           https://*)
-            echo "install.sh: $from leads to $to, which is not encrypted" >&2
+            echo "$from leads to $to, which is not encrypted" >&2
             return 1
             ;;
         esac
@@ -169,7 +231,7 @@ get_credentials() {
   esac
   key_settings >"$work/key"
   fetch "$cloud/api/json1/config?client=true&id=$MACHINE_PART_ID" "$work/machine.json" \
-    "$work/key" || fail "the cloud gave no credentials for part $MACHINE_PART_ID; is the key right?"
+    "$work/key" || fail "the cloud gave no credentials for part $MACHINE_PART_ID; is the key right? $(why)"
   rm -f "$work/key"
   grep -q '"app_address"' "$work/machine.json" && grep -q "$MACHINE_PART_ID" "$work/machine.json" ||
     fail "what the cloud answered is no credentials file"
@@ -210,7 +272,7 @@ check_signature() {
   [ -n "${MACHINE_RELEASE_KEY:-}" ] || return 0
   [ -f "$MACHINE_RELEASE_KEY" ] || fail "there is no file $MACHINE_RELEASE_KEY"
   has openssl || fail "openssl is needed to check the signature with MACHINE_RELEASE_KEY"
-  fetch "$1.sig" "$work/signature" || fail "the release has no signature"
+  fetch "$1.sig" "$work/signature" || fail "the release has no signature: $(why)"
   openssl pkeyutl -verify -pubin -inkey "$MACHINE_RELEASE_KEY" -rawin -in "$work/manifest" \
     -sigfile "$work/signature" >/dev/null 2>&1 ||
     fail "the release is not signed with the key in $MACHINE_RELEASE_KEY"
@@ -219,7 +281,7 @@ check_signature() {
 # Brings the program to $work/machine-agent, checked.
 get_agent() {
   fetch "$base/$version/$platform/machine-agent.manifest" "$work/manifest" ||
-    fail "$base has no release $version of machine-agent for $platform"
+    fail "$base has no release $version of machine-agent for $platform: $(why)"
   [ "$(head -n 1 "$work/manifest")" = "machine release 1" ] &&
     [ "$(manifest binary)" = machine-agent ] && [ "$(manifest platform)" = "$platform" ] ||
     fail "what $base answered does not describe machine-agent for $platform"
@@ -230,15 +292,31 @@ get_agent() {
   esac
   address=$base/$(printf '%s' "$exact" | sed 's/+/%2B/g')/$platform/machine-agent
   check_signature "$address"
+  check_downgrade
+  kib=$(($(manifest size) / 1024 + 1024))
+  check_folder "$work" "$kib" "set TMPDIR to another folder"
+  # This version, the next one while both are there, and machine-server's two.
+  check_folder "$root$dir" $((kib * 4)) "set MACHINE_DIR to another folder"
   echo "downloading machine-agent $exact for $platform"
-  fetch "$address" "$work/machine-agent" || fail "machine-agent $exact could not be downloaded"
+  fetch "$address" "$work/machine-agent" ||
+    fail "machine-agent $exact could not be downloaded: $(why)"
   [ "$(wc -c <"$work/machine-agent" | tr -d ' ')" = "$(manifest size)" ] ||
     fail "the download is not as long as the release; try again"
   [ "$(sha256_of "$work/machine-agent")" = "$(manifest sha256)" ] ||
     fail "the download is not the release (SHA-256); try again"
   chmod 700 "$work/machine-agent"
   "$work/machine-agent" --version >/dev/null ||
-    fail "machine-agent does not run here; where /tmp allows no programs, set TMPDIR"
+    fail "machine-agent does not run here; nothing was changed"
+}
+
+# Who can only repeat an old answer must not bring an old version back.
+check_downgrade() {
+  [ "$version" != "$exact" ] || return 0
+  # Its file is .../machine-agent-VERSION-SHA256.
+  there=$(readlink "$root$dir/bin/machine-agent" | sed -n 's|.*/machine-agent-\(.*\)-[0-9a-f]*$|\1|p')
+  [ -z "$there" ] || is_newest "$there" "$exact" ||
+    fail "machine-agent $there is here, and $version is the older $exact; to go back to it, set" \
+      "MACHINE_AGENT_VERSION=$exact"
 }
 
 main() {

@@ -42,12 +42,18 @@ export class Computer implements AsyncDisposable {
     await Deno.writeTextFile(this.path(`tools/${name}`), `#!/bin/sh\n${script}`, { mode: 0o755 });
   }
 
+  /**
+   * @param shell what runs it, a program of {@link tool} for example
+   * @param isKilled it may leave something in the temporary folder, which is removed
+   */
   async run(
     script: "install.sh" | "uninstall.sh",
     env: Record<string, string> = {},
     args: string[] = [],
+    { shell = "sh", isKilled = false } = {},
   ): Promise<Ran> {
-    const { code, stdout, stderr } = await new Deno.Command("sh", {
+    const program = shell === "sh" ? shell : this.path(`tools/${shell}`);
+    const { code, stdout, stderr } = await new Deno.Command(program, {
       args: [join(ROOT, "install", script), ...args],
       env: {
         PATH: `${this.path("tools")}:${Deno.env.get("PATH")}`,
@@ -59,6 +65,10 @@ export class Computer implements AsyncDisposable {
       signal: AbortSignal.timeout(120_000),
     }).output();
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    if (isKilled) {
+      await Deno.remove(this.path("tmp"), { recursive: true });
+      await Deno.mkdir(this.path("tmp"));
+    }
     const left = [...Deno.readDirSync(this.path("tmp"))].map(({ name }) => name);
     assert.deepEqual(left, [], "nothing is left in the temporary folder");
     return { code, stdout: text(stdout), stderr: text(stderr) };
