@@ -23,7 +23,7 @@ help:
 #> make faults   kill machines in updates at random moments         [ARGS="--kills N --seed N"]
 #> make ftdc     show full-time data capture [FILE=file or folder SVG=out.svg METRIC=text]
 #> make screenshots  take the pictures in docs/console/ [ARGS=names]
-#> make server   compile dist/machine-server-TARGET                 [TARGET=linux-x64|linux-arm64|windows-x64]
+#> make server   compile dist/machine-server-TARGET                 [TARGET=linux-x64|linux-arm64|windows-x64|darwin-arm64|darwin-x64]
 #> make agent    likewise machine-agent
 #> make cloud    likewise machine-cloud
 #> make cli      likewise machine, the command line for people

@@ -22,6 +22,7 @@ export interface InstallFacts {
 /** `machine-agent --install`. @throws {InstallError | FileError} */
 export async function runInstall(options: InstallOptions, facts: InstallFacts): Promise<void> {
   const { say, os } = facts;
+  checkSystem(os, options);
   const program = options.program ?? facts.ownPath;
   if (program === undefined) {
     throw new InstallError(
@@ -60,6 +61,7 @@ export async function runUninstall(
   { purge }: { purge: boolean },
   facts: Pick<InstallFacts, "os" | "uid" | "say">,
 ): Promise<void> {
+  checkSystem(facts.os, options);
   checkRoot(options, facts);
   const change = { ...options, ...place(options), say: facts.say, run: runProgram };
   if (facts.os === "windows") {
@@ -67,6 +69,15 @@ export async function runUninstall(
     return await uninstallWindows(change, { purge });
   }
   await uninstallSystemd(change, { purge });
+}
+
+/** With `--dev-mode` and into a mounted image it installs from any system. */
+function checkSystem(os: string, { root, devMode }: InstallOptions): void {
+  if (os === "linux" || os === "windows" || root !== undefined || devMode) return;
+  throw new InstallError(
+    `--install makes a service of systemd or of Windows, and none on ${os}; run machine-server ` +
+      "there with a service manager of the system (docs/download.md has one for launchd)",
+  );
 }
 
 function place({ root }: InstallOptions): { root: string; isLive: boolean } {

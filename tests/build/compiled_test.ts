@@ -1,5 +1,5 @@
 // Compiles all programs for all targets and tries what can be tried here: x64 natively, arm64 under
-// an emulator, Windows as a file. Takes minutes, so `make smoke` runs it and `make test` does not.
+// an emulator, Windows and macOS as files. Takes minutes, so `make smoke` runs it and `make test` does not.
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
@@ -7,6 +7,8 @@ import process from "node:process";
 import { addonFile, type AddonPlatform } from "../../tools/bundle/bundle.ts";
 import { binaryName } from "../../tools/compile/compile.ts";
 import { readElf } from "../../tools/compile/elf.ts";
+import { payloadOf, readMacho } from "../../tools/compile/macho.ts";
+import { machoProblems } from "../../tools/compile/macho_check.ts";
 import { PAYLOAD_SECTION, peProblems, readPe } from "../../tools/compile/pe.ts";
 import { hostTarget, type Target, targetByName, TARGETS } from "../../tools/compile/targets.ts";
 import { type Program, programByName, PROGRAMS, ROOT } from "../../tools/programs.ts";
@@ -28,6 +30,8 @@ interface Ran {
   stdout: string;
   stderr: string;
 }
+
+const READERS = { elf: readElf, pe: readPe, macho: readMacho };
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 const cloud = programByName("cloud");
@@ -119,7 +123,7 @@ for (const program of PROGRAMS) {
     Deno.test(`${name} is for its platform, holds its own addon only, and is small enough`, async () => {
       const bytes = await Deno.readFile(file(program, target));
       assert.ok(bytes.length <= MAX_BYTES, `${(bytes.length / 1e6).toFixed(1)} MB`);
-      const machine = target.format === "pe" ? readPe(bytes).machine : readElf(bytes).machine;
+      const { machine } = READERS[target.format](bytes);
       assert.ok(target.name.endsWith(machine), machine);
       // What was embedded is at the end of the file, after about 95 MB of runtime.
       const embedded = Buffer.from(bytes.buffer, bytes.length - EMBEDDED_BYTES);
@@ -138,6 +142,17 @@ for (const program of PROGRAMS) {
     const names = ["main.mjs", "better_sqlite3.node", ...program.assets.map(({ as }) => as)];
     for (const name of names) assert.ok(payload.includes(name), name);
   });
+
+  for (const name of ["darwin-arm64", "darwin-x64"]) {
+    Deno.test(`${program.name} for ${name} is a sound Mach-O file with everything in its payload`, async () => {
+      const bytes = await Deno.readFile(file(program, targetByName(name)));
+      assert.deepEqual(machoProblems(bytes), []);
+      const { content } = payloadOf(bytes);
+      const payload = Buffer.from(content.buffer, content.byteOffset, content.length);
+      const names = ["main.mjs", "better_sqlite3.node", ...program.assets.map(({ as }) => as)];
+      for (const name of names) assert.ok(payload.includes(name), name);
+    });
+  }
 
   Deno.test(`${program.name} for this machine prints its version`, async () => {
     const started = performance.now();

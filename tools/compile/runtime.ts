@@ -1,5 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import { cutElf } from "./elf.ts";
+import { cutMacho } from "./macho_cut.ts";
 import { fetchPackage, type Pack } from "./npm_package.ts";
 import { cutPe } from "./pe.ts";
 import { digest, type Pins, requireDigest } from "./pins.ts";
@@ -80,6 +81,8 @@ async function fallbackCompiler(sources: RuntimeSources, version: string): Promi
   }
 }
 
+const CUT = { elf: cutElf, pe: cutPe, macho: cutMacho };
+
 async function cutRuntime(
   target: Target,
   sources: RuntimeSources,
@@ -97,7 +100,7 @@ async function cutRuntime(
       sources.pack,
     );
     const whole = await Deno.readFile(join(folder, carrier.file));
-    const runtime = new Uint8Array(target.format === "pe" ? cutPe(whole) : cutElf(whole));
+    const runtime = new Uint8Array(CUT[target.format](whole));
     requireDigest(
       `${name} ${version}`,
       await digest("SHA-256", runtime),

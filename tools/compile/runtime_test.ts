@@ -100,4 +100,5 @@ Deno.test("targetByName() lists what is allowed when there is no such target", (
 Deno.test("hostTarget() names this machine as dist/ does", () => {
   assert.equal(hostTarget({ os: "linux", arch: "aarch64" }).name, "linux-arm64");
   assert.equal(hostTarget({ os: "windows", arch: "x86_64" }).name, "windows-x64");
+  assert.equal(hostTarget({ os: "darwin", arch: "aarch64" }).name, "darwin-arm64");
 });

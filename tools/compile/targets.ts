@@ -3,13 +3,13 @@ import type { AddonPlatform } from "../bundle/bundle.ts";
 /** A platform we ship binaries for. */
 export interface Target {
   /** As in `make server TARGET=` and in the names in `dist/`. */
-  readonly name: "linux-x64" | "linux-arm64" | "windows-x64";
+  readonly name: "linux-x64" | "linux-arm64" | "windows-x64" | "darwin-arm64" | "darwin-x64";
   /** As Deno names it. */
   readonly triple: string;
   /** As clouds and machines name it, `linux/amd64`. */
   readonly platform: string;
   readonly addon: AddonPlatform;
-  readonly format: "elf" | "pe";
+  readonly format: "elf" | "pe" | "macho";
   readonly extension: "" | ".exe";
   /** npm package with a deno-compiled program, from which the runtime can be cut. */
   readonly carrier: { readonly package: string; readonly version: string; readonly file: string };
@@ -42,6 +42,24 @@ export const TARGETS: readonly Target[] = [
     format: "pe",
     extension: ".exe",
     carrier: { package: "@stdy/cli-win32-x64", version: "0.22.2", file: "bin/steady.exe" },
+  },
+  {
+    name: "darwin-arm64",
+    triple: "aarch64-apple-darwin",
+    platform: "darwin/arm64",
+    addon: "darwin-arm64",
+    format: "macho",
+    extension: "",
+    carrier: { package: "@stdy/cli-darwin-arm64", version: "0.22.2", file: "bin/steady" },
+  },
+  {
+    name: "darwin-x64",
+    triple: "x86_64-apple-darwin",
+    platform: "darwin/amd64",
+    addon: "darwin-x64",
+    format: "macho",
+    extension: "",
+    carrier: { package: "@stdy/cli-darwin-x64", version: "0.22.2", file: "bin/steady" },
   },
 ];
 
