@@ -1,14 +1,17 @@
 /** The remotes of the configuration: their connections, resources and status. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
 import { toError } from "../../shared/base/errors/to_error.ts";
 import { canonicalJson, isJsonObject } from "../../shared/base/json/json.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import type { RemoteConfig } from "../../shared/config/remotes.ts";
+import { type FrameSystemConfig, RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import { forwardedResource } from "../modules/forwarding/forwarded_resource.ts";
 import { fullName } from "../resources/graph/name.ts";
 import type { RemoteFacts, RemotesFacts, ResourceSpec } from "../resources/graph/target.ts";
 import type { RemoteSnapshot } from "../config/status/machine_status.ts";
+import { framesHere } from "./remote_frames.ts";
 import type { RemoteLink } from "./remote_link.ts";
 import type { ListedResource } from "./remote_lists.ts";
 import { machinesHeader } from "./remote_names.ts";
@@ -81,10 +84,15 @@ export class RemoteManager {
     return machinesHeader(this.options.ownId, behind);
   }
 
-  /** The open connection to a remote; undefined while there is none. */
-  linkOf(remote: string): RemoteLink | undefined {
-    const state = this.#entries.get(remote)?.supervisor?.state;
-    return state?.kind === "connected" ? state.link : undefined;
+  /** The frames of a remote, by their names here. @throws when it does not answer */
+  async frames(remote: string, signal: AbortSignal): Promise<FrameSystemConfig[]> {
+    const { settings, supervisor } = this.#entries.get(remote) ?? {};
+    if (!settings || supervisor?.state.kind !== "connected") {
+      throw new Error("the remote is not connected");
+    }
+    const robot = createClient(RobotService, supervisor.state.link.channel.transport);
+    const { frameSystemConfigs } = await robot.frameSystemConfig({}, { signal });
+    return framesHere(frameSystemConfigs, settings);
   }
 
   /** Ends all connections; their resources must have been closed. */

@@ -1,18 +1,17 @@
 /** Answers where the machine's parts are: the frame methods of RobotService. */
-import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { toOrientationVector } from "../../../shared/config/orientation.ts";
 import { toGeometry } from "../../../shared/config/proto/geometry.ts";
-import type { ResourceConfig } from "../../../shared/config/resources.ts";
+import type { Frame, ResourceConfig } from "../../../shared/config/resources.ts";
 import type {
   Geometry,
   GetKinematicsResponse,
-  KinematicModel,
   Transform,
 } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import type {
+  FrameSystemConfig,
   GetPoseRequest,
   TransformPCDRequest,
   TransformPoseRequest,
@@ -39,6 +38,19 @@ import { currentPositions } from "./positions.ts";
 
 /** A part that takes longer to report its joints counts as not answering. Milliseconds. */
 const PART_DEADLINE_MS = 5_000;
+/** More frames of one remote are left out. */
+const MOST_REMOTE_PARTS = 2_000;
+/** APIs of resources that have joints. */
+const JOINTED_APIS = ["rdk:component:arm", "rdk:component:gantry", "rdk:component:gripper"];
+
+/** A remote that stands in a frame of this machine. */
+export interface RemoteFrames {
+  /** Name of its world here. */
+  readonly world: string;
+  readonly frame: Frame;
+  /** Its frames by the names that they have here; throws when it does not answer. */
+  ask(signal: AbortSignal): Promise<readonly FrameSystemConfig[]>;
+}
 
 export interface FrameSystemOptions {
   readonly resources: ResourceIndex;
@@ -51,29 +63,45 @@ interface DescribedPart extends Part {
   /** Component that it is; undefined for one that the caller describes. */
   readonly key?: string;
   readonly geometry?: Geometry | undefined;
+  /** What its remote reported of its joints; undefined for a part of this machine. */
+  readonly joints?: Pick<FrameSystemConfig, "kinematics" | "model">;
 }
 
 /** Knows frames by the configuration, and asks the components for their joints at each call. */
 export class FrameSystem {
+  #configured: readonly DescribedPart[] = [];
   #parts: readonly DescribedPart[] = [];
+  #remotes: readonly RemoteFrames[] = [];
   #logged = "";
 
   constructor(private readonly options: FrameSystemOptions) {}
 
-  /** Takes the frames of these components; what is wrong with them is logged when it is new. */
-  setComponents(components: readonly ResourceConfig[]): void {
-    const { parts, problems } = frameTree(components.flatMap(configuredPart));
-    this.#parts = parts;
+  /**
+   * Takes the frames of these components and remotes; what is wrong with them is logged when it is
+   * new. Remotes are queried at each call.
+   */
+  setComponents(
+    components: readonly ResourceConfig[],
+    remotes: readonly RemoteFrames[] = [],
+  ): void {
+    this.#configured = components.flatMap(configuredPart);
+    this.#remotes = remotes;
+    if (remotes.length === 0) this.#parts = this.#sorted(this.#configured);
+  }
+
+  #sorted(all: readonly DescribedPart[]): readonly DescribedPart[] {
+    const { parts, problems } = frameTree(all);
     const problem = problems.join("; ");
     if (problem !== "" && problem !== this.#logged) this.options.log.warn(`frames: ${problem}`);
     this.#logged = problem;
+    return parts;
   }
 
   /**
    * The answer to FrameSystemConfig. Parts that do not answer are reported without their joints.
    */
   async config(supplemental: readonly Transform[], signal: AbortSignal) {
-    const parts = this.#with(supplemental);
+    const parts = await this.#with(supplemental, signal);
     return {
       frameSystemConfigs: await Promise.all(parts.map(async (part) => ({
         frame: frameMessage(part),
@@ -113,14 +141,46 @@ export class FrameSystem {
     return { pointCloudPcd: transformPointCloud(pointCloudPcd, way) };
   }
 
-  /** The frames of the configuration with those that the caller adds. */
-  #with(supplemental: readonly Transform[]): readonly DescribedPart[] {
-    if (supplemental.length === 0) return this.#parts;
-    const { parts, problems } = frameTree([...this.#parts, ...supplemental.map(describedPart)]);
+  /** The frames of configuration and remotes, with those that the caller adds. */
+  async #with(
+    supplemental: readonly Transform[],
+    signal: AbortSignal,
+  ): Promise<readonly DescribedPart[]> {
+    const own = this.#remotes.length === 0 ? this.#parts : await this.#withRemotes(signal);
+    if (supplemental.length === 0) return own;
+    const { parts, problems } = frameTree([...own, ...supplemental.map(describedPart)]);
     if (problems.length > 0) {
       throw new ConnectError(`supplemental_transforms: ${problems[0]}`, Code.InvalidArgument);
     }
     return parts;
+  }
+
+  /** A remote that does not answer is left out, with all that stands in it. */
+  async #withRemotes(signal: AbortSignal): Promise<readonly DescribedPart[]> {
+    const { clock, log } = this.options;
+    const found = await Promise.all(this.#remotes.map(async (remote) => {
+      try {
+        const configs = await withDeadline((signal) => remote.ask(signal), {
+          ...{ clock, deadlineMs: PART_DEADLINE_MS, what: "its answer", signal },
+        });
+        const parts = configs.slice(0, MOST_REMOTE_PARTS).flatMap((one) => this.#remotePart(one));
+        return [...framedPart(remote.world, remote.frame), ...parts];
+      } catch (error) {
+        signal.throwIfAborted();
+        log.debug(`frames of ${remote.world} are left out: ${toError(error).message}`);
+        return [];
+      }
+    }));
+    return this.#sorted([...this.#configured, ...found.flat()]);
+  }
+
+  #remotePart({ frame, kinematics, model }: FrameSystemConfig): DescribedPart[] {
+    if (!frame) return [];
+    const part = describedPart(frame);
+    const key = JOINTED_APIS.map((api) => fullName(api, part.name))
+      .find((key) => this.options.resources.peek(key));
+    const joints = { ...(kinematics && { kinematics }), ...(model && { model }) };
+    return [{ ...part, joints, ...(key !== undefined && { key }) }];
   }
 
   /** The frame `source`, seen from `destination`. */
@@ -130,7 +190,7 @@ export class FrameSystem {
     supplemental: readonly Transform[],
     signal: AbortSignal,
   ): Promise<Pose> {
-    const parts = this.#with(supplemental);
+    const parts = await this.#with(supplemental, signal);
     const frames = new Frames(parts);
     const unknown = [source, destination].find((frame) => !frames.has(frame));
     if (unknown !== undefined) {
@@ -171,7 +231,8 @@ export class FrameSystem {
   async #kinematicsMessage(
     part: DescribedPart,
     signal: AbortSignal,
-  ): Promise<{ model?: KinematicModel; kinematics?: JsonObject }> {
+  ): Promise<Pick<FrameSystemConfig, "kinematics" | "model">> {
+    if (part.joints) return part.joints;
     try {
       const answer = await this.#kinematics(part, signal);
       if (!answer) return {};
@@ -221,6 +282,10 @@ export class FrameSystem {
 
 /** No part for a component without a frame. */
 function configuredPart({ api, name, frame }: ResourceConfig): DescribedPart[] {
+  return framedPart(name, frame, fullName(api, name));
+}
+
+function framedPart(name: string, frame: Frame | undefined, key?: string): DescribedPart[] {
   if (!frame) return [];
   const { x = 0, y = 0, z = 0 } = frame.translation ?? {};
   const vector = toOrientationVector(frame.orientation) ?? { x: 0, y: 0, z: 1, theta: 0 };
@@ -233,12 +298,14 @@ function configuredPart({ api, name, frame }: ResourceConfig): DescribedPart[] {
       point: { x, y, z },
       rotation: ofOrientation({ oX: vector.x, oY: vector.y, oZ: vector.z, theta: vector.theta }),
     },
-    key: fullName(api, name),
+    ...(key !== undefined && { key }),
     geometry,
   }];
 }
 
-function describedPart({ referenceFrame, poseInObserverFrame, physicalObject }: Transform) {
+function describedPart(
+  { referenceFrame, poseInObserverFrame, physicalObject }: Transform,
+): DescribedPart {
   return {
     name: referenceFrame,
     parent: poseInObserverFrame?.referenceFrame || WORLD,

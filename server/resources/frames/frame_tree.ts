@@ -4,6 +4,11 @@ import { compose, IDENTITY, type Pose } from "./pose.ts";
 /** The frame that everything stands in. */
 export const WORLD = "world";
 
+/** The world of a remote, as a frame here; the name that it has in the reference server. */
+export function remoteWorld(remote: string): string {
+  return `${remote}_${WORLD}`;
+}
+
 /** Behind the name of a part: the frame that its configuration places, before its joints. */
 const ORIGIN = "_origin";
 

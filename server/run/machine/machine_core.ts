@@ -167,7 +167,7 @@ export class MachineCore {
         setIdentity: (config) => this.setIdentity(config),
         setNetwork: (config) => this.listen(config),
         setMachine: (config) => {
-          this.#frames.setComponents(config.components);
+          this.#frames.setComponents(config.components, this.parts.framedRemotes(config));
           return this.parts.apply(config);
         },
         maintenanceAllows: (config) => this.#maintenance.allowsChanges(config.maintenance),

@@ -32,6 +32,8 @@ import { PackageService } from "../../../shared/gen/viam/app/packages/v1/package
 import { agentInfo } from "../../cloud/link/agent_info.ts";
 import { fullName } from "../../resources/graph/name.ts";
 import type { ResourceManager } from "../../resources/graph/manager.ts";
+import type { RemoteFrames } from "../../resources/frames/frame_system.ts";
+import { remoteWorld } from "../../resources/frames/frame_tree.ts";
 import type { RemoteManager } from "../../remotes/remote_manager.ts";
 import type { RemoteSnapshot } from "../../config/status/machine_status.ts";
 import type { ResourceSpec } from "../../resources/graph/target.ts";
@@ -107,9 +109,17 @@ export class MachineParts {
     return this.#modules?.processes().map(({ module, pid }) => ({ name: module, pid })) ?? [];
   }
 
-  /** Undefined while the configuration has had no remote. */
-  get remotes(): RemoteManager | undefined {
-    return this.#remotes;
+  /** The remotes of a configuration that stand in a frame. */
+  framedRemotes({ remotes }: MachineConfig): RemoteFrames[] {
+    return remotes.flatMap(({ name, frame }) =>
+      frame
+        ? [{
+          world: remoteWorld(name),
+          frame,
+          ask: async (signal) => await this.#remotes?.frames(name, signal) ?? [],
+        }]
+        : []
+    );
   }
 
   remoteSnapshot(): RemoteSnapshot[] {

@@ -178,6 +178,43 @@ Deno.test("what a caller moved on a remote stops when the caller falls silent", 
   await waitFor(async () => !await isOn(), { deadlineMs: 30_000 });
 });
 
+Deno.test("the frames of a remote stand where the remote stands", async () => {
+  const frame = (parent: string, x: number) => ({ parent, translation: { x, y: 0, z: 0 } });
+  await using far = await TestMachine.start({
+    components: [
+      fake("arm", "arm", {}, { frame: frame("world", 10) }),
+      fake("sensor", "tip", {}, { frame: frame("arm_origin", 1) }),
+    ],
+  });
+  await using near = await TestMachine.start({
+    remotes: [
+      { name: "far", address: far.address, prefix: "l-", frame: frame("cart", 1_000) },
+      { name: "gone", address: `127.0.0.1:${freePort()}`, frame: frame("world", 1) },
+    ],
+    components: [
+      fake("base", "cart", {}, { frame: frame("world", 100) }),
+      fake("sensor", "rider", {}, { frame: frame("far:l-tip", 0.5) }),
+    ],
+  });
+  await near.until("far:l-tip", /^ready$/);
+  const { frameSystemConfigs } = await near.robot.frameSystemConfig({});
+  const parents = frameSystemConfigs.map(({ frame }) =>
+    `${frame?.referenceFrame} in ${frame?.poseInObserverFrame?.referenceFrame}`
+  );
+  assert.deepEqual(parents.sort(), [
+    "cart in world",
+    "far:l-arm in far_world",
+    "far:l-tip in far:l-arm_origin",
+    "far_world in cart",
+    "rider in far:l-tip",
+  ]);
+  const arm = frameSystemConfigs.find(({ frame }) => frame?.referenceFrame === "far:l-arm");
+  assert.ok(arm?.model ?? arm?.kinematics, "its joints come along");
+  const { pose } = await near.robot.getPose({ componentName: "rider", destinationFrame: "world" });
+  assert.equal(pose?.pose?.x, 1_111.5);
+  await near.robot.getPose({ componentName: "far:l-arm", destinationFrame: "far_world" });
+});
+
 Deno.test("a remote is reached over WebRTC by its own signalling", async () => {
   await using far = await TestMachine.start({
     components: [fake("sensor", "s", { readings: { n: 5 } }), fake("audio_in", "a")],

@@ -1,0 +1,165 @@
+/** Remotes that misbehave: each is in status with what to do, and memory stays bounded. */
+import assert from "node:assert/strict";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
+import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { RpcRouter } from "../../shared/rpc/server/router.ts";
+import { RpcServer } from "../../shared/rpc/server/server.ts";
+import type { ResourceSpec } from "../resources/graph/target.ts";
+import { dialRemote } from "./dial.ts";
+import { RemoteManager } from "./remote_manager.ts";
+import { MOST_RESOURCES } from "./remote_names.ts";
+
+const sensor = (name: string) => ({
+  namespace: "rdk",
+  type: "component",
+  subtype: "sensor",
+  name,
+});
+
+/** A manager that connects directly, with what it reported last. */
+class Manager implements AsyncDisposable {
+  readonly log = memoryLogger();
+  specs: readonly ResourceSpec[] = [];
+  readonly #manager = new RemoteManager({
+    ownId: "me",
+    apis: { serviceOf: () => SensorService, add: () => {} },
+    dial: (settings, signal) =>
+      dialRemote(settings, {
+        ...{ webrtc: false, allowInsecure: false, cloudSignaling: () => undefined },
+        ...{ peers: () => Promise.reject(new Error("unused")), clock: systemClock, log: this.log },
+      }, signal),
+    clock: systemClock,
+    log: this.log,
+    onChange: (specs) => this.specs = specs,
+  });
+
+  constructor(address: string) {
+    this.#manager.apply([{ name: "r", address }], "1");
+  }
+
+  async until(like: RegExp): Promise<void> {
+    const what = `${like}`;
+    await waitFor(() => {
+      const [remote] = this.#manager.snapshot();
+      return like.test(remote?.error || remote?.state || "");
+    }, { deadlineMs: 30_000, what });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#manager.close();
+  }
+}
+
+async function serve(router: RpcRouter) {
+  const server = await RpcServer.start({ router, listen: { hostname: "127.0.0.1", port: 0 } });
+  return {
+    address: `127.0.0.1:${server.address.port}`,
+    [Symbol.asyncDispose]: () => server.close({ graceMs: 0 }),
+  };
+}
+
+/** Passes bytes on until it is frozen: from then on nobody learns anything of the other. */
+class Pipe implements Disposable {
+  readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  readonly #open: Deno.Conn[] = [];
+  isFrozen = false;
+
+  constructor(private readonly port: number) {
+    void this.#accept();
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.#listener.addr.port}`;
+  }
+
+  async #accept(): Promise<void> {
+    for await (const near of this.#listener) {
+      const far = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
+      this.#open.push(near, far);
+      for (const [from, to] of [[near, far], [far, near]] as const) {
+        void this.#copy(from, to).catch(() => undefined);
+      }
+    }
+  }
+
+  async #copy(from: Deno.Conn, to: Deno.Conn): Promise<void> {
+    const bytes = new Uint8Array(16_384);
+    for (let read = await from.read(bytes); read !== null; read = await from.read(bytes)) {
+      if (!this.isFrozen) await to.write(bytes.subarray(0, read));
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#listener.close();
+    for (const connection of this.#open) connection.close();
+  }
+}
+
+Deno.test("a half-open connection is lost, and comes back", async () => {
+  const router = new RpcRouter().service(RobotService, {
+    resourceNames: () => ({ resources: [sensor("s")] }),
+  });
+  await using server = await serve(router);
+  using pipe = new Pipe(Number(server.address.split(":")[1]));
+  await using manager = new Manager(pipe.address);
+  await manager.until(/^ready$/);
+  assert.deepEqual(manager.specs.map(({ name, problem }) => [name, problem]), [
+    ["r:s", undefined],
+  ]);
+  pipe.isFrozen = true;
+  await manager.until(/does not answer in time.*check the network/);
+  assert.match(manager.specs[0]?.problem ?? "", /^remote r is not connected: it does not answer/);
+  pipe.isFrozen = false;
+  await manager.until(/^ready$/);
+  assert.equal(manager.specs[0]?.problem, undefined);
+});
+
+Deno.test("a peer that is no machine server is named so", async () => {
+  await using server = await serve(new RpcRouter());
+  await using manager = new Manager(server.address);
+  await manager.until(/there is no machine server at 127\.0\.0\.1:\d+, or one of another version/);
+  assert.deepEqual(manager.specs, []);
+});
+
+Deno.test("a remote whose status never ends is used without it", async () => {
+  const router = new RpcRouter().service(RobotService, {
+    resourceNames: () => ({ resources: [sensor("s")] }),
+    getMachineStatus: () => new Promise(() => {}),
+  });
+  await using server = await serve(router);
+  await using manager = new Manager(server.address);
+  await manager.until(/^ready$/);
+  assert.deepEqual(manager.specs.map(({ name }) => name), ["r:s"]);
+});
+
+Deno.test("of 10,000 resources as many are taken as are allowed, and the log says so", async () => {
+  const resources = Array.from({ length: 10_000 }, (_, at) => sensor(`s${at}`));
+  const router = new RpcRouter().service(RobotService, { resourceNames: () => ({ resources }) });
+  await using server = await serve(router);
+  await using manager = new Manager(server.address);
+  await manager.until(/^ready$/);
+  assert.equal(manager.specs.length, MOST_RESOURCES);
+  assert.match(manager.log.text(), /remote r: it has 10000 resources.*Split it/);
+});
+
+Deno.test("a peer that speaks something else is reported", async () => {
+  const garbage = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const accepting = (async () => {
+    for await (const connection of garbage) {
+      void connection.write(new TextEncoder().encode("SSH-2.0-x\r\n")).then(
+        () => connection.close(),
+        () => undefined,
+      );
+    }
+  })();
+  try {
+    await using manager = new Manager(`127.0.0.1:${garbage.addr.port}`);
+    await manager.until(/cannot be reached|TLS to/);
+  } finally {
+    garbage.close();
+    await accepting.catch(() => undefined);
+  }
+});
