@@ -45,7 +45,7 @@ function Get-Cloud([string] $Credentials) {
 
 # What is sent and what is run would be open to everybody on the way.
 function Assert-Address([string] $Name, [string] $Address) {
-    if ($Address -notmatch '^(https://.+|http://(127\.0\.0\.1|localhost)(:\d+)?)$') {
+    if ($Address -notmatch '^(https://.+|http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?)$') {
         throw "$Name must look like https://cloud.example, and is $Address"
     }
 }

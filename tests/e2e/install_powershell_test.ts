@@ -11,6 +11,35 @@ const noPwsh = ignoreBecause(
   programPath("pwsh") === undefined ? "no PowerShell (pwsh) here" : undefined,
 );
 
+/** What tree-sitter's grammar of PowerShell finds in scripts; it needs no PowerShell. */
+async function parse(files: string[]): Promise<{ errors: string[]; functions: string[] }[]> {
+  const folder = join(ROOT, "tests", "e2e", "powershell_grammar");
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-A", "--no-check", "--frozen", "--quiet"],
+      ...["--config", join(folder, "deno.json"), join(folder, "parse.mjs"), ...files],
+    ],
+    cwd: folder,
+  }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+Deno.test("install.ps1 and uninstall.ps1 are PowerShell, by its grammar", async () => {
+  const wrong = await Deno.makeTempFile({ suffix: ".ps1" });
+  try {
+    await Deno.writeTextFile(wrong, "function X { if (1 -eq 2 { 'a' }\n");
+    const names = ["install.ps1", "uninstall.ps1"].map((name) => join(ROOT, "install", name));
+    const [install, uninstall, broken] = await parse([...names, wrong]);
+    assert.deepEqual(install?.errors, []);
+    assert.ok(install.functions.includes("Save-Agent"), `${install.functions}`);
+    assert.deepEqual(uninstall?.errors, []);
+    assert.notEqual(broken?.errors.length, 0, "it finds what is wrong");
+  } finally {
+    await Deno.remove(wrong);
+  }
+});
+
 for (const name of ["install.ps1", "uninstall.ps1"]) {
   Deno.test({
     name: `${name} is sound PowerShell`,
