@@ -20,7 +20,7 @@ const PROGRAM = join(
 
 /**
  * How long a sign-in takes alone, and what others feel of 100 wrong passwords a second: those who
- * sign in from where they did before, and those who call with a token.
+ * sign in from where they did before or from a new address, and those who call with a token.
  */
 export async function benchSignIn(reporter: Reporter): Promise<void> {
   const dir = await Deno.makeTempDir({ prefix: "bench-sign-in-" });
@@ -68,6 +68,7 @@ async function measure(reporter: Reporter, port: number): Promise<void> {
   const quiet = await calls(port, token);
   reporter.report("call_p99_without_guesses", percentile(quiet, 0.99), "ms");
 
+  let newAddresses = 0;
   for (const [name, addresses] of Object.entries(STORMS)) {
     reporter.note(`${GUESSES_PER_S} wrong passwords a second, from ${name} …`);
     let guesses = 0;
@@ -87,13 +88,28 @@ async function measure(reporter: Reporter, port: number): Promise<void> {
         signIns.push(ms);
       }
     })();
+    const travels: number[] = [];
+    const travellers = (async () => {
+      while (!isOver) {
+        const from = `127.0.1.${1 + newAddresses++ % 250}`;
+        const { ms, status } = await account(port, "SignIn", right, { from });
+        if (status !== 200) throw new Error(`one from a new address was refused: HTTP ${status}`);
+        travels.push(ms);
+      }
+    })();
     const during = await calls(port, token);
     isOver = true;
-    await people;
+    await Promise.all([people, travellers]);
     clearInterval(storm);
     await Promise.all(answers);
     reporter.report(`sign_in_p50_guesses_from_${name}`, percentile(signIns, 0.5), "ms");
     reporter.report(`sign_in_p99_guesses_from_${name}`, percentile(signIns, 0.99), "ms");
+    reporter.report(`sign_in_p50_new_address_guesses_from_${name}`, percentile(travels, 0.5), "ms");
+    reporter.report(
+      `sign_in_p99_new_address_guesses_from_${name}`,
+      percentile(travels, 0.99),
+      "ms",
+    );
     reporter.report(`call_p99_guesses_from_${name}`, percentile(during, 0.99), "ms");
   }
 }

@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import { addressBlock } from "../../../shared/rpc/address_block.ts";
+import { PasswordQueue } from "./password_queue.ts";
 
 /**
  * scrypt cost: N = 2^15, r = 8, p = 2 (32 MiB, some 150 ms): what people choose is guessed, so each
@@ -23,18 +24,6 @@ export function passwordProblem(password: string, email: string): string | undef
   if ([email, name].includes(password.toLowerCase())) return "it is your e-mail address";
 }
 
-export interface PasswordLimits {
-  /**
-   * Passwords of strangers that are hashed at once, and as many of people who are known; default 1,
-   * each of which is at most one processor.
-   */
-  readonly atOnce?: number;
-  /** Others that wait of one address block; default 4. */
-  readonly waitingOfOne?: number;
-  /** Others that wait in all, and as many of people who are known; default 64. */
-  readonly waiting?: number;
-}
-
 /** Who waits for a password to be hashed. */
 export interface PasswordTurn {
   /** IP address. */
@@ -44,28 +33,34 @@ export interface PasswordTurn {
 }
 
 /**
- * Hashes and checks the passwords of people, on threads next to the one that serves. Only one is
- * hashed at a time, address blocks take turns, and whoever sends too many is refused: a storm of
- * wrong passwords slows down neither those who call with a token nor those who sign in elsewhere.
- * Strangers from many addresses hold up strangers only: who signs in from where they did before has
- * a turn of their own next to them.
+ * Hashes and checks the passwords of people, on threads next to the one that serves. A storm of
+ * wrong passwords slows down neither those who call with a token nor those who sign in elsewhere:
+ * who signs in from where they did before has a turn of their own, and of the others those go first
+ * who have not been wrong, see {@link PasswordQueue}.
  */
 export class Passwords {
-  readonly #strangers: Lane;
-  readonly #known: Lane;
+  readonly #known: PasswordQueue;
+  readonly #strangers: PasswordQueue;
   /** What no password fits, at the cost of a right one. */
   readonly #unmatched = `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$` +
     `${base64(randomBytes(16))}$${base64(randomBytes(HASH_BYTES))}`;
 
-  constructor(limits: PasswordLimits = {}, private readonly derive = scryptHash) {
-    this.#strangers = new Lane(limits);
-    this.#known = new Lane(limits);
+  /** @param waiting strangers that wait at most, and as many of people who are known */
+  constructor(
+    { waiting, clock = systemClock }: { readonly waiting?: number; readonly clock?: Clock } = {},
+    private readonly derive = scryptHash,
+  ) {
+    this.#known = new PasswordQueue(clock, { waiting });
+    this.#strangers = new PasswordQueue(clock, { waiting });
   }
 
   /** A salted hash as a PHC string. @throws {ConnectError} RESOURCE_EXHAUSTED */
   async hash(password: string, address: string): Promise<string> {
     const salt = randomBytes(16);
-    const hash = await this.#inTurn({ address }, () => this.derive(password, salt, COST));
+    const hash = await this.#strangers.inTurn(
+      addressBlock(address),
+      async () => ({ value: await this.derive(password, salt, COST), isWrong: false }),
+    );
     return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${base64(salt)}$${base64(hash)}`;
   }
 
@@ -92,63 +87,12 @@ export class Passwords {
     if (!match) return false;
     const cost = { ln: Number(ln), r: Number(r), p: Number(p) };
     const expected = Buffer.from(hash, "base64");
-    const actual = await this.#inTurn(
-      turn,
-      () => this.derive(password, Buffer.from(salt, "base64"), cost),
-    );
-    return actual.length === expected.length && timingSafeEqual(actual, expected);
-  }
-
-  #inTurn<T>({ address, isKnown = false }: PasswordTurn, work: () => Promise<T>): Promise<T> {
-    return (isKnown ? this.#known : this.#strangers).inTurn(addressBlock(address), work);
-  }
-}
-
-interface Waiting {
-  readonly block: string;
-  readonly start: () => void;
-}
-
-/** A queue whose address blocks take turns. */
-class Lane {
-  #running = 0;
-  readonly #waiting: Waiting[] = [];
-  #lastBlock = "";
-
-  constructor(private readonly limits: PasswordLimits) {}
-
-  async inTurn<T>(block: string, work: () => Promise<T>): Promise<T> {
-    const { atOnce = 1, waitingOfOne = 4, waiting = 64 } = this.limits;
-    if (this.#running >= atOnce) {
-      const own = this.#waiting.filter((each) => each.block === block).length;
-      if (own >= waitingOfOne || this.#waiting.length >= waiting) {
-        throw new ConnectError(
-          "too many people sign in just now; try again in a few seconds",
-          Code.ResourceExhausted,
-        );
-      }
-      await new Promise<void>((start) => this.#waiting.push({ block, start }));
-    } else {
-      this.#lastBlock = block;
-      this.#running++;
-    }
-    try {
-      return await work();
-    } finally {
-      this.#next();
-    }
-  }
-
-  /** Hands the turn on, to another address block where one waits. */
-  #next(): void {
-    const other = this.#waiting.findIndex(({ block }) => block !== this.#lastBlock);
-    const [next] = this.#waiting.splice(Math.max(other, 0), 1);
-    if (!next) {
-      this.#running--;
-      return;
-    }
-    this.#lastBlock = next.block;
-    next.start();
+    const queue = turn.isKnown === true ? this.#known : this.#strangers;
+    return await queue.inTurn(addressBlock(turn.address), async () => {
+      const actual = await this.derive(password, Buffer.from(salt, "base64"), cost);
+      const fits = actual.length === expected.length && timingSafeEqual(actual, expected);
+      return { value: fits, isWrong: !fits };
+    });
   }
 }
 

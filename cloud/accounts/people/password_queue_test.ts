@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { PasswordQueue, type QueueLimits } from "./password_queue.ts";
+
+const HASH_MS = 150;
+
+/** A queue whose passwords take a while; notes who was served or refused, in order. */
+function rigged(limits: QueueLimits = {}) {
+  const clock = new FakeClock();
+  const queue = new PasswordQueue(clock, limits);
+  const ended: string[] = [];
+  const come = (block: string, isWrong: boolean) => {
+    const work = async () => {
+      await clock.sleep(HASH_MS);
+      return { value: undefined, isWrong };
+    };
+    return queue.inTurn(block, work).then(() => ended.push(block), (error) => {
+      assert.equal(ConnectError.from(error).code, Code.ResourceExhausted);
+      ended.push(`${block} refused`);
+    });
+  };
+  return { clock, come, ended };
+}
+
+Deno.test("PasswordQueue lets address blocks take turns, and refuses what floods one", async () => {
+  const { clock, come, ended } = rigged();
+  for (let n = 0; n < 100; n++) void come("storm", false);
+  void come("other", false);
+  await clock.advance(10 * HASH_MS);
+  assert.equal(ended.filter((each) => each === "storm refused").length, 95);
+  const served = ended.filter((each) => !each.endsWith("refused"));
+  assert.deepEqual(served, ["storm", "other", "storm", "storm", "storm", "storm"]);
+});
+
+Deno.test("PasswordQueue lets who comes from a new address in before those who guess", async () => {
+  const { clock, come, ended } = rigged({ waiting: 8 });
+  const guessers = Array.from({ length: 30 }, (_, n) => `guesser ${n}`);
+  for (const block of guessers.slice(0, 9)) void come(block, true);
+  await clock.advance(9 * 2 * HASH_MS);
+  for (const block of guessers.slice(0, 9)) void come(block, true);
+  ended.length = 0;
+  void come("new", false);
+  await clock.advance(2 * HASH_MS);
+  // The queue was full: the last that guesses makes room.
+  assert.deepEqual(ended, ["guesser 8 refused", "guesser 0", "new"]);
+});
+
+Deno.test("PasswordQueue rests as long as a wrong one took, for nobody who was never wrong", async () => {
+  const { clock, come, ended } = rigged();
+  void come("guesser", true);
+  void come("guesser", true);
+  await clock.advance(2 * HASH_MS - 1);
+  assert.deepEqual(ended, ["guesser"], "it rests");
+  await clock.advance(HASH_MS + 1);
+  assert.deepEqual(ended, ["guesser", "guesser"]);
+  void come("guesser", true);
+  void come("new", false);
+  await clock.advance(HASH_MS);
+  assert.deepEqual(ended.slice(2), ["new"], "who comes while it rests is served at once");
+});
+
+Deno.test("PasswordQueue forgets after ten minutes who was wrong", async () => {
+  const { clock, come, ended } = rigged();
+  void come("once wrong", true);
+  await clock.advance(11 * 60_000);
+  void come("first", false);
+  void come("once wrong", false);
+  void come("other", false);
+  await clock.advance(4 * HASH_MS);
+  assert.deepEqual(ended, ["once wrong", "first", "once wrong", "other"]);
+});
