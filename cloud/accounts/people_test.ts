@@ -367,7 +367,20 @@ Deno.test("the audit log has wrong API keys, a bounded number of entries, and no
     .where("action", "=", "failed sign-in").where("org_id", "=", orgId).execute());
 
   assert.equal(await guess(acme.api_key_id, acme.api_key), "right");
-  for (let n = 0; n < 10; n++) assert.equal(await guess(acme.api_key_id, `guess ${n}`), "wrong");
+  for (let n = 0; n < 7; n++) assert.equal(await guess(acme.api_key_id, `guess ${n}`), "wrong");
+  // The same in the headers of a plain HTTP request.
+  const headers = (key: string) =>
+    new Map([["key_id", acme.api_key_id], ["key", key], ["user-agent", "curl/8"]]);
+  const status = async (key: string) => {
+    const { status } = await cloud.services.dataFiles({
+      ...{ path: ["plot"], method: "GET", query: () => undefined },
+      header: (name) => headers(key).get(name),
+      peer: { address: "203.0.113.9", port: 1, transport: "tcp", local: false },
+    });
+    return status;
+  };
+  assert.notEqual(await status(acme.api_key), 401);
+  for (let n = 0; n < 3; n++) assert.equal(await status("guess"), 401);
   for (let n = 0; n < 5; n++) await guess(crypto.randomUUID(), "guess");
   await failures.write();
   await failures.write();
@@ -376,8 +389,10 @@ Deno.test("the audit log has wrong API keys, a bounded number of entries, and no
     action: "failed sign-in",
   })).entries;
   assert.deepEqual([entry?.actorType, entry?.actor, more], ["api-key", acme.api_key_id, []]);
-  const { key_id, reason, attempts } = JSON.parse(entry?.target ?? "");
+  const { key_id, reason, attempts, addresses } = JSON.parse(entry?.target ?? "");
   assert.deepEqual([key_id, reason, attempts], [acme.api_key_id, "wrong key", 10]);
+  assert.ok(addresses.includes("203.0.113.9"));
+  assert.deepEqual([entry?.address, entry?.client], ["203.0.113.9", "curl/8"]);
   assert.deepEqual(await entries(other.org_id), []);
 
   // The next one within the hour waits, and says then how many there were.
