@@ -73,7 +73,10 @@ export async function openLocalCloud(
   const still = opened.move();
   return {
     transport: createInProcessTransport(services.router, {
-      interceptors: [{ before: requirePossible, after: () => {} }],
+      interceptors: [{
+        before: (call) => requirePossible(call, { dataDir, publicUrl }),
+        after: () => {},
+      }],
     }),
     name: dataDir,
     download: (path, query) => download(services, path, query),
@@ -85,10 +88,16 @@ export async function openLocalCloud(
   };
 }
 
-function requirePossible({ path }: Call): void {
+function requirePossible(
+  { path }: Call,
+  { dataDir, publicUrl }: { readonly dataDir: string; readonly publicUrl: string },
+): void {
   if (!NEEDS_SERVE.has(path)) return;
   throw new ConnectError(
-    "this takes a cloud that serves: give --cloud URL with an API key in place of --data",
+    "a data folder alone trains nothing and packs no archives: start " +
+      `machine-cloud serve --data ${dataDir}, if it does not serve yet, and give this command ` +
+      `--cloud ${publicUrl} in place of --data, with the key that bootstrap printed in ` +
+      "MACHINE_CLOUD_API_KEY_ID and MACHINE_CLOUD_API_KEY",
     Code.FailedPrecondition,
   );
 }

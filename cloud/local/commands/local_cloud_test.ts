@@ -58,7 +58,8 @@ Deno.test("training jobs of a folder are listed, and what takes a serving cloud 
   await cloud.bootstrap();
   const data = ["--data", cloud.dataDir];
   assert.match(await run(["training", "list", ...data]), /^no training jobs/);
-  const refused = /this takes a cloud that serves: give --cloud URL with an API key/;
+  const refused =
+    /start machine-cloud serve --data \S+, .* give this command --cloud http\S+ in place of --data/;
   await assert.rejects(run(["training", "containers", ...data]), refused);
   await assert.rejects(run(["training", "cancel", ...data, "x"]), refused);
 });
