@@ -1,6 +1,7 @@
 import type { AttemptLimiter } from "../../shared/cloud/auth/attempt_limiter.ts";
 import type { TokenIssuer } from "../../shared/cloud/auth/token_issuer.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
+import type { SteadyTime } from "../storage/steady_time/steady_time.ts";
 import { AccountService, AuditService } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { RpcRouter } from "../../shared/rpc/server/router.ts";
@@ -55,6 +56,7 @@ export interface AccountsOptions {
   /** Days that the audit log is kept; left out: 400. */
   readonly auditDays?: number | undefined;
   readonly clock: Clock;
+  readonly time: SteadyTime;
   readonly random: Random;
   readonly log: Logger;
   readonly publicUrl: () => string;
@@ -70,6 +72,8 @@ export function openAccounts(options: AccountsOptions) {
   const logos = new Logos(queries);
   const sessions = new Sessions({
     ...options,
+    clock: options.time.strict,
+    cautious: options.time.cautious,
     joinWaiting: (transaction, email) => invitations.acceptAtSignIn(transaction, email),
   });
   callers.onPerson((person) => sessions.seen(person));
@@ -88,7 +92,7 @@ export function openAccounts(options: AccountsOptions) {
     trustsSecondFactor: settings.trustsSecondFactor,
   };
   const joining = new Joining({ queries, invitations, passwords, signIn, limiter });
-  const audit = new AuditLog(queries, clock, options.auditDays);
+  const audit = new AuditLog(queries, options.time.cautious, options.auditDays);
   return {
     signIn,
     joining,

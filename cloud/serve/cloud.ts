@@ -11,6 +11,7 @@ import { Checkpoints } from "../storage/checkpoints/checkpoints.ts";
 import { type DataFolder, openDataFolder } from "../storage/data_folder/data_folder.ts";
 import { lockForServing } from "../storage/data_folder/serve_lock.ts";
 import { writeSetting } from "../storage/database/settings.ts";
+import { SteadyTime } from "../storage/steady_time/steady_time.ts";
 import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
 import { needsNoToken } from "../accounts/sign_in/open_calls.ts";
 import { createRoutes } from "../api/http/routes.ts";
@@ -120,6 +121,8 @@ async function serve(
   const limiter = new AttemptLimiter(() => clock.monotonicMs());
   const publicUrl = (): string => url;
   let url = options.publicUrl ?? "";
+  const time = new SteadyTime(clock);
+  await time.load(queries, log.child("time"));
   const services = await createServices({
     folder,
     dataDir: options.dataDir,
@@ -137,6 +140,7 @@ async function serve(
     mapTiles: options.mapTiles,
     logs,
     clock,
+    time,
     random,
     log,
     domain: options.domain,
@@ -206,7 +210,8 @@ async function serve(
     services.dataPipelines.run(stopping.signal),
     services.store.keepSwept(log.child("packages"), stopping.signal),
     services.intake.run(log.child("logs"), stopping.signal),
-    keepLogsForRetention(logs, clock, log.child("logs"), stopping.signal),
+    keepLogsForRetention(logs, time, log.child("logs"), stopping.signal),
+    time.run(queries, log.child("time"), stopping.signal),
   ];
   const close = async ({ graceMs }: { graceMs: number }) => {
     operations.readiness.stop();

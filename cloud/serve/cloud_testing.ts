@@ -12,6 +12,7 @@ import { needsNoToken } from "../accounts/sign_in/open_calls.ts";
 import { bootstrap, type BootstrapResult } from "../local/bootstrap/bootstrap.ts";
 import { type DataFolder, openDataFolder } from "../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../storage/keys/random.ts";
+import type { SteadyTime } from "../storage/steady_time/steady_time.ts";
 import type { LogLimits } from "../fleet/logs/log_quota.ts";
 import { LogStore } from "../fleet/logs/log_store.ts";
 import { readConfig } from "../fleet/configuration/config_check.ts";
@@ -51,6 +52,8 @@ export class TestCloud implements AsyncDisposable {
   static async open(
     options: {
       clock?: Clock;
+      /** Left out: the time is what the clock shows. */
+      time?: SteadyTime;
       packageLimitBytes?: number;
       fileLimitBytes?: number;
       queryLimitMs?: number;
@@ -79,6 +82,7 @@ export class TestCloud implements AsyncDisposable {
       logLimits: options.logLimits,
       logs,
       clock,
+      time: options.time,
       random: systemRandom,
       log: memoryLogger("machine-cloud"),
       domain: "machine.internal",

@@ -50,6 +50,8 @@ export interface DataServicesOptions {
   readonly archives: BlobStore;
   readonly callers: Callers;
   readonly clock: Clock;
+  /** By it data is too old to be kept. */
+  readonly cautious: Clock;
   readonly random: Random;
   readonly secrets: DerivedSecrets;
   readonly publicUrl: () => string;
@@ -125,7 +127,7 @@ export function openDataServices(options: DataServicesOptions) {
     routes: (http: HttpCallers) =>
       dataRoutes({ queries, http, readings, files, urls, exports, clock }),
     exports,
-    upkeep: new DataUpkeep({ queries, clock, tabular, binary, files }),
+    upkeep: new DataUpkeep({ queries, clock: options.cautious, tabular, binary, files }),
     mount: (router: RpcRouter): RpcRouter =>
       router
         .service(DataSyncService, withCallFailures(dataSyncService({ callers, ingestion, clock })))

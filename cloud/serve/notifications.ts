@@ -48,6 +48,8 @@ export interface NotificationsOptions extends NotificationSettings {
   readonly intake: LogIntake;
   readonly logs: LogStore;
   readonly clock: Clock;
+  /** By it things are too old to be kept. */
+  readonly cautious: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly publicUrl: () => string;
@@ -97,7 +99,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     clock,
     log: log.child("delivery"),
   });
-  const retention = new DeliveryRetention(queries, clock, log.child("delivery"));
+  const retention = new DeliveryRetention(queries, options.cautious, log.child("delivery"));
   const partTriggers = new PartTriggers(changes);
   const firing = new Firing({
     random,

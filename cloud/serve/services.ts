@@ -80,6 +80,7 @@ import { DownloadUrls } from "../registry/packages/download_urls.ts";
 import { packageDownloads } from "../registry/packages/downloads.ts";
 import { packageService } from "../registry/packages/package_service.ts";
 import { PackageStore } from "../registry/packages/package_store.ts";
+import { SteadyTime } from "../storage/steady_time/steady_time.ts";
 import { Presence } from "../fleet/presence/presence.ts";
 import { consoleService } from "../web/console_service.ts";
 import type { MapTiles } from "../web/map_tiles.ts";
@@ -146,6 +147,8 @@ export interface ServicesOptions {
   readonly owner?: Caller | undefined;
   readonly logs: LogStore;
   readonly clock: Clock;
+  /** Left out: the time is what the clock shows. */
+  readonly time?: SteadyTime | undefined;
   readonly random: Random;
   readonly log: Logger;
   readonly domain: string;
@@ -159,14 +162,15 @@ export type Services = Awaited<ReturnType<typeof createServices>>;
 
 export async function createServices(options: ServicesOptions) {
   const { clock, random, log, domain, publicUrl, logs, limiter } = options;
+  const time = options.time ?? new SteadyTime(clock);
   const { database, keys } = options.folder;
   const { queries } = database;
 
   const changes = new ChangeFeed(database, clock, log.child("changes"));
   const { owner } = options;
   const callers = owner
-    ? new LocalCallers(queries, changes, clock, owner)
-    : new Callers(queries, changes, clock);
+    ? new LocalCallers(queries, changes, time.strict, owner)
+    : new Callers(queries, changes, time.strict);
   const secrets = new SharedSecrets(queries, keys.secrets);
   const apiKeys = new ApiKeys(queries, changes, clock, random);
   const machineKeys = new MachineKeys(queries, changes, keys.secrets, clock, random);
@@ -199,7 +203,7 @@ export async function createServices(options: ServicesOptions) {
   const urls = new DownloadUrls(keys.secrets, clock, publicUrl);
   const packages = new ConfigPackages(queries, store);
   const certificates = new MachineCertificates({
-    ...{ dataDir: options.dataDir, files: options.authority, domain, clock },
+    ...{ dataDir: options.dataDir, files: options.authority, domain, time },
   });
   const configs = new MachineConfigs({
     ...{ queries, documents, secrets, machineKeys, packages, domain, publicUrl },
@@ -231,6 +235,7 @@ export async function createServices(options: ServicesOptions) {
     intake,
     logs,
     clock,
+    cautious: time.cautious,
     random,
     log,
     publicUrl,
@@ -243,6 +248,7 @@ export async function createServices(options: ServicesOptions) {
     archives: await openBlobs("data-exports"),
     callers,
     clock,
+    cautious: time.cautious,
     random,
     secrets: keys.secrets,
     publicUrl,
@@ -265,6 +271,7 @@ export async function createServices(options: ServicesOptions) {
     packages: store,
     publicUrl,
     clock,
+    cautious: time.cautious,
     random,
     log: log.child("training"),
   });
@@ -273,7 +280,7 @@ export async function createServices(options: ServicesOptions) {
     ...{ queries, changes, callers, issuer, secrets: keys.secrets, limiter },
     ...{ sendMail: notifications.sendMail, auditDays: options.auditDays },
     singleSignOn: options.singleSignOn,
-    ...{ clock, random, log: log.child("accounts"), publicUrl },
+    ...{ clock, time, random, log: log.child("accounts"), publicUrl },
   });
   const fragmentRollouts = new FragmentRollouts({
     ...{ queries, changes, clock, log: log.child("fragments") },

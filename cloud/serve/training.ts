@@ -59,7 +59,7 @@ export class Training {
 
   /** Deletes old logs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.options;
+    const { cautious: clock, log } = this.options;
     await new TrainingUpkeep({ logs: this.#logs, clock, log }).keep(signal);
   }
 

@@ -54,6 +54,8 @@ export interface TrainingOptions {
   readonly packages: PackageStore;
   readonly publicUrl: () => string;
   readonly clock: Clock;
+  /** By it things are too old to be kept. */
+  readonly cautious: Clock;
   readonly random: Random;
   readonly log: Logger;
 }

@@ -81,21 +81,24 @@ export class CertificateAuthority {
    * @param names DNS names that it is reached by, the first of them its own.
    */
   async issue(
-    { names, commonName, now }: {
+    { names, commonName, now, latest = now }: {
       readonly names: readonly string[];
       /** At most 64 characters. */
       readonly commonName: string;
       readonly now: Date;
+      /** What it might be instead, later than `now`: it lasts from then, too. */
+      readonly latest?: Date;
     },
-  ): Promise<CertificatePair & { readonly notAfter: Date }> {
+  ): Promise<CertificatePair & { readonly notBefore: Date; readonly notAfter: Date }> {
     const keys = await newKeys();
-    const wanted = new Date(now.getTime() + CERTIFICATE_DAYS * DAY_MS);
+    const notBefore = new Date(now.getTime() - BACKDATED_MS);
+    const wanted = new Date(latest.getTime() + CERTIFICATE_DAYS * DAY_MS);
     const notAfter = wanted < this.certificate.notAfter ? wanted : this.certificate.notAfter;
     const made = await x509.X509CertificateGenerator.create({
       serialNumber: serialNumber(),
       subject: `CN=${commonName}`,
       issuer: this.certificate.subjectName,
-      notBefore: new Date(now.getTime() - BACKDATED_MS),
+      notBefore,
       notAfter,
       signingAlgorithm: signingAlgorithm(this.key),
       publicKey: keys.publicKey,
@@ -115,6 +118,7 @@ export class CertificateAuthority {
     return {
       certificate: `${made.toString("pem")}${between}\n`,
       key: await keyPem(keys.privateKey),
+      notBefore,
       notAfter,
     };
   }

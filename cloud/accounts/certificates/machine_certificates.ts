@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { toFileError } from "../../../shared/base/files/fs_error.ts";
 import { readIfExists } from "../../../shared/base/files/read_file.ts";
-import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import type { PartRow } from "../access/scope.ts";
 import { hostNames } from "../../api/addresses/host_names.ts";
 import type { AuthorityFiles, CertificateAuthority, CertificatePair } from "./authority.ts";
@@ -13,17 +13,22 @@ export interface MachineCertificatesOptions {
   readonly files?: AuthorityFiles | undefined;
   /** Domain of the machines' host names. */
   readonly domain: string;
-  readonly clock: Clock;
+  readonly time: Pick<SteadyTime, "cautious" | "strict">;
 }
 
 /** Below the cloud's folder; for its owner only. */
 const FOLDER = "certificates";
 /** Machines ask each hour; who is away for two months comes back with a good certificate. */
-const RENEW_MS = 30 * 86_400_000;
+const DAY_MS = 86_400_000;
+const RENEW_MS = 30 * DAY_MS;
+/** More than one has at first, and one of a clock that was ahead has more. */
+const LONGEST_LEFT_MS = 92 * DAY_MS;
 
 interface Kept extends CertificatePair {
   readonly names: readonly string[];
   readonly authority: string;
+  /** Milliseconds since 1970; left out: by a version that did not note it. */
+  readonly notBefore?: number;
   /** Milliseconds since 1970. */
   readonly notAfter: number;
 }
@@ -56,22 +61,23 @@ export class MachineCertificates {
   }
 
   async #keptOrNew(part: Pick<PartRow, "id" | "dns_label" | "location_id">): Promise<Kept> {
-    const { domain, dataDir, clock } = this.options;
+    const { domain, dataDir, time } = this.options;
     const { fqdn, localFqdn } = hostNames(part.dns_label, part.location_id, domain);
     const names = [fqdn, localFqdn];
     const authority = await this.#open();
-    const now = clock.now();
+    const [now, latest] = [time.cautious.now(), time.strict.now()];
     const folder = join(dataDir, FOLDER);
     const path = join(folder, `${part.id}.json`);
     const kept = parse(await readIfExists(path));
     const isGood = kept && kept.authority === authority.id &&
-      kept.notAfter - now.getTime() > RENEW_MS && kept.names.join() === names.join();
+      isInTime(kept, now, latest) && kept.names.join() === names.join();
     if (isGood) return kept;
-    const { certificate, key, notAfter } = await authority.issue({
-      ...{ names, commonName: part.id, now },
+    const { certificate, key, notBefore, notAfter } = await authority.issue({
+      ...{ names, commonName: part.id, now, latest },
     });
     const made = {
-      ...{ names, authority: authority.id, notAfter: notAfter.getTime(), certificate, key },
+      ...{ names, authority: authority.id, certificate, key },
+      ...{ notBefore: notBefore.getTime(), notAfter: notAfter.getTime() },
     };
     await makeFolder(folder);
     await writeFileAtomic(path, JSON.stringify(made), { mode: 0o600 });
@@ -79,16 +85,22 @@ export class MachineCertificates {
   }
 
   #open(): Promise<CertificateAuthority> {
-    const { dataDir, files, clock } = this.options;
+    const { dataDir, files, time } = this.options;
     // Its library is loaded with the first machine that asks.
     const opening = this.#authority ??= import("./authority.ts").then(({ CertificateAuthority }) =>
-      CertificateAuthority.open(dataDir, { files, now: clock.now() })
+      CertificateAuthority.open(dataDir, { files, now: time.cautious.now() })
     );
     opening.catch(() => {
       this.#authority = undefined;
     });
     return opening;
   }
+}
+
+/** Good by both times; one that was made while the clock was wrong lasts too long or begins late. */
+function isInTime({ notBefore, notAfter }: Kept, now: Date, latest: Date): boolean {
+  const leftMs = notAfter - latest.getTime();
+  return leftMs > RENEW_MS && leftMs <= LONGEST_LEFT_MS && (notBefore ?? 0) <= now.getTime();
 }
 
 function parse(text: string | undefined): Kept | undefined {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import { AuthorityError, CertificateAuthority } from "./authority.ts";
 import { MachineCertificates } from "./machine_certificates.ts";
 
@@ -25,7 +26,9 @@ function test(name: string, fn: (dataDir: string, clock: FakeClock) => Promise<v
 }
 
 const open = (dataDir: string, clock: FakeClock, changes: { domain?: string } = {}) =>
-  new MachineCertificates({ dataDir, clock, domain: "machine.internal", ...changes });
+  new MachineCertificates({
+    ...{ dataDir, time: new SteadyTime(clock), domain: "machine.internal", ...changes },
+  });
 
 test(
   "a machine's certificate is for both its names, and the published root signed it",
@@ -118,5 +121,29 @@ test(
     }
     const later = new Date(now.getTime() + 4_000 * DAY_MS);
     await assert.rejects(CertificateAuthority.open(dataDir, { now: later }), /ended .*renew it/);
+  },
+);
+
+test(
+  "a certificate of a clock that jumped is good for everybody, and is replaced once it is right",
+  async (dataDir, clock) => {
+    const now = clock.now().getTime();
+    await open(dataDir, clock).of(part);
+    const year = 365 * DAY_MS;
+    const at = (ms: number) => new FakeClock(ms);
+    for (const [cautious, strict] of [[now, now + year], [now - year, now]] as const) {
+      const jumped = new MachineCertificates({
+        ...{ dataDir, domain: "machine.internal" },
+        time: { cautious: at(cautious), strict: at(strict) },
+      });
+      const leaf = new X509Certificate((await jumped.of(part)).certificate);
+      assert.ok(new Date(leaf.validFrom).getTime() <= cautious, "it has begun");
+      assert.ok(new Date(leaf.validTo).getTime() > strict + 30 * DAY_MS, "it lasts");
+    }
+    const ahead = new X509Certificate((await open(dataDir, at(now + year)).of(part)).certificate);
+    assert.ok(new Date(ahead.validFrom).getTime() > now);
+    const right = new X509Certificate((await open(dataDir, clock).of(part)).certificate);
+    assert.ok(new Date(right.validFrom).getTime() <= now);
+    assert.ok(Math.abs(new Date(right.validTo).getTime() - now - 90 * DAY_MS) < 2_000);
   },
 );

@@ -21,6 +21,8 @@ const MOST_OF_ONE = 50;
 const SEEN_EVERY_MS = 4 * 60_000;
 /** How long ended sessions stay known. */
 const KEEP_ENDED_MS = 7 * 24 * 60 * 60_000;
+/** Who began later than this from now began by a wrong clock. */
+const FROM_THE_FUTURE_MS = 24 * 60 * 60_000;
 const LONGEST_CLIENT = 200;
 
 /** Where somebody signs in from. */
@@ -42,7 +44,10 @@ export interface SessionsOptions {
   readonly queries: Queries;
   readonly changes: Pick<ChangeFeed, "drain">;
   readonly issuer: Pick<TokenIssuer, "issue">;
+  /** By it sessions begin and are over; one that is set back prolongs none. */
   readonly clock: Clock;
+  /** By it what is over is ended for good; left out: the same. */
+  readonly cautious?: Pick<Clock, "now">;
   readonly random: Random;
   /** Makes a person a member where nothing but signing in is missing, in the transaction of it. */
   readonly joinWaiting?: (transaction: Queries, email: string) => Promise<void>;
@@ -170,13 +175,18 @@ export class Sessions {
     }
   }
 
-  /** Ends sessions whose time is over, and forgets those that ended long ago. */
+  /**
+   * Ends sessions whose time is over, and forgets those that ended long ago. One that began when the
+   * clock was ahead would last too long, and ends once that is set right.
+   */
   async sweep(): Promise<void> {
-    const { queries, clock, changes } = this.options;
-    const now = clock.now();
+    const { queries, clock, cautious = clock, changes } = this.options;
+    const now = cautious.now();
+    const latest = clock.now().getTime() + FROM_THE_FUTURE_MS;
     const over = await queries.selectFrom("sessions").select(["id", "user_id"])
-      .where("ended_at", "is", null).where("expires_at", "<=", now.getTime()).limit(1_000)
-      .execute();
+      .where("ended_at", "is", null)
+      .where((eb) => eb.or([eb("expires_at", "<=", now.getTime()), eb("created_at", ">", latest)]))
+      .limit(1_000).execute();
     for (const [userId, rows] of Map.groupBy(over, (row) => row.user_id)) {
       await queries.transaction().execute((transaction) =>
         endIn(transaction, userId, rows.map((row) => row.id), now)

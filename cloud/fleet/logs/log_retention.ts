@@ -1,5 +1,5 @@
 import type { Logger } from "../../../shared/log/logger.ts";
-import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import type { LogStore } from "./log_store.ts";
 
 /** How long log lines are kept, by when they were received. */
@@ -12,16 +12,17 @@ const FIRST_AFTER_MS = 30_000;
 /** Deletes old lines every ten minutes until the signal aborts. */
 export async function keepLogsForRetention(
   store: LogStore,
-  clock: Clock,
+  { cautious, strict }: Pick<SteadyTime, "cautious" | "strict">,
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
   let waitMs = FIRST_AFTER_MS;
   while (!signal.aborted) {
     try {
-      await clock.sleep(waitMs, signal);
-      const before = new Date(clock.now().getTime() - LOG_RETENTION_DAYS * DAY_MS);
-      const deleted = await store.deleteReceivedBefore(before, signal);
+      await cautious.sleep(waitMs, signal);
+      const before = new Date(cautious.now().getTime() - LOG_RETENTION_DAYS * DAY_MS);
+      const ahead = new Date(strict.now().getTime() + DAY_MS);
+      const deleted = await store.deleteReceivedBefore(before, { ahead, signal });
       if (deleted > 0) log.debug("deleted old log lines", { deleted, before: before.toJSON() });
     } catch (error) {
       if (signal.aborted) return;

@@ -30,6 +30,8 @@ const ROW_BYTES = `${LINE_BYTES} + octet_length(level) + octet_length(logger) +
  */
 export class LogStore {
   readonly #sources = new Map<string, number>();
+  /** Lines up to this one came by a clock that was ahead. */
+  #passedOver = 0;
   readonly #insert;
   readonly #insertAll;
   readonly #deleteAll;
@@ -94,21 +96,41 @@ export class LogStore {
   }
 
   /**
-   * Deletes lines that were received before a time, oldest first, in small slices.
-   * Returns how many.
+   * Deletes lines that were received before a time, oldest first, in small slices. Lines of a clock
+   * that was ahead are passed over: those behind them are not kept for their sake.
+   *
+   * @param ahead what came later than this came by a wrong clock; left out: nothing did
+   * @returns how many
    */
-  async deleteReceivedBefore(before: Date, signal?: AbortSignal): Promise<number> {
+  async deleteReceivedBefore(
+    before: Date,
+    { ahead, signal }: { readonly ahead?: Date; readonly signal?: AbortSignal } = {},
+  ): Promise<number> {
     const where = `seq IN (
-      SELECT seq FROM (SELECT seq, received_at FROM lines ORDER BY seq LIMIT ?)
+      SELECT seq FROM (SELECT seq, received_at FROM lines WHERE seq > ? ORDER BY seq LIMIT ?)
       WHERE received_at < ?)`;
     let deleted = 0;
     while (!signal?.aborted) {
-      const changes = this.#deleteAll(where, [DELETE_SLICE, before.getTime()]);
+      const changes = this.#deleteAll(where, [this.#passedOver, DELETE_SLICE, before.getTime()]);
       deleted += changes;
-      if (changes < DELETE_SLICE) break;
+      if (changes < DELETE_SLICE && !(ahead && this.#passOver(ahead.getTime()))) break;
       await this.clock.sleep(5);
     }
     return deleted;
+  }
+
+  /** Whether lines of a wrong clock were the oldest ones. */
+  #passOver(aheadMs: number): boolean {
+    const slice = "SELECT seq, received_at FROM lines WHERE seq > ? ORDER BY seq LIMIT ?";
+    const { first, right, last } = this.database.prepare<
+      [number, number, number],
+      { first: number | null; right: number | null; last: number | null }
+    >(`SELECT min(seq) AS first, max(seq) AS last,
+      min(CASE WHEN received_at <= ? THEN seq END) AS right FROM (${slice})`)
+      .get(aheadMs, this.#passedOver, DELETE_SLICE) ?? { first: null, right: null, last: null };
+    if (first === null || last === null || right === first) return false;
+    this.#passedOver = right === null ? last : right - 1;
+    return true;
   }
 
   /**

@@ -5,6 +5,7 @@ import { LogEntrySchema } from "../../../shared/gen/viam/common/v1/common_pb.ts"
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import { toLogLines } from "./log_line.ts";
 import { keepLogsForRetention, LOG_RETENTION_DAYS } from "./log_retention.ts";
 import type { LogPosition } from "./log_search.ts";
@@ -55,6 +56,23 @@ Deno.test("LogStore.deleteReceivedBefore() deletes old lines, whatever their own
     assert.equal(again, 0);
     assert.equal((await store.read("a", { filter, limit: 10 })).lines.length, 0);
     assert.equal((await store.read("b", { filter, limit: 100 })).lines.length, 10);
+  }));
+
+Deno.test("LogStore.deleteReceivedBefore() passes over lines of a clock that was ahead", () =>
+  withStore(async (store, clock) => {
+    const now = clock.now();
+    const ahead = new Date(now.getTime() + DAY_MS);
+    const received = async (part: string, count: number, ms: number) => {
+      clock.setNow(ms);
+      await store.append(part, lines(count, "line", new Date(ms)));
+    };
+    await received("a", 2_400, now.getTime() + 400 * DAY_MS);
+    await received("b", 1_300, now.getTime() - DAY_MS);
+    await received("b", 10, now.getTime() + 1);
+    assert.equal(await store.deleteReceivedBefore(now, { ahead }), 1_300);
+    const left = await store.read("b", { filter: {}, limit: 100 });
+    assert.equal(left.lines.length, 10);
+    assert.equal((await store.read("a", { filter: {}, limit: 3_000 })).lines.length, 2_400);
   }));
 
 Deno.test("LogStore.append() gives back only lines that were not there", () =>
@@ -116,7 +134,7 @@ Deno.test("keepLogsForRetention() deletes what is older than 30 days", async () 
   const stop = new AbortController();
   try {
     await store.append("a", lines(3, "old", clock.now()));
-    const keeping = keepLogsForRetention(store, clock, memoryLogger(), stop.signal);
+    const keeping = keepLogsForRetention(store, new SteadyTime(clock), memoryLogger(), stop.signal);
     const left = async () => (await store.read("a", { filter: {}, limit: 10 })).lines.length;
     await clock.advance(60_000);
     assert.equal(await left(), 3);

@@ -6,7 +6,8 @@ export type SettingName =
   | "domain"
   | "key_fingerprint"
   | "storage_id"
-  | "release_source";
+  | "release_source"
+  | "steady_time";
 
 export async function readSetting(
   queries: Queries,
