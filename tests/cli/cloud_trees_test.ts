@@ -12,7 +12,7 @@ import { CliRig } from "./rig.ts";
 const NOON = Date.UTC(2026, 0, 2, 12);
 
 /** Uploads a reading and a picture as the machine `demo` does. */
-async function capture(rig: CliRig): Promise<void> {
+async function capture(rig: CliRig, at = NOON): Promise<void> {
   const { part_id: partId, part_secret } = rig.made;
   const connection = CloudConnection.open({
     appAddress: rig.cloud.url,
@@ -21,7 +21,7 @@ async function capture(rig: CliRig): Promise<void> {
   });
   try {
     const sync = connection.client(DataSyncService);
-    const time = timestampFromMs(NOON);
+    const time = timestampFromMs(at);
     const metadata = { timeRequested: time, timeReceived: time };
     const of = { partId, componentType: "rdk:component:sensor", componentName: "climate" };
     await sync.dataCaptureUpload({
@@ -65,6 +65,38 @@ Deno.test("data and datasets", async () => {
   const downloaded = await rig.json("datasets", "download", "shapes", rig.path("shapes"));
   assert.deepEqual([downloaded.downloaded, downloaded.bytes], [1, 7]);
   assert.equal((await rig.json("data", "settings")).files, 1);
+});
+
+Deno.test("triggers preview says how often a condition would have fired, saved or of a file", async () => {
+  await using rig = await CliRig.open();
+  await capture(rig, Date.now() - 60_000);
+  const condition = (limit: number | string) => ({
+    name: "warm",
+    event: {
+      type: "conditional_data_ingested",
+      conditional: {
+        data_capture_method: "sensor:climate:Readings",
+        conditions: { evals: [{ operator: "gt", value: { temperature: limit } }] },
+      },
+    },
+    notifications: [{ type: "webhook", value: "https://example.com/hook" }],
+  });
+  const file = await rig.write("trigger.json", condition(1));
+  const preview = async (...argv: string[]) =>
+    (await rig.run(["triggers", "preview", ...argv])).out;
+  assert.match(
+    await preview("--file", file),
+    /^would have fired once in the last 7 days: 1 upload with 1 reading\n\nRECEIVED +HOLDS +COMPARED\n\S+ +yes +temperature 1\.5 gt 1\n$/,
+  );
+  await rig.write("trigger.json", condition("x"));
+  assert.match(await preview("--file", file), /fired 0 times.*; 1 of them cannot be compared/);
+  await assert.rejects(rig.run(["triggers", "preview"]), /NAME is missing; or give --file FILE/);
+  await assert.rejects(preview("warm"), /no trigger "warm" here/);
+  await rig.write("trigger.json", condition(2));
+  await rig.run(["triggers", "set", file]);
+  assert.equal((await rig.json("triggers", "preview", "warm", "--days", "1")).readings.length, 1);
+  await rig.write("trigger.json", { ...condition(2), event: { type: "part_online" } });
+  await assert.rejects(preview("--file", file), /compare readings; trigger test sends a sample/);
 });
 
 Deno.test("an upload and a download show a bar to who looks at a terminal, and to nobody else", async () => {

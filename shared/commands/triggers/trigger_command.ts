@@ -1,20 +1,26 @@
-import { type JsonObject, toJson } from "@bufbuild/protobuf";
-import { toError } from "../../base/errors/to_error.ts";
+import { toJson } from "@bufbuild/protobuf";
 import { type FlagValues, UsageError } from "../../base/flags/flags.ts";
-import { toFileError } from "../../base/files/fs_error.ts";
-import { isJsonObject } from "../../base/json/json.ts";
 import {
   DeliverySchema,
   TriggerSchema,
   TriggerService,
 } from "../../gen/machine/cloud/v1/triggers_pb.ts";
+import { previewTrigger } from "./preview.ts";
+import { readTrigger } from "./read_trigger.ts";
 import { chooseTrigger, listAll } from "./trigger_choice.ts";
 import type { ownersFlags, setFlags, triggerCommands } from "./trigger_flags.ts";
 import { deliveryTable, testTable, triggerTable } from "./trigger_texts.ts";
 import { chooseOrganization } from "../choice/organization.ts";
 import { chooseLocation } from "../choice/location.ts";
 import { chooseMachine, choosePart } from "../choice/part.ts";
-import { clientOf, type CloudContext, type CommandOf, done, type Output } from "../run/command.ts";
+import {
+  clientOf,
+  type CloudContext,
+  type CommandContext,
+  type CommandOf,
+  done,
+  type Output,
+} from "../run/command.ts";
 
 /** One of the commands about triggers, as the command line requests it. */
 export type TriggerCommand = CommandOf<typeof triggerCommands>;
@@ -22,7 +28,7 @@ export type TriggerCommand = CommandOf<typeof triggerCommands>;
 /** Does what the command line requests. */
 export async function runTriggerCommand(
   parsed: TriggerCommand,
-  context: CloudContext,
+  context: CommandContext,
 ): Promise<Output> {
   const triggers = await clientOf(context, TriggerService);
   const [argument = ""] = parsed.arguments;
@@ -39,6 +45,8 @@ export async function runTriggerCommand(
       await triggers.deleteTrigger({ partId, name });
       return done({ name, part_id: partId }, `removed trigger ${name} of ${machineName}`);
     }
+    case "trigger preview":
+      return await previewTrigger(context, parsed.values, argument);
     case "trigger test": {
       const { partId, name } = await chooseTrigger(triggers, parsed.values, argument);
       const { deliveries } = await triggers.testTrigger({ partId, name });
@@ -85,26 +93,6 @@ async function set(
   const saved = `trigger ${String(trigger["name"])} of ${part.machineName} is saved`;
   const text = problem ? `${saved}, but: ${problem}` : saved;
   return done({ name: trigger["name"], part_id: part.id, problem: problem ?? "" }, text);
-}
-
-async function readTrigger(file: string): Promise<JsonObject> {
-  let text: string;
-  try {
-    text = file === "-"
-      ? await new Response(Deno.stdin.readable).text()
-      : await Deno.readTextFile(file);
-  } catch (error) {
-    throw toFileError(error, "read the trigger", file);
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    const reason = toError(error).message;
-    throw new UsageError(`${file} is no JSON: ${reason}`, { cause: error });
-  }
-  if (isJsonObject(value)) return value;
-  throw new UsageError(`${file}: a trigger is a JSON object with name, event and notifications`);
 }
 
 async function owners(

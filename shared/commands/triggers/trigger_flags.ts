@@ -22,6 +22,29 @@ export const setFlags = {
   },
 } as const satisfies FlagTable;
 
+export const previewFlags = {
+  ...commonFlags,
+  "file": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "A trigger as JSON that is not saved, in place of NAME; - for standard input.",
+  },
+  "days": {
+    type: "integer",
+    default: 7,
+    min: 1,
+    max: 365,
+    doc: "Days back for which firings are counted, over the newest 100,000 readings at most.",
+  },
+  "limit": {
+    type: "integer",
+    default: 10,
+    min: 1,
+    max: 1000,
+    doc: "Readings to show, newest first.",
+  },
+} as const satisfies FlagTable;
+
 export const deliveriesFlags = {
   ...commonFlags,
   "limit": {
@@ -73,6 +96,11 @@ export const triggerCommands = {
     summary: "Remove a trigger from a machine's configuration.",
     flags: commonFlags,
     arguments: [nameArgument],
+  },
+  "trigger preview": {
+    summary: "Show how often a condition on data would have fired. Notifies nobody.",
+    flags: previewFlags,
+    arguments: [{ ...nameArgument, optional: true }],
   },
   "trigger test": {
     summary: "Send a sample to everybody whom a trigger notifies, and report the outcome.",
