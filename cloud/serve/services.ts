@@ -10,6 +10,7 @@ import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { ConfigurationService } from "../../shared/gen/machine/cloud/v1/configuration_pb.ts";
 import { EnrollmentService } from "../../shared/gen/machine/cloud/v1/enrollment_pb.ts";
 import { ConsoleService, MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { RegistryService } from "../../shared/gen/machine/cloud/v1/registry_pb.ts";
 import { AgentService, ReleaseService } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
@@ -99,6 +100,7 @@ import { releaseService } from "../releases/catalogue/release_service.ts";
 import { sourceAccess } from "../releases/source/source_access.ts";
 import { ConfigPackages } from "../registry/items/config_packages.ts";
 import { registryMethods } from "../registry/items/registry_methods.ts";
+import { registryService } from "../registry/items/registry_service.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import { openSignaling } from "../fleet/signaling/signaling.ts";
 import { favoriteMethods } from "../fleet/machines/favorite_methods.ts";
@@ -420,6 +422,10 @@ export async function createServices(options: ServicesOptions) {
       ...{ callers, queries, secrets, limiter, clock, random, publicUrl },
       transact: (work) => database.sharedTransaction(work),
     })),
+  );
+  router.service(
+    RegistryService,
+    withCallFailures(registryService({ callers, queries })),
   );
   data.mount(router);
   notifications.mount(router);

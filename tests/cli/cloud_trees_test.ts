@@ -99,6 +99,49 @@ Deno.test("triggers preview says how often a condition would have fired, saved o
   await assert.rejects(preview("--file", file), /compare readings; trigger test sends a sample/);
 });
 
+Deno.test("modules upload brings schemas of models, and refuses what is none", async () => {
+  await using rig = await CliRig.open();
+  await rig.run(["modules", "namespace", "acme"]);
+  const api = "rdk:component:sensor";
+  const upload = async (version: string, station: unknown, file = "{}") => {
+    const archive = await writeArchive(rig.dir, "m.tar.gz", {
+      "run": "#!/bin/sh\n",
+      "meta.json": JSON.stringify({
+        ...{ module_id: "acme:weather", entrypoint: "run" },
+        models: [
+          { api, model: "acme:weather:station", schema: station },
+          { api, model: "acme:weather:bare" },
+        ],
+      }),
+      "schemas/station.json": file,
+    });
+    await rig.run(["modules", "upload", archive, "--version", version]);
+  };
+  const schema = { type: "object", properties: { port: { type: "string" } } };
+  const models = async () => await rig.json("modules", "models", "acme:weather");
+  await upload("1.0.0", "./schemas/station.json", JSON.stringify(schema));
+  const [station, bare] = [
+    { api, model: "acme:weather:station", schema },
+    { api, model: "acme:weather:bare", schema: null },
+  ];
+  assert.deepEqual(await models(), [station, bare]);
+  assert.match(
+    (await rig.run(["modules", "models", "acme:weather"])).out,
+    /^MODEL +API +SCHEMA\nacme:weather:station +rdk:component:sensor +yes\n.*:bare.* -\n$/,
+  );
+  const refused: [unknown, string, RegExp][] = [
+    ["none.json", "{}", /models\[0\] \(acme:weather:station\): .*no file "none\.json"/],
+    ["schemas/station.json", "{", /schemas\/station\.json is no JSON/],
+    [{ properties: { port: { type: "text" } } }, "{}", /: properties\.port\.type is "text"/],
+  ];
+  for (const [given, file, reason] of refused) {
+    await assert.rejects(upload("1.0.1", given, file), reason);
+  }
+  assert.deepEqual(await models(), [station, bare]);
+  await upload("1.0.1", undefined);
+  assert.deepEqual((await models())[0].schema, null);
+});
+
 Deno.test("an upload and a download show a bar to who looks at a terminal, and to nobody else", async () => {
   await using rig = await CliRig.open();
   await capture(rig);

@@ -59,6 +59,9 @@ function particularRequests(ids: Ids): Readonly<Record<string, JsonObject>> {
     "AppService/CreateKey": { name: "k", authorizations: [role("robot_operator")] },
     "AppService/GetOrganizationNamespaceAvailability": { publicNamespace: "acme" },
     "AppService/GetRegistryItem": { itemId: id("module") },
+    "RegistryService/ListItemUsers": { itemId: id("module") },
+    "RegistryService/ListModels": { moduleIds: [id("module")] },
+    "RegistryService/SetModelSchemas": { moduleId: id("module") },
     "AppService/UpdateRegistryItem": {
       itemId: id("module"),
       type: "PACKAGE_TYPE_MODULE",

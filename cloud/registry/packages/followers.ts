@@ -12,6 +12,8 @@ export interface FollowingPart {
   readonly id: string;
   readonly orgId: string;
   readonly machineName: string;
+  /** As the configuration says it: `1.2.3`, `latest`; empty: it says none. */
+  readonly version: string;
 }
 
 /** The parts whose present configuration names an item, as a module or as a package. */
@@ -27,12 +29,13 @@ export async function partsNaming(queries: Queries, item: NamedItem): Promise<Fo
     .innerJoin("machines", "machines.id", "parts.machine_id")
     .select(["parts.id", "parts.org_id", "machines.name", "part_configs.config"])
     .where("part_configs.config", "like", `%${item.name}%`).execute();
-  return rows.filter(({ config }) => {
+  return rows.flatMap(({ id, org_id: orgId, name: machineName, config }) => {
     const document: unknown = JSON.parse(config);
-    return isJsonObject(document) &&
-      (names(document["modules"], "module_id", modules) ||
-        names(document["packages"], "package", packages));
-  }).map((row) => ({ id: row.id, orgId: row.org_id, machineName: row.name }));
+    if (!isJsonObject(document)) return [];
+    const version = versionIn(document["modules"], "module_id", modules) ??
+      versionIn(document["packages"], "package", packages);
+    return version === undefined ? [] : [{ id, orgId, machineName, version }];
+  });
 }
 
 /**
@@ -45,10 +48,17 @@ export async function tellFollowers(queries: Queries, item: NamedItem, now: Date
   }
 }
 
-function names(list: unknown, key: string, wanted: ReadonlySet<string>): boolean {
-  return Array.isArray(list) && list.some((entry: unknown) => {
-    if (!isJsonObject(entry)) return false;
-    const value = entry[key];
+/** The version that an entry of the list wants of the item; undefined: none names it. */
+function versionIn(
+  list: unknown,
+  key: string,
+  wanted: ReadonlySet<string>,
+): string | undefined {
+  const entries: readonly unknown[] = Array.isArray(list) ? list : [];
+  const entry = entries.filter(isJsonObject).find((one) => {
+    const value = one[key];
     return typeof value === "string" && wanted.has(value);
   });
+  const version = entry?.["version"];
+  return entry && (typeof version === "string" ? version : "");
 }

@@ -6,6 +6,7 @@ import { enrollmentMigration } from "./enrollment_migration.ts";
 import { factsMigration } from "./facts_migration.ts";
 import { fragmentMigration } from "./fragment_migration.ts";
 import { locationMigration } from "./location_migration.ts";
+import { modelSchemaMigration } from "./model_schema_migration.ts";
 import { namespaceMigration } from "./namespace_migration.ts";
 import { peopleMigration } from "./people_migration.ts";
 import { pipelineMigration } from "./pipeline_migration.ts";
@@ -380,4 +381,5 @@ export const cloudMigrations: readonly Migration[] = [
   deprecationMigration,
   versionMigration,
   brandingMigration,
+  modelSchemaMigration,
 ];

@@ -186,6 +186,15 @@ export interface RegistryItemsTable {
   deprecated_message: Generated<string>;
 }
 
+/** JSON Schemas of the attributes of modules' models. */
+export interface ModelSchemasTable {
+  item_id: Fixed<string>;
+  api: Fixed<string>;
+  model: Fixed<string>;
+  /** JSON text. */
+  schema: Fixed<string>;
+}
+
 export interface ItemVersionsTable {
   item_id: Fixed<string>;
   version: Fixed<string>;
@@ -476,6 +485,7 @@ export interface CloudTables
   location_secrets: LocationSecretsTable;
   registry_items: RegistryItemsTable;
   item_versions: ItemVersionsTable;
+  model_schemas: ModelSchemasTable;
   package_files: PackageFilesTable;
   changes: ChangesTable;
   releases: ReleasesTable;

@@ -1,6 +1,15 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { toError } from "../../base/errors/to_error.ts";
 import { isJsonObject } from "../../base/json/json.ts";
 import { ArchiveError } from "../upload/archive.ts";
+
+/** A model as `meta.json` lists it. */
+export interface MetaModel {
+  readonly api: string;
+  readonly model: string;
+  /** JSON Schema of its attributes, or the path of a file in the archive that holds it. */
+  readonly schema?: JsonObject | string;
+}
 
 /** What `meta.json` at the root of a module's archive says; all of it may be left out. */
 export interface ModuleMeta {
@@ -8,7 +17,7 @@ export interface ModuleMeta {
   readonly moduleId: string | undefined;
   readonly url: string | undefined;
   readonly description: string | undefined;
-  readonly models: readonly { readonly api: string; readonly model: string }[];
+  readonly models: readonly MetaModel[];
   readonly entrypoint: string | undefined;
   readonly firstRun: string | undefined;
 }
@@ -39,9 +48,13 @@ export function parseMeta(archive: string, text: string): ModuleMeta {
     entrypoint: textAt("entrypoint"),
     firstRun: textAt("first_run"),
     models: models.map((entry, at) => {
-      const { api, model } = isJsonObject(entry) ? entry : {};
-      if (typeof api === "string" && typeof model === "string") return { api, model };
-      throw wrong(`has no api and model in models[${at}]`);
+      const { api, model, schema } = isJsonObject(entry) ? entry : {};
+      if (typeof api !== "string" || typeof model !== "string") {
+        throw wrong(`has no api and model in models[${at}]`);
+      }
+      if (schema === undefined || schema === null) return { api, model };
+      if (typeof schema === "string" || isJsonObject(schema)) return { api, model, schema };
+      throw wrong(`has a models[${at}].schema that is neither a JSON Schema nor a file's path`);
     }),
   };
 }

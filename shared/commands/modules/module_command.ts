@@ -14,6 +14,7 @@ import {
   type Output,
 } from "../run/command.ts";
 import type { moduleCommands, removeFlags } from "./module_flags.ts";
+import { listModels } from "./schemas.ts";
 import { registryOrganization } from "./registry_organization.ts";
 import { uploadModule } from "./upload.ts";
 import { visibilityName, VISIBLE_TO } from "./visibility.ts";
@@ -34,6 +35,8 @@ export async function runModuleCommand(
     }
     case "module list":
       return await list(context);
+    case "module models":
+      return await listModels(argument, context);
     case "module remove":
       return await remove(parsed.values, context);
     case "module namespace": {

@@ -58,6 +58,11 @@ export const moduleCommands = {
     arguments: [{ placeholder: "FILE.tar.gz", doc: "The module, as a gzipped tar." }],
   },
   "module list": { summary: "List the modules of an organisation.", flags: {} },
+  "module models": {
+    summary: "List the models of a module; with --json the schemas of their attributes, too.",
+    flags: {},
+    arguments: [{ placeholder: "ORG:NAME", doc: "The module." }],
+  },
   "module remove": {
     summary: "Remove a module or one of its versions.",
     flags: removeFlags,

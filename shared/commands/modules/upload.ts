@@ -12,6 +12,7 @@ import { ArchiveError, type ModuleArchive, readArchive } from "../upload/archive
 import { sendFile } from "../upload/send_file.ts";
 import { type ModuleMeta, parseMeta } from "./meta.ts";
 import type { uploadFlags } from "./module_flags.ts";
+import { readSchemas, sendSchemas } from "./schemas.ts";
 import { registryOrganization } from "./registry_organization.ts";
 import { VISIBILITIES } from "./visibility.ts";
 
@@ -40,6 +41,7 @@ export async function uploadModule(
   const meta = archive.meta === undefined ? undefined : parseMeta(file, archive.meta);
   const { organization: wanted, name } = moduleName(flags, file, meta);
   const entrypoint = entrypointOf(flags, file, archive, meta);
+  const schemas = await readSchemas(file, meta?.models ?? []);
 
   const organization = await registryOrganization(context, wanted);
   const app = await clientOf(context, AppService);
@@ -52,12 +54,13 @@ export async function uploadModule(
   await app.updateModule({
     moduleId,
     entrypoint,
-    models: meta ? [...meta.models] : [],
+    models: (meta?.models ?? []).map(({ api, model }) => ({ api, model })),
     url: meta?.url ?? "",
     description: meta?.description ?? "",
     ...(meta?.firstRun === undefined ? {} : { firstRun: meta.firstRun }),
     ...(flags.visibility === undefined ? {} : { visibility: VISIBILITIES[flags.visibility] }),
   });
+  await sendSchemas(context, moduleId, schemas, meta !== undefined);
   const { size } = await Deno.stat(file);
   const info = { moduleId, version, platform };
   await sendFile(file, {

@@ -15,6 +15,8 @@ export interface ModuleArchive {
   readonly files: ReadonlySet<string>;
   /** Text of `meta.json` at its root; undefined when there is none. */
   readonly meta: string | undefined;
+  /** Texts of the files that were requested, by path; those that are not there are left out. */
+  readonly texts: ReadonlyMap<string, string>;
 }
 
 /** The archive cannot be used as what it is uploaded as; the message says why and what to do. */
@@ -25,18 +27,23 @@ export class ArchiveError extends Error {
 const READ_BYTES = 256 * 1024;
 /** What the servers of machines unpack at most. */
 const MOST_ENTRIES = 200_000;
-const LARGEST_META = 1024 * 1024;
+const META = "meta.json";
+const LARGEST_TEXT = 1024 * 1024;
 const ENTRY_TYPES = ["File", "OldFile", "ContiguousFile", "Directory", "SymbolicLink", "Link"];
 
 /**
  * Looks through a `.tar.gz` without unpacking it. What the server of a machine would refuse, paths
  * and links that leave the archive, is refused here already.
  *
+ * @param wanted paths of files whose texts are read; those above 1 MiB are left out
  * @throws {ArchiveError} or {FileError}
  */
-export async function readArchive(path: string): Promise<ModuleArchive> {
+export async function readArchive(
+  path: string,
+  wanted: readonly string[] = [],
+): Promise<ModuleArchive> {
   const { Parser } = await import("tar/parse");
-  const entries = new Entries(path);
+  const entries = new Entries(path, new Set([META, ...wanted]));
   const parser = new Parser({ strict: true, onReadEntry: (entry) => entries.take(entry) });
   // The pipeline itself reports only that it was aborted.
   const reading: { error?: unknown } = {};
@@ -82,20 +89,20 @@ async function feed(
 /** Collects what matters of the entries, and the first thing that is wrong. */
 class Entries {
   readonly #files = new Set<string>();
-  readonly #meta: Uint8Array[] = [];
-  #hasMeta = false;
+  readonly #texts = new Map<string, Uint8Array[]>();
   #count = 0;
   #problem: string | undefined;
 
-  constructor(private readonly archive: string) {}
+  constructor(private readonly archive: string, private readonly wanted: ReadonlySet<string>) {}
 
   take(entry: ReadEntry): void {
     const path = posix.normalize(entry.path).replace(/^\.\//, "");
     this.#problem ??= this.#problemOf(entry);
     if (entry.type !== "Directory") this.#files.add(path);
-    if (path === "meta.json" && entry.size <= LARGEST_META) {
-      this.#hasMeta = true;
-      entry.on("data", (bytes: Uint8Array) => this.#meta.push(bytes));
+    if (this.wanted.has(path) && entry.size <= LARGEST_TEXT) {
+      const pieces: Uint8Array[] = [];
+      this.#texts.set(path, pieces);
+      entry.on("data", (bytes: Uint8Array) => pieces.push(bytes));
     }
     entry.resume();
   }
@@ -106,8 +113,10 @@ class Entries {
 
   found(): ModuleArchive {
     if (this.#files.size === 0) throw new ArchiveError(`${this.archive}: the archive is empty`);
-    const meta = this.#hasMeta ? Buffer.concat(this.#meta).toString("utf8") : undefined;
-    return { files: this.#files, meta };
+    const texts = new Map(
+      [...this.#texts].map(([path, pieces]) => [path, Buffer.concat(pieces).toString("utf8")]),
+    );
+    return { files: this.#files, meta: texts.get(META), texts };
   }
 
   #problemOf({ path, type, linkpath = "" }: ReadEntry): string | undefined {

@@ -114,6 +114,10 @@ Deno.test("parseMeta() reads what it knows and names what is wrong", () => {
     ['{"entrypoint":1}', /has a entrypoint that is no text: 1/],
     ['{"models":{}}', /has models that are no list/],
     ['{"models":[{"api":"x"}]}', /has no api and model in models\[0\]/],
+    [
+      '{"models":[{"api":"x","model":"y","schema":5}]}',
+      /models\[0\]\.schema that is neither a JSON Schema nor a file's path/,
+    ],
   ];
   for (const [text, reason] of cases) {
     assert.throws(() => parseMeta("m.tar.gz", text), reason);
