@@ -7,6 +7,10 @@ export interface Hands {
   press(what: Locator): Promise<void>;
   /** Puts a text into a field, in place of what is there. */
   fill(field: Locator, text: string): Promise<void>;
+  /** Checks a box. */
+  check(box: Locator): Promise<void>;
+  /** Pushes a joystick: a key that is held, or the pointer upwards. @returns what lets it go */
+  push(stick: Locator, key: string): Promise<() => Promise<void>>;
   /** Chooses an entry of a list by its text. */
   choose(list: Locator, entry: string): Promise<void>;
   /** Keys, or presses of the pointer, so far. */
@@ -24,6 +28,21 @@ export function pointerHands(page: Page): Hands {
     async press(what) {
       count++;
       await what.click();
+    },
+    async check(box) {
+      count++;
+      await box.check();
+    },
+    async push(stick) {
+      count++;
+      // Waits until nothing lies over it.
+      await stick.hover();
+      const box = await stick.boundingBox();
+      if (!box) throw new Error("the joystick is not to be seen");
+      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 8, { steps: 4 });
+      return () => page.mouse.up();
     },
     async fill(field, text) {
       count += 1 + text.length;
@@ -64,6 +83,16 @@ export function keyboardHands(page: Page): Hands {
     async press(what) {
       await reach(what);
       await key("Enter");
+    },
+    async check(box) {
+      await reach(box);
+      await key("Space");
+    },
+    async push(stick, name) {
+      await reach(stick);
+      count++;
+      await page.keyboard.down(name);
+      return () => page.keyboard.up(name);
     },
     async fill(field, text) {
       await reach(field);

@@ -6,8 +6,14 @@ import { Buffer } from "node:buffer";
 import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import { NOON, uploadPicture } from "../../cloud/data/ingest/data_testing.ts";
+import { FakeRunner } from "../../cloud/training/queue/queue_testing.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
+import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { type ConsoleRig, consoleTest, DESKTOP, PHONE } from "./console_rig.ts";
 import { type Hands, keyboardHands, pointerHands } from "./hands.ts";
+import { startMachine, WAIT } from "./rig_machine.ts";
 
 const WAYS = [
   { way: "with a finger on a phone", viewport: PHONE, hands: pointerHands },
@@ -186,6 +192,73 @@ async function send(rig: ConsoleRig): Promise<void> {
   });
 }
 
+/** Pictures with tags in a dataset, as labelling leaves them. */
+async function tagged(rig: ConsoleRig): Promise<void> {
+  const { id: datasetId } = await rig.client(DatasetService)
+    .createDataset({ name: "screws", organizationId: rig.made.org_id });
+  for (let at = 0; at < 20; at++) {
+    const picture = new Uint8Array([0xff, 0xd8, at]);
+    const sync = rig.part(DataSyncService);
+    const id = await uploadPicture(sync, rig.made.part_id, NOON + at, picture, {
+      tags: [at % 2 === 0 ? "screw" : "nut"],
+    });
+    await rig.client(DataService).addBinaryDataToDatasetByIDs({ datasetId, binaryDataIds: [id] });
+  }
+}
+
+/** Trains at once: what runs trainings has tests of its own. */
+const runner = new FakeRunner(async ({ outputFolder }, output) => {
+  output.line("info", "epoch 1/1 loss 0.5 validation_score 0.875");
+  await Deno.writeTextFile(`${outputFolder}/model.tflite`, "model");
+  return { kind: "succeeded" };
+});
+
+async function train({ rig, hands }: Task): Promise<void> {
+  const { page } = hands;
+  const dialog = page.getByRole("dialog");
+  const { part_id: id } = rig.made;
+  await tagged(rig);
+  await toPage(hands, "Training");
+  await hands.press(button(hands, "New training").first());
+  await dialog.getByLabel("screw", { exact: true }).waitFor();
+  await hands.fill(dialog.getByLabel("Name of the model"), "finder");
+  await hands.press(dialog.getByRole("button", { name: "Start", exact: true }));
+  await page.getByRole("heading", { name: "finder" }).waitFor();
+  await page.getByRole("main").getByRole("status").first().getByText("completed").waitFor();
+  await hands.press(button(hands, "Deploy to machines"));
+  await hands.check(dialog.getByLabel("rover"));
+  await hands.press(dialog.getByRole("button", { name: "Review", exact: true }));
+  await hands.press(dialog.getByRole("button", { name: "Save", exact: true }));
+  await page.getByText("Saved on 1 machine.").waitFor();
+  const { configJson } = await rig.app.getRobotPart({ id });
+  assert.match(configJson, /finder/);
+}
+
+/** With a real machine-server; the base moves while something pushes, and stops after it. */
+async function driveBase({ rig, hands }: Task): Promise<void> {
+  const { page } = hands;
+  const base = { name: "wheels", api: "rdk:component:base", model: "rdk:builtin:fake" };
+  await using _machine = await startMachine(rig, { components: [base] });
+  await toMachine(hands, "Control");
+  await page.getByText("Connected directly").waitFor();
+  const stick = page.getByRole("application");
+  const watching = await rig.signedIn(`/machines/${rig.made.machine_id}/control?q=wheels`);
+  await watching.page.getByText("All methods").click();
+  await watching.page.getByLabel("Method").selectOption("IsMoving");
+  const until = (moves: boolean) =>
+    waitFor(async () => {
+      await watching.page.getByRole("button", { name: "Call" }).click();
+      const answer = await watching.page.locator("pre").innerText();
+      return (JSON.parse(answer) as { isMoving: boolean }).isMoving === moves;
+    }, WAIT);
+  const letGo = await hands.push(stick, "ArrowUp");
+  await until(true);
+  await letGo();
+  await until(false);
+  await hands.press(page.getByRole("button", { name: "Stop all" }));
+  await watching.context.close();
+}
+
 async function rollOut({ hands }: Task): Promise<void> {
   const { page } = hands;
   const dialog = page.getByRole("dialog");
@@ -216,9 +289,11 @@ const TASKS = {
   findError,
   plotWeek,
   label,
+  train,
   makeTrigger,
   rollOut,
   invite,
+  driveBase,
 };
 
 for (const { way, viewport, hands: handsOn } of WAYS) {
@@ -239,5 +314,5 @@ for (const { way, viewport, hands: handsOn } of WAYS) {
       const line = `${JSON.stringify({ way, name, presses: hands.count - before })}\n`;
       if (file) await Deno.writeTextFile(file, line, { append: true });
     }
-  });
+  }, { training: { runner } });
 }
