@@ -55,6 +55,10 @@ const SHOTS: Readonly<Record<string, Shot>> = {
     },
   },
   triggers: { path: () => "/triggers", ready: text("machine is offline") },
+  registry: {
+    path: ({ org_id }) => `/registry/${encodeURIComponent(`${org_id}:weather`)}`,
+    ready: text("press-2"),
+  },
   releases: { path: () => "/releases", ready: text("Releases") },
   organization: { path: () => "/organization", ready: text("owner@localhost") },
   account: { path: () => "/account", ready: text("this browser") },

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { encode } from "fast-png";
 import { DataService, Order } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
@@ -19,9 +20,19 @@ export interface FillOptions {
 /** Gives a new demo what pages need to show something: more machines, readings, pictures, labels. */
 export async function fillIn({ made, cloud, machine }: FillOptions): Promise<void> {
   const app = cloud.client(AppService);
+  await fillRegistry(made, cloud);
   const hall = await app.createLocation({ organizationId: made.org_id, name: "Hall 2" });
-  for (const name of ["press-1", "press-2", "kiln"]) {
-    await app.newRobot({ name, location: hall.location?.id ?? "" });
+  const weather = { type: "registry", name: "weather", module_id: `${made.org_id}:weather` };
+  for (
+    const [name, version] of [["press-1", "^1.1"], ["press-2", "1.0.2"], ["kiln", ""]] as const
+  ) {
+    const { id: robotId } = await app.newRobot({ name, location: hall.location?.id ?? "" });
+    if (version === "") continue;
+    const [main] = (await app.getRobotParts({ robotId })).parts;
+    await app.updateRobotPart({
+      ...{ id: main?.id ?? "", name: main?.name ?? "" },
+      robotConfig: { modules: [{ ...weather, version }] },
+    });
   }
   const { part } = await app.getRobotPart({ id: made.part_id });
   await app.updateRobotPart({
@@ -86,6 +97,34 @@ export async function fillIn({ made, cloud, machine }: FillOptions): Promise<voi
       ...{ binaryDataId, label, xMinNormalized: left, xMaxNormalized: left + 0.3 },
       ...{ yMinNormalized: 0.28, yMaxNormalized: 0.72 },
     });
+  }
+}
+
+/** A module with three versions. */
+async function fillRegistry(made: Bootstrapped, cloud: SignedIn): Promise<void> {
+  const app = cloud.client(AppService);
+  const organizationId = made.org_id;
+  const { moduleId } = await app.createModule({ organizationId, name: "weather" });
+  await app.updateModule({
+    ...{ moduleId, entrypoint: "bin/weather", description: "Weather stations on a serial port" },
+    models: [
+      { api: "rdk:component:sensor", model: "acme:weather:station" },
+      { api: "rdk:component:sensor", model: "acme:weather:rain-gauge" },
+    ],
+    markdownDescription: "Reads temperature, humidity, wind and rain once a second.",
+  });
+  const contents = gzipSync(new Uint8Array(10_240));
+  for (
+    const [version, platform] of [
+      ...[["1.0.2", "linux/amd64"], ["1.1.0", "linux/amd64"], ["1.1.0", "linux/arm64"]] as const,
+      ["1.1.1", "any"],
+    ] as const
+  ) {
+    await app.uploadModuleFile((async function* () {
+      const value = { moduleId, version, platform };
+      yield { moduleFile: { case: "moduleFileInfo" as const, value } };
+      yield { moduleFile: { case: "file" as const, value: contents } };
+    })());
   }
 }
 
