@@ -130,7 +130,15 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     mount(router) {
       const { secrets } = options;
       const wakes = options.isBeside ? SOMEBODY_ELSE : deliverer;
-      const service = { queries, callers, changes, secrets, clock, random, deliverer: wakes };
+      const settings = () => ({
+        ...mailServerOf(smtpUrl),
+        mailFrom: mailer ? from() : "",
+        privateWebhooks: options.allowPrivateWebhooks ?? false,
+      });
+      const service = {
+        ...{ queries, callers, changes, secrets, clock, random, settings },
+        deliverer: wakes,
+      };
       router.service(TriggerService, withCallFailures(openTriggerService(service)));
     },
     async load() {
@@ -149,6 +157,13 @@ export function openNotifications(options: NotificationsOptions): Notifications 
       await mailer?.close();
     },
   };
+}
+
+/** What people may see of the mail server's address: no user, no password. */
+function mailServerOf(smtpUrl: string | undefined) {
+  if (smtpUrl === undefined) return { mailServer: "", mailServerTls: false };
+  const { host, protocol } = new URL(smtpUrl);
+  return { mailServer: host, mailServerTls: protocol === "smtps:" };
 }
 
 /** The process that serves the folder sees what is to be sent within a second. */

@@ -423,10 +423,7 @@ export async function createServices(options: ServicesOptions) {
       transact: (work) => database.sharedTransaction(work),
     })),
   );
-  router.service(
-    RegistryService,
-    withCallFailures(registryService({ callers, queries })),
-  );
+  router.service(RegistryService, withCallFailures(registryService({ callers, queries })));
   data.mount(router);
   notifications.mount(router);
   training.mount(router);

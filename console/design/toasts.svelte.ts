@@ -2,6 +2,8 @@
 export interface Toast {
   readonly text: string;
   readonly kind: "good" | "bad" | "neutral";
+  /** Of a text that is not in the viewer's language: what the cloud or a machine answered. */
+  readonly lang?: "en";
   /** A button on it, such as "Undo". */
   readonly action?: { readonly text: string; readonly run: () => void };
   /** Stays until it is replaced or dismissed: something continues. */

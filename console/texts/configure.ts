@@ -111,6 +111,7 @@ export const configure = {
   yes: ["yes", "ja"],
   no: ["no", "nein"],
   unset: ["Take the value away", "Wert entfernen"],
+  defaultIs: ["Default: {value}.", "Vorgabe: {value}."],
   required: ["required", "Pflichtfeld"],
   remove: ["Remove", "Entfernen"],
   removed1: ["{name} is removed from the draft.", "{name} ist aus dem Entwurf entfernt."],

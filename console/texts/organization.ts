@@ -103,6 +103,7 @@ export const organization = {
     "Hier steht jede Änderung an der Organisation.",
   ],
   from: ["from {address}", "von {address}"],
+  notifications: ["Notifications", "Benachrichtigungen"],
   use: ["Use", "Nutzung"],
   usageTitle: ["Stored data", "Gespeicherte Daten"],
   usageData: ["In all", "Insgesamt"],

@@ -1,6 +1,8 @@
 /** Changing a machine's configuration, in a browser. */
 import assert from "node:assert/strict";
+import { RegistryService } from "../../shared/gen/machine/cloud/v1/registry_pb.ts";
 import { consoleTest } from "./console_rig.ts";
+import { HOSTILE } from "./hostile.ts";
 
 const sensor = (name: string, attributes: Record<string, unknown> = {}) => ({
   ...{ name, api: "rdk:component:sensor", model: "rdk:builtin:http", attributes },
@@ -90,6 +92,65 @@ consoleTest(
     // Chrome itself sets styles when a test inserts text over a selection; the policy refuses them.
     const others = opened.complaints.filter((text) => !text.startsWith("Applying inline style"));
     opened.complaints.splice(0, opened.complaints.length, ...others);
+  },
+);
+
+consoleTest(
+  import.meta.url,
+  "a module of the registry brings the form of its model, and what the editor knows",
+  async (rig) => {
+    const { made, app } = rig;
+    const [api, model] = ["rdk:component:sensor", "acme:weather:station"];
+    const { moduleId } = await app.createModule({ organizationId: made.org_id, name: "weather" });
+    await app.updateModule({ moduleId, models: [{ api, model }], entrypoint: "run" });
+    const hostile = HOSTILE.join(" ");
+    const schema = {
+      type: "object",
+      required: ["port"],
+      properties: {
+        port: { type: "string", title: "Serial port", description: hostile },
+        interval: { anyOf: [{ $ref: "#/$defs/seconds" }, { type: "null" }], default: 1 },
+        units: { enum: ["metric", "imperial"] },
+        place: { type: "object", title: hostile, properties: { height: { type: "number" } } },
+      },
+      additionalProperties: false,
+      $defs: { seconds: { type: "number", minimum: 0.5, description: "Between two readings." } },
+    };
+    await rig.client(RegistryService).setModelSchemas({
+      ...{ moduleId, schemas: [{ api, model, schemaJson: JSON.stringify(schema) }] },
+    });
+    const opened = await rig.signedIn(`/machines/${made.machine_id}/configure`);
+    const { page } = opened;
+    await page.getByRole("button", { name: "Add", exact: true }).first().click();
+    await page.getByPlaceholder("Search models").fill("weather station");
+    await page.getByRole("button", { name: `sensor ${model} module ${moduleId}` }).click();
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Serial port").fill("/dev/ttyUSB0");
+    await page.getByLabel("units").selectOption("imperial");
+    await page.getByText("Between two readings. 0.5 – … Default: 1.").waitFor();
+    await opened.inspect("configure-module-form");
+    await page.getByLabel("interval").fill("0.1");
+    await page.getByRole("button", { name: "JSON", exact: true }).click();
+    const editor = page.getByLabel("Configuration as JSON");
+    await editor.getByText('"imperial"').waitFor();
+    await page.locator(".cm-lintRange").first().waitFor();
+    assert.equal(await page.locator(".cm-lintRange").first().textContent(), '"interval": 0.1');
+    await page.getByRole("button", { name: "Review and save" }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Saved. No changes.").waitFor();
+    const { part } = await app.getRobotPart({ id: made.part_id });
+    const { components, modules } = part?.robotConfig ?? {};
+    assert.deepEqual([components, modules], [
+      [{
+        ...{ name: "sensor-1", api, model },
+        attributes: { port: "/dev/ttyUSB0", units: "imperial", interval: 0.1 },
+      }],
+      [{
+        name: moduleId.replaceAll(/[^a-zA-Z0-9]+/g, "-"),
+        ...{ type: "registry", module_id: moduleId, version: "latest" },
+      }],
+    ]);
+    assert.equal(await page.evaluate("window.hacked"), undefined);
   },
 );
 

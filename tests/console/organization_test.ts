@@ -135,6 +135,20 @@ Deno.test({
     await press("Delete");
     await locations.getByText("Rack", { exact: true }).waitFor({ state: "detached" });
 
+    await tab("Notifications");
+    await page.getByText("This cloud sends no mail.").waitFor();
+    await page.getByText("They may lead into private networks").waitFor();
+    await page.getByRole("button", { name: "Change addresses" }).click();
+    await dialog.getByLabel("E-mail addresses").fill("ann@example.com, nobody");
+    await press("Save");
+    await dialog.getByText("nobody").waitFor();
+    opened.complaints.splice(0);
+    await dialog.getByLabel("E-mail addresses").fill("ann@example.com, bob@example.com");
+    await press("Save");
+    const owners = page.getByRole("list", { name: "Owners of all machines" });
+    await owners.getByText("bob@example.com").waitFor();
+    await opened.inspect("organization-notifications");
+
     await tab("Use");
     await page.getByText("The cloud sends no mail").waitFor();
     await page.getByText("0 B, no limit").waitFor();

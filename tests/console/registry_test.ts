@@ -70,6 +70,11 @@ consoleTest(
     await page.reload();
     await page.getByText("acme:weather:station").waitFor();
     await page.getByText("used by 1 machine of 1 organisation").waitFor();
+    await page.getByRole("row", { name: "rover rover-main 1.0.0" }).waitFor();
+    assert.equal(
+      await page.getByRole("link", { name: "rover" }).getAttribute("href"),
+      `/machines/${made.machine_id}`,
+    );
     await opened.inspect("registry-item");
     await versions.getByRole("button", { name: "weather 1.0.0 is not deprecated" }).click();
     await versions.getByRole("button", { name: "Deprecate weather 1.0.0" }).waitFor();

@@ -57,7 +57,7 @@ const TABLE: Readonly<Record<string, string>> = {
   "shared/commands": "base registry transfer",
   "shared/config": "base log",
   "shared/log": "base",
-  "shared/registry": "",
+  "shared/registry": "base",
   "shared/rights": "",
   "shared/rpc": "base log rtc",
   "shared/rtc": "base log",

@@ -8,6 +8,7 @@ import type { PipelineTables } from "./pipeline_schema.ts";
 import type { ActorType, ResourceType, Visibility } from "./row_types.ts";
 import type { SequenceTables } from "./sequence_schema.ts";
 import type { TrainingTables } from "./training_schema.ts";
+import type { ModelSchemaTables } from "./model_schema_schema.ts";
 import type { VersionTables } from "./version_schema.ts";
 
 export type { ActorType, ResourceType, Visibility } from "./row_types.ts";
@@ -184,15 +185,6 @@ export interface RegistryItemsTable {
   /** Null: it is not. */
   deprecated_at: ColumnType<TimeMs | null, TimeMs | null | undefined, TimeMs | null>;
   deprecated_message: Generated<string>;
-}
-
-/** JSON Schemas of the attributes of modules' models. */
-export interface ModelSchemasTable {
-  item_id: Fixed<string>;
-  api: Fixed<string>;
-  model: Fixed<string>;
-  /** JSON text. */
-  schema: Fixed<string>;
 }
 
 export interface ItemVersionsTable {
@@ -469,7 +461,8 @@ export interface CloudTables
     PipelineTables,
     SequenceTables,
     TrainingTables,
-    VersionTables {
+    VersionTables,
+    ModelSchemaTables {
   settings: SettingsTable;
   organizations: OrganizationsTable;
   namespaces: NamespacesTable;
@@ -485,7 +478,6 @@ export interface CloudTables
   location_secrets: LocationSecretsTable;
   registry_items: RegistryItemsTable;
   item_versions: ItemVersionsTable;
-  model_schemas: ModelSchemasTable;
   package_files: PackageFilesTable;
   changes: ChangesTable;
   releases: ReleasesTable;

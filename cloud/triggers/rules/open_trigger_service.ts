@@ -12,7 +12,7 @@ import { Revisions } from "../../fleet/machines/revisions.ts";
 import { recentReadings } from "./recent_readings.ts";
 import { Trials } from "./trials.ts";
 import { TriggerEditor } from "./trigger_editor.ts";
-import { triggerService } from "./trigger_service.ts";
+import { type NotificationFacts, triggerService } from "./trigger_service.ts";
 
 export interface OpenTriggerServiceOptions {
   readonly queries: Queries;
@@ -21,6 +21,8 @@ export interface OpenTriggerServiceOptions {
   readonly secrets: DerivedSecrets;
   readonly clock: Clock;
   readonly random: Random;
+  /** What the operator set. */
+  readonly settings: () => NotificationFacts;
   /** Notified that something may have to be sent; another process finds out itself. */
   readonly deliverer: { wake(): void; lookAgain(): void };
 }
@@ -41,6 +43,7 @@ export function openTriggerService(
     secrets: new SigningSecrets(queries, options.secrets, clock),
     recent,
     clock,
+    settings: options.settings,
     trials: new Trials({ queries, deliveries, recent, wake, clock, random }),
     lookAgain: () => deliverer.lookAgain(),
   });

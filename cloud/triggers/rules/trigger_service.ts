@@ -24,6 +24,15 @@ import type { TriggerEditor } from "./trigger_editor.ts";
 import { listTriggers } from "./trigger_list.ts";
 import { toComparison, toDelivery, toPast, toTrigger } from "./trigger_messages.ts";
 
+/** How the cloud sends mail and webhooks. */
+export interface NotificationFacts {
+  /** Host and port; empty: no mail is sent. */
+  readonly mailServer: string;
+  readonly mailServerTls: boolean;
+  readonly mailFrom: string;
+  readonly privateWebhooks: boolean;
+}
+
 export interface TriggerServiceOptions {
   readonly callers: Pick<Callers, "scope">;
   readonly queries: Queries;
@@ -33,6 +42,7 @@ export interface TriggerServiceOptions {
   readonly recent: RecentReadings;
   readonly clock: Clock;
   readonly trials: Trials;
+  readonly settings: () => NotificationFacts;
   /** Something that was over waits again. */
   readonly lookAgain: () => void;
 }
@@ -162,6 +172,12 @@ export function triggerService(options: TriggerServiceOptions): ServiceImpl<type
       checkEmails(emails);
       await writeOwners(queries, orgId, owned, emails);
       return {};
+    },
+
+    async getNotificationSettings({ organizationId }, context) {
+      const scope = await callers.scope(context);
+      await scope.organization(organizationId, "manage");
+      return options.settings();
     },
   };
 }

@@ -70,14 +70,22 @@ function attributeProblems(
   path: readonly (string | number)[],
   models: readonly KnownModel[],
 ): { path: (string | number)[]; message: string }[] {
-  const schema = modelOf(entry, models)?.attributes;
+  const known = modelOf(entry, models);
+  const schema = known?.checked ?? known?.attributes;
   if (!schema) return [];
-  const attributes = entry.attributes ?? {};
-  const { errors } = new Validator(schema as object, "2020-12", false).validate(attributes);
-  return deepest(errors).map(({ instanceLocation, error }) => ({
+  return deepest(errorsOf(schema, entry.attributes ?? {})).map(({ instanceLocation, error }) => ({
     path: [...path, "attributes", ...fromPointer(instanceLocation)],
     message: error,
   }));
+}
+
+/** A schema that no validator can follow, for example one that refers to itself only, says nothing. */
+function errorsOf(schema: JsonSchema, value: JsonValue): readonly OutputUnit[] {
+  try {
+    return new Validator(schema as object, "2020-12", false).validate(value).errors;
+  } catch {
+    return [];
+  }
 }
 
 /** Errors that are about a value itself, not those of the objects around it. */

@@ -22,8 +22,10 @@ export interface JsonSchema {
 export interface KnownModel {
   readonly api: string;
   readonly model: string;
-  /** Undefined: nothing is known of them. */
+  /** As forms read it; undefined: nothing is known of them. */
   readonly attributes: JsonSchema | undefined;
+  /** As its module brings it, for checks; undefined: `attributes`. */
+  readonly checked?: JsonSchema;
 }
 
 /** The schema of a value somewhere in a configuration; undefined where nothing is known. */
