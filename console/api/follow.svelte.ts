@@ -49,6 +49,8 @@ export function follow<T>(options: FollowOptions<T>): () => void {
     try {
       wait();
       for await (const message of options.open(signal)) {
+        // What came at the same time as the end: its page is gone.
+        if (stop.signal.aborted) return;
         wait();
         setBroken(false);
         options.message(message);

@@ -12,8 +12,7 @@ export function relativeTime(date: Date, now: Date, locale: string): string {
   const seconds = (date.getTime() - now.getTime()) / 1000;
   const size = Math.abs(seconds) < 2 ? 0 : Math.abs(seconds);
   const [unit, length] = UNITS.find(([, length]) => size >= length) ?? ["second", 1];
-  const format = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
-  return format.format(size === 0 ? 0 : Math.trunc(seconds / length), unit);
+  return relativeFormat(locale).format(size === 0 ? 0 : Math.trunc(seconds / length), unit);
 }
 
 /**
@@ -21,18 +20,34 @@ export function relativeTime(date: Date, now: Date, locale: string): string {
  * time of day with milliseconds.
  */
 export function exactTime(date: Date, locale: string, form: "exact" | "clock"): string {
-  const time = {
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    fractionalSecondDigits: 3,
-    hourCycle: "h23",
-  } as const;
-  const day = { year: "numeric", month: "short", day: "numeric", timeZoneName: "short" } as const;
-  return new Intl.DateTimeFormat(locale, form === "exact" ? { ...day, ...time } : time).format(
-    date,
-  );
+  return timeFormat(`${form} ${locale}`).format(date);
 }
+
+/** Making a format takes a hundred times as long as using it, and lists of times use many. */
+function once<T>(make: (key: string) => T): (key: string) => T {
+  const made = new Map<string, T>();
+  return (key) => {
+    const found = made.get(key) ?? make(key);
+    made.set(key, found);
+    return found;
+  };
+}
+
+const relativeFormat = once((locale) => new Intl.RelativeTimeFormat(locale, { numeric: "auto" }));
+
+const CLOCK = {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
+  hourCycle: "h23",
+} as const;
+const DAY = { year: "numeric", month: "short", day: "numeric", timeZoneName: "short" } as const;
+
+const timeFormat = once((key) => {
+  const [form = "", locale = ""] = key.split(" ");
+  return new Intl.DateTimeFormat(locale, form === "exact" ? { ...DAY, ...CLOCK } : CLOCK);
+});
 
 /** A span of time in two units at most: "3 d 4 h", "12 min", "5 s". */
 export function duration(seconds: number): string {

@@ -227,8 +227,6 @@ export class ConsolePage {
     readonly page: Page,
   ) {
     page.on("console", (message) => {
-      // Svelte's notice that what was under way read a page that was left: its last values.
-      if (message.text() === "https://svelte.dev/e/derived_inert") return;
       if (["error", "warning"].includes(message.type())) {
         this.complaints.push(`${message.text()} ${message.location().url}`);
       }

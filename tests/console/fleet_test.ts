@@ -4,6 +4,9 @@ import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts"
 import { HOSTILE } from "./hostile.ts";
 import { consoleTest, PHONE } from "./console_rig.ts";
 
+/** What may be loaded until the first page works. */
+const FIRST_LOAD_BYTES = 250_000;
+
 consoleTest(
   import.meta.url,
   "the fleet shows machines, filters by the address, and follows changes",
@@ -17,6 +20,11 @@ consoleTest(
     const names = () => page.getByRole("row").getByRole("link").allInnerTexts();
     await page.getByRole("link", { name: "rover" }).waitFor();
     assert.deepEqual(await names(), ["picker", "rover"]);
+    // Compressed, by gzip, which is larger than the brotli that browsers get over TLS.
+    const bytes = await page.evaluate(`performance.getEntriesByType("resource")
+      .filter(({ name }) => name.includes("/assets/"))
+      .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`) as number;
+    assert.ok(bytes > 50_000 && bytes <= FIRST_LOAD_BYTES, `the first load takes ${bytes} bytes`);
 
     await page.getByPlaceholder("Search name").fill("harv");
     await page.getByText("1 of 2 machines").waitFor();
