@@ -19,6 +19,7 @@ import {
   diffText,
   parseConfig,
   type PartConfig,
+  readAuthors,
   readHistory,
   readPartConfig,
   type Revision,
@@ -128,20 +129,24 @@ export function configCommands(deps: ConfigDeps): CommandTree {
       async run(context, { values: { limit }, arguments: [wanted = ""] }) {
         const { id } = await findPart(context, wanted);
         const revisions = await readHistory(context, id, limit + 1);
+        const authors = await readAuthors(context, id, limit);
         const rows = revisions.slice(0, limit).map((revision, at) => ({
           revision: revision.number,
-          saved_at: isoTime(revision.savedAt),
-          saved_by: revision.savedBy,
+          saved_at: isoTime(authors[at]?.savedAt ?? revision.savedAt),
+          saved_by: authors[at]?.savedBy ?? "",
+          saved_by_name: authors[at]?.savedByName ?? "",
+          saved_how: authors[at]?.savedHow ?? "",
           changes: changesOf(revisions[at + 1], revision),
         }));
         const text = textTable([
-          ["REVISION", "SAVED", "BY", "CHANGES"],
-          ...revisions.slice(0, limit).map((revision, at) => [
-            String(revision.number),
-            timeText(revision.savedAt),
-            revision.savedBy || "-",
+          ["REVISION", "SAVED", "BY", "HOW", "CHANGES"],
+          ...rows.map((row, at) => [
+            String(row.revision),
+            timeText(authors[at]?.savedAt ?? revisions[at]?.savedAt),
+            row.saved_by_name || row.saved_by || "-",
+            row.saved_how || "-",
             // What was added, without its value.
-            rows[at]!.changes.filter((line) => !line.startsWith(" "))
+            row.changes.filter((line) => !line.startsWith(" "))
               .map((line) => line.replace(/ \{.*$/, "")).join(", ") || "-",
           ]),
         ], context.terminal.columns);

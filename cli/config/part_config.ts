@@ -9,10 +9,10 @@ import { renderDiff } from "../../shared/config/render_diff.ts";
 import { type ChosenPart, findPart } from "../../shared/commands/choice/part.ts";
 import { clientOf, type CommandContext } from "../../shared/commands/run/command.ts";
 import {
-  AppService,
-  type AuthenticatorInfo,
-  type RobotPart,
-} from "../../shared/gen/viam/app/v1/app_pb.ts";
+  type ConfigRevision,
+  ConfigurationService,
+} from "../../shared/gen/machine/cloud/v1/configuration_pb.ts";
+import { AppService, type RobotPart } from "../../shared/gen/viam/app/v1/app_pb.ts";
 
 /** The configuration of a part as somebody saved it. */
 export interface PartConfig {
@@ -25,8 +25,6 @@ export interface PartConfig {
 /** A configuration, and how many saves ago it counted: 0 counts now. */
 export interface Revision extends PartConfig {
   readonly number: number;
-  /** Who saved it; empty for the oldest that is listed. */
-  readonly savedBy: string;
 }
 
 /** The configuration of a part, as its cloud keeps it. */
@@ -66,19 +64,36 @@ export async function readHistory(
       ...{ id: partId, pageLimit: HISTORY_PAGE },
       ...(pageToken === "" ? {} : { pageToken }),
     });
-    for (const { when, editedBy, old } of page.history) {
+    for (const { when, old } of page.history) {
       const number = revisions.length;
-      revisions.push({ ...next, number, savedAt: when, savedBy: authorText(editedBy) });
+      revisions.push({ ...next, number, savedAt: when });
       next = configOf(old);
       if (revisions.length === most) return revisions;
     }
     pageToken = page.nextPageToken;
   } while (pageToken !== "");
-  return [...revisions, { ...next, number: revisions.length, savedBy: "", savedAt: undefined }];
+  return [...revisions, { ...next, number: revisions.length, savedAt: undefined }];
 }
 
-function authorText(author: AuthenticatorInfo | undefined): string {
-  return author?.value ?? "";
+/** Who saved a configuration, when and how: `api`, `console`, `cli`, `restore` or `fragment`. */
+export type Author = Pick<ConfigRevision, "savedAt" | "savedBy" | "savedByName" | "savedHow">;
+
+/** Of each save, newest first. @param most how many; fewer when there are no more */
+export async function readAuthors(
+  context: CommandContext,
+  partId: string,
+  most: number,
+): Promise<Author[]> {
+  const client = await clientOf(context, ConfigurationService);
+  const authors: Author[] = [];
+  let pageToken = "";
+  do {
+    const pageLimit = HISTORY_PAGE;
+    const page = await client.listRevisions({ partId, pageLimit, pageToken });
+    authors.push(...page.revisions);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "" && authors.length < most);
+  return authors.slice(0, most);
 }
 
 /** The JSON value of a text; comments are allowed. @throws {Error} that says where it is wrong */

@@ -183,6 +183,7 @@ Deno.test("config set, diff, history and restore", async () => {
   const history = await rig.json("config", "history", "demo");
   assert.deepEqual(history.map((one: { changes: string[] }) => one.changes.length), [1, 1, 0]);
   assert.equal(history[0].saved_by, rig.made.api_key_id);
+  assert.deepEqual([history[0].saved_by_name, history[0].saved_how], ["bootstrap", "cli"]);
   const { changes } = await rig.json("config", "diff", "demo");
   assert.deepEqual(changes, ["- resource rdk:component:sensor/host"]);
   assert.match((await rig.run(["config", "diff", "demo", "--file", file])).out, /^\+ resource/);
