@@ -11,7 +11,7 @@ async function agent(args: string[], env: Record<string, string> = {}) {
     args: ["run", "-A", "--no-check", "--quiet", MAIN, ...args],
     env,
     stdin: "null",
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(300_000),
   }).output();
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return { code: output.code, stdout: text(output.stdout), stderr: text(output.stderr) };

@@ -1,13 +1,29 @@
-/** How many files of each group run at a time; the groups do, too, as tests mostly wait. */
-export function filesAtATime(processors: number): number {
-  return Math.min(Math.max(2, processors), 8);
-}
-
 /** Tests that run together. */
 export interface Group {
-  paths: string[];
-  /** Several files at a time. */
-  parallel: boolean;
+  readonly paths: string[];
+  /** How they run side by side; left out: file after file. */
+  readonly parallel?: {
+    /** They start whole programs and mostly wait. */
+    readonly programs: boolean;
+    /** How many files a bunch has at most. */
+    readonly bunch: number;
+  };
+}
+
+/** What a test with clouds, machines and browsers takes, with room to spare; bytes. */
+const PROGRAMS_BYTES = 2 ** 30;
+
+/**
+ * How many bunches of a group run at a time.
+ *
+ * @param memory that is free, bytes.
+ */
+export function atATime({ parallel }: Group, processors: number, memory: number): number {
+  if (parallel === undefined) return 1;
+  const [value, most] = parallel.programs
+    ? [Math.min(3 * processors, memory / PROGRAMS_BYTES), 12]
+    : [processors, 8];
+  return Math.floor(Math.min(Math.max(2, value), most));
 }
 
 /**
@@ -20,10 +36,9 @@ export const GROUPS: readonly Group[] = [
       ...["shared", "server", "agent", "cloud", "cli", "console", "tools"],
       ...["tests/cli", "tests/habits"],
     ],
-    parallel: true,
+    parallel: { programs: false, bunch: 12 },
   },
   {
-    // They start whole programs, which mostly wait.
     paths: [
       "tests/bench",
       "tests/compat",
@@ -34,6 +49,6 @@ export const GROUPS: readonly Group[] = [
       "tests/object_storage",
       "tests/rpc",
     ],
-    parallel: true,
+    parallel: { programs: true, bunch: 1 },
   },
 ];

@@ -9,7 +9,9 @@ import { toError } from "../../shared/base/errors/to_error.ts";
 import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import { SKIPS_FILE } from "../../shared/test_tools/skips.ts";
 import { PROGRAMS, ROOT } from "../programs.ts";
-import { filesAtATime, type Group, GROUPS } from "./groups.ts";
+import { BunchOutput } from "./bunch_output.ts";
+import { bunches, testFiles, writeEntries } from "./bunches.ts";
+import { atATime, type Group, GROUPS } from "./groups.ts";
 import { makeMemoryFolder, removeMemoryFolder } from "./memory_folder.ts";
 import { parseSkips, skipLines } from "./skips.ts";
 import { InTurn } from "./in_turn.ts";
@@ -51,7 +53,7 @@ async function main(): Promise<number> {
   if (values.docs && (positionals.length > 0 || values.filter !== undefined)) {
     throw new Error("TIMES=docs is for the times of all tests; leave PATHS and FILTER out");
   }
-  const groups = positionals.length > 0 ? [{ paths: positionals, parallel: false }] : GROUPS;
+  const groups: readonly Group[] = positionals.length > 0 ? [{ paths: positionals }] : GROUPS;
   const memory = Deno.env.has("TMPDIR") ? undefined : await makeMemoryFolder();
   const folder = await Deno.makeTempDir({ prefix: "machine-tests-" });
   const output = new InTurn((bytes) => void process.stdout.write(bytes));
@@ -123,6 +125,10 @@ async function runGroup(
   run: Run,
   at: number,
 ): Promise<GroupResult & { output: string }> {
+  const { paths, parallel } = group;
+  const jobs = atATime(group, navigator.hardwareConcurrency, Deno.systemMemoryInfo().available);
+  // A filter in slashes is a regular expression, which marks cannot be made to match.
+  const bunched = parallel !== undefined && !run.filter?.startsWith("/");
   const child = new Deno.Command(Deno.execPath(), {
     cwd: ROOT,
     args: [
@@ -131,13 +137,13 @@ async function runGroup(
       "--no-check",
       "--permit-no-files",
       ...(Deno.env.get("CI") === "true" ? ["--frozen"] : []),
-      ...(group.parallel ? ["--parallel"] : []),
+      ...(parallel === undefined ? [] : ["--parallel"]),
       `--junit-path=${report(run, at)}`,
       ...(run.filter === undefined ? [] : [`--filter=${run.filter}`]),
-      ...group.paths,
+      ...(bunched ? await entries(paths, parallel.bunch, run, at) : paths),
     ],
     env: {
-      DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${filesAtATime(navigator.hardwareConcurrency)}`,
+      DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${jobs}`,
       [SKIPS_FILE]: skips(run),
       ...(run.temporary === undefined ? {} : { TMPDIR: run.temporary }),
     },
@@ -154,10 +160,16 @@ async function runGroup(
   let output = "";
   const reading = (async () => {
     const decoder = new TextDecoder();
+    const lines = new BunchOutput();
+    const add = (text: string) => {
+      run.output.add(at, new TextEncoder().encode(text));
+      output += text;
+    };
     for await (const chunk of child.stdout) {
-      run.output.add(at, chunk);
-      output += decoder.decode(chunk, { stream: true });
+      const text = decoder.decode(chunk, { stream: true });
+      add(bunched ? lines.add(text) : text);
     }
+    add(lines.end());
   })();
   const { code } = await child.status;
   clearTimeout(limit);
@@ -167,6 +179,12 @@ async function runGroup(
   await Promise.race([reading, grace.promise]);
   clearTimeout(timer);
   return { summary: parseSummary(output), exitCode: code, output };
+}
+
+/** Makes entries for the tests in folders. @returns their paths. */
+async function entries(paths: string[], most: number, run: Run, at: number): Promise<string[]> {
+  const of = bunches(await testFiles(ROOT, paths), most);
+  return await writeEntries(join(run.folder, `entries-${at}`), ROOT, of, run.filter);
 }
 
 try {

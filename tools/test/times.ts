@@ -55,7 +55,7 @@ function printedFiles(output: string): Map<string, string> {
   const files = new Map<string, string>();
   let running = "";
   for (const line of stripVTControlCharacters(output).split("\n")) {
-    running = /^running \d+ tests? from (?:\.\/)?(\S+)$/.exec(line)?.[1] ?? running;
+    running = /^running (?:\d+ )?tests? from (?:\.\/)?(\S+)$/.exec(line)?.[1] ?? running;
     const [, file = running, name] = /^(?:\.\/(\S+) => ?)?(.*?) \.\.\./.exec(line) ?? [];
     if (name !== undefined && file !== "" && !files.has(name.trim())) files.set(name.trim(), file);
   }

@@ -1,0 +1,85 @@
+/**
+ * Tests run in bunches: one entry imports the files of a bunch, so that what they import is loaded
+ * once for all of them and not once a file.
+ */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+/** What `deno test` takes for tests when it is given a folder. */
+const TEST_FILE = /(?:^|[_.])test\.[cm]?[jt]sx?$/;
+
+/** Test files in folders, and paths that are one themselves; relative to the root, in order. */
+export async function testFiles(root: string, paths: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const path of paths) {
+    if ((await Deno.stat(join(root, path))).isFile) found.push(path);
+    else await addFiles(root, path, found);
+  }
+  return found.sort();
+}
+
+async function addFiles(root: string, folder: string, found: string[]): Promise<void> {
+  for await (const { name, isDirectory } of Deno.readDir(join(root, folder))) {
+    const path = `${folder}/${name}`;
+    if (!isDirectory) {
+      if (TEST_FILE.test(name)) found.push(path);
+    } else if (name !== "node_modules" && !name.startsWith(".")) {
+      await addFiles(root, path, found);
+    }
+  }
+}
+
+/**
+ * Divides files into bunches of neighbours, which import much the same: each is of one folder of the
+ * first level, and within it they are about as large.
+ *
+ * @param most how many files a bunch has at most; an error outside of a test ends all of its bunch.
+ */
+export function bunches(files: readonly string[], most: number): string[][] {
+  const byProgram = Object.groupBy(files, (file) => file.split("/", 1)[0]!);
+  return Object.values(byProgram).flatMap((of = []) => {
+    const count = Math.ceil(of.length / most);
+    const begin = (bunch: number) => Math.round(bunch * of.length / count);
+    return Array.from({ length: count }, (_, at) => of.slice(begin(at), begin(at + 1)));
+  });
+}
+
+/** Makes the entries of bunches in a folder. @returns their paths. */
+export async function writeEntries(
+  folder: string,
+  root: string,
+  bunches: readonly (readonly string[])[],
+  filter: string | undefined,
+): Promise<string[]> {
+  await Deno.mkdir(folder, { recursive: true });
+  return await Promise.all(bunches.map(async (files, at) => {
+    const path = join(folder, `bunch-${at}.mjs`);
+    await Deno.writeTextFile(path, entryText(root, files, filter));
+    return path;
+  }));
+}
+
+/** An entry with its path, as it stands in the output of `deno test`. */
+export const ENTRY = /\S*\bbunch-\d+\.mjs/;
+/** The line of a mark; its entry, which stands there only where bunches run side by side; its file. */
+export const MARK =
+  /^(?:(\S*\bbunch-\d+\.mjs) => )?tests of (\S+test\.[cm]?[jt]sx?)(?: .*)? \.\.\. /;
+
+/**
+ * An entry: before the tests of each file a mark, for `BunchOutput`, and in place of a file that
+ * cannot be loaded a test that fails.
+ *
+ * @param filter only tests with this text in their name run; marks have it, too.
+ */
+export function entryText(root: string, files: readonly string[], filter = ""): string {
+  const text = (value: string) => JSON.stringify(`${value} ${filter}`.trimEnd());
+  return files.map((file) =>
+    `Deno.test.ignore(${text(`tests of ${file}`)}, () => {});
+try {
+  await import(${JSON.stringify(pathToFileURL(join(root, file)).href)});
+} catch (error) {
+  Deno.test(${text(`${file} cannot be loaded`)}, () => { throw error; });
+}
+`
+  ).join("");
+}

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { BunchOutput } from "./bunch_output.ts";
+import { bunches, testFiles, writeEntries } from "./bunches.ts";
+import { parseSummary } from "./summary.ts";
+import { inTheirFiles, parseReport } from "./times.ts";
+
+Deno.test("bunches() divides the files of each program evenly", () => {
+  const files = ["a/1", "a/2", "a/3", "a/4", "a/5", "b/1"];
+  assert.deepEqual(bunches(files, 3), [["a/1", "a/2", "a/3"], ["a/4", "a/5"], ["b/1"]]);
+  assert.deepEqual(bunches(files, 1).flat(), files);
+  assert.deepEqual(bunches([], 3), []);
+});
+
+/** Test files as a run has them; only some pass. */
+const FILES = {
+  "a/helper.ts": `export const both = (name) => Deno.test(name, (t) => t.step("step", () => {}));`,
+  "a/one_test.ts": `import { both } from "./helper.ts"; import "./once.ts";
+    both("of a helper");
+    Deno.test("fails", () => { throw new Error("an error"); });`,
+  "a/once.ts": `console.log("loaded once");`,
+  "a/two_test.ts": `import { both } from "./helper.ts"; import "./once.ts";
+    both("of a helper again");
+    Deno.test.ignore("not here", () => {});`,
+  "b/c/missing_test.ts": `import "./nothing.ts";`,
+  "b/c/syntax_test.ts": `const x = ;`,
+  "b/c/testing.ts": `throw new Error("is no test");`,
+  "b/node_modules/other_test.ts": `throw new Error("is not ours");`,
+  "b/stray_test.ts": `
+    Deno.test("strays", () => new Promise(() => setTimeout(() => { throw new Error("away"); })));
+    Deno.test("comes later", () => {});`,
+};
+
+async function runInBunches(
+  { filter, jobs = 2 }: { filter?: string; jobs?: number } = {},
+): Promise<{ output: string; xml: string }> {
+  const root = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    for (const [file, text] of Object.entries(FILES)) {
+      await Deno.mkdir(join(root, file, ".."), { recursive: true });
+      await Deno.writeTextFile(join(root, file), text);
+    }
+    const files = await testFiles(root, ["a", "b"]);
+    const entries = await writeEntries(join(root, "entries"), root, bunches(files, 9), filter);
+    const report = join(root, "report.xml");
+    const filtering = filter === undefined ? [] : [`--filter=${filter}`];
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      cwd: root,
+      args: [
+        ...["test", "--allow-all", "--no-check", "--no-config", "--parallel"],
+        ...[`--junit-path=${report}`, ...filtering, ...entries],
+      ],
+      env: { NO_COLOR: "1", DENO_JOBS: `${jobs}` },
+      stderr: "null",
+    }).output();
+    const lines = new BunchOutput();
+    const output = lines.add(new TextDecoder().decode(stdout)) + lines.end();
+    const url = pathToFileURL(root).href;
+    assert.ok(!output.includes("tests of a/"), output);
+    return { output: output.replaceAll(url, ""), xml: await Deno.readTextFile(report) };
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+}
+
+Deno.test("BunchOutput names the file of each test, of what is not loaded and what strays", async () => {
+  const { output, xml } = await runInBunches();
+  const has = (line: RegExp) => assert.match(output, line);
+  has(/^\.\/a\/one_test\.ts => of a helper \.\.\. ok /m);
+  has(/^\.\/a\/one_test\.ts => fails \.\.\. FAILED /m);
+  has(/^fails => \.\/a\/one_test\.ts:3:\d+$/m);
+  has(/at \/a\/one_test\.ts:3:\d+/);
+  has(/^\.\/a\/two_test\.ts => not here \.\.\. ignored /m);
+  has(/^\.\/b\/c\/missing_test\.ts => b\/c\/missing_test\.ts cannot be loaded \.\.\. FAILED /m);
+  has(/^\.\/b\/c\/syntax_test\.ts => b\/c\/syntax_test\.ts cannot be loaded \.\.\. FAILED /m);
+  has(/at \/b\/c\/syntax_test\.ts:1:11/);
+  has(/^Uncaught error from \.\/b\/stray_test\.ts FAILED$/m);
+  has(/^\.\/b\/stray_test\.ts => comes later \.\.\. cancelled /m);
+  assert.equal(output.split("loaded once").length, 2);
+  const { passed, failed, skipped } = parseSummary(output)!;
+  assert.deepEqual({ passed, skipped }, { passed: 2, skipped: 1 });
+  assert.ok(failed >= 4);
+  const files = inTheirFiles(parseReport(xml), output).map(({ file, name }) => `${file} ${name}`);
+  assert.ok(files.includes("a/one_test.ts of a helper"), files.join("\n"));
+  assert.ok(files.includes("a/two_test.ts of a helper again"), files.join("\n"));
+});
+
+Deno.test("BunchOutput counts only what a filter picks, and what is not loaded", async () => {
+  const { output } = await runInBunches({ filter: "of a helper again" });
+  assert.match(output, /^\.\/a\/two_test\.ts => of a helper again \.\.\. ok /m);
+  assert.match(output, /missing_test\.ts => b\/c\/missing_test\.ts cannot be loaded .*FAILED /m);
+  assert.deepEqual(parseSummary(output), { passed: 1, failed: 2, skipped: 0 });
+});
+
+Deno.test("BunchOutput names the files too where one bunch runs after the other", async () => {
+  const { output, xml } = await runInBunches({ jobs: 1, filter: "helper" });
+  assert.match(output, /^running tests from \.\/a\/two_test\.ts$/m);
+  const files = inTheirFiles(parseReport(xml), output).map(({ file, name }) => `${file} ${name}`);
+  assert.ok(files.includes("a/one_test.ts of a helper"), files.join("\n"));
+  assert.ok(files.includes("a/two_test.ts of a helper again"), files.join("\n"));
+  const { passed, skipped } = parseSummary(output)!;
+  assert.deepEqual({ passed, skipped }, { passed: 2, skipped: 0 });
+});
