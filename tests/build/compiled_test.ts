@@ -14,6 +14,7 @@ import { hostTarget, type Target, targetByName, TARGETS } from "../../tools/comp
 import { type Program, programByName, PROGRAMS, ROOT } from "../../tools/programs.ts";
 import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { noSystemdBecause } from "../e2e/systemd_computer.ts";
+import { installFromRelease } from "./compiled_release.ts";
 import { installPackages, MANAGERS } from "./compiled_packages.ts";
 import { freePort } from "../ports/free_port.ts";
 import { signInFromBinary } from "./compiled_sign_in.ts";
@@ -285,6 +286,13 @@ for (const [kind, tool] of [["Debian", "dpkg"], ["RPM", "rpm"]] as const) {
       ),
   });
 }
+
+Deno.test({
+  name: "install.sh of a release folder ends with an online machine under systemd",
+  ignore: ignoreBecause(import.meta.url, noSystemdBecause()),
+  fn: () =>
+    inTempDir((dir) => installFromRelease((name) => file(programByName(name), hostTarget()), dir)),
+});
 
 Deno.test("the demo runs on the compiled programs up to a reading", async () => {
   await inTempDir(async (dir) => {

@@ -67,7 +67,7 @@ export function titleOf(text: string): string {
 
 /** Groups of the menu, each with its pages in this order; what stands in none comes last. */
 const GROUPS: readonly (readonly [string, readonly string[]])[] = [
-  ["Start", ["getting-started", "console", "command-line", "configuration", "models"]],
+  ["Start", ["getting-started", "install", "console", "command-line", "configuration", "models"]],
   ["A machine", [
     ...["machine-server", "machine-agent", "updates", "networking", "provisioning", "system"],
     "windows",
