@@ -327,6 +327,7 @@ export async function createServices(options: ServicesOptions) {
     clock,
   });
   const signaling = openSignaling({
+    queries,
     callers,
     presence,
     domain,

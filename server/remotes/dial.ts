@@ -1,6 +1,7 @@
 /** Ways to a remote: WebRTC wherever there is signalling, or its own port. */
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import type { Clock } from "../../shared/base/time/clock.ts";
+import type { CloudCredentials } from "../../shared/cloud/auth/cloud_credentials.ts";
 import { CloudConnection } from "../../shared/cloud/client/connection.ts";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
@@ -17,13 +18,19 @@ import { isCloudName, type RemoteSettings } from "./remote_settings.ts";
 /** From the offer to the open connection. */
 const WEBRTC_MS = 10_000;
 
+export interface CloudSignaling {
+  readonly appAddress: string;
+  /** Of this machine; for remotes without `auth`, as the other parts of a machine are. */
+  readonly credentials: CloudCredentials;
+}
+
 export interface DialOptions {
   /** `-webrtc`: by WebRTC wherever there is signalling; otherwise directly. */
   readonly webrtc: boolean;
   /** `-allow-insecure-creds` */
   readonly allowInsecure: boolean;
-  /** Where this machine's cloud signals; undefined without a cloud. */
-  readonly cloudSignaling: () => string | undefined;
+  /** Where this machine's cloud signals, and as whom; undefined without a cloud. */
+  readonly cloudSignaling: () => CloudSignaling | undefined;
   readonly peers: () => Promise<RtcPeers>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -39,9 +46,7 @@ export async function dialRemote(
   options: DialOptions,
   signal: AbortSignal,
 ): Promise<RemoteLink> {
-  const cloud = options.webrtc && settings.credentials && isCloudName(settings.host)
-    ? options.cloudSignaling()
-    : undefined;
+  const cloud = options.webrtc && isCloudName(settings.host) ? options.cloudSignaling() : undefined;
   if (cloud === undefined) return await dialOwnPort(settings, options, signal);
   let throughCloud: unknown;
   try {
@@ -63,13 +68,13 @@ export async function dialRemote(
 }
 
 async function dialThroughCloud(
-  appAddress: string,
+  { appAddress, credentials: own }: CloudSignaling,
   settings: RemoteSettings,
   options: DialOptions,
   signal: AbortSignal,
 ): Promise<RemoteLink> {
   const { allowInsecure, log } = options;
-  const { credentials } = settings;
+  const credentials = settings.credentials ?? own;
   const connection = CloudConnection.open({ appAddress, credentials, allowInsecure, log });
   try {
     const way = "webrtc through the cloud";
@@ -135,6 +140,6 @@ async function overWebRtc(
 /** What signallers answer that do not know the host, and servers without signalling. */
 function isUnknownHost(error: unknown): boolean {
   const { code, rawMessage } = ConnectError.from(error);
-  return code === Code.Unimplemented || code === Code.NotFound ||
+  return code === Code.Unimplemented ||
     (code === Code.InvalidArgument && rawMessage.includes("host not preconfigured"));
 }

@@ -72,15 +72,9 @@ export class MachineConfigs {
       signalingInsecure: publicUrl().startsWith("http:"),
       locationSecrets: locationSecrets.map(({ id, value }) => ({ id, secret: value })),
     }, { revision: saved.revision });
-    const [locationSecret] = locationSecrets;
-    if (locationSecret) {
-      const taken = new Set(config.remotes.map(({ name }) => name));
-      message.remotes.push(
-        ...await partRemotes(queries, part, {
-          ...{ domain, taken, locationSecret: locationSecret.value },
-        }),
-      );
-    }
+    const taken = new Set(config.remotes.map(({ name }) => name));
+    const locationSecret = locationSecrets[0]?.value;
+    message.remotes.push(...await partRemotes(queries, part, { domain, taken, locationSecret }));
     if (secretsInClear) {
       const { id, key } = await machineKeys.of({ id: part.machine_id, org_id: part.org_id });
       message.auth ??= create(AuthConfigSchema);

@@ -10,7 +10,8 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 
 /**
  * The other parts of a machine, as its main part sees them: remotes by the parts' names, reached at
- * their host names with the secret of the location. Other parts see none.
+ * their host names with the secret of the location. A main part that may not have it calls them
+ * through the cloud as itself. Other parts see none.
  *
  * @param taken names of remotes that the configuration has itself: those stay
  */
@@ -19,7 +20,8 @@ export async function partRemotes(
   part: PartRow,
   options: {
     readonly domain: string;
-    readonly locationSecret: string;
+    /** Undefined for a part that may not have it. */
+    readonly locationSecret: string | undefined;
     readonly taken: ReadonlySet<string>;
   },
 ): Promise<RemoteConfig[]> {
@@ -32,13 +34,15 @@ export async function partRemotes(
     return create(RemoteConfigSchema, {
       name: other.name,
       address: fqdn,
-      auth: {
-        entity: fqdn,
-        credentials: {
-          type: CredentialsType.ROBOT_LOCATION_SECRET,
-          payload: options.locationSecret,
+      ...(options.locationSecret !== undefined && {
+        auth: {
+          entity: fqdn,
+          credentials: {
+            type: CredentialsType.ROBOT_LOCATION_SECRET,
+            payload: options.locationSecret,
+          },
         },
-      },
+      }),
     });
   });
 }

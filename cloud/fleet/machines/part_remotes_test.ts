@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { ConfigurationService } from "../../../shared/gen/machine/cloud/v1/configuration_pb.ts";
 import { CredentialsType, RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
+import { TAKES_HASHES_HEADER } from "../../../shared/rights/hashed_access.ts";
 import { apiKey, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 
 Deno.test("the main part of a machine sees its other parts as remotes", async () => {
@@ -31,6 +32,14 @@ Deno.test("the main part of a machine sees its other parts as remotes", async ()
   assert.equal(credentials?.type, CredentialsType.ROBOT_LOCATION_SECRET);
   assert.equal(credentials?.payload, auth?.secrets[0]?.secret);
   assert.deepEqual(ofArm?.remotes, []);
+
+  // A server of ours gets no secret of its location: it calls its parts as itself.
+  const headers = { [TAKES_HASHES_HEADER]: "1" };
+  const { config: ours } = await cloud.client(RobotService, partSecret(made))
+    .config({ id: made.part_id }, { headers });
+  const added = ours?.remotes.find(({ name }) => name === "arm");
+  assert.equal(added?.address, arm?.fqdn);
+  assert.equal(added?.auth, undefined);
 });
 
 Deno.test("the main part's history says which remotes came, changed and went with other parts", async () => {

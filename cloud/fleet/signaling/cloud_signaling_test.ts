@@ -132,6 +132,27 @@ Deno.test("SignalingService of the cloud may be called by who may operate the ma
   assert.equal((await failure(nobody)).code, Code.Unauthenticated);
 });
 
+Deno.test("SignalingService of the cloud lets a main part call the others of its machine", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const other = await cloud.bootstrap({ machine: "other" });
+  const app = cloud.app(made);
+  const { partId } = await app.newRobotPart({ robotId: made.machine_id, partName: "arm" });
+  const { part: arm } = await app.getRobotPart({ id: partId });
+  const ofArm = { type: "robot-secret", entity: partId, payload: arm?.secret ?? "" };
+  const fqdn = arm?.fqdn ?? "";
+  await mayCall(cloud, partSecret(made), fqdn);
+  for (
+    const [credentials, host] of [
+      [ofArm, made.fqdn],
+      [partSecret(other), fqdn],
+      [partSecret(made), other.fqdn],
+    ] as const
+  ) {
+    assert.deepEqual(await failure(mayCall(cloud, credentials, host)), UNKNOWN);
+  }
+});
+
 Deno.test("SignalingService.Answer() of the cloud is for the machine itself and owners", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap();

@@ -151,7 +151,10 @@ export class MachineCore {
           printsSpans: diagnostics?.printsSpans ?? false,
         }),
       cloudSignaling: () =>
-        cloud && signalingAddress(this.#identity.cloud ?? {}, cloud.credentials.appAddress),
+        cloud && {
+          appAddress: signalingAddress(this.#identity.cloud ?? {}, cloud.credentials.appAddress),
+          credentials: cloud.credentials.credentials,
+        },
       onChange: changed,
     });
     this.applier = new ConfigurationApplier({

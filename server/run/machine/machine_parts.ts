@@ -34,6 +34,7 @@ import { fullName } from "../../resources/graph/name.ts";
 import type { ResourceManager } from "../../resources/graph/manager.ts";
 import type { RemoteFrames } from "../../resources/frames/frame_system.ts";
 import { remoteWorld } from "../../resources/frames/frame_tree.ts";
+import type { CloudSignaling } from "../../remotes/dial.ts";
 import type { RemoteManager } from "../../remotes/remote_manager.ts";
 import type { RemoteSnapshot } from "../../config/status/machine_status.ts";
 import type { ResourceSpec } from "../../resources/graph/target.ts";
@@ -48,7 +49,7 @@ export interface MachinePartsOptions {
   readonly interceptors: readonly Interceptor[];
   readonly facts: () => MachineFacts;
   /** Where the machine's cloud signals, for remotes; undefined without a cloud. */
-  readonly cloudSignaling: () => string | undefined;
+  readonly cloudSignaling: () => CloudSignaling | undefined;
   /** Called after each change of what status shows. */
   readonly onChange: () => void;
 }
