@@ -66,7 +66,7 @@ Deno.test("a body of a gigabyte is refused before it has come", () =>
     });
     assert.match(heard, /^HTTP\/1\.1 413 /);
     assert.equal(port.active, 0);
-  }, { waitMs: 500 }));
+  }, { waitMs: 2_000 }));
 
 Deno.test("a body without an end is answered before its end, and its connection ended", () =>
   withPortal(async ({ tcpPort, port }) => {
@@ -82,7 +82,7 @@ Deno.test("a body without an end is answered before its end, and its connection 
     });
     assert.match(heard, /^HTTP\/1\.1 413 /);
     assert.equal(port.active, 0);
-  }, { waitMs: 500 }));
+  }, { waitMs: 2_000 }));
 
 Deno.test("headers, bodies and connections that do not come on are ended", () =>
   withPortal(async ({ tcpPort }) => {
