@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { CertificateAuthority } from "../../accounts/certificates/authority.ts";
 import { LogStore } from "../../fleet/logs/log_store.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { CloudDatabase } from "../../storage/database/cloud_database.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
+import { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import { TestMailServer } from "../../triggers/mail/mail_server_testing.ts";
 import type { Finding } from "./check.ts";
 import { examine, renderFindings } from "./doctor.ts";
@@ -82,6 +85,17 @@ Deno.test("examine() tells a clock that is behind what was written", () =>
     logs.close();
     const clock = new FakeClock(new Date(Date.now() - 3_600_000));
     assert.match(wrong(await examine({ dataDir }, clock), "clock") ?? "", /failed.*NTP/);
+  }));
+
+Deno.test("examine() warns of a clock that jumped while the cloud served, or before", () =>
+  withFolder(async (dataDir) => {
+    const database = CloudDatabase.open(dataDir);
+    const year = 365 * 86_400_000;
+    await new SteadyTime(new FakeClock(Date.now() - year)).load(database.queries, memoryLogger());
+    await new SteadyTime(systemClock).load(database.queries, memoryLogger());
+    database.close();
+    const said = wrong(await examine({ dataDir }, systemClock), "clock") ?? "";
+    assert.match(said, /^warning.*has jumped.*set it if it is wrong/s);
   }));
 
 Deno.test("checkFolder() warns of a disk that is nearly full", () =>

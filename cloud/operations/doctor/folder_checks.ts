@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { addonFor, connect } from "../../../shared/base/store/connect.ts";
 import { loadOrCreateKeys } from "../../storage/keys/key_file.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
+import { parseTimeState } from "../../storage/steady_time/time_state.ts";
 import { UNFINISHED_RESTORE } from "../../storage/data_folder/unfinished_restore.ts";
 import { failed, type Finding, ok, warning } from "./check.ts";
 
@@ -135,7 +136,7 @@ export async function checkKeyFits(dataDir: string): Promise<Finding[]> {
   }
 }
 
-/** Whether the clock of this host is behind what was written before. */
+/** Whether the clock of this host is behind what was written before, or has jumped. */
 export function checkClock(dataDir: string, now: Date): Finding {
   const path = join(dataDir, "logs.db");
   const newest = newestLine(path);
@@ -144,6 +145,16 @@ export function checkClock(dataDir: string, now: Date): Finding {
       "clock",
       `it says ${now.toISOString()}, and a log line came ${new Date(newest).toISOString()}`,
       "set the clock, best by NTP: certificates, tokens and what is kept for how long depend on it",
+    );
+  }
+  const kept = parseTimeState(setting(join(dataDir, "cloud.db"), "steady_time"));
+  if (kept?.other) {
+    return warning(
+      "clock",
+      `it says ${now.toISOString()}, and has jumped: ${
+        new Date(kept.steadyMs).toISOString()
+      } was expected`,
+      "set it if it is wrong; else it counts once the cloud has served for a day",
     );
   }
   return ok("clock", now.toISOString());

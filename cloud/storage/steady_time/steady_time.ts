@@ -2,7 +2,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import { readSetting, writeSetting } from "../database/settings.ts";
-import { nextTime, SETTLED_MS, timeAtStart, type TimeState } from "./time_state.ts";
+import { nextTime, parseTimeState, SETTLED_MS, timeAtStart, type TimeState } from "./time_state.ts";
 
 const LOOK_EVERY_MS = 10 * 60_000;
 const HOUR_MS = 60 * 60_000;
@@ -38,7 +38,7 @@ export class SteadyTime {
 
   /** Compares the clock with what the process before left. */
   async load(queries: Queries, log: Logger): Promise<void> {
-    const kept = parse(await readSetting(queries, "steady_time"));
+    const kept = parseTimeState(await readSetting(queries, "steady_time"));
     await this.#enter(timeAtStart(kept, this.clock.now().getTime()), queries, log);
   }
 
@@ -85,14 +85,5 @@ export class SteadyTime {
       });
     }
     await writeSetting(queries, "steady_time", JSON.stringify(next));
-  }
-}
-
-function parse(text: string | undefined): TimeState | undefined {
-  try {
-    const kept = JSON.parse(text ?? "null");
-    return Number.isFinite(kept?.steadyMs) ? kept : undefined;
-  } catch {
-    return undefined; // as if it had never run
   }
 }

@@ -35,3 +35,13 @@ export function timeAtStart(kept: TimeState | undefined, wallMs: number): TimeSt
   const isSteady = other && wallMs >= other.wallMs && wallMs - other.wallMs <= JUMP_MS;
   return { steadyMs: kept.steadyMs, other: { wallMs, forMs: isSteady ? other.forMs : 0 } };
 }
+
+/** What {@link TimeState} was kept as, JSON; undefined for none and for what is no such text. */
+export function parseTimeState(text: string | undefined): TimeState | undefined {
+  try {
+    const kept = JSON.parse(text ?? "null");
+    return Number.isFinite(kept?.steadyMs) ? kept : undefined;
+  } catch {
+    return undefined; // as if it had never run
+  }
+}
