@@ -76,7 +76,7 @@ async function figures(page: Page, spentMs: () => Promise<number>) {
   const filter = [];
   for (const text of ["", "m-01", "", "m-0", "offline"]) filter.push(await timed(typing(text)));
   await page.evaluate(typing(""));
-  const frames = [];
+  const frames: { wallMs: number; spentMs: number }[] = [];
   for (let at = 0; at < 60; at++) frames.push(await timed(SCROLL));
   const longest = (name: "wallMs" | "spentMs") =>
     frames.map((frame) => frame[name]).sort((a, b) => b - a).filter((_, at) => at % 10 === 0);
