@@ -10,18 +10,22 @@ import { signIn } from "../run/cloud_api.ts";
 import { type Bootstrapped, Demo } from "../run/demo.ts";
 import { parseRunOptions } from "../run/options.ts";
 import { fillIn } from "./sample_data.ts";
+import { startTraining } from "./sample_training.ts";
 
 const FOLDER = join(ROOT, "docs", "console");
 const SIZE = { width: 1180, height: 740 };
 const WAIT_MS = 60_000;
 
+/** The demo, with the id of its training. */
+type Made = Bootstrapped & { readonly training: string };
+
 /** A page, and what is there when it may be taken. */
 interface Shot {
-  readonly path: (made: Bootstrapped) => string;
+  readonly path: (made: Made) => string;
   readonly ready: (page: Page) => Promise<void>;
 }
 
-const machine = (tab: string) => ({ machine_id: id }: Bootstrapped) => `/machines/${id}${tab}`;
+const machine = (tab: string) => ({ machine_id: id }: Made) => `/machines/${id}${tab}`;
 const text = (wanted: string) => (page: Page) => page.getByText(wanted).first().waitFor();
 
 const SHOTS: Readonly<Record<string, Shot>> = {
@@ -55,11 +59,18 @@ const SHOTS: Readonly<Record<string, Shot>> = {
     },
   },
   triggers: { path: () => "/triggers", ready: text("machine is offline") },
+  training: {
+    path: ({ training }) => `/training/${training}`,
+    async ready(page) {
+      await page.getByText("completed").first().waitFor({ timeout: 300_000 });
+      await page.getByRole("img", { name: /^Loss over 24 epochs/ }).waitFor();
+    },
+  },
   registry: {
     path: ({ org_id }) => `/registry/${encodeURIComponent(`${org_id}:weather`)}`,
     ready: text("press-2"),
   },
-  releases: { path: () => "/releases", ready: text("Releases") },
+  releases: { path: () => "/releases", ready: text("Who runs what") },
   organization: { path: () => "/organization", ready: text("owner@localhost") },
   account: { path: () => "/account", ready: text("this browser") },
 };
@@ -76,6 +87,9 @@ async function main(): Promise<void> {
     const cloud = await signIn(demo.cloudUrl, { id: made.api_key_id, key: made.api_key });
     const part = { id: made.part_id, key: made.part_secret, type: "robot-secret" as const };
     await fillIn({ made, cloud, machine: await signIn(demo.cloudUrl, part) });
+    const training = wanted.includes("training")
+      ? await startTraining(made, cloud, { url: demo.cloudUrl, folder: dataDir })
+      : "";
     await Deno.mkdir(FOLDER, { recursive: true });
     await using browser = await chromium.launch({
       executablePath: programPath("chromium") ?? "chromium",
@@ -89,7 +103,7 @@ async function main(): Promise<void> {
     for (const name of wanted) {
       const shot = SHOTS[name];
       if (!shot) throw new Error(`no page is called ${name}; there is ${Object.keys(SHOTS)}`);
-      await page.goto(demo.cloudUrl + shot.path(made));
+      await page.goto(demo.cloudUrl + shot.path({ ...made, training }));
       await shot.ready(page);
       await page.waitForLoadState();
       for (const scheme of ["light", "dark"] as const) {
