@@ -4,7 +4,7 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run console screenshots test test-training lint fmt proto docs bench faults ftdc server agent cloud cli dist release site smoke \
+.PHONY: help setup run console screenshots test test-training lint fmt proto docs bench faults ftdc server agent cloud cli dist images release site smoke \
 	clean check-console \
 	check-lint check-format check-types check-generated check-imports
 
@@ -28,6 +28,7 @@ help:
 #> make cloud    likewise machine-cloud
 #> make cli      likewise machine, the command line for people
 #> make dist     compile all four for all targets, as a release    [ALLOW_FALLBACK_RUNTIME=1]
+#> make images   compile cloud and server, make container images of them in dist/images/ [PIN=1]
 #> make release  tag a version and build its download folder       VERSION=1.2.3 KEY=FILE [URL=https://…]
 #> make site     build the site of the documentation into dist/site [BASE=/path/]
 #> make smoke    compile all four for all targets and try them
@@ -100,6 +101,9 @@ server agent cloud cli: setup
 
 dist: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/compile/main.ts --release --target all
+
+images: setup
+	@$(DENO) run -A $(FROZEN) --quiet tools/release/images/main.ts $(if $(PIN),--pin)
 
 release: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/release/main.ts '$(VERSION)' '$(KEY)' '$(URL)'

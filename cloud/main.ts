@@ -80,7 +80,8 @@ async function main(argv: readonly string[]): Promise<number | void> {
     }
     case "backup":
     case "restore":
-    case "doctor": {
+    case "doctor":
+    case "health": {
       const { runOperationCommand } = await import("./operations/operation_command.ts");
       const { text, code } = await runOperationCommand(parsed, { ...deps, warn });
       print(text);

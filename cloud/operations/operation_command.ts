@@ -8,6 +8,7 @@ import { cloudMigrations } from "../storage/database/migrations.ts";
 import { backUp } from "./backup/backup.ts";
 import { restore } from "./backup/restore.ts";
 import { type DoctorOptions, examine, renderFindings } from "./doctor/doctor.ts";
+import { askHealth } from "./readiness/health.ts";
 import type { operationCommands } from "./operation_flags.ts";
 
 type Parsed = Extract<
@@ -26,6 +27,7 @@ export async function runOperationCommand(
   parsed: Parsed,
   deps: { readonly clock: Clock; readonly warn: (text: string) => void },
 ): Promise<CommandResult> {
+  if (parsed.command === "health") return await askHealth(parsed.values.url);
   const { values } = parsed;
   if (parsed.command === "doctor") return await runDoctor(parsed.values, deps);
   const [file = ""] = parsed.arguments;

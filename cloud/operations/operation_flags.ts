@@ -59,4 +59,16 @@ export const operationCommands = {
     },
     footer: "Exit code 1 when something failed.",
   },
+  "health": {
+    summary: "Ask a cloud whether it is ready to serve, as health checks of containers do.",
+    flags: {
+      "url": {
+        type: "string",
+        default: "http://127.0.0.1:8080",
+        placeholder: "URL",
+        doc: "Where the cloud listens.",
+      },
+    },
+    footer: "Exit code 1 when it is not, or does not answer within 5 seconds.",
+  },
 } as const satisfies CommandTable;

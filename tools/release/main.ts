@@ -1,6 +1,6 @@
 // make release VERSION=x.y.z KEY=FILE [URL=https://…]: checks the changelog, tags, builds everything and leaves
 // dist/release/, which any web server can serve. docs/download.md says what is in it.
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import process from "node:process";
 import manifest from "../../deno.json" with { type: "json" };
 import { toError } from "../../shared/base/errors/to_error.ts";
@@ -12,6 +12,7 @@ import { TARGETS } from "../compile/targets.ts";
 import { PROGRAMS, ROOT } from "../programs.ts";
 import { consolePackages } from "./console_packages.ts";
 import { writeRelease } from "./download_folder.ts";
+import { buildImages, noImagesBecause } from "./images/build.ts";
 import { installedLicences } from "./licences.ts";
 import { checkBase } from "./manifests/sums.ts";
 import { makePackages } from "./packages/packages.ts";
@@ -84,6 +85,7 @@ async function build(
     licence: await installedLicences(join(ROOT, "node_modules", ".deno")),
   });
   const packages = await packagesFor(made, { version, time });
+  packages.push(...await imagesOf(made, { version, commit: first.commit, time }));
   await writeRelease(
     join(ROOT, "dist", "release"),
     {
@@ -119,6 +121,20 @@ async function packagesFor(
   const options = { version, time, licence, completions };
   const tools = { hasRpmbuild: isThere(TOOLS.rpm), hasWixl: isThere(TOOLS.wixl), say };
   return await makePackages(built, join(ROOT, "dist"), options, tools);
+}
+
+async function imagesOf(
+  made: readonly Compiled[],
+  stamp: { version: string; commit: string; time: Date },
+): Promise<{ path: string; file: string }[]> {
+  const reason = await noImagesBecause();
+  if (reason !== undefined) {
+    say(`NOTICE: no container images: ${reason}`);
+    return [];
+  }
+  const files = await buildImages(made, stamp);
+  for (const file of files) say(`packed ${file}`);
+  return files.map((file) => ({ path: `images/${basename(file)}`, file }));
 }
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
-import { create } from "tar";
+import { archive } from "../archive.ts";
 import { type PackagedFile, placeFiles } from "./contents.ts";
 
 export interface DebianPackage {
@@ -44,8 +44,8 @@ export async function writeDebianPackage(
     await Deno.writeTextFile(join(meta, name), script);
     await Deno.chmod(join(meta, name), 0o755);
   }
-  await archive(meta, join(work, "control.tar.gz"), time);
-  await archive(data, join(work, "data.tar.gz"), time);
+  await archive(meta, join(work, "control.tar.gz"), { time });
+  await archive(data, join(work, "data.tar.gz"), { time });
   using file = await Deno.open(path, { write: true, create: true, truncate: true });
   const write = async (content: Uint8Array) => {
     for (let at = 0; at < content.length;) at += await file.write(content.subarray(at));
@@ -61,33 +61,6 @@ export async function writeDebianPackage(
     await write(content);
     if (content.length % 2 === 1) await write(Buffer.from("\n"));
   }
-}
-
-/** Everything in a folder, as root's, in order of the names. */
-async function archive(folder: string, file: string, mtime: Date): Promise<void> {
-  const paths = await below(folder, ".");
-  await create(
-    {
-      ...{ cwd: folder, file, gzip: { level: 6 }, portable: true, mtime, noDirRecurse: true },
-      onWriteEntry: (entry) => {
-        const { stat } = entry;
-        if (stat) Object.assign(stat, { uid: 0, gid: 0 });
-        Object.assign(entry.header ?? {}, { uid: 0, gid: 0, uname: "root", gname: "root" });
-      },
-    },
-    paths,
-  );
-}
-
-async function below(root: string, path: string): Promise<string[]> {
-  const entries = await Array.fromAsync(Deno.readDir(join(root, path)));
-  const found = [path];
-  for (const { name, isDirectory } of entries.sort((a, b) => a.name < b.name ? -1 : 1)) {
-    const inner = `${path}/${name}`;
-    if (isDirectory) found.push(...await below(root, inner));
-    else found.push(inner);
-  }
-  return found;
 }
 
 /** ar(5): 60 characters. */
