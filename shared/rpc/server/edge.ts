@@ -6,15 +6,11 @@ import {
   type ConnectionLimits,
   type ConnectionPlace,
 } from "./connection_limits.ts";
-import { PortInUseError } from "./errors.ts";
 import { HttpTimes } from "../http_times.ts";
+import { listen, type ListenAddress } from "./listen.ts";
+import { DenoTlsServer, nodeServesTls, type TlsConnection } from "./deno_tls_server.ts";
 import { LocalAddresses, type Peer, plainAddress } from "./peer.ts";
 import { readFirstBytes } from "./sniff.ts";
-
-/** Where a process listens: a TCP address (empty hostname: all addresses), or a unix socket. */
-export type ListenAddress =
-  | { readonly hostname: string; readonly port: number }
-  | { readonly path: string };
 
 export interface EdgeOptions {
   readonly listen: ListenAddress;
@@ -23,6 +19,8 @@ export interface EdgeOptions {
   readonly limits: ConnectionLimits;
   /** Expect a PROXY header, version 1 or 2, in front of every connection. Not with `tls`. */
   readonly proxyProtocol: boolean;
+  /** Serve TLS by `node:tls`, else by `Deno.listenTls`. Default: by the first, where it works. */
+  readonly nodeTls?: boolean;
   /** Why a TCP connection is closed before a byte of it is read; undefined: it is taken. */
   readonly admit?: ((ends: ConnectionEnds) => string | undefined) | undefined;
   /** Close connections that do not speak HTTP/2. Default false. */
@@ -65,11 +63,13 @@ export class Edge {
   readonly #httpSockets = new Set<Socket>();
   readonly #local = new LocalAddresses();
   readonly #counter: ConnectionCounter;
-  readonly #server: Server;
+  readonly #server: Server | DenoTlsServer;
 
   private constructor(private readonly options: EdgeOptions) {
     this.#counter = new ConnectionCounter(options.limits);
-    this.#server = options.tls
+    this.#server = !options.tls
+      ? createServer({ noDelay: true }, (socket) => this.#accept(socket))
+      : (options.nodeTls ?? nodeServesTls())
       ? createTlsServer(
         {
           cert: options.tls.cert,
@@ -80,24 +80,30 @@ export class Edge {
           handshakeTimeout: options.limits.handshakeMs,
         },
         (socket: TLSSocket) => this.#accept(socket),
-      )
-      : createServer({ noDelay: true }, (socket) => this.#accept(socket));
+        // Else whose handshake takes too long stays connected, counted by nobody.
+      ).on("tlsClientError", (_error: Error, socket: TLSSocket) => socket.destroy())
+      : new DenoTlsServer(
+        options.tls,
+        options.limits.handshakeMs,
+        // It has all that is used of a socket here and where it is handed over to.
+        (socket: TlsConnection) => this.#accept(socket as unknown as Socket),
+      );
   }
 
-  /**
-   * Starts to listen. Throws {@link PortInUseError} when the port is taken, and an Error with `tls`
-   * on a runtime that cannot serve it, {@link requireTls}.
-   */
+  /** Starts to listen. Throws {@link PortInUseError} when the port is taken. */
   static async listen(options: EdgeOptions): Promise<Edge> {
-    if (options.tls) requireTls();
     const edge = new Edge(options);
-    await listen(edge.#server, options.listen);
+    await listen(edge.#public, options.listen);
     return edge;
+  }
+
+  get #public(): Server {
+    return this.#server instanceof DenoTlsServer ? this.#server.port : this.#server;
   }
 
   /** The address that is listened on; the real port when 0 was requested. */
   get address(): { hostname: string; port: number } {
-    const address = this.#server.address();
+    const address = this.#public.address();
     return typeof address === "object" && address !== null
       ? { hostname: address.address, port: address.port }
       : { hostname: address ?? "", port: 0 };
@@ -119,6 +125,7 @@ export class Edge {
    * must have been checked: with one that is broken every handshake would fail.
    */
   setCertificate(tls: { readonly cert: string; readonly key: string }): void {
+    if (this.#server instanceof DenoTlsServer) return this.#server.setCertificate(tls);
     if (!(this.#server instanceof TlsServer)) throw new Error("this port serves no TLS");
     this.#server.setSecureContext({ cert: tls.cert, key: tls.key, minVersion: "TLSv1.2" });
   }
@@ -271,39 +278,4 @@ function endsOf(socket: Socket): ConnectionEnds {
     localAddress: plainAddress(socket.localAddress ?? ""),
     localPort: socket.localPort ?? 0,
   };
-}
-
-/**
- * The servers of `node:tls` choose no protocol (ALPN) before Deno 2.9, which gRPC cannot do without,
- * and take no address (measured on 2.7.11, the runtime of programs compiled in closed networks).
- *
- * @throws Error that says what to do instead.
- */
-export function requireTls(denoVersion: string = Deno.version.deno): void {
-  const [major = 0, minor = 0] = denoVersion.split(".").map(Number);
-  if (major > 2 || (major === 2 && minor >= 9)) return;
-  throw new Error(
-    `this program cannot serve TLS: it was compiled in a closed network, with runtime ` +
-      `${denoVersion} in place of 2.9. Leave the certificate out and let a proxy in front of it terminate ` +
-      `TLS (machine-cloud: --proxy-protocol), or take a program that was compiled with runtime 2.9`,
-  );
-}
-
-function listen(server: Server, address: ListenAddress): Promise<void> {
-  const where = "path" in address ? address.path : `${address.hostname || "*"}:${address.port}`;
-  return new Promise((resolve, reject) => {
-    const failed = (error: Error & { code?: string }) =>
-      reject(error.code === "EADDRINUSE" ? new PortInUseError(where, error) : error);
-    server.once("error", failed);
-    const listening = () => {
-      server.off("error", failed);
-      resolve();
-    };
-    if ("path" in address) server.listen({ path: address.path }, listening);
-    else {
-      // A name may resolve to an address of the other family than clients try first.
-      const host = address.hostname === "localhost" ? "127.0.0.1" : address.hostname;
-      server.listen({ host: host || "0.0.0.0", port: address.port }, listening);
-    }
-  });
 }

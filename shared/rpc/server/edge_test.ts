@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
-import { Edge, requireTls } from "./edge.ts";
+import { Edge } from "./edge.ts";
 import { PortInUseError } from "./errors.ts";
 import { createGrpcTransport } from "../client/grpc_transport.ts";
 import { RpcServer } from "./server.ts";
@@ -80,24 +80,6 @@ Deno.test("RpcServer takes the caller's address from a PROXY header when told to
     const answer = await rawConnection(server.address.port, header + request);
     assert.match(answer, /203\.0\.113\.7 false$/);
     assert.equal(await rawConnection(server.address.port, request), "", "without a header");
-  });
-});
-
-Deno.test("RpcServer speaks TLS on the same port for gRPC and HTTP", async () => {
-  const ca = await Deno.readTextFile(new URL("../testdata/ca.pem", import.meta.url));
-  const tls = {
-    cert: await Deno.readTextFile(new URL("../testdata/cert.pem", import.meta.url)),
-    key: await Deno.readTextFile(new URL("../testdata/key.pem", import.meta.url)),
-  };
-  await withServer({ tls, http: () => new Response("hello") }, async (_url, server) => {
-    const baseUrl = `https://localhost:${server.address.port}`;
-    const transport = createGrpcTransport({ baseUrl, ca });
-    const { readings } = await createClient(SensorService, transport).getReadings({ name: "s" });
-    assert.equal(readings["name"]?.kind.value, "s");
-    transport.close();
-    const client = Deno.createHttpClient({ caCerts: [ca] });
-    assert.equal(await (await fetch(baseUrl, { client })).text(), "hello");
-    client.close();
   });
 });
 
@@ -200,11 +182,4 @@ Deno.test("Edge knows callers of the private port by address and port", async ()
   (await accepted).close();
   inner.close();
   edge.destroy();
-});
-
-Deno.test("requireTls() says what to do on a runtime that cannot serve TLS", () => {
-  for (const version of ["2.9.0", "2.9.6", "2.10.1", "3.0.0"]) requireTls(version);
-  for (const version of ["2.7.11", "2.8.9", "1.46.0"]) {
-    assert.throws(() => requireTls(version), /cannot serve TLS: .* let a proxy .* runtime 2\.9$/);
-  }
 });

@@ -1,6 +1,7 @@
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
 import { CallDeadlines } from "./deadlines.ts";
-import { Edge, type EdgeOptions, type ListenAddress } from "./edge.ts";
+import { Edge, type EdgeOptions } from "./edge.ts";
+import type { ListenAddress } from "./listen.ts";
 import { toCallerError, type UnexpectedErrorReporter } from "./errors.ts";
 import { GrpcServer } from "./grpc_server.ts";
 import { HealthService } from "./health.ts";
@@ -51,6 +52,8 @@ export interface RpcServerOptions {
   readonly pace?: Pace;
   /** Expect a PROXY header in front of every connection. Default false. */
   readonly proxyProtocol?: boolean;
+  /** See {@link EdgeOptions}. */
+  readonly nodeTls?: boolean;
   /** Notified of errors that handlers did not mean for callers. Default: nobody is notified. */
   readonly report?: UnexpectedErrorReporter;
   /** Notified of connections that were turned away. Default: nobody is notified. */
@@ -141,6 +144,7 @@ export class RpcServer {
         proxyProtocol: options.proxyProtocol ?? false,
         admit: options.admit,
         http2Only: options.http2Only ?? false,
+        ...(options.nodeTls !== undefined && { nodeTls: options.nodeTls }),
         httpPort: (httpServer.addr as Deno.NetAddr).port,
         onHttp2: (socket, peer) => grpc.accept(socket, peer),
         onRefused: options.onRefused ?? (() => undefined),
