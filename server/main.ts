@@ -25,6 +25,8 @@ const PROFILE_GRACE_MS = 5_000;
 const readVariable = (name: string) => Deno.env.get(name);
 
 async function main(): Promise<number> {
+  const [first = ""] = Deno.args;
+  if (/^--?aix-(install|update|uninstall)$/.test(first)) return await imageCommand(first);
   const options = parseOptions(Deno.args);
   const { values } = options;
   if (options.help) return print(renderHelp(commandLine));
@@ -37,6 +39,14 @@ async function main(): Promise<number> {
   } finally {
     await profile.finish();
   }
+}
+
+async function imageCommand(argument: string): Promise<number> {
+  const { runImageCommand } = await import("./image/image_commands.ts");
+  const more = Deno.args[1];
+  if (more !== undefined) throw new UsageError(`${argument} stands alone, without ${more}`);
+  await runImageCommand(argument.replace(/^-+/, ""), readVariable, (line) => print(`${line}\n`));
+  return 0;
 }
 
 async function run(options: ServerOptions, profile?: RunProfile): Promise<number> {

@@ -50,6 +50,7 @@ export const TOOLS = {
   rpm: tool("rpmbuild rpm", "rpm"),
   rpmlint: tool("rpmlint", "rpmlint"),
   ruby: tool("ruby", "ruby"),
+  "squashfs-tools": tool("mksquashfs unsquashfs", "squashfs-tools"),
   "systemd-analyze": tool("systemd-analyze", "systemd"),
   "systemd-container": tool("systemd-nspawn /usr/lib/systemd/systemd", "systemd-container systemd"),
   unshare: tool("unshare setpriv nsenter", "util-linux"),

@@ -12,8 +12,11 @@ import { machoProblems } from "../../tools/compile/macho_check.ts";
 import { PAYLOAD_SECTION, peProblems, readPe } from "../../tools/compile/pe.ts";
 import { hostTarget, type Target, targetByName, TARGETS } from "../../tools/compile/targets.ts";
 import { type Program, programByName, PROGRAMS, ROOT } from "../../tools/programs.ts";
+import { SigningKey } from "../../tools/release/signing_key.ts";
+import { secretKeyFile } from "../../tools/release/testing.ts";
 import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { noSystemdBecause } from "../e2e/systemd_computer.ts";
+import { checkImageFile, installImage, makeImage } from "./compiled_image.ts";
 import { installFromRelease } from "./compiled_release.ts";
 import { installPackages, MANAGERS } from "./compiled_packages.ts";
 import { freePort } from "../ports/free_port.ts";
@@ -292,6 +295,42 @@ Deno.test({
   ignore: ignoreBecause(import.meta.url, noSystemdBecause()),
   fn: () =>
     inTempDir((dir) => installFromRelease((name) => file(programByName(name), hostTarget()), dir)),
+});
+
+const imageOf = (target: Target) => ({
+  binary: file(programByName("server"), target),
+  platform: target.platform,
+  key: SigningKey.read(secretKeyFile(), undefined),
+});
+const noImages = missingTools("squashfs-tools");
+
+Deno.test({
+  name: "application images hold the server, start, and are the same bytes when built again",
+  ignore: ignoreBecause(import.meta.url, noImages),
+  fn: () =>
+    inTempDir(async (dir) => {
+      const env = { MACHINE_IMAGE_CACHE: join(dir, "cache") };
+      for (const target of [hostTarget(), arm64]) {
+        const server = imageOf(target);
+        const image = await makeImage(server, "1.0.0", dir);
+        await checkImageFile(image, server.binary);
+        const [command, ...options] = target === arm64 ? [...emulator, image] : [image];
+        assert.equal(
+          (await run(command!, [...options, "--appimage-version"], env)).stdout,
+          "Version: 1.0.0\n",
+        );
+        if (target === arm64) continue;
+        assertVersion(await run(image, ["-version"], env));
+        const first = Buffer.from(await Deno.readFile(image));
+        assert.ok(first.equals(await Deno.readFile(await makeImage(server, "1.0.0", dir))));
+      }
+    }),
+});
+
+Deno.test({
+  name: "an application image is installed, updated and removed under systemd",
+  ignore: ignoreBecause(import.meta.url, noImages ?? noSystemdBecause()),
+  fn: () => inTempDir((dir) => installImage(imageOf(hostTarget()), dir)),
 });
 
 Deno.test("the demo runs on the compiled programs up to a reading", async () => {

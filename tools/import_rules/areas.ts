@@ -45,6 +45,7 @@ const TABLE: Readonly<Record<string, string>> = {
   "server/config": "modules resources",
   "server/data": "resources",
   "server/diagnostics": "data resources serving",
+  "server/image": "",
   "server/models": "data resources",
   "server/modules": "resources",
   "server/remotes": "config modules resources serving",

@@ -5,8 +5,10 @@ import process from "node:process";
 import manifest from "../../deno.json" with { type: "json" };
 import { toError } from "../../shared/base/errors/to_error.ts";
 import { isThere, TOOLS } from "../../shared/test_tools/tools.ts";
+import { hasImage, imagePath } from "../../shared/transfer/releases/image_name.ts";
 import { bundledFiles } from "../bundle/bundle.ts";
 import { commitTime, gitIn } from "../bundle/build_stamp.ts";
+import { buildImage } from "../appimage/build_image.ts";
 import { compileAll, type Compiled } from "../compile/compile_all.ts";
 import { TARGETS } from "../compile/targets.ts";
 import { PROGRAMS, ROOT } from "../programs.ts";
@@ -84,8 +86,11 @@ async function build(
     deno: first.runtime,
     licence: await installedLicences(join(ROOT, "node_modules", ".deno")),
   });
-  const packages = await packagesFor(made, { version, time });
-  packages.push(...await imagesOf(made, { version, commit: first.commit, time }));
+  const packages = [
+    ...await packagesFor(made, { version, time }),
+    ...await imagesOf(made, { version, commit: first.commit, time }),
+    ...await applicationImages(made, { version, time, releaseKey: key.publicFile }),
+  ];
   await writeRelease(
     join(ROOT, "dist", "release"),
     {
@@ -135,6 +140,22 @@ async function imagesOf(
   const files = await buildImages(made, stamp);
   for (const file of files) say(`packed ${file}`);
   return files.map((file) => ({ path: `images/${basename(file)}`, file }));
+}
+
+async function applicationImages(
+  made: readonly Compiled[],
+  { version, time, releaseKey }: { version: string; time: Date; releaseKey: string },
+): Promise<{ path: string; file: string }[]> {
+  const images = [];
+  for (const { program, target: { platform }, file: binary } of made) {
+    if (program.name !== "machine-server" || !hasImage(platform)) continue;
+    const path = imagePath(version, platform);
+    const file = join(ROOT, "dist", basename(path));
+    await buildImage(file, { version, platform, binary, releaseKey, time, root: ROOT });
+    images.push({ path, file });
+    say(`packed ${file}`);
+  }
+  return images;
 }
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

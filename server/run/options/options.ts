@@ -71,7 +71,8 @@ export const commandLine: FlagSpec<typeof flags> = {
   summary: "Runs one machine: its resources, their API, its connection to the cloud.",
   dashes: "-",
   flags,
-  footer: "State is kept in $MACHINE_HOME, by default ~/.machine.",
+  footer: "State is kept in $MACHINE_HOME, by default ~/.machine.\n" +
+    "An application image has --aix-install, --aix-update, --aix-uninstall and --appimage-help, too.",
 };
 
 /** What the command line says. */
