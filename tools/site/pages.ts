@@ -65,37 +65,28 @@ export function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1]?.replaceAll("`", "") ?? "";
 }
 
-/** Groups of the menu, each with its pages in this order; what stands in none comes last. */
-const GROUPS: readonly (readonly [string, readonly string[]])[] = [
-  ["Start", ["getting-started", "install", "console", "command-line", "configuration", "models"]],
-  ["A machine", [
-    ...["machine-server", "machine-agent", "updates", "networking", "provisioning", "system"],
-    "windows",
-  ]],
-  ["A cloud", [
-    ...["cloud", "machine-cloud", "operations", "people", "enrollment", "releases", "fragments"],
-  ]],
-  ["Data and modules", ["data", "triggers", "training", "modules", "packages"]],
-  ["Reference", ["api", "compatibility", "log-events", "benchmarks", "testing", "download"]],
-];
-
 export interface MenuGroup {
   readonly text: string;
   readonly items: readonly { readonly text: string; readonly link: string }[];
 }
 
-/** The menu at the side. */
+/** The page that lists the others in groups. */
+const INDEX = "docs/README.md";
+
+/** The menu at the side: the groups of `docs/README.md`; what it does not link to comes last. */
 export function menu(pages: ReadonlyMap<string, string>): MenuGroup[] {
   const item = (path: string) => (
     { text: titleOf(pages.get(path) ?? ""), link: `/${path.replace(/\.md$/, "")}` }
   );
-  const listed = new Set(GROUPS.flatMap(([, names]) => names.map((name) => `docs/${name}.md`)));
+  const groups = (pages.get(INDEX) ?? "").split(/^## /m).slice(1).map((section) => ({
+    text: /.*/.exec(section)?.[0] ?? "",
+    paths: [...section.matchAll(/\]\(([^()#\s]+\.md)\)/g)].map(([, name = ""]) => `docs/${name}`)
+      .filter((path) => pages.has(path)),
+  }));
+  const listed = new Set(groups.flatMap(({ paths }) => paths));
   const others = [...pages.keys()].filter((path) => !listed.has(path)).sort();
   return [
-    ...GROUPS.map(([text, names]) => ({
-      text,
-      items: names.map((name) => `docs/${name}.md`).filter((path) => pages.has(path)).map(item),
-    })),
+    ...groups.map(({ text, paths }) => ({ text, items: paths.map(item) })),
     { text: "The project", items: others.map(item) },
   ];
 }

@@ -20,10 +20,27 @@ Deno.test("siteSources() copies what pages link to, and unlinks what cannot be s
   );
 });
 
-Deno.test("menu() has every page once", () => {
-  const groups = menu(new Map(Object.entries(TEXTS)));
-  const links = groups.flatMap(({ items }) => items.map(({ text, link }) => `${text} ${link}`));
-  assert.deepEqual(links, ["API of machine /docs/api", "machine /README", "Extra /docs/extra"]);
+Deno.test("menu() has the groups of the index, and every page once", () => {
+  const index = "# All\n\n## Use\n\n- [API](api.md): calls.\n- [Gone](gone.md)\n";
+  const groups = menu(new Map([...Object.entries(TEXTS), ["docs/README.md", index]]));
+  const lines = groups.flatMap(({ text, items }) =>
+    items.map((item) => `${text}: ${item.text} ${item.link}`)
+  );
+  assert.deepEqual(lines, [
+    "Use: API of machine /docs/api",
+    "The project: machine /README",
+    "The project: All /docs/README",
+    "The project: Extra /docs/extra",
+  ]);
+});
+
+Deno.test("docs/README.md lists each page of docs/ once", async () => {
+  const docs = new URL("../../docs/", import.meta.url);
+  const names = [...Deno.readDirSync(docs)].map(({ name }) => name)
+    .filter((name) => name.endsWith(".md") && name !== "README.md");
+  const index = await Deno.readTextFile(new URL("README.md", docs));
+  const listed = [...index.matchAll(/\]\(([^()\s]+)\)/g)].map(([, name]) => name);
+  assert.deepEqual(listed.sort(), names.sort());
 });
 
 Deno.test("withoutLinks() keeps pictures and links around code", () => {
