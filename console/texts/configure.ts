@@ -21,6 +21,10 @@ export const configure = {
   history: ["History", "Verlauf"],
   sources: ["Fragments", "Fragmente"],
   noChanges: ["Saved. No changes.", "Gespeichert. Keine Änderungen."],
+  schemaTooSlow: [
+    "the schema of this model takes too long to check; its attributes are not checked here",
+    "das Schema dieses Modells zu prüfen dauert zu lange; seine Attribute werden hier nicht geprüft",
+  ],
   changes: ["{n} unsaved {n|change|changes}", "{n} ungespeicherte {n|Änderung|Änderungen}"],
   notJson: ["The text is no JSON: {why}", "Der Text ist kein JSON: {why}"],
   review: ["Review and save", "Prüfen und speichern"],

@@ -135,6 +135,11 @@ consoleTest(
     await editor.getByText('"imperial"').waitFor();
     await page.locator(".cm-lintRange").first().waitFor();
     assert.equal(await page.locator(".cm-lintRange").first().textContent(), '"interval": 0.1');
+    // A pattern that no browser finishes with: the check is ended, not the page.
+    const endless = { type: "object", properties: { port: { pattern: "^([a-zA-Z/]+)+!$" } } };
+    await rig.client(RegistryService).setModelSchemas({
+      ...{ moduleId, schemas: [{ api, model, schemaJson: JSON.stringify(endless) }] },
+    });
     await page.getByRole("button", { name: "Review and save" }).click();
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("Saved. No changes.").waitFor();
@@ -150,6 +155,17 @@ consoleTest(
         ...{ type: "registry", module_id: moduleId, version: "latest" },
       }],
     ]);
+    const slow = JSON.stringify({
+      components: [{
+        ...{ name: "sensor-1", api, model, attributes: { port: `/${"dev/ttyUSB".repeat(9)}` } },
+      }],
+      modules,
+    });
+    await app.updateRobotPart({ id: made.part_id, robotConfigJson: slow });
+    await page.reload();
+    await page.getByRole("button", { name: "JSON", exact: true }).click();
+    await page.locator(".cm-lint-marker-warning").first().hover();
+    await page.getByText("the schema of this model takes too long to check").first().waitFor();
     assert.equal(await page.evaluate("window.hacked"), undefined);
   },
 );

@@ -1,4 +1,4 @@
-import { type OutputUnit, Validator } from "@cfworker/json-schema";
+import { Validator } from "@cfworker/json-schema";
 import {
   autocompletion,
   type Completion,
@@ -11,8 +11,11 @@ import { type Diagnostic, linter, lintGutter } from "@codemirror/lint";
 import type { Extension } from "@codemirror/state";
 import { type EditorView, hoverTooltip } from "@codemirror/view";
 import { isObject, type JsonObject, type JsonValue } from "./json.ts";
+import { configure as words } from "../../../texts/configure.ts";
+import { say } from "../../../texts/say.svelte.ts";
 import { fromPointer, nameOf, pathOf, placeOf } from "./json_places.ts";
 import { apiOfEntry, type JsonSchema, type KnownModel, modelOf, schemaAt } from "./schema.ts";
+import { checkWithSchema, type SchemaFinding } from "./schema_checks.ts";
 
 /** Completion, checks at the place and descriptions for a configuration. */
 export function configSupport(schema: JsonSchema, models: readonly KnownModel[]): Extension {
@@ -39,11 +42,11 @@ function valueOf(view: EditorView): JsonValue | undefined {
   }
 }
 
-function problems(
+async function problems(
   view: EditorView,
   validator: Validator,
   models: readonly KnownModel[],
-): Diagnostic[] {
+): Promise<Diagnostic[]> {
   const value = valueOf(view);
   if (!isObject(value)) return [];
   const found = deepest(validator.validate(value).errors).map(({ instanceLocation, error }) => ({
@@ -54,7 +57,7 @@ function problems(
     const list = value[section];
     if (!Array.isArray(list)) continue;
     for (const [index, entry] of list.entries()) {
-      if (isObject(entry)) found.push(...attributeProblems(entry, [section, index], models));
+      if (isObject(entry)) found.push(...await attributeProblems(entry, [section, index], models));
     }
   }
   return found.map(({ path, message }) => ({
@@ -65,31 +68,24 @@ function problems(
 }
 
 /** What is wrong with the attributes of a resource, as far as its model is known. */
-function attributeProblems(
+async function attributeProblems(
   entry: JsonObject,
   path: readonly (string | number)[],
   models: readonly KnownModel[],
-): { path: (string | number)[]; message: string }[] {
+): Promise<{ path: (string | number)[]; message: string }[]> {
   const known = modelOf(entry, models);
   const schema = known?.checked ?? known?.attributes;
   if (!schema) return [];
-  return deepest(errorsOf(schema, entry.attributes ?? {})).map(({ instanceLocation, error }) => ({
+  const found = await checkWithSchema({ schema, value: entry.attributes ?? {} });
+  if (!found) return [{ path: [...path, "attributes"], message: say(words.schemaTooSlow) }];
+  return deepest(found).map(({ instanceLocation, error }) => ({
     path: [...path, "attributes", ...fromPointer(instanceLocation)],
     message: error,
   }));
 }
 
-/** A schema that no validator can follow, for example one that refers to itself only, says nothing. */
-function errorsOf(schema: JsonSchema, value: JsonValue): readonly OutputUnit[] {
-  try {
-    return new Validator(schema as object, "2020-12", false).validate(value).errors;
-  } catch {
-    return [];
-  }
-}
-
 /** Errors that are about a value itself, not those of the objects around it. */
-function deepest(errors: readonly OutputUnit[]): OutputUnit[] {
+function deepest(errors: readonly SchemaFinding[]): SchemaFinding[] {
   return errors.filter(({ instanceLocation, keyword }) =>
     !["properties", "items", "additionalProperties"].includes(keyword) &&
     !errors.some((other) => other.instanceLocation.startsWith(`${instanceLocation}/`))
