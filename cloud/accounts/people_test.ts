@@ -128,11 +128,11 @@ Deno.test("wrong passwords, unknown people and used links answer alike and sign 
   await account.setPassword({ token: token!, password: PASSWORD });
   const again = await failure(account.setPassword({ token: token!, password: PASSWORD }));
   assert.equal(again.code, Code.Unauthenticated);
-  for (let i = 0; i < 25; i++) {
-    await account.signIn({ email: "none@example.com", password: `guess ${i}` }).catch(() => {});
-  }
-  const refused = await failure(account.signIn({ email: "none@example.com", password: "guess" }));
-  assert.equal(refused.code, Code.ResourceExhausted);
+  // All at once: one after the other, a slow host leaves time for more.
+  const guesses = Array.from({ length: 25 }, (_, at) => `guess ${at}`)
+    .map((password) => failure(account.signIn({ email: "none@example.com", password })));
+  const codes = (await Promise.all(guesses)).map(({ code }) => code);
+  assert(codes.includes(Code.ResourceExhausted), `${codes}`);
 });
 
 Deno.test("a session ends at once: by its person, by a new password, and by time", async () => {
