@@ -21,7 +21,7 @@ const PROGRAMS_BYTES = 2 ** 30;
 export function atATime({ parallel }: Group, processors: number, memory: number): number {
   if (parallel === undefined) return 1;
   const [value, most] = parallel.programs
-    ? [Math.min(3 * processors, memory / PROGRAMS_BYTES), 12]
+    ? [Math.min(processors, memory / PROGRAMS_BYTES), 8]
     : [processors, 8];
   return Math.floor(Math.min(Math.max(2, value), most));
 }

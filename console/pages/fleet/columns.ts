@@ -11,13 +11,13 @@ export interface FleetColumn {
 }
 
 export const COLUMNS: readonly FleetColumn[] = [
-  { name: "name", text: "colName", share: 2.4, sortable: true },
+  { name: "name", text: "colName", share: 2, sortable: true },
   { name: "state", text: "colState", share: 1.2, sortable: true },
   { name: "location", text: "colLocation", share: 1.2, from: 760, sortable: true },
   { name: "version", text: "colVersion", from: 900, sortable: true },
   { name: "agent", text: "colAgent", from: 1180, sortable: true },
   { name: "platform", text: "colPlatform", from: 1040, sortable: true },
-  { name: "tags", text: "colTags", share: 1.5, from: 980 },
+  { name: "tags", text: "colTags", share: 1.5, from: 760 },
   { name: "seen", text: "colSeen", from: 640, sortable: true },
 ];
 
