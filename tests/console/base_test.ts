@@ -58,7 +58,7 @@ consoleTest(
     await app.deleteKey({ id });
     await page.getByText("Your session has ended. Sign in again.").waitFor();
     await signIn(made.api_key_id, made.api_key);
-    assert.match(page.url(), /\?q=rov$/);
+    await page.waitForURL(/\?q=rov$/);
     opened.complaints.splice(0);
   },
 );

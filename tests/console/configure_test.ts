@@ -246,6 +246,6 @@ consoleTest(
     await graph.getByRole("link", { name: "hand, arm, needs left" }).focus();
     await page.keyboard.press("Enter");
     await page.getByLabel("Name of the resource").or(page.getByText("hand").first()).waitFor();
-    assert.match(page.url(), /configure\?open=components\.2$/);
+    await page.waitForURL(/configure\?open=components\.2$/);
   },
 );

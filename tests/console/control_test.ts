@@ -81,7 +81,7 @@ Deno.test({
     await page.getByPlaceholder("Search resources").fill("gant");
     await card("gantry").waitFor();
     assert.equal(await card("motor").count(), 0);
-    assert.match(page.url(), /q=gant/);
+    await page.waitForURL(/q=gant/);
   },
 });
 

@@ -77,7 +77,7 @@ Deno.test({
     await page.getByText("100 readings").waitFor();
     await page.getByLabel("Time range").selectOption("hour");
     await page.getByRole("img", { name: /^temperature:/ }).waitFor();
-    assert.match(page.url(), /range=hour/);
+    await page.waitForURL(/range=hour/);
     const box = await page.locator(".u-over").first().boundingBox();
     assert.ok(box);
     await page.mouse.move(box.x + box.width * 0.3, box.y + 40);

@@ -32,7 +32,7 @@ consoleTest(
     const hands = keyboardHands(page);
     await hands.press(map.getByRole("button", { name: "3 machines" }));
     await map.getByRole("link", { name: "augsburg" }).waitFor();
-    assert.match(page.url(), /at=48\.\d+%2C11\.\d+%2C\d+/);
+    await page.waitForURL(/at=48\.\d+%2C11\.\d+%2C\d+/);
     // Those at one place stay one mark, and are chosen in the list.
     await map.getByRole("button", { name: "2 machines" }).click();
     await page.getByText("2 machines at this place").waitFor();
@@ -45,7 +45,7 @@ consoleTest(
     await page.getByText("1 machine in this part").waitFor();
     await map.getByRole("link", { name: "sydney" }).click();
     await page.getByRole("heading", { name: "sydney" }).waitFor();
-    assert.match(page.url(), new RegExp(`/machines/${sydney}$`));
+    await page.waitForURL(new RegExp(`/machines/${sydney}$`));
     await page.goto(`${rig.cloud.url}/machines/${sydney}/settings`);
     const field = page.getByLabel("Position: latitude, longitude");
     await field.fill("91, 0");
@@ -81,7 +81,7 @@ consoleTest(
     await tree.getByRole("link", { name: "Hall 2" }).click();
     await page.getByText("2 of 4 machines").waitFor();
     assert.deepEqual(await names(), ["drill", "press"]);
-    assert.match(page.url(), new RegExp(`location=${hall}`));
+    await page.waitForURL(new RegExp(`location=${hall}`));
     await page.reload();
     await page.getByText("2 of 4 machines").waitFor();
     await tree.getByRole("button", { name: "Show what is in Hall" }).click();

@@ -29,7 +29,7 @@ consoleTest(
     await page.getByPlaceholder("Search name").fill("harv");
     await page.getByText("1 of 2 machines").waitFor();
     assert.deepEqual(await names(), ["picker"]);
-    assert.match(page.url(), /q=harv/);
+    await page.waitForURL(/q=harv/);
     await page.reload();
     await page.getByText("1 of 2 machines").waitFor();
     assert.equal(await page.getByPlaceholder("Search name").inputValue(), "harv");
@@ -47,7 +47,7 @@ consoleTest(
     await page.getByRole("link", { name: "picker-2" }).waitFor({ state: "detached" });
     await page.getByRole("link", { name: "rover" }).click();
     await page.getByRole("heading", { name: "rover" }).waitFor();
-    assert.match(page.url(), new RegExp(`/machines/${made.machine_id}$`));
+    await page.waitForURL(new RegExp(`/machines/${made.machine_id}$`));
     await page.goBack();
     await page.getByRole("heading", { name: "Fleet" }).waitFor();
   },

@@ -100,7 +100,7 @@ consoleTest(
 
     await page.getByLabel("Level").selectOption("error");
     await page.getByText("line 249", { exact: true }).waitFor({ state: "detached" });
-    assert.match(page.url(), /level=error/);
+    await page.waitForURL(/level=error/);
     assert.equal(await page.locator("ol > li").count(), 1);
     await page.getByPlaceholder("Search the lines").fill("nothing like it");
     await page.getByText("No line fits the filters").waitFor();
@@ -140,7 +140,7 @@ consoleTest(
     await page.getByLabel("Until").blur();
     await page.getByText("after it").waitFor({ state: "detached" });
     await page.getByText("in it").waitFor();
-    assert.match(page.url(), /to=2026-01-02T12%3A01%3A30/);
+    await page.waitForURL(/to=2026-01-02T12%3A01%3A30/);
     // A line that comes now is not of that time.
     await server.log({ id: made.part_id, logs: [entry("much later", 3_600)] });
     await page.getByLabel("Until").fill("2026-01-02T12:00:00");

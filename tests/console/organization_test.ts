@@ -59,7 +59,7 @@ Deno.test({
     await page.getByText("No people yet").waitFor();
 
     await tab("API keys");
-    assert.match(page.url(), /\/organization\?tab=keys$/);
+    await page.waitForURL(/\/organization\?tab=keys$/);
     const keys = page.getByRole("list", { name: "API keys" });
     await keys.getByText("you are signed in with it").waitFor();
     await page.getByRole("button", { name: "New key" }).click();
@@ -167,7 +167,7 @@ Deno.test({
     await page.getByRole("button", { name: "Filter" }).click();
     await entries.getByText("DeleteLocation").waitFor({ state: "detached" });
     assert.equal(await entries.getByRole("listitem").count(), 1);
-    assert.match(page.url(), /what=viam/);
+    await page.waitForURL(/what=viam/);
     await opened.inspect("organization-audit");
     assert.equal(await page.evaluate("window.hacked ?? 'no'"), "no");
   },

@@ -87,7 +87,7 @@ consoleTest(
     await page.getByLabel("Search the registry").fill("nothing like it");
     await page.getByText("Nothing fits this search.").waitFor();
     await page.getByLabel("Search the registry").fill("weath");
-    assert.match(page.url(), /\?q=weath$/);
+    await page.waitForURL(/\?q=weath$/);
     await items.getByRole("link", { name: itemId }).click();
 
     await versions.getByRole("button", { name: "Delete weather 1.10.0" }).click();

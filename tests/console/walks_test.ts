@@ -99,7 +99,7 @@ async function plotWeek({ hands }: Task): Promise<void> {
   await toPage(hands, "Data");
   await hands.choose(page.getByLabel("Time range"), "Last week");
   await page.getByRole("img", { name: /^temperature:/ }).waitFor();
-  assert.match(page.url(), /range=week/);
+  await page.waitForURL(/range=week/);
 }
 
 async function label({ hands }: Task): Promise<void> {

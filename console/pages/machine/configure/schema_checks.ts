@@ -13,7 +13,7 @@ export interface SchemaFinding {
   readonly error: string;
 }
 
-/** A check of a form takes milliseconds; a regular expression of a stranger may take for ever. */
+/** A check takes milliseconds; a pattern of a stranger may never end. */
 const LONGEST_MS = 2000;
 
 let worker: Worker | undefined;
