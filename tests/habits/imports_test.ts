@@ -114,7 +114,9 @@ Deno.test("areas import only what their table allows", () => {
 Deno.test("every area of a program and of shared code is in the table, and none else", () => {
   const there = new Set(
     sources.map(({ path }) => path)
-      .filter((path) => /^(server|agent|cloud|cli|shared)\//.test(path) && path.endsWith(".ts"))
+      .filter((path) =>
+        /^(server|agent|cloud|cli|micro|shared)\//.test(path) && path.endsWith(".ts")
+      )
       .map(area).filter((name) => name.includes("/") && name !== "shared/test_tools"),
   );
   assert.deepEqual([...rules.keys()].sort(), [...there].sort());

@@ -41,6 +41,7 @@ const TABLE: Readonly<Record<string, string>> = {
   "cloud/training": "accounts api data registry storage triggers",
   "cloud/triggers": "accounts api data fleet storage",
   "cloud/web": "accounts api fleet releases",
+  "micro/core": "",
   "server/cloud": "resources serving",
   "server/config": "modules resources",
   "server/data": "resources",
