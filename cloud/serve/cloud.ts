@@ -191,6 +191,7 @@ async function serve(
     log: log.child("database"),
   });
   const stopping = new AbortController();
+  const sweeping = { clock: time.cautious, signal: stopping.signal };
   const background = [
     operations.run(stopping.signal),
     tls?.run((pair) => server.setCertificate(pair), stopping.signal),
@@ -200,7 +201,7 @@ async function serve(
     services.statuses.run(stopping.signal),
     services.notifications.run(stopping.signal),
     services.training.run(stopping.signal),
-    services.releases.keepSwept(log.child("releases"), stopping.signal),
+    services.releases.keepSwept({ ...sweeping, log: log.child("releases") }),
     runReleaseSource(options.releaseSource, {
       ...{ router: services.sourceRouter, queries, clock, log: log.child("releases") },
     }, stopping.signal),
@@ -208,7 +209,7 @@ async function serve(
     services.dataUpkeep.run(log.child("data"), stopping.signal),
     services.dataExports.run(stopping.signal),
     services.dataPipelines.run(stopping.signal),
-    services.store.keepSwept(log.child("packages"), stopping.signal),
+    services.store.keepSwept({ ...sweeping, log: log.child("packages") }),
     services.intake.run(log.child("logs"), stopping.signal),
     keepLogsForRetention(logs, time, log.child("logs"), stopping.signal),
     time.run(queries, log.child("time"), stopping.signal),

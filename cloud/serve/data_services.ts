@@ -94,6 +94,7 @@ export function openDataServices(options: DataServicesOptions) {
     urls,
     archives: options.archives,
     clock,
+    cautious: options.cautious,
     random,
     log: options.log,
   });

@@ -50,6 +50,8 @@ export interface NotificationsOptions extends NotificationSettings {
   readonly clock: Clock;
   /** By it things are too old to be kept. */
   readonly cautious: Clock;
+  /** By it no notification is given up too early. */
+  readonly strict: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly publicUrl: () => string;
@@ -97,12 +99,14 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     failed: (row, outcome, at) => failures.noteRow(row, outcome, at),
     foreignVersion: () => database.foreignVersion(),
     clock,
+    cautious: options.cautious,
     log: log.child("delivery"),
   });
   const retention = new DeliveryRetention(queries, options.cautious, log.child("delivery"));
   const partTriggers = new PartTriggers(changes);
   const firing = new Firing({
     random,
+    strict: options.strict,
     waitingOf: (partId, name) => deliverer.waitingOf(partId, name),
     posted: (partId, name) => retention.fired(partId, name),
   });

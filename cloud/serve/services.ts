@@ -234,7 +234,8 @@ export async function createServices(options: ServicesOptions) {
     callers,
     presence,
     secrets: keys.secrets,
-    ...{ intake, logs, clock, cautious: time.cautious, random, log, publicUrl },
+    ...{ intake, logs, clock, cautious: time.cautious, strict: time.strict },
+    ...{ random, log, publicUrl },
   });
   const data = openDataServices({
     queries,

@@ -20,6 +20,8 @@ export interface SequenceExportsOptions extends ExportSources {
   /** Holds the archives. */
   readonly archives: BlobStore;
   readonly clock: Clock;
+  /** By it, archives are too old; left out: `clock`. */
+  readonly cautious?: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
@@ -84,10 +86,10 @@ export class SequenceExports {
 
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { archives, clock, log } = this.options;
+    const { archives, clock, cautious = clock, log } = this.options;
     const isKnown = async (id: string) => await this.byId(id) !== undefined;
     await Promise.all([
-      keepBlobsSwept(archives, isKnown, { clock, log, signal }),
+      keepBlobsSwept(archives, isKnown, { clock: cautious, log, signal }),
       this.#keepWorking(signal),
     ]);
   }
@@ -121,8 +123,8 @@ export class SequenceExports {
 
   /** Removes what is older than a day. */
   async clean(): Promise<void> {
-    const { queries, clock, archives } = this.options;
-    const before = clock.now().getTime() - EXPORT_KEPT_MS;
+    const { queries, clock, cautious = clock, archives } = this.options;
+    const before = cautious.now().getTime() - EXPORT_KEPT_MS;
     const old = await queries.deleteFrom("sequence_exports").where("completed_at", "<", before)
       .returning("id").execute();
     for (const { id } of old) await archives.remove(id);

@@ -2,7 +2,6 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
-import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
@@ -14,7 +13,7 @@ import type {
 } from "../../storage/database/schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import type { BlobStore } from "../../storage/blobs/blob_store.ts";
-import { keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
+import { type BlobUpkeep, keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
 import { tellFollowers } from "./followers.ts";
 import { uploadFailure } from "../../storage/blobs/upload_failure.ts";
 
@@ -146,14 +145,14 @@ export class PackageStore {
   }
 
   /** Removes what killed uploads left, at the start and every hour until the signal aborts. */
-  async keepSwept(log: Logger, signal: AbortSignal): Promise<void> {
-    const { blobs, queries, clock } = this.options;
+  async keepSwept(upkeep: BlobUpkeep): Promise<void> {
+    const { blobs, queries } = this.options;
     const isKnown = async (id: string) => {
       const row = await queries.selectFrom("package_files").select("id").where("id", "=", id)
         .executeTakeFirst();
       return row !== undefined;
     };
-    await keepBlobsSwept(blobs, isKnown, { clock, log, signal });
+    await keepBlobsSwept(blobs, isKnown, upkeep);
   }
 
   async #delete(

@@ -179,7 +179,9 @@ Deno.test("the releases' folder is swept of what nobody names", () =>
       await Deno.utime(path, new Date(0), new Date(0));
     }
     const stop = new AbortController();
-    const sweeping = at.store.keepSwept(memoryLogger(), stop.signal);
+    const sweeping = at.store.keepSwept({
+      ...{ clock: systemClock, log: memoryLogger(), signal: stop.signal },
+    });
     await waitFor(() => filesIn(folder) === 1, { deadlineMs: 10_000, what: "a swept folder" });
     stop.abort();
     await sweeping;

@@ -1,6 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
-import type { Logger } from "../../../shared/log/logger.ts";
 import { signRelease } from "../../../shared/transfer/releases/manifest.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
@@ -8,7 +7,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Program, ReleaseChannel } from "../../storage/database/schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import type { Blob, BlobStore } from "../../storage/blobs/blob_store.ts";
-import { keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
+import { type BlobUpkeep, keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
 import { uploadFailure } from "../../storage/blobs/upload_failure.ts";
 import { contentsProblem, HEAD_BYTES, type RolloutLimits } from "./checks.ts";
 import type { KnownRelease } from "./known_release.ts";
@@ -156,14 +155,14 @@ export class ReleaseStore {
   }
 
   /** Removes what killed uploads left until the signal aborts. */
-  async keepSwept(log: Logger, signal: AbortSignal): Promise<void> {
-    const { blobs, queries, clock } = this.options;
+  async keepSwept(upkeep: BlobUpkeep): Promise<void> {
+    const { blobs, queries } = this.options;
     const isKnown = async (id: string) => {
       const row = await queries.selectFrom("release_files").select("id").where("id", "=", id)
         .executeTakeFirst();
       return row !== undefined;
     };
-    await keepBlobsSwept(blobs, isKnown, { clock, log, signal });
+    await keepBlobsSwept(blobs, isKnown, upkeep);
   }
 
   async #change(

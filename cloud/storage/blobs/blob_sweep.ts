@@ -4,11 +4,19 @@ import type { BlobStore } from "./blob_store.ts";
 
 const SWEEP_EVERY_MS = 60 * 60_000;
 
+/** What keeping blobs swept needs. */
+export interface BlobUpkeep {
+  /** Cautious: what an upload wrote before the host's clock jumped is not old. */
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
 /** Removes what killed uploads left, at the start and every hour until the signal aborts. */
 export async function keepBlobsSwept(
   blobs: Pick<BlobStore, "sweep">,
   isKnown: (id: string) => Promise<boolean>,
-  { clock, log, signal }: { clock: Clock; log: Logger; signal: AbortSignal },
+  { clock, log, signal }: BlobUpkeep,
 ): Promise<void> {
   while (!signal.aborted) {
     try {

@@ -14,6 +14,8 @@ const ID = /^[0-9a-f-]{36}$/;
  * is there whole or not at all.
  */
 export class FolderBlobStore implements BlobStore {
+  readonly #underWay = new Set<string>();
+
   private constructor(private readonly folder: string, private readonly incoming: string) {}
 
   /** Opens the folder, or makes it for its owner only. @throws {FileError} */
@@ -30,6 +32,19 @@ export class FolderBlobStore implements BlobStore {
 
   /** @throws {FileError} besides; when it ends with an error nothing is left. */
   async receive(
+    id: string,
+    contents: AsyncIterable<Uint8Array>,
+    limitBytes: number,
+  ): Promise<Blob> {
+    this.#underWay.add(id);
+    try {
+      return await this.#receive(id, contents, limitBytes);
+    } finally {
+      this.#underWay.delete(id);
+    }
+  }
+
+  async #receive(
     id: string,
     contents: AsyncIterable<Uint8Array>,
     limitBytes: number,
@@ -83,7 +98,7 @@ export class FolderBlobStore implements BlobStore {
     let removed = 0;
     for (const folder of [this.incoming, this.folder]) {
       for await (const entry of Deno.readDir(folder)) {
-        if (!entry.isFile || !ID.test(entry.name)) continue;
+        if (!entry.isFile || !ID.test(entry.name) || this.#underWay.has(entry.name)) continue;
         const path = join(folder, entry.name);
         const { mtime } = await Deno.stat(path);
         if (now.getTime() - (mtime?.getTime() ?? 0) < ORPHAN_AFTER_MS) continue;

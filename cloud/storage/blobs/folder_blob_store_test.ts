@@ -121,3 +121,23 @@ Deno.test("FolderBlobStore.sweep() removes only what is old and has no row", () 
     assert.equal(await store.sweep(isKnown, new Date(Date.now() + 2 * HOUR_MS)), 2);
     assert.deepEqual(await filesIn(folder), [known, "notes.txt"].sort());
   }));
+
+Deno.test("FolderBlobStore.sweep() leaves what is being uploaded, whatever the clock shows", () =>
+  inFolder(async (folder) => {
+    const store = await FolderBlobStore.open(folder);
+    const id = crypto.randomUUID();
+    const [begun, more] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slowly = async function* () {
+      yield new Uint8Array(1_000);
+      begun.resolve();
+      await more.promise;
+      yield new Uint8Array(1_000);
+    };
+    const received = store.receive(id, slowly(), 5_000);
+    await begun.promise;
+    const inAYear = new Date(Date.now() + 365 * 24 * HOUR_MS);
+    assert.equal(await store.sweep(() => Promise.resolve(false), inAYear), 0);
+    more.resolve();
+    assert.equal((await received).size, 2_000);
+    assert.deepEqual(await filesIn(folder), [id]);
+  }));

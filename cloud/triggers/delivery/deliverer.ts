@@ -8,7 +8,7 @@ import {
   type DeliveryStore,
   PENDING_PAGE,
 } from "./delivery_store.ts";
-import { type AttemptOutcome, nextAttemptAt, pauseAfter } from "./retry_policy.ts";
+import { type AttemptOutcome, nextAttemptAt, pauseAfter, TRY_FOR_MS } from "./retry_policy.ts";
 
 /** Makes one attempt. Rejects only when the signal aborts. */
 export type SendNotification = (row: DeliveryRow, signal: AbortSignal) => Promise<AttemptOutcome>;
@@ -23,6 +23,8 @@ export interface DelivererOptions {
   /** Changes when another process wrote to the database. */
   readonly foreignVersion: () => number;
   readonly clock: Clock;
+  /** By it, notifications are given up; left out: `clock`. */
+  readonly cautious?: Pick<Clock, "now">;
   readonly log: Logger;
   /** In [0, 1). */
   readonly random?: () => number;
@@ -144,7 +146,7 @@ export class Deliverer {
       for (const row of rows) {
         const key = triggerKey(row.part_id, row.trigger_name);
         this.#waitingByTrigger.set(key, (this.#waitingByTrigger.get(key) ?? 0) + 1);
-        this.#queues.add(toWaiting(row));
+        this.#queues.add(this.#toWaiting(row));
       }
       this.#lastSeq = rows.at(-1)?.seq ?? this.#lastSeq;
       if (rows.length < PENDING_PAGE) return;
@@ -154,7 +156,7 @@ export class Deliverer {
   async #feed(): Promise<void> {
     for (const endpoint of this.#queues.takeHungry()) {
       for (const row of await this.options.store.pendingOf(endpoint)) {
-        this.#queues.add(toWaiting(row));
+        this.#queues.add(this.#toWaiting(row));
       }
     }
   }
@@ -198,7 +200,7 @@ export class Deliverer {
     const number = row.attempts + 1;
     const againMs = outcome.kind === "retryable"
       ? nextAttemptAt(number, outcome, {
-        nowMs: this.#nowMs(),
+        nowMs: this.#dateMs(),
         expiresAtMs: row.expires_at,
         random: this.#random(),
       })
@@ -249,7 +251,8 @@ export class Deliverer {
         continue;
       }
       for (const { record, row, one, sign } of batch) {
-        this.#queues.ended(one, sign, record.againMs);
+        const { againMs } = record;
+        this.#queues.ended(one, sign, againMs === undefined ? undefined : this.#dueMs(againMs));
         if (record.againMs === undefined) this.#noLongerWaits(row);
       }
       this.#pump();
@@ -281,17 +284,30 @@ export class Deliverer {
     }
   }
 
+  #toWaiting(
+    row: { seq: number; endpoint: string; next_attempt_at: number },
+  ): Waiting {
+    return { seq: row.seq, endpoint: row.endpoint, dueMs: this.#dueMs(row.next_attempt_at) };
+  }
+
+  /** A date on the scale of the queues; one that is further away is from a clock that was wrong. */
+  #dueMs(dateMs: number): number {
+    const inMs = dateMs - this.#dateMs();
+    return inMs > TRY_FOR_MS ? 0 : Math.max(0, this.#nowMs() + inMs);
+  }
+
+  /** On the scale of the queues, which no jump of the host's clock moves. */
   #nowMs(): number {
-    return this.options.clock.now().getTime();
+    return this.options.clock.monotonicMs();
+  }
+
+  #dateMs(): number {
+    return (this.options.cautious ?? this.options.clock).now().getTime();
   }
 
   #random(): number {
     return (this.options.random ?? Math.random)();
   }
-}
-
-function toWaiting(row: { seq: number; endpoint: string; next_attempt_at: number }): Waiting {
-  return { seq: row.seq, endpoint: row.endpoint, dueMs: row.next_attempt_at };
 }
 
 function triggerKey(partId: string, triggerName: string): string {

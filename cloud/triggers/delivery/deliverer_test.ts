@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
+import { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import { TestCloud } from "../../serve/cloud_testing.ts";
 import { Deliverer, MOST_WAITING_PER_TRIGGER, type SendNotification } from "./deliverer.ts";
 import { DeliveryLog } from "./delivery_log.ts";
@@ -12,6 +13,7 @@ import { DeliveryStore } from "./delivery_store.ts";
 import { type FiredEvent, postEvent } from "./outbox.ts";
 import type { AttemptOutcome } from "./retry_policy.ts";
 
+const DAY_MS = 24 * 60 * 60_000;
 const DELIVERED: AttemptOutcome = { kind: "delivered", statusCode: 200, response: "" };
 const failing = (statusCode?: number): AttemptOutcome => ({
   kind: "retryable",
@@ -32,6 +34,7 @@ class Rig implements AsyncDisposable {
     readonly partId: string,
     clock: Clock,
     receive: (target: string, signal: AbortSignal) => AttemptOutcome | Promise<AttemptOutcome>,
+    cautious: Clock = clock,
   ) {
     const { queries } = cloud.folder.database;
     const send: SendNotification = async (row, signal) => {
@@ -47,6 +50,7 @@ class Rig implements AsyncDisposable {
       },
       foreignVersion: () => cloud.folder.database.foreignVersion(),
       clock,
+      cautious,
       log: memoryLogger(),
       random: () => 0.5,
     });
@@ -56,10 +60,11 @@ class Rig implements AsyncDisposable {
   static async open(
     receive: (target: string, signal: AbortSignal) => AttemptOutcome | Promise<AttemptOutcome>,
     clock: Clock = systemClock,
+    cautious: Clock = clock,
   ): Promise<Rig> {
     const cloud = await TestCloud.open({ clock });
     const made = await cloud.bootstrap();
-    return new Rig(cloud, made.part_id, clock, receive);
+    return new Rig(cloud, made.part_id, clock, receive, cautious);
   }
 
   async post(...targets: string[]): Promise<void> {
@@ -168,7 +173,14 @@ async function untilAttempts(rig: Rig, attempts: number): Promise<void> {
 
 Deno.test("Deliverer gives up after 24 hours", async () => {
   const clock = new FakeClock();
-  await using rig = await Rig.open(() => failing(500), clock);
+  // Time goes by in leaps, so that not every second of the day is waited for.
+  const leaping: Clock = {
+    now: () => clock.now(),
+    monotonicMs: () => clock.now().getTime(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+    setTimer: (ms, run) => clock.setTimer(ms, run),
+  };
+  await using rig = await Rig.open(() => failing(500), leaping);
   await rig.post("http://a/");
   const isOver = async () => {
     clock.setNow(clock.now().getTime() + 10 * 60_000);
@@ -275,4 +287,35 @@ Deno.test("Deliverer forgets the notifications of a part that is deleted", async
   await rig.cloud.folder.database.queries.deleteFrom("machines").execute();
   await clock.advance(60_000);
   assert.equal(rig.attempts.length, 1);
+});
+
+Deno.test("Deliverer waits as long as before when the host's clock jumps a year", async () => {
+  for (const jumpMs of [365 * DAY_MS, -365 * DAY_MS]) {
+    const clock = new FakeClock();
+    const time = new SteadyTime(clock);
+    await using rig = await Rig.open(() => failing(), clock, time.cautious);
+    await time.load(rig.cloud.folder.database.queries, memoryLogger());
+    await rig.post("http://a/");
+    await untilAttempts(rig, 1);
+    clock.setNow(clock.now().getTime() + jumpMs);
+    for (let attempts = 2; attempts <= 4; attempts++) {
+      const isTried = async () => {
+        await clock.advance(5_000);
+        return rig.attempts.length >= attempts;
+      };
+      await waitFor(isTried, { deadlineMs: 10_000, what: `attempt ${attempts}` });
+      assert.ok(clock.monotonicMs() < 120_000, "as if it had not jumped");
+    }
+    assert.deepEqual(await rig.states(), ["pending"], "it is not given up");
+    await rig.deliverer.close();
+
+    const after = new Rig(rig.cloud, rig.partId, clock, () => DELIVERED, time.cautious);
+    after.deliverer.wake();
+    const isDelivered = async () => {
+      await clock.advance(5_000);
+      return (await after.states())[0] === "delivered";
+    };
+    await waitFor(isDelivered, { deadlineMs: 10_000, what: "delivery by the next process" });
+    await after.deliverer.close();
+  }
 });

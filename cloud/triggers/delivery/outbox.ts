@@ -14,6 +14,8 @@ export interface FiredEvent {
   readonly componentName: string | undefined;
   readonly methodName: string | undefined;
   readonly at: Date;
+  /** How long notifications are tried, milliseconds since 1970; left out: 24 hours from `at`. */
+  readonly triedUntilMs?: number;
   readonly isTest: boolean;
   readonly facts: EventFacts;
   /** Why it fired. */
@@ -59,7 +61,7 @@ export async function postEvent(
     attempts: 0,
     // At once, also when the clock is set back meanwhile.
     next_attempt_at: 0,
-    expires_at: isTest ? at : at + TRY_FOR_MS,
+    expires_at: isTest ? 0 : event.triedUntilMs ?? at + TRY_FOR_MS,
     created_at: at,
     finished_at: null,
     status_code: null,

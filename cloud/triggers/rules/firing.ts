@@ -1,9 +1,11 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import { ALL_OWNERS } from "../../../shared/config/checks/triggers.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { TriggerType } from "../../storage/database/schema.ts";
 import { postEvent, type Recipient } from "../delivery/outbox.ts";
 import { MOST_WAITING_PER_TRIGGER } from "../delivery/deliverer.ts";
+import { TRY_FOR_MS } from "../delivery/retry_policy.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import type { NamedPart, Occurred } from "../events/facts.ts";
 import { ownersOf } from "./owners.ts";
@@ -31,6 +33,8 @@ export interface Fired {
 
 export interface FiringOptions {
   readonly random: Random;
+  /** Where the host's clock jumped, the later of both times: none is given up too early. */
+  readonly strict: Pick<Clock, "now">;
   /** Notifications of a trigger that wait. */
   readonly waitingOf: (partId: string, triggerName: string) => number;
   /** A trigger's log has grown. */
@@ -73,6 +77,7 @@ export class Firing {
         componentName,
         methodName,
         at,
+        triedUntilMs: this.options.strict.now().getTime() + TRY_FOR_MS,
         isTest: false,
         facts: { part, occurred: occurrence.facts() },
         evaluation: occurrence.evaluation(),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { systemClock } from "../../../shared/base/time/clock.ts";
 import { TRANSITION } from "../events/facts.ts";
 import { MOST_WAITING_PER_TRIGGER } from "../delivery/deliverer.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
@@ -23,6 +24,7 @@ Deno.test("Firing.fire() leaves out and counts what comes when too much waits al
   const posted: string[] = [];
   const firing = new Firing({
     random: systemRandom,
+    strict: systemClock,
     waitingOf: () => waiting,
     posted: (_partId, name) => posted.push(name),
   });
