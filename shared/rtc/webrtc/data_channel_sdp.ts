@@ -1,4 +1,4 @@
-/** Session descriptions (RFC 8866) of connections that carry data channels and nothing else. */
+/** Session descriptions (RFC 8866) of connections that carry data channels, and video by `media_sdp.ts`. */
 import { Code, ConnectError } from "@connectrpc/connect";
 
 /** Certificate hash, as `a=fingerprint` has it. */
@@ -13,11 +13,13 @@ export interface Fingerprint {
 export type DtlsSetup = "actpass" | "active" | "passive";
 
 /** One `m=` section, as much of it as an answer repeats. */
-interface Section {
+export interface Section {
   readonly kind: string;
   readonly protocol: string;
   readonly formats: string;
   readonly mid: string | undefined;
+  /** It is offered or taken, and not refused or at rest. */
+  readonly isUsed: boolean;
 }
 
 /** What the peer's description says. */
@@ -101,25 +103,50 @@ export function writeOffer(local: LocalDescription): string {
     protocol: "UDP/DTLS/SCTP",
     formats: "webrtc-datachannel",
     mid: "0",
+    isUsed: true,
   };
-  return write(local, [section], 0);
+  return writeDescription(local, [section], 0);
 }
 
 /** The answer to an offer: takes its data channels and refuses its other sections. */
 export function writeAnswer(local: LocalDescription, offer: RemoteDescription): string {
-  return write(local, offer.sections, offer.dataSection);
+  return writeDescription(local, offer.sections, offer.dataSection);
 }
 
-function write(local: LocalDescription, sections: readonly Section[], dataSection: number): string {
-  const mid = sections[dataSection]?.mid;
+const NO_SECTIONS: ReadonlyMap<string, readonly string[]> = new Map();
+
+/**
+ * A description with these sections. Those but the one for data channels are refused, unless `others`
+ * has their lines, by `mid`.
+ *
+ * @param version larger in each description of a session
+ */
+export function writeDescription(
+  local: LocalDescription,
+  sections: readonly Section[],
+  dataSection: number,
+  { version = 2, others = NO_SECTIONS }: {
+    version?: number;
+    others?: ReadonlyMap<string, readonly string[]>;
+  } = {},
+): string {
+  const bundled = sections.flatMap(({ mid }, index) =>
+    mid !== undefined && (index === dataSection || others.has(mid)) ? [mid] : []
+  );
   const lines = [
     "v=0",
-    `o=- ${local.sessionId} 2 IN IP4 127.0.0.1`,
+    `o=- ${local.sessionId} ${version} IN IP4 127.0.0.1`,
     "s=-",
     "t=0 0",
-    ...(mid === undefined ? [] : [`a=group:BUNDLE ${mid}`]),
+    ...(bundled.length === 0 ? [] : [`a=group:BUNDLE ${bundled.join(" ")}`]),
+    ...(others.size === 0 ? [] : ["a=msid-semantic: WMS *"]),
   ];
   for (const [index, { kind, protocol, formats, mid }] of sections.entries()) {
+    const other = others.get(mid ?? "");
+    if (other) {
+      lines.push(...other);
+      continue;
+    }
     const taken = index === dataSection;
     lines.push(`m=${kind} ${taken ? 9 : 0} ${protocol} ${formats}`, "c=IN IP4 0.0.0.0");
     if (mid !== undefined) lines.push(`a=mid:${mid}`);
@@ -153,8 +180,9 @@ function splitSections(lines: readonly string[]): string[][] {
 }
 
 function readSection(lines: readonly string[]): Section {
-  const [kind = "", , protocol = "", ...formats] = (lines[0] ?? "").slice(2).split(" ");
-  return { kind, protocol, formats: formats.join(" "), mid: attributes(lines, "mid")[0] };
+  const [kind = "", port, protocol = "", ...formats] = (lines[0] ?? "").slice(2).split(" ");
+  const isUsed = port !== "0" && !lines.includes("a=inactive");
+  return { kind, protocol, formats: formats.join(" "), mid: attributes(lines, "mid")[0], isUsed };
 }
 
 function isDataSection({ kind, protocol }: Section): boolean {

@@ -4,6 +4,7 @@ import { DtlsClient, DtlsServer, type Transport } from "werift";
 import type { OwnCertificate } from "./own_certificate.ts";
 import type { Fingerprint } from "./data_channel_sdp.ts";
 import { HandshakeType, hasFingerprint, isFinished, isServersKey, isSigned } from "./dtls_proof.ts";
+import { SRTP_KEY_BYTES, SRTP_PROFILE, SRTP_SALT_BYTES, type SrtpKeys } from "./srtp_link.ts";
 import type { Dtls, DtlsRecord, Handshake } from "./werift_internals.ts";
 
 const HEADER_BYTES = 13;
@@ -20,8 +21,8 @@ const FATAL = 2;
 const MOST_FRAGMENTS = 64;
 /** A number behind all flights, with which werift stops to repeat one. */
 const NO_FLIGHT = 99;
-/** AES-128-CM with HMAC-SHA1-80, which all know (RFC 5764). */
-const SRTP_PROFILES = [1 as const];
+/** The one that all know (RFC 5764). */
+const SRTP_PROFILES = [SRTP_PROFILE] as const;
 /** The peer may need a moment until it listens; werift itself repeats after 500 ms. */
 const REPEAT_MS = [50, 150];
 
@@ -74,8 +75,8 @@ export class DtlsSession {
       transport: this.#transport,
       extendedMasterSecret: true,
       certificateRequest: true,
-      // No media goes over it, but the SDKs' Rust library ends a session that chose no profile.
-      srtpProfiles: SRTP_PROFILES,
+      // For video; and the SDKs' Rust library ends a session that chose no profile.
+      srtpProfiles: [...SRTP_PROFILES],
     };
     const dtls = isClient ? new DtlsClient(options) : new DtlsServer(options);
     this.#dtls = dtls as unknown as Dtls;
@@ -104,6 +105,12 @@ export class DtlsSession {
   /** Sends application data; lost when the session is not open. */
   send(data: Buffer): void {
     if (this.#open && !this.#ended) this.#dtls.send(data).catch(() => {});
+  }
+
+  /** Keys for video; undefined while it is not open, and when the peer takes none (RFC 5764). */
+  srtpKeys(): SrtpKeys | undefined {
+    if (!this.#open || this.#dtls.srtp.srtpProfile !== SRTP_PROFILE) return undefined;
+    return this.#dtls.extractSessionKeys(SRTP_KEY_BYTES, SRTP_SALT_BYTES);
   }
 
   /** Says goodbye and ends all timers, those of the handshake within half a second. */

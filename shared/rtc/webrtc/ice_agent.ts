@@ -41,8 +41,10 @@ export interface IceEvents {
   /** A candidate was found: its line, from `candidate:` on. */
   candidate(line: string): void;
   connected(way: Way): void;
-  /** A datagram of the peer that is not ICE's own. */
+  /** A datagram of DTLS. */
   datagram(data: Buffer): void;
+  /** A datagram of RTP or RTCP. */
+  media(data: Buffer): void;
   /** There is no way any more, in words. */
   lost(reason: string): void;
 }
@@ -72,6 +74,7 @@ export class IceAgent {
     this.#ice.userHistory = { [this.ufrag]: this.password };
     this.#ice.onData.subscribe((data) => {
       if (isDtls(data)) events.datagram(data);
+      else if (isMedia(data)) events.media(data);
     });
     this.#ice.stateChanged.subscribe((state) => {
       if (state === "failed") events.lost("the peer has not answered for 30 s");
@@ -291,6 +294,11 @@ function isStun(data: Buffer): boolean {
 function isDtls(data: Buffer): boolean {
   const [first = 0] = data;
   return first > 19 && first < 64;
+}
+
+function isMedia(data: Buffer): boolean {
+  const [first = 0] = data;
+  return first > 127 && first < 192;
 }
 
 function candidateLine(candidate: Candidate): string {

@@ -11,7 +11,7 @@ const BINDING = 1;
 const REQUEST = 0;
 const until = (what: string, condition: () => boolean) =>
   waitFor(condition, { what, deadlineMs: 20_000 });
-const NOTHING: IceEvents = { candidate() {}, connected() {}, datagram() {}, lost() {} };
+const NOTHING: IceEvents = { candidate() {}, connected() {}, datagram() {}, media() {}, lost() {} };
 
 /** An agent with its sockets, and a stranger with a socket. */
 async function withStranger(

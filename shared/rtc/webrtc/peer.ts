@@ -1,5 +1,6 @@
 /** The connection to one WebRTC peer, without the library that makes it. */
 import type { MessageChannel } from "./channel.ts";
+import type { VideoOffer, VideoTrack } from "./video.ts";
 
 /** A STUN or TURN server. */
 export interface IceServer {
@@ -47,6 +48,14 @@ export interface RtcPeer {
    * @throws {ConnectError} INVALID_ARGUMENT when it cannot be read; it changes nothing then.
    */
   addCandidate(candidate: IceCandidate): Promise<void>;
+  /**
+   * Offers the peer a track over the channel "negotiation", and waits for its answer. Absent where
+   * nothing can be sent.
+   *
+   * @throws {ConnectError} FAILED_PRECONDITION when the peer refuses it, UNAVAILABLE when it does not
+   * answer or the connection ends.
+   */
+  addVideo?(offer: VideoOffer): Promise<VideoTrack>;
   /** Ends the connection and frees everything; resolves when that is done. */
   close(): Promise<void>;
 }

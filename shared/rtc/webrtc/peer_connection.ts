@@ -5,14 +5,17 @@ import type { Logger } from "../../log/logger.ts";
 import type { Clock, Timer } from "../../base/time/clock.ts";
 import { linkedController } from "../../base/time/linked_controller.ts";
 import type { MessageChannel } from "./channel.ts";
-import type { RemoteDescription } from "./data_channel_sdp.ts";
+import type { LocalDescription, RemoteDescription } from "./data_channel_sdp.ts";
 import { DtlsSession } from "./dtls_session.ts";
 import { IceAgent, type Way } from "./ice_agent.ts";
 import { Inbox } from "./inbox.ts";
+import { MediaLink } from "./media_link.ts";
+import { Negotiation } from "./negotiation.ts";
 import type { OwnCertificate } from "./own_certificate.ts";
 import type { IceCandidate, RtcPeer } from "./peer.ts";
 import { SctpChannel } from "./sctp_channel.ts";
 import { SctpLink, StreamId } from "./sctp_link.ts";
+import type { VideoOffer, VideoTrack } from "./video.ts";
 
 /** Which end of the handshake this is. */
 export type DtlsRole = "client" | "server";
@@ -34,13 +37,13 @@ const MOST_EARLY_DATAGRAMS = 32;
 /** {@link RtcPeer} over werift's ICE, DTLS and SCTP. */
 export class PeerConnection implements RtcPeer {
   readonly ice: IceAgent;
-  readonly negotiation: SctpChannel;
   readonly opened: Promise<void>;
   readonly closed: Promise<string>;
   /** Aborted when the connection ends, whatever the reason. */
   readonly signal: AbortSignal;
   readonly #options: PeerConnectionOptions;
   readonly #data: SctpChannel;
+  readonly #asking: SctpChannel;
   readonly #candidates = new Inbox<IceCandidate | undefined>();
   readonly #deadline: Timer;
   readonly #controller: AbortController;
@@ -53,6 +56,8 @@ export class PeerConnection implements RtcPeer {
   #remote: RemoteDescription | undefined;
   #dtls: DtlsSession | undefined;
   #sctp: SctpLink | undefined;
+  #negotiation: Negotiation | undefined;
+  #media: MediaLink | undefined;
   #isOpen = false;
   #releasing: Promise<void> | undefined;
 
@@ -63,11 +68,12 @@ export class PeerConnection implements RtcPeer {
     this.opened.catch(() => {});
     this.closed = new Promise((resolve) => this.#settleClosed = resolve);
     this.#data = new SctpChannel((reason) => this.#end(reason));
-    this.negotiation = new SctpChannel((reason) => this.#end(reason));
+    this.#asking = new SctpChannel((reason) => this.#end(reason));
     this.ice = new IceAgent(isOfferer, {
       candidate: (line) => this.#found(line),
       connected: (way) => this.#reached(way),
       datagram: (data) => this.#arrived(data),
+      media: (data) => this.#media?.receive(data),
       lost: (reason) => this.#end(reason),
     }, log);
     this.#controller = linkedController(signal);
@@ -112,6 +118,30 @@ export class PeerConnection implements RtcPeer {
     this.ice.connect(remote);
   }
 
+  /** Lets both ends change what the connection carries, from what was described on. */
+  negotiate(local: LocalDescription): void {
+    const { clock, log } = this.#options;
+    if (!this.#remote) return;
+    this.#negotiation = new Negotiation({
+      ...{ channel: this.#asking, remote: this.#remote, local, clock, log },
+    });
+  }
+
+  async addVideo(offer: VideoOffer): Promise<VideoTrack> {
+    await this.opened;
+    const keys = this.#dtls?.srtpKeys();
+    if (!this.#negotiation || !keys) {
+      throw new ConnectError("the caller's WebRTC takes no video", Code.FailedPrecondition);
+    }
+    this.#media ??= new MediaLink(
+      keys,
+      this.#negotiation,
+      (datagram) => this.#releasing === undefined && this.ice.send(datagram),
+      this.#options.clock,
+    );
+    return await this.#media.add(offer);
+  }
+
   // deno-lint-ignore require-await
   async addCandidate({ candidate }: IceCandidate): Promise<void> {
     if (this.#releasing === undefined && candidate !== "") this.ice.addCandidate(candidate);
@@ -148,7 +178,7 @@ export class PeerConnection implements RtcPeer {
     const { isOfferer, certificate } = this.#options;
     const channels = new Map([
       [StreamId.data, this.#data],
-      [StreamId.negotiation, this.negotiation],
+      [StreamId.negotiation, this.#asking],
     ]);
     const sctp = this.#sctp = new SctpLink(channels, {
       isClient: isOfferer,
@@ -201,7 +231,8 @@ export class PeerConnection implements RtcPeer {
       cause ?? new ConnectError(`WebRTC: ${reason}`, Code.Unavailable),
     );
     this.#data.ended(reason);
-    this.negotiation.ended(reason);
+    this.#asking.ended(reason);
+    this.#negotiation?.end(reason);
     this.#controller.abort(cause);
   }
 

@@ -91,6 +91,13 @@ export type Dtls =
       lastMessage: readonly Buffer[];
       sortedHandshakeCache: readonly Handshake[];
     };
+    srtp: { srtpProfile?: number };
+    extractSessionKeys(keyBytes: number, saltBytes: number): {
+      localKey: Buffer;
+      localSalt: Buffer;
+      remoteKey: Buffer;
+      remoteSalt: Buffer;
+    };
     cipher: {
       remoteCertificate?: Buffer;
       masterSecret?: Buffer;

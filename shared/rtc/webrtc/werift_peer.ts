@@ -11,7 +11,6 @@ import {
   writeOffer,
 } from "./data_channel_sdp.ts";
 import { readIceServers } from "./ice_servers.ts";
-import { answerNegotiation } from "./negotiation.ts";
 import { createCertificate, type OwnCertificate } from "./own_certificate.ts";
 import type { RtcOptions, RtcPeer, RtcPeers } from "./peer.ts";
 import { type DtlsRole, PeerConnection } from "./peer_connection.ts";
@@ -52,7 +51,7 @@ export class PeerFactory implements RtcPeers {
       await connection.ice.gatherHosts();
       connection.accept(offer, role);
       const local = await this.#gather(connection, role, options);
-      answerNegotiation(connection, local, this.#options.log);
+      connection.negotiate(local);
       return { peer: connection, sdp: writeAnswer(local, offer) };
     });
   }
@@ -73,7 +72,7 @@ export class PeerFactory implements RtcPeers {
         accepted = parseDescription(answerSdp);
         const role: DtlsRole = accepted.setup === "passive" ? "client" : "server";
         connection.accept(accepted, role);
-        answerNegotiation(connection, { ...local, setup: setupOf(role) }, this.#options.log);
+        connection.negotiate({ ...local, setup: setupOf(role) });
       };
       return {
         peer: connection,
