@@ -1,5 +1,7 @@
 /** The models that come with the server. */
 import { ModelRegistry } from "../resources/graph/registry.ts";
+import { linuxBoardModel } from "./board/board_model.ts";
+import { simulatedBoardModel } from "./board/simulated_board_model.ts";
 import { commandSensorModel } from "./command/command_model.ts";
 import { devicesModel } from "./discovery/devices_model.ts";
 import type { BuiltinEnvironment } from "./environment.ts";
@@ -24,6 +26,8 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(httpCameraModel(environment))
     .register(imageFileModel)
     .register(mergedModel)
+    .register(linuxBoardModel(environment))
+    .register(simulatedBoardModel(environment))
     .register(systemModel("rdk:component:generic", environment))
     .register(systemModel("rdk:service:generic", environment))
     .register(devicesModel())

@@ -1,6 +1,7 @@
 import type { ProcessRunner } from "../../shared/base/process/child_process.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import type { MachineSeat } from "../data/machine_seat.ts";
+import type { Kernel } from "./kernel/kernel.ts";
 
 /** What the built-in models need from outside. */
 export interface BuiltinEnvironment {
@@ -15,6 +16,8 @@ export interface BuiltinEnvironment {
   readonly variables: () => Readonly<Record<string, string>>;
   /** Where the data manager finds the machine that it is a part of. Default: there is none. */
   readonly seat?: MachineSeat;
+  /** Opens the system calls that drivers of hardware use. Default: those of this host. */
+  readonly kernel?: () => Kernel;
 }
 
 /** A model that runs programs was configured where that is not allowed. */
