@@ -1,4 +1,7 @@
 import { dirname, join, relative } from "node:path";
+import { createFileRegistry, fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { microMessages } from "./micro_messages.ts";
 
 /** Where the generated messages stand, relative to the root of the checkout. */
 export const GENERATED = "shared/gen";
@@ -13,13 +16,27 @@ export async function generate(root: string, base: string): Promise<void> {
   // The file names its output relative to proto/, so that buf can be run there by hand too.
   const output = join(base, "proto");
   await Deno.mkdir(output, { recursive: true });
-  const { success, stderr } = await new Deno.Command(await findBuf(root), {
+  await runBuf(root, ["generate", "--output", output]);
+  const image = fromBinary(
+    FileDescriptorSetSchema,
+    await runBuf(root, ["build", "-o", "-#format=binpb"]),
+  );
+  await Deno.mkdir(join(base, GENERATED, "micro"), { recursive: true });
+  await Deno.writeTextFile(
+    join(base, GENERATED, "micro", "messages.ts"),
+    microMessages(createFileRegistry(image)),
+  );
+}
+
+async function runBuf(root: string, args: string[]): Promise<Uint8Array<ArrayBuffer>> {
+  const { success, stdout, stderr } = await new Deno.Command(await findBuf(root), {
     cwd: join(root, "proto"),
-    args: ["generate", "--output", output],
+    args,
     env: { PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH") ?? ""}` },
     stdin: "null",
   }).output();
-  if (!success) throw new Error(`buf generate failed:\n${new TextDecoder().decode(stderr).trim()}`);
+  if (success) return stdout;
+  throw new Error(`buf ${args[0]} failed:\n${new TextDecoder().decode(stderr).trim()}`);
 }
 
 /** Files under `shared/gen` that are not what `proto/` gives; empty when all is fresh. */

@@ -33,7 +33,7 @@ export function atATime({ parallel }: Group, processors: number, memory: number)
 export const GROUPS: readonly Group[] = [
   {
     paths: [
-      ...["shared", "server", "agent", "cloud", "cli", "console", "tools"],
+      ...["shared", "server", "agent", "cloud", "cli", "micro", "console", "tools"],
       ...["tests/cli", "tests/habits"],
     ],
     parallel: { programs: false, bunch: 12 },
