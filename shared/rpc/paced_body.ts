@@ -62,5 +62,8 @@ async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
 /** The same request with its body {@link pacedBody | paced}; itself where it has none. */
 export function pacedRequest(request: Request, options: PacedBodyOptions): Request {
   if (!request.body) return request;
-  return new Request(request, { body: ReadableStream.from(pacedBody(request.body, options)) });
+  const { url, method, headers } = request;
+  const body = ReadableStream.from(pacedBody(request.body, options));
+  // Not `new Request(request, …)`: that reads the signal, of which Deno then warns in the log.
+  return new Request(url, { method, headers, body });
 }
