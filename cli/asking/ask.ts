@@ -15,7 +15,7 @@ export async function ask(
   const raw = hidden && isTerminal;
   if (raw) Deno.stdin.setRaw(true);
   try {
-    const line = await readLine(raw);
+    const line = await readLine(raw, question);
     // A password may begin or end with a space.
     return hidden ? line : line.trim();
   } finally {
@@ -27,7 +27,7 @@ export async function ask(
 }
 
 /** Byte by byte: what comes after the line belongs to the next question. */
-async function readLine(raw: boolean): Promise<string> {
+async function readLine(raw: boolean, question: string): Promise<string> {
   const bytes: number[] = [];
   const one = new Uint8Array(1);
   for (;;) {
@@ -35,7 +35,13 @@ async function readLine(raw: boolean): Promise<string> {
     const [byte = 0] = one;
     if (count === null) {
       if (bytes.length > 0) break;
-      throw new UsageError("nothing was typed: give it as an option instead");
+      const asked = question.trim().replace(/[:?]$/, "");
+      throw new UsageError(
+        `standard input has ended and ${
+          JSON.stringify(asked)
+        } is not answered; without a terminal ` +
+          "give it as an option, or as a line of standard input",
+      );
     }
     if (byte === 0x0a || (raw && byte === 0x0d)) break;
     if (raw && byte === 0x03) throw new UsageError("interrupted");

@@ -1,4 +1,5 @@
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { UsageError } from "../../shared/base/flags/flags.ts";
 import { clientOf, command, type CommandTree, done } from "../../shared/commands/run/command.ts";
 import { textTable } from "../../shared/commands/output/text_table.ts";
 import { accountOf, type Profiles } from "./profiles.ts";
@@ -13,9 +14,8 @@ export interface LoginDeps extends SignInDeps {
 const loginFlags = {
   "cloud": {
     type: "string",
-    required: true,
     placeholder: "URL",
-    doc: "Address of the cloud: https://HOST or http://HOST:PORT.",
+    doc: "The same as the argument URL.",
   },
   "profile": {
     type: "string",
@@ -56,6 +56,18 @@ const loginFlags = {
   },
 } as const;
 
+/** @throws {UsageError} */
+function cloudOf(argument: string | undefined, option: string | undefined): string {
+  const cloud = argument ?? option;
+  if (cloud === undefined) {
+    throw new UsageError("give the address of the cloud: machine login https://HOST");
+  }
+  if (option !== undefined && option !== cloud) {
+    throw new UsageError(`${cloud} and --cloud ${option} do not go together; give one address`);
+  }
+  return cloud;
+}
+
 /** Signing in and out. */
 export function loginCommands(deps: LoginDeps): CommandTree {
   const { profiles } = deps;
@@ -63,12 +75,18 @@ export function loginCommands(deps: LoginDeps): CommandTree {
     "login": command({
       summary: "Sign in at a cloud and keep that as a profile.",
       flags: loginFlags,
+      arguments: [{
+        placeholder: "URL",
+        doc: "Address of the cloud: https://HOST or http://HOST:PORT.",
+        optional: true,
+      }],
       footer:
         "Set MACHINE_BROWSER to a program that opens pages, or to none. The password, and the code of a second factor, are typed in or come as lines of " +
         "standard input. The key, or the session, is kept in profiles.json in ~/.config/machine (or $MACHINE_CONFIG_DIR), " +
         "which only you can read.",
-      async run(_, { values }) {
-        const { organizations, profile } = await signIn(deps, values);
+      async run(_, { values, arguments: [url] }) {
+        const cloud = cloudOf(url, values.cloud);
+        const { organizations, profile } = await signIn(deps, { ...values, cloud });
         await profiles.save(values.profile, profile);
         const names = organizations.map(({ name }) => name).join(", ");
         return done(
