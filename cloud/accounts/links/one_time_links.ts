@@ -45,18 +45,36 @@ export async function createLink(
   return token;
 }
 
+/** A link that somebody opened. */
+export interface OpenedLink {
+  readonly token: string;
+  readonly purpose: LinkPurpose;
+}
+
+/** Whose link it is; it still counts afterwards. */
+export async function linkOwner(
+  queries: Queries,
+  { token, purpose }: OpenedLink,
+  now: Date,
+): Promise<string | undefined> {
+  const row = await queries.selectFrom("one_time_links").select("user_id")
+    .where("hash", "=", hashOfToken(token)).where("purpose", "=", purpose)
+    .where("expires_at", ">", now.getTime()).executeTakeFirst();
+  return row?.user_id;
+}
+
 /** Whose link it is; it is used up then. Call it in a transaction. */
 export async function useLink(
   queries: Queries,
-  { token, purpose }: { readonly token: string; readonly purpose: LinkPurpose },
+  link: OpenedLink,
   now: Date,
 ): Promise<string | undefined> {
-  const hash = hashOfToken(token);
-  const row = await queries.selectFrom("one_time_links").select("user_id")
-    .where("hash", "=", hash).where("purpose", "=", purpose)
-    .where("expires_at", ">", now.getTime()).executeTakeFirst();
-  if (row) await queries.deleteFrom("one_time_links").where("hash", "=", hash).execute();
-  return row?.user_id;
+  const owner = await linkOwner(queries, link, now);
+  if (owner !== undefined) {
+    await queries.deleteFrom("one_time_links").where("hash", "=", hashOfToken(link.token))
+      .execute();
+  }
+  return owner;
 }
 
 /**

@@ -16,7 +16,7 @@ import { userByEmail, type UserRow } from "../people/users.ts";
 import type { SecondFactor } from "../second_factor/second_factor.ts";
 import { endAllIn, type Origin, type Sessions, type Started } from "../sessions/sessions.ts";
 import { mailHtml, type SendMail } from "../links/mail.ts";
-import { createLink, linkUrl, useLink } from "../links/one_time_links.ts";
+import { createLink, linkOwner, linkUrl, useLink } from "../links/one_time_links.ts";
 
 export interface SignInOptions {
   readonly queries: Queries;
@@ -192,6 +192,17 @@ export class SignIn {
     if (this.#resets.has(to)) return false;
     this.#resets.set(to, now);
     return true;
+  }
+
+  /**
+   * Whether a link to set a password still counts; looking does not use it up.
+   *
+   * @throws {ConnectError} UNAUTHENTICATED where it does not
+   */
+  async lookAtReset(token: string, origin: Origin): Promise<void> {
+    const { queries, clock } = this.options;
+    const query = { token, purpose: "set-password" } as const;
+    await this.#byToken(origin, () => linkOwner(queries, query, clock.now()));
   }
 
   /** Sets a password with the token of a link, and ends all sessions. Gives whose it is. */

@@ -107,7 +107,10 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
       } satisfies Form,
     }),
     "password": {
-      page: (token) => Promise.resolve(passwordPage(token)),
+      async page(token, origin) {
+        await signIn.lookAtReset(token, origin);
+        return passwordPage(token);
+      },
       async send(fields, origin) {
         const email = await signIn.setPassword(fields("token"), fields("password"), origin);
         return {
@@ -225,7 +228,11 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
     } catch (error) {
       if (!(error instanceof ConnectError)) throw error;
       return html(
-        { title: "That did not work", texts: [sentence(error.rawMessage)] },
+        {
+          title: "That did not work",
+          texts: [sentence(error.rawMessage)],
+          links: name === "password" ? [{ href: "/", text: "Sign in, or request a link" }] : [],
+        },
         statusOf(error),
       );
     }

@@ -90,11 +90,21 @@ async function read(response: Response): Promise<{ status: number; text: string 
 
 Deno.test("a browser sets a password, signs in, calls by cookie, and signs out", async () => {
   await using cloud = await openCloud();
-  const page = await read(await fetch(`${cloud.url}/account/password?token=${cloud.token}"><b>`));
+  const link = `${cloud.url}/account/password?token=${cloud.token}`;
+  const page = await read(await fetch(link));
   assert.equal(page.status, 200);
-  assert.ok(!page.text.includes("<b>"), "what is in the address is escaped");
+  assert.match(page.text, /New password/);
+  const weak = await read(await cloud.post("password", { token: cloud.token, password: "x" }));
+  assert.equal(weak.status, 400);
+  assert.match(weak.text, /at least 8 characters.*New password/);
   const set = await read(await cloud.post("password", { token: cloud.token, password: PASSWORD }));
   assert.match(set.text, /ann@example.com/);
+  for (const dead of [link, `${link}"><b>`]) {
+    const over = await read(await fetch(dead));
+    assert.equal(over.status, 401);
+    assert.match(over.text, /used, replaced or has expired.*<a href="\/">/);
+    assert.ok(!over.text.includes("<form") && !over.text.includes("<b>"), over.text);
+  }
   const wrong = await read(
     await cloud.post("sign-in", { email: "ann@example.com", password: "x" }),
   );
