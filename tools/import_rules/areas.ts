@@ -42,6 +42,7 @@ const TABLE: Readonly<Record<string, string>> = {
   "cloud/triggers": "accounts api data fleet storage",
   "cloud/web": "accounts api fleet releases",
   "micro/core": "",
+  "micro/hosts": "core",
   "server/cloud": "resources serving",
   "server/config": "modules resources",
   "server/data": "resources",

@@ -3,7 +3,7 @@ export const MICRO_METHODS: Readonly<Record<string, string>> = {
   "proto.rpc.v1.AuthService": "Authenticate",
   "viam.app.v1.RobotService": "Config Log NeedsRestart",
   "viam.app.datasync.v1.DataSyncService": "DataCaptureUpload",
-  "machine.cloud.v1.MachineService": "Watch ReportStatus",
+  "machine.cloud.v1.MachineService": "Watch ReportStatus ListAccessKeys",
   "viam.robot.v1.RobotService":
     "ResourceNames GetMachineStatus GetVersion StopAll GetOperations GetSessions " +
     "GetCloudMetadata StartSession SendSessionHeartbeat FrameSystemConfig Shutdown",
@@ -34,6 +34,9 @@ export const UNUSED_FIELDS: ReadonlySet<string> = new Set([
   "viam.common.v1.GetGeometriesResponse.geometries",
   "viam.robot.v1.FrameSystemConfigRequest.supplemental_transforms",
   "viam.robot.v1.FrameSystemConfigResponse.frame_system_configs",
+  "machine.cloud.v1.AccessKey.hash",
+  "machine.cloud.v1.ListAccessKeysResponse.part_secrets",
+  "machine.cloud.v1.ListAccessKeysResponse.location_secrets",
   "viam.robot.v1.GetMachineStatusResponse.modules",
   "viam.robot.v1.GetMachineStatusResponse.packages",
 ]);

@@ -9,8 +9,11 @@ export interface JsonObject {
 /** Fields by message: number, name and type, as micro/core/proto/fields.ts reads them. */
 export const MESSAGES = {
   "machine.cloud.v1.AccessChanged": "",
+  "machine.cloud.v1.AccessKey": "1 id s;3 role e machine.cloud.v1.KeyRole",
   "machine.cloud.v1.ConfigChanged": "1 revision s",
   "machine.cloud.v1.Keepalive": "1 revision s",
+  "machine.cloud.v1.ListAccessKeysRequest": "1 partId s",
+  "machine.cloud.v1.ListAccessKeysResponse": "1 keys *m machine.cloud.v1.AccessKey",
   "machine.cloud.v1.LiveRequested": "1 duration ?D",
   "machine.cloud.v1.ReportStatusRequest": "1 partId s;2 status ?m viam.robot.v1.GetMachineStatusResponse;3 configError s;4 readings *m machine.cloud.v1.ResourceReadings",
   "machine.cloud.v1.ReportStatusResponse": "",
@@ -188,6 +191,7 @@ export const MESSAGES = {
 
 /** Names of values by enum, from 0. */
 export const ENUMS = {
+  "machine.cloud.v1.KeyRole": "KEY_ROLE_UNSPECIFIED,KEY_ROLE_OWNER,KEY_ROLE_OPERATOR",
   "viam.app.datasync.v1.DataType": "DATA_TYPE_UNSPECIFIED,DATA_TYPE_BINARY_SENSOR,DATA_TYPE_TABULAR_SENSOR,DATA_TYPE_FILE",
   "viam.app.v1.CredentialsType": "CREDENTIALS_TYPE_UNSPECIFIED,CREDENTIALS_TYPE_INTERNAL,CREDENTIALS_TYPE_API_KEY,CREDENTIALS_TYPE_ROBOT_SECRET,CREDENTIALS_TYPE_ROBOT_LOCATION_SECRET",
   "viam.component.board.v1.PowerMode": "POWER_MODE_UNSPECIFIED,POWER_MODE_NORMAL,POWER_MODE_OFFLINE_DEEP",
@@ -207,6 +211,7 @@ export const METHODS = {
   "/viam.app.datasync.v1.DataSyncService/DataCaptureUpload": "viam.app.datasync.v1.DataCaptureUploadRequest viam.app.datasync.v1.DataCaptureUploadResponse",
   "/machine.cloud.v1.MachineService/Watch": "machine.cloud.v1.WatchRequest machine.cloud.v1.WatchResponse",
   "/machine.cloud.v1.MachineService/ReportStatus": "machine.cloud.v1.ReportStatusRequest machine.cloud.v1.ReportStatusResponse",
+  "/machine.cloud.v1.MachineService/ListAccessKeys": "machine.cloud.v1.ListAccessKeysRequest machine.cloud.v1.ListAccessKeysResponse",
   "/viam.robot.v1.RobotService/ResourceNames": "viam.robot.v1.ResourceNamesRequest viam.robot.v1.ResourceNamesResponse",
   "/viam.robot.v1.RobotService/GetMachineStatus": "viam.robot.v1.GetMachineStatusRequest viam.robot.v1.GetMachineStatusResponse",
   "/viam.robot.v1.RobotService/GetVersion": "viam.robot.v1.GetVersionRequest viam.robot.v1.GetVersionResponse",
@@ -302,8 +307,11 @@ export const METHODS = {
 /** Messages by name. */
 export interface Messages {
   "machine.cloud.v1.AccessChanged": {  };
+  "machine.cloud.v1.AccessKey": { "id": string; "role": number };
   "machine.cloud.v1.ConfigChanged": { "revision": string };
   "machine.cloud.v1.Keepalive": { "revision": string };
+  "machine.cloud.v1.ListAccessKeysRequest": { "partId": string };
+  "machine.cloud.v1.ListAccessKeysResponse": { "keys": Messages["machine.cloud.v1.AccessKey"][] };
   "machine.cloud.v1.LiveRequested": { "duration"?: number | undefined };
   "machine.cloud.v1.ReportStatusRequest": { "partId": string; "status"?: Messages["viam.robot.v1.GetMachineStatusResponse"] | undefined; "configError": string; "readings": Messages["machine.cloud.v1.ResourceReadings"][] };
   "machine.cloud.v1.ReportStatusResponse": {  };
@@ -488,6 +496,7 @@ export interface Methods {
   "/viam.app.datasync.v1.DataSyncService/DataCaptureUpload": { input: Messages["viam.app.datasync.v1.DataCaptureUploadRequest"]; output: Messages["viam.app.datasync.v1.DataCaptureUploadResponse"] };
   "/machine.cloud.v1.MachineService/Watch": { input: Messages["machine.cloud.v1.WatchRequest"]; output: Messages["machine.cloud.v1.WatchResponse"] };
   "/machine.cloud.v1.MachineService/ReportStatus": { input: Messages["machine.cloud.v1.ReportStatusRequest"]; output: Messages["machine.cloud.v1.ReportStatusResponse"] };
+  "/machine.cloud.v1.MachineService/ListAccessKeys": { input: Messages["machine.cloud.v1.ListAccessKeysRequest"]; output: Messages["machine.cloud.v1.ListAccessKeysResponse"] };
   "/viam.robot.v1.RobotService/ResourceNames": { input: Messages["viam.robot.v1.ResourceNamesRequest"]; output: Messages["viam.robot.v1.ResourceNamesResponse"] };
   "/viam.robot.v1.RobotService/GetMachineStatus": { input: Messages["viam.robot.v1.GetMachineStatusRequest"]; output: Messages["viam.robot.v1.GetMachineStatusResponse"] };
   "/viam.robot.v1.RobotService/GetVersion": { input: Messages["viam.robot.v1.GetVersionRequest"]; output: Messages["viam.robot.v1.GetVersionResponse"] };
