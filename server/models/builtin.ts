@@ -1,9 +1,15 @@
 /** The models that come with the server. */
 import { ModelRegistry } from "../resources/graph/registry.ts";
+import {
+  sensorControlledBaseModel,
+  wheeledBaseModel,
+  wheeledOdometryModel,
+} from "./base/base_models.ts";
 import { linuxBoardModel } from "./board/board_model.ts";
 import { simulatedBoardModel } from "./board/simulated_board_model.ts";
 import { commandSensorModel } from "./command/command_model.ts";
 import { devicesModel } from "./discovery/devices_model.ts";
+import { incrementalEncoderModel, singleEncoderModel } from "./encoder/encoder_models.ts";
 import type { BuiltinEnvironment } from "./environment.ts";
 import { FAKE_APIS } from "./fake/fake_apis.ts";
 import { fakeMotorModel } from "./fake/motor.ts";
@@ -13,6 +19,8 @@ import { httpSensorModel } from "./http/http_sensor_model.ts";
 import { imageFileModel } from "./image_file/image_file_model.ts";
 import { hostSensorModel } from "./host/host_sensor.ts";
 import { mergedModel } from "./merged/merged_model.ts";
+import { gpioMotorModel, gpioStepperModel } from "./motor/motor_models.ts";
+import { gpioServoModel } from "./servo/gpio_servo_model.ts";
 import { shellModel } from "./shell/shell_model.ts";
 import { systemModel } from "./system/system_model.ts";
 import { sensorsServiceModel } from "./sensors/sensors_service.ts";
@@ -28,6 +36,14 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(mergedModel)
     .register(linuxBoardModel(environment))
     .register(simulatedBoardModel(environment))
+    .register(incrementalEncoderModel)
+    .register(singleEncoderModel)
+    .register(gpioMotorModel(environment))
+    .register(gpioStepperModel(environment))
+    .register(gpioServoModel)
+    .register(wheeledBaseModel(environment))
+    .register(sensorControlledBaseModel(environment))
+    .register(wheeledOdometryModel(environment))
     .register(systemModel("rdk:component:generic", environment))
     .register(systemModel("rdk:service:generic", environment))
     .register(devicesModel())

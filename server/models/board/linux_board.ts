@@ -11,7 +11,7 @@ import { type AnalogAttributes, readAnalog, writeIio } from "./analogs.ts";
 import type { LinuxBoardAttributes } from "./board_attributes.ts";
 import { runBusCommand } from "./bus_commands.ts";
 import { GpioChips, type NamedPin } from "./chips.ts";
-import { configureLine, decodeEdges, EVENT_BYTES, getLine, setLine } from "./gpio_v2.ts";
+import { configureLine, decodeEdges, type Edge, EVENT_BYTES, getLine, setLine } from "./gpio_v2.ts";
 import { SysfsPwm } from "./sysfs_pwm.ts";
 import { TickStreams } from "./ticks.ts";
 
@@ -19,6 +19,9 @@ import { TickStreams } from "./ticks.ts";
 const DEFAULT_PWM_HZ = 800;
 /** What the thread of software PWM keeps up with. */
 const MOST_SOFTWARE_HZ = 2_000;
+
+/** Edges that come faster than they are read must not keep the server. */
+const MOST_PASSES = 8;
 
 interface Pin {
   readonly fd: number;
@@ -266,18 +269,27 @@ export class LinuxBoard implements Driver<typeof BoardService> {
     this.#interrupts.set(name, { name, pin, fd, count: 0, sequence: 0, lost: 0 });
   }
 
+  /** Each line has a queue of its own; an encoder needs the edges of its lines in their order. */
   #readEdges(): void {
-    for (const interrupt of this.#interrupts.values()) {
-      for (;;) {
-        const length = this.#kernel.read(interrupt.fd, this.#buffer);
-        if (!length) break;
-        for (const edge of decodeEdges(this.#buffer.subarray(0, length))) {
-          interrupt.lost += Math.max(0, edge.sequence - interrupt.sequence - 1);
-          interrupt.sequence = edge.sequence;
-          if (edge.rising) interrupt.count++;
-          this.#ticks.give(interrupt.name, edge);
+    const edges: { interrupt: Interrupt; edge: Edge }[] = [];
+    // An edge of one line may come while those of another are read: until there are none.
+    for (let pass = 0, before = -1; pass < MOST_PASSES && edges.length > before; pass++) {
+      before = edges.length;
+      for (const interrupt of this.#interrupts.values()) {
+        for (;;) {
+          const length = this.#kernel.read(interrupt.fd, this.#buffer);
+          if (!length) break;
+          const read = decodeEdges(this.#buffer.subarray(0, length));
+          for (const edge of read) edges.push({ interrupt, edge });
         }
       }
+    }
+    edges.sort((a, b) => Number(a.edge.timeNs - b.edge.timeNs));
+    for (const { interrupt, edge } of edges) {
+      interrupt.lost += Math.max(0, edge.sequence - interrupt.sequence - 1);
+      interrupt.sequence = edge.sequence;
+      if (edge.rising) interrupt.count++;
+      this.#ticks.give(interrupt.name, edge);
     }
   }
 

@@ -52,6 +52,7 @@ export class EmulatedKernel implements Kernel {
   readonly files: Map<string, string>;
   readonly #lines: Line[];
   readonly #open = new Map<number, File>();
+  #lastEdgeNs = -1n;
   readonly #waiting = new Set<() => void>();
   /** Notified of what the server does with an output: the part of the time that it is high. */
   #outputs: (line: number, duty: number) => void = () => {};
@@ -85,7 +86,11 @@ export class EmulatedKernel implements Kernel {
     return duty ?? (level ? 1 : 0);
   }
 
-  /** Sets the level of an input from outside. @param timeNs when; default now. */
+  /**
+   * Sets the level of an input from outside.
+   *
+   * @param timeNs when; default now. Each edge is later than the one before.
+   */
   drive(index: number, level: boolean, timeNs = this.nowNs()): void {
     const line = this.#lines[index]!;
     if (line.level === level) return;
@@ -94,7 +99,8 @@ export class EmulatedKernel implements Kernel {
     if (line.fd === undefined || (line.flags & wanted) === 0n) return;
     const event = new Uint8Array(EVENT_BYTES);
     const view = new DataView(event.buffer);
-    view.setBigUint64(0, timeNs, true);
+    this.#lastEdgeNs = timeNs > this.#lastEdgeNs ? timeNs : this.#lastEdgeNs + 1n;
+    view.setBigUint64(0, this.#lastEdgeNs, true);
     view.setUint32(8, level ? 1 : 2, true);
     view.setUint32(12, index, true);
     view.setUint32(20, ++line.sequence, true);

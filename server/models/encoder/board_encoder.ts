@@ -1,0 +1,103 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
+import { Backoff } from "../../../shared/base/time/backoff.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
+import type { BoardService } from "../../../shared/gen/viam/component/board/v1/board_pb.ts";
+import {
+  type EncoderService,
+  PositionType,
+} from "../../../shared/gen/viam/component/encoder/v1/encoder_pb.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { Used } from "../drivers/dependency.ts";
+import type { Level } from "./quadrature.ts";
+
+export interface BoardEncoderOptions {
+  readonly board: Used<typeof BoardService>;
+  /** Digital interrupts. */
+  readonly pins: readonly string[];
+  /** Ticks of an edge; undefined: one each, in the direction that a motor says. */
+  readonly count: ((edge: Level) => number) | undefined;
+  readonly log: Logger;
+}
+
+/** Counts the edges of a board's interrupts. */
+export class BoardEncoder implements Driver<typeof EncoderService> {
+  #ticks = 0;
+  /** Of an encoder with one line. */
+  #direction: 1 | -1 = 1;
+  #problem: string | undefined;
+  readonly #ending = new AbortController();
+  readonly #counting: Promise<void>;
+
+  constructor(private readonly options: BoardEncoderOptions) {
+    this.#counting = this.#run();
+  }
+
+  /** True when it takes a motor to know the direction. */
+  get needsDirection(): boolean {
+    return this.options.count === undefined;
+  }
+
+  /** The motor turns that way from now on. */
+  setDirection(direction: 1 | -1): void {
+    this.#direction = direction;
+  }
+
+  getPosition({ positionType }: { positionType?: PositionType | undefined }) {
+    if (positionType === PositionType.ANGLE_DEGREES) {
+      throw new ConnectError(
+        "this encoder counts ticks; it does not know an angle in degrees",
+        Code.Unimplemented,
+      );
+    }
+    if (this.#problem !== undefined) throw new ConnectError(this.#problem, Code.Unavailable);
+    return { value: Math.trunc(this.#ticks), positionType: PositionType.TICKS_COUNT };
+  }
+
+  resetPosition() {
+    this.#ticks = 0;
+    return {};
+  }
+
+  getProperties() {
+    return { ticksCountSupported: true, angleDegreesSupported: false };
+  }
+
+  getStatus() {
+    return {
+      position: Math.trunc(this.#ticks),
+      ...(this.#problem !== undefined && { error: this.#problem }),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#ending.abort();
+    await this.#counting;
+  }
+
+  /** Edges of a board that fails, as one of a module can, are requested again. */
+  async #run(): Promise<void> {
+    const { board, pins, log } = this.options;
+    const { signal } = this.#ending;
+    const backoff = new Backoff({ minMs: 200, maxMs: 10_000 });
+    while (!signal.aborted) {
+      try {
+        const edges = board.stream("streamTicks", { pinNames: [...pins] }, signal);
+        for await (const edge of edges) {
+          this.#problem = undefined;
+          backoff.reset();
+          const level = { pinName: edge.pinName ?? "", high: edge.high ?? false };
+          this.#ticks += this.options.count?.(level) ?? this.#direction;
+        }
+        if (signal.aborted) return;
+        throw new Error("it ended the stream of its edges");
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#problem = `board ${board.name}: ${toError(error).message}`;
+        log.warn(`the encoder has no edges; ${this.#problem}`);
+        await systemClock.sleep(backoff.next(), signal).catch(() => {});
+      }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { linuxBoardModel } from "../board/board_model.ts";
+import { EmulatedKernel } from "../kernel/emulated_kernel.ts";
+import { construct, testEnvironment } from "../testing.ts";
+import type { Resource } from "../../resources/graph/resource.ts";
+import type { BoardEncoder } from "./board_encoder.ts";
+import { incrementalEncoderModel, singleEncoderModel } from "./encoder_models.ts";
+
+async function setUp() {
+  const kernel = new EmulatedKernel({ clock: new FakeClock(), lines: 8 });
+  const board = await construct<Resource, unknown>(
+    linuxBoardModel(testEnvironment({ kernel: () => kernel })),
+    { digital_interrupts: [{ name: "a", pin: "1" }, { name: "b", pin: "2" }] },
+  );
+  return { kernel, board, dependencies: new Map([["rdk:component:board/board", board]]) };
+}
+
+const ticks = (encoder: BoardEncoder) => encoder.getPosition({}).value;
+
+Deno.test("incremental encoder counts two ticks a cycle, both ways", async () => {
+  const { kernel, board, dependencies } = await setUp();
+  const encoder = await construct<BoardEncoder, unknown>(
+    incrementalEncoderModel,
+    { board: "board", pins: { a: "a", b: "b" } },
+    { dependencies },
+  );
+  const forward = [[1, true], [2, true], [1, false], [2, false]] as const;
+  for (let cycle = 0; cycle < 3; cycle++) {
+    for (const [pin, level] of forward) kernel.drive(pin, level);
+  }
+  await waitFor(() => ticks(encoder) === 6, { deadlineMs: 30_000 });
+  for (const [pin, level] of [[2, true], [1, true], [2, false], [1, false]] as const) {
+    kernel.drive(pin, level);
+  }
+  await waitFor(() => ticks(encoder) === 4, { deadlineMs: 30_000 });
+  encoder.resetPosition();
+  assert.equal(ticks(encoder), 0);
+  assert.throws(() => encoder.getPosition({ positionType: 2 }), /does not know an angle/);
+  await encoder.close();
+  await board.close!();
+});
+
+Deno.test("single encoder counts in the direction that the motor says", async () => {
+  const { kernel, board, dependencies } = await setUp();
+  const encoder = await construct<BoardEncoder, unknown>(
+    singleEncoderModel,
+    { board: "board", pins: { i: "a" } },
+    { dependencies },
+  );
+  for (const level of [true, false, true]) kernel.drive(1, level);
+  await waitFor(() => ticks(encoder) === 3, { deadlineMs: 30_000 });
+  encoder.setDirection(-1);
+  kernel.drive(1, false);
+  await waitFor(() => ticks(encoder) === 2, { deadlineMs: 30_000 });
+  await encoder.close();
+  await board.close!();
+});
+
+Deno.test("an encoder on an interrupt that is not there says so", async () => {
+  const { board, dependencies } = await setUp();
+  const encoder = await construct<BoardEncoder, unknown>(
+    singleEncoderModel,
+    { board: "board", pins: { i: "z" } },
+    { dependencies },
+  );
+  await waitFor(() => encoder.getStatus().error, { deadlineMs: 30_000 });
+  assert.throws(() => encoder.getPosition({}), /no digital interrupt z; the board has a, b/);
+  await encoder.close();
+  await board.close!();
+});
