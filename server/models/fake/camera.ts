@@ -7,6 +7,7 @@ import type {
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import {
   attributes,
+  boolean,
   type Check,
   converted,
   integer,
@@ -34,9 +35,10 @@ const PX_PER_METER = 1_000;
 export interface FakeCameraAttributes {
   width: number | undefined;
   height: number | undefined;
+  animated: boolean | undefined;
 }
 
-/** Model `rdk:builtin:fake` of `rdk:component:camera`: always sees the same gradient. */
+/** Model `rdk:builtin:fake` of `rdk:component:camera`: sees a gradient. */
 export function fakeCameraModel({ clock }: { clock: Clock }): Model<FakeCameraAttributes> {
   return {
     api: "rdk:component:camera",
@@ -44,11 +46,17 @@ export function fakeCameraModel({ clock }: { clock: Clock }): Model<FakeCameraAt
     attributes: attributes<FakeCameraAttributes>({
       width: optional(pixels("Pixels from left to right. Default 1280.")),
       height: optional(pixels("Pixels from top to bottom. Default 720.")),
+      animated: optional(
+        boolean("Whether the gradient moves: ten pictures a second, in a circle."),
+      ),
     }),
-    construct: ({ attributes }) =>
-      new FakeCamera(clock, attributes.width ?? 1280, attributes.height ?? 720),
+    construct: ({ attributes: { width = 1280, height = 720, animated = false } }) =>
+      new FakeCamera(clock, width, height, animated),
   };
 }
+
+/** Pictures of the moving gradient, and how many are taken in a second. */
+const ANIMATION = { pictures: 20, perSecond: 10 };
 
 /** What streams video of an image needs an even size. */
 function pixels(description: string): Check<number> {
@@ -57,15 +65,16 @@ function pixels(description: string): Check<number> {
   return converted(inBounds, allowed, (value) => value % 2 === 0 ? value : undefined);
 }
 
-/** Makes its image and its point cloud when they are first requested, and keeps them. */
+/** Makes its images and its point cloud when they are first requested, and keeps them. */
 export class FakeCamera implements Driver<typeof CameraService> {
-  #image: Promise<Uint8Array> | undefined;
+  readonly #images: Promise<Uint8Array>[] = [];
   #pointCloud: Uint8Array | undefined;
 
   constructor(
     private readonly clock: Clock,
     private readonly width: number,
     private readonly height: number,
+    private readonly animated = false,
   ) {}
 
   async getImages({ filterSourceNames }: Pick<GetImagesRequest, "filterSourceNames">) {
@@ -76,9 +85,13 @@ export class FakeCamera implements Driver<typeof CameraService> {
         Code.InvalidArgument,
       );
     }
-    this.#image ??= gradientJpeg(this.width, this.height);
+    const { pictures, perSecond } = ANIMATION;
+    const now = this.clock.now().getTime();
+    const number = this.animated ? Math.floor(now * perSecond / 1_000) % pictures : 0;
+    this.#images[number] ??= gradientJpeg(this.width, this.height, number / pictures);
+    const image = await this.#images[number];
     return {
-      images: [{ sourceName: SOURCE, image: await this.#image, mimeType: JPEG_MIME_TYPE }],
+      images: [{ sourceName: SOURCE, image, mimeType: JPEG_MIME_TYPE }],
       responseMetadata: { capturedAt: timestampFromDate(this.clock.now()) },
     };
   }
@@ -102,7 +115,7 @@ export class FakeCamera implements Driver<typeof CameraService> {
         centerYPx: height / 2,
       },
       distortionParameters: { model: "brown_conrady", parameters: [0, 0, 0, 0, 0] },
-      frameRate: 1,
+      frameRate: this.animated ? ANIMATION.perSecond : 1,
     };
   }
 
