@@ -43,7 +43,7 @@ import {
 import { MachineAdmission } from "../../serving/web/machine_admission.ts";
 import { createRoutes, type RestartAnswer } from "../../serving/web/routes.ts";
 import { WebServer } from "../../serving/web/web_server.ts";
-import { createStreamService } from "../../serving/webrtc/stream_service.ts";
+import { createStreamService, type Streams } from "../../serving/webrtc/stream_service.ts";
 import { signalingAddress } from "../../serving/webrtc/signaling_address.ts";
 import { WebRtc } from "../../serving/webrtc/webrtc.ts";
 import type { MachineContext } from "./machine_context.ts";
@@ -86,6 +86,7 @@ export class MachineCore {
   readonly #admission: MachineAdmission;
   readonly #mdns: Mdns;
   readonly #frames: FrameSystem;
+  readonly #streams: Streams;
   #cloudAccess: CloudAccess = NO_CLOUD_ACCESS;
   #identity: MachineConfig = emptyMachineConfig();
   #certificate: IssuedCertificate | undefined;
@@ -124,6 +125,11 @@ export class MachineCore {
     });
     const { index } = this.resources;
     this.#frames = new FrameSystem({ resources: index, clock, log: log.child("frame_system") });
+    this.#streams = createStreamService({
+      resources: this.resources,
+      clock,
+      log: log.child("video"),
+    });
     this.#maintenance = new MaintenanceGate({ resources: this.resources, clock, log });
     this.#apis = new LearnedApis(servedApis, this.resources.index, this.#sessions);
     this.#operations = new Operations(clock);
@@ -290,6 +296,7 @@ export class MachineCore {
       this.web.close(CALL_GRACE_MS),
       this.webrtc.close(CALL_GRACE_MS),
     ]);
+    await this.#streams.close();
     this.#sessions.close();
     await this.parts.close();
   }
@@ -357,7 +364,7 @@ export class MachineCore {
   #mount(router: RpcRouter, robot: ReturnType<typeof createRobotService>): void {
     router.service(AuthService, this.access.authService).service(RobotService, robot)
       .service(SignalingService, this.webrtc.signaling)
-      .service(StreamService, createStreamService(this.resources));
+      .service(StreamService, this.#streams.service);
     this.#apis.mount(router);
     const { diagnostics, switches } = this.context;
     if (diagnostics) router.service(DiagnosticsService, diagnostics.history);

@@ -1,4 +1,5 @@
 /** Serves the machine's API over WebRTC connections. */
+import { type ContextKey, createContextKey } from "@connectrpc/connect";
 import { type Identity, identityKey } from "../../../shared/cloud/auth/identity.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { serveDataChannel } from "../../../shared/rpc/data_channel/server.ts";
@@ -7,6 +8,12 @@ import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import { RequestBudgets } from "../../../shared/rpc/request_budget.ts";
 import type { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import type { RtcPeer } from "../../../shared/rtc/webrtc/peer.ts";
+
+/** The connection that a call came over; undefined for calls to the port. */
+export const rtcPeerKey: ContextKey<RtcPeer | undefined> = createContextKey<RtcPeer | undefined>(
+  undefined,
+  { description: "WebRTC connection of the call" },
+);
 
 /** Who is at the other end of a connection. */
 export interface RemoteCaller {
@@ -59,6 +66,7 @@ export class ServedPeers {
       interceptors,
       peer: { address, port, transport: "webrtc", local: false },
       values: (values) => {
+        values.set(rtcPeerKey, peer);
         if (identity) values.set(identityKey, identity);
       },
       budgets: this.#budgets,

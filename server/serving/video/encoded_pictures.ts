@@ -1,0 +1,162 @@
+/** A camera's pictures, encoded by ffmpeg. */
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { EncodedFrame } from "../../resources/video/encoded_source.ts";
+import type { Resource } from "../../resources/graph/resource.ts";
+import { FlvReader, type FrameReader, IvfReader } from "./containers.ts";
+import { type Encoder, encodingArguments, framed, RAW_RGBA } from "./encoders.ts";
+import type { FfmpegRun, StartFfmpeg } from "./ffmpeg.ts";
+import {
+  BrokenPicture,
+  isSamePicture,
+  nextPicture,
+  type Picture,
+  pictureRate,
+} from "./pictures.ts";
+import type { PictureSize } from "./picture_size.ts";
+
+/** What encodes one camera. */
+export interface EncodedPicturesOptions {
+  /** The camera as it is now. @throws when it is gone. */
+  readonly camera: () => Resource;
+  readonly encoder: Encoder;
+  /** Of ffmpeg. */
+  readonly version: string;
+  readonly start: StartFfmpeg;
+  /** Of the video; undefined: that of the pictures. */
+  readonly size: PictureSize | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A camera that sees nothing new is still sent this often. Milliseconds. */
+const SAME_EVERY_MS = 1_000;
+/** An encoder that gives nothing for this long, though it gets pictures, is ended. */
+const SILENT_MS = 6_000;
+/** Unusable pictures one after the other until it ends. */
+const MOST_BROKEN = 50;
+
+/**
+ * Encodes until `signal` aborts; the program ends with it. Pictures of another kind or size than
+ * before go to a new run.
+ *
+ * @throws when the camera, or the program, gives nothing any more.
+ */
+export async function* encodedPictures(
+  options: EncodedPicturesOptions,
+  signal: AbortSignal,
+): AsyncIterable<EncodedFrame> {
+  const { camera, clock, log } = options;
+  const rate = await pictureRate(camera(), signal);
+  let picture: Picture | undefined = await nextPicture(camera(), signal);
+  while (picture) {
+    const first: Picture = picture;
+    const run = options.start(argumentsFor(options, first, rate));
+    const feeding = feed({ run, first, rate, camera, clock, log, signal });
+    feeding.catch(() => {});
+    try {
+      yield* readFrames(run, options.encoder, clock, feeding, signal);
+      if (signal.aborted) return;
+      picture = await feeding;
+      if (!picture) throw new Error(`the encoder does not run: ${(await run.ended).reason}`);
+    } finally {
+      run.kill();
+    }
+  }
+}
+
+function argumentsFor(
+  { encoder, version, size }: EncodedPicturesOptions,
+  { mimeType, width, height }: Picture,
+  framesPerSecond: number,
+): string[] {
+  const even = (px: number) => Math.max(2, px - px % 2);
+  const wanted = size ?? { width, height };
+  return encodingArguments(encoder, {
+    mimeType,
+    rawSize: { width, height },
+    width: even(wanted.width),
+    height: even(wanted.height),
+    framesPerSecond,
+  }, version);
+}
+
+/** Ends, also early when the feeding does. */
+async function* readFrames(
+  run: FfmpegRun,
+  { container }: Encoder,
+  clock: Clock,
+  feeding: Promise<unknown>,
+  signal: AbortSignal,
+): AsyncIterable<EncodedFrame> {
+  const reader: FrameReader = container === "flv" ? new FlvReader() : new IvfReader();
+  const kill = () => run.kill();
+  signal.addEventListener("abort", kill, { once: true });
+  void feeding.then(kill, kill);
+  let watch = clock.setTimer(SILENT_MS, kill);
+  try {
+    for await (const bytes of run.output) {
+      for (const frame of reader.read(bytes)) {
+        watch.cancel();
+        watch = clock.setTimer(SILENT_MS, kill);
+        yield frame;
+      }
+    }
+  } finally {
+    watch.cancel();
+    signal.removeEventListener("abort", kill);
+  }
+}
+
+/**
+ * Gives the program pictures as often as the camera takes them.
+ *
+ * @returns a picture that needs another run; undefined when the program has ended.
+ */
+async function feed({ run, first, rate, camera, clock, log, signal }: {
+  run: FfmpegRun;
+  first: Picture;
+  rate: number;
+  camera: () => Resource;
+  clock: Clock;
+  log: Logger;
+  signal: AbortSignal;
+}): Promise<Picture | undefined> {
+  const everyMs = 1_000 / rate;
+  let isOver = false;
+  void run.ended.then(() => isOver = true);
+  let picture = first;
+  let sent: Picture | undefined;
+  let sentMs = -Infinity;
+  let dueMs = clock.monotonicMs();
+  let broken = 0;
+  while (!isOver && !signal.aborted) {
+    const nowMs = clock.monotonicMs();
+    if (!isSamePicture(sent, picture) || nowMs - sentMs >= SAME_EVERY_MS) {
+      try {
+        for (const part of framed(picture.mimeType, picture.bytes)) await run.write(part);
+      } catch {
+        return undefined; // it has ended
+      }
+      sent = picture;
+      sentMs = nowMs;
+    }
+    // A camera that is late does not make up for it.
+    dueMs = Math.max(dueMs + everyMs, clock.monotonicMs() - everyMs);
+    const waitMs = dueMs - clock.monotonicMs();
+    if (waitMs > 1) await clock.sleep(waitMs, signal);
+    try {
+      picture = await nextPicture(camera(), signal);
+      broken = 0;
+    } catch (error) {
+      if (!(error instanceof BrokenPicture) || ++broken >= MOST_BROKEN) throw error;
+      if (broken === 1) log.warn(`a picture is left out of the video: ${error.message}`);
+      continue;
+    }
+    const isOther = picture.mimeType !== first.mimeType ||
+      (picture.mimeType === RAW_RGBA &&
+        (picture.width !== first.width || picture.height !== first.height));
+    if (isOther) return picture;
+  }
+  return undefined;
+}

@@ -1,0 +1,144 @@
+/** One running video of a camera, for all who look at it. */
+import { ConnectError } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { VideoTrack } from "../../../shared/rtc/webrtc/video.ts";
+import type { EncodedFrame } from "../../resources/video/encoded_source.ts";
+
+/** What a feed needs. */
+export interface FeedOptions {
+  /** Begins the video; ends it when the signal aborts. */
+  readonly source: (signal: AbortSignal) => AsyncIterable<EncodedFrame>;
+  /** Asks the source for a keyframe, where it can. */
+  readonly requestKeyframe: () => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** It has ended on its own: nobody gets anything any more. */
+  readonly onGivenUp: () => void;
+}
+
+/** Since the last keyframe: what a new viewer gets at once. More is not kept. */
+const KEPT = { frames: 900, bytes: 8 * 1024 * 1024 };
+/** Starts without one picture until it ends. */
+const MOST_FAILURES = 5;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 8_000;
+
+/** Runs while it has viewers; a source that fails is begun again, with pauses. */
+export class Feed {
+  readonly #options: FeedOptions;
+  readonly #stop = new AbortController();
+  /** Viewers, and whether they wait for a keyframe. */
+  readonly #viewers = new Map<VideoTrack, { waits: boolean }>();
+  #kept: EncodedFrame[] = [];
+  #keptBytes = 0;
+  #restart = new AbortController();
+  /** Resolves when all that ran is ended. */
+  readonly done: Promise<void>;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    this.done = this.#run();
+  }
+
+  get viewers(): number {
+    return this.#viewers.size;
+  }
+
+  /** A viewer that joins sees a picture at once, where there was one. */
+  add(track: VideoTrack): void {
+    this.#viewers.set(track, { waits: true });
+    track.onKeyframeWanted = () => this.#refresh(track);
+    this.#refresh(track);
+  }
+
+  remove(track: VideoTrack): void {
+    this.#viewers.delete(track);
+  }
+
+  /** Begins the source again, with what is set now; viewers stay. */
+  restart(): void {
+    this.#restart.abort();
+  }
+
+  /** Ends the source. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.done;
+  }
+
+  /** Sends all since the last keyframe, so that the viewer can follow from there. */
+  #refresh(track: VideoTrack): void {
+    const viewer = this.#viewers.get(track);
+    if (!viewer) return;
+    if (this.#kept.length === 0) {
+      viewer.waits = true;
+      return this.#options.requestKeyframe();
+    }
+    viewer.waits = false;
+    const nowMs = this.#options.clock.monotonicMs();
+    const { length } = this.#kept;
+    // A viewer's clock begins with the first: all of them are from now.
+    for (const [index, { data }] of this.#kept.entries()) {
+      track.send({ data, atMs: nowMs - (length - 1 - index) });
+    }
+  }
+
+  #send(frame: EncodedFrame): void {
+    const atMs = this.#options.clock.monotonicMs();
+    this.#keep(frame);
+    for (const [track, viewer] of this.#viewers) {
+      if (viewer.waits && !frame.isKeyframe) continue;
+      viewer.waits = false;
+      track.send({ data: frame.data, atMs });
+    }
+  }
+
+  #keep(frame: EncodedFrame): void {
+    if (frame.isKeyframe) this.#forget();
+    else if (this.#kept.length === 0) return;
+    this.#kept.push(frame);
+    this.#keptBytes += frame.data.length;
+    if (this.#kept.length > KEPT.frames || this.#keptBytes > KEPT.bytes) this.#forget();
+  }
+
+  #forget(): void {
+    this.#kept = [];
+    this.#keptBytes = 0;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, log, source, onGivenUp } = this.#options;
+    const { signal } = this.#stop;
+    let failures = 0;
+    while (!signal.aborted) {
+      this.#restart = new AbortController();
+      const ends = AbortSignal.any([signal, this.#restart.signal]);
+      let problem = "it has ended";
+      try {
+        for await (const frame of source(ends)) {
+          failures = 0;
+          this.#send(frame);
+        }
+      } catch (error) {
+        problem = messageOf(error);
+      }
+      this.#forget();
+      for (const viewer of this.#viewers.values()) viewer.waits = true;
+      if (signal.aborted) return;
+      if (this.#restart.signal.aborted) continue;
+      if (++failures >= MOST_FAILURES) {
+        log.warn("the video of a camera ends, after several starts", { reason: problem });
+        return onGivenUp();
+      }
+      log.warn("the video of a camera is begun again", { reason: problem, failures });
+      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+      await clock.sleep(pauseMs, signal).catch(() => {});
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof ConnectError ? error.rawMessage : toError(error).message;
+}

@@ -1,0 +1,94 @@
+/** The pictures of a camera, one after the other. */
+import { Buffer } from "node:buffer";
+import type { GetImagesResponse } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
+import { driverMethod } from "../../resources/graph/driver.ts";
+import type { Resource } from "../../resources/graph/resource.ts";
+import { RAW_HEADER_BYTES, RAW_RGBA } from "./encoders.ts";
+import { type PictureSize, pictureSize } from "./picture_size.ts";
+
+/** A picture that an encoder takes. */
+export interface Picture extends PictureSize {
+  readonly mimeType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** A picture that cannot be used. */
+export class BrokenPicture extends Error {
+  override readonly name = "BrokenPicture";
+}
+
+/** How long a camera may take for a picture. Milliseconds. */
+export const PICTURE_DEADLINE_MS = 5_000;
+const MIME_TYPES: readonly string[] = ["image/jpeg", "image/png", RAW_RGBA];
+/** Pictures a second where the camera reports nothing, and at most. */
+const PICTURES_A_SECOND = { usual: 30, least: 1, most: 60 };
+const LARGEST_PX = 8_192;
+
+/**
+ * The next picture: of several sources the first in a form that can be encoded.
+ *
+ * @throws {BrokenPicture} when there is none, Error when it takes longer than
+ * {@link PICTURE_DEADLINE_MS}, and what the camera throws.
+ */
+export async function nextPicture(camera: Resource, signal: AbortSignal): Promise<Picture> {
+  const getImages = driverMethod(camera, "getImages");
+  if (!getImages) throw new BrokenPicture("the camera gives no images");
+  const request = { name: "", filterSourceNames: [], extra: {} };
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(PICTURE_DEADLINE_MS)]);
+  const answer = await withDeadline(
+    getImages.call(camera, request, { signal: deadline }),
+    deadline,
+  );
+  const { images = [] } = answer as Partial<GetImagesResponse>;
+  const image = images.find(({ mimeType }) => MIME_TYPES.includes(mimeType));
+  if (!image) {
+    const types = images.map(({ mimeType }) => JSON.stringify(mimeType)).join(", ") || "no image";
+    throw new BrokenPicture(`the camera gives ${types}; ${MIME_TYPES.join(", ")} can be encoded`);
+  }
+  const { mimeType, image: bytes } = image;
+  const size = pictureSize(bytes, mimeType);
+  if (!size || Math.max(size.width, size.height) > LARGEST_PX) {
+    throw new BrokenPicture(`the camera gives a picture that is no ${mimeType}, or too large`);
+  }
+  const raw = mimeType === RAW_RGBA;
+  if (raw && bytes.length !== RAW_HEADER_BYTES + size.width * size.height * 4) {
+    throw new BrokenPicture("the camera gives a raw picture that is cut short");
+  }
+  return { mimeType, bytes, ...size };
+}
+
+/** A driver that ignores its signal holds nobody up. */
+async function withDeadline<T>(work: T | Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const aborted = () =>
+    reject(
+      signal.reason instanceof DOMException && signal.reason.name === "TimeoutError"
+        ? new Error(`the camera gave no picture for ${PICTURE_DEADLINE_MS / 1_000} s`)
+        : signal.reason,
+    );
+  signal.addEventListener("abort", aborted, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", aborted);
+  }
+}
+
+/** Pictures a second that the camera says it takes. */
+export async function pictureRate(camera: Resource, signal: AbortSignal): Promise<number> {
+  const { usual, least, most } = PICTURES_A_SECOND;
+  try {
+    const properties = await driverMethod(camera, "getProperties")?.call(camera, { name: "" }, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(PICTURE_DEADLINE_MS)]),
+    }) as { frameRate?: number } | undefined;
+    const rate = properties?.frameRate ?? 0;
+    return rate > 0 ? Math.min(most, Math.max(least, rate)) : usual;
+  } catch {
+    return usual;
+  }
+}
+
+/** Whether two pictures are the same one. */
+export function isSamePicture(a: Picture | undefined, b: Picture): boolean {
+  return a !== undefined && (a.bytes === b.bytes || Buffer.compare(a.bytes, b.bytes) === 0);
+}

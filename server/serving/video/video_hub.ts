@@ -1,0 +1,180 @@
+/** The videos of all cameras: one encoder for a camera, however many look at it. */
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { VideoTrack } from "../../../shared/rtc/webrtc/video.ts";
+import type { Resource } from "../../resources/graph/resource.ts";
+import {
+  type EncodedVideo,
+  isEncodedCamera,
+  type VideoCodec,
+} from "../../resources/video/encoded_source.ts";
+import { encodedPictures } from "./encoded_pictures.ts";
+import { Feed } from "./feed.ts";
+import { EncoderFinder, type StartFfmpeg, startFfmpeg } from "./ffmpeg.ts";
+import type { PictureSize } from "./picture_size.ts";
+import { nextPicture } from "./pictures.ts";
+
+/** What the hub needs. */
+export interface VideoHubOptions {
+  /**
+   * The camera of that name.
+   *
+   * @throws {ConnectError} NOT_FOUND or UNAVAILABLE.
+   */
+  readonly camera: (name: string) => Resource;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Default: that of this host. */
+  readonly start?: StartFfmpeg;
+}
+
+interface Running {
+  readonly camera: string;
+  readonly feed: Feed;
+  readonly tracks: Map<VideoTrack, () => void>;
+}
+
+/** Parts of a camera's own size that it is offered in. */
+const SCALES = [1, 3 / 4, 1 / 2, 1 / 3, 1 / 4];
+const LEAST_PX = 64;
+const MOST_PX = 7_680;
+
+/** Begins a camera's video with the first viewer and ends it with the last. */
+export class VideoHub {
+  readonly #options: VideoHubOptions;
+  readonly #start: StartFfmpeg;
+  readonly #finder: EncoderFinder;
+  /** By camera and codec. */
+  readonly #running = new Map<string, Running>();
+  readonly #sizes = new Map<string, PictureSize>();
+
+  constructor(options: VideoHubOptions) {
+    this.#options = options;
+    this.#start = options.start ?? startFfmpeg;
+    this.#finder = new EncoderFinder(this.#start, options.clock);
+  }
+
+  /**
+   * In which codecs a camera can be sent, the best first.
+   *
+   * @throws {ConnectError} FAILED_PRECONDITION with what to install; what the camera throws.
+   */
+  async codecs(name: string): Promise<VideoCodec[]> {
+    const own = this.#ownVideo(name)?.codec;
+    const encoded = this.#finder.find().then(({ byCodec }) => [...byCodec.keys()]);
+    if (own === undefined) return await encoded;
+    return [...new Set([own, ...await encoded.catch(() => [])])];
+  }
+
+  /** Sends a camera's video by a track, until it is removed. `onEnd`: it ended for another reason. */
+  view(name: string, track: VideoTrack, onEnd: () => void): () => void {
+    const key = `${track.codec} ${name}`;
+    let running = this.#running.get(key);
+    if (!running) {
+      running = { camera: name, feed: this.#begin(key, name, track.codec), tracks: new Map() };
+      this.#running.set(key, running);
+    }
+    const { feed, tracks } = running;
+    tracks.set(track, onEnd);
+    feed.add(track);
+    return () => {
+      feed.remove(track);
+      if (!tracks.delete(track) || tracks.size > 0) return;
+      if (this.#running.get(key)?.feed === feed) this.#running.delete(key);
+      void feed.close();
+    };
+  }
+
+  /** Sizes that a camera's video can have; the first is its own. */
+  async sizes(name: string): Promise<PictureSize[]> {
+    const own = this.#video(name)?.size ??
+      await nextPicture(this.#options.camera(name), new AbortController().signal);
+    const even = (px: number) => Math.round(px / 2) * 2;
+    return SCALES
+      .map((scale) => ({ width: even(own.width * scale), height: even(own.height * scale) }))
+      .filter(({ width, height }, index) => index === 0 || Math.min(width, height) >= LEAST_PX);
+  }
+
+  /**
+   * Sends a camera's video in another size, to all of its viewers; without one, in its own.
+   *
+   * @throws {ConnectError} INVALID_ARGUMENT for sizes that no encoder takes.
+   */
+  async setSize(name: string, size: PictureSize | undefined): Promise<void> {
+    if (size) {
+      for (const [what, px] of [["width", size.width], ["height", size.height]] as const) {
+        if (px >= 2 && px <= MOST_PX && px % 2 === 0) continue;
+        throw new ConnectError(
+          `resolution.${what} is ${px}; an even number from 2 to ${MOST_PX} is allowed`,
+          Code.InvalidArgument,
+        );
+      }
+      // Another size than its own needs an encoder.
+      await this.#finder.find();
+      this.#sizes.set(name, size);
+    } else this.#sizes.delete(name);
+    for (const { camera, feed } of this.#running.values()) {
+      if (camera === name) feed.restart();
+    }
+  }
+
+  /** Ends all videos. */
+  async close(): Promise<void> {
+    const feeds = [...this.#running.values()].map(({ feed }) => feed);
+    this.#running.clear();
+    await Promise.all(feeds.map((feed) => feed.close()));
+  }
+
+  #video(name: string): EncodedVideo | undefined {
+    const camera = this.#options.camera(name);
+    return isEncodedCamera(camera) ? camera.encodedVideo() : undefined;
+  }
+
+  /** Encoded video of the camera's own, unless another size is wanted. */
+  #ownVideo(name: string): EncodedVideo | undefined {
+    const video = this.#video(name);
+    return this.#sizes.has(name) ? undefined : video;
+  }
+
+  #begin(key: string, name: string, codec: VideoCodec): Feed {
+    const { clock } = this.#options;
+    const log = this.#options.log.child(name);
+    const feed: Feed = new Feed({
+      source: (signal) => this.#source(name, codec, log, signal),
+      requestKeyframe: () => this.#ownVideo(name)?.requestKeyframe?.(),
+      clock,
+      log,
+      onGivenUp: () => {
+        const running = this.#running.get(key);
+        if (running?.feed !== feed) return;
+        this.#running.delete(key);
+        for (const end of running.tracks.values()) end();
+      },
+    });
+    log.debug("video of a camera begins", { codec, passed_on: this.#isPassedOn(name, codec) });
+    void feed.done.then(() => log.debug("video of a camera has ended", { codec }));
+    return feed;
+  }
+
+  #isPassedOn(name: string, codec: VideoCodec): boolean {
+    return this.#ownVideo(name)?.codec === codec;
+  }
+
+  async *#source(name: string, codec: VideoCodec, log: Logger, signal: AbortSignal) {
+    const { camera, clock } = this.#options;
+    const own = this.#ownVideo(name);
+    if (own?.codec === codec) return yield* own.frames(signal);
+    const { version, byCodec } = await this.#finder.find();
+    const encoder = byCodec.get(codec);
+    if (!encoder) {
+      throw new ConnectError(`no encoder for ${codec} works here`, Code.FailedPrecondition);
+    }
+    log.debug("a camera's pictures are encoded", { encoder: encoder.name });
+    yield* encodedPictures({
+      ...{ encoder, version, clock, log, start: this.#start },
+      camera: () => camera(name),
+      size: this.#sizes.get(name),
+    }, signal);
+  }
+}
