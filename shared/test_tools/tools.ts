@@ -33,6 +33,7 @@ export const TOOLS = {
   dbusmock: tool("/usr/lib/python3/dist-packages/dbusmock/__init__.py", "python3-dbusmock"),
   dnsmasq: tool("dnsmasq", "dnsmasq-base"),
   dpkg: tool("dpkg", "dpkg"),
+  ffmpeg: tool("ffmpeg", "ffmpeg"),
   fish: tool("fish", "fish"),
   hostapd: tool("hostapd", "hostapd"),
   iproute2: tool("ip ss", "iproute2"),

@@ -1,7 +1,7 @@
 /** Which encoders of ffmpeg work on this host. */
 import type { VideoCodec } from "../../resources/video/encoded_source.ts";
 
-/** One encoder, and how it is told to keep no picture back. */
+/** One encoder, and the options with which it keeps no picture back. */
 export interface Encoder {
   /** As ffmpeg calls it. */
   readonly name: string;

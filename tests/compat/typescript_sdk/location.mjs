@@ -1,0 +1,3 @@
+// Prints where the SDK's module for browsers is, as JSON.
+const main = import.meta.resolve("@viamrobotics/sdk");
+console.log(JSON.stringify({ folder: new URL("./", main).href }));
