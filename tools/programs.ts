@@ -24,8 +24,19 @@ export interface Program {
   readonly assets: readonly Assets[];
 }
 
+/** What runs models of machine learning. */
+const LITERT: Assets = {
+  from: "node_modules/@litertjs/core/wasm",
+  as: "litert",
+  // The loader is run as text; `deno compile` would look for what it imports in a browser.
+  files: {
+    "litert_wasm_compat_internal.js": "loader.txt.br",
+    "litert_wasm_compat_internal.wasm": "litert.bin.br",
+  },
+};
+
 export const PROGRAMS: readonly Program[] = [
-  { name: "machine-server", entry: "server/main.ts", assets: [] },
+  { name: "machine-server", entry: "server/main.ts", assets: [LITERT] },
   {
     name: "machine-agent",
     entry: "agent/main.ts",
@@ -38,15 +49,7 @@ export const PROGRAMS: readonly Program[] = [
       { from: ".tools/console", as: "console" },
       { from: "install", as: "install" },
       { from: "cloud/training/managed/training_script", as: "training_script" },
-      {
-        from: "node_modules/@litertjs/core/wasm",
-        as: "litert",
-        // The loader is run as text; `deno compile` would look for what it imports in a browser.
-        files: {
-          "litert_wasm_compat_internal.js": "loader.txt.br",
-          "litert_wasm_compat_internal.wasm": "litert.bin.br",
-        },
-      },
+      LITERT,
     ],
   },
   { name: "machine", entry: "cli/main.ts", assets: [] },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { annotationsOf } from "./annotations.ts";
-import type { OutputTensor } from "./inference_form.ts";
+import type { OutputTensor } from "../../shared/inference/tensors.ts";
 
 const output = (
   name: string,

@@ -1,3 +1,5 @@
+import type { NumberType } from "../../shared/inference/tensors.ts";
+
 /** First argument of the process that runs models; `main.ts` knows it. */
 export const INFERENCE_PROCESS = "inference-process";
 
@@ -9,19 +11,8 @@ export interface InferenceRequest {
   readonly pictureBytes: number;
 }
 
-export const NUMBER_TYPES = [
-  "int8",
-  "uint8",
-  "int16",
-  "uint16",
-  "int32",
-  "uint32",
-  "float32",
-] as const;
-export type NumberType = typeof NUMBER_TYPES[number];
-
-/** A tensor that a model gave. */
-export interface OutputTensor {
+/** A tensor that a model gave, in JSON. */
+export interface AnsweredTensor {
   readonly name: string;
   readonly type: NumberType;
   readonly shape: readonly number[];
@@ -32,19 +23,12 @@ export interface OutputTensor {
 export type InferenceAnswer =
   | {
     readonly kind: "outputs";
-    readonly outputs: readonly OutputTensor[];
+    readonly outputs: readonly AnsweredTensor[];
     /** One a class; empty when the package has none. */
     readonly labels: readonly string[];
   }
   /** The model, or the picture, is not one that can be run here. */
   | { readonly kind: "refused"; readonly message: string };
 
-/** Largest model, unpacked; with its tensors it fits into the memory of the process. */
-export const MOST_MODEL_BYTES = 256 * 1024 * 1024;
 /** Most bytes of an answer; a message may have 32 MiB. */
 export const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
-
-/** Something of the request is wrong; the message is for its author. */
-export class InferenceRefusedError extends Error {
-  override readonly name = "InferenceRefusedError";
-}

@@ -1,13 +1,14 @@
 import { writeAll } from "../../shared/base/files/write_all.ts";
 import {
   type InferenceAnswer,
-  InferenceRefusedError,
   type InferenceRequest,
   MOST_ANSWER_BYTES,
 } from "./inference_form.ts";
-import { loadLiteRt, runModel } from "./litert.ts";
+import { type LiteRt, LoadedModel, loadLiteRt } from "../../shared/inference/litert.ts";
+import { pictureTensor } from "../../shared/inference/picture_tensor.ts";
+import { InferenceRefusedError } from "../../shared/inference/tensors.ts";
+import { decodePicture, PictureError } from "../../shared/picture/decode.ts";
 import { readModelPackage } from "./model_package.ts";
-import { decodePicture } from "./picture.ts";
 
 /**
  * Runs one model on one picture, both from standard input, and ends. It stands apart from the
@@ -34,16 +35,25 @@ export async function runInferenceProcess(): Promise<void> {
 }
 
 async function answerTo(
-  litert: Awaited<ReturnType<typeof loadLiteRt>>,
+  litert: LiteRt,
   packed: Uint8Array<ArrayBuffer>,
   bytes: Uint8Array,
 ): Promise<InferenceAnswer> {
   try {
     const { model, labels } = await readModelPackage(packed);
     const picture = await decodePicture(bytes);
-    return { kind: "outputs", outputs: await runModel(litert, model, picture), labels };
+    const loaded = await LoadedModel.load(litert, model);
+    const [input, ...more] = loaded.inputs;
+    if (!input || more.length > 0) {
+      throw new InferenceRefusedError("the model has not one input, a picture");
+    }
+    const outputs = await loaded.run([pictureTensor(picture, input.shape, input.type)]);
+    const answered = outputs.map((output) => ({ ...output, values: Array.from(output.values) }));
+    return { kind: "outputs", outputs: answered, labels };
   } catch (error) {
-    if (error instanceof InferenceRefusedError) return { kind: "refused", message: error.message };
+    if (error instanceof InferenceRefusedError || error instanceof PictureError) {
+      return { kind: "refused", message: error.message };
+    }
     return { kind: "refused", message: `the model cannot be run: ${String(error)}` };
   }
 }

@@ -1,7 +1,6 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { MLInferenceService } from "../../shared/gen/viam/app/mlinference/v1/ml_inference_pb.ts";
-import type { FlatTensorSchema } from "../../shared/gen/viam/service/mlmodel/v1/mlmodel_pb.ts";
+import { flatTensor } from "../../shared/inference/flat_tensors.ts";
 import type { Callers } from "../accounts/access/callers.ts";
 import { notFound, type Scope } from "../accounts/access/scope.ts";
 import { fileIdOf } from "../data/ingest/binary_ids.ts";
@@ -10,7 +9,6 @@ import type { PackageStore } from "../registry/packages/package_store.ts";
 import { chooseFile } from "../registry/packages/versions.ts";
 import type { BlobReader, BlobStore } from "../storage/blobs/blob_store.ts";
 import { annotationsOf } from "./annotations.ts";
-import type { OutputTensor } from "./inference_form.ts";
 import type { InferenceRunner } from "./inference_runner.ts";
 
 export interface InferenceServiceOptions {
@@ -51,7 +49,7 @@ export function inferenceService(
       }, context.signal);
       return {
         outputTensors: {
-          tensors: Object.fromEntries(outputs.map((output) => [output.name, flat(output)])),
+          tensors: Object.fromEntries(outputs.map((output) => [output.name, flatTensor(output)])),
         },
         annotations: annotationsOf(outputs, labels),
       };
@@ -104,31 +102,4 @@ async function opened(store: BlobStore, id: string): Promise<BlobReader> {
   const reader = await store.read(id);
   if (reader) return reader;
   throw new ConnectError("its file is not there any more", Code.NotFound);
-}
-
-function flat({ type, shape, values }: OutputTensor): MessageInitShape<typeof FlatTensorSchema> {
-  const data = [...values];
-  return { shape: shape.map(BigInt), tensor: tensorOf(type, data) };
-}
-
-function tensorOf(
-  type: OutputTensor["type"],
-  data: number[],
-): NonNullable<MessageInitShape<typeof FlatTensorSchema>["tensor"]> {
-  switch (type) {
-    case "int8":
-      return { case: "int8Tensor", value: { data: new Uint8Array(Int8Array.from(data).buffer) } };
-    case "uint8":
-      return { case: "uint8Tensor", value: { data: Uint8Array.from(data) } };
-    case "int16":
-      return { case: "int16Tensor", value: { data: data.map((value) => value & 0xffff) } };
-    case "uint16":
-      return { case: "uint16Tensor", value: { data } };
-    case "int32":
-      return { case: "int32Tensor", value: { data } };
-    case "uint32":
-      return { case: "uint32Tensor", value: { data } };
-    case "float32":
-      return { case: "floatTensor", value: { data } };
-  }
 }

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { Parser, type ReadEntry } from "tar";
-import { InferenceRefusedError, MOST_MODEL_BYTES } from "./inference_form.ts";
+import { labelsOf } from "../../shared/inference/labels.ts";
+import { InferenceRefusedError, MOST_MODEL_BYTES } from "../../shared/inference/tensors.ts";
 
 /** A model and the names of its classes. */
 export interface ModelPackage {
@@ -36,13 +37,7 @@ export async function readModelPackage(bytes: Uint8Array<ArrayBuffer>): Promise<
     );
   }
   const labels = [...found].find(([path]) => /(^|\/)[^/]*labels?[^/]*\.txt$/i.test(path))?.[1];
-  return { model, labels: labels ? linesOf(labels) : [] };
-}
-
-/** One label a line; a number in front, as some tools write it, is no part of it. */
-function linesOf(text: Uint8Array): string[] {
-  return new TextDecoder().decode(text).split(/\r?\n/).map((line) => line.trim())
-    .filter((line) => line !== "").map((line) => line.replace(/^\d+[\s:]+(?=\S)/, ""));
+  return { model, labels: labels ? labelsOf(labels) : [] };
 }
 
 async function unzipped(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {

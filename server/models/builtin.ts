@@ -10,7 +10,7 @@ import { simulatedBoardModel } from "./board/simulated_board_model.ts";
 import { commandSensorModel } from "./command/command_model.ts";
 import { devicesModel } from "./discovery/devices_model.ts";
 import { incrementalEncoderModel, singleEncoderModel } from "./encoder/encoder_models.ts";
-import type { BuiltinEnvironment } from "./environment.ts";
+import { type BuiltinEnvironment, subprocessOf } from "./environment.ts";
 import { FAKE_APIS } from "./fake/fake_apis.ts";
 import { fakeMotorModel } from "./fake/motor.ts";
 import { fakeVisionModel } from "./fake/vision.ts";
@@ -18,16 +18,27 @@ import { httpCameraModel } from "./http/http_camera_model.ts";
 import { httpSensorModel } from "./http/http_sensor_model.ts";
 import { imageFileModel } from "./image_file/image_file_model.ts";
 import { hostSensorModel } from "./host/host_sensor.ts";
+import { mlModelModel } from "./ml_model/ml_model_model.ts";
 import { mergedModel } from "./merged/merged_model.ts";
 import { gpioMotorModel, gpioStepperModel } from "./motor/motor_models.ts";
 import { gpioServoModel } from "./servo/gpio_servo_model.ts";
+import { Pictures } from "./pictures/pictures.ts";
+import { PICTURE_PROCESS } from "./process_names.ts";
 import { shellModel } from "./shell/shell_model.ts";
 import { systemModel } from "./system/system_model.ts";
 import { sensorsServiceModel } from "./sensors/sensors_service.ts";
+import { colourModel } from "./vision/colour_model.ts";
+import { modelVisionModel } from "./vision/model_vision_model.ts";
+import { segmenterModel } from "./vision/segmenter_model.ts";
 
 /** A registry with every built-in model. */
 export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
+  const pictures = pictureWork(environment);
   return new ModelRegistry()
+    .register(mlModelModel(environment))
+    .register(modelVisionModel(pictures))
+    .register(colourModel(pictures))
+    .register(segmenterModel(pictures))
     .register(hostSensorModel(environment))
     .register(commandSensorModel(environment))
     .register(httpSensorModel(environment))
@@ -62,6 +73,16 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
       FAKE_APIS,
       async () => (await import("./fake/fakes.ts")).fakeModels(environment),
     );
+}
+
+/** One process of pictures for all resources. */
+function pictureWork(environment: BuiltinEnvironment): () => Pictures {
+  let pictures: Pictures | undefined;
+  return () =>
+    pictures ??= new Pictures({
+      clock: environment.clock,
+      program: subprocessOf(environment, PICTURE_PROCESS),
+    });
 }
 
 async function dataManager(environment: BuiltinEnvironment) {

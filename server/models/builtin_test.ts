@@ -78,8 +78,14 @@ function fitsType(value: JsonValue, type: string | undefined): boolean {
 /** The attributes without which others would not be looked at. */
 function required(schema: Schema): JsonObject {
   return Object.fromEntries(
-    (schema.required ?? []).map((name) => [name, name === "url" ? "http://127.0.0.1:9/" : "x"]),
+    (schema.required ?? []).map((name) => [name, sample(name, schema.properties?.[name] ?? {})]),
   );
+}
+
+/** A value that fits. */
+function sample(name: string, { type, minimum = 1 }: Schema): JsonValue {
+  if (type === "number" || type === "integer") return minimum;
+  return name === "url" ? "http://127.0.0.1:9/" : name === "detect_color" ? "#ff0000" : "x";
 }
 
 async function refusal(model: RegisteredModel, attributes: JsonObject): Promise<string> {

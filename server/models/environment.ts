@@ -1,5 +1,6 @@
 import type { ProcessRunner } from "../../shared/base/process/child_process.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
+import { ownProgram, type SubprocessCommand } from "../../shared/base/process/own_program.ts";
 import type { MachineSeat } from "../data/machine_seat.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 
@@ -14,10 +15,20 @@ export interface BuiltinEnvironment {
   readonly home: string;
   /** The server's own environment; what it starts gets it too. */
   readonly variables: () => Readonly<Record<string, string>>;
+  /** How this program is started for one of its jobs. Default: from its sources. */
+  readonly subprocess?: (job: string) => SubprocessCommand;
   /** Where the data manager finds the machine that it is a part of. Default: there is none. */
   readonly seat?: MachineSeat;
   /** Opens the system calls that drivers of hardware use. Default: those of this host. */
   readonly kernel?: () => Kernel;
+}
+
+/** The command of a process of this program. @param job its first argument, which `main.ts` knows. */
+export function subprocessOf(
+  { subprocess }: Pick<BuiltinEnvironment, "subprocess">,
+  job: string,
+): SubprocessCommand {
+  return subprocess?.(job) ?? ownProgram(job, new URL("../main.ts", import.meta.url));
 }
 
 /** A model that runs programs was configured where that is not allowed. */

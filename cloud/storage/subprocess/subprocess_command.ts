@@ -1,22 +1,12 @@
-import { fileURLToPath } from "node:url";
-import { buildInfo } from "../../../shared/base/build_info/build_info.ts";
+import { ownProgram, type SubprocessCommand } from "../../../shared/base/process/own_program.ts";
 
-/** How a process of this program is started. */
-export interface SubprocessCommand {
-  readonly command: string;
-  readonly args: readonly string[];
-}
+export type { SubprocessCommand } from "../../../shared/base/process/own_program.ts";
 
 /**
- * This program in the form in which it runs: compiled, bundled or from its sources.
+ * The cloud's program in the form in which it runs.
  *
- * @param job its first argument, which `main.ts` knows
+ * @param job its first argument, which `main.ts` knows.
  */
 export function subprocessCommand(job: string): SubprocessCommand {
-  const command = Deno.execPath();
-  if (buildInfo.compiled) return { command, args: [job] };
-  const isBundled = buildInfo.nativeSqlite !== undefined;
-  const main = isBundled ? Deno.mainModule : new URL("../../main.ts", import.meta.url).href;
-  const config = isBundled ? ["--no-config", "--no-lock", "--no-code-cache"] : ["--no-check"];
-  return { command, args: ["run", "-A", "--quiet", ...config, fileURLToPath(main), job] };
+  return ownProgram(job, new URL("../../main.ts", import.meta.url));
 }

@@ -1,0 +1,90 @@
+/** What the process of pictures does with them. */
+import type { Frame } from "../../../shared/base/process/frames.ts";
+import { type PictureNumbers, pictureTensor } from "../../../shared/inference/picture_tensor.ts";
+import { decodeAnyPicture } from "../../../shared/picture/any_picture.ts";
+import { type ColourArea, colourAreas, type ColourSought } from "./colour_areas.ts";
+import { readPcd, writePcd } from "./point_cloud_text.ts";
+import {
+  type Bounds,
+  boundsOf,
+  type Box,
+  type Lens,
+  pointsInBox,
+  withoutOutliers,
+} from "./segments.ts";
+
+/** One part: the picture, or the cloud of points. */
+export type PictureJob =
+  | {
+    readonly kind: "tensor";
+    /** -1 stands for the size of the picture. */
+    readonly shape: readonly number[];
+    readonly type: string;
+    readonly numbers: PictureNumbers;
+  }
+  | { readonly kind: "colours"; readonly sought: ColourSought }
+  | {
+    readonly kind: "segments";
+    readonly lens: Lens;
+    readonly boxes: readonly Box[];
+    readonly deviations: number;
+  };
+
+/** Width and height are those of the picture; the part holds the tensor's numbers. */
+export interface TensorResult {
+  readonly width: number;
+  readonly height: number;
+  readonly shape: readonly number[];
+}
+
+export interface ColoursResult {
+  readonly width: number;
+  readonly height: number;
+  readonly areas: readonly ColourArea[];
+}
+
+/** One for each box, null for those without points; each other has a part, a cloud as PCD. */
+export interface SegmentsResult {
+  readonly bounds: readonly (Bounds | null)[];
+}
+
+/** Does one job. @throws {PictureError} {@link PointCloudError} {@link InferenceRefusedError} */
+export async function runPictureJob(
+  { head: job, parts: [bytes = new Uint8Array()] }: Frame<PictureJob>,
+): Promise<Frame<object>> {
+  switch (job.kind) {
+    case "tensor": {
+      const picture = await decodeAnyPicture(bytes);
+      const shape = sized(job.shape, picture);
+      const values = pictureTensor(picture, shape, job.type, job.numbers);
+      const { width, height } = picture;
+      const head: TensorResult = { width, height, shape };
+      return { head, parts: [new Uint8Array(values.buffer)] };
+    }
+    case "colours": {
+      const picture = await decodeAnyPicture(bytes);
+      const { width, height } = picture;
+      const head: ColoursResult = { width, height, areas: colourAreas(picture, job.sought) };
+      return { head, parts: [] };
+    }
+    case "segments": {
+      const cloud = readPcd(bytes);
+      const found = job.boxes.map((box) =>
+        withoutOutliers(pointsInBox(cloud, job.lens, box), job.deviations)
+      );
+      const bounds = found.map((each) => boundsOf(each) ?? null);
+      const head: SegmentsResult = { bounds };
+      return { head, parts: found.filter(({ points }) => points.length > 0).map(writePcd) };
+    }
+  }
+}
+
+/** A model that takes any size takes that of the picture. */
+function sized(
+  shape: readonly number[],
+  { width, height }: { readonly width: number; readonly height: number },
+): number[] {
+  const channelsFirst = shape[1] === 3;
+  const own = channelsFirst ? [1, 3, height, width] : [1, height, width, 3];
+  return shape.map((size, index) => size < 0 ? own[index] ?? size : size);
+}

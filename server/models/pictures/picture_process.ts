@@ -1,0 +1,24 @@
+import { serveJobs } from "../../../shared/base/process/job_child.ts";
+import { InferenceRefusedError } from "../../../shared/inference/tensors.ts";
+import { PictureError } from "../../../shared/picture/decode.ts";
+import { type PictureJob, runPictureJob } from "./picture_jobs.ts";
+import { PointCloudError } from "./point_cloud_text.ts";
+
+/**
+ * Works on pictures until standard input ends. A process of its own, as decoding one takes tens of
+ * milliseconds in which no call would be answered; and as pictures come from elsewhere, it gives up
+ * its rights to files, network and programs.
+ */
+export async function runPictureProcess(): Promise<void> {
+  // Loaded now, as files cannot be read later.
+  await Promise.all([import("jpeg-js"), import("fast-png")]);
+  for (const name of ["net", "write", "run", "env", "ffi", "sys", "read"] as const) {
+    await Deno.permissions.revoke({ name });
+  }
+  await serveJobs<PictureJob>(
+    runPictureJob,
+    (error) =>
+      error instanceof PictureError || error instanceof PointCloudError ||
+      error instanceof InferenceRefusedError,
+  );
+}

@@ -1,0 +1,87 @@
+import { JobChild, type JobChildOptions } from "../../../shared/base/process/job_child.ts";
+import type { Frame } from "../../../shared/base/process/frames.ts";
+import type { PictureNumbers } from "../../../shared/inference/picture_tensor.ts";
+import type { ColourSought } from "./colour_areas.ts";
+import type { ColoursResult, PictureJob, SegmentsResult, TensorResult } from "./picture_jobs.ts";
+import type { Box, Lens } from "./segments.ts";
+
+/** One picture takes at most this. Milliseconds. */
+const LIMIT_MS = 30_000;
+/** After this without work the process ends. Milliseconds. */
+const IDLE_MS = 60_000;
+
+/** Work on pictures, in a process of its own that starts with the first and ends after a while. */
+export class Pictures {
+  #child: JobChild | undefined;
+  #running = 0;
+  #idle: { cancel(): void } | undefined;
+
+  constructor(private readonly options: Pick<JobChildOptions, "program" | "clock">) {}
+
+  /**
+   * The picture as numbers for a model.
+   *
+   * @throws {JobRefusedError} when the bytes are no picture, or the model takes none.
+   */
+  async tensor(
+    image: Uint8Array,
+    input: { readonly shape: readonly number[]; readonly type: string },
+    numbers: PictureNumbers,
+    signal?: AbortSignal,
+  ): Promise<TensorResult & { readonly bytes: Uint8Array<ArrayBuffer> }> {
+    const { shape, type } = input;
+    const job: PictureJob = { kind: "tensor", shape, type, numbers };
+    const { head, parts: [bytes = new Uint8Array()] } = await this.#run<TensorResult>(
+      ...[job, image, signal] as const,
+    );
+    return { ...head, bytes };
+  }
+
+  /** Areas of a colour. @throws {JobRefusedError} */
+  async colours(image: Uint8Array, sought: ColourSought, signal?: AbortSignal) {
+    return (await this.#run<ColoursResult>({ kind: "colours", sought }, image, signal)).head;
+  }
+
+  /** The points of a cloud inside boxes of a picture. @throws {JobRefusedError} */
+  async segments(
+    cloud: Uint8Array,
+    lens: Lens,
+    boxes: readonly Box[],
+    deviations: number,
+    signal?: AbortSignal,
+  ) {
+    const job: PictureJob = { kind: "segments", lens, boxes, deviations };
+    const { head, parts } = await this.#run<SegmentsResult>(job, cloud, signal);
+    const clouds = parts.values();
+    return head.bounds.map((bounds) => bounds && { bounds, cloud: clouds.next().value! });
+  }
+
+  async #run<T extends object>(
+    job: PictureJob,
+    bytes: Uint8Array,
+    signal: AbortSignal | undefined,
+  ): Promise<Frame<T>> {
+    this.#idle?.cancel();
+    this.#running++;
+    try {
+      if (!this.#child?.isAlive) {
+        this.#child = new JobChild({
+          ...this.options,
+          what: "the process that works on pictures",
+          limitMs: LIMIT_MS,
+        });
+      }
+      return await this.#child.call<T>(job, [bytes as Uint8Array<ArrayBuffer>], signal);
+    } finally {
+      if (--this.#running === 0) {
+        this.#idle = this.options.clock.setTimer(IDLE_MS, () => void this.close());
+      }
+    }
+  }
+
+  /** Ends the process; the next work starts another. */
+  async close(): Promise<void> {
+    this.#idle?.cancel();
+    await this.#child?.close();
+  }
+}
