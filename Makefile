@@ -4,7 +4,7 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run console screenshots test test-training lint fmt proto docs bench faults ftdc server agent cloud cli dist images release site smoke \
+.PHONY: help setup run console screenshots test test-training lint fmt proto docs bench faults ftdc server agent cloud cli micro dist images release site smoke \
 	clean check-console \
 	check-lint check-format check-types check-generated check-imports
 
@@ -27,6 +27,7 @@ help:
 #> make agent    likewise machine-agent
 #> make cloud    likewise machine-cloud
 #> make cli      likewise machine, the command line for people
+#> make micro    make dist/machine-micro-server-TARGET, for small computers; needs cargo and Python [TARGET=linux-x64|linux-arm64|linux-armv7|all]
 #> make dist     compile all four for all targets, as a release    [ALLOW_FALLBACK_RUNTIME=1]
 #> make images   compile cloud and server, make container images of them in dist/images/ [PIN=1]
 #> make release  tag a version and build its download folder       VERSION=1.2.3 KEY=FILE [URL=https://…]
@@ -98,6 +99,9 @@ ftdc: setup
 
 server agent cloud cli: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/compile/main.ts $(if $(TARGET),--target $(TARGET)) $@
+
+micro: setup
+	@$(DENO) run -A $(FROZEN) --quiet tools/micro/main.ts $(if $(TARGET),--target $(TARGET))
 
 dist: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/compile/main.ts --release --target all

@@ -24,6 +24,11 @@ export class Pins {
     return this.#find("file", name, version)[3] ?? "";
   }
 
+  /** SHA-256 in hex of a crate's file. @throws Error when it is not pinned. */
+  crate(name: string, version: string): string {
+    return this.#find("crate", name, version)[3] ?? "";
+  }
+
   #find(...fields: string[]): string[] {
     const line = this.#lines.find((l) => fields.every((field, i) => l[i] === field));
     if (line) return line;

@@ -1,0 +1,10 @@
+// The functions of the host that the script calls; native.ts has their types.
+#ifndef MICRO_BINDINGS_H
+#define MICRO_BINDINGS_H
+
+#include <quickjs.h>
+
+/** A new object with all of them. */
+JSValue bindings_object(JSContext *context);
+
+#endif

@@ -1,0 +1,22 @@
+import { type Running, start, type StartOptions } from "../../core/main.ts";
+import { nativeHost } from "./host.ts";
+import type { Dispatch, Native } from "./native.ts";
+
+/**
+ * What the C part calls once, with its functions and the options as JSON. Gives the function that
+ * takes the events, or undefined when the machine cannot start; why was logged.
+ */
+function machineMicro(native: Native, optionsText: string): Dispatch | undefined {
+  const options = JSON.parse(optionsText) as StartOptions;
+  let running: Running | undefined;
+  const { host, dispatch } = nativeHost(native, options.version, () => running?.stop());
+  try {
+    running = start(host, options);
+  } catch (error) {
+    native.log(`machine-micro-server: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+  return dispatch;
+}
+
+Object.assign(globalThis, { machineMicro });

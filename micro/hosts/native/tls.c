@@ -1,0 +1,243 @@
+#include "tls.h"
+
+#include <errno.h>
+#include <mbedtls/error.h>
+#include <mbedtls/ssl.h>
+#include <mbedtls/x509_crt.h>
+#include <psa/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "platform.h"
+
+struct tls {
+  mbedtls_ssl_context ssl;
+  int fd;
+  int last;
+  // What a write that has to be done again was about.
+  size_t again;
+  char name[256];
+  char problem[512];
+};
+
+struct tls_server {
+  mbedtls_ssl_config config;
+  mbedtls_x509_crt certificate;
+  mbedtls_pk_context key;
+};
+
+// Where systems keep the authorities they trust, in PEM.
+static const char *const STORES[] = {
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",             "/etc/ssl/cert.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+};
+
+static mbedtls_x509_crt roots;
+static mbedtls_ssl_config client_config;
+static bool client_ready;
+static const char *own_file;
+
+static int random_for_tls(void *context, unsigned char *bytes, size_t length) {
+  platform_random(bytes, length);
+  return 0;
+}
+
+static int send_plain(void *context, const unsigned char *bytes, size_t length) {
+  ssize_t sent = send(((tls *)context)->fd, bytes, length, MSG_NOSIGNAL);
+  if (sent >= 0) return (int)sent;
+  return errno == EAGAIN || errno == EINTR ? MBEDTLS_ERR_SSL_WANT_WRITE
+                                           : MBEDTLS_ERR_SSL_CONN_EOF;
+}
+
+static int receive_plain(void *context, unsigned char *bytes, size_t length) {
+  ssize_t got = recv(((tls *)context)->fd, bytes, length, 0);
+  if (got >= 0) return (int)got;
+  return errno == EAGAIN || errno == EINTR ? MBEDTLS_ERR_SSL_WANT_READ : MBEDTLS_ERR_SSL_CONN_EOF;
+}
+
+static void prepare_config(mbedtls_ssl_config *config, int endpoint) {
+  psa_crypto_init();
+  mbedtls_ssl_config_init(config);
+  mbedtls_ssl_config_defaults(config, endpoint, MBEDTLS_SSL_TRANSPORT_STREAM,
+                              MBEDTLS_SSL_PRESET_DEFAULT);
+  mbedtls_ssl_conf_rng(config, random_for_tls, NULL);
+}
+
+const char *tls_trust(const char *file) {
+  static char problem[512];
+  mbedtls_x509_crt tried;
+  psa_crypto_init();
+  mbedtls_x509_crt_init(&tried);
+  int failed = mbedtls_x509_crt_parse_file(&tried, file);
+  mbedtls_x509_crt_free(&tried);
+  if (failed) {
+    snprintf(problem, sizeof problem, "%s has no certificates in PEM form, or cannot be read", file);
+    return problem;
+  }
+  own_file = file;
+  return NULL;
+}
+
+// Read with the first connection and kept: some 130 authorities take about 0.6 MB.
+static const char *prepare_client(void) {
+  if (client_ready) return NULL;
+  mbedtls_x509_crt_init(&roots);
+  const char *named = getenv("SSL_CERT_FILE");
+  if (named && *named) {
+    mbedtls_x509_crt_parse_file(&roots, named);
+  } else {
+    for (size_t i = 0; i < sizeof STORES / sizeof *STORES && !roots.raw.len; i++) {
+      mbedtls_x509_crt_parse_file(&roots, STORES[i]);
+    }
+  }
+  if (own_file) mbedtls_x509_crt_parse_file(&roots, own_file);
+  if (!roots.raw.len) {
+    mbedtls_x509_crt_free(&roots);
+    return "this system has no list of certificate authorities, so no certificate can be checked; "
+           "install the package ca-certificates, or name a file with -ca-file or SSL_CERT_FILE";
+  }
+  prepare_config(&client_config, MBEDTLS_SSL_IS_CLIENT);
+  mbedtls_ssl_conf_ca_chain(&client_config, &roots, NULL);
+  mbedtls_ssl_conf_authmode(&client_config, MBEDTLS_SSL_VERIFY_REQUIRED);
+  client_ready = true;
+  return NULL;
+}
+
+static tls *make(int fd, const mbedtls_ssl_config *config) {
+  tls *made = calloc(1, sizeof *made);
+  if (!made) return NULL;
+  made->fd = fd;
+  mbedtls_ssl_init(&made->ssl);
+  if (mbedtls_ssl_setup(&made->ssl, config)) {
+    tls_free(made);
+    return NULL;
+  }
+  mbedtls_ssl_set_bio(&made->ssl, made, send_plain, receive_plain, NULL);
+  return made;
+}
+
+tls *tls_client(int fd, const char *name, const char **problem) {
+  *problem = prepare_client();
+  if (*problem) return NULL;
+  tls *made = make(fd, &client_config);
+  if (!made || mbedtls_ssl_set_hostname(&made->ssl, name)) {
+    if (made) tls_free(made);
+    *problem = "there is not enough memory for TLS";
+    return NULL;
+  }
+  snprintf(made->name, sizeof made->name, "%s", name);
+  return made;
+}
+
+tls_server *tls_server_new(const char *certificate, const char *key, const char **problem) {
+  tls_server *server = calloc(1, sizeof *server);
+  if (!server) {
+    *problem = "there is not enough memory for TLS";
+    return NULL;
+  }
+  prepare_config(&server->config, MBEDTLS_SSL_IS_SERVER);
+  mbedtls_x509_crt_init(&server->certificate);
+  mbedtls_pk_init(&server->key);
+  const unsigned char *chain = (const unsigned char *)certificate, *secret = (const unsigned char *)key;
+  *problem = NULL;
+  if (mbedtls_x509_crt_parse(&server->certificate, chain, strlen(certificate) + 1)) {
+    *problem = "the certificate of the port is not PEM";
+  } else if (mbedtls_pk_parse_key(&server->key, secret, strlen(key) + 1, NULL, 0, random_for_tls,
+                                  NULL)) {
+    *problem = "the private key of the port is not PEM without password";
+  } else if (mbedtls_pk_check_pair(&server->certificate.pk, &server->key, random_for_tls, NULL) ||
+             mbedtls_ssl_conf_own_cert(&server->config, &server->certificate, &server->key)) {
+    *problem = "the private key of the port is not that of its certificate";
+  }
+  if (!*problem) return server;
+  tls_server_free(server);
+  return NULL;
+}
+
+void tls_server_free(tls_server *server) {
+  mbedtls_ssl_config_free(&server->config);
+  mbedtls_x509_crt_free(&server->certificate);
+  mbedtls_pk_free(&server->key);
+  free(server);
+}
+
+tls *tls_accept(int fd, tls_server *server) {
+  return make(fd, &server->config);
+}
+
+static int result_of(tls *of, int result) {
+  of->last = result;
+  // A peer of TLS 1.3 may send tickets at any time.
+  if (result == MBEDTLS_ERR_SSL_WANT_READ || result == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET) {
+    return TLS_WANTS_READ;
+  }
+  if (result == MBEDTLS_ERR_SSL_WANT_WRITE) return TLS_WANTS_WRITE;
+  return TLS_FAILED;
+}
+
+int tls_handshake(tls *of) {
+  int result = mbedtls_ssl_handshake(&of->ssl);
+  return result == 0 ? 0 : result_of(of, result);
+}
+
+int tls_read(tls *of, uint8_t *bytes, size_t length) {
+  for (;;) {
+    int result = mbedtls_ssl_read(&of->ssl, bytes, length);
+    if (result == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET) continue;
+    if (result >= 0) return result;
+    // A connection that is cut off without a word of TLS may have lost bytes, which HTTP notices.
+    if (result == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY || result == MBEDTLS_ERR_SSL_CONN_EOF) return 0;
+    return result_of(of, result);
+  }
+}
+
+int tls_write(tls *of, const uint8_t *bytes, size_t length) {
+  // What could not be sent has to be given again with the same length.
+  int result = mbedtls_ssl_write(&of->ssl, bytes, of->again ? of->again : length);
+  if (result >= 0) {
+    of->again = 0;
+    return result;
+  }
+  if (!of->again) of->again = length;
+  return result_of(of, result);
+}
+
+bool tls_pending(tls *of) {
+  return mbedtls_ssl_get_bytes_avail(&of->ssl) > 0;
+}
+
+void tls_end(tls *of) {
+  mbedtls_ssl_close_notify(&of->ssl);
+}
+
+const char *tls_problem(tls *of) {
+  uint32_t flags = mbedtls_ssl_get_verify_result(&of->ssl);
+  if (of->last == MBEDTLS_ERR_X509_CERT_VERIFY_FAILED && flags) {
+    char why[256];
+    mbedtls_x509_crt_verify_info(why, sizeof why, "", flags);
+    // One line for each reason.
+    for (char *at = why; *at; at++) {
+      if (*at == '\n') *at = at[1] ? ' ' : '\0';
+    }
+    snprintf(of->problem, sizeof of->problem,
+             "the certificate of %s is refused: %s. Where it is from an authority of your own, name "
+             "that with -ca-file",
+             of->name, why);
+  } else if (of->last == MBEDTLS_ERR_SSL_CONN_EOF) {
+    snprintf(of->problem, sizeof of->problem, "the peer ended the connection during TLS");
+  } else {
+    char why[128];
+    mbedtls_strerror(of->last, why, sizeof why);
+    snprintf(of->problem, sizeof of->problem, "TLS failed: %s", why);
+  }
+  return of->problem;
+}
+
+void tls_free(tls *of) {
+  mbedtls_ssl_free(&of->ssl);
+  free(of);
+}
