@@ -139,7 +139,7 @@ class Build {
     const from = this.#sources.get(library) ?? "";
     const include = recipe.include.map((folder) => `-I${join(from, folder)}`);
     const flags = [...recipe.flags, ...include, `-I${this.#nativeFolder}`];
-    // Compiled anew with other flags; the sources are pinned.
+    // Compiled again with other flags; the sources are pinned.
     const settings = [
       JSON.stringify([library, recipe, COMMON, this.#target]),
       await Deno.readTextFile(join(this.#nativeFolder, "mbedtls_user.h")),
@@ -160,7 +160,7 @@ class Build {
     return { name: library.carries, objects };
   }
 
-  /** Objects of the host's own sources, made anew each time in the folder that has `bytecode.h`. */
+  /** Objects of the host's own sources, made again each time in the folder that has `bytecode.h`. */
   async host(folder: string): Promise<Part> {
     const { root, version, commit } = this.#options;
     const include = RECIPES.flatMap(({ library, include }) =>

@@ -1,5 +1,5 @@
 // deno run -A tools/micro/main.ts [--target NAME|all]
-// Makes machine-micro-server (default: for this computer) in dist/ and says what takes how much room.
+// Makes machine-micro-server (default: for this host) in dist/ and says what takes how much room.
 import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";

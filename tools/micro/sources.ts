@@ -77,7 +77,7 @@ export async function sourcesOf(library: Library, root: string, home: string): P
 }
 
 /**
- * Why the sources cannot be had on this computer: no cargo, or one that is too old. Undefined when
+ * Why the sources cannot be had on this host: no cargo, or one that is too old. Undefined when
  * they can.
  */
 export async function noSourcesBecause(): Promise<string | undefined> {

@@ -32,7 +32,7 @@ export function microTarget(name: string): MicroTarget {
   throw new Error(`machine-micro-server is made for ${names}, not for ${name}`);
 }
 
-/** The target that runs on this computer. @throws Error where none does. */
+/** The target that runs on this host. @throws Error where none does. */
 export function ownTarget(): MicroTarget {
   const { os, arch } = Deno.build;
   if (os !== "linux") throw new Error("machine-micro-server is made on Linux");

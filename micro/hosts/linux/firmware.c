@@ -1,4 +1,4 @@
-// Two images beside the installed program, in STATE/firmware: `a` and `b`. The file `state` there is
+// Two images next to the installed program, in STATE/firmware: `a` and `b`. The file `state` there is
 // one line: "ACTIVE TRIES CONFIRMED BEFORE INSTALLED". ACTIVE and BEFORE are each a, b or 0 (the
 // installed program), INSTALLED tells one installed program from the next: where another is installed
 // by hand, that one runs and not the images.

@@ -14,7 +14,7 @@
 #include "loop.h"
 #include "options.h"
 
-/** A credentials file or a configuration beside it. */
+/** A credentials file or a configuration next to it. */
 #define LARGEST_CONFIG (1024 * 1024)
 /** The installed program, told to the images that it runs. */
 #define PROGRAM_VARIABLE "MACHINE_MICRO_PROGRAM"

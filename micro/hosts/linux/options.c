@@ -14,7 +14,7 @@ static const char HELP[] =
     "                       (default /var/lib/machine-micro-server)\n"
     "  -listen [ADDR:]PORT  where calls from the local network are accepted (default 8080;\n"
     "                       0: any free port)\n"
-    "  -ca-file FILE        certificate authorities to trust besides the system's, in PEM form\n"
+    "  -ca-file FILE        certificate authorities to trust next to the system's, in PEM form\n"
     "  -heap-mb N           most memory for the program's own objects, 1 to 512 (default 8)\n"
     "  -debug               log debug lines too\n"
     "  -version             print the version\n"
@@ -45,7 +45,7 @@ static void read_listen(char *value, options_t *options) {
   *colon = '\0';
   if (strcmp(value, "localhost") == 0) strcpy(value, "127.0.0.1");
   if (inet_pton(AF_INET, value, &parsed) != 1) {
-    refuse("-listen takes an IPv4 address of this computer and a port, not", value);
+    refuse("-listen takes an IPv4 address of this host and a port, not", value);
   }
   options->address = value;
 }

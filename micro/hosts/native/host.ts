@@ -20,11 +20,19 @@ export interface NativeHost {
   readonly dispatch: Dispatch;
 }
 
-/**
- * @param version of the firmware that runs.
- * @param onStop called when the program is about to end.
- */
-export function nativeHost(native: Native, version: string, onStop: () => void): NativeHost {
+/** How the host is set up. */
+export interface NativeOptions {
+  /** Of the firmware that runs. */
+  readonly version: string;
+  /** Whether debug lines are logged; default false. */
+  readonly debug?: boolean;
+  /** Called when the program is about to end. */
+  readonly onStop: () => void;
+}
+
+/** Makes the core's host of a C part. */
+export function nativeHost(native: Native, options: NativeOptions): NativeHost {
+  const { version, debug = false, onStop } = options;
   const timers = new Map<number, () => void>();
   const connections = new Map<number, ConnectionEvents>();
   const listeners = new Map<number, OnConnection>();
@@ -132,7 +140,9 @@ export function nativeHost(native: Native, version: string, onStop: () => void):
     verifyEd25519: (key, message, signature) => native.verifyEd25519(key, message, signature),
     memory: () => ({ used: native.memoryUsed(), limit: native.memoryLimit() }),
     watchdog: (ms) => native.watchdog(ms),
-    log: (line) => native.log(line),
+    log(line) {
+      if (debug || !line.startsWith("debug ")) native.log(line);
+    },
     restart: () => native.restart(),
     firmware: firmwareOf(native, version),
     gpio: native.hasGpio ? gpioOf(native, watches) : undefined,

@@ -7,9 +7,10 @@ import type { Dispatch, Native } from "./native.ts";
  * takes the events, or undefined when the machine cannot start; why was logged.
  */
 function machineMicro(native: Native, optionsText: string): Dispatch | undefined {
-  const options = JSON.parse(optionsText) as StartOptions;
+  const options = JSON.parse(optionsText) as StartOptions & { debug: boolean };
   let running: Running | undefined;
-  const { host, dispatch } = nativeHost(native, options.version, () => running?.stop());
+  const onStop = () => running?.stop();
+  const { host, dispatch } = nativeHost(native, { ...options, onStop });
   try {
     running = start(host, options);
   } catch (error) {

@@ -9,7 +9,7 @@
 typedef struct tls tls;
 typedef struct tls_server tls_server;
 
-/** Trusts the authorities in a file of PEM texts besides the system's. NULL, or what is wrong. */
+/** Trusts the authorities in a file of PEM texts next to the system's. NULL, or what is wrong. */
 const char *tls_trust(const char *file);
 
 /** A client for `fd` that expects a certificate for `name`; NULL and `*problem` when it cannot be. */

@@ -181,7 +181,10 @@ function serve(host: Host, port: number): void {
 
 function machineMicro(native: Native, optionsText: string): Dispatch {
   const options = JSON.parse(optionsText) as { port: number; version: string };
-  const { host, dispatch } = nativeHost(native, options.version, () => host.log("stopping"));
+  const { host, dispatch } = nativeHost(native, {
+    version: options.version,
+    onStop: () => host.log("stopping"),
+  });
   serve(host, options.port);
   return dispatch;
 }
