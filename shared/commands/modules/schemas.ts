@@ -1,53 +1,22 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toError } from "../../base/errors/to_error.ts";
 import { UsageError } from "../../base/flags/flags.ts";
-import { type ModelSchema, RegistryService } from "../../gen/machine/cloud/v1/registry_pb.ts";
+import { RegistryService } from "../../gen/machine/cloud/v1/registry_pb.ts";
 import { splitItemId } from "../../registry/item_rules.ts";
-import { modelSchemaProblem } from "../../registry/model_schema.ts";
+import type { MetaModel } from "../../registry/module_archive/meta.ts";
+import { type NewSchema, schemaPaths, schemasOf } from "../../registry/module_archive/schemas.ts";
 import { textTable } from "../output/text_table.ts";
 import { clientOf, type CommandContext, type Output } from "../run/command.ts";
-import { ArchiveError, readArchive } from "../upload/archive.ts";
-import type { MetaModel } from "./meta.ts";
+import { readArchive } from "../upload/archive.ts";
 import { registryOrganization } from "./registry_organization.ts";
-
-type NewSchema = Pick<ModelSchema, "api" | "model" | "schemaJson">;
 
 /** The schemas that `meta.json` names or holds, checked. @throws {ArchiveError} */
 export async function readSchemas(
   archive: string,
   models: readonly MetaModel[],
 ): Promise<NewSchema[]> {
-  const paths = models.flatMap(({ schema }) => typeof schema === "string" ? [inner(schema)] : []);
+  const paths = schemaPaths(models);
   const texts = paths.length > 0 ? (await readArchive(archive, paths)).texts : new Map();
-  return models.flatMap(({ api, model, schema }, at) => {
-    if (schema === undefined) return [];
-    const wrong = (reason: string) =>
-      new ArchiveError(`${archive}: meta.json: the schema of models[${at}] (${model}): ${reason}`);
-    const value: unknown = typeof schema === "string" ? parsed(schema, texts, wrong) : schema;
-    const problem = modelSchemaProblem(value);
-    if (problem) throw wrong(problem);
-    return [{ api, model, schemaJson: JSON.stringify(value) }];
-  });
-}
-
-function parsed(
-  path: string,
-  texts: ReadonlyMap<string, string>,
-  wrong: (reason: string) => Error,
-): unknown {
-  const text = texts.get(inner(path));
-  if (text === undefined) {
-    throw wrong(`the archive holds no file ${JSON.stringify(path)} of at most 1 MiB`);
-  }
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw wrong(`${path} is no JSON (${toError(error).message})`);
-  }
-}
-
-function inner(path: string): string {
-  return path.replace(/^(\.\/)+/, "");
+  return schemasOf(archive, models, texts);
 }
 
 /**

@@ -1,16 +1,13 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type FlagValues, UsageError } from "../../base/flags/flags.ts";
 import { AppService } from "../../gen/viam/app/v1/app_pb.ts";
-import {
-  innerPathProblem,
-  itemNameProblem,
-  splitItemId,
-  versionProblem,
-} from "../../registry/item_rules.ts";
+import { itemNameProblem, splitItemId, versionProblem } from "../../registry/item_rules.ts";
+import { ArchiveError, type ModuleArchive } from "../../registry/module_archive/archive.ts";
+import { checkedEntrypoint } from "../../registry/module_archive/entrypoint.ts";
+import { describedBy, type ModuleMeta, parseMeta } from "../../registry/module_archive/meta.ts";
 import { clientOf, type CommandContext } from "../run/command.ts";
-import { ArchiveError, type ModuleArchive, readArchive } from "../upload/archive.ts";
+import { readArchive } from "../upload/archive.ts";
 import { sendFile } from "../upload/send_file.ts";
-import { type ModuleMeta, parseMeta } from "./meta.ts";
 import type { uploadFlags } from "./module_flags.ts";
 import { readSchemas, sendSchemas } from "./schemas.ts";
 import { registryOrganization } from "./registry_organization.ts";
@@ -54,10 +51,7 @@ export async function uploadModule(
   await app.updateModule({
     moduleId,
     entrypoint,
-    models: (meta?.models ?? []).map(({ api, model }) => ({ api, model })),
-    url: meta?.url ?? "",
-    description: meta?.description ?? "",
-    ...(meta?.firstRun === undefined ? {} : { firstRun: meta.firstRun }),
+    ...describedBy(meta),
     ...(flags.visibility === undefined ? {} : { visibility: VISIBILITIES[flags.visibility] }),
   });
   await sendSchemas(context, moduleId, schemas, meta !== undefined);
@@ -105,26 +99,5 @@ function entrypointOf(
     );
   }
   const source = flags.entrypoint === undefined ? "entrypoint in meta.json" : "--entrypoint";
-  const path = given.replace(/^(\.\/)+/, "");
-  const problem = innerPathProblem(path);
-  if (problem) throw new ArchiveError(`${source}: ${problem}`);
-  requireFile(file, files, path, source);
-  const firstRun = meta?.firstRun?.replace(/^(\.\/)+/, "");
-  if (firstRun !== undefined) requireFile(file, files, firstRun, "first_run in meta.json");
-  return path;
-}
-
-function requireFile(
-  archive: string,
-  files: ReadonlySet<string>,
-  path: string,
-  source: string,
-): void {
-  if (files.has(path)) return;
-  const name = path.split("/").at(-1) ?? path;
-  const near = [...files].find((file) => file === name || file.endsWith(`/${name}`));
-  const hint = near === undefined ? "" : `; did you mean ${near}?`;
-  throw new ArchiveError(
-    `${source}: ${archive} holds no file ${JSON.stringify(path)}${hint}`,
-  );
+  return checkedEntrypoint(file, files, { path: given, source }, meta);
 }

@@ -1,6 +1,7 @@
 import { basename, join } from "node:path";
 import { toFileError } from "../../base/files/fs_error.ts";
-import { ArchiveError, readArchive } from "../upload/archive.ts";
+import { ArchiveError } from "../../registry/module_archive/archive.ts";
+import { readArchive } from "../upload/archive.ts";
 
 /** A training script as it is sent: the archive, and what is to be removed afterwards. */
 export interface ScriptArchive extends AsyncDisposable {

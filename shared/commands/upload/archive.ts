@@ -8,27 +8,15 @@ import type { Parser } from "tar/parse";
 import type { ReadEntry } from "tar/read-entry";
 import { fsErrorCode, toFileError } from "../../base/files/fs_error.ts";
 import { innerPathProblem } from "../../registry/item_rules.ts";
-
-/** What the archive of a module, or of a training script, holds. */
-export interface ModuleArchive {
-  /** Paths of its files and links, from its root, without `./`. */
-  readonly files: ReadonlySet<string>;
-  /** Text of `meta.json` at its root; undefined when there is none. */
-  readonly meta: string | undefined;
-  /** Texts of the files that were requested, by path; those that are not there are left out. */
-  readonly texts: ReadonlyMap<string, string>;
-}
-
-/** The archive cannot be used as what it is uploaded as; the message says why and what to do. */
-export class ArchiveError extends Error {
-  override readonly name = "ArchiveError";
-}
+import {
+  ArchiveError,
+  LARGEST_TEXT,
+  META_FILE,
+  type ModuleArchive,
+  MOST_ENTRIES,
+} from "../../registry/module_archive/archive.ts";
 
 const READ_BYTES = 256 * 1024;
-/** What the servers of machines unpack at most. */
-const MOST_ENTRIES = 200_000;
-const META = "meta.json";
-const LARGEST_TEXT = 1024 * 1024;
 const ENTRY_TYPES = ["File", "OldFile", "ContiguousFile", "Directory", "SymbolicLink", "Link"];
 
 /**
@@ -43,7 +31,7 @@ export async function readArchive(
   wanted: readonly string[] = [],
 ): Promise<ModuleArchive> {
   const { Parser } = await import("tar/parse");
-  const entries = new Entries(path, new Set([META, ...wanted]));
+  const entries = new Entries(path, new Set([META_FILE, ...wanted]));
   const parser = new Parser({ strict: true, onReadEntry: (entry) => entries.take(entry) });
   // The pipeline itself reports only that it was aborted.
   const reading: { error?: unknown } = {};
@@ -116,7 +104,7 @@ class Entries {
     const texts = new Map(
       [...this.#texts].map(([path, pieces]) => [path, Buffer.concat(pieces).toString("utf8")]),
     );
-    return { files: this.#files, meta: texts.get(META), texts };
+    return { files: this.#files, meta: texts.get(META_FILE), texts };
   }
 
   #problemOf({ path, type, linkpath = "" }: ReadEntry): string | undefined {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { ArchiveError, readArchive } from "./archive.ts";
-import { parseMeta } from "../modules/meta.ts";
+import { ArchiveError } from "../../registry/module_archive/archive.ts";
+import { readArchive } from "./archive.ts";
+import { parseMeta } from "../../registry/module_archive/meta.ts";
 import { type TestEntry, writeArchive } from "./archive_testing.ts";
 
 async function inFolder(work: (folder: string) => Promise<void>) {

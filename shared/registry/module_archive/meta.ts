@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { toError } from "../../base/errors/to_error.ts";
 import { isJsonObject } from "../../base/json/json.ts";
-import { ArchiveError } from "../upload/archive.ts";
+import { ArchiveError } from "./archive.ts";
 
 /** A model as `meta.json` lists it. */
 export interface MetaModel {
@@ -56,5 +56,15 @@ export function parseMeta(archive: string, text: string): ModuleMeta {
       if (typeof schema === "string" || isJsonObject(schema)) return { api, model, schema };
       throw wrong(`has a models[${at}].schema that is neither a JSON Schema nor a file's path`);
     }),
+  };
+}
+
+/** What the registry keeps of it for the module, besides its entrypoint. */
+export function describedBy(meta: ModuleMeta | undefined) {
+  return {
+    models: (meta?.models ?? []).map(({ api, model }) => ({ api, model })),
+    url: meta?.url ?? "",
+    description: meta?.description ?? "",
+    ...(meta?.firstRun === undefined ? {} : { firstRun: meta.firstRun }),
   };
 }
