@@ -42,7 +42,7 @@ fi
 
 stamp=.tools/console.stamp
 if [ ! -f .tools/console/index.html ] ||
-  newer "$stamp" console shared/gen shared/config server/models tools/console .tools/setup.stamp; then
+  newer "$stamp" console shared/gen shared/config shared/registry server/models tools/console .tools/setup.stamp; then
   # Of the moment before the sources are read; one for each, as two may build at once.
   touch "$stamp.$$"
   # shellcheck disable=SC2086

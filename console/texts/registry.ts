@@ -64,6 +64,12 @@ export const registry = {
     "A gzipped tar, as tar -czf FILE.tar.gz makes it",
     "Ein Tar mit gzip, wie tar -czf DATEI.tar.gz es macht",
   ],
+  moduleFileHint: [
+    "A gzipped tar, as tar -czf FILE.tar.gz -C FOLDER . makes it. Its meta.json says which models " +
+    "there are, their schemas, and which program starts the module",
+    "Ein Tar mit gzip, wie tar -czf DATEI.tar.gz -C ORDNER . es macht. Seine meta.json sagt, welche " +
+    "Modelle es gibt, ihre Schemas, und welches Programm das Modul startet",
+  ],
   version: ["Version", "Version"],
   versionHint: ["Three numbers: 1.2.3, or 1.2.3-rc.1", "Drei Zahlen: 1.2.3 oder 1.2.3-rc.1"],
   platform: ["Platform", "Plattform"],

@@ -1,9 +1,27 @@
 /** The registry in a browser: a module made, uploaded, described, deprecated and deleted. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { gzip } from "../../cloud/registry/packages/packages_testing.ts";
+import { randomBytes } from "node:crypto";
+import { writeArchive } from "../../shared/commands/upload/archive_testing.ts";
+import { RegistryService } from "../../shared/gen/machine/cloud/v1/registry_pb.ts";
 import { consoleTest } from "./console_rig.ts";
 import { HOSTILE } from "./hostile.ts";
+
+const [API, MODEL] = ["rdk:component:sensor", "acme:weather:station"];
+const SCHEMA = '{"type":"object","properties":{"height":{"type":"number"}}}';
+
+/** The bytes of a module's archive. */
+async function archive(files: Readonly<Record<string, string>>): Promise<Uint8Array> {
+  const folder = await Deno.makeTempDir({ prefix: "machine-console-module-" });
+  try {
+    return await Deno.readFile(await writeArchive(folder, "module.tar.gz", files));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Text that stays large when it is compressed. */
+const noise = (bytes: number) => randomBytes(bytes / 2).toString("hex");
 
 consoleTest(
   import.meta.url,
@@ -33,21 +51,42 @@ consoleTest(
       await dialog.getByLabel("Version", { exact: true }).fill(version);
       await dialog.getByLabel("Platform").selectOption(platform);
     };
-    await upload("1.0.0", "linux/amd64", gzip("one", 900_000));
+    await upload("1.0.0", "linux/amd64", await archive({ "run.sh": noise(900_000) }));
+    await press("Upload a version");
+    await dialog.getByText("has no meta.json with an entrypoint").waitFor();
+    await press("Cancel");
+    const other = JSON.stringify({ module_id: "acme:other", entrypoint: "run.sh" });
+    await upload("1.0.0", "linux/amd64", await archive({ "meta.json": other, "run.sh": "x" }));
+    await press("Upload a version");
+    await dialog.getByText("is an archive of acme:other").waitFor();
+    await press("Cancel");
+    const meta = JSON.stringify({
+      module_id: "acme:weather",
+      entrypoint: "run.sh",
+      models: [{ api: API, model: MODEL, schema: "schemas/station.json" }],
+    });
+    const files = { "meta.json": meta, "schemas/station.json": SCHEMA };
+    const whole = await archive({ ...files, "run.sh": noise(900_000) });
+    await upload("1.0.0", "linux/amd64", whole);
     await opened.inspect("registry-upload");
     await press("Upload a version");
     const versions = page.getByRole("list", { name: "Versions" });
     await versions.getByText("linux/amd64").waitFor();
-    await upload("1.10.0", "linux/arm64", gzip("two"));
+    assert.equal((await find())?.entrypoint, "run.sh");
+    const { models } = await rig.client(RegistryService).listModels({ moduleIds: [itemId] });
+    assert.deepEqual(models.map(({ api, model, schemaJson }) => [api, model, schemaJson]), [
+      [API, MODEL, SCHEMA],
+    ]);
+    await upload("1.10.0", "linux/arm64", await archive({ "run.sh": "two" }));
     await press("Upload a version");
     await versions.getByText("1.10.0", { exact: true }).waitFor();
-    await upload("1.0.0", "linux/amd64", gzip("one"));
+    await upload("1.0.0", "linux/amd64", whole);
     await dialog.getByText("has a file for linux/amd64 already").waitFor();
     // What is no archive is refused with the reason.
     await press("Cancel");
     await upload("2.0.0", "any", new TextEncoder().encode("no archive"));
     await press("Upload a version");
-    await dialog.getByText("a gzipped tar is needed").waitFor();
+    await dialog.getByText("it is no whole gzip file").waitFor();
     await press("Cancel");
 
     // Markup is text, wherever it stands.
@@ -55,7 +94,7 @@ consoleTest(
       moduleId: itemId,
       description: HOSTILE.join(" ").slice(0, 1_000),
       markdownDescription: `# Weather\n${HOSTILE.join("\n")}`,
-      models: [{ api: "rdk:component:sensor", model: "acme:weather:station" }],
+      models: [{ api: API, model: MODEL }],
     });
     const config = { modules: [{ module_id: itemId, name: "weather", version: "1.0.0" }] };
     await app.updateRobotPart({ id: made.part_id, robotConfig: config });
