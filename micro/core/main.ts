@@ -1,4 +1,7 @@
-import { CloudClient } from "./cloud/cloud_client.ts";
+import { hex } from "./bytes/bytes.ts";
+import { CloudClient, type Credentials } from "./cloud/cloud_client.ts";
+import type { Key } from "./cloud/machine_config.ts";
+import type { LogQueue } from "./log/log_queue.ts";
 import { readCredentials } from "./cloud/credentials.ts";
 import { CloudLink } from "./cloud/link.ts";
 import type { Host } from "./host/host.ts";
@@ -6,7 +9,13 @@ import { fromUtf8 } from "./bytes/utf8.ts";
 import { Machine } from "./machine.ts";
 import { fakes } from "./models/fakes.ts";
 import type { Model } from "./resources/models.ts";
-import { textOf } from "./rpc/errors.ts";
+import { RpcError, textOf } from "./rpc/errors.ts";
+import { Access } from "./serving/access.ts";
+import { Server } from "./serving/server.ts";
+import { Services } from "./serving/services.ts";
+
+/** Where callers of the local network find the machine. */
+const DEFAULT_PORT = 8080;
 
 /** What differs from one device to the next. */
 export interface StartOptions {
@@ -39,36 +48,85 @@ export function start(host: Host, options: StartOptions): Running {
   machine.restore();
   const kept = host.flash.read("credentials");
   const text = options.credentials ?? (kept && fromUtf8(kept));
-  let link: CloudLink | undefined;
-  try {
-    if (text === undefined) throw new Error("there are no credentials");
-    const client = new CloudClient(host, readCredentials(text));
-    link = new CloudLink({
-      host,
-      client,
-      log,
-      version: options.version,
-      handlers: {
-        config: (config) => machine.apply(config),
-        access: () => {},
-        report: async (live) => ({
-          status: machine.status(),
-          readings: live ? await machine.readings() : [],
-        }),
-        restart: () => host.restart(),
-        reached: () => {},
-      },
-    });
-    machine.onApplied(() => link?.changed());
-    link.start();
-  } catch (error) {
-    log.write("error", "machine", `runs without a cloud: ${textOf(error)}`);
-  }
+  const cloud = connectCloud(host, text, log);
+  const access = new Access({
+    host,
+    secret: cloud?.credentials.payload ?? hex(host.random(32)),
+    keys: () => [
+      ...(machine.config?.keys ?? []),
+      ...(cloud ? [partKey(cloud.credentials)] : []),
+    ],
+    verify: async (id, key) => {
+      if (!cloud) throw new RpcError("unauthenticated", "invalid credentials");
+      await cloud.verifyKey(id, key);
+    },
+  });
+  const services = new Services({
+    machine,
+    access,
+    version: options.version,
+    restart: () => host.restart(),
+  });
+  const server = listen(host, services, options, log);
+  const link = cloud && new CloudLink({
+    host,
+    client: cloud,
+    log,
+    version: options.version,
+    handlers: {
+      config: (config) => machine.apply(config),
+      access: (keys) => access.list(keys),
+      report: async (live) => ({
+        status: machine.status(),
+        readings: live ? await machine.readings() : [],
+      }),
+      restart: () => host.restart(),
+      reached: () => {},
+    },
+  });
+  machine.onApplied(() => link?.changed());
+  link?.start();
   return {
-    port: options.port ?? 8080,
+    port: server?.port ?? 0,
     stop() {
       link?.close();
+      server?.close();
       machine.graph.close();
     },
   };
+}
+
+function connectCloud(
+  host: Host,
+  text: string | undefined,
+  log: LogQueue,
+): CloudClient | undefined {
+  try {
+    if (text === undefined) throw new Error("there are no credentials");
+    return new CloudClient(host, readCredentials(text));
+  } catch (error) {
+    log.write("error", "machine", `runs without a cloud: ${textOf(error)}`);
+    return undefined;
+  }
+}
+
+function listen(
+  host: Host,
+  services: Services,
+  { port = DEFAULT_PORT, version }: StartOptions,
+  log: LogQueue,
+): Server | undefined {
+  try {
+    const server = new Server({ host, services, port, title: `machine-micro-server ${version}` });
+    log.write("info", "serving", `port ${server.port}`);
+    return server;
+  } catch (error) {
+    log.write("error", "serving", `nobody can call: port ${port}: ${textOf(error)}`);
+    return undefined;
+  }
+}
+
+/** The part's own secret opens the machine, too. */
+function partKey({ entity, payload, type }: Credentials): Key {
+  return { type, entity, secret: payload, role: "owner" };
 }

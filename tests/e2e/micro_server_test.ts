@@ -1,29 +1,6 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { start } from "../../micro/core/main.ts";
-import { denoHost } from "../../micro/hosts/deno/deno_host.ts";
-import { eventually, type Rig, rigTest } from "./rig.ts";
-
-/** The core on Deno's sockets and files, with the rig's credentials. */
-async function startMicro(rig: Rig) {
-  const dir = join(rig.dir, "flash");
-  await Deno.mkdir(dir, { recursive: true });
-  const lines: string[] = [];
-  let restarts = 0;
-  const host = denoHost({
-    dir,
-    log: (line) => void lines.push(line),
-    restart: () => void restarts++,
-  });
-  const credentials = await Deno.readTextFile(rig.credentialsFile);
-  const running = start(host, { credentials, port: 0, version: "0.1.0" });
-  return {
-    lines,
-    port: running.port,
-    restarts: () => restarts,
-    [Symbol.dispose]: () => running.stop(),
-  };
-}
+import { startMicro } from "./micro_machine.ts";
+import { eventually, rigTest } from "./rig.ts";
 
 const sensor = (name: string, attributes = {}) => ({
   name,
@@ -49,10 +26,7 @@ rigTest("machine-micro-server comes online, applies changes and reports faults",
       { name: "odd", api: "rdk:component:sensor", model: "acme:x:y" },
     ],
   });
-  await eventually(
-    "applied",
-    () => Promise.resolve(micro.lines.some((line) => line.includes("acme:x:y of"))),
-  );
+  await micro.waitForLine("acme:x:y of");
 
   const live = await eventually("live readings", async () => {
     const { readings, status } = await rig.liveStatus();

@@ -94,6 +94,14 @@ export class CloudClient {
     if (failure) throw failure;
   }
 
+  /** Lets the cloud check somebody's API key. @throws RpcError when it is none */
+  async verifyKey(id: string, key: string): Promise<void> {
+    await this.#post("/proto.rpc.v1.AuthService/Authenticate", {
+      entity: id,
+      credentials: { type: "api-key", payload: key },
+    }, {});
+  }
+
   /** Ends all connections; what runs fails. */
   close(): void {
     this.#calls.close();

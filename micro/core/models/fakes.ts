@@ -268,9 +268,9 @@ class FakeMotor {
   #turn(rpm: number, turns: number): Promise<Record<never, never>> | Record<never, never> {
     const speed = Math.min(Math.abs(rpm), this.maxRpm);
     if (!(speed > 0)) throw new RpcError("invalid_argument", `cannot move at ${rpm} RPM`);
+    const target = this.#position() + turns;
     this.#begin(Math.sign(turns || rpm) * speed / this.maxRpm);
     if (turns === 0) return {};
-    const target = this.#position() + turns;
     return new Promise((resolve) => {
       const timer = this.host.setTimer(Math.abs(turns) / speed * MINUTE_MS, () => {
         this.#begin(0);

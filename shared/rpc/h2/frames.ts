@@ -8,7 +8,10 @@ export const DEFAULT_FRAME_SIZE = 16_384;
 export const MAX_31_BITS = 0x7fff_ffff;
 
 /** What a client sends before its first frame. */
-export const PREFACE: Uint8Array = new TextEncoder().encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+export const PREFACE: Uint8Array = Uint8Array.from(
+  "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+  (character) => character.charCodeAt(0),
+);
 
 /** RFC 9113, section 6. Frames of other types are ignored. */
 export const FrameType = {

@@ -1,0 +1,159 @@
+import { type Messages, METHODS } from "../../../shared/gen/micro/messages.ts";
+import type { MachineConfig } from "../cloud/machine_config.ts";
+import { decode, encode, type Input } from "../proto/codec.ts";
+import { fromJson, toJson } from "../proto/json.ts";
+import { fromUtf8, utf8 } from "../bytes/utf8.ts";
+import { WireError } from "../proto/wire.ts";
+import type { Machine } from "../machine.ts";
+import { methodOf, SERVICES, toResourceName } from "../resources/apis.ts";
+import { RpcError } from "../rpc/errors.ts";
+import type { Access, Caller } from "./access.ts";
+
+/** Largest request of a caller who signed in, and of one who did not. Bytes. */
+export const MOST_REQUEST_BYTES = 32 * 1024;
+const MOST_SIGN_IN_BYTES = 4 * 1024;
+/** Calls that run at the same time. */
+const MOST_CALLS = 16;
+const SIGN_IN = "/proto.rpc.v1.AuthService/Authenticate";
+const API_VERSION = "v0.1.468";
+
+const API_OF: ReadonlyMap<string, string> = new Map(
+  Object.entries(SERVICES).map(([api, service]) => [service, api]),
+);
+
+/** What is known of a call before its body. */
+export interface Admitted {
+  readonly path: keyof typeof METHODS;
+  readonly caller: Caller | undefined;
+  /** Largest body. Bytes. */
+  readonly most: number;
+}
+
+/** How a message is written. */
+export type Coding = "proto" | "json";
+
+export interface ServicesOptions {
+  readonly machine: Machine;
+  readonly access: Access;
+  readonly version: string;
+  readonly restart: () => void;
+}
+
+/** Everything that can be called at the machine. */
+export class Services {
+  #running = 0;
+
+  constructor(private readonly options: ServicesOptions) {}
+
+  /** Decides by the head of a call, before a byte of its body is kept. @throws RpcError */
+  admit(path: string, headers: ReadonlyMap<string, string>): Admitted {
+    const { access } = this.options;
+    const caller = access.identify(headers.get("authorization"));
+    const known = Object.hasOwn(METHODS, path) && !/^\/(viam\.app|machine\.cloud)\./.test(path);
+    if (!known) {
+      if (!caller) throw new RpcError("unauthenticated", "authentication required");
+      throw new RpcError("unimplemented", `this machine does not serve ${path.slice(0, 100)}`);
+    }
+    access.check(caller, path);
+    if (this.#running >= MOST_CALLS) throw new RpcError("resource_exhausted", "too many calls");
+    return {
+      path: path as keyof typeof METHODS,
+      caller,
+      most: caller ? MOST_REQUEST_BYTES : MOST_SIGN_IN_BYTES,
+    };
+  }
+
+  /** Performs a call. @throws RpcError, or whatever a driver throws */
+  async call({ path }: Admitted, body: Uint8Array, coding: Coding): Promise<Uint8Array> {
+    const [input = "", output = ""] = METHODS[path].split(" ") as (keyof Messages)[];
+    this.#running++;
+    try {
+      const request = readRequest(input as keyof Messages, body, coding);
+      const answer = await this.#perform(path, request as Record<string, unknown>) ?? {};
+      return coding === "json"
+        ? utf8(JSON.stringify(toJson(output as keyof Messages, answer as never)))
+        : encode(output as keyof Messages, answer as never);
+    } finally {
+      this.#running--;
+    }
+  }
+
+  #perform(path: string, request: Record<string, unknown>): unknown {
+    if (path === SIGN_IN) {
+      return this.#signIn(request as unknown as Messages["proto.rpc.v1.AuthenticateRequest"]);
+    }
+    const [, service = "", method = ""] = path.split("/");
+    if (service === "viam.robot.v1.RobotService") return this.#robot(method);
+    const api = API_OF.get(service) ?? "";
+    const name = String(request["name"] ?? request["boardName"] ?? "");
+    const { graph } = this.options.machine;
+    const resource = graph.find(api, name);
+    if (!resource) {
+      const state = graph.stateOf(name);
+      if (state?.config.api === api) {
+        throw new RpcError("unavailable", `${name} has an error: ${state.error}`);
+      }
+      throw new RpcError("not_found", `this machine has no ${api} named ${JSON.stringify(name)}`);
+    }
+    const own = methodOf(resource, method);
+    if (!own) throw new RpcError("unimplemented", `${name} does not support ${method}`);
+    return own(request);
+  }
+
+  async #signIn(request: Messages["proto.rpc.v1.AuthenticateRequest"]) {
+    const { type = "", payload = "" } = request.credentials ?? {};
+    return { accessToken: await this.options.access.signIn(request.entity, type, payload) };
+  }
+
+  #robot(method: string): unknown {
+    const { machine, version, restart } = this.options;
+    switch (method) {
+      case "ResourceNames":
+        return {
+          resources: machine.graph.states.filter(({ resource }) => resource)
+            .map(({ config: { api, name } }) => toResourceName(api, name)),
+        };
+      case "GetMachineStatus":
+        return machine.status();
+      case "GetVersion":
+        return { platform: "machine-micro-server", version, apiVersion: API_VERSION };
+      case "StopAll":
+        return machine.graph.halt();
+      case "GetOperations":
+      case "GetSessions":
+      case "FrameSystemConfig":
+        return {};
+      case "GetCloudMetadata":
+        return cloudMetadata(machine.config);
+      case "Shutdown":
+        return restart();
+      default:
+        throw new RpcError("unimplemented", `this machine does not serve ${method}`);
+    }
+  }
+}
+
+function cloudMetadata(
+  config: MachineConfig | undefined,
+): Input<Messages["viam.robot.v1.GetCloudMetadataResponse"]> {
+  const cloud = config?.cloud;
+  if (!cloud) {
+    throw new RpcError("failed_precondition", "the machine has not reached its cloud yet");
+  }
+  return {
+    primaryOrgId: cloud.primaryOrgId,
+    locationId: cloud.locationId,
+    machineId: cloud.machineId,
+    machinePartId: cloud.id,
+  };
+}
+
+function readRequest(name: keyof Messages, body: Uint8Array, coding: Coding): unknown {
+  try {
+    if (coding === "proto") return decode(name, body);
+    return fromJson(name, JSON.parse(fromUtf8(body) || "{}"));
+  } catch (error) {
+    if (!(error instanceof WireError) && !(error instanceof SyntaxError)) throw error;
+    throw new RpcError("invalid_argument", `the request cannot be read: ${error.message}`);
+  }
+}
