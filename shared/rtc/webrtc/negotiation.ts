@@ -30,6 +30,8 @@ interface Slot {
   video: SentVideo | undefined;
   /** What the peer took. */
   taken: { codec: VideoCodec; payloadType: number } | undefined;
+  /** The peer knows that it carries nothing; one that it does not see end would be no new track. */
+  isFree: boolean;
 }
 
 /** How long a peer may take for its answer. */
@@ -72,7 +74,7 @@ export class Negotiation {
     payloadType: number;
     remove: () => void;
   }> {
-    let slot = this.#slots.find((one) => one.video === undefined);
+    let slot = this.#slots.find(({ isFree }) => isFree);
     if (!slot) {
       if (this.#slots.length >= MOST_TRACKS) {
         throw new ConnectError(
@@ -84,6 +86,7 @@ export class Negotiation {
     }
     slot.video = video;
     slot.taken = undefined;
+    slot.isFree = false;
     const own = slot;
     const remove = (): void => {
       if (own.video !== video) return;
@@ -115,7 +118,12 @@ export class Negotiation {
     const used = new Set(this.#sections.map(({ mid }) => mid));
     let number = this.#sections.length;
     while (used.has(`v${number}`)) number++;
-    const slot: Slot = { mid: `v${number}`, video: undefined, taken: undefined };
+    const slot: Slot = {
+      mid: `v${number}`,
+      video: undefined,
+      taken: undefined,
+      isFree: false,
+    };
     this.#slots.push(slot);
     this.#sections = [...this.#sections, {
       kind: "video",
@@ -153,6 +161,7 @@ export class Negotiation {
     });
     try {
       this.#send("offer", this.#describe({ ...local, setup: "actpass", candidates: [] }));
+      const ended = this.#slots.filter(({ video }) => video === undefined);
       const answer = await promise;
       for (const slot of this.#slots) {
         const section = answer.sections.find(({ mid }) => mid === slot.mid);
@@ -160,6 +169,7 @@ export class Negotiation {
           ? takenFormat(section.formats, slot.video.codecs)
           : undefined;
       }
+      for (const slot of ended) slot.isFree = true;
     } finally {
       timer.cancel();
       this.#answered = undefined;

@@ -98,14 +98,19 @@ Deno.test("add() offers a track, takes the peer's choice, and gives its place to
   remove();
   await Promise.resolve();
   assert.match(sent[1]!.sdp, /a=mid:v1\r\n[^]*a=inactive/);
+  const early = own.add({ ...FRONT, streamId: "side", ssrc: 9 });
   arrive(answerTo(sent[1]!.sdp));
-  const again = own.add({ ...FRONT, streamId: "back", ssrc: 8 });
   while (sent.length < 3) await Promise.resolve();
-  assert.equal(sections(sent[2]!.sdp).length, 2);
-  assert.match(sent[2]!.sdp, /a=msid:back/);
-  const versions = sent.map(({ sdp }) => Number(/o=- \S+ (\d+)/.exec(sdp)?.[1]));
-  assert.deepEqual(versions, [3, 4, 5]);
+  assert.match(sent[2]!.sdp, /a=mid:v2\r\n[^]*a=msid:side/, "the peer has not seen the first end");
   arrive(answerTo(sent[2]!.sdp));
+  await early;
+  const again = own.add({ ...FRONT, streamId: "back", ssrc: 8 });
+  while (sent.length < 4) await Promise.resolve();
+  assert.equal(sections(sent[3]!.sdp).length, 3);
+  assert.match(sent[3]!.sdp, /a=mid:v1\r\n[^]*a=msid:back/);
+  const versions = sent.map(({ sdp }) => Number(/o=- \S+ (\d+)/.exec(sdp)?.[1]));
+  assert.deepEqual(versions, [3, 4, 5, 6]);
+  arrive(answerTo(sent[3]!.sdp));
   assert.equal((await again).codec, "H264");
 });
 
