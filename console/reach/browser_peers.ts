@@ -5,11 +5,13 @@ import {
   MAX_FRAME_BYTES,
   type MessageChannel,
 } from "../../shared/rtc/webrtc/channel.ts";
+import { VideoStreams } from "./video_streams.ts";
 import type { IceCandidate, RtcOptions, RtcPeer, RtcPeers } from "../../shared/rtc/webrtc/peer.ts";
 
 /** A connection whose way can be requested. */
 export interface BrowserPeer extends RtcPeer {
   readonly connection: RTCPeerConnection;
+  readonly videos: VideoStreams;
 }
 
 /** Makes connections by the browser's `RTCPeerConnection`; it only calls, so it never answers. */
@@ -51,6 +53,7 @@ function gathered(connection: RTCPeerConnection): Promise<void> {
 
 class Peer implements BrowserPeer {
   readonly channel: Channel;
+  readonly videos: VideoStreams;
   readonly opened: Promise<void>;
   readonly closed: Promise<string>;
   readonly #settleClosed: (reason: string) => void;
@@ -69,8 +72,7 @@ class Peer implements BrowserPeer {
     this.#settleClosed = closed.resolve;
     this.#rejectOpened = opened.reject;
     const data = connection.createDataChannel("data", { negotiated: true, id: 0, ordered: true });
-    // Peers of the family open one more, to negotiate tracks.
-    connection.createDataChannel("negotiation", { negotiated: true, id: 1, ordered: true });
+    this.videos = new VideoStreams(connection);
     this.channel = new Channel(data, () => this.#end("the other side closed"));
     data.addEventListener("open", () => opened.resolve());
     connection.addEventListener("icecandidate", ({ candidate }) => {

@@ -3,6 +3,7 @@ import { type Client, Code, ConnectError, createClient, type Transport } from "@
 import type { DescService } from "@bufbuild/protobuf";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { ResourceName } from "../../shared/gen/viam/common/v1/common_pb.ts";
+import { StreamService } from "../../shared/gen/proto/stream/v1/stream_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { createDataChannelTransport } from "../../shared/rpc/data_channel/transport.ts";
 import { callPeer } from "../../shared/rtc/signaling/caller.ts";
@@ -16,6 +17,8 @@ const LONGEST_PAUSE_MS = 10_000;
 /** How often the resources are requested: what a new configuration brings is seen within it. */
 const LOOK_EVERY_MS = 3_000;
 const DEADLINE_MS = 10_000;
+/** The machine looks for its encoders with the first video. */
+const VIDEO_DEADLINE_MS = 20_000;
 
 /** Deadline of a call that moves something: moves may take long, and answer when they are done. */
 export const MOVE_DEADLINE_MS = 10 * 60_000;
@@ -40,6 +43,7 @@ export class MachineLink {
   generation = $state(0);
   readonly #stop = new AbortController();
   #transport = $state.raw<Transport>();
+  #peer: BrowserPeer | undefined;
   #wake: () => void = () => undefined;
 
   constructor(private readonly host: string) {}
@@ -59,6 +63,28 @@ export class MachineLink {
   /** A client of the machine; its calls fail with UNAVAILABLE while there is no connection. */
   client<S extends DescService>(service: S): Client<S> {
     return createClient(service, this.transport);
+  }
+
+  /**
+   * A camera's video, as a track of this connection.
+   *
+   * @returns the stream, and what ends it.
+   * @throws {ConnectError} with the machine's reason why there is none.
+   */
+  async video(name: string): Promise<{ stream: MediaStream; stop: () => void }> {
+    if (!this.#peer) throw new ConnectError("not connected to the machine", Code.Unavailable);
+    const streams = this.client(StreamService);
+    const stop = (): void => void streams.removeStream({ name }).catch(() => undefined);
+    try {
+      const stream = await this.#peer.videos.next(
+        name,
+        () => streams.addStream({ name }, { timeoutMs: VIDEO_DEADLINE_MS }),
+      );
+      return { stream, stop };
+    } catch (error) {
+      stop();
+      throw error;
+    }
   }
 
   get transport(): Transport {
@@ -102,6 +128,7 @@ export class MachineLink {
     try {
       await session.begin(robot, () => void peer.close());
       this.#transport = transport;
+      this.#peer = peer;
       const ended = peer.closed.then(() => true);
       for (let looks = 0;; looks++) {
         const startedAt = performance.now();
@@ -118,6 +145,7 @@ export class MachineLink {
         if (await Promise.race([ended, pause(LOOK_EVERY_MS)])) return;
       }
     } finally {
+      this.#peer = undefined;
       session.end();
       await peer.close();
     }
