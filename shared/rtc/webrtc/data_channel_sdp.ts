@@ -33,6 +33,8 @@ export interface RemoteDescription {
   readonly sctpPort: number;
   /** Bytes; 65,536 when it says nothing, Infinity when it says "any". */
   readonly maxMessageBytes: number;
+  /** Longest datagram that the peer takes inside a host; undefined when it says nothing. */
+  readonly datagramBytes: number | undefined;
   /** Lines from `candidate:` on. */
   readonly candidates: readonly string[];
   readonly sections: readonly Section[];
@@ -59,6 +61,12 @@ export const SCTP_PORT = 5000;
 export const MAX_MESSAGE_BYTES = 65_536;
 // RFC 8841: what holds when the peer announces nothing.
 const DEFAULT_MAX_MESSAGE_BYTES = 65_536;
+/**
+ * Longest datagram that we take from a peer that is one of ours, too. A packet costs us as much as
+ * some 8 kB in it; peers of others take no more than what fits any network.
+ */
+export const MAX_DATAGRAM_BYTES = 16_384;
+const DATAGRAM_BYTES = "x-machine-datagram-bytes";
 const LONGEST_SDP = 256 * 1024;
 
 /**
@@ -90,6 +98,7 @@ export function parseDescription(sdp: string): RemoteDescription {
     setup: readSetup(one("setup")),
     sctpPort: readSctpPort(one("sctp-port"), section),
     maxMessageBytes: readMaxMessageBytes(one("max-message-size")),
+    datagramBytes: readDatagramBytes(one(DATAGRAM_BYTES)),
     candidates: attributes(data, "candidate").map((value) => `candidate:${value}`),
     sections,
     dataSection,
@@ -164,6 +173,7 @@ function dataAttributes(local: LocalDescription): string[] {
     `a=setup:${local.setup}`,
     `a=sctp-port:${SCTP_PORT}`,
     `a=max-message-size:${MAX_MESSAGE_BYTES}`,
+    `a=${DATAGRAM_BYTES}:${MAX_DATAGRAM_BYTES}`,
     ...local.candidates.map((candidate) => `a=${candidate}`),
     ...(local.complete ? ["a=end-of-candidates"] : []),
   ];
@@ -227,6 +237,16 @@ function readMaxMessageBytes(text: string | undefined): number {
   }
   return bytes === 0 ? Infinity : bytes;
 }
+
+/** No promise of others: what is no number of bytes that make sense says nothing. */
+function readDatagramBytes(text: string | undefined): number | undefined {
+  const bytes = Number(text);
+  return Number.isInteger(bytes) && bytes >= LEAST_DATAGRAM_BYTES
+    ? Math.min(bytes, MAX_DATAGRAM_BYTES)
+    : undefined;
+}
+
+const LEAST_DATAGRAM_BYTES = 1_500;
 
 function refuseMissing(name: string): never {
   throw unusable(`a=${name} is missing`);

@@ -61,10 +61,19 @@ Deno.test("parseDescription() reads the section of the data channels, and what s
     setup: "actpass",
     sctpPort: 5001,
     maxMessageBytes: 262_144,
+    datagramBytes: undefined,
     candidates: ["candidate:1 1 udp 2113937151 10.0.0.1 54321 typ host"],
     dataSection: 1,
   });
   assert.deepEqual(sections.map(({ kind }) => kind), ["audio", "application"]);
+});
+
+Deno.test("parseDescription() takes long datagrams where a peer of ours says so", () => {
+  assert.equal(parseDescription(writeOffer(LOCAL)).datagramBytes, 16_384);
+  for (const [text, bytes] of [["9000", 9_000], ["1e9", 16_384], ["12", undefined]] as const) {
+    const offer = writeOffer(LOCAL).replace("datagram-bytes:16384", `datagram-bytes:${text}`);
+    assert.equal(parseDescription(offer).datagramBytes, bytes, text);
+  }
 });
 
 Deno.test("parseDescription() reads the older form with the port in the m= line", () => {

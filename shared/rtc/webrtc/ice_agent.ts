@@ -57,6 +57,7 @@ export class IceAgent {
   readonly #events: IceEvents;
   readonly #log: Logger;
   readonly #relays = new Set<Relay>();
+  readonly #sockets: UdpSocket[] = [];
   /** Candidates of the peer that came before its credentials, without which a check fails. */
   #early: Candidate[] | undefined = [];
   #connecting: Promise<void> = Promise.resolve();
@@ -159,6 +160,11 @@ export class IceAgent {
     else if (this.#early.length < MOST_REMOTE_CANDIDATES) this.#early.push(candidate);
   }
 
+  /** Takes long datagrams from now on, which peers of ours send inside a host. */
+  takeLargeDatagrams(): void {
+    for (const socket of this.#sockets) socket.takeLarge();
+  }
+
   /** Sends a datagram; lost when there is no way. */
   send(data: Buffer): void {
     this.#ice.send(data).catch(() => {});
@@ -193,6 +199,7 @@ export class IceAgent {
   async #openHost(address: string, preference: number): Promise<void> {
     const socket = await UdpSocket.open();
     if (this.#closed) return await socket.close();
+    this.#sockets.push(socket);
     const protocol = new StunProtocol() as unknown as HostProtocol;
     protocol.transport = socket;
     protocol.localIp = address;

@@ -115,6 +115,7 @@ export class PeerConnection implements RtcPeer {
         });
       }
     }
+    if (remote.datagramBytes !== undefined) this.ice.takeLargeDatagrams();
     this.ice.connect(remote);
   }
 
@@ -184,6 +185,7 @@ export class PeerConnection implements RtcPeer {
       isClient: isOfferer,
       ...way,
       remotePort: remote.sctpPort,
+      datagramBytes: remote.datagramBytes,
       remoteMaxMessageBytes: remote.maxMessageBytes,
     }, {
       send: (packet) => dtls.send(packet),

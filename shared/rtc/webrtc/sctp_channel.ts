@@ -13,8 +13,6 @@ export const PayloadProtocol = {
   emptyBinary: 57,
 } as const;
 
-/** Bytes that SCTP has at once; all of it is looked at again with each packet. */
-const IN_SCTP_BYTES = 64 * 1024;
 /** Of messages that came before somebody wanted them. */
 const MOST_UNREAD_BYTES = 1024 * 1024;
 
@@ -32,6 +30,7 @@ export class SctpChannel implements MessageChannel {
   #inSctpBytes = 0;
   #limit = MAX_FRAME_BYTES;
   #sendNow: SendNow | undefined;
+  #mostInSctp = 0;
   #closed = false;
 
   /** @param onClose the user closed it, or it has to be closed, in words. */
@@ -63,9 +62,10 @@ export class SctpChannel implements MessageChannel {
     if (!this.#closed) this.#onClose("closed");
   }
 
-  /** The association is there. */
-  open(limit: number, sendNow: SendNow): void {
+  /** The association is there, and takes about so many bytes at once. */
+  open(limit: number, sendNow: SendNow, mostInSctp = 64 * 1024): void {
     this.#limit = limit;
+    this.#mostInSctp = mostInSctp;
     this.#sendNow = sendNow;
     this.#pump();
   }
@@ -104,7 +104,7 @@ export class SctpChannel implements MessageChannel {
   #pump(): void {
     const sendNow = this.#sendNow;
     if (!sendNow) return;
-    while (this.#inSctpBytes < IN_SCTP_BYTES) {
+    while (this.#inSctpBytes < this.#mostInSctp) {
       const next = this.#queue.shift();
       if (!next) return;
       this.#inSctpBytes += next.data.length;

@@ -17,7 +17,7 @@ const MOST_DUPLICATES = 64;
  * RFC 9260, 6.2, recommends every second packet. In a stream, where each acknowledgement takes as
  * long as reading a packet, we acknowledge every fourth, once the sender has got going.
  */
-const PACKETS_A_SACK = { first: 2, later: 4 } as const;
+const PACKETS_A_SACK = { first: 2, later: 4, large: 2 } as const;
 const FIRST_PACKETS = 100;
 /** The RFC allows 200 ms; nobody is held up by 5. */
 const SACK_DELAY_MS = 5;
@@ -30,12 +30,12 @@ const MOST_RTO_S = 60;
  * Changes an association so that packets are handled one after the other, errors end the connection
  * and not the process, and what the peer may make us keep is bounded.
  *
- * @param roundTripS seconds to the peer and back.
+ * @param path seconds to the peer and back, and whether packets are of many kilobytes.
  * @returns what takes the packets of the peer.
  */
 export function guardAssociation(
   association: Association,
-  roundTripS: number,
+  { roundTripS, isLarge }: { roundTripS: number; isLarge: boolean },
   end: (reason: string) => void,
 ): (packet: Buffer) => void {
   association.advertisedRwnd = receiveWindow(roundTripS);
@@ -44,7 +44,7 @@ export function guardAssociation(
   association.transmit = () => transmit().catch(fail);
   boundMemory(association, end);
   countTimeouts(association);
-  acknowledgeLess(association);
+  acknowledgeLess(association, isLarge);
   return handleInTurn(association, fail);
 }
 
@@ -81,7 +81,7 @@ function handleInTurn(
 }
 
 /** werift acknowledges each packet, which takes as long as reading it. */
-function acknowledgeLess(association: Association): void {
+function acknowledgeLess(association: Association, isLarge: boolean): void {
   const scheduleSack = association.scheduleSack.bind(association);
   let packets = 0;
   let unacknowledged = 0;
@@ -93,8 +93,8 @@ function acknowledgeLess(association: Association): void {
   };
   association.scheduleSack = () => {
     const isLoss = association.sackMisOrdered.size > 0 || association.sackDuplicates.length > 0;
-    const { first, later } = PACKETS_A_SACK;
-    const most = ++packets < FIRST_PACKETS ? first : later;
+    const { first, later, large } = PACKETS_A_SACK;
+    const most = isLarge ? large : ++packets < FIRST_PACKETS ? first : later;
     if (++unacknowledged >= most || isLoss) return now();
     association.sackTimeout ??= setTimeout(() => void now(), SACK_DELAY_MS);
     return Promise.resolve();

@@ -12,6 +12,10 @@ export const StreamId = { data: 0, negotiation: 1 } as const;
 
 // Inside a host nothing cuts packets up. Elsewhere werift's own size fits every usual path.
 const SAME_HOST_MTU = 1400;
+/** What DTLS adds to a packet, and more. */
+const DTLS_BYTES = 64;
+/** Bytes that SCTP has at once: all of it is looked at again with each packet, small or large. */
+const IN_SCTP_BYTES = { small: 64 * 1024, large: 256 * 1024 };
 
 /** What a link reports. */
 export interface SctpEvents {
@@ -31,6 +35,8 @@ export interface SctpOptions {
   /** Seconds to the peer and back. */
   roundTripS: number;
   remotePort: number;
+  /** Longest datagram that the peer takes inside a host; undefined: no longer than others. */
+  datagramBytes?: number | undefined;
   /** Longest message the peer takes. */
   remoteMaxMessageBytes: number;
 }
@@ -54,7 +60,9 @@ export class SctpLink {
     this.#remotePort = options.remotePort;
     this.#association = makeAssociation(options, events);
     const end = (reason: string) => this.#end(reason);
-    this.#receive = guardAssociation(this.#association, options.roundTripS, end);
+    const { roundTripS } = options;
+    const isLarge = isLargePath(options);
+    this.#receive = guardAssociation(this.#association, { roundTripS, isLarge }, end);
     this.#association.onReceive.subscribe((streamId, protocol, data) => {
       this.#deliver(streamId, protocol, data);
     });
@@ -65,7 +73,11 @@ export class SctpLink {
     this.#association.stateChanged.connected.subscribe(() => {
       const limit = Math.min(MAX_FRAME_BYTES, options.remoteMaxMessageBytes);
       for (const [streamId, channel] of channels) {
-        channel.open(limit, (protocol, data) => this.#association.send(streamId, protocol, data));
+        channel.open(
+          limit,
+          (protocol, data) => this.#association.send(streamId, protocol, data),
+          isLarge ? IN_SCTP_BYTES.large : IN_SCTP_BYTES.small,
+        );
       }
       events.open();
     });
@@ -110,16 +122,18 @@ export class SctpLink {
   }
 }
 
+function isLargePath({ sameHost, datagramBytes }: SctpOptions): boolean {
+  return sameHost && datagramBytes !== undefined;
+}
+
 /** An association without guards, and without a user. */
 export function makeAssociation(
-  { isClient, sameHost }: SctpOptions,
+  options: SctpOptions,
   { send }: Pick<SctpEvents, "send">,
 ): Association {
-  const transport = new RTCSctpTransport(
-    undefined,
-    MAX_MESSAGE_BYTES,
-    sameHost ? { mtu: SAME_HOST_MTU } : {},
-  );
+  const { isClient, sameHost, datagramBytes = 0 } = options;
+  const mtu = isLargePath(options) ? datagramBytes - DTLS_BYTES : SAME_HOST_MTU;
+  const transport = new RTCSctpTransport(undefined, MAX_MESSAGE_BYTES, sameHost ? { mtu } : {});
   // All that it wants of its own DTLS.
   const dtls = {
     id: "",

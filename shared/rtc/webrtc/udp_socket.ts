@@ -3,8 +3,9 @@ import { Buffer } from "node:buffer";
 import { createSocket, type Socket } from "node:dgram";
 import type { AddressInfo } from "node:net";
 import type { Transport } from "werift";
+import { MAX_DATAGRAM_BYTES } from "./data_channel_sdp.ts";
 
-/** Deno takes this much memory for each datagram it reads; none of a peer is longer. */
+/** Deno takes this much memory for each datagram it reads; none of other peers is longer. */
 const DATAGRAM_BYTES = 2048;
 
 /**
@@ -41,6 +42,11 @@ export class UdpSocket implements Transport {
       socket.on("error", reject);
       socket.bind({ address: "0.0.0.0", port: 0 }, () => resolve(new UdpSocket(socket)));
     });
+  }
+
+  /** Takes datagrams of {@link MAX_DATAGRAM_BYTES}, too. */
+  takeLarge(): void {
+    if (!this.closed) this.#socket.setRecvBufferSize(MAX_DATAGRAM_BYTES);
   }
 
   /** Sends a datagram; what cannot be sent is lost, as it may be on its way. */
