@@ -1,0 +1,114 @@
+// The compiled machine-micro-server at a real cloud. Compiling takes minutes, so `make smoke` runs it.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import process from "node:process";
+import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
+import { ignoreBecause } from "../../shared/test_tools/skips.ts";
+import { buildMicro } from "../../tools/micro/build.ts";
+import { noSourcesBecause } from "../../tools/micro/sources.ts";
+import { ownTarget } from "../../tools/micro/targets.ts";
+import { findZig } from "../../tools/micro/zig.ts";
+import { ROOT } from "../../tools/programs.ts";
+import { waitForPort } from "../../tools/run/ports.ts";
+import { Program } from "../e2e/program.ts";
+import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
+
+const DEADLINE_MS = 60_000;
+/** Resident, idle; the goal of the program. */
+const MOST_MEMORY_KIB = 6 * 1024;
+const MOST_BYTES = 4e6;
+
+const ignore = ignoreBecause(import.meta.url, await noSourcesBecause());
+const file = ignore ? "" : await build();
+
+async function build(): Promise<string> {
+  const options = { root: ROOT, zig: await findZig(ROOT), version: "1.2.3", commit: "0123456" };
+  return (await buildMicro(ownTarget(), options)).file;
+}
+
+function startMicro(rig: Rig, args: readonly string[] = [], env: Record<string, string> = {}) {
+  const micro = Program.start({
+    name: "machine-micro-server",
+    command: file,
+    args: [
+      ...["-config", rig.credentialsFile, "-state", join(rig.dir, "micro")],
+      ...["-listen", "127.0.0.1:0", ...args],
+    ],
+    env,
+  });
+  rig.programs.push(micro);
+  return micro;
+}
+
+const sensor = (name: string, attributes = {}) => ({
+  name,
+  api: "rdk:component:sensor",
+  model: "rdk:builtin:fake",
+  attributes,
+});
+
+Deno.test({
+  name: "machine-micro-server is small enough and tells its version",
+  ignore,
+  fn: async () => {
+    assert.ok((await Deno.stat(file)).size <= MOST_BYTES);
+    const { code, stdout } = await new Deno.Command(file, { args: ["-version"] }).output();
+    const said = new TextDecoder().decode(stdout);
+    assert.deepEqual([code, said], [0, "machine-micro-server 1.2.3 (commit 0123456)\n"]);
+  },
+});
+
+rigTest("machine-micro-server comes online, takes a change and ends when told to", async (rig) => {
+  await rig.startCloud();
+  await rig.saveConfig({ components: [sensor("one")] });
+  const micro = startMicro(rig);
+  await eventually("online with one sensor", async () => {
+    const { online, status } = await rig.liveStatus();
+    return online &&
+      status?.resources.some(({ name, state }) => name?.name === "one" && state === 3);
+  });
+  await rig.saveConfig({ components: [sensor("one", { readings: { t: 21.5 } }), sensor("two")] });
+  await eventually("a reading of the change", async () => {
+    const { readings } = await rig.liveStatus();
+    const one = readings.find(({ name }) => name === "one");
+    return one?.readings && "t" in one.readings;
+  });
+  await eventually("log lines", async () => (await rig.logs("machine-micro-server 1.2.3")).length);
+  const status = await Deno.readTextFile(`/proc/${micro.pid}/status`);
+  const memory = Number(status.match(/VmRSS:\s+(\d+) kB/)?.[1]);
+  process.stdout.write(`machine-micro-server takes ${memory} KiB\n`);
+  assert.ok(memory > 0 && memory < MOST_MEMORY_KIB, `${memory} KiB`);
+  micro.signal("SIGTERM");
+  assert.equal((await micro.exited).code, 0);
+}, { ignore });
+
+rigTest("machine-micro-server speaks TLS with a cloud, but with no impostor", async (rig) => {
+  const folder = join(rig.dir, "elsewhere");
+  await Deno.mkdir(folder);
+  const now = new Date();
+  const known = await CertificateAuthority.open(folder, { now });
+  const { certificate, key } = await known.issue({
+    ...{ names: ["localhost"], commonName: "localhost", now },
+  });
+  const files = { "tls.crt": certificate, "tls.key": key, "roots.pem": known.rootPem };
+  for (const [name, text] of Object.entries(files)) {
+    await Deno.writeTextFile(join(folder, name), text);
+  }
+  const url = `https://localhost:${rig.cloudPort}`;
+  await rig.bootstrap({ components: [sensor("one")] }, url);
+  const cloud = rig.spawn("machine-cloud", [
+    ...["serve", "--listen", `127.0.0.1:${rig.cloudPort}`, "--data", join(rig.dir, "cloud")],
+    ...["--public-url", url, "--tls-cert", join(folder, "tls.crt")],
+    ...["--tls-key", join(folder, "tls.key")],
+  ]);
+  await waitForPort("127.0.0.1", rig.cloudPort, cloud);
+
+  const stranger = startMicro(rig, ["-debug"]);
+  await stranger.waitForLine(
+    /certificate of localhost is refused|no list of certificate/,
+    DEADLINE_MS,
+  );
+  await stranger.stop(DEADLINE_MS);
+  const micro = startMicro(rig, ["-ca-file", join(folder, "roots.pem")]);
+  await micro.waitForLine(/applied revision/, DEADLINE_MS);
+}, { ignore });
