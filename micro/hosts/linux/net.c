@@ -16,8 +16,9 @@
 #include "host.h"
 #include "loop.h"
 
-/** Connections at once; more that come are closed. */
+/** Connections at once. Of those that come the rest are closed, so that it can still connect itself. */
 #define MOST_CONNECTIONS 96
+#define MOST_ACCEPTED 64
 #define MOST_PORTS 8
 /** From the call until it is open, TLS done. */
 #define OPEN_MS 15000
@@ -409,10 +410,21 @@ static void step(connection *of, short events) {
       of->wants_drain = false;
       engine_event(EVENT_DRAIN, of->id);
     }
-    if (of->state == OPEN) receive(of);
+    bool readable = events & (POLLIN | POLLHUP | POLLERR);
+    if (of->state == OPEN && of->secure) readable = readable || tls_pending(of->secure);
+    if (of->state == OPEN && readable) receive(of);
   } else if (of->state == ENDING && events) {
     finish(of);
   }
+}
+
+static int accepted_count(void) {
+  int count = 0;
+  for (int i = 0; i < MOST_CONNECTIONS; i++) {
+    connection *each = connections[i];
+    count += each && each->accepted && each->state != GONE;
+  }
+  return count;
 }
 
 static void accept_all(listener *at) {
@@ -421,7 +433,7 @@ static void accept_all(listener *at) {
     socklen_t size = sizeof peer;
     int fd = accept4(at->fd, (struct sockaddr *)&peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return;
-    connection *of = add();
+    connection *of = accepted_count() < MOST_ACCEPTED ? add() : NULL;
     if (!of) {
       close(fd);
       continue;
