@@ -14,16 +14,19 @@ import { type BuiltinEnvironment, subprocessOf } from "./environment.ts";
 import { FAKE_APIS } from "./fake/fake_apis.ts";
 import { fakeMotorModel } from "./fake/motor.ts";
 import { fakeVisionModel } from "./fake/vision.ts";
+import { gpsModel } from "./gps/gps_model.ts";
 import { httpCameraModel } from "./http/http_camera_model.ts";
 import { httpSensorModel } from "./http/http_sensor_model.ts";
 import { imageFileModel } from "./image_file/image_file_model.ts";
 import { hostSensorModel } from "./host/host_sensor.ts";
 import { mlModelModel } from "./ml_model/ml_model_model.ts";
 import { mergedModel } from "./merged/merged_model.ts";
+import { modbusModel } from "./modbus/modbus_model.ts";
 import { gpioMotorModel, gpioStepperModel } from "./motor/motor_models.ts";
 import { gpioServoModel } from "./servo/gpio_servo_model.ts";
 import { Pictures } from "./pictures/pictures.ts";
 import { PICTURE_PROCESS } from "./process_names.ts";
+import { mqttModel } from "./mqtt/mqtt_model.ts";
 import { shellModel } from "./shell/shell_model.ts";
 import { systemModel } from "./system/system_model.ts";
 import { sensorsServiceModel } from "./sensors/sensors_service.ts";
@@ -47,6 +50,9 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(mergedModel)
     .register(linuxBoardModel(environment))
     .register(simulatedBoardModel(environment))
+    .register(gpsModel(environment))
+    .register(modbusModel(environment))
+    .register(mqttModel(environment))
     .register(incrementalEncoderModel)
     .register(singleEncoderModel)
     .register(gpioMotorModel(environment))

@@ -38,6 +38,7 @@ export const TOOLS = {
   hostapd: tool("hostapd", "hostapd"),
   iproute2: tool("ip ss", "iproute2"),
   minisign: tool("minisign", "minisign"),
+  mosquitto: tool("mosquitto mosquitto_passwd", "mosquitto"),
   mount: tool("mount umount", "mount"),
   "network-manager": tool("NetworkManager nmcli", "network-manager"),
   openssl: tool("openssl", "openssl"),

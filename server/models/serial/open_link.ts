@@ -1,0 +1,111 @@
+/** Opens links, and keeps them open. */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
+import { Backoff } from "../../../shared/base/time/backoff.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Hardware } from "../kernel/host_hardware.ts";
+import type { ByteLink } from "./byte_link.ts";
+import { openSerialPort, type Parity } from "./serial_port.ts";
+
+/** Where a link leads. */
+export type LinkPlace =
+  | { readonly kind: "tcp"; readonly hostname: string; readonly port: number }
+  | {
+    readonly kind: "serial";
+    readonly path: string;
+    readonly baudRate: number;
+    readonly parity?: Parity | undefined;
+  };
+
+/** As messages name it. */
+export function placeName(place: LinkPlace): string {
+  return place.kind === "tcp" ? `${place.hostname}:${place.port}` : place.path;
+}
+
+/** @throws {ConnectError} that says what is not there. */
+export async function openLink(
+  place: LinkPlace,
+  hardware: () => Hardware,
+  signal: AbortSignal,
+): Promise<ByteLink> {
+  if (place.kind === "serial") return openSerialPort(hardware(), place);
+  const { hostname, port } = place;
+  try {
+    const connection = await Deno.connect({ hostname, port, signal });
+    connection.setNoDelay();
+    return new TcpLink(connection);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new ConnectError(
+      `cannot connect to ${hostname}:${port}: ${toError(error).message}`,
+      Code.Unavailable,
+    );
+  }
+}
+
+class TcpLink implements ByteLink {
+  readonly #buffer = new Uint8Array(16 * 1024);
+  #closed = false;
+
+  constructor(private readonly connection: Deno.TcpConn) {}
+
+  async read(): Promise<Uint8Array | undefined> {
+    try {
+      const length = await this.connection.read(this.#buffer);
+      return length === null ? undefined : this.#buffer.slice(0, length);
+    } catch (error) {
+      if (this.#closed) return undefined;
+      throw error;
+    }
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    for (let rest = bytes; rest.length > 0;) {
+      rest = rest.subarray(await this.connection.write(rest));
+    }
+  }
+
+  close(): Promise<void> {
+    if (!this.#closed) this.connection.close();
+    this.#closed = true;
+    return Promise.resolve();
+  }
+}
+
+export interface KeepLinkOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Opens the link. */
+  readonly open: () => Promise<ByteLink>;
+  /** Uses it until it ends. */
+  readonly use: (link: ByteLink) => Promise<void>;
+  /** Notified of why there is none; undefined when there is one. */
+  readonly state: (problem: string | undefined) => void;
+}
+
+/** Keeps a link open until the signal aborts, opening it again when it ends. */
+export async function keepLink(options: KeepLinkOptions): Promise<void> {
+  const { clock, signal, open, use, state } = options;
+  const backoff = new Backoff({ minMs: 500, maxMs: 30_000 });
+  while (!signal.aborted) {
+    try {
+      const link = await open();
+      const hangUp = () => void link.close();
+      signal.addEventListener("abort", hangUp, { once: true });
+      try {
+        if (signal.aborted) return;
+        state(undefined);
+        backoff.reset();
+        await use(link);
+      } finally {
+        signal.removeEventListener("abort", hangUp);
+        await link.close();
+      }
+      if (!signal.aborted) state("the other side ended the connection");
+    } catch (error) {
+      if (signal.aborted) return;
+      state(ConnectError.from(error).rawMessage);
+    }
+    await clock.sleep(backoff.next(), signal).catch(() => {});
+  }
+}
