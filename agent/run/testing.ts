@@ -6,7 +6,7 @@ import { configureLogging } from "../../shared/log/configure.ts";
 import { getLogger } from "../../shared/log/loggers.ts";
 import { LinuxProcessTable } from "../../shared/base/process/process_table_linux.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
-import { systemClock } from "../../shared/base/time/clock.ts";
+import { type Clock, sleepWith, systemClock } from "../../shared/base/time/clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import type { AgentOptions } from "../options/options.ts";
 import { type AgentReport, parseReport } from "../status/report.ts";
@@ -31,6 +31,15 @@ wait
 `;
 
 const table = new LinuxProcessTable();
+
+const TIMES_QUICKER = 4;
+/** What the agent does every few seconds comes sooner; the date is the right one. */
+const QUICK_CLOCK: Clock = {
+  now: () => systemClock.now(),
+  monotonicMs: () => systemClock.monotonicMs() * TIMES_QUICKER,
+  setTimer: (ms, run) => systemClock.setTimer(ms / TIMES_QUICKER, run),
+  sleep: (ms, signal) => sleepWith(QUICK_CLOCK.setTimer, ms, signal),
+};
 
 export const isAlive = (pid: number): boolean => table.startOf(pid) !== undefined;
 
@@ -121,7 +130,7 @@ export class AgentBench implements AsyncDisposable {
       askRestartStatus: (urls) => this.ask(urls),
       writeLine: (line) => this.lines.push(line),
       memory: { collect() {}, ownBytes: () => 0, processorMs: () => 0 },
-      clock: systemClock,
+      clock: QUICK_CLOCK,
       logging,
       log: getLogger("machine-agent"),
       serverErrorLog: getLogger("machine-server.StdErr"),
