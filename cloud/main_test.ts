@@ -70,7 +70,7 @@ Deno.test("machine-cloud says what is wrong and what to do", () =>
     await Deno.mkdir(damaged);
     await Deno.writeTextFile(join(damaged, "cloud.db"), "not a database, at all, really not");
     const cases: [args: string[], code: number, message: RegExp][] = [
-      [["serve", "--database", "postgres://x"], 2, /not available in this version/],
+      [["serve", "--database", "postgres://x"], 2, /--database: .* names no database/],
       [["serve", "--listen", "nowhere"], 2, /--listen: "nowhere"/],
       [["serve", "--public-url", "ftp://x"], 2, /--public-url/],
       [["serve", "--tls-cert", "x"], 2, /go together/],

@@ -9,7 +9,8 @@ import { type ListenAddress, urlOf } from "../api/addresses/addresses.ts";
 import type { AuthorityFiles } from "../accounts/certificates/authority.ts";
 import { Checkpoints } from "../storage/checkpoints/checkpoints.ts";
 import { type DataFolder, openDataFolder } from "../storage/data_folder/data_folder.ts";
-import { lockForServing } from "../storage/data_folder/serve_lock.ts";
+import { lockDatabase, lockForServing } from "../storage/data_folder/serve_lock.ts";
+import { SqliteDatabase } from "../storage/database/cloud_database.ts";
 import { writeSetting } from "../storage/database/settings.ts";
 import { SteadyTime } from "../storage/steady_time/steady_time.ts";
 import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
@@ -33,6 +34,8 @@ import type { TrainingSettings } from "./training_settings.ts";
 
 export interface CloudOptions {
   readonly dataDir: string;
+  /** Address of PostgreSQL; left out: as the data folder or the environment say. */
+  readonly database?: string | undefined;
   readonly listen: ListenAddress;
   /** Domain of the machines' host names. */
   readonly domain: string;
@@ -87,6 +90,8 @@ export interface Cloud {
   readonly url: string;
   /** Where it listens. */
   readonly address: ListenAddress;
+  /** Resolves when another process has begun to serve the same database; this one must end then. */
+  readonly lost: Promise<void>;
   /** Ends streams, lets running calls finish for `graceMs`, writes what is pending and closes. */
   close(options: { graceMs: number }): Promise<void>;
 }
@@ -98,15 +103,22 @@ export interface Cloud {
  * each with one line for the operator; nothing is left open then.
  */
 export async function startCloud(options: CloudOptions, deps: CloudDeps): Promise<Cloud> {
-  using opened = new DisposableStack();
+  await using opened = new AsyncDisposableStack();
   opened.use(await lockForServing(options.dataDir));
-  const folder = await openDataFolder(options.dataDir, deps.random);
+  const folder = await openDataFolder(options.dataDir, deps.random, options.database);
   opened.defer(() => folder.database.close());
+  const lock = opened.use(await lockDatabase(folder.database));
   const logs = LogStore.open(options.dataDir, deps.clock);
   opened.defer(() => logs.close());
   const { url, address, close } = await serve(options, deps, folder, logs);
   const stillOpen = opened.move();
-  return { url, address, close: (options) => close(options).finally(() => stillOpen.dispose()) };
+  const { lost } = lock;
+  return {
+    url,
+    address,
+    lost,
+    close: (options) => close(options).finally(() => stillOpen.disposeAsync()),
+  };
 }
 
 /** Serves from what is open and leaves that open. */
@@ -115,7 +127,7 @@ async function serve(
   deps: CloudDeps,
   folder: DataFolder,
   logs: LogStore,
-): Promise<Cloud> {
+): Promise<Omit<Cloud, "lost">> {
   const { clock, random, log } = deps;
   const { queries } = folder.database;
   const limiter = new AttemptLimiter(() => clock.monotonicMs());
@@ -184,12 +196,10 @@ async function serve(
   await writeSetting(queries, "domain", options.domain);
 
   await services.training.start();
-  const checkpoints = new Checkpoints({
-    database: folder.database,
-    dataDir: options.dataDir,
-    clock,
-    log: log.child("database"),
-  });
+  const { database } = folder;
+  const checkpoints = database instanceof SqliteDatabase
+    ? new Checkpoints({ database, dataDir: options.dataDir, clock, log: log.child("database") })
+    : undefined;
   const stopping = new AbortController();
   const sweeping = { clock: time.cautious, signal: stopping.signal };
   const background = [
@@ -205,7 +215,7 @@ async function serve(
     runReleaseSource(options.releaseSource, {
       ...{ router: services.sourceRouter, queries, clock, log: log.child("releases") },
     }, stopping.signal),
-    checkpoints.run(stopping.signal),
+    checkpoints?.run(stopping.signal),
     services.dataUpkeep.run(log.child("data"), stopping.signal),
     services.dataExports.run(stopping.signal),
     services.dataPipelines.run(stopping.signal),

@@ -111,7 +111,7 @@ export class TestCloud implements AsyncDisposable {
         config: names.config && readConfig(JSON.stringify(names.config)),
       });
     } finally {
-      other.database.close();
+      await other.database.close();
     }
   }
 
@@ -174,7 +174,7 @@ export class TestCloud implements AsyncDisposable {
     await this.services.changes.close();
     this.services.callers.close();
     this.logs.close();
-    this.folder.database.close();
+    await this.folder.database.close();
     await Deno.remove(this.dataDir, { recursive: true });
   }
 }

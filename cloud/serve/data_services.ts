@@ -23,6 +23,7 @@ import { Sources } from "../data/ingest/sources.ts";
 import { storedDataService } from "../data/ingest/stored_data_service.ts";
 import { tabularMethods } from "../data/ingest/tabular_methods.ts";
 import { withCallFailures } from "../storage/database/call_failures.ts";
+import { isPostgres } from "../storage/database/engine_sql.ts";
 import type { CloudDatabase, Queries } from "../storage/database/cloud_database.ts";
 import { dataRoutes } from "../data/export/data_routes.ts";
 import { DataPipelines } from "../data/pipelines/data_pipelines.ts";
@@ -64,6 +65,9 @@ export interface DataServicesOptions {
   readonly log: Logger;
 }
 
+const NO_QUERIES =
+  "queries in SQL and MQL, and pipelines, need a cloud whose database is SQLite: " +
+  "this one has PostgreSQL, where they are not there yet. Export the readings instead";
 const FILE_LIMIT_BYTES = 5 * 1024 ** 3;
 /** Nobody waits for a run of a pipeline; the system ends the process after 60 s of a processor. */
 const PIPELINE_LIMIT_MS = 50_000;
@@ -100,6 +104,7 @@ export function openDataServices(options: DataServicesOptions) {
   });
   const queryOptions = {
     dataDir: options.dataDir,
+    refusal: isPostgres(queries) ? NO_QUERIES : undefined,
     program: ownQueryProgram(),
     clock,
     log: options.log,

@@ -1,6 +1,7 @@
 import { processMemory, releaseIdleMemory } from "../../shared/base/memory/idle_memory.ts";
 import { isLoopback } from "../api/addresses/addresses.ts";
 import { type CloudDeps, type CloudOptions, startCloud } from "./cloud.ts";
+import { DataFolderInUseError } from "../storage/data_folder/serve_lock.ts";
 import { bearRuntimeFaults } from "./runtime_faults.ts";
 import type { ServeFlags } from "./serve_flags.ts";
 
@@ -24,12 +25,21 @@ export async function runServe(
   void releaseIdleMemory({ memory: processMemory, clock: deps.clock }, signal).catch(() =>
     undefined
   );
-  if (!signal.aborted) {
-    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-  }
+  const stopped = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => stopped.resolve(), { once: true });
+  if (signal.aborted) stopped.resolve();
+  const isLost = await Promise.race([
+    stopped.promise.then(() => false),
+    cloud.lost.then(() => true),
+  ]);
   log.info("stopping", { event: "cloud_stopping" });
   await cloud.close({ graceMs: GRACE_MS });
   log.info("stopped", { event: "cloud_stopped" });
+  if (isLost) {
+    throw new DataFolderInUseError(
+      "the connection to the database was lost, and another machine-cloud serves it now",
+    );
+  }
 }
 
 /** What works, but hardly as it was meant. */

@@ -14,7 +14,14 @@ Deno.test("readServeOptions() refuses options that do not go together, and says 
     () => read("--proxy-protocol", "--tls-cert", "a", "--tls-key", "b"),
     /--proxy-protocol and --tls-cert do not go together/,
   );
-  await assert.rejects(() => read("--database", "postgres://x"), /not available in this version/);
+  await assert.rejects(
+    () => read("--database", "postgres://x"),
+    /--database: .* names no database/,
+  );
+  await assert.rejects(
+    () => read("--database", "postgres://h/d?sslmod=disable"),
+    /--database: .* no parameter "sslmod"; there are host, pool, schema/,
+  );
   await assert.rejects(() => read("--blob-store", "s3://box"), /set AWS_ACCESS_KEY_ID and AWS_/);
   assert.equal((await read("--proxy-protocol")).proxyProtocol, true);
   const secret = await read("--smtp-url", "user:pw@host").then(() => "", (error) => error.message);

@@ -29,7 +29,9 @@ export const serveFlags = {
   "database": {
     type: "string",
     placeholder: "URL",
-    doc: "postgres://… instead of SQLite in the data folder; not available in this version.",
+    env: "MACHINE_CLOUD_DATABASE",
+    doc: "postgres://USER@HOST:PORT/DATABASE, in place of SQLite in the data folder; the folder " +
+      "keeps the address, without a password, for the other commands.",
   },
   "public-url": {
     type: "string",

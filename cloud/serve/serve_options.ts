@@ -8,6 +8,7 @@ import { readS3Settings } from "../storage/blobs/s3_settings.ts";
 import { releaseSourceOf } from "./release_source.ts";
 import { type MapTiles, tileOrigin } from "../web/map_tiles.ts";
 import { singleSignOnOf } from "./single_sign_on_options.ts";
+import { parsePostgresAddress, PostgresAddressError } from "../storage/postgres/address.ts";
 import type { CloudOptions } from "./cloud.ts";
 import { KIB, MIB, MINUTE_MS, type ServeFlags } from "./serve_flags.ts";
 
@@ -17,12 +18,6 @@ export async function readServeOptions(
   home: string,
   env: (name: string) => string | undefined,
 ): Promise<CloudOptions> {
-  if (flags.database !== undefined) {
-    throw new UsageError(
-      "--database: another database is not available in this version, everything is kept in " +
-        "SQLite in the folder of --data; leave --database out",
-    );
-  }
   if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(flags.domain)) {
     throw new UsageError(`--domain: ${JSON.stringify(flags.domain)} is no domain name`);
   }
@@ -32,13 +27,15 @@ export async function readServeOptions(
         "leave --proxy-protocol out",
     );
   }
+  const dataDir = flags.data ?? `${home}/.machine/cloud`;
   const publicUrl = flags["public-url"];
   const runner = flags["training-runner"];
   const blobStore = flags["blob-store"];
   return {
     listen: parseListenAddress(flags.listen),
     publicUrl: publicUrl === undefined ? undefined : parsePublicUrl(publicUrl),
-    dataDir: flags.data ?? `${home}/.machine/cloud`,
+    dataDir,
+    database: databaseOf(flags.database, dataDir),
     domain: flags.domain,
     tls: acmeOf(flags) ?? await readCertificate(flags["tls-cert"], flags["tls-key"]),
     authority: authorityOf(flags["ca-cert"], flags["ca-key"]),
@@ -82,6 +79,18 @@ export async function readServeOptions(
     mapTiles: mapTilesOf(flags["map-tiles"], flags["map-attribution"]),
     hostname: hostname(),
   };
+}
+
+/** An address that is none is reported before anything is made. */
+function databaseOf(address: string | undefined, dataDir: string): string | undefined {
+  if (address === undefined) return undefined;
+  try {
+    parsePostgresAddress(address, dataDir);
+  } catch (error) {
+    if (!(error instanceof PostgresAddressError)) throw error;
+    throw new UsageError(`--database: ${error.message}`);
+  }
+  return address;
 }
 
 /** A list that cannot be used is reported at the start, not with the first job. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { CloudDatabase } from "../../cloud/storage/database/cloud_database.ts";
+import { SqliteDatabase } from "../../cloud/storage/database/cloud_database.ts";
 import { insertReadings } from "../../cloud/data/ingest/reading_rows.ts";
 import {
   PlotTabularDataResponseSchema,
@@ -107,7 +107,7 @@ async function report(reporter: Reporter, name: string, ask: () => Promise<void>
 
 /** Writes readings as ingestion does, without a network. @returns seconds */
 async function fill(dataDir: string, partId: string): Promise<number> {
-  const database = CloudDatabase.open(dataDir);
+  const database = SqliteDatabase.open(dataDir);
   const { queries } = database;
   const part = await queries.selectFrom("parts").selectAll().where("id", "=", partId)
     .executeTakeFirstOrThrow();

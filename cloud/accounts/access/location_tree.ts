@@ -41,7 +41,7 @@ export async function locationPath(queries: Queries, id: string): Promise<string
 export async function locationDepth(queries: Queries, id: string): Promise<number> {
   const { rows } = await sql<{ depth: number }>`
     WITH RECURSIVE below (id, level) AS (
-      SELECT ${id}, 1
+      SELECT id, 1 FROM locations WHERE id = ${id}
       UNION
       SELECT locations.id, level + 1
         FROM below JOIN locations ON locations.parent_id = below.id WHERE level < 100

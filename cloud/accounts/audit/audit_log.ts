@@ -1,8 +1,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { CompiledQuery, type Selectable } from "kysely";
+import type { Selectable } from "kysely";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
-import { INSERT_RECORD, recordValues } from "../../storage/audit/call_record.ts";
+import { insertRecord } from "../../storage/audit/call_record.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { AuditEntriesTable } from "../../storage/database/people_schema.ts";
 
@@ -98,7 +98,7 @@ export async function recordCommand(
     ...{ target: JSON.stringify(what.target), at: now, address: "", client: "machine-cloud" },
     isWritten: false,
   };
-  await queries.executeQuery(CompiledQuery.raw(INSERT_RECORD, recordValues(record)));
+  await insertRecord(record).execute(queries);
 }
 
 const SWEEP_EVERY_MS = 60_000;

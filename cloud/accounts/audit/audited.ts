@@ -1,15 +1,9 @@
 import type { DescField, DescMessage, DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { CompiledQuery } from "kysely";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { RpcRouter, type ServiceOptions } from "../../../shared/rpc/server/router.ts";
-import {
-  type CallRecord,
-  INSERT_RECORD,
-  recordValues,
-  runRecorded,
-} from "../../storage/audit/call_record.ts";
+import { type CallRecord, insertRecord, runRecorded } from "../../storage/audit/call_record.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { originOf } from "../sessions/person_calls.ts";
 
@@ -71,9 +65,7 @@ export class AuditedRouter extends RpcRouter {
       const answer = await runRecorded(record, () => handler(request, context));
       // Nobody was found out to have made it: nothing was done.
       if (!record.isWritten && record.actor !== "") {
-        await this.deps.queries.executeQuery(
-          CompiledQuery.raw(INSERT_RECORD, recordValues(record)),
-        );
+        await insertRecord(record).execute(this.deps.queries);
       }
       return answer;
     };

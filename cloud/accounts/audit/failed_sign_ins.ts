@@ -1,6 +1,5 @@
-import { CompiledQuery } from "kysely";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { INSERT_RECORD, recordValues } from "../../storage/audit/call_record.ts";
+import { insertRecord } from "../../storage/audit/call_record.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 
 /** From where somebody tried, and with which program. */
@@ -99,13 +98,10 @@ export class FailedSignIns {
       const { actorType, actor, address, client } = last;
       const target = JSON.stringify({ ...last.target, attempts, addresses: [...addresses] });
       for (const orgId of await last.orgIds()) {
-        await queries.executeQuery(CompiledQuery.raw(
-          INSERT_RECORD,
-          recordValues({
-            ...{ orgId, actorType, actor, action: "failed sign-in", target, at: clock.now() },
-            ...{ address, client: client.slice(0, LONGEST_CLIENT), isWritten: false },
-          }),
-        ));
+        await insertRecord({
+          ...{ orgId, actorType, actor, action: "failed sign-in", target, at: clock.now() },
+          ...{ address, client: client.slice(0, LONGEST_CLIENT), isWritten: false },
+        }).execute(queries);
       }
     }
   }

@@ -1,8 +1,8 @@
-import { CompiledQuery, type Selectable } from "kysely";
+import type { Selectable } from "kysely";
 import type { Identity } from "../../../shared/cloud/auth/identity.ts";
 import type { TokenIssuer } from "../../../shared/cloud/auth/token_issuer.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { currentRecord, INSERT_RECORD, recordValues } from "../../storage/audit/call_record.ts";
+import { currentRecord, insertRecord } from "../../storage/audit/call_record.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { SessionsTable, SignInMethod } from "../../storage/database/people_schema.ts";
@@ -209,9 +209,7 @@ async function recordInOrganizations(transaction: Queries, userId: string): Prom
   // The record itself goes to one of them, when the transaction commits.
   if (record.orgId === "") record.orgId = orgIds.shift() ?? "";
   for (const orgId of orgIds) {
-    await transaction.executeQuery(
-      CompiledQuery.raw(INSERT_RECORD, recordValues({ ...record, orgId })),
-    );
+    await insertRecord({ ...record, orgId }).execute(transaction);
   }
 }
 

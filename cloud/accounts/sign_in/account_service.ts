@@ -174,7 +174,11 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
       const hash = await passwords.hash(newPassword, originOf(context).address);
       await queries.transaction().execute(async (transaction) => {
         const changed = await transaction.updateTable("users").set({ password_hash: hash })
-          .where("id", "=", user.id).where("password_hash", "is", user.password_hash)
+          .where("id", "=", user.id).where(
+            "password_hash",
+            "is not distinct from",
+            user.password_hash,
+          )
           .executeTakeFirst();
         if (changed.numUpdatedRows === 0n) {
           throw new ConnectError("the password was changed just now", Code.Aborted);

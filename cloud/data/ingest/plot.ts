@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { jsonNumbers } from "../../storage/database/engine_sql.ts";
 import { invalid } from "./capture.ts";
 import type { TimeSpan } from "./filters.ts";
 import type { Readings } from "./readings.ts";
@@ -53,20 +54,22 @@ export async function plot(
     max: zeros(),
     mean: zeros(),
   };
+  const numbers = jsonNumbers(queries);
+  const bucket = numbers.quotient(sql`received_us - ${fromUs}`, widthUs);
   for (const sourceId of sourceIds) {
     for await (const slice of readings.spans(sourceId, { fromUs, toUs }, SLICE)) {
       // The limit keeps the inner query as it is; otherwise SQLite would extract the value again
       // for each of its uses.
       const rows = await sql<Bucket>`
-        select cast((received_us - ${fromUs}) / ${widthUs} as integer) as bucket, count(*) as count,
-          min(value) as min, max(value) as max, total(value) as sum
+        select ${bucket} as bucket, count(*) as count,
+          min(value) as min, max(value) as max, ${numbers.sum("value")} as sum
         from (
-          select received_us, json_extract(data, ${path}) as value from tabular_readings
+          select received_us, ${numbers.value("data", path)} as value from tabular_readings
           where source_id = ${sourceId}
             and received_us >= ${slice.fromUs} and received_us < ${slice.toUs}
           limit 1000000000
-        )
-        where typeof(value) in ('integer', 'real')
+        ) as readings
+        where ${numbers.isNumber("value")}
         group by 1`.execute(queries);
       for (const row of rows.rows) addTo(result, row);
     }

@@ -1,5 +1,6 @@
 import { CompiledQuery } from "kysely";
 import { letOthersWork } from "../../../shared/base/time/other_work.ts";
+import { isPostgres } from "../../storage/database/engine_sql.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 
 /** A reading on its way into the database. */
@@ -10,13 +11,14 @@ export interface NewReading {
   readonly data: string;
 }
 
-/** Statements by how many rows they write. They are few, so that the compiled ones are kept. */
-const STATEMENTS = [64, 32, 16, 8, 4, 2, 1].map((size) => ({ size, text: insertOf(size) }));
+const COLUMNS = 6;
+/** Rows that statements write. They are few, so that the compiled ones are kept. */
+const SIZES = [64, 32, 16, 8, 4, 2, 1];
+const STATEMENTS = SIZES.map((size) => ({ size, text: insertOf(size, () => "?") }));
+const NUMBERED = SIZES.map((size) => ({ size, text: insertOf(size, (number) => `$${number}`) }));
 
 /** Rows, about 20 ms, after which calls that need no database get their turn. */
 const OTHERS_WAIT_FOR = 2_048;
-
-const ONE = { size: 1, text: insertOf(1) };
 
 /** Writes the readings of an upload; costs a few microseconds each. */
 export async function insertReadings(
@@ -25,8 +27,11 @@ export async function insertReadings(
   uploadId: number,
   readings: readonly NewReading[],
 ): Promise<void> {
+  const statements = isPostgres(transaction) ? NUMBERED : STATEMENTS;
   for (let at = 0; at < readings.length;) {
-    const { size, text } = STATEMENTS.find(({ size }) => size <= readings.length - at) ?? ONE;
+    const statement = statements.find(({ size }) => size <= readings.length - at);
+    if (!statement) break;
+    const { size, text } = statement;
     const values: unknown[] = [];
     for (let position = at; position < at + size; position++) {
       const reading = readings[position];
@@ -40,8 +45,11 @@ export async function insertReadings(
   }
 }
 
-function insertOf(size: number): string {
-  const rows = Array.from({ length: size }, () => "(?, ?, ?, ?, ?, ?)").join(", ");
+/** @param placeholder of a parameter, by its number from 1 on */
+function insertOf(size: number, placeholder: (number: number) => string): string {
+  const row = (at: number) =>
+    Array.from({ length: COLUMNS }, (_, column) => placeholder(at * COLUMNS + column + 1));
+  const rows = Array.from({ length: size }, (_, at) => `(${row(at).join(", ")})`).join(", ");
   return `insert into tabular_readings (source_id, received_us, upload_id, position, ` +
     `requested_us, data) values ${rows}`;
 }

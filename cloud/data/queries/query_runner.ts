@@ -9,6 +9,8 @@ import { QueryChild, type QueryProgram, type QueryResult } from "./query_child.t
 export interface QueryRunnerOptions {
   /** Folder of the cloud's data. */
   readonly dataDir: string;
+  /** Why this cloud runs none; left out: it does. */
+  readonly refusal?: string | undefined;
   readonly program: QueryProgram;
   readonly clock: Clock;
   readonly log: Logger;
@@ -41,9 +43,12 @@ export class QueryRunner {
   /**
    * @returns BSON documents.
    * @throws {ConnectError} INVALID_ARGUMENT when the query is wrong, RESOURCE_EXHAUSTED when it
-   * gives or takes too much, DEADLINE_EXCEEDED when it takes too long, UNAVAILABLE.
+   * gives or takes too much, DEADLINE_EXCEEDED when it takes too long, UNIMPLEMENTED where
+   * this cloud runs none, UNAVAILABLE.
    */
   async run(request: QueryRequest, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>[]> {
+    const { refusal } = this.options;
+    if (refusal !== undefined) throw new ConnectError(refusal, Code.Unimplemented);
     const end = await this.#turns.take(request.scope.orgId, signal);
     try {
       return await this.#runNow(request, signal);

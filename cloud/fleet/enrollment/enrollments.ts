@@ -104,7 +104,7 @@ export class Enrollments {
         .where("id", "=", row.id).execute();
       const oldest = transaction.selectFrom("enrollments").select("seq")
         .where("token_id", "=", row.token_id).where("state", "=", "refused")
-        .orderBy("seq", "desc").limit(-1).offset(KEPT_REFUSED);
+        .orderBy("seq", "desc").limit(Number.MAX_SAFE_INTEGER).offset(KEPT_REFUSED);
       await transaction.deleteFrom("enrollments").where("seq", "in", oldest).execute();
     });
   }

@@ -136,7 +136,9 @@ export async function writeBatch(
     outcome ? [{ id: part.id, hash: outcome.hash }] : []
   );
   await sql`INSERT INTO part_resolved (part_id, hash, problem)
-    SELECT value->>'id', value->>'hash', '' FROM json_each(${JSON.stringify(hashes)}) WHERE true
+    SELECT json_extract(value, '$.id'), json_extract(value, '$.hash'), '' FROM json_each(${
+    JSON.stringify(hashes)
+  }) WHERE true
     ON CONFLICT (part_id) DO UPDATE SET hash = excluded.hash, problem = ''`.execute(queries);
   await sql`DELETE FROM part_resolved
     WHERE part_id IN (SELECT value FROM json_each(${JSON.stringify(without)}))`.execute(queries);
@@ -146,7 +148,7 @@ export async function writeBatch(
   await sql`DELETE FROM part_fragments
     WHERE part_id IN (SELECT value FROM json_each(${ids}))`.execute(queries);
   await sql`INSERT INTO part_fragments (part_id, fragment_id, revision)
-    SELECT value->>'id', value->>'of', value->>'revision'
+    SELECT json_extract(value, '$.id'), json_extract(value, '$.of'), json_extract(value, '$.revision')
     FROM json_each(${JSON.stringify(used)}) WHERE true ON CONFLICT DO NOTHING`.execute(queries);
   // What no part has any more goes with the last part that had it.
   const old = kept.flatMap(({ part }) => part.hash ?? []);
@@ -177,22 +179,22 @@ async function addRevisions(
 ): Promise<void> {
   const rows = JSON.stringify(changed);
   await sql`UPDATE parts SET revision_number = revision_number + 1
-    WHERE id IN (SELECT value->>'id' FROM json_each(${rows}))`.execute(queries);
+    WHERE id IN (SELECT json_extract(value, '$.id') FROM json_each(${rows}))`.execute(queries);
   await sql`
     INSERT INTO part_revisions (part_id, number, revision, part_name, config, saved_at,
       saved_by_type, saved_by, diff, saved_how)
     SELECT parts.id, parts.revision_number,
-      parts.revision_number || '-' || substr(changed.value->>'hash', 1, 8),
+      parts.revision_number || '-' || substr(json_extract(changed.value, '$.hash'), 1, 8),
       parts.name, before.config, ${nowMs}, ${saved_by_type}, ${saved_by},
-      changed.value->>'diff', 'fragment'
-    FROM json_each(${rows}) AS changed JOIN parts ON parts.id = changed.value->>'id'
+      json_extract(changed.value, '$.diff'), 'fragment'
+    FROM json_each(${rows}) AS changed JOIN parts ON parts.id = json_extract(changed.value, '$.id')
       JOIN part_revisions AS before
         ON before.part_id = parts.id AND before.number = parts.revision_number - 1`
     .execute(queries);
   await sql`
     INSERT INTO changes (org_id, part_id, kind, created_at)
     SELECT parts.org_id, parts.id, 'config', ${nowMs}
-    FROM json_each(${rows}) AS changed JOIN parts ON parts.id = changed.value->>'id'`
+    FROM json_each(${rows}) AS changed JOIN parts ON parts.id = json_extract(changed.value, '$.id')`
     .execute(queries);
 }
 

@@ -27,6 +27,14 @@ export const bootstrapFlags = {
     placeholder: "DIR",
     doc: "Data folder of the cloud; made when it is not there.",
   },
+  "database": {
+    type: "string",
+    placeholder: "URL",
+    env: "MACHINE_CLOUD_DATABASE",
+    doc:
+      "postgres://USER@HOST:PORT/DATABASE, where the cloud has its database there. Default: as " +
+      "the data folder notes it, else SQLite in the folder.",
+  },
   "org": {
     type: "string",
     required: true,
@@ -89,7 +97,7 @@ export async function runBootstrap(
     : parsePublicUrl(flags["public-url"]);
   const config = flags.config === undefined ? undefined : await readConfigFile(flags.config);
   if (config) configWarnings(readConfigOnce(config.value)).forEach(deps.warn);
-  const folder = await openDataFolder(flags.data, deps.random);
+  const folder = await openDataFolder(flags.data, deps.random, flags.database);
   try {
     let result: BootstrapResult = await bootstrap(folder, deps, {
       organization: flags.org,

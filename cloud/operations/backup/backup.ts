@@ -5,6 +5,7 @@ import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import { syncFolder } from "../../../shared/base/files/atomic_write.ts";
 import { fsErrorCode, toFileError } from "../../../shared/base/files/fs_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { databaseAddress } from "../../storage/data_folder/database_choice.ts";
 import { lockFolder } from "../../storage/data_folder/serve_lock.ts";
 import { ABOUT_ENTRY, BackupError, BackupWriter } from "./archive.ts";
 import { DATABASES } from "./folder_files.ts";
@@ -37,6 +38,12 @@ export async function backUp(
   file: string,
   { clock }: { clock: Clock },
 ): Promise<BackupResult> {
+  if (databaseAddress(dataDir) !== undefined) {
+    throw new BackupError(
+      `${dataDir} has its database on PostgreSQL, which this command does not read yet: back that ` +
+        "up with pg_dump, and then copy the folder, in this order",
+    );
+  }
   if (!existsSync(join(dataDir, "cloud.db"))) {
     throw new BackupError(
       `${dataDir} is no data folder of machine-cloud: it has no cloud.db. Name the folder that ` +

@@ -1,16 +1,16 @@
-import { join } from "node:path";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { logMigrations } from "../../fleet/logs/log_migrations.ts";
 import { cloudMigrations } from "../../storage/database/migrations.ts";
 import type { TlsPair } from "../tls/pair.ts";
 import { failed, type Finding } from "./check.ts";
+import { checkPostgres } from "./database_checks.ts";
 import {
   checkClock,
   checkDatabase,
   checkFolder,
   checkKeyFiles,
   checkKeyFits,
-  setting,
+  sqliteSettings,
 } from "./folder_checks.ts";
 import { checkPublicUrl, checkSmtp, checkTls } from "./network_checks.ts";
 
@@ -30,14 +30,16 @@ export async function examine(options: DoctorOptions, clock: Clock): Promise<Fin
   if (findings.some(({ check, state }) => check === "folder" && state === "failed")) {
     return findings;
   }
+  const postgres = await checkPostgres(dataDir, cloudMigrations.length);
+  const read = postgres?.read ?? sqliteSettings(dataDir);
   findings.push(
-    checkDatabase(dataDir, "cloud.db", cloudMigrations.length),
+    ...postgres?.findings ?? [checkDatabase(dataDir, "cloud.db", cloudMigrations.length)],
     checkDatabase(dataDir, "logs.db", logMigrations.length),
     ...await checkKeyFiles(dataDir),
-    ...await checkKeyFits(dataDir),
-    checkClock(dataDir, clock.now()),
+    ...await checkKeyFits(dataDir, read, postgres ? "the database" : "cloud.db"),
+    checkClock(dataDir, clock.now(), read),
   );
-  const publicUrl = options.publicUrl ?? setting(join(dataDir, "cloud.db"), "public_url");
+  const publicUrl = options.publicUrl ?? read("public_url");
   if (tls && "unreadable" in tls) {
     findings.push(failed("tls", tls.unreadable, "give the user of serve the right to read it"));
   } else if (tls) findings.push(...checkTls(tls, publicUrl, clock.now()));

@@ -6,7 +6,7 @@ import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { CertificateAuthority } from "../../accounts/certificates/authority.ts";
 import { LogStore } from "../../fleet/logs/log_store.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
-import { CloudDatabase } from "../../storage/database/cloud_database.ts";
+import { SqliteDatabase } from "../../storage/database/cloud_database.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import { TestMailServer } from "../../triggers/mail/mail_server_testing.ts";
@@ -89,7 +89,7 @@ Deno.test("examine() tells a clock that is behind what was written", () =>
 
 Deno.test("examine() warns of a clock that jumped while the cloud served, or before", () =>
   withFolder(async (dataDir) => {
-    const database = CloudDatabase.open(dataDir);
+    const database = SqliteDatabase.open(dataDir);
     const year = 365 * 86_400_000;
     await new SteadyTime(new FakeClock(Date.now() - year)).load(database.queries, memoryLogger());
     await new SteadyTime(systemClock).load(database.queries, memoryLogger());

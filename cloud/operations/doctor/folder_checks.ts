@@ -6,6 +6,7 @@ import { addonFor, connect } from "../../../shared/base/store/connect.ts";
 import { loadOrCreateKeys } from "../../storage/keys/key_file.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { parseTimeState } from "../../storage/steady_time/time_state.ts";
+import { databaseAddress } from "../../storage/data_folder/database_choice.ts";
 import { UNFINISHED_RESTORE } from "../../storage/data_folder/unfinished_restore.ts";
 import { failed, type Finding, ok, warning } from "./check.ts";
 
@@ -20,7 +21,7 @@ export async function checkFolder(
   dataDir: string,
   freeBytes: (path: string) => Promise<number> = freeBytesOf,
 ): Promise<Finding[]> {
-  if (!existsSync(join(dataDir, "cloud.db"))) {
+  if (!existsSync(join(dataDir, "cloud.db")) && databaseAddress(dataDir) === undefined) {
     return [failed(
       "folder",
       `${dataDir} has no cloud.db`,
@@ -117,18 +118,21 @@ export function checkDatabase(dataDir: string, name: string, known: number): Fin
 }
 
 /** Whether key and database belong together. */
-export async function checkKeyFits(dataDir: string): Promise<Finding[]> {
-  const path = join(dataDir, "cloud.db");
+export async function checkKeyFits(
+  dataDir: string,
+  read: (name: string) => string | undefined = sqliteSettings(dataDir),
+  name = "cloud.db",
+): Promise<Finding[]> {
   if (!existsSync(join(dataDir, "cloud.key"))) return [];
   try {
     const { secrets } = await loadOrCreateKeys(dataDir, systemRandom);
-    const known = setting(path, "key_fingerprint");
+    const known = read("key_fingerprint");
     if (known === undefined || known === secrets.fingerprint()) {
-      return [ok("keys", "cloud.key belongs to cloud.db")];
+      return [ok("keys", `cloud.key belongs to ${name}`)];
     }
     return [failed(
       "keys",
-      "cloud.key is not the one that cloud.db was made with",
+      `cloud.key is not the one that ${name} was made with`,
       "put the cloud.key back that belongs to it, from the same backup",
     )];
   } catch (error) {
@@ -136,8 +140,17 @@ export async function checkKeyFits(dataDir: string): Promise<Finding[]> {
   }
 }
 
+/** The settings of a cloud whose database is SQLite. */
+export function sqliteSettings(dataDir: string): (name: string) => string | undefined {
+  return (name) => setting(join(dataDir, "cloud.db"), name);
+}
+
 /** Whether the clock of this host is behind what was written before, or has jumped. */
-export function checkClock(dataDir: string, now: Date): Finding {
+export function checkClock(
+  dataDir: string,
+  now: Date,
+  read: (name: string) => string | undefined = sqliteSettings(dataDir),
+): Finding {
   const path = join(dataDir, "logs.db");
   const newest = newestLine(path);
   if (newest !== undefined && newest > now.getTime() + MINUTE_MS) {
@@ -147,7 +160,7 @@ export function checkClock(dataDir: string, now: Date): Finding {
       "set the clock, best by NTP: certificates, tokens and what is kept for how long depend on it",
     );
   }
-  const kept = parseTimeState(setting(join(dataDir, "cloud.db"), "steady_time"));
+  const kept = parseTimeState(read("steady_time"));
   if (kept?.other) {
     return warning(
       "clock",
@@ -176,7 +189,7 @@ function newestLine(path: string): number | undefined {
 }
 
 /** A setting that serve left in the database. */
-export function setting(path: string, name: string): string | undefined {
+function setting(path: string, name: string): string | undefined {
   let db;
   try {
     db = connect(path, addonFor(path), true);

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { type RawBuilder, sql } from "kysely";
 
 /** What the audit log will say of the call that is under way. */
 export interface CallRecord {
@@ -30,10 +31,36 @@ export function currentRecord(): CallRecord | undefined {
   return current.getStore();
 }
 
-export const INSERT_RECORD = "insert into audit_entries " +
-  "(org_id, at, actor_type, actor, action, target, address, client) values (?, ?, ?, ?, ?, ?, ?, ?)";
+const COLUMNS = [
+  "org_id",
+  "at",
+  "actor_type",
+  "actor",
+  "action",
+  "target",
+  "address",
+  "client",
+] as const;
 
-/** The parameters of {@link INSERT_RECORD}. */
+/** Writes a record down; to be executed on the queries of a transaction. */
+export function insertRecord(record: CallRecord): RawBuilder<unknown> {
+  const columns = COLUMNS.map((name) => sql.ref(name));
+  return sql`insert into audit_entries (${sql.join(columns)}) values (${
+    sql.join(recordValues(record))
+  })`;
+}
+
+/**
+ * The same for drivers, which have no queries.
+ *
+ * @param placeholder of a parameter, by its number from 1 on
+ */
+export function insertRecordStatement(placeholder: (number: number) => string): string {
+  const places = COLUMNS.map((_, at) => placeholder(at + 1));
+  return `insert into audit_entries (${COLUMNS.join(", ")}) values (${places.join(", ")})`;
+}
+
+/** The parameters of {@link insertRecordStatement}. */
 export function recordValues(record: CallRecord): (string | number)[] {
   const { orgId, at, actorType, actor, action, target, address, client } = record;
   return [orgId, at.getTime(), actorType, actor, action, target, address, client];

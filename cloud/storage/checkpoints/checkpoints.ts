@@ -1,13 +1,13 @@
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
-import type { CloudDatabase } from "../database/cloud_database.ts";
+import type { SqliteDatabase } from "../database/cloud_database.ts";
 import { type SubprocessCommand, subprocessCommand } from "../subprocess/subprocess_command.ts";
 import type { CheckpointResult } from "./checkpoint_process.ts";
 import { CHECKPOINT_PROCESS } from "./checkpoint_process_name.ts";
 
 export interface CheckpointsOptions {
-  readonly database: Pick<CloudDatabase, "leaveCheckpointsTo" | "totalChanges">;
+  readonly database: Pick<SqliteDatabase, "leaveCheckpointsTo" | "totalChanges">;
   readonly dataDir: string;
   readonly clock: Clock;
   readonly log: Logger;

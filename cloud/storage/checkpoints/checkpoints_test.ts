@@ -5,12 +5,12 @@ import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { connect } from "../../../shared/base/store/connect.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { CloudDatabase } from "../database/cloud_database.ts";
+import { SqliteDatabase } from "../database/cloud_database.ts";
 import { Checkpoints } from "./checkpoints.ts";
 
-async function withDatabase(work: (database: CloudDatabase, dataDir: string) => Promise<void>) {
+async function withDatabase(work: (database: SqliteDatabase, dataDir: string) => Promise<void>) {
   const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-checkpoints-" });
-  const database = CloudDatabase.open(dataDir);
+  const database = SqliteDatabase.open(dataDir);
   try {
     await work(database, dataDir);
   } finally {
@@ -21,7 +21,7 @@ async function withDatabase(work: (database: CloudDatabase, dataDir: string) => 
 
 /** Writes rows, which are the settings `nFROM` and on; one of a kilobyte takes a page. */
 async function write(
-  database: CloudDatabase,
+  database: SqliteDatabase,
   from: number,
   rows: number,
   bytes = 100,

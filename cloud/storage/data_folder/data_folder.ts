@@ -1,7 +1,8 @@
 import { toFileError } from "../../../shared/base/files/fs_error.ts";
-import { CloudDatabase } from "../database/cloud_database.ts";
+import type { CloudDatabase } from "../database/cloud_database.ts";
 import type { Random } from "../keys/random.ts";
 import { type CloudKeys, loadOrCreateKeys } from "../keys/key_file.ts";
+import { openDatabase } from "./database_choice.ts";
 import { requireMatchingKeys } from "./key_check.ts";
 import { refuseUnfinishedRestore } from "./unfinished_restore.ts";
 
@@ -14,16 +15,22 @@ export interface DataFolder {
 /**
  * Opens a data folder, or makes it, for its owner only.
  *
- * @throws {FileError}, {StoreError}, {KeyFileError} or {UnfinishedRestoreError}, each with one line for the operator.
+ * @param address of PostgreSQL; left out: see `databaseAddress`
+ * @throws {FileError}, {StoreError}, {KeyFileError}, {DatabaseChoiceError} or {UnfinishedRestoreError}, each with one
+ * line for the operator.
  */
-export async function openDataFolder(path: string, random: Random): Promise<DataFolder> {
+export async function openDataFolder(
+  path: string,
+  random: Random,
+  address?: string,
+): Promise<DataFolder> {
   await makeDataFolder(path);
   const keys = await loadOrCreateKeys(path, random);
-  const database = CloudDatabase.open(path);
+  const database = await openDatabase(path, address);
   try {
-    await requireMatchingKeys(database.queries, keys, path);
+    await requireMatchingKeys(database, keys, path);
   } catch (error) {
-    database.close();
+    await database.close();
     throw error;
   }
   return { database, keys };

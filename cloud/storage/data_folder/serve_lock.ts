@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { toFileError } from "../../../shared/base/files/fs_error.ts";
+import type { CloudDatabase, DatabaseLock } from "../database/cloud_database.ts";
 import { makeDataFolder } from "./data_folder.ts";
 
 /** Another process serves this data folder. */
@@ -21,6 +22,20 @@ export async function lockForServing(dataDir: string): Promise<Disposable> {
     "serve.lock",
     `another "machine-cloud serve" works on ${dataDir}; stop that one, or give this one another ` +
       "data folder with --data",
+  );
+}
+
+/**
+ * Takes a database for the one process that serves it.
+ *
+ * @throws {DataFolderInUseError} with one line for the operator.
+ */
+export async function lockDatabase(database: CloudDatabase): Promise<DatabaseLock> {
+  const lock = await database.lockForServing();
+  if (lock) return lock;
+  throw new DataFolderInUseError(
+    `another "machine-cloud serve" works on ${database.place}, and two cannot yet share a database; stop ` +
+      "that one first, or let this one be started again and again until that one has ended",
   );
 }
 

@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { postgresCallFailure } from "./postgres_failures.ts";
 
 /**
  * What a caller sees when the database refuses: the reason, and whether trying again can help.
@@ -6,7 +7,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
  */
 export function toCallFailure(error: unknown): unknown {
   const code = sqliteCode(error);
-  if (code === undefined) return error;
+  if (code === undefined) return postgresCallFailure(error) ?? error;
   const options = [undefined, undefined, error] as const;
   if (code.startsWith("SQLITE_FULL") || code === "SQLITE_IOERR_WRITE") {
     const message = "the cloud's disk is full; nothing was saved. Free space there and try again";

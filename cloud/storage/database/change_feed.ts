@@ -30,7 +30,8 @@ export async function recordChange(queries: Queries, change: Change, now: Date):
   if (change.kind !== "access" || change.partId !== undefined) return;
   await sql`
     INSERT INTO changes (org_id, part_id, kind, created_at)
-    SELECT DISTINCT locations.org_id, NULL, 'access', ${now.getTime()}
+    SELECT DISTINCT locations.org_id, CAST(NULL AS TEXT), 'access',
+        CAST(${now.getTime()} AS BIGINT)
       FROM location_shares JOIN locations ON locations.id = location_shares.location_id
       WHERE location_shares.org_id = ${change.orgId}`.execute(queries);
 }
@@ -47,6 +48,7 @@ export class ChangeFeed {
   #timer: Timer | undefined;
   #pruneAtMs = 0;
   #closed = false;
+  #listening: Disposable | undefined;
 
   constructor(
     private readonly database: CloudDatabase,
@@ -61,6 +63,7 @@ export class ChangeFeed {
       .select((eb) => eb.fn.max("seq").as("seq")).executeTakeFirst();
     this.#seen = row?.seq ?? 0;
     this.#pruneAtMs = this.clock.monotonicMs() + PRUNE_EVERY_MS;
+    this.#listening = this.database.listen(() => void this.drain());
     this.#schedule();
   }
 
@@ -79,6 +82,7 @@ export class ChangeFeed {
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
+    this.#listening?.[Symbol.dispose]();
     await this.#running;
   }
 

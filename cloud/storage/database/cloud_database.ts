@@ -9,14 +9,57 @@ import { CloudSqliteDialect } from "./sqlite_dialect.ts";
 /** What queries are built on: the database itself or an open transaction. */
 export type Queries = Kysely<CloudTables>;
 
-/** `cloud.db`: everything the cloud keeps but the logs. */
-export class CloudDatabase {
+/** Everything the cloud keeps but the logs, whichever engine keeps it. */
+export interface CloudDatabase {
+  readonly engine: "sqlite" | "postgres";
   readonly queries: Queries;
+  /** The file, or the address without a password; to be shown. */
+  readonly place: string;
+
+  /**
+   * A transaction that does not wait for the disk: the end of the process does not take it back, but
+   * a power cut may, until the next transaction that does. For what does no harm when it is done
+   * again.
+   */
+  quickTransaction<T>(work: (transaction: Transaction<CloudTables>) => Promise<T>): Promise<T>;
+
+  /**
+   * A transaction for what comes often and must be safe: when it resolves, what it wrote is on the
+   * disk. Others see it a little earlier. One write of the disk does for all transactions that wait
+   * for it.
+   */
+  sharedTransaction<T>(work: (transaction: Transaction<CloudTables>) => Promise<T>): Promise<T>;
+
+  /** A number that changes when another process may have written. Costs microseconds. */
+  foreignVersion(): number;
+
+  /** Calls `heard` when another process wrote, where the engine reports that. */
+  listen(heard: () => void): Disposable;
+
+  /** For the one process that serves; undefined when another one does. */
+  lockForServing(): Promise<DatabaseLock | undefined>;
+
+  /** Queries that are under way must have ended. */
+  close(): Promise<void>;
+}
+
+/** What one process has until it is disposed of. */
+export interface DatabaseLock extends AsyncDisposable {
+  /** Resolves when another process has taken it. */
+  readonly lost: Promise<void>;
+}
+
+/** `cloud.db`. */
+export class SqliteDatabase implements CloudDatabase {
+  readonly engine = "sqlite";
+  readonly queries: Queries;
+  readonly place: string;
 
   readonly #commits: CommitSync;
   #wal: Deno.FsFile | undefined;
 
   private constructor(private readonly handle: Database, path: string) {
+    this.place = path;
     this.#commits = new CommitSync(async () => {
       this.#wal ??= await Deno.open(`${path}-wal`, { read: true, write: true });
       await this.#wal.syncData();
@@ -25,17 +68,13 @@ export class CloudDatabase {
   }
 
   /** Opens or creates the database in a folder. Throws `StoreError` with what to do. */
-  static open(dataDir: string): CloudDatabase {
+  static open(dataDir: string): SqliteDatabase {
     const path = join(dataDir, "cloud.db");
     const options = { migrations: cloudMigrations, synchronous: "FULL", name: "cloud" } as const;
-    return new CloudDatabase(openSqlite(path, options), path);
+    return new SqliteDatabase(openSqlite(path, options), path);
   }
 
-  /**
-   * A transaction that does not wait for the disk: the end of the process does not take it back, but
-   * a power cut may, until the next transaction that does. For what does no harm when it is done
-   * again. In an ordinary transaction the whole program waits for the disk, 1 ms to 100 ms.
-   */
+  /** In an ordinary transaction the whole program waits for the disk, 1 ms to 100 ms. */
   async quickTransaction<T>(
     work: (transaction: Transaction<CloudTables>) => Promise<T>,
   ): Promise<T> {
@@ -49,11 +88,6 @@ export class CloudDatabase {
     });
   }
 
-  /**
-   * A transaction for what comes often and must be safe: when it resolves, what it wrote is on the
-   * disk. Others see it a little earlier. The program continues while the disk writes, and one
-   * write does for all transactions that wait for it.
-   */
   async sharedTransaction<T>(
     work: (transaction: Transaction<CloudTables>) => Promise<T>,
   ): Promise<T> {
@@ -62,7 +96,6 @@ export class CloudDatabase {
     return result;
   }
 
-  /** A number that changes when another process has written to the database. Costs microseconds. */
   foreignVersion(): number {
     return Number(this.handle.pragma("data_version", { simple: true }));
   }
@@ -80,10 +113,22 @@ export class CloudDatabase {
     this.handle.pragma(`wal_autocheckpoint = ${pages}`);
   }
 
-  /** Closes the file. Queries that are under way must have ended. */
-  close(): void {
+  /** SQLite does not tell; {@link foreignVersion} is asked at intervals. */
+  listen(): Disposable {
+    return { [Symbol.dispose]: () => undefined };
+  }
+
+  /** The lock of the data folder does for its file. */
+  lockForServing(): Promise<DatabaseLock> {
+    const { promise: lost } = Promise.withResolvers<void>();
+    return Promise.resolve({ lost, [Symbol.asyncDispose]: () => Promise.resolve() });
+  }
+
+  /** The file is closed when it returns. */
+  close(): Promise<void> {
     this.#wal?.close();
     this.#wal = undefined;
     closeSqlite(this.handle);
+    return Promise.resolve();
   }
 }

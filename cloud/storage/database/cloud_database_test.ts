@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { sql } from "kysely";
-import { CloudDatabase, type Queries } from "./cloud_database.ts";
+import { type Queries, SqliteDatabase } from "./cloud_database.ts";
 
 /** SQLite's numbers: 1 does not wait for the disk, 2 does. */
 async function synchronous(queries: Queries): Promise<number | undefined> {
@@ -8,9 +8,9 @@ async function synchronous(queries: Queries): Promise<number | undefined> {
   return rows[0]?.synchronous;
 }
 
-async function withDatabase(test: (database: CloudDatabase) => Promise<void>): Promise<void> {
+async function withDatabase(test: (database: SqliteDatabase) => Promise<void>): Promise<void> {
   const dir = await Deno.makeTempDir({ prefix: "cloud-database-" });
-  const database = CloudDatabase.open(dir);
+  const database = SqliteDatabase.open(dir);
   try {
     await test(database);
   } finally {
@@ -19,7 +19,7 @@ async function withDatabase(test: (database: CloudDatabase) => Promise<void>): P
   }
 }
 
-Deno.test("CloudDatabase.quickTransaction() alone does not wait for the disk", () =>
+Deno.test("SqliteDatabase.quickTransaction() alone does not wait for the disk", () =>
   withDatabase(async (database) => {
     const { queries } = database;
     const during = await database.quickTransaction(synchronous);
@@ -29,7 +29,7 @@ Deno.test("CloudDatabase.quickTransaction() alone does not wait for the disk", (
     assert.equal(await queries.transaction().execute(synchronous), 2);
   }));
 
-Deno.test("CloudDatabase.quickTransaction() has the connection alone, and takes back what fails", () =>
+Deno.test("SqliteDatabase.quickTransaction() has the connection alone, and takes back what fails", () =>
   withDatabase(async (database) => {
     const { queries } = database;
     const write = (id: string) => (transaction: Queries) =>
@@ -48,7 +48,7 @@ Deno.test("CloudDatabase.quickTransaction() has the connection alone, and takes 
     assert.deepEqual(rows, [{ id: "kept" }]);
   }));
 
-Deno.test("CloudDatabase.sharedTransaction() does not hold up others while the disk writes", () =>
+Deno.test("SqliteDatabase.sharedTransaction() does not hold up others while the disk writes", () =>
   withDatabase(async (database) => {
     const { queries } = database;
     const seen = await Promise.all(

@@ -7,10 +7,11 @@ import {
   SqliteDriver,
   type SqliteStatement,
 } from "kysely";
-import { currentRecord, INSERT_RECORD, recordValues } from "../audit/call_record.ts";
+import { currentRecord, insertRecordStatement, recordValues } from "../audit/call_record.ts";
 import type { Database } from "../../../shared/base/store/sqlite.ts";
 
 const KEPT_STATEMENTS = 200;
+const INSERT_RECORD = insertRecordStatement(() => "?");
 
 /** Kysely's SQLite dialect over a handle that `openSqlite` opened. */
 export class CloudSqliteDialect extends SqliteDialect {

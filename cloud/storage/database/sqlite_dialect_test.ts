@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { noSmallDisks, withSmallDisk } from "../../../shared/test_tools/small_disk.ts";
 import { toCallFailure } from "./call_failures.ts";
-import { CloudDatabase } from "./cloud_database.ts";
+import { SqliteDatabase } from "./cloud_database.ts";
 
 Deno.test({
   name: "CloudSqliteDialect tells that the disk is full when a transaction fails for that",
@@ -10,7 +10,7 @@ Deno.test({
     const disk = await Deno.makeTempDir({ prefix: "machine-cloud-small-disk-" });
     try {
       await withSmallDisk(disk, 4_096, async () => {
-        const database = CloudDatabase.open(disk);
+        const database = SqliteDatabase.open(disk);
         try {
           const { queries } = database;
           const fill = queries.transaction().execute(async (transaction) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
-import { CloudDatabase, type Queries } from "../database/cloud_database.ts";
+import { type Queries, SqliteDatabase } from "../database/cloud_database.ts";
 import { SteadyTime } from "./steady_time.ts";
 
 const MINUTE = 60_000;
@@ -11,7 +11,7 @@ const NOON = Date.parse("2026-03-04T12:00:00Z");
 
 async function withQueries(test: (queries: Queries) => Promise<void>): Promise<void> {
   const dir = await Deno.makeTempDir({ prefix: "steady-time-" });
-  const database = CloudDatabase.open(dir);
+  const database = SqliteDatabase.open(dir);
   try {
     await test(database.queries);
   } finally {

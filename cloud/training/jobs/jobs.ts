@@ -156,8 +156,8 @@ export class TrainingJobs {
     const { mostUnfinished = MOST_UNFINISHED } = this.options;
     const { count } = await queries.selectFrom("training_jobs")
       .select((eb) => eb.fn.countAll<number>().as("count"))
-      // The plus keeps SQLite from counting through the organization's whole history.
-      .where(sql`+org_id`, "=", orgId).where("state", "in", UNFINISHED_STATES)
+      // Not the bare column: SQLite would count through the organization's whole history.
+      .where(sql`(org_id || '')`, "=", orgId).where("state", "in", UNFINISHED_STATES)
       .executeTakeFirstOrThrow();
     if (count < mostUnfinished) return;
     throw new ConnectError(

@@ -120,7 +120,7 @@ async function checkBoxes(queries: Queries, wish: ManagedDataset, tags: string[]
       COUNT(CASE WHEN NOT (${IN_PICTURE}) THEN 1 END) AS wrong
     FROM (${pictures(wish)}) AS p
     JOIN binary_annotations AS a
-      ON a.binary_id = p.id AND a.kind = 'box' AND +a.label IN (${sql.join(tags)})`
+      ON a.binary_id = p.id AND a.kind = 'box' AND a.label || '' IN (${sql.join(tags)})`
     .execute(queries);
   if (!counts || counts.wrong === 0) return;
   throw unfit(
@@ -147,14 +147,14 @@ function hasLabel(kind: "box" | "classification", labels?: readonly string[]): R
 }
 
 /**
- * Ids of what the dataset has written out for a managed job: its pictures alone. The plus keeps the
+ * Ids of what the dataset has written out for a managed job: its pictures alone. No bare column keeps the
  * database from going through all data of the organisation in place of the dataset's.
  */
 function pictures({ orgId, datasetId }: ManagedDataset): RawBuilder<unknown> {
   return sql`SELECT b.id FROM dataset_files AS d
     JOIN datasets AS s ON s.id = d.dataset_id AND s.org_id = ${orgId}
-    JOIN binary_data AS b ON b.id = d.binary_id AND +b.org_id = ${orgId}
-    WHERE d.dataset_id = ${datasetId} AND b.mime_type LIKE 'image/%'`;
+    JOIN binary_data AS b ON b.id = d.binary_id AND b.org_id || '' = ${orgId}
+    WHERE d.dataset_id = ${datasetId} AND lower(b.mime_type) LIKE 'image/%'`;
 }
 
 function named(texts: readonly string[]): string {

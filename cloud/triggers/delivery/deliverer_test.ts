@@ -4,6 +4,7 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import { TestCloud } from "../../serve/cloud_testing.ts";
@@ -237,8 +238,7 @@ function rejectedBy(signal: AbortSignal): Promise<never> {
 Deno.test("Deliverer delivers what another process posted or replayed", async () => {
   await using rig = await Rig.open(() => DELIVERED);
   rig.deliverer.wake();
-  const { CloudDatabase } = await import("../../storage/database/cloud_database.ts");
-  const other = CloudDatabase.open(rig.cloud.dataDir);
+  const { database: other } = await openDataFolder(rig.cloud.dataDir, systemRandom);
   try {
     const recipient = { type: "webhook", target: "http://a/", credentials: undefined } as const;
     await postEvent(other.queries, rig.event, [recipient], systemRandom);
@@ -249,7 +249,7 @@ Deno.test("Deliverer delivers what another process posted or replayed", async ()
     assert.equal(rig.attempts[1]?.id, id);
     await rig.until("delivered", 1);
   } finally {
-    other.close();
+    await other.close();
   }
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Kysely } from "kysely";
-import { CloudDatabase } from "../../storage/database/cloud_database.ts";
+import { SqliteDatabase } from "../../storage/database/cloud_database.ts";
 import { cloudMigrations } from "../../storage/database/migrations.ts";
 import type { CloudTables } from "../../storage/database/schema.ts";
 import { CloudSqliteDialect } from "../../storage/database/sqlite_dialect.ts";
@@ -12,7 +12,7 @@ import { DeliveryStore } from "./delivery_store.ts";
 async function planOf(call: (store: DeliveryStore) => Promise<unknown>): Promise<string> {
   const dir = await Deno.makeTempDir({ prefix: "delivery-store-" });
   try {
-    CloudDatabase.open(dir).close();
+    SqliteDatabase.open(dir).close();
     const options = { migrations: cloudMigrations, synchronous: "FULL", name: "cloud" } as const;
     const handle = openSqlite(join(dir, "cloud.db"), options);
     const asked: { sql: string; parameters: readonly unknown[] }[] = [];

@@ -10,7 +10,7 @@ import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { CloudDatabase } from "../../storage/database/cloud_database.ts";
+import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { startCloud } from "../../serve/cloud.ts";
 
@@ -55,13 +55,13 @@ export async function runCloudOnce(
       data: { case: "struct", value: { readings: { cpu: 50 } } },
     }],
   });
-  const database = CloudDatabase.open(dataDir);
+  const { database } = await openDataFolder(dataDir, systemRandom);
   const isOver = async () => {
     const rows = await database.queries.selectFrom("deliveries").select("state").execute();
     return rows.length === 2 && rows.every(({ state }) => state !== "pending");
   };
   await waitFor(isOver, { deadlineMs: 20_000, what: "the end of all deliveries", everyMs: 20 });
-  database.close();
+  await database.close();
   connection.close();
   await cloud.close({ graceMs: 1_000 });
 }

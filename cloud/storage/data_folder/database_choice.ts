@@ -1,0 +1,83 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
+import { type CloudDatabase, SqliteDatabase } from "../database/cloud_database.ts";
+import { readSetting } from "../database/settings.ts";
+import type { PostgresAddress } from "../postgres/address.ts";
+
+/** The variable with the address of PostgreSQL for commands that are given none. */
+export const DATABASE_VARIABLE = "MACHINE_CLOUD_DATABASE";
+
+/** A file in the data folder with the address, without a password. */
+const ADDRESS_FILE = "database";
+
+/** A data folder and a database that are not of one cloud. */
+export class DatabaseChoiceError extends Error {
+  override readonly name = "DatabaseChoiceError";
+}
+
+/**
+ * The address of the PostgreSQL database that belongs to a data folder: as it was given, else by
+ * MACHINE_CLOUD_DATABASE, else as the folder notes it. Undefined: SQLite in the folder.
+ */
+export function databaseAddress(dataDir: string, given?: string): string | undefined {
+  const address = given ?? (Deno.env.get(DATABASE_VARIABLE) || undefined);
+  return address ?? notedAddress(dataDir);
+}
+
+/**
+ * Opens the database of a data folder, and makes it where it is new.
+ *
+ * @param given the address of PostgreSQL; left out: see {@link databaseAddress}
+ * @throws {StoreError}, {PostgresAddressError} or {DatabaseChoiceError}, each with one line for the
+ * operator.
+ */
+export async function openDatabase(dataDir: string, given?: string): Promise<CloudDatabase> {
+  const text = databaseAddress(dataDir, given);
+  if (text === undefined) return SqliteDatabase.open(dataDir);
+  if (existsSync(join(dataDir, "cloud.db"))) {
+    throw new DatabaseChoiceError(
+      `${dataDir} has a database of its own, cloud.db, which cannot be moved to PostgreSQL yet. ` +
+        "Name another data folder with --data, or leave --database out",
+    );
+  }
+  // Loaded only where it is used.
+  const { parsePostgresAddress } = await import("../postgres/address.ts");
+  const { PostgresDatabase } = await import("../postgres/postgres_database.ts");
+  const address = parsePostgresAddress(text, dataDir);
+  const database = await PostgresDatabase.open(address);
+  try {
+    await note(dataDir, address, database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return database;
+}
+
+/** The folder keeps the address for commands that are run without it. */
+async function note(
+  dataDir: string,
+  { shown }: PostgresAddress,
+  database: CloudDatabase,
+): Promise<void> {
+  const noted = notedAddress(dataDir);
+  if (noted === shown) return;
+  const isNew = await readSetting(database.queries, "key_fingerprint") === undefined;
+  if (noted !== undefined && isNew) {
+    throw new DatabaseChoiceError(
+      `${dataDir} belongs to the database ${noted}, and ${shown} is empty. Correct --database, or ` +
+        `remove ${join(dataDir, ADDRESS_FILE)} to begin with an empty one`,
+    );
+  }
+  await writeFileAtomic(join(dataDir, ADDRESS_FILE), `${shown}\n`, { mode: 0o600 });
+}
+
+function notedAddress(dataDir: string): string | undefined {
+  try {
+    return Deno.readTextFileSync(join(dataDir, ADDRESS_FILE)).trim() || undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,41 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+
+/** PostgreSQL cannot be reached, or ended the connection. */
+export class DatabaseUnreachableError extends Error {
+  override readonly name = "DatabaseUnreachableError";
+}
+
+/** The five characters by which PostgreSQL says what is wrong; undefined: it is no error of its. */
+export function postgresCode(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, severity } = error as Error & { code?: unknown; severity?: unknown };
+  if (typeof severity !== "string" || typeof code !== "string") return undefined;
+  return /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
+/** What a caller sees when PostgreSQL refuses; undefined when that is for others to say. */
+export function postgresCallFailure(error: unknown): ConnectError | undefined {
+  const failure = (message: string, code: Code) =>
+    new ConnectError(message, code, undefined, undefined, error);
+  if (error instanceof DatabaseUnreachableError) {
+    return failure("the cloud's database cannot be reached. Try again", Code.Unavailable);
+  }
+  const code = postgresCode(error);
+  if (code === undefined) return undefined;
+  if (code === "53100") {
+    const message = "the disk of the cloud's database is full; nothing was saved. Free space there";
+    return failure(`${message} and try again`, Code.ResourceExhausted);
+  }
+  if (code === "25006") {
+    const message = "the cloud's database takes no changes at present; nothing was saved";
+    return failure(`${message}. Try again`, Code.Unavailable);
+  }
+  if (/^(53|40|57|55P03|08|25P0)/.test(code)) {
+    return failure("the cloud's database is busy; nothing was saved. Try again", Code.Unavailable);
+  }
+  if (code === "22021" || code === "22P05") {
+    const message = "a text holds the character U+0000, which the cloud's database cannot keep";
+    return failure(message, Code.InvalidArgument);
+  }
+  return undefined;
+}

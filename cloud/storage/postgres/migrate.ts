@@ -1,0 +1,89 @@
+import type { ClientBase } from "pg";
+import type { Migration } from "../../../shared/base/store/sqlite.ts";
+import { StoreError } from "../../../shared/base/store/sqlite.ts";
+import type { PostgresAddress } from "./address.ts";
+import { notifications, SQLITE_FUNCTIONS } from "./functions.ts";
+import { postgresStep } from "./steps.ts";
+
+/** Any two processes that migrate at once wait for each other by this lock. */
+const MIGRATION_LOCK = 7_205_883_411n;
+
+/**
+ * Brings the cloud's schema to what this program knows, all steps or none. Two processes may do
+ * that at once: the second finds it done.
+ *
+ * @throws {StoreError} when it is newer or of another program; nothing is changed then.
+ */
+export async function migrate(
+  client: ClientBase,
+  address: PostgresAddress,
+  known: readonly Migration[],
+): Promise<void> {
+  if (await appliedSteps(client, address, known) === known.length) return;
+  await client.query("begin; set local statement_timeout = 0");
+  try {
+    await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK.toString()]);
+    await makeSchema(client, address.schema);
+    const done = await appliedSteps(client, address, known);
+    if (done === 0) await client.query(SQLITE_FUNCTIONS);
+    for (const migration of known.slice(done)) {
+      await client.query(postgresStep(migration));
+      await client.query("insert into schema_migrations values ($1, $2, now())", [
+        migration.version,
+        migration.name,
+      ]);
+    }
+    await client.query(SQLITE_FUNCTIONS);
+    await client.query(notifications(address.schema));
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined); // the first error is the one to report
+    throw error;
+  }
+}
+
+async function makeSchema(client: ClientBase, schema: string): Promise<void> {
+  const { rows } = await client.query("select 1 from pg_namespace where nspname = $1", [schema]);
+  if (rows.length === 0) await client.query(`create schema ${schema}`);
+  await client.query(`create table if not exists schema_migrations (
+    version bigint primary key, name text not null, applied_at timestamptz not null)`);
+}
+
+/** How many migrations the schema has; 0 when it is not there. */
+async function appliedSteps(
+  client: ClientBase,
+  { schema, shown }: PostgresAddress,
+  known: readonly Migration[],
+): Promise<number> {
+  const tables = await client.query<{ name: string }>(
+    "select tablename as name from pg_tables where schemaname = $1",
+    [schema],
+  );
+  if (tables.rows.length === 0) return 0;
+  if (!tables.rows.some(({ name }) => name === "schema_migrations")) {
+    throw new StoreError(
+      "foreign-database",
+      `The schema ${schema} of ${shown} belongs to another program. Name another one with schema=`,
+    );
+  }
+  const { rows } = await client.query<{ version: number; name: string }>(
+    "select version, name from schema_migrations order by version",
+  );
+  const newest = rows.at(-1)?.version ?? 0;
+  if (newest > known.length) {
+    throw new StoreError(
+      "newer-schema",
+      `The database ${shown} has schema ${newest}, this program knows schemas up to ` +
+        `${known.length}. Run the newer program again; it was not changed.`,
+    );
+  }
+  for (const [at, row] of rows.entries()) {
+    if (row.version === at + 1 && row.name === known[at]?.name) continue;
+    throw new StoreError(
+      "changed-migration",
+      `The database ${shown} was made by another program: its migration ${row.version} is ` +
+        `${JSON.stringify(row.name)}. Run the program that made it; it was not changed.`,
+    );
+  }
+  return rows.length;
+}

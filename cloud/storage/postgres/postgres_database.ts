@@ -1,0 +1,137 @@
+import { createHash } from "node:crypto";
+import type { Client, Pool } from "pg";
+import {
+  HandleEmptyInListsPlugin,
+  Kysely,
+  replaceWithNoncontingentExpression,
+  sql,
+  type Transaction,
+} from "kysely";
+import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
+import type { CloudDatabase, Queries } from "../database/cloud_database.ts";
+import { CommitSync } from "../database/commit_sync.ts";
+import { cloudMigrations } from "../database/migrations.ts";
+import type { CloudTables } from "../database/schema.ts";
+import type { PostgresAddress } from "./address.ts";
+import { clientConfig } from "./connect.ts";
+import { openingFailure } from "./failures.ts";
+import { Listener } from "./listener.ts";
+import { migrate } from "./migrate.ts";
+import { ServingLock } from "./serving_lock.ts";
+import { CloudPostgresDialect } from "./postgres_driver.ts";
+
+/** Idle connections are closed after this. */
+const IDLE_MS = 60_000;
+/** How long what others wrote may stay unseen where their notification was lost. */
+const LOOK_EVERY_MS = 1_000;
+
+type Connect = () => Promise<Client>;
+
+/** The cloud's tables in a schema of a PostgreSQL database, which several processes may use. */
+export class PostgresDatabase implements CloudDatabase {
+  readonly engine = "postgres";
+  readonly queries: Queries;
+  readonly place: string;
+
+  readonly #commits: CommitSync;
+  readonly #listeners = new Set<Listener>();
+  #heard = 0;
+
+  private constructor(
+    private readonly pool: Pool,
+    private readonly connect: Connect,
+    private readonly address: PostgresAddress,
+    private readonly clock: Clock,
+  ) {
+    this.place = address.shown;
+    const dialect = new CloudPostgresDialect(pool, lockNumber(address.schema, "writers"));
+    // SQLite takes `in ()` as it is.
+    const emptyLists = new HandleEmptyInListsPlugin({
+      strategy: replaceWithNoncontingentExpression,
+    });
+    this.queries = new Kysely<CloudTables>({ dialect, plugins: [emptyLists] });
+    // Its own commit brings all before it to the disk.
+    this.#commits = new CommitSync(async () => {
+      await pool.query("select pg_logical_emit_message(true, 'machine-cloud', '')");
+    });
+  }
+
+  /**
+   * Connects, and makes or renews the tables.
+   *
+   * @throws {StoreError} or {FileError}, each with one line for the operator.
+   */
+  static async open(address: PostgresAddress, clock = systemClock): Promise<PostgresDatabase> {
+    const config = await clientConfig(address);
+    const { default: pg } = await import("pg");
+    const connect = async () => {
+      const client = new pg.Client(config);
+      client.on("error", () => undefined); // the next statement reports it
+      await client.connect();
+      return client;
+    };
+    let client: Client | undefined;
+    try {
+      client = await connect();
+      await migrate(client, address, cloudMigrations);
+    } catch (error) {
+      throw openingFailure(error, address);
+    } finally {
+      await client?.end().catch(() => undefined); // what failed before is reported
+    }
+    const pool = new pg.Pool({ ...config, max: address.pool, idleTimeoutMillis: IDLE_MS });
+    pool.on("error", () => undefined); // an idle connection ended; the next is a new one
+    return new PostgresDatabase(pool, connect, address, clock);
+  }
+
+  async quickTransaction<T>(
+    work: (transaction: Transaction<CloudTables>) => Promise<T>,
+  ): Promise<T> {
+    return await this.queries.transaction().execute(async (transaction) => {
+      await sql`set local synchronous_commit = off`.execute(transaction);
+      return await work(transaction);
+    });
+  }
+
+  async sharedTransaction<T>(
+    work: (transaction: Transaction<CloudTables>) => Promise<T>,
+  ): Promise<T> {
+    const result = await this.quickTransaction(work);
+    await this.#commits.wait();
+    return result;
+  }
+
+  /** It counts each second as a change, too: a notification may be lost. */
+  foreignVersion(): number {
+    return this.#heard + Math.floor(this.clock.monotonicMs() / LOOK_EVERY_MS);
+  }
+
+  listen(heard: () => void): Disposable {
+    const note = () => {
+      this.#heard += 1;
+      heard();
+    };
+    const listener = new Listener(this.connect, this.address.schema, note, this.clock);
+    this.#listeners.add(listener);
+    return listener;
+  }
+
+  async lockForServing(): Promise<ServingLock | undefined> {
+    return await ServingLock.take(
+      this.connect,
+      lockNumber(this.address.schema, "serving"),
+      this.clock,
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#listeners].map((listener) => listener.close()));
+    if (!this.pool.ended) await this.pool.end();
+  }
+}
+
+/** The same number in all processes that use a schema. */
+export function lockNumber(schema: string, purpose: string): bigint {
+  const digest = createHash("sha256").update(`machine-cloud ${purpose} ${schema}`).digest();
+  return digest.readBigInt64BE(0);
+}

@@ -1,0 +1,112 @@
+/** PostgreSQL for tests: a server of its own in a temporary folder, on a free port of this host. */
+import { join } from "node:path";
+import { toError } from "../base/errors/to_error.ts";
+import { programPath } from "./tools.ts";
+
+/** PostgreSQL refuses to run as root; Debian's package makes this user. */
+const ORDINARY_USER = "postgres";
+const USER = "machine";
+const DATABASE = "cloud";
+
+/** A running server. Tests that start one ask `ignoreWithout(import.meta.url, "postgresql")`. */
+export class PostgresServer implements AsyncDisposable {
+  private constructor(private readonly folder: string, readonly port: number) {}
+
+  /**
+   * @param settings lines of postgresql.conf, such as `max_connections = 20`. What was committed is
+   * lost in a power cut (`fsync = off`) unless they say otherwise.
+   */
+  static async start(settings: readonly string[] = []): Promise<PostgresServer> {
+    // Below TMPDIR the other user may not be let through.
+    const folder = await Deno.makeTempDir({ dir: "/tmp", prefix: "machine-postgres-" });
+    if (Deno.uid() === 0) await run("chown", [ORDINARY_USER, folder]);
+    const server = new PostgresServer(folder, freePort());
+    try {
+      await server.#initialize(settings);
+      await server.resume();
+      await server.query(`create database ${DATABASE}`, "postgres");
+    } catch (error) {
+      await server[Symbol.asyncDispose]();
+      throw error;
+    }
+    return server;
+  }
+
+  /** The address of the database that it has for tests, with parameters such as `schema=a`. */
+  address(...parameters: readonly string[]): string {
+    const query = parameters.length === 0 ? "" : `?${parameters.join("&")}`;
+    return `postgres://${USER}@127.0.0.1:${this.port}/${DATABASE}${query}`;
+  }
+
+  /** Runs SQL with `psql`; gives back what it prints, columns separated by `|`. */
+  async query(sql: string, database: string = DATABASE): Promise<string> {
+    const at = ["-h", "127.0.0.1", "-p", `${this.port}`, "-U", USER, "-d", database];
+    const text = await run(program("psql"), [...at, "-X", "-A", "-t", "-q", "-c", sql]);
+    return text.trim();
+  }
+
+  /** Ends the server; `immediate` is a crash. */
+  async halt(mode: "fast" | "immediate" = "fast"): Promise<void> {
+    await this.#asOrdinaryUser("pg_ctl", "-D", this.#data, "-m", mode, "-w", "stop");
+  }
+
+  /** Starts it again, as it was. */
+  async resume(): Promise<void> {
+    const log = join(this.folder, "log");
+    await this.#asOrdinaryUser("pg_ctl", "-D", this.#data, "-l", log, "-w", "-s", "start");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.halt("immediate").catch(() => undefined); // it may not run
+    await Deno.remove(this.folder, { recursive: true });
+  }
+
+  get #data(): string {
+    return join(this.folder, "data");
+  }
+
+  async #initialize(settings: readonly string[]): Promise<void> {
+    const options = ["-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "-N"];
+    await this.#asOrdinaryUser("initdb", "-D", this.#data, ...options);
+    const lines = [
+      `port = ${this.port}`,
+      "listen_addresses = '127.0.0.1'",
+      `unix_socket_directories = '${this.folder}'`,
+      "fsync = off",
+      "max_connections = 300",
+      "max_locks_per_transaction = 1024",
+      ...settings,
+    ];
+    const path = join(this.#data, "postgresql.conf");
+    await Deno.writeTextFile(path, `${lines.join("\n")}\n`, { append: true });
+  }
+
+  async #asOrdinaryUser(name: string, ...args: readonly string[]): Promise<void> {
+    const command = [program(name), ...args];
+    if (Deno.uid() === 0) await run("runuser", ["-u", ORDINARY_USER, "--", ...command]);
+    else await run(command[0] ?? "", command.slice(1));
+  }
+}
+
+function program(name: string): string {
+  const path = programPath(name);
+  if (path === undefined) throw new Error(`there is no ${name}; install PostgreSQL`);
+  return path;
+}
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return (listener.addr as Deno.NetAddr).port;
+}
+
+/** @returns what it prints. */
+async function run(command: string, args: readonly string[]): Promise<string> {
+  const options: Deno.CommandOptions = { args: [...args], cwd: "/", stdin: "null" };
+  const { success, stdout, stderr } = await new Deno.Command(command, options).output()
+    .catch((error) => {
+      throw new Error(`${command}: ${toError(error).message}`);
+    });
+  const text = new TextDecoder();
+  if (!success) throw new Error(`${command} ${args.join(" ")}: ${text.decode(stderr).trim()}`);
+  return text.decode(stdout);
+}
