@@ -1,7 +1,8 @@
-// deno run -A tools/test/main.ts [--filter TEXT] [--docs] [PATH…]
+// deno run -A tools/test/main.ts [--filter TEXT] [--docs] [--database postgres] [PATH…]
 // Runs the tests; says where the time went, also in .tools/test_times.md, and why tests were skipped;
 // ends with the line "N passed, N failed". Exit code 1 when one failed or none ran.
 // --docs writes the times into docs/testing.md.
+// --database postgres runs the tests of the cloud on PostgreSQL.
 import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -11,6 +12,7 @@ import { SKIPS_FILE } from "../../shared/test_tools/skips.ts";
 import { PROGRAMS, ROOT } from "../programs.ts";
 import { BunchOutput } from "./bunch_output.ts";
 import { bunches, testFiles, writeEntries } from "./bunches.ts";
+import { startTestDatabase } from "./database_engine.ts";
 import { atATime, type Group, GROUPS } from "./groups.ts";
 import { makeMemoryFolder, removeMemoryFolder } from "./memory_folder.ts";
 import { parseSkips, skipLines } from "./skips.ts";
@@ -39,6 +41,7 @@ interface Run {
   /** Where the tests make temporary files; undefined: as the system has it. */
   readonly temporary: string | undefined;
   readonly output: InTurn;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 const report = ({ folder }: Run, group: number) => join(folder, `report-${group}.xml`);
@@ -48,16 +51,31 @@ async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     args: Deno.args,
     allowPositionals: true,
-    options: { filter: { type: "string" }, docs: { type: "boolean" } },
+    options: {
+      filter: { type: "string" },
+      docs: { type: "boolean" },
+      database: { type: "string" },
+    },
   });
   if (values.docs && (positionals.length > 0 || values.filter !== undefined)) {
     throw new Error("TIMES=docs is for the times of all tests; leave PATHS and FILTER out");
   }
-  const groups: readonly Group[] = positionals.length > 0 ? [{ paths: positionals }] : GROUPS;
+  if (values.database !== undefined && values.database !== "postgres") {
+    throw new Error(`DATABASE=${values.database}: write DATABASE=postgres, or leave it out`);
+  }
+  await using database = values.database === undefined
+    ? undefined
+    : await startTestDatabase(ROOT, positionals.length > 0 ? positionals : ["cloud"]);
+  const groups: readonly Group[] = database
+    ? [{ paths: database.files, parallel: { programs: false, bunch: 12 } }]
+    : positionals.length > 0
+    ? [{ paths: positionals }]
+    : GROUPS;
   const memory = Deno.env.has("TMPDIR") ? undefined : await makeMemoryFolder();
   const folder = await Deno.makeTempDir({ prefix: "machine-tests-" });
   const output = new InTurn((bytes) => void process.stdout.write(bytes));
-  const run: Run = { filter: values.filter, folder, temporary: memory, output };
+  const env = database?.env ?? {};
+  const run: Run = { filter: values.filter, folder, temporary: memory, output, env };
   const results: GroupResult[] = [];
   const tests: TimedTest[] = [];
   const begun = performance.now();
@@ -75,6 +93,7 @@ async function main(): Promise<number> {
     }));
     await showTimes(tests, (performance.now() - begun) / 1_000, values.docs ?? false);
     const told = await Deno.readTextFile(skips(run)).catch(() => "");
+    for (const line of database?.skipped ?? []) process.stdout.write(`${line}\n`);
     for (const line of skipLines(parseSkips(told))) process.stdout.write(`${line}\n`);
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -145,6 +164,7 @@ async function runGroup(
     env: {
       DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${jobs}`,
       [SKIPS_FILE]: skips(run),
+      ...run.env,
       ...(run.temporary === undefined ? {} : { TMPDIR: run.temporary }),
     },
     stdin: "null",

@@ -185,7 +185,8 @@ Deno.test("TailRobotPartLogs() ends at once with the key behind it, also while n
     await robot.log({ id: made.part_id, logs: [entry(n++)] });
     return got > 0;
   }, { deadlineMs: 5_000 });
+  const refused = failure(ended);
   await cloud.client(AppService, apiKey(made)).deleteKey({ id });
   await cloud.services.changes.drain();
-  assert.equal((await failure(ended)).code, Code.Unauthenticated);
+  assert.equal((await refused).code, Code.Unauthenticated);
 });

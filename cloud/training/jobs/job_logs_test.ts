@@ -106,7 +106,7 @@ Deno.test("append() knows after a restart where the first lines ended", async ()
 Deno.test("append() goes on after a failure", async () => {
   await using rig = await TrainingRig.open();
   const { seq } = await rig.jobs.submit(rig.newJob());
-  await assert.rejects(rig.logs.append(seq + 1, lines(0, 1)), /FOREIGN KEY/);
+  await assert.rejects(rig.logs.append(seq + 1, lines(0, 1)), /FOREIGN KEY/i);
   await rig.jobs.submit(rig.newJob("2"));
   await rig.logs.append(seq + 1, lines(0, 2));
   assert.deepEqual(await readAll(rig.logs, seq + 1), [lines(0, 2)]);

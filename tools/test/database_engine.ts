@@ -1,0 +1,48 @@
+import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
+import { missingTools } from "../../shared/test_tools/skips.ts";
+import { testFiles } from "./bunches.ts";
+
+/** Tests of the cloud that are about SQLite, or about what there is with SQLite alone. */
+const SQLITE_ONLY: Readonly<Record<string, string>> = {
+  "cloud/accounts/access/role_methods_test.ts": "puts rows back by a second SQLite connection",
+  "cloud/data/pipelines/data_pipelines_test.ts": "pipelines need SQLite",
+  "cloud/data/queries/query_methods_test.ts": "queries need SQLite",
+  "cloud/data/queries/query_runner_test.ts": "queries need SQLite",
+  "cloud/data/queries/saved_query_methods_test.ts": "queries need SQLite",
+  "cloud/local/commands/data_command_test.ts": "runs queries, which need SQLite",
+  "cloud/local/commands/file_command_test.ts": "runs queries, which need SQLite",
+  "cloud/main_test.ts": "looks at cloud.db",
+  "cloud/operations/backup/backup_test.ts": "backups need SQLite",
+  "cloud/operations/doctor/doctor_test.ts": "looks at cloud.db",
+  "cloud/serve/operations_test.ts": "looks at the size of cloud.db",
+  "cloud/storage/data_folder/data_folder_test.ts": "looks at cloud.db",
+};
+
+/** PostgreSQL for a run of tests. */
+export interface TestDatabase extends AsyncDisposable {
+  /** What the tests run with: each data folder has a schema of its own. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly files: string[];
+  /** Files that are left out, each with the reason. */
+  readonly skipped: string[];
+}
+
+/** @throws when PostgreSQL is not there, with what to install. */
+export async function startTestDatabase(
+  root: string,
+  paths: readonly string[],
+): Promise<TestDatabase> {
+  const missing = missingTools("postgresql");
+  if (missing !== undefined) throw new Error(missing);
+  const all = await testFiles(root, paths);
+  const server = await PostgresServer.start();
+  return {
+    env: { MACHINE_CLOUD_DATABASE: server.address("schema=test_{folder}", "pool=4") },
+    files: all.filter((file) => SQLITE_ONLY[file] === undefined),
+    skipped: all.flatMap((file) => {
+      const reason = SQLITE_ONLY[file];
+      return reason === undefined ? [] : [`skipped: ${reason}: ${file}`];
+    }),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
