@@ -13,6 +13,8 @@
 #   MACHINE_DOWNLOAD_URL     address of a download folder (make release) to take the agent from, in
 #                            place of the cloud
 #   MACHINE_AGENT_VERSION    version or channel (default stable)
+#   MACHINE_RELEASE_KEY      file with the public key of the releases (PEM, from /releases/key.pem of
+#                            your cloud); with it the signature is checked here already, by openssl
 #   MACHINE_DIR              folder of the agent (default C:\opt\machine)
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
@@ -30,6 +32,62 @@ function Assert-Administrator {
     if (-not $user.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
         throw 'start PowerShell as administrator'
     }
+}
+
+function Assert-Computer {
+    if ([Environment]::OSVersion.Platform -ne 'Win32NT') {
+        throw 'this installs on Windows; for Linux there is install.sh'
+    }
+    if (-not [Environment]::Is64BitOperatingSystem) {
+        throw 'there is no machine-agent for 32-bit Windows; it runs on x86-64'
+    }
+    Assert-Administrator
+}
+
+# How a version sorts as text; a candidate (1.2.0-rc.1) is older than its release.
+function Get-VersionKey([string] $Version) {
+    $release, $candidate = ($Version -split '\+')[0] -split '-', 2
+    if (-not $candidate) { $candidate = '~' }
+    [regex]::Replace("$release-$candidate", '\d+', { param($digits) $digits.Value.PadLeft(10, '0') })
+}
+
+# Who can only repeat an old answer must not bring an old version back.
+function Assert-NotOlder([string] $Wanted, [string] $Exact, [string] $Dir) {
+    $link = Join-Path $Dir 'bin\machine-agent.current'
+    if ($Wanted -eq $Exact -or -not (Test-Path -LiteralPath $link)) { return }
+    # Its line is ...\machine-agent-VERSION-SHA256.exe.
+    if ((Get-Content -Raw -LiteralPath $link) -notmatch 'machine-agent-(.+)-[0-9a-f]+(\.exe)?\s*$') { return }
+    $there = $Matches[1]
+    if ([string]::CompareOrdinal((Get-VersionKey $there), (Get-VersionKey $Exact)) -gt 0) {
+        throw "machine-agent $there is here, and $Wanted is the older $Exact; to go back to it, set " +
+            "MACHINE_AGENT_VERSION=$Exact"
+    }
+}
+
+# Whether so many bytes fit where a folder is or will be.
+function Assert-Room([string] $Path, [long] $Bytes, [string] $Hint) {
+    $root = [IO.Path]::GetPathRoot([IO.Path]::GetFullPath($Path))
+    if ($root -notmatch '^[A-Za-z]:') { return } # of a share it is not known
+    $drive = New-Object IO.DriveInfo -ArgumentList $root
+    if (-not $drive.IsReady) { throw "there is no drive $root; $Hint" }
+    if ($drive.AvailableFreeSpace -lt $Bytes) {
+        throw ('{0} has {1} MB of free space, and {2} MB are needed; {3}' -f $root,
+            [math]::Floor($drive.AvailableFreeSpace / 1048576), ([math]::Floor($Bytes / 1048576) + 1), $Hint)
+    }
+}
+
+# With MACHINE_RELEASE_KEY only; without it the agent checks its own updates, and TLS this download.
+function Assert-Signature([string] $Address, [string] $Manifest) {
+    $key = Get-Setting 'MACHINE_RELEASE_KEY'
+    if (-not $key) { return }
+    if (-not (Test-Path -LiteralPath $key)) { throw "there is no file $key" }
+    if (-not (Get-Command openssl -ErrorAction SilentlyContinue)) {
+        throw 'openssl is needed to check the signature with MACHINE_RELEASE_KEY'
+    }
+    $signature = "$Manifest.sig"
+    Save-Address "$Address.sig" $signature
+    & openssl pkeyutl -verify -pubin -inkey $key -rawin -in $Manifest -sigfile $signature | Out-Null
+    if ($LASTEXITCODE -ne 0) { throw "the release is not signed with the key in $key" }
 }
 
 function Get-Cloud([string] $Credentials) {
@@ -81,15 +139,35 @@ function Save-Credentials([string] $Cloud, [string] $Credentials) {
     if (-not ($id -and $key -and $part)) {
         throw 'MACHINE_API_KEY_ID, MACHINE_API_KEY and MACHINE_PART_ID go together'
     }
+    if ($part -notmatch '^[A-Za-z0-9_-]+$') { throw "MACHINE_PART_ID is no part's id" }
     $address = "$Cloud/api/json1/config?client=true&id=$([Uri]::EscapeDataString($part))"
     $headers = @{ key_id = $id; key = $key }
-    $found = Invoke-RestMethod -UseBasicParsing -MaximumRedirection 0 -Uri $address -Headers $headers
+    try {
+        $found = Invoke-RestMethod -UseBasicParsing -MaximumRedirection 0 -Uri $address -Headers $headers
+    } catch {
+        throw "the cloud gave no credentials for part ${part}; is the key right? $(Get-Why $_)"
+    }
     if ($found.cloud.id -ne $part) { throw 'what the cloud answered is no credentials file' }
     Protect-Folder (Split-Path -Parent $Credentials)
     $new = "$Credentials.new"
     [IO.File]::WriteAllText($new, ($found | ConvertTo-Json -Depth 10))
+    if (Test-Path -LiteralPath $Credentials) {
+        Copy-Item -Force -LiteralPath $Credentials -Destination "$Credentials.old"
+    }
     Move-Item -Force -LiteralPath $new -Destination $Credentials
     Write-Output "wrote $Credentials"
+}
+
+# Why nothing came, in a line for people.
+function Get-Why($Failure) {
+    $reason = $Failure.Exception
+    while ($reason.InnerException) { $reason = $reason.InnerException }
+    $text = $reason.Message
+    if ("$($Failure.Exception.Message) $text" -match 'certificate|SSL|TLS') {
+        $day = (Get-Date).ToUniversalTime().ToString('yyyy-MM-dd')
+        $text = "is the clock right, $day, and the certificate? $text"
+    }
+    $text
 }
 
 # Fetches an address to a file. Redirects are followed, but none from https to http, where anybody on
@@ -127,7 +205,7 @@ function Save-Address([string] $Address, [string] $Path) {
 }
 
 # Brings the program into a folder, checked, and gives its path.
-function Save-Agent([string] $Cloud, [string] $Folder) {
+function Save-Agent([string] $Cloud, [string] $Folder, [string] $Dir) {
     $wanted = Get-Setting 'MACHINE_AGENT_VERSION' 'stable'
     $base = "$Cloud/releases/machine-agent"
     $downloads = (Get-Setting 'MACHINE_DOWNLOAD_URL').TrimEnd('/')
@@ -138,7 +216,11 @@ function Save-Agent([string] $Cloud, [string] $Folder) {
     $file = 'machine-agent.exe'
     $address = "$base/$wanted/windows/amd64/$file.manifest"
     $manifest = Join-Path $Folder "$file.manifest"
-    Save-Address $address $manifest
+    try {
+        Save-Address $address $manifest
+    } catch {
+        throw "$base has no release $wanted of machine-agent for windows/amd64: $(Get-Why $_)"
+    }
     $lines = [IO.File]::ReadAllText($manifest) -split "`n"
     $facts = @{}
     foreach ($line in $lines) {
@@ -151,18 +233,34 @@ function Save-Agent([string] $Cloud, [string] $Folder) {
     # From here on the exact version: a channel may move on in between.
     $exact = $facts['version']
     if ($exact -notmatch '^[A-Za-z0-9.+-]+$') { throw "the release has a version that is none: $exact" }
+    $size = 0L
+    if (-not [long]::TryParse($facts['size'], [ref] $size)) { throw 'the release has no size' }
+    $address = "$base/$([Uri]::EscapeDataString($exact))/windows/amd64/$file"
+    Assert-Signature $address $manifest
+    Assert-NotOlder $wanted $exact $Dir
+    Assert-Room $Folder ($size + 1048576) 'set TEMP to another folder'
+    # This version, the next one while both are there, and machine-server's two.
+    Assert-Room $Dir (4 * $size) 'set MACHINE_DIR to another folder'
     Write-Output "downloading machine-agent $exact for windows/amd64" | Out-Host
     $path = Join-Path $Folder $file
-    $address = "$base/$([Uri]::EscapeDataString($exact))/windows/amd64/$file"
-    Save-Address $address $path
+    try {
+        Save-Address $address $path
+    } catch {
+        throw "machine-agent $exact could not be downloaded: $(Get-Why $_)"
+    }
+    if ((Get-Item -LiteralPath $path).Length -ne $size) {
+        throw 'the download is not as long as the release; try again'
+    }
     if ((Get-FileHash -Algorithm SHA256 -LiteralPath $path).Hash -ne $facts['sha256']) {
         throw 'the download is not the release (SHA-256); try again'
     }
+    & $path --version | Out-Null
+    if ($LASTEXITCODE -ne 0) { throw 'machine-agent does not run here; nothing was changed' }
     $path
 }
 
 function Install-Agent {
-    Assert-Administrator
+    Assert-Computer
     $credentials = Get-Setting 'MACHINE_CREDENTIALS_FILE' 'C:\etc\machine.json'
     $dir = Get-Setting 'MACHINE_DIR' 'C:\opt\machine'
     $cloud = Get-Cloud $credentials
@@ -170,7 +268,7 @@ function Install-Agent {
     Protect-Folder $work
     try {
         Save-Credentials $cloud $credentials
-        $agent = Save-Agent $cloud $work
+        $agent = Save-Agent $cloud $work $dir
         & $agent --install --dir $dir --config $credentials
         if ($LASTEXITCODE -ne 0) { throw "machine-agent --install ended with $LASTEXITCODE" }
     } finally {

@@ -99,6 +99,41 @@ for (const isSafe of [true, false]) {
   });
 }
 
+Deno.test({
+  name: "Get-VersionKey of install.ps1 sorts versions, candidates before their release",
+  ignore: noPwsh,
+  fn: async () => {
+    const versions = ["0.9.0", "1.2.0-rc.2", "1.2.0-rc.10", "1.2.0", "1.10.0"];
+    const keys: string[] = [];
+    for (const version of versions) {
+      const { stdout, stderr } = await new Deno.Command("pwsh", {
+        args: ["-NoProfile", "-Command", callOf("Get-VersionKey", version)],
+      }).output();
+      keys.push(new TextDecoder().decode(stdout).trim());
+      assert.notEqual(keys.at(-1), "", new TextDecoder().decode(stderr));
+    }
+    assert.deepEqual(keys, [...keys].sort());
+  },
+});
+
+Deno.test("install.ps1 checks what install.sh checks, before it changes anything", async () => {
+  const [install] = await parse([join(ROOT, "install", "install.ps1")]);
+  const checks = ["Computer", "NotOlder", "Room", "Signature", "Address"];
+  for (const name of checks.map((check) => `Assert-${check}`)) {
+    assert.ok(install?.functions.includes(name), name);
+  }
+  const script = await Deno.readTextFile(join(ROOT, "install", "install.ps1"));
+  const body = script.slice(script.indexOf("function Save-Agent"));
+  const at = (text: string) => {
+    assert.ok(body.includes(text), text);
+    return body.indexOf(text);
+  };
+  for (const check of ["Assert-Signature", "Assert-NotOlder", "Assert-Room $Dir"]) {
+    assert.ok(at(check) < at("Save-Address $address $path"), check);
+  }
+  assert.ok(at("& $path --version") < at("& $agent --install"));
+});
+
 /** A script that calls one function of install.ps1, and runs nothing else of it. */
 function callOf(name: string, ...args: string[]): string {
   return [
