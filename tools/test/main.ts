@@ -67,7 +67,10 @@ async function main(): Promise<number> {
     ? undefined
     : await startTestDatabase(ROOT, positionals.length > 0 ? positionals : ["cloud"]);
   const groups: readonly Group[] = database
-    ? [{ paths: database.files, parallel: { programs: false, bunch: 12 } }]
+    ? [{
+      paths: database.files,
+      parallel: { perProcessor: 1, least: 2, bytes: 2 ** 28, bunch: 12 },
+    }]
     : positionals.length > 0
     ? [{ paths: positionals }]
     : GROUPS;
