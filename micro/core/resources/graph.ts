@@ -60,7 +60,8 @@ export class ResourceGraph {
     const before = this.#states;
     const wanted = new Map(configs.map((config) => [config.name, config]));
     const same = unchanged(before, wanted);
-    for (const [name, state] of before) {
+    // Built last, closed first: what needs others ends before them.
+    for (const [name, state] of [...before].reverse()) {
       if (!same.has(name)) this.#close(name, state.resource);
     }
     const build = new Build(wanted, {
@@ -88,7 +89,7 @@ export class ResourceGraph {
 
   /** Ends all resources. */
   close(): void {
-    for (const [name, { resource }] of this.#states) this.#close(name, resource);
+    for (const [name, { resource }] of [...this.#states].reverse()) this.#close(name, resource);
     this.#states.clear();
   }
 

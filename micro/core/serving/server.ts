@@ -70,6 +70,8 @@ export class Server {
         open.lastAt = this.options.host.now();
         if (!open.speaker) {
           first = concat([first, bytes]);
+          // Neither HTTP/1.1 nor HTTP/2, such as TLS: who tries that first does not wait for long.
+          if (!startsWithMethod(first)) return this.#drop(open);
           open.speaker = this.#choose(connection, first);
           if (!open.speaker) return;
           const given = first;
@@ -114,4 +116,9 @@ export class Server {
     open.speaker?.close?.();
     open.connection.destroy();
   }
+}
+
+/** Whether a connection begins with the name of a method, as HTTP/1.1 and the preface do. */
+function startsWithMethod([first = 0]: Uint8Array): boolean {
+  return first >= 0x41 && first <= 0x5a;
 }
