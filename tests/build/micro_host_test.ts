@@ -132,6 +132,39 @@ probeTest("its own port speaks TLS with the certificate that it is given", async
   assert.match(String(wrong["error"]), /private key/);
 });
 
+probeTest("what is no TLS and no question ends its connection alone", async (folder) => {
+  const server = await tlsServer(folder);
+  await Deno.writeTextFile(join(folder, "roots.pem"), server.rootPem);
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const noise = (seed: number, length: number): Uint8Array<ArrayBuffer> =>
+    // A record of TLS with anything in it, every other time.
+    Uint8Array.from({ length }, (_, i) =>
+      seed % 2 && i < 5 ? [20 + seed % 5, 3, 3, 0, length - 5][i] ?? 0 : seed * 31 + i * i * 7);
+  let seed = 0;
+  const served = (async () => {
+    for await (const connection of listener) {
+      await connection.write(noise(seed++, 200)).catch(() => 0);
+      connection.close();
+    }
+  })();
+  await using probe = await Probe.start(file, folder);
+  for (let time = 0; time < 50; time++) {
+    const { error } = await probe.ask(page(listener.addr.port));
+    assert.match(String(error), /TLS|peer|connection/i);
+  }
+  const { certificate, key } = server;
+  const ports = [await probe.ask({ op: "listen", certificate, privateKey: key })];
+  for (let time = 0; time < 200; time++) {
+    const port = Number(ports[0]?.["port"]);
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+    await connection.write(noise(time, 200)).catch(() => 0);
+  }
+  assert.match(String((await probe.ask(page(server.port)))["text"]), /a page$/);
+  listener.close();
+  await served;
+  await server.close();
+});
+
 probeTest("plain connections to other computers are refused", async (folder) => {
   await using probe = await Probe.start(file, folder);
   const answer = await probe.ask({ op: "get", host: "192.0.2.1", port: 80, tls: false });

@@ -40,6 +40,13 @@ function startMicro(rig: Rig, args: readonly string[] = [], env: Record<string, 
   return micro;
 }
 
+async function assertSmall(micro: Program, how: string): Promise<void> {
+  const status = await Deno.readTextFile(`/proc/${micro.pid}/status`);
+  const memory = Number(status.match(/VmRSS:\s+(\d+) kB/)?.[1]);
+  process.stdout.write(`machine-micro-server takes ${memory} KiB ${how}\n`);
+  assert.ok(memory > 0 && memory < MOST_MEMORY_KIB, `${memory} KiB`);
+}
+
 const sensor = (name: string, attributes = {}) => ({
   name,
   api: "rdk:component:sensor",
@@ -74,10 +81,7 @@ rigTest("machine-micro-server comes online, takes a change and ends when told to
     return one?.readings && "t" in one.readings;
   });
   await eventually("log lines", async () => (await rig.logs("machine-micro-server 1.2.3")).length);
-  const status = await Deno.readTextFile(`/proc/${micro.pid}/status`);
-  const memory = Number(status.match(/VmRSS:\s+(\d+) kB/)?.[1]);
-  process.stdout.write(`machine-micro-server takes ${memory} KiB\n`);
-  assert.ok(memory > 0 && memory < MOST_MEMORY_KIB, `${memory} KiB`);
+  await assertSmall(micro, "without TLS");
   micro.signal("SIGTERM");
   assert.equal((await micro.exited).code, 0);
 }, { ignore });
@@ -111,4 +115,5 @@ rigTest("machine-micro-server speaks TLS with a cloud, but with no impostor", as
   await stranger.stop(DEADLINE_MS);
   const micro = startMicro(rig, ["-ca-file", join(folder, "roots.pem")]);
   await micro.waitForLine(/applied revision/, DEADLINE_MS);
+  await assertSmall(micro, "with TLS and the system's authorities");
 }, { ignore });

@@ -91,7 +91,8 @@ static bool ask(dns_query *query) {
 
 dns_query *dns_start(const char *name, uint32_t *address, const char **problem) {
   struct in_addr parsed;
-  *problem = NULL;
+  *problem = *name ? NULL : "there is no host name";
+  if (*problem) return NULL;
   if (inet_pton(AF_INET, name, &parsed) == 1) {
     *address = parsed.s_addr;
     return NULL;

@@ -138,7 +138,7 @@ int net_connect(const char *host, int port, bool with_tls, const char *server_na
 static bool keep(connection *of, const uint8_t *bytes, size_t length) {
   size_t there = of->kept_end - of->kept_start;
   if (there + length > KEPT_MOST) return false;
-  if (of->kept_end + length > of->kept_size) {
+  if (of->kept_start > 0 && of->kept_end + length > of->kept_size) {
     memmove(of->kept, of->kept + of->kept_start, there);
     of->kept_start = 0;
     of->kept_end = there;
