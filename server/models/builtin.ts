@@ -19,6 +19,7 @@ import { httpCameraModel } from "./http/http_camera_model.ts";
 import { httpSensorModel } from "./http/http_sensor_model.ts";
 import { imageFileModel } from "./image_file/image_file_model.ts";
 import { hostSensorModel } from "./host/host_sensor.ts";
+import { rtspModel, webcamModel } from "./live/live_models.ts";
 import { mlModelModel } from "./ml_model/ml_model_model.ts";
 import { mergedModel } from "./merged/merged_model.ts";
 import { modbusModel } from "./modbus/modbus_model.ts";
@@ -47,6 +48,8 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(httpSensorModel(environment))
     .register(httpCameraModel(environment))
     .register(imageFileModel)
+    .register(webcamModel(environment))
+    .register(rtspModel(environment))
     .register(mergedModel)
     .register(linuxBoardModel(environment))
     .register(simulatedBoardModel(environment))

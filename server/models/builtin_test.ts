@@ -66,6 +66,7 @@ function mistakes(schema: Schema, path: string): Mistake[] {
 
 function fitsType(value: JsonValue, type: string | undefined): boolean {
   if (type === undefined) return true;
+  if (type === "object") return required(schema);
   if (type === "array") return Array.isArray(value);
   if (type === "integer") return Number.isInteger(value);
   if (type === "object") {
@@ -83,8 +84,12 @@ function required(schema: Schema): JsonObject {
 }
 
 /** A value that fits. */
-function sample(name: string, { type, minimum = 1 }: Schema): JsonValue {
+function sample(name: string, schema: Schema): JsonValue {
+  const { type, minimum = 1 } = schema;
+  if (schema.enum) return schema.enum[0] ?? "";
   if (type === "number" || type === "integer") return minimum;
+  if (type === "array") return ["x"];
+  if (name === "rtsp_address") return "rtsp://127.0.0.1:9/";
   return name === "url" ? "http://127.0.0.1:9/" : name === "detect_color" ? "#ff0000" : "x";
 }
 

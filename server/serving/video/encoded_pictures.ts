@@ -5,7 +5,7 @@ import type { EncodedFrame } from "../../resources/video/encoded_source.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import { FlvReader, type FrameReader, IvfReader } from "./containers.ts";
 import { type Encoder, encodingArguments, framed, RAW_RGBA } from "./encoders.ts";
-import type { FfmpegRun, StartFfmpeg } from "./ffmpeg.ts";
+import type { FfmpegRun, StartFfmpeg } from "../../resources/video/ffmpeg_program.ts";
 import {
   BrokenPicture,
   isSamePicture,

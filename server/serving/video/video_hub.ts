@@ -11,7 +11,8 @@ import {
 } from "../../resources/video/encoded_source.ts";
 import { encodedPictures } from "./encoded_pictures.ts";
 import { Feed } from "./feed.ts";
-import { EncoderFinder, type StartFfmpeg, startFfmpeg } from "./ffmpeg.ts";
+import { type StartFfmpeg, startFfmpeg } from "../../resources/video/ffmpeg_program.ts";
+import { EncoderFinder } from "./ffmpeg.ts";
 import type { PictureSize } from "./picture_size.ts";
 import { nextPicture } from "./pictures.ts";
 

@@ -1,0 +1,13 @@
+export interface RtspAttributes {
+  rtsp_address: string;
+  frame_rate: number | undefined;
+  transport: "tcp" | "udp" | undefined;
+}
+
+export interface WebcamAttributes {
+  video_path: string | undefined;
+  width_px: number | undefined;
+  height_px: number | undefined;
+  frame_rate: number | undefined;
+  format: string | undefined;
+}

@@ -1,0 +1,131 @@
+import type { CameraService } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import { type StartFfmpeg, startFfmpeg } from "../../resources/video/ffmpeg_program.ts";
+import { findVideoDevices } from "../discovery/device_files.ts";
+import { stillCamera } from "../images/still_camera.ts";
+import type { RtspAttributes, WebcamAttributes } from "./live_attributes.ts";
+import { LiveSource } from "./live_source.ts";
+
+export interface LiveEnvironment {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** Default: the ffmpeg of this host. */
+  readonly start?: StartFfmpeg;
+  /** Where /sys and /dev are. Default: the root. */
+  readonly root?: string;
+}
+
+type Camera = Driver<typeof CameraService>;
+
+/** Quality of JPEG, 2 (best) to 31. */
+const QUALITY = ["-q:v", "4"];
+
+/** @throws when no picture comes, with what to do. */
+export function createRtspCamera(
+  { rtsp_address: address, frame_rate = 10, transport = "tcp" }: RtspAttributes,
+  environment: LiveEnvironment,
+): Promise<Camera> {
+  const { password, host, pathname } = new URL(address);
+  const secrets = password === "" ? [] : [password, decodeURIComponent(password)];
+  return opened({
+    ...{ shown: `rtsp://${host}${pathname}`, secrets: secrets },
+    input: ["-rtsp_transport", transport, "-i", address],
+    output: ["-an", "-r", String(frame_rate), ...QUALITY, "-f", "mpjpeg"],
+  }, environment);
+}
+
+/** @throws when there is no such camera, or no picture comes, with what to do. */
+export async function createWebcam(
+  attributes: WebcamAttributes,
+  environment: LiveEnvironment,
+): Promise<Camera> {
+  const devices = await findVideoDevices(environment.root ?? "/");
+  const known = devices.map(({ path, description }) =>
+    description === undefined ? path : `${path} (${description})`
+  );
+  const path = attributes.video_path ?? devices[0]?.path;
+  const there = `cameras of this host: ${known.join(", ") || "none"}`;
+  if (path === undefined) throw new Error(`there is no camera; plug one in. ${there}`);
+  if (!await isThere(path)) {
+    throw new Error(`${path} is not there; plug the camera in, or name another. ${there}`);
+  }
+  try {
+    return await opened(
+      { shown: path, secrets: [], ...webcamArguments(path, attributes) },
+      environment,
+    );
+  } catch (error) {
+    // Many cameras have no MJPEG; their own format always works.
+    if (attributes.format !== undefined) throw error;
+    const own = webcamArguments(path, { ...attributes, format: "" });
+    return await opened({ shown: path, secrets: [], ...own }, environment);
+  }
+}
+
+/** What ffmpeg is given for a camera of this host; an empty format is the camera's own. */
+export function webcamArguments(path: string, attributes: Omit<WebcamAttributes, "video_path">) {
+  const { width_px: width, height_px: height, frame_rate: rate, format = "mjpeg" } = attributes;
+  const isJpeg = format === "mjpeg";
+  return {
+    input: [
+      ...["-f", "v4l2", "-thread_queue_size", "4"],
+      ...(format === "" ? [] : ["-input_format", format]),
+      ...(width && height ? ["-video_size", `${width}x${height}`] : []),
+      ...(rate === undefined ? [] : ["-framerate", String(rate)]),
+      ...["-i", path],
+    ],
+    // Images that are JPEG already are passed on as they are.
+    output: [...(isJpeg ? ["-c:v", "copy"] : QUALITY), "-an", "-f", "mpjpeg"],
+  };
+}
+
+/** A camera over such a stream, once it has given a picture. */
+export async function opened(
+  stream: {
+    readonly input: readonly string[];
+    readonly output: readonly string[];
+    readonly shown: string;
+    readonly secrets: readonly string[];
+  },
+  { clock, log, signal, start = startInstalled }: LiveEnvironment,
+): Promise<Camera> {
+  const source = new LiveSource({ ...stream, clock, log, start });
+  const camera: Camera = {
+    ...stillCamera({
+      sourceName: "color",
+      take: (signal) => source.take(signal),
+      close: () => source.close(),
+    }),
+    getStatus: () => source.state,
+  };
+  try {
+    await source.take(signal);
+    return camera;
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+function startInstalled(args: readonly string[]) {
+  try {
+    return startFfmpeg(args);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error("ffmpeg is not installed on this host, and this camera needs it: install it", {
+      cause: error,
+    });
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,91 @@
+import {
+  AttributeError,
+  attributes,
+  type Check,
+  integer,
+  number,
+  oneOf,
+  optional,
+  text,
+} from "../../resources/graph/attributes.ts";
+import type { Model } from "../../resources/graph/registry.ts";
+import type { BuiltinEnvironment } from "../environment.ts";
+import type { RtspAttributes, WebcamAttributes } from "./live_attributes.ts";
+
+type Environment = Pick<BuiltinEnvironment, "clock">;
+
+const api = "rdk:component:camera";
+
+/** Model `rdk:builtin:rtsp` of `rdk:component:camera`: a network camera, through ffmpeg. */
+export function rtspModel(environment: Environment): Model<RtspAttributes> {
+  return {
+    api,
+    model: "rdk:builtin:rtsp",
+    attributes: attributes<RtspAttributes>({
+      rtsp_address: rtspAddress(
+        "The stream, as rtsp://USER:PASSWORD@HOST:PORT/PATH. The password is shown in no message; " +
+          "users of this host can see it among the arguments of ffmpeg.",
+      ),
+      frame_rate: optional(number("Most images a second that are decoded. Default 10.", {
+        min: 0.1,
+        max: 120,
+      })),
+      transport: optional(oneOf(
+        ["tcp", "udp"],
+        "How the stream comes; udp loses pictures where the network is bad. Default tcp.",
+      )),
+    }),
+    async construct({ attributes, log, signal }) {
+      const { createRtspCamera } = await import("./live_camera.ts");
+      return await createRtspCamera(attributes, { ...environment, log, signal });
+    },
+  };
+}
+
+/** Model `rdk:builtin:webcam` of `rdk:component:camera`: a camera of this host, through ffmpeg. */
+export function webcamModel(environment: Environment): Model<WebcamAttributes> {
+  return {
+    api,
+    model: "rdk:builtin:webcam",
+    attributes: attributes<WebcamAttributes>({
+      video_path: optional(text(
+        "The device, for example /dev/video0 or a link in /dev/v4l/by-id, which stays the same when " +
+          "others are plugged in. Default: the first camera.",
+      )),
+      width_px: optional(pixels("Width of images. Default: the camera's own.")),
+      height_px: optional(pixels("Height of images. Default: the camera's own.")),
+      frame_rate: optional(number("Images a second. Default: the camera's own.", {
+        min: 0.1,
+        max: 240,
+      })),
+      format: optional(text(
+        "How the camera sends images, as ffmpeg calls it: mjpeg, yuyv422, h264. Default: mjpeg " +
+          "where it has that, else its own.",
+      )),
+    }),
+    async construct({ attributes, log, signal }) {
+      const { createWebcam } = await import("./live_camera.ts");
+      return await createWebcam(attributes, { ...environment, log, signal });
+    },
+  };
+}
+
+function pixels(description: string): Check<number> {
+  return integer(description, { min: 1, max: 16_384 });
+}
+
+/** Nothing of what is wrong is shown, as it may have a password. */
+function rtspAddress(description: string): Check<string> {
+  return {
+    schema: { type: "string", format: "uri", description },
+    parse(value, path) {
+      const isFitting = typeof value === "string" && /^rtsps?:\/\/[^\s/]+/.test(value) &&
+        URL.canParse(value);
+      if (isFitting) return value;
+      const found = typeof value === "string"
+        ? JSON.stringify(value.replace(/[^/]*@/, "***@"))
+        : JSON.stringify(value) ?? "nothing";
+      throw new AttributeError(path, found, "an address that begins with rtsp:// or rtsps://");
+    },
+  };
+}
