@@ -26,6 +26,22 @@ export const organization = {
   whole: ["The whole organisation", "Die ganze Organisation"],
   scopeLocation: ["Location {name}", "Standort {name}"],
   scopeMachine: ["Machine {name}", "Maschine {name}"],
+  matrix: ["Roles", "Rollen"],
+  matrixText: [
+    "What each person may do where. A role counts for everything below it, and is in brackets there.",
+    "Was jede Person wo darf. Eine Rolle gilt für alles darunter und steht dort in Klammern.",
+  ],
+  place: ["Place", "Ort"],
+  fromAbove: ["({role})", "({role})"],
+  roleSet: [
+    "The role of {email} is changed: {place}",
+    "Die Rolle von {email} ist geändert: {place}",
+  ],
+  searchPeople: ["Search people", "Personen suchen"],
+  firstPeople: [
+    "{count} of {all} people are shown; search for the others.",
+    "{count} von {all} Personen werden gezeigt; suchen Sie nach den anderen.",
+  ],
   noRole: ["No role", "Keine Rolle"],
   invite: ["Invite", "Einladen"],
   inviteTitle: ["Invite somebody", "Jemanden einladen"],

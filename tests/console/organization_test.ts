@@ -54,6 +54,14 @@ Deno.test({
     await dialog.getByLabel("Role").selectOption("operator");
     await press("Change role");
     await members.getByText("Operator of the organisation").waitFor();
+    const matrix = page.getByRole("region", { name: "Roles" });
+    const inLab = matrix.getByLabel("ann@example.com, Lab", { exact: true });
+    await inLab.getByText("(Operator)").waitFor({ state: "attached" });
+    await inLab.selectOption("owner");
+    await members.getByText("Owner of location Lab").waitFor();
+    await opened.inspect("organization-roles");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await members.getByText("Owner of location Lab").waitFor({ state: "detached" });
     await members.getByRole("button", { name: "Remove" }).click();
     await press("Remove");
     await page.getByText("No people yet").waitFor();
