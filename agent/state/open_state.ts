@@ -39,7 +39,10 @@ export async function openAgentState(path: string, log: Logger): Promise<AgentSt
 
 function openOnFullDisk(path: string, error: StoreError, log: Logger): AgentState {
   const state = AgentState.open(path, { isAlone: true });
-  log.error("the agent's state cannot be written; free some space", { error });
+  log.error("the agent's state cannot be written; free some space", {
+    event: "state_not_written",
+    error,
+  });
   return state;
 }
 
@@ -66,6 +69,10 @@ function isUsable(copy: string): boolean {
 async function beginAnew(path: string, error: StoreError, log: Logger): Promise<AgentState> {
   const aside = `${path}.damaged`;
   if (existsSync(path)) await moveSqlite(path, aside);
-  log.error("the agent's state is damaged and was moved aside; it starts empty", { error, aside });
+  log.error("the agent's state is damaged and was moved aside; it starts empty", {
+    event: "state_damaged",
+    error,
+    aside,
+  });
   return AgentState.open(path);
 }

@@ -58,6 +58,7 @@ export class DiskGuard {
     if (capturedBytes / totalBytes < captureThreshold) {
       if (!this.#hasWarned) {
         log.warn(`the disk is ${percent} % full, and not with captured data; free some space`, {
+          event: "disk_full",
           folder,
           capturedBytes,
         });
@@ -68,6 +69,7 @@ export class DiskGuard {
     const chosen = captures.filter((_, index) => index % everyNth === 0);
     for (const path of chosen) await removeIfExists(path);
     log.warn(`the disk is ${percent} % full: captured files are deleted before their upload`, {
+      event: "captured_data_deleted",
       folder,
       deleted: chosen.length,
       kept: captures.length - chosen.length,

@@ -146,7 +146,9 @@ export class Syncer {
     if (code !== undefined && AWAY.has(code)) {
       this.#awayUntilMs = clock.monotonicMs() + AWAY_MS;
       if (this.#awayError === "") {
-        log.warn(`captured data waits: the cloud does not take it: ${reason}`);
+        log.warn(`captured data waits: the cloud does not take it: ${reason}`, {
+          event: "data_upload_offline",
+        });
       }
       this.#awayError = reason;
       return;

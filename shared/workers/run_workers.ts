@@ -47,7 +47,11 @@ async function keepRunning(
     } catch (error) {
       if (signal.aborted) return;
       health?.failed(worker.name, error);
-      log.error(`the ${worker.name} worker failed and is started again`, { error });
+      log.error(`the ${worker.name} worker failed and is restarted`, {
+        event: "worker_failed",
+        worker: worker.name,
+        error,
+      });
     }
     if (clock.monotonicMs() - startedMs > RESTART_MAX_MS) backoff.reset();
     await clock.sleep(backoff.next(), signal).catch(() => {});

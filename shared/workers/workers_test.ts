@@ -63,7 +63,7 @@ Deno.test("runWorkers() starts a failed worker again and leaves the others alone
   await clock.advance(10_000);
   assert(failing >= 3, `${failing} starts`);
   assert.equal(steady, 1);
-  assert.match(log.messages("error")[0] ?? "", /the failing worker failed and is started again/);
+  assert.match(log.messages("error")[0] ?? "", /the failing worker failed and is restarted/);
   stop.abort();
   await running;
 });

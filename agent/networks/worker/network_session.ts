@@ -283,7 +283,7 @@ export class NetworkSession {
     if (!this.#record.save(this.#desk.attempt)) {
       return log.error("the host is not rebooted: the reboot could not be counted on disk");
     }
-    log.warn("the host is rebooted: it was offline too long", { minutes });
+    log.warn("the host is rebooted: it was offline too long", { event: "host_reboot", minutes });
     await this.#host.stop();
     const problem = await reboot();
     if (problem !== undefined) log.error("the host is not rebooted", { reason: problem });

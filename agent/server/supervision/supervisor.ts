@@ -140,7 +140,10 @@ export class ServerSupervisor {
     try {
       this.#start();
     } catch (error) {
-      this.#options.log.error("machine-server cannot be started", { error });
+      this.#options.log.error("machine-server cannot be started", {
+        event: "server_start_failed",
+        error,
+      });
       this.#failed(`cannot be started: ${toError(error).message}`);
       this.tell({ type: "ended" });
     }

@@ -144,7 +144,7 @@ export class ReleaseKeys {
     this.#options.log.error(
       "the cloud names release keys that no trusted key vouches for; they are not used. To trust " +
         'them, write them under "release_keys" in the defaults file',
-      { ids },
+      { event: "release_keys_refused", ids },
     );
   }
 }

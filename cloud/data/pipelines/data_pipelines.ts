@@ -197,6 +197,7 @@ export class DataPipelines {
     const state = mayPass && failures < MOST_ATTEMPTS ? "scheduled" : "failed";
     if (state === "failed") this.#failures.delete(run.seq);
     this.options.log.warn("a run of a data pipeline failed", {
+      event: "pipeline_failed",
       pipeline: run.pipeline_id,
       run: run.id,
       from: new Date(run.data_from),

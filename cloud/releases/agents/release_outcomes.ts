@@ -49,7 +49,12 @@ export class ReleaseOutcomes {
     this.#noted.set(part.id, noted);
     for (const [releaseId, reason] of stopped) {
       const { program, version } = releases.find((known) => known.id === releaseId) ?? {};
-      this.log.warn("a rollout was stopped", { program, version, reason });
+      this.log.warn("a rollout was stopped", {
+        event: "rollout_stopped",
+        program,
+        version,
+        reason,
+      });
     }
   }
 }

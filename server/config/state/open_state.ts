@@ -33,6 +33,7 @@ export async function openServerState(home: string, log: Logger): Promise<Databa
     const aside = `${path}.damaged`;
     if (existsSync(path)) await moveSqlite(path, aside);
     log.error("the server's state is damaged and was moved aside; it starts empty", {
+      event: "state_damaged",
       error,
       aside,
     });
@@ -43,7 +44,10 @@ export async function openServerState(home: string, log: Logger): Promise<Databa
 function open(path: string, log: Logger): Database {
   const options = { name: "server", migrations: serverMigrations, synchronous: "FULL" } as const;
   return openAlsoWhenFull(path, options, (error) => {
-    log.error("the server's state cannot be written; free some space", { error });
+    log.error("the server's state cannot be written; free some space", {
+      event: "state_not_written",
+      error,
+    });
   });
 }
 

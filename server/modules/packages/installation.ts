@@ -133,7 +133,9 @@ export class Installation {
     const { log, random, source } = this.options;
     const waitMs = this.#waitMs(kind, random());
     const next = waitMs === undefined ? "" : `; next attempt in ${Math.ceil(waitMs / 1_000)} s`;
-    log.warn(`the package ${source.label} is not ready: ${message}${next}`);
+    log.warn(`the package ${source.label} is not ready: ${message}${next}`, {
+      event: "package_failed",
+    });
     this.#set("failed", message);
     return waitMs;
   }

@@ -198,6 +198,7 @@ export class Sessions implements SafetyMonitor {
     if (resources.length === 0) return;
     for (const resource of resources) this.#moved.delete(resource);
     this.options?.log.warn(`${why}; what it moved is stopped`, {
+      event: "session_stopped",
       ...(session.owner && { entity: session.owner }),
       resources,
     });
