@@ -18,6 +18,7 @@ interface Schema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
+  readonly description?: string;
 }
 
 /** A wrong value and where the error has to find it. */
@@ -66,7 +67,6 @@ function mistakes(schema: Schema, path: string): Mistake[] {
 
 function fitsType(value: JsonValue, type: string | undefined): boolean {
   if (type === undefined) return true;
-  if (type === "object") return required(schema);
   if (type === "array") return Array.isArray(value);
   if (type === "integer") return Number.isInteger(value);
   if (type === "object") {
@@ -83,14 +83,22 @@ function required(schema: Schema): JsonObject {
   );
 }
 
+/** What fits attributes that take not just any text. */
+const FITTING: Readonly<Record<string, string>> = {
+  url: "http://127.0.0.1:9/",
+  rtsp_address: "rtsp://127.0.0.1:9/",
+  detect_color: "#ff0000",
+  serial_path: "/dev/ttyUSB0",
+};
+
 /** A value that fits. */
 function sample(name: string, schema: Schema): JsonValue {
   const { type, minimum = 1 } = schema;
   if (schema.enum) return schema.enum[0] ?? "";
+  if (type === "object") return required(schema);
   if (type === "number" || type === "integer") return minimum;
-  if (type === "array") return ["x"];
-  if (name === "rtsp_address") return "rtsp://127.0.0.1:9/";
-  return name === "url" ? "http://127.0.0.1:9/" : name === "detect_color" ? "#ff0000" : "x";
+  if (name === "url" && schema.description?.includes("mqtt")) return "mqtt://127.0.0.1:9";
+  return type === "array" ? ["x"] : FITTING[name] ?? "x";
 }
 
 async function refusal(model: RegisteredModel, attributes: JsonObject): Promise<string> {
