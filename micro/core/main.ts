@@ -6,8 +6,13 @@ import { readCredentials } from "./cloud/credentials.ts";
 import { CloudLink } from "./cloud/link.ts";
 import type { Host } from "./host/host.ts";
 import { fromUtf8 } from "./bytes/utf8.ts";
+import { DataCapture } from "./data/capture.ts";
 import { Machine } from "./machine.ts";
 import { fakes } from "./models/fakes.ts";
+import { i2cSensors } from "./models/i2c_sensors.ts";
+import { pinModels } from "./models/pins.ts";
+import { wheeledBase } from "./models/wheeled_base.ts";
+import { Ota } from "./ota/ota.ts";
 import type { Model } from "./resources/models.ts";
 import { RpcError, textOf } from "./rpc/errors.ts";
 import { Access } from "./serving/access.ts";
@@ -30,7 +35,11 @@ export interface StartOptions {
   readonly version: string;
   /** Models next to the built-in ones. */
   readonly models?: readonly Model[];
+  /** Raw Ed25519 key, 32 bytes, that new firmware must be signed with; default: none. */
+  readonly updateKey?: Uint8Array;
 }
+
+const BUILT_IN: readonly Model[] = [...fakes, ...pinModels, ...i2cSensors, wheeledBase];
 
 /** A running machine. */
 export interface Running {
@@ -42,10 +51,9 @@ export interface Running {
 
 /** Starts the machine. Returns at once; everything else happens in the host's callbacks. */
 export function start(host: Host, options: StartOptions): Running {
-  const machine = new Machine(host, [...fakes, ...options.models ?? []]);
+  const machine = new Machine(host, [...BUILT_IN, ...options.models ?? []]);
   const { log } = machine;
   log.write("info", "machine", `machine-micro-server ${options.version}`);
-  machine.restore();
   const kept = host.flash.read("credentials");
   const text = options.credentials ?? (kept && fromUtf8(kept));
   const cloud = connectCloud(host, text, log);
@@ -68,6 +76,7 @@ export function start(host: Host, options: StartOptions): Running {
     restart: () => host.restart(),
   });
   const server = listen(host, services, options, log);
+  const ota = new Ota({ host, log, publicKey: options.updateKey });
   const link = cloud && new CloudLink({
     host,
     client: cloud,
@@ -81,16 +90,25 @@ export function start(host: Host, options: StartOptions): Running {
         readings: live ? await machine.readings() : [],
       }),
       restart: () => host.restart(),
-      reached: () => {},
+      reached: (online) => {
+        if (online) ota.reached();
+      },
     },
   });
-  machine.onApplied(() => link?.changed());
+  const capture = new DataCapture({ host, graph: machine.graph, log, client: cloud });
+  machine.onApplied((config) => {
+    link?.changed();
+    capture.apply(config);
+    void ota.apply(config.ota);
+  });
+  machine.restore();
   link?.start();
   return {
     port: server?.port ?? 0,
     stop() {
       link?.close();
       server?.close();
+      capture.close();
       machine.graph.close();
     },
   };

@@ -32,7 +32,7 @@ export class FakeHost implements Host {
     return this.#lastTimer;
   };
   clearTimer = (id: number): void => void this.#timers.delete(id);
-  connect = (_target: unknown, events: ConnectionEvents): Connection => {
+  connect: Host["connect"] = (_target, events) => {
     this.setTimer(0, () => events.onError("there is no network"));
     return { write: () => true, end: () => {}, destroy: () => {} };
   };
@@ -43,7 +43,7 @@ export class FakeHost implements Host {
   localAddress = () => undefined;
   sha256 = (bytes: Uint8Array): Uint8Array =>
     new Uint8Array(createHash("sha256").update(bytes).digest());
-  verifyEd25519 = () => false;
+  verifyEd25519: Host["verifyEd25519"] = () => false;
   memory = () => ({ used: 0, limit: 0 });
   watchdog = () => {};
   log = (line: string): void => void this.lines.push(line);
@@ -52,6 +52,7 @@ export class FakeHost implements Host {
   /** Moves time, and calls what is due, in order; promises get their turn after each. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
+    await turns();
     for (;;) {
       const [next] = [...this.#timers].filter(([, { at }]) => at <= end)
         .sort(([, a], [, b]) => a.at - b.at);

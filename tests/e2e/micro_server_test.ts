@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { startMicro } from "./micro_machine.ts";
 import { eventually, rigTest } from "./rig.ts";
 
@@ -37,4 +39,56 @@ rigTest("machine-micro-server comes online, applies changes and reports faults",
   assert.match(Object.fromEntries(errors ?? [])["wrong"] ?? "", /attributes.readings is 5/);
   assert.match(Object.fromEntries(errors ?? [])["odd"] ?? "", /not built into this program/);
   await eventually("log lines", async () => (await rig.logs("not built into")).length > 0);
+});
+
+rigTest(
+  "machine-micro-server captures readings and uploads them, also after a pause",
+  async (rig) => {
+    let cloud = await rig.startCloud();
+    const capture = {
+      type: "rdk:service:data_manager",
+      attributes: {
+        capture_methods: [{ method: "Readings", capture_frequency_hz: 20, tags: ["lab"] }],
+      },
+    };
+    await rig.saveConfig({
+      components: [{ ...sensor("one", { readings: { t: 21.5 } }), service_configs: [capture] }],
+      services: [{
+        name: "data",
+        api: "rdk:service:data_manager",
+        model: "rdk:builtin:builtin",
+        attributes: { sync_interval_mins: 0.01 },
+      }],
+    });
+    using micro = await startMicro(rig);
+    const uploaded = async () => {
+      const { data } = await (await rig.cloud()).client(DataService)
+        .tabularDataByFilter({ dataRequest: { limit: 50n } });
+      return data;
+    };
+    const [first] = await eventually("uploaded", async () => {
+      const data = await uploaded();
+      return data.length > 0 && data;
+    });
+    assert.deepEqual(first?.data, { readings: { t: 21.5 } });
+    const count = async () =>
+      Number(
+        (await (await rig.cloud()).client(DataService).tabularDataByFilter({ countOnly: true }))
+          .count,
+      );
+    const before = await count();
+    await cloud.stop(5_000);
+    await micro.waitForLine("no stream of changes");
+    cloud = await rig.startCloud();
+    await eventually("more is uploaded", async () => await count() > before + 10);
+    assert.equal(micro.restarts(), 0);
+  },
+);
+
+rigTest("machine-micro-server restarts when somebody requests it", async (rig) => {
+  await rig.startCloud();
+  using micro = await startMicro(rig);
+  await micro.waitForLine("applied revision");
+  await (await rig.cloud()).client(AppService).markPartForRestart({ partId: rig.partId });
+  await eventually("restarted", () => Promise.resolve(micro.restarts() > 0));
 });

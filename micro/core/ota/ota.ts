@@ -1,0 +1,187 @@
+import type { JsonObject } from "../../../shared/gen/micro/messages.ts";
+import { fromHex, hex, sameBytes } from "../bytes/bytes.ts";
+import { Sha256 } from "../bytes/sha256.ts";
+import { fromUtf8, utf8 } from "../bytes/utf8.ts";
+import type { Firmware, Host, TimerId } from "../host/host.ts";
+import { HttpClient, parseOrigin } from "../http/client.ts";
+import type { LogQueue } from "../log/log_queue.ts";
+import { Attributes } from "../resources/attributes.ts";
+import { textOf } from "../rpc/errors.ts";
+
+const FLASH_KEY = "ota";
+const ATTEMPTS = 5;
+const PAUSE_MS = 1_000;
+const HEAD_TIMEOUT_MS = 30_000;
+const SILENCE_MS = 30_000;
+/** New firmware has so long to reach the cloud; then the one before comes back. Milliseconds. */
+export const TRIAL_MS = 5 * 60_000;
+const LARGEST_IMAGE = 16 * 1024 * 1024;
+
+/** The firmware that the configuration wants. */
+interface Wanted {
+  readonly url: string;
+  readonly version: string;
+  readonly sha256: Uint8Array;
+  readonly signature: Uint8Array | undefined;
+}
+
+export interface OtaOptions {
+  readonly host: Host;
+  readonly log: LogQueue;
+  /** Raw Ed25519 key that images have to be signed with; undefined: the hash alone counts. */
+  readonly publicKey: Uint8Array | undefined;
+}
+
+/** What the signature of an image is over: its version and hash, so that neither can be exchanged. */
+export function signedText(version: string, sha256: Uint8Array): Uint8Array {
+  return utf8(`machine-micro-server firmware\n${version}\n${hex(sha256)}\n`);
+}
+
+/** Brings the firmware that the configuration wants, and goes back from one that does not work. */
+export class Ota {
+  #busy = false;
+  #trial: TimerId | undefined;
+
+  constructor(private readonly options: OtaOptions) {
+    const { host, log } = options;
+    const { firmware } = host;
+    if (!firmware || firmware.confirmed) return;
+    log.write("info", "ota", `${firmware.version} is on trial until it reaches the cloud`);
+    this.#trial = host.setTimer(TRIAL_MS, () => {
+      log.write(
+        "error",
+        "ota",
+        `${firmware.version} did not reach the cloud; the one before returns`,
+      );
+      firmware.rollBack();
+      host.restart();
+    });
+  }
+
+  /** The cloud was reached: the firmware works. */
+  reached(): void {
+    const { host, log } = this.options;
+    if (this.#trial === undefined) return;
+    host.clearTimer(this.#trial);
+    this.#trial = undefined;
+    host.firmware?.confirm();
+    log.write("info", "ota", `${host.firmware?.version} is confirmed`);
+  }
+
+  /** Brings the firmware of the service's attributes, if it is not the one that runs. */
+  async apply(attributes: JsonObject | undefined): Promise<void> {
+    const { host, log } = this.options;
+    if (!attributes || this.#busy) return;
+    this.#busy = true;
+    try {
+      const { firmware } = host;
+      if (!firmware) throw new Error("this program is updated by the system it runs on");
+      const wanted = this.#read(attributes);
+      if (wanted.version === firmware.version) return;
+      if (this.#cameBack(wanted)) {
+        throw new Error(`${wanted.version} was tried and rolled back; it is not tried again`);
+      }
+      log.write("info", "ota", `downloads ${wanted.version}`);
+      await this.#downloadAndCheck(firmware, wanted);
+      firmware.finish(true);
+      // Afterwards: a power cut in between costs one more attempt, and not the update.
+      host.flash.write(FLASH_KEY, utf8(markOf(wanted)));
+      log.write("info", "ota", `${wanted.version} is there; restarts`);
+      host.restart();
+    } catch (error) {
+      log.write("error", "ota", `no update: ${textOf(error)}`);
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  #read(json: JsonObject): Wanted {
+    const attributes = new Attributes(json);
+    const url = attributes.text("url");
+    const version = attributes.text("version");
+    const sha256 = fromHex(attributes.text("sha256"));
+    if (sha256?.length !== 32) throw new Error("attributes.sha256 must be 64 hexadecimal digits");
+    if (version.length > 128) throw new Error("attributes.version is longer than 128 characters");
+    const { publicKey, host, log } = this.options;
+    const signature = fromHex(attributes.text("signature", ""));
+    if (publicKey) {
+      const signed = signature?.length === 64 &&
+        host.verifyEd25519(publicKey, signedText(version, sha256), signature);
+      if (!signed) throw new Error("attributes.signature is not of the key of this firmware");
+    }
+    for (const name of attributes.unread) log.write("warn", "ota", `${name} has no effect`);
+    return { url, version, sha256, signature };
+  }
+
+  #cameBack(wanted: Wanted): boolean {
+    const kept = this.options.host.flash.read(FLASH_KEY);
+    return kept !== undefined && fromUtf8(kept) === markOf(wanted);
+  }
+
+  async #downloadAndCheck(firmware: Firmware, wanted: Wanted): Promise<void> {
+    const { host } = this.options;
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await this.#download(firmware, wanted);
+      } catch (error) {
+        firmware.finish(false);
+        if (attempt === ATTEMPTS || error instanceof WrongImage) throw error;
+      }
+      await new Promise<void>((resolve) => void host.setTimer(PAUSE_MS, resolve));
+    }
+  }
+
+  async #download(firmware: Firmware, { url, sha256 }: Wanted): Promise<void> {
+    const match = /^(https?:\/\/[^/]+)(\/\S*)$/.exec(url);
+    const origin = match?.[1] === undefined ? undefined : parseOrigin(match[1]);
+    if (!origin) throw new WrongImage('attributes.url must be written as "https://HOST/PATH"');
+    const { host } = this.options;
+    const client = new HttpClient(host, origin);
+    let silence: TimerId | undefined;
+    const heard = () => {
+      if (silence !== undefined) host.clearTimer(silence);
+      silence = host.setTimer(SILENCE_MS, () => client.close("the image's server is silent"));
+    };
+    const hash = new Sha256();
+    let left = 0;
+    try {
+      await client.stream({
+        method: "GET",
+        path: match?.[2] ?? "/",
+        headers: { connection: "close" },
+        timeoutMs: HEAD_TIMEOUT_MS,
+        most: LARGEST_IMAGE,
+      }, {
+        onHead: (status, headers) => {
+          if (status !== 200) throw new Error(`the image's server answered with status ${status}`);
+          left = Number(headers.get("content-length") ?? NaN);
+          if (!(left > 0 && left <= LARGEST_IMAGE)) {
+            throw new WrongImage(`an image of ${left} bytes is not taken`);
+          }
+          firmware.begin(left);
+          heard();
+        },
+        onBody: (bytes) => {
+          heard();
+          left -= bytes.length;
+          hash.update(bytes);
+          firmware.write(bytes);
+        },
+      });
+    } finally {
+      if (silence !== undefined) host.clearTimer(silence);
+      client.close();
+    }
+    if (left !== 0) throw new Error("the image is cut off");
+    if (!sameBytes(hash.digest(), sha256)) {
+      throw new WrongImage("the image has another hash than attributes.sha256");
+    }
+  }
+}
+
+/** Another attempt would bring the same. */
+class WrongImage extends Error {}
+
+function markOf({ version, sha256 }: Wanted): string {
+  return `${version} ${hex(sha256)}`;
+}

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { createHash, generateKeyPairSync, sign, verify } from "node:crypto";
+import { hex } from "../bytes/bytes.ts";
+import { Sha256 } from "../bytes/sha256.ts";
+import { utf8 } from "../bytes/utf8.ts";
+import type { ConnectionEvents } from "../host/host.ts";
+import { LogQueue } from "../log/log_queue.ts";
+import { FakeHost, turns } from "../testing.ts";
+import { Ota, signedText, TRIAL_MS } from "./ota.ts";
+
+const IMAGE: Uint8Array = Uint8Array.from({ length: 5000 }, (_, i) => i * 7 & 255);
+const HASH = new Uint8Array(createHash("sha256").update(IMAGE).digest());
+const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+const RAW_KEY = new Uint8Array(publicKey.export({ format: "der", type: "spki" }).subarray(-32));
+
+function wanted(change: Record<string, string> = {}) {
+  const signature = hex(new Uint8Array(sign(null, signedText("2.0", HASH), privateKey)));
+  return { url: "http://files/f.bin", version: "2.0", sha256: hex(HASH), signature, ...change };
+}
+
+/** A device with two slots, and a server that gives the image. */
+function device({ confirmed = true, image = IMAGE, version = "1.0" } = {}) {
+  const host = new FakeHost();
+  const did: string[] = [];
+  let written = 0;
+  host.firmware = {
+    version,
+    confirmed,
+    begin: (size) => (did.push(`begin ${size}`), void (written = 0)),
+    write: (bytes) => void (written += bytes.length),
+    finish: (activate) => void did.push(`${activate ? "activate" : "drop"} ${written}`),
+    confirm: () => void did.push("confirm"),
+    rollBack: () => void did.push("roll back"),
+  };
+  host.verifyEd25519 = (_key, message, signature) => verify(null, message, publicKey, signature);
+  let requests = 0;
+  host.connect = (_target: unknown, events: ConnectionEvents) => {
+    host.setTimer(0, () => events.onOpen?.());
+    return {
+      write: () => {
+        requests++;
+        const head = `HTTP/1.1 200 OK\r\ncontent-length: ${IMAGE.length}\r\n\r\n`;
+        host.setTimer(1, () => events.onData(utf8(head)));
+        for (let at = 0; at < image.length; at += 999) {
+          host.setTimer(2, () => events.onData(image.slice(at, at + 999)));
+        }
+        if (image.length < IMAGE.length) host.setTimer(3, () => events.onEnd());
+        return true;
+      },
+      end: () => {},
+      destroy: () => {},
+    };
+  };
+  const ota = () => new Ota({ host, log: new LogQueue(host), publicKey: RAW_KEY });
+  return { host, did, ota, requests: () => requests };
+}
+
+Deno.test("Sha256 agrees with the platform for any pieces", () => {
+  for (const size of [0, 1, 55, 56, 63, 64, 65, 119, 120, 5000]) {
+    const hash = new Sha256();
+    for (let at = 0; at < size; at += 37) hash.update(IMAGE.subarray(at, Math.min(size, at + 37)));
+    const expected = createHash("sha256").update(IMAGE.subarray(0, size)).digest("hex");
+    assert.equal(hex(hash.digest()), expected, `${size}`);
+  }
+});
+
+Deno.test("apply() writes a signed image to the other slot, activates it and restarts", async () => {
+  const { host, did, ota } = device();
+  void ota().apply(wanted());
+  await host.advance(100);
+  assert.deepEqual(did, ["begin 5000", "activate 5000"]);
+  assert.equal(host.restarts, 1);
+});
+
+Deno.test("apply() takes nothing that is signed otherwise, changed, cut off or from elsewhere", async () => {
+  const cases: [Record<string, string>, Uint8Array, RegExp][] = [
+    [{ version: "3.0" }, IMAGE, /signature is not of the key/],
+    [{ signature: "" }, IMAGE, /signature is not of the key/],
+    [{}, IMAGE.map((byte, i) => i === 4000 ? byte ^ 1 : byte), /another hash/],
+    [{}, IMAGE.slice(0, 3000), /ended inside a message|closed the connection/],
+    [{ sha256: "12" }, IMAGE, /64 hexadecimal digits/],
+    [{ url: "ftp://files/f" }, IMAGE, /must be written as/],
+  ];
+  for (const [change, image, expected] of cases) {
+    const { host, did, ota } = device({ image });
+    void ota().apply(wanted(change));
+    await host.advance(60_000);
+    assert.match(host.lines.join("\n"), expected);
+    assert.equal(host.restarts, 0);
+    assert.ok(!did.some((one) => one.startsWith("activate")), did.join());
+  }
+});
+
+Deno.test("apply() does nothing when the version runs, and tries none again that came back", async () => {
+  const current = device({ version: "2.0" });
+  void current.ota().apply(wanted());
+  await current.host.advance(1000);
+  assert.equal(current.requests(), 0);
+  const back = device();
+  void back.ota().apply(wanted());
+  await back.host.advance(1000);
+  void back.ota().apply(wanted());
+  await back.host.advance(1000);
+  assert.equal(back.requests(), 1);
+  assert.match(back.host.lines.join("\n"), /2.0 was tried and rolled back/);
+});
+
+Deno.test("new firmware is confirmed when it reaches the cloud, or rolled back", async () => {
+  const good = device({ confirmed: false });
+  good.ota().reached();
+  await good.host.advance(TRIAL_MS + 1);
+  assert.deepEqual(good.did, ["confirm"]);
+  const bad = device({ confirmed: false });
+  bad.ota();
+  await bad.host.advance(TRIAL_MS + 1);
+  await turns();
+  assert.deepEqual(bad.did, ["roll back"]);
+  assert.equal(bad.host.restarts, 1);
+});
