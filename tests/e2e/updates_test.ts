@@ -66,7 +66,7 @@ class Fleet {
 
   async tellAgent(...words: string[]): Promise<void> {
     const { code, stderr } = await this.rig.run("machine-cloud", [
-      ...["agent", "tell", "--data", join(this.rig.dir, "cloud"), "--part", this.rig.partId],
+      ...["agent", "command", "--data", join(this.rig.dir, "cloud"), "--part", this.rig.partId],
       ...words,
     ]);
     assert.equal(code, 0, stderr);

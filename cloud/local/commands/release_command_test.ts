@@ -89,9 +89,9 @@ Deno.test("release commands work on a data folder that is being served", async (
   assert.equal((await run(["release", "key", "--rotate", ...data])).split("\n").length, 4);
 
   const partId = machine.made.part_id;
-  const tell = ["agent", "tell", ...data, "--part", partId];
-  await run([...tell, "force"]);
-  await run([...tell, "--program", "machine-agent", "--version", "1.1.0", "forget-bad"]);
+  const command = ["agent", "command", ...data, "--part", partId];
+  await run([...command, "force"]);
+  await run([...command, "--program", "machine-agent", "--version", "1.1.0", "forget-bad"]);
   const { commands } = await machine.agent.reportAgentStatus({ partId, status: {} });
   assert.deepEqual(commands.map(({ program, action, version }) => [program, action, version]), [
     ["machine-server", ProgramCommand_Action.FORCE, ""],
@@ -145,8 +145,11 @@ Deno.test("release commands say what is wrong before anything is made", async ()
     [["release", "rollout", ...data, "--percent", "5"], /give --binary and --version/],
     [["release", "rollout", ...data, ...of, "--percent", "5", "--all"], /leave the other options/],
     [["release", "resume", ...data, ...of], /there is no release 1\.0\.0/],
-    [["agent", "tell", ...data, "--part", "p", "dance"], /allowed are force, forget-bad, restart/],
-    [["agent", "tell", ...data, "--part", "p", "force"], /there is no organisation yet/],
+    [
+      ["agent", "command", ...data, "--part", "p", "dance"],
+      /allowed are force, forget-bad, restart/,
+    ],
+    [["agent", "command", ...data, "--part", "p", "force"], /there is no organisation yet/],
   ];
   for (const [argv, reason] of cases) {
     await assert.rejects(async () => await run(argv), reason, argv.join(" "));

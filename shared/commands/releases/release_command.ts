@@ -98,7 +98,7 @@ export async function runReleaseCommand(
         : await client.getReleaseKey({});
       return { json: keys.map((key) => toJson(ReleaseKeySchema, key)), text: keyTable(keys) };
     }
-    case "agent tell": {
+    case "agent command": {
       const { part, program, version = "" } = parsed.values;
       const [name = ""] = parsed.arguments;
       const action = ACTIONS[name];

@@ -159,7 +159,7 @@ export const syncFlags = {
   ...rolloutFlags,
 } as const satisfies FlagTable;
 
-export const tellFlags = {
+export const commandFlags = {
   "part": {
     type: "string",
     required: true,
@@ -223,9 +223,9 @@ export const releaseCommands = {
     arguments: [{ placeholder: "URL", doc: "Address of the folder: https://downloads.example" }],
   },
   "release key": { summary: "Show the keys that sign releases.", flags: keyFlags },
-  "agent tell": {
+  "agent command": {
     summary: "Leave a command for the agent of a machine.",
-    flags: tellFlags,
+    flags: commandFlags,
     arguments: [{
       placeholder: "ACTION",
       doc: "force: install what is ready, once, whatever the maintenance window allows. " +
