@@ -93,9 +93,9 @@ Deno.test("comments, messages and docs use the field's words", () => {
       !/_test\.ts$|testing\.ts$|\/fake_|^(tests|console|cli)\/|\/(portal|web_session)\//.test(
         path,
       );
-    const isTypeScript = path.endsWith(".ts") && path !== "tests/habits/text_test.ts";
+    const isCode = /\.(ts|proto)$/.test(path) && path !== "tests/habits/text_test.ts";
     const isDoc = path.endsWith(".md") && path !== "CHANGELOG.md";
-    if (!isTypeScript && !isDoc) return [];
+    if (!isCode && !isDoc) return [];
     const prose = isDoc
       ? text.replaceAll(/```.*?```/gs, (block) => block.replaceAll(/[^\n]/g, "")).split("\n")
         .map(withoutCode)

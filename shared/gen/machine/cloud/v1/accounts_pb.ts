@@ -123,7 +123,7 @@ export type SignInRequest = Message<"machine.cloud.v1.SignInRequest"> & {
   password: string;
 
   /**
-   * Six digits of the authenticator, or a recovery code; empty: not asked for yet.
+   * Six digits of the authenticator, or a recovery code; empty: not requested yet.
    *
    * @generated from field: string code = 3;
    */
@@ -255,7 +255,7 @@ export const ExchangeSignInCodeResponseSchema: GenMessage<ExchangeSignInCodeResp
  */
 export type StartDeviceSignInRequest = Message<"machine.cloud.v1.StartDeviceSignInRequest"> & {
   /**
-   * What the person is shown, such as the name of the computer.
+   * What the person is shown, such as the name of the host.
    *
    * @generated from field: string client_name = 1;
    */
@@ -1101,7 +1101,7 @@ export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
  */
 export const AccountService: GenService<{
   /**
-   * Tells how people sign in here.
+   * Reports how people sign in here.
    *
    * @generated from rpc machine.cloud.v1.AccountService.ListSignInMethods
    */

@@ -550,7 +550,7 @@ export const ConfigurationService: GenService<{
     output: typeof RestoreRevisionResponseSchema;
   },
   /**
-   * Tells how the parts that include a fragment differ from what it says.
+   * Reports how the parts that include a fragment differ from what it says.
    *
    * @generated from rpc machine.cloud.v1.ConfigurationService.GetFragmentDrift
    */

@@ -308,7 +308,7 @@ export const SetDataSettingsResponseSchema: GenMessage<SetDataSettingsResponse> 
  */
 export type DataSettings = Message<"machine.cloud.v1.DataSettings"> & {
   /**
-   * Days after its arrival that data is kept; left out: for ever.
+   * Days after its arrival that data is kept; left out: permanently.
    *
    * @generated from field: optional uint32 retention_days = 1;
    */

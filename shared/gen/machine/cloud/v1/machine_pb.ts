@@ -395,7 +395,7 @@ export const LiveRequestedSchema: GenMessage<LiveRequested> = /*@__PURE__*/
   messageDesc(file_machine_cloud_v1_machine, 12);
 
 /**
- * Somebody asked for a restart of the part's server.
+ * Somebody requested a restart of the part's server.
  *
  * @generated from message machine.cloud.v1.RestartRequested
  */
@@ -532,7 +532,7 @@ export type ReportStatusRequest = Message<"machine.cloud.v1.ReportStatusRequest"
   configError: string;
 
   /**
-   * Only while live readings are asked for.
+   * Only while live readings are requested.
    *
    * @generated from field: repeated machine.cloud.v1.ResourceReadings readings = 4;
    */
@@ -666,7 +666,7 @@ export type GetPartLiveStatusResponse = Message<"machine.cloud.v1.GetPartLiveSta
   agentReportedAt?: Timestamp | undefined;
 
   /**
-   * What the cloud wants the part to run, with the reason where that is not what was asked for.
+   * What the cloud wants the part to run, with the reason where that is not what was requested.
    *
    * @generated from field: machine.cloud.v1.Target agent_target = 11;
    */
@@ -817,7 +817,7 @@ export const FleetMachineStateSchema: GenEnum<FleetMachineState> = /*@__PURE__*/
  */
 export enum KeyRole {
   /**
-   * Of a cloud that does not tell: an operator.
+   * An operator, where the cloud does not report it.
    *
    * @generated from enum value: KEY_ROLE_UNSPECIFIED = 0;
    */
@@ -850,7 +850,7 @@ export const KeyRoleSchema: GenEnum<KeyRole> = /*@__PURE__*/
 export const MachineService: GenService<{
   /**
    * Sends an event each time something of the part changed, and a keepalive every 10 seconds.
-   * The first event is sent at once and tells the current revision.
+   * The first event is sent at once and has the current revision.
    *
    * @generated from rpc machine.cloud.v1.MachineService.Watch
    */

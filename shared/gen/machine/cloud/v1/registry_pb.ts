@@ -262,7 +262,7 @@ export const RegistryService: GenService<{
     output: typeof ListModelsResponseSchema;
   },
   /**
-   * Sets the schemas of a module's models in place of those before. INVALID_ARGUMENT tells what is
+   * Sets the schemas of a module's models in place of those before. INVALID_ARGUMENT says what is
    * wrong with one, with its path.
    *
    * @generated from rpc machine.cloud.v1.RegistryService.SetModelSchemas

@@ -153,7 +153,7 @@ export type Target = Message<"machine.cloud.v1.Target"> & {
   pinned: boolean;
 
   /**
-   * Why the configuration's wish cannot be met; nothing changes then.
+   * Why the configured version cannot be used; nothing changes then.
    *
    * @generated from field: string problem = 10;
    */
@@ -321,7 +321,7 @@ export type AgentStatus = Message<"machine.cloud.v1.AgentStatus"> & {
   finishedCommands: string[];
 
   /**
-   * How the machine stands with its networks; absent from agents that do not tell.
+   * How the machine stands with its networks; absent from agents that do not report it.
    *
    * @generated from field: machine.cloud.v1.NetworkStatus networks = 10;
    */
@@ -362,7 +362,7 @@ export type NetworkStatus = Message<"machine.cloud.v1.NetworkStatus"> & {
   detail: string;
 
   /**
-   * Restarts of the computer since it was online last, because it was offline.
+   * Reboots of the host since it was online last, because it was offline.
    *
    * @generated from field: uint32 reboots = 4;
    */
@@ -486,7 +486,7 @@ export enum ProgramStatus_State {
   UNSPECIFIED = 0,
 
   /**
-   * What ought to run is installed, or nothing is asked for.
+   * What should run is installed, or nothing is requested.
    *
    * @generated from enum value: STATE_IDLE = 1;
    */
@@ -933,7 +933,7 @@ export enum Rollout_State {
   PAUSED = 2,
 
   /**
-   * By itself: too many machines rolled back.
+   * Automatically: too many machines rolled back.
    *
    * @generated from enum value: STATE_STOPPED = 3;
    */
@@ -953,7 +953,7 @@ export const Rollout_StateSchema: GenEnum<Rollout_State> = /*@__PURE__*/
  */
 export type RolloutProgress = Message<"machine.cloud.v1.RolloutProgress"> & {
   /**
-   * Offered, and nothing heard of it yet.
+   * Offered, and nothing reported yet.
    *
    * @generated from field: int32 pending = 1;
    */
@@ -1595,7 +1595,7 @@ export type CommandAgentRequest = Message<"machine.cloud.v1.CommandAgentRequest"
   version: string;
 
   /**
-   * How long the wish stands for a machine that is away. Unset: one hour.
+   * How long the command is valid for a machine that is away. Unset: one hour.
    *
    * @generated from field: google.protobuf.Duration valid_for = 5;
    */
@@ -1769,7 +1769,7 @@ export const ReleaseService: GenService<{
     output: typeof PauseRolloutResponseSchema;
   },
   /**
-   * Goes on after a pause or a stop; machines that rolled back before are not counted any more.
+   * Resumes after a pause or a stop; machines that rolled back before are not counted any more.
    *
    * @generated from rpc machine.cloud.v1.ReleaseService.ResumeRollout
    */
@@ -1807,7 +1807,7 @@ export const ReleaseService: GenService<{
     output: typeof RotateReleaseKeyResponseSchema;
   },
   /**
-   * Leaves a wish for the agent of a part, which hears of it with its next report.
+   * Leaves a command for the agent of a part, which receives it with its next report.
    *
    * @generated from rpc machine.cloud.v1.ReleaseService.CommandAgent
    */

@@ -108,7 +108,7 @@ export type Trigger = Message<"machine.cloud.v1.Trigger"> & {
   disabled: boolean;
 
   /**
-   * Why it does not fire, or does not tell everybody; empty when it does.
+   * Why it does not fire, or does not notify everybody; empty when it does.
    *
    * @generated from field: string problem = 8;
    */
@@ -1063,7 +1063,7 @@ export const TriggerService: GenService<{
     output: typeof ListTriggersResponseSchema;
   },
   /**
-   * Adds a trigger to a part's configuration, or replaces the one of a name. INVALID_ARGUMENT tells
+   * Adds a trigger to a part's configuration, or replaces the one of a name. INVALID_ARGUMENT says
    * everything that is wrong with it, with its path.
    *
    * @generated from rpc machine.cloud.v1.TriggerService.SetTrigger
@@ -1083,7 +1083,7 @@ export const TriggerService: GenService<{
   },
   /**
    * Compares a conditional trigger, saved or not, with the newest readings, and counts how often it
-   * would have fired. Tells nobody.
+   * would have fired. Notifies nobody.
    *
    * @generated from rpc machine.cloud.v1.TriggerService.PreviewTrigger
    */

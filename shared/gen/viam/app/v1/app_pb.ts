@@ -47,7 +47,7 @@ export type Robot = Message<"viam.app.v1.Robot"> & {
   location: string;
 
   /**
-   * When it was heard of last.
+   * When it last reported.
    *
    * @generated from field: google.protobuf.Timestamp last_access = 4;
    */
@@ -129,7 +129,7 @@ export type RobotPart = Message<"viam.app.v1.RobotPart"> & {
   lastAccess?: Timestamp | undefined;
 
   /**
-   * What its server told about the computer.
+   * What its server reported about the host.
    *
    * @generated from field: google.protobuf.Struct user_supplied_info = 7;
    */

@@ -1708,7 +1708,7 @@ export const RobotService: GenService<{
     output: typeof LogResponseSchema;
   },
   /**
-   * Whether somebody asked for a restart of the part.
+   * Whether somebody requested a restart of the part.
    *
    * @generated from rpc viam.app.v1.RobotService.NeedsRestart
    */

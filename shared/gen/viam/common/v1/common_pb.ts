@@ -1303,7 +1303,7 @@ export const GetReadingsResponseSchema: GenMessage<GetReadingsResponse> = /*@__P
  */
 export type LogEntry = Message<"viam.common.v1.LogEntry"> & {
   /**
-   * Name of the computer that wrote it.
+   * Name of the host that wrote it.
    *
    * @generated from field: string host = 1;
    */

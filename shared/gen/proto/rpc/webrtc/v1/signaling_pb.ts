@@ -788,7 +788,7 @@ export const SignalingService: GenService<{
     output: typeof OptionalWebRTCConfigResponseSchema;
   },
   /**
-   * Tells how a dial went, for statistics.
+   * Reports how a dial went, for statistics.
    *
    * @generated from rpc proto.rpc.webrtc.v1.SignalingService.ReportConnectionMetadata
    */

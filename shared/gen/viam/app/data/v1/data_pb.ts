@@ -2879,7 +2879,7 @@ export const DataService: GenService<{
     output: typeof GetLatestTabularDataResponseSchema;
   },
   /**
-   * Metadata, and the bytes when asked for; in pages.
+   * Metadata, and the bytes when requested; in pages.
    *
    * @generated from rpc viam.app.data.v1.DataService.BinaryDataByFilter
    */

@@ -400,7 +400,7 @@ export const PackageService: GenService<{
     output: typeof DeletePackageResponseSchema;
   },
   /**
-   * With a link for download when asked for.
+   * With a link for download when requested.
    *
    * @generated from rpc viam.app.packages.v1.PackageService.GetPackage
    */

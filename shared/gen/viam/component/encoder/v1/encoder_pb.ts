@@ -27,7 +27,7 @@ export type GetPositionRequest = Message<"viam.component.encoder.v1.GetPositionR
   name: string;
 
   /**
-   * What the encoder gives by itself when unset.
+   * The encoder's default when unset.
    *
    * @generated from field: optional viam.component.encoder.v1.PositionType position_type = 2;
    */

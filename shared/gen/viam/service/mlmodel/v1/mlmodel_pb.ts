@@ -383,7 +383,7 @@ export const FlatTensorDataDoubleSchema: GenMessage<FlatTensorDataDouble> = /*@_
   messageDesc(file_viam_service_mlmodel_v1_mlmodel, 16);
 
 /**
- * All numbers in one row, with the shape beside them.
+ * All numbers in one row, with the shape next to them.
  *
  * @generated from message viam.service.mlmodel.v1.FlatTensor
  */

@@ -278,7 +278,7 @@ export const SLAMService: GenService<{
     output: typeof GetPointCloudMapResponseSchema;
   },
   /**
-   * The algorithm's own state in pieces, to go on from later.
+   * The algorithm's own state in pieces, to resume from later.
    *
    * @generated from rpc viam.service.slam.v1.SLAMService.GetInternalState
    */

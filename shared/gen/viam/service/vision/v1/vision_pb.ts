@@ -670,7 +670,7 @@ export const VisionService: GenService<{
     output: typeof GetPropertiesResponseSchema;
   },
   /**
-   * One image and whatever is asked for about it.
+   * One image and whatever is requested about it.
    *
    * @generated from rpc viam.service.vision.v1.VisionService.CaptureAllFromCamera
    */
