@@ -135,13 +135,7 @@ export class IceAgent {
     this.#again = setInterval(() => this.#checkAgain(), CHECK_AGAIN_MS);
     this.#connecting = this.#ice.connect().then(() => {
       clearInterval(this.#again);
-      const pair = this.#ice.nominated;
-      if (this.#closed || !pair) return;
-      const own = this.#ice.localCandidates.map(({ host }) => host);
-      this.#events.connected({
-        sameHost: own.includes(pair.remoteCandidate.host),
-        roundTripS: pair.rtt ?? 0,
-      });
+      this.#reached();
     }, (error) => {
       if (!this.#closed) this.#events.lost(`no way to the peer: ${error.message}`);
     });
@@ -177,6 +171,18 @@ export class IceAgent {
     const closed = this.#ice.close();
     for (const relay of this.#relays) relay.close();
     await Promise.all([closed, Promise.race([this.#connecting, pause(LOOP_MS)])]);
+  }
+
+  #reached(): void {
+    const pair = this.#ice.nominated;
+    if (this.#closed || !pair) return;
+    // Addresses of a NAT or a TURN server may be those of the peer, too.
+    const own = this.#ice.localCandidates.filter(({ type }) => type === "host")
+      .map(({ host }) => host);
+    this.#events.connected({
+      sameHost: own.includes(pair.remoteCandidate.host),
+      roundTripS: pair.rtt ?? 0,
+    });
   }
 
   #try(candidate: Candidate): void {
