@@ -20,6 +20,7 @@ import { benchPolledSave, benchSaveToVisible } from "./save_to_visible.ts";
 import { benchSignIn } from "./sign_in.ts";
 import { benchThroughput } from "./throughput.ts";
 import { benchTraining } from "./training.ts";
+import { benchVideo } from "./video.ts";
 import { benchVision } from "./vision.ts";
 import { benchWebRtc } from "./webrtc.ts";
 
@@ -48,6 +49,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Pr
   fragments: benchFragments,
   managed: benchManaged,
   "sign-in": benchSignIn,
+  video: benchVideo,
   vision: benchVision,
   webrtc: benchWebRtc,
 };
