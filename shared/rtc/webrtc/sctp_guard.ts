@@ -1,5 +1,6 @@
 /** What keeps a peer from doing harm through the SCTP of werift, and makes that quicker. */
 import type { Buffer } from "node:buffer";
+import { bundleData } from "./sctp_bundle.ts";
 import type { Association } from "./werift_internals.ts";
 
 /** What the peer may have on the way, in bytes: at least, at most, and a second of it. */
@@ -40,6 +41,7 @@ export function guardAssociation(
 ): (packet: Buffer) => void {
   association.advertisedRwnd = receiveWindow(roundTripS);
   const fail = (error: unknown) => end(`SCTP failed: ${String(error)}`);
+  bundleData(association);
   const transmit = association.transmit.bind(association);
   association.transmit = () => transmit().catch(fail);
   boundMemory(association, end);

@@ -158,3 +158,43 @@ Deno.test("SctpChannel ends what sends a lot to nobody", () => {
   channel.arrive(new Uint8Array(1));
   assert.match(ended ?? "", /more than 1048576 bytes came that nobody read/);
 });
+
+Deno.test("SctpLink sends short messages of one moment in one packet", async () => {
+  let packets = 0;
+  const [client, server] = pair(() => {
+    packets++;
+    return false;
+  });
+  await until("both are open", () => client.isOpen && server.isOpen);
+  packets = 0;
+  for (let n = 0; n < 12; n++) client.data.send(new Uint8Array(100).fill(n));
+  await until("all has come", () => server.got.length === 12);
+  assert.deepEqual(server.got.map((message) => message[0]), [...Array(12).keys()]);
+  // 1,400 bytes hold eleven of them with their headers; the third is an acknowledgement.
+  assert.ok(packets <= 3, `${packets} packets`);
+  await closeAll(client, server);
+});
+
+Deno.test("SctpLink uses long packets where the peer takes them on the same host", async () => {
+  const lengths: number[] = [];
+  for (const options of [{ datagramBytes: 16_384 }, { datagramBytes: 16_384, sameHost: false }]) {
+    let longest = 0;
+    const ends: Ours[] = [];
+    const to = (index: number) => (packet: Buffer) => {
+      longest = Math.max(longest, packet.length);
+      setImmediate(() => ends[index]?.link.receive(Buffer.from(packet)));
+    };
+    ends.push(new Ours(true, to(1), options), new Ours(false, to(0), options));
+    const [client, server] = ends as [Ours, Ours];
+    client.link.start();
+    await until("both are open", () => client.isOpen && server.isOpen);
+    const message = randomBytes(60_000);
+    client.data.send(new Uint8Array(message));
+    await until("it has come", () => server.got.length === 1);
+    assert.deepEqual(server.got[0], message);
+    lengths.push(longest);
+    await closeAll(client, server);
+  }
+  assert.ok(lengths[0]! > 16_000 && lengths[0]! <= 16_384 - 40, `${lengths[0]}`);
+  assert.ok(lengths[1]! < 1_300, `${lengths[1]}`);
+});

@@ -116,6 +116,12 @@ export interface DataChunk {
   readonly userData: Buffer;
 }
 
+/** A chunk of SCTP as it is sent. */
+export interface SentChunk {
+  readonly type: number;
+  readonly bytes: Buffer;
+}
+
 /** Its SCTP association. */
 export interface Association {
   isServer: boolean;
@@ -144,6 +150,9 @@ export interface Association {
   scheduleSack(): Promise<void>;
   updateRto(seconds: number): void;
   transmit(): Promise<void>;
+  sendChunk(chunk: SentChunk): Promise<void>;
+  /** Longest data of a packet with one chunk. */
+  readonly maxPayloadSize: number;
 }
 
 /** The part of its events that we use. */
