@@ -13,6 +13,7 @@ import { benchLogFilter } from "./log_filter.ts";
 import { benchLogIngest } from "./log_ingest.ts";
 import { benchLogQuery } from "./log_query.ts";
 import { benchManaged } from "./managed.ts";
+import { benchMicro } from "./micro.ts";
 import { benchModules } from "./modules.ts";
 import { Reporter } from "./report.ts";
 import { benchResources } from "./resources.ts";
@@ -41,6 +42,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Pr
   query: benchDataQuery,
   triggers: benchTriggerLatency,
   receivers: benchDeadReceivers,
+  micro: benchMicro,
   modules: benchModules,
   capture: benchCapture,
   training: benchTraining,

@@ -4,7 +4,8 @@ import { findGhz, runGhz } from "./ghz.ts";
 import { GrpcClient } from "./grpc_client.ts";
 import type { Reporter } from "./report.ts";
 
-const GET_READINGS = {
+/** What is called, as ghz wants it. */
+export const GET_READINGS = {
   call: "viam.component.sensor.v1.SensorService/GetReadings",
   proto: "viam/component/sensor/v1/sensor.proto",
   data: { name: "fake" },
