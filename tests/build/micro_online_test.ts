@@ -10,8 +10,11 @@ import { ownTarget } from "../../tools/micro/targets.ts";
 import { findZig } from "../../tools/micro/zig.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { waitForPort } from "../../tools/run/ports.ts";
+import { runTypescriptSdk } from "../compat/typescript_sdk.ts";
 import { Program } from "../e2e/program.ts";
+import { runPython } from "../e2e/python_sdk.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
+import { freePort } from "../ports/free_port.ts";
 
 const DEADLINE_MS = 60_000;
 /** Resident, idle; the goal of the program. */
@@ -32,7 +35,8 @@ function startMicro(rig: Rig, args: readonly string[] = [], env: Record<string, 
     command: file,
     args: [
       ...["-config", rig.credentialsFile, "-state", join(rig.dir, "micro")],
-      ...["-listen", "127.0.0.1:0", ...args],
+      ...(args.includes("-listen") ? [] : ["-listen", "127.0.0.1:0"]),
+      ...args,
     ],
     env,
   });
@@ -84,6 +88,29 @@ rigTest("machine-micro-server comes online, takes a change and ends when told to
   await assertSmall(micro, "without TLS");
   micro.signal("SIGTERM");
   assert.equal((await micro.exited).code, 0);
+}, { ignore });
+
+rigTest("the published SDKs read a compiled machine-micro-server", async (rig) => {
+  await rig.startCloud();
+  const wheel = { name: "wheel", api: "rdk:component:motor", model: "rdk:builtin:fake" };
+  await rig.saveConfig({ components: [sensor("fake"), wheel] });
+  const port = freePort();
+  const micro = startMicro(rig, ["-listen", `127.0.0.1:${port}`]);
+  await micro.waitForLine(/applied revision/, DEADLINE_MS);
+  const { api_key_id: id, api_key: key } = rig.bootstrapped;
+  const script = new URL("../compat/micro_tour.py", import.meta.url);
+  const { stdout } = await runPython(script, [`127.0.0.1:${port}`, id, key]);
+  const [last = ""] = new TextDecoder().decode(stdout).trim().split("\n").slice(-1);
+  const found = {
+    resources: ["fake", "wheel"],
+    fake: { a: 1, b: 2, c: 3 },
+    position: 2,
+    version: "1.2.3",
+  };
+  assert.deepEqual(JSON.parse(last), { ...found, echo: 9000 });
+  const web = await runTypescriptSdk("micro_tour.mjs", [String(port), id, key]);
+  // One wheel, turned by both.
+  assert.deepEqual(web, { ...found, position: 4 });
 }, { ignore });
 
 rigTest("machine-micro-server speaks TLS with a cloud, but with no impostor", async (rig) => {
