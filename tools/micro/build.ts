@@ -84,8 +84,16 @@ export interface Built {
  * @throws Error with what the compiler said.
  */
 export async function buildMicro(target: MicroTarget, options: BuildOptions): Promise<Built> {
+  const home = join(options.root, ".tools", "micro");
+  await Deno.mkdir(home, { recursive: true });
+  // One at a time: two would both compile the libraries.
+  using lock = await Deno.open(join(home, "LOCK"), { create: true, write: true });
+  await lock.lock(true);
+  return await buildIn(home, target, options);
+}
+
+async function buildIn(home: string, target: MicroTarget, options: BuildOptions): Promise<Built> {
   const { root } = options;
-  const home = join(root, ".tools", "micro");
   const sources = new Map<Library, string>();
   for (const { library } of RECIPES) {
     sources.set(library, await sourcesOf(library, root, join(home, "sources")));
