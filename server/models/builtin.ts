@@ -21,9 +21,11 @@ import { imageFileModel } from "./image_file/image_file_model.ts";
 import { hostSensorModel } from "./host/host_sensor.ts";
 import { rtspModel, webcamModel } from "./live/live_models.ts";
 import { mlModelModel } from "./ml_model/ml_model_model.ts";
+import { gamepadModel, webGamepadModel } from "./input/input_models.ts";
 import { mergedModel } from "./merged/merged_model.ts";
 import { modbusModel } from "./modbus/modbus_model.ts";
 import { gpioMotorModel, gpioStepperModel } from "./motor/motor_models.ts";
+import { remoteControlModel } from "./remote_control/remote_control_model.ts";
 import { gpioServoModel } from "./servo/gpio_servo_model.ts";
 import { Pictures } from "./pictures/pictures.ts";
 import { PICTURE_PROCESS } from "./process_names.ts";
@@ -56,6 +58,9 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(gpsModel(environment))
     .register(modbusModel(environment))
     .register(mqttModel(environment))
+    .register(gamepadModel(environment))
+    .register(webGamepadModel(environment))
+    .register(remoteControlModel(environment))
     .register(incrementalEncoderModel)
     .register(singleEncoderModel)
     .register(gpioMotorModel(environment))
