@@ -32,6 +32,10 @@ export class ConnectionLimit implements RtcPeers {
     return this.#count;
   }
 
+  prepare(): void {
+    this.options.peers.prepare?.();
+  }
+
   /** @throws {ConnectError} RESOURCE_EXHAUSTED when there are too many. */
   answer(offerSdp: string, options: RtcOptions): ReturnType<RtcPeers["answer"]> {
     return this.#counted(() => this.options.peers.answer(offerSdp, options));

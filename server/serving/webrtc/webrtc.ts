@@ -102,8 +102,12 @@ export class WebRtc {
       answer: async function* () {
         throw unknownHost();
       },
-      optionalWebRTCConfig: async (request, context) =>
-        await (await own()).optionalWebRTCConfig(request, context),
+      optionalWebRTCConfig: async (request, context) => {
+        const answer = await (await own()).optionalWebRTCConfig(request, context);
+        // The caller offers next; what answers it takes a moment to load.
+        void this.#load().then(({ peers }) => peers.prepare(), () => {});
+        return answer;
+      },
       reportConnectionMetadata: () => ({}),
     };
   }

@@ -53,7 +53,9 @@ export async function callPeer(options: CallPeerOptions): Promise<RtcPeer> {
   let peer: RtcPeer | undefined;
   let dial: Dial | undefined;
   try {
-    const { config } = await client.optionalWebRTCConfig({}, to);
+    const asked = client.optionalWebRTCConfig({}, to);
+    peers.prepare?.();
+    const { config } = await asked;
     const told = config?.additionalIceServers.map(iceServerFromProto) ?? [];
     const iceServers = [...options.iceServers ?? [], ...told];
     const offer = await peers.offer({ iceServers, trickle, signal });

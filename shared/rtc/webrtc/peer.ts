@@ -72,6 +72,11 @@ export interface RtcOptions {
 /** Makes connections. */
 export interface RtcPeers {
   /**
+   * A connection will soon be made: loads what it needs, where that takes a moment. Never throws;
+   * absent where there is nothing to load.
+   */
+  prepare?(): void;
+  /**
    * Answers an offer.
    *
    * @returns the connection, which is not open yet, and the SDP of the answer.

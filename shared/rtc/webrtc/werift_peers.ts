@@ -14,7 +14,7 @@ export interface WeriftPeersOptions {
 
 const OPEN_DEADLINE_MS = 30_000;
 
-/** Nothing is loaded, opened or kept before the first connection is made. */
+/** Nothing is loaded, opened or kept before the first connection is made or prepared. */
 export function weriftPeers(options: WeriftPeersOptions): RtcPeers {
   let factory: Promise<PeerFactory> | undefined;
   const load = () =>
@@ -23,6 +23,7 @@ export function weriftPeers(options: WeriftPeersOptions): RtcPeers {
       throw error;
     });
   return {
+    prepare: () => void load().catch(() => {}),
     answer: async (offerSdp, rtc) => (await load()).answer(offerSdp, rtc),
     offer: async (rtc) => (await load()).offer(rtc),
   };
