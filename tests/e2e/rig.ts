@@ -30,6 +30,8 @@ const DEADLINE_MS = 30_000;
  */
 export class Rig implements AsyncDisposable {
   readonly programs: Program[] = [];
+  /** Checkout whose programs are started from now on; left out: those that are tested. */
+  otherSources: string | undefined;
   #bootstrapped: Bootstrapped | undefined;
   #cloudSession: SignedIn | undefined;
   #serverSession: SignedIn | undefined;
@@ -73,7 +75,7 @@ export class Rig implements AsyncDisposable {
 
   /** A host sensor and a fake one; the server on this rig's port. */
   defaultConfig(): JsonObject {
-    const server = pathToFileURL(programPath("machine-server", binaries(), ROOT)).href;
+    const server = pathToFileURL(this.#program("machine-server")).href;
     return {
       components: [
         { name: "host", api: "rdk:component:sensor", model: "rdk:builtin:host" },
@@ -111,7 +113,7 @@ export class Rig implements AsyncDisposable {
     args: string[],
     env: Record<string, string> = {},
   ): Promise<{ code: number; stdout: string; stderr: string }> {
-    const { code, stdout, stderr } = await new Deno.Command(programPath(name, binaries(), ROOT), {
+    const { code, stdout, stderr } = await new Deno.Command(this.#program(name), {
       args,
       env: { ...this.#env, ...env },
       stdin: "null",
@@ -161,7 +163,7 @@ export class Rig implements AsyncDisposable {
   ): Program {
     const options: ProgramOptions = {
       name,
-      command: programPath(name, binaries(), ROOT),
+      command: this.#program(name),
       args,
       env: { ...this.#env, ...env },
     };
@@ -278,6 +280,12 @@ export class Rig implements AsyncDisposable {
 
   get #apiKey() {
     return { id: this.bootstrapped.api_key_id, key: this.bootstrapped.api_key };
+  }
+
+  #program(name: Parameters<typeof programPath>[0]): string {
+    return this.otherSources === undefined
+      ? programPath(name, binaries(), ROOT)
+      : programPath(name, { binaries: undefined }, this.otherSources);
   }
 
   get #env(): Record<string, string> {

@@ -1,0 +1,131 @@
+// The version before, from a clone at its tag, with real data: forth with cloud, server and agent, and
+// back with server and agent. Fetches that version's packages, so `make smoke` runs it.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { restoreCopies, saveCopies } from "../../agent/state/state_copies.ts";
+import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { ignoreBecause } from "../../shared/test_tools/skips.ts";
+import { ROOT } from "../../tools/programs.ts";
+import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
+import type { Program } from "../e2e/program.ts";
+
+/** The first start of the version before fetches its packages. */
+const SETUP_MS = 300_000;
+/** Of the second day, where no version has been tagged yet. */
+const EARLY_COMMIT = "4aba96aec7d52e92fd45346b81f54b76257ace42";
+/** A version or commit to come from can be given. */
+const from = Deno.env.get("MACHINE_TEST_UPGRADE_FROM") ?? await lastTag() ?? await earlyCommit();
+
+async function git(...args: string[]): Promise<string | undefined> {
+  const { success, stdout } = await new Deno.Command("git", { args, cwd: ROOT, stderr: "null" })
+    .output();
+  return success ? new TextDecoder().decode(stdout).trim() : undefined;
+}
+
+/** The newest version before this commit. */
+async function lastTag(): Promise<string | undefined> {
+  return await git("describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^");
+}
+
+/** Undefined in a clone without history. */
+async function earlyCommit(): Promise<string | undefined> {
+  return await git("rev-parse", "--quiet", "--verify", `${EARLY_COMMIT}^{commit}`);
+}
+
+/** A checkout of a version before, ready to run. */
+async function checkout(version: string, folder: string): Promise<void> {
+  const must = async (command: string, args: string[], cwd: string) => {
+    const signal = AbortSignal.timeout(SETUP_MS);
+    const { success, stderr } = await new Deno.Command(command, { args, cwd, signal }).output();
+    assert.ok(success, `${command} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
+  };
+  await must("git", ["clone", "--quiet", "--shared", "--no-checkout", ROOT, folder], ROOT);
+  const commit = await git("rev-parse", "--verify", `${version}^{commit}`);
+  await must("git", ["checkout", "--quiet", "--detach", commit ?? version], folder);
+  // The same Deno need not be fetched once more.
+  const tools = join(folder, ".tools");
+  await Deno.mkdir(tools, { recursive: true });
+  for await (const { name } of Deno.readDir(join(ROOT, ".tools"))) {
+    if (!name.startsWith("deno-")) continue;
+    await must("cp", ["-R", join(ROOT, ".tools", name), tools], folder);
+  }
+  await must("sh", ["tools/setup.sh"], folder);
+}
+
+async function stopped(...programs: Program[]): Promise<void> {
+  for (const program of programs) await program.stop(10_000);
+}
+
+/** Saves readings with the cloud that runs, and waits for the machine to have them. */
+async function follows(rig: Rig, value: number): Promise<void> {
+  await rig.saveFakeReadings({ value });
+  await has(rig, value);
+}
+
+async function has(rig: Rig, value: number): Promise<void> {
+  rig.forgetServerSession();
+  const isThere = async () => (await rig.readings("fake"))["value"] === value;
+  await eventually(`the machine has ${value}`, isThere, 60_000);
+}
+
+rigTest(
+  "the version before upgrades with its data, and server and agent go back",
+  async (rig) => {
+    assert.ok(from !== undefined);
+    const before = join(rig.dir, "before");
+    await checkout(from, before);
+    const use = (version: "before" | "now") =>
+      rig.otherSources = version === "before" ? before : undefined;
+
+    use("before");
+    let cloud = await rig.startCloud();
+    let agent = await rig.startAgent();
+    await follows(rig, 1);
+    await stopped(agent, cloud);
+
+    use("now");
+    cloud = await rig.startCloud();
+    use("before");
+    agent = await rig.startAgent();
+    await has(rig, 1);
+    await follows(rig, 2);
+    assert.ok((await rig.logs("serving")).length > 0, "what was logged before is there");
+    await stopped(agent);
+
+    // As the agent does before the first start of a version.
+    const [ofAgent, ofServer] = [
+      join(rig.dir, "agent/agent.db"),
+      join(rig.serverHome, "server.db"),
+    ];
+    await saveCopies([ofAgent, ofServer], "now", memoryLogger());
+    use("now");
+    agent = await rig.startAgent();
+    await follows(rig, 3);
+    await stopped(agent);
+
+    // On the way back an agent finds its own copy on its own, and puts the server's in place.
+    await restoreCopies([ofServer], "now", memoryLogger());
+    use("before");
+    agent = await rig.startAgent();
+    await follows(rig, 4);
+    await stopped(agent, cloud);
+
+    const old = await rig.run("machine-cloud", [
+      ...["serve", "--data", join(rig.dir, "cloud"), "--listen", `127.0.0.1:${rig.cloudPort}`],
+    ]);
+    assert.notEqual(old.code, 0);
+    assert.match(old.stderr, /newer/, "it says that it is too old for the folder");
+    use("now");
+    await rig.startCloud();
+    await rig.startAgent();
+    await has(rig, 4);
+  },
+  {
+    ignore: ignoreBecause(
+      import.meta.url,
+      from === undefined
+        ? "this clone has no version before: neither a tag nor history"
+        : undefined,
+    ),
+  },
+);
