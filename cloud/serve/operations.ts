@@ -6,7 +6,7 @@ import type { ListenAddress } from "../api/addresses/addresses.ts";
 import type { OperationRoutes } from "../api/http/routes.ts";
 import { AccessLog } from "../operations/access_log/access_log.ts";
 import type { Metrics } from "../operations/metrics/metrics.ts";
-import { openApi } from "../operations/openapi/openapi.ts";
+import { openApi } from "../../shared/openapi/openapi.ts";
 import { ReadinessCheck } from "../operations/readiness/readiness.ts";
 import type { Traces } from "../operations/traces/traces.ts";
 import type { Queries } from "../storage/database/cloud_database.ts";
@@ -66,6 +66,11 @@ export class Operations {
         document ??= JSON.stringify(
           openApi({
             services: services.router.services,
+            title: "machine-cloud",
+            description:
+              "All unary calls as JSON over HTTP (Connect protocol). Get an access token from " +
+              "/proto.rpc.v1.AuthService/Authenticate with an API key, and send it as a bearer " +
+              "token.",
             version: buildInfo.version,
             url: publicUrl(),
           }),

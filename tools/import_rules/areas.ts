@@ -61,6 +61,7 @@ const TABLE: Readonly<Record<string, string>> = {
   "shared/config": "base log",
   "shared/inference": "base picture",
   "shared/log": "base",
+  "shared/openapi": "",
   "shared/picture": "",
   "shared/registry": "base",
   "shared/rights": "",

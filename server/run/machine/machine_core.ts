@@ -41,6 +41,8 @@ import {
   listenSettings,
 } from "../../serving/web/listen_settings.ts";
 import { MachineAdmission } from "../../serving/web/machine_admission.ts";
+import type { Peer } from "../../../shared/rpc/server/peer.ts";
+import type { Gateway } from "../../serving/gateway/gateway.ts";
 import { createRoutes, type RestartAnswer } from "../../serving/web/routes.ts";
 import { WebServer } from "../../serving/web/web_server.ts";
 import { createStreamService, type Streams } from "../../serving/webrtc/stream_service.ts";
@@ -377,17 +379,37 @@ export class MachineCore {
     interceptors: readonly Interceptor[],
   ): WebServer {
     const { log, diagnostics } = this.context;
+    const gateway = this.#gateway(mount, interceptors);
     return new WebServer({
       log,
       interceptors,
       http: createRoutes({
         restartAllowed: () => this.#restartAllowed(),
         cloudReached: () => this.options.link?.online,
-        others: (request, peer) => diagnostics?.http(request, peer),
+        others: (request, peer) => gateway(request, peer) ?? diagnostics?.http(request, peer),
       }),
       mount,
       refuse: (...asked) => this.#admission.refusal(...asked),
     });
+  }
+
+  /** Loaded with the first request for it. */
+  #gateway(mount: (router: RpcRouter) => void, interceptors: readonly Interceptor[]) {
+    const { clock, build } = this.context;
+    let loading: Promise<Gateway> | undefined;
+    const load = async () => {
+      const { Gateway } = await import("../../serving/gateway/gateway.ts");
+      return new Gateway({
+        ...{ mount, interceptors, version: build.version, nowMs: () => clock.monotonicMs() },
+        allowsOrigin: (origin) => this.#admission.allowsOrigin(origin),
+      });
+    };
+    return (request: Request, peer: Peer): Promise<Response> | undefined => {
+      const { pathname } = new URL(request.url);
+      if (pathname !== "/api" && !pathname.startsWith("/api/")) return undefined;
+      loading ??= load();
+      return loading.then((gateway) => gateway.answer(request, peer));
+    };
   }
 
   async #restartAllowed(): Promise<RestartAnswer> {

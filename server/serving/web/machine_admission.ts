@@ -55,6 +55,11 @@ export class MachineAdmission {
     return this.#tell(hostRefusal(header, rules) ?? originRefusal(header, rules));
   }
 
+  /** Whether the configuration names that origin. */
+  allowsOrigin(origin: string): boolean {
+    return this.#current().origins.has(origin.toLowerCase());
+  }
+
   /** Refuses calls of foreign origins that come by other ways, as through a proxy for gRPC-web. */
   readonly interceptor: Interceptor = {
     before: (call) => {

@@ -13,9 +13,24 @@ type Schema = { readonly [name: string]: Json };
 
 export interface OpenApiOptions {
   readonly services: Iterable<{ readonly service: DescService }>;
+  /** What it describes, and in a few sentences how it is used. */
+  readonly title: string;
+  readonly description: string;
   readonly version: string;
-  /** Where the cloud is reached. */
+  /** Where it is reached. */
   readonly url: string;
+  /** How callers sign in: schemes by name, of which any one is enough. Default: a bearer token. */
+  readonly security?: Readonly<Record<string, Schema>>;
+  /** The path of a method, and its parameters. Default: that of the Connect protocol. */
+  readonly pathOf?: (method: DescMethod) => PathOf | undefined;
+}
+
+/** Where a method is reached; what a path has in braces is a parameter. */
+export interface PathOf {
+  readonly path: string;
+  readonly parameters: readonly string[];
+  /** Fields of the request that the path has, in JSON. */
+  readonly leaveOut: readonly string[];
 }
 
 /** Services that a caller without a token may use. */
@@ -26,7 +41,10 @@ const OPEN_TO_ALL = /^(proto\.rpc\.v1\.(AuthService)|grpc\.health\.|grpc\.reflec
  * need frames around their messages, which OpenAPI cannot say: they are listed in the description
  * of their service.
  */
-export function openApi({ services, version, url }: OpenApiOptions): Schema {
+export function openApi(
+  { services, title, description, version, url, security = BEARER, pathOf = connectPath }:
+    OpenApiOptions,
+): Schema {
   const schemas = new Map<string, Schema>([["connect.Error", ERROR]]);
   const paths: Record<string, Json> = {};
   const tags: Json[] = [];
@@ -44,27 +62,28 @@ export function openApi({ services, version, url }: OpenApiOptions): Schema {
     });
     for (const method of service.methods) {
       if (method.methodKind !== "unary") continue;
-      paths[`/${service.typeName}/${method.name}`] = { post: operation(method, schemas) };
+      const place = pathOf(method);
+      if (place) paths[place.path] = { post: operation(method, place, schemas) };
     }
   }
   return {
     openapi: "3.1.0",
-    info: {
-      title: "machine-cloud",
-      version,
-      description:
-        "All unary calls as JSON over HTTP (Connect protocol). Get an access token from " +
-        "/proto.rpc.v1.AuthService/Authenticate with an API key, and send it as a bearer token.",
-    },
+    info: { title, version, description },
     servers: [{ url }],
     tags,
     paths,
     components: {
       schemas: Object.fromEntries([...schemas].sort(([a], [b]) => a < b ? -1 : 1)),
-      securitySchemes: { token: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+      securitySchemes: security,
     },
-    security: [{ token: [] }],
+    security: Object.keys(security).map((name) => ({ [name]: [] })),
   };
+}
+
+const BEARER = { token: { type: "http", scheme: "bearer", bearerFormat: "JWT" } };
+
+function connectPath({ parent, name }: DescMethod): PathOf {
+  return { path: `/${parent.typeName}/${name}`, parameters: [], leaveOut: [] };
 }
 
 const ERROR: Schema = {
@@ -77,7 +96,11 @@ const ERROR: Schema = {
   required: ["code"],
 };
 
-function operation(method: DescMethod, schemas: Map<string, Schema>): Schema {
+function operation(
+  method: DescMethod,
+  { parameters, leaveOut }: PathOf,
+  schemas: Map<string, Schema>,
+): Schema {
   const service = method.parent.typeName;
   const content = (message: DescMessage): Schema => ({
     "application/json": { schema: messageSchema(message, schemas) },
@@ -86,7 +109,16 @@ function operation(method: DescMethod, schemas: Map<string, Schema>): Schema {
     operationId: `${service}.${method.name}`,
     tags: [service],
     ...(OPEN_TO_ALL.test(service) ? { security: [] } : {}),
-    requestBody: { required: true, content: content(method.input) },
+    ...(parameters.length > 0 && {
+      parameters: parameters.map((name) => ({
+        ...{ name, in: "path", required: true, schema: { type: "string" } },
+      })),
+    }),
+    requestBody: leaveOut.length > 0
+      ? {
+        content: { "application/json": { schema: withoutFields(method.input, leaveOut, schemas) } },
+      }
+      : { required: true, content: content(method.input) },
     responses: {
       "200": { description: "The answer.", content: content(method.output) },
       "default": {
@@ -95,6 +127,16 @@ function operation(method: DescMethod, schemas: Map<string, Schema>): Schema {
       },
     },
   };
+}
+
+function withoutFields(
+  message: DescMessage,
+  names: readonly string[],
+  schemas: Map<string, Schema>,
+): Schema {
+  const fields = message.fields.filter(({ jsonName }) => !names.includes(jsonName))
+    .map((field) => [field.jsonName, fieldSchema(field, schemas)]);
+  return { type: "object", properties: Object.fromEntries(fields) };
 }
 
 function ref(name: string): Schema {

@@ -1,0 +1,38 @@
+import type { DescMethod, JsonValue } from "@bufbuild/protobuf";
+import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
+import { openApi } from "../../../shared/openapi/openapi.ts";
+import type { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import { servedApis } from "../apis/all.ts";
+
+const DESCRIPTION =
+  "Every unary call of the machine's resources as JSON. With an API key as user " +
+  "and password (curl -u KEY_ID:KEY), as the headers key-id and key, or with an access token.";
+
+/** The gateway as an OpenAPI document. */
+export function gatewayDocument(router: RpcRouter, version: string, url: string): JsonValue {
+  const apis = new Map<string, string>(
+    servedApis.map(({ api, service }) => [service.typeName, api]),
+  );
+  const pathOf = ({ parent, name, input }: DescMethod) => {
+    if (parent.typeName === RobotService.typeName) {
+      return { path: `/api/robot/${name}`, parameters: [], leaveOut: [] };
+    }
+    const api = apis.get(parent.typeName);
+    if (api === undefined || !input.fields.some((field) => field.jsonName === "name")) return;
+    const [, , subtype = api] = api.split(":");
+    // A component and a service of the same subtype: the first has the short name.
+    const isFirst = servedApis.find((each) => each.api.endsWith(`:${subtype}`))?.api === api;
+    const path = `/api/${isFirst ? subtype : api}/{name}/${name}`;
+    return { path, parameters: ["name"], leaveOut: ["name"] };
+  };
+  const services = [...router.services].filter(({ service }) =>
+    service.typeName === RobotService.typeName || apis.has(service.typeName)
+  );
+  return openApi({
+    ...{ services, title: "machine-server", description: DESCRIPTION, version, url, pathOf },
+    security: {
+      key: { type: "http", scheme: "basic" },
+      token: { type: "http", scheme: "bearer" },
+    },
+  }) as JsonValue;
+}
