@@ -47,8 +47,8 @@ export async function* encodedPictures(
   signal: AbortSignal,
 ): AsyncIterable<EncodedFrame> {
   const { camera, clock, log } = options;
-  const rate = await pictureRate(camera(), signal);
-  let picture: Picture | undefined = await nextPicture(camera(), signal);
+  const rate = await pictureRate(camera(), signal, clock);
+  let picture: Picture | undefined = await nextPicture(camera(), signal, clock);
   while (picture) {
     const first: Picture = picture;
     const run = options.start(argumentsFor(options, first, rate));
@@ -146,7 +146,7 @@ async function feed({ run, first, rate, camera, clock, log, signal }: {
     const waitMs = dueMs - clock.monotonicMs();
     if (waitMs > 1) await clock.sleep(waitMs, signal);
     try {
-      picture = await nextPicture(camera(), signal);
+      picture = await nextPicture(camera(), signal, clock);
       broken = 0;
     } catch (error) {
       if (!(error instanceof BrokenPicture) || ++broken >= MOST_BROKEN) throw error;

@@ -1,5 +1,6 @@
 /** The pictures of a camera, one after the other. */
 import { Buffer } from "node:buffer";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { GetImagesResponse } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import { driverMethod } from "../../resources/graph/driver.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
@@ -30,14 +31,18 @@ const LARGEST_PX = 8_192;
  * @throws {BrokenPicture} when there is none, Error when it takes longer than
  * {@link PICTURE_DEADLINE_MS}, and what the camera throws.
  */
-export async function nextPicture(camera: Resource, signal: AbortSignal): Promise<Picture> {
+export async function nextPicture(
+  camera: Resource,
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<Picture> {
   const getImages = driverMethod(camera, "getImages");
   if (!getImages) throw new BrokenPicture("the camera gives no images");
   const request = { name: "", filterSourceNames: [], extra: {} };
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(PICTURE_DEADLINE_MS)]);
   const answer = await withDeadline(
-    getImages.call(camera, request, { signal: deadline }),
-    deadline,
+    (signal) => getImages.call(camera, request, { signal }),
+    signal,
+    clock,
   );
   const { images = [] } = answer as Partial<GetImagesResponse>;
   const image = images.find(({ mimeType }) => MIME_TYPES.includes(mimeType));
@@ -58,29 +63,47 @@ export async function nextPicture(camera: Resource, signal: AbortSignal): Promis
 }
 
 /** A driver that ignores its signal holds nobody up. */
-async function withDeadline<T>(work: T | Promise<T>, signal: AbortSignal): Promise<T> {
+async function withDeadline<T>(
+  work: (signal: AbortSignal) => T | Promise<T>,
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<T> {
+  const ended = new AbortController();
   const { promise, reject } = Promise.withResolvers<never>();
-  const aborted = () =>
-    reject(
-      signal.reason instanceof DOMException && signal.reason.name === "TimeoutError"
-        ? new Error(`the camera gave no picture for ${PICTURE_DEADLINE_MS / 1_000} s`)
-        : signal.reason,
-    );
-  signal.addEventListener("abort", aborted, { once: true });
+  promise.catch(() => {});
+  const end = (reason: unknown) => {
+    ended.abort(reason);
+    reject(reason);
+  };
+  const left = () => end(signal.reason);
+  const timer = clock.setTimer(
+    PICTURE_DEADLINE_MS,
+    () => end(new Error(`the camera gave no picture for ${PICTURE_DEADLINE_MS / 1_000} s`)),
+  );
+  signal.addEventListener("abort", left, { once: true });
   try {
-    return await Promise.race([work, promise]);
+    signal.throwIfAborted();
+    return await Promise.race([work(ended.signal), promise]);
   } finally {
-    signal.removeEventListener("abort", aborted);
+    timer.cancel();
+    signal.removeEventListener("abort", left);
   }
 }
 
 /** Pictures a second that the camera says it takes. */
-export async function pictureRate(camera: Resource, signal: AbortSignal): Promise<number> {
+export async function pictureRate(
+  camera: Resource,
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<number> {
   const { usual, least, most } = PICTURES_A_SECOND;
   try {
-    const properties = await driverMethod(camera, "getProperties")?.call(camera, { name: "" }, {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(PICTURE_DEADLINE_MS)]),
-    }) as { frameRate?: number } | undefined;
+    const getProperties = driverMethod(camera, "getProperties");
+    const properties = await withDeadline(
+      (signal) => getProperties?.call(camera, { name: "" }, { signal }),
+      signal,
+      clock,
+    ) as { frameRate?: number } | undefined;
     const rate = properties?.frameRate ?? 0;
     return rate > 0 ? Math.min(most, Math.max(least, rate)) : usual;
   } catch {

@@ -90,7 +90,11 @@ export class VideoHub {
   /** Sizes that a camera's video can have; the first is its own. */
   async sizes(name: string): Promise<PictureSize[]> {
     const own = this.#video(name)?.size ??
-      await nextPicture(this.#options.camera(name), new AbortController().signal);
+      await nextPicture(
+        this.#options.camera(name),
+        new AbortController().signal,
+        this.#options.clock,
+      );
     const even = (px: number) => Math.round(px / 2) * 2;
     return SCALES
       .map((scale) => ({ width: even(own.width * scale), height: even(own.height * scale) }))
