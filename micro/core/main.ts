@@ -22,6 +22,9 @@ import { Services } from "./serving/services.ts";
 /** Where callers of the local network find the machine. */
 const DEFAULT_PORT = 8080;
 
+/** A device whose loop stands still for so long restarts. Milliseconds. */
+const WATCHDOG_MS = 60_000;
+
 /** What differs from one device to the next. */
 export interface StartOptions {
   /**
@@ -103,9 +106,11 @@ export function start(host: Host, options: StartOptions): Running {
   });
   machine.restore();
   link?.start();
+  const stopWatchdog = feedWatchdog(host);
   return {
     port: server?.port ?? 0,
     stop() {
+      stopWatchdog();
       link?.close();
       server?.close();
       capture.close();
@@ -147,4 +152,18 @@ function listen(
 /** The part's own secret opens the machine, too. */
 function partKey({ entity, payload, type }: Credentials): Key {
   return { type, entity, secret: payload, role: "owner" };
+}
+
+/** Reports to the watchdog that the loop turns, until it is stopped. */
+function feedWatchdog(host: Host): () => void {
+  let timer = 0;
+  const feed = () => {
+    host.watchdog(WATCHDOG_MS);
+    timer = host.setTimer(WATCHDOG_MS / 4, feed);
+  };
+  feed();
+  return () => {
+    host.clearTimer(timer);
+    host.watchdog(0);
+  };
 }

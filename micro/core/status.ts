@@ -24,11 +24,11 @@ export function machineStatus(
 ): Input<Messages["viam.robot.v1.GetMachineStatusResponse"]> {
   return {
     state: at === undefined ? INITIALIZING : RUNNING,
-    config: { revision, lastUpdated: wallTime(host, at ?? host.now()) },
+    config: { revision, lastUpdated: wallTime(host, at ?? host.now()) || undefined },
     resources: graph.states.map(({ config, error, revision, updatedAt }) => ({
       name: toResourceName(config.api, config.name),
       state: error === "" ? READY : UNHEALTHY,
-      lastUpdated: wallTime(host, updatedAt),
+      lastUpdated: wallTime(host, updatedAt) || undefined,
       revision,
       error,
     })),
