@@ -15,6 +15,7 @@ import { benchLogQuery } from "./log_query.ts";
 import { benchManaged } from "./managed.ts";
 import { benchMicro } from "./micro.ts";
 import { benchModules } from "./modules.ts";
+import { benchPositionLoop } from "./position_loop.ts";
 import { Reporter } from "./report.ts";
 import { benchResources } from "./resources.ts";
 import { benchPolledSave, benchSaveToVisible } from "./save_to_visible.ts";
@@ -54,6 +55,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Pr
   video: benchVideo,
   vision: benchVision,
   webrtc: benchWebRtc,
+  "position-loop": benchPositionLoop,
 };
 
 const HELP = `make bench [ARGS="NAME…"]
