@@ -49,6 +49,7 @@ export const PROGRAMS: readonly Program[] = [
       { from: ".tools/console", as: "console" },
       { from: "install", as: "install" },
       { from: "cloud/training/managed/training_script", as: "training_script" },
+      { from: "cloud/training/remote/remote_script", as: "remote_script" },
       LITERT,
     ],
   },

@@ -263,6 +263,7 @@ async function startServer(
     credentials: services.credentials,
     downloads: services.downloads,
     data: services.dataFiles,
+    trainingRuns: services.trainingRuns,
     releases: services.releaseFiles,
     account: services.accountRoutes,
     logos: services.logos,

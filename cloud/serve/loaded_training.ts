@@ -9,6 +9,7 @@ import { TrainingJobs } from "../training/jobs/jobs.ts";
 import { trainingService } from "../training/jobs/training_service.ts";
 import { EndMailer } from "../training/queue/end_mailer.ts";
 import { openTrainingQueue } from "../training/queue/open_training_queue.ts";
+import type { RunExchange } from "../training/remote/exchange.ts";
 import { LocalRunner } from "../training/runs/local_runner.ts";
 import type { TrainingRunner } from "../training/runs/runner.ts";
 import { TRAINING_JOBS, type TrainingOptions } from "./training_settings.ts";
@@ -23,11 +24,12 @@ export interface LoadedTraining {
 export async function loadTraining(
   options: TrainingOptions,
   logs: JobLogs,
+  exchange: RunExchange,
 ): Promise<LoadedTraining> {
   const { queries, clock, random, log, settings, mail, publicUrl } = options;
   const { jobs: total = TRAINING_JOBS } = settings;
   const limits = { total, perOrganization: settings.jobsPerOrganization ?? total };
-  const runner = settings.runner ?? await ownRunner(options);
+  const runner = settings.runner ?? await ownRunner(options, exchange);
   const from = () => mail.mailFrom ?? defaultSender(publicUrl());
   const { smtpUrl } = mail;
   const mailer = smtpUrl === undefined ? undefined : new Mailer({ smtpUrl, from });
@@ -90,8 +92,9 @@ function refuse(): never {
 
 async function ownRunner(
   { dataDir, settings, clock, log, publicUrl }: TrainingOptions,
+  exchange: RunExchange,
 ): Promise<TrainingRunner> {
-  const { engine, images, python, limits, weights } = settings;
+  const { engine, ray, images, python, limits, weights } = settings;
   const common = {
     dataDir,
     limits,
@@ -101,6 +104,15 @@ async function ownRunner(
     clock,
     log,
   };
+  if (ray) {
+    const { RayJobs } = await import("../training/ray/ray_jobs.ts");
+    const { RayRunner } = await import("../training/ray/ray_runner.ts");
+    const { cpus, gpus } = ray;
+    return new RayRunner({
+      ...common,
+      ...{ jobs: new RayJobs(ray), resources: { cpus, gpus }, exchange, cloudUrl: publicUrl },
+    });
+  }
   if (engine === undefined) {
     const { allowNoWalls } = settings;
     return new LocalRunner({ ...common, python, allowNoWalls, cloudUrl: publicUrl });

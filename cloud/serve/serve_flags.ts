@@ -168,10 +168,38 @@ export const serveFlags = {
   },
   "training-runner": {
     type: "string",
-    choices: ["local", "podman", "docker"],
+    choices: ["local", "podman", "docker", "ray"],
     default: "local",
     placeholder: "WHERE",
-    doc: "Where training scripts run: in a Python environment each, or in containers.",
+    doc: "Where training scripts run: in a Python environment each, in containers, or on a Ray " +
+      "cluster.",
+  },
+  "ray-address": {
+    type: "string",
+    default: "http://127.0.0.1:8265",
+    placeholder: "URL",
+    doc: "Dashboard of the Ray cluster that runs training scripts.",
+  },
+  "ray-token-file": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "File with the token that the Ray cluster wants. Default: none.",
+  },
+  "ray-cpus": {
+    type: "integer",
+    default: 1,
+    min: 1,
+    max: 1024,
+    placeholder: "N",
+    doc: "Processors that one training run asks of the Ray cluster.",
+  },
+  "ray-gpus": {
+    type: "integer",
+    default: 0,
+    min: 0,
+    max: 64,
+    placeholder: "N",
+    doc: "Graphics processors that one training run asks of the Ray cluster.",
   },
   "training-walls": {
     type: "string",

@@ -5,6 +5,7 @@ import { parseListenAddress, parsePublicUrl } from "../api/addresses/addresses.t
 import { logLimits } from "../fleet/logs/log_quota.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import { readS3Settings } from "../storage/blobs/s3_settings.ts";
+import { rayOf } from "./ray_options.ts";
 import { releaseSourceOf } from "./release_source.ts";
 import { type MapTiles, tileOrigin } from "../web/map_tiles.ts";
 import { singleSignOnOf } from "./single_sign_on_options.ts";
@@ -58,7 +59,8 @@ export async function readServeOptions(
       python: flags["training-python"],
       allowNoWalls: flags["training-walls"] === "if-possible",
       weights: flags["training-weights"],
-      engine: runner === "local" ? undefined : runner,
+      engine: runner === "podman" || runner === "docker" ? runner : undefined,
+      ray: await rayOf(flags),
       images: await readableImages(flags["training-images"]),
       limits: {
         memoryBytes: flags["training-memory"] * MIB,

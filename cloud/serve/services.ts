@@ -110,6 +110,7 @@ import { mountRefused } from "./refused_services.ts";
 import { openBlobStores } from "./blob_stores.ts";
 import { openDataServices } from "./data_services.ts";
 import { type NotificationSettings, openNotifications } from "./notifications.ts";
+import type { ExchangeRequest } from "../training/remote/exchange.ts";
 import { Training } from "./training.ts";
 import type { TrainingSettings } from "./training_settings.ts";
 
@@ -493,6 +494,7 @@ export async function createServices(options: ServicesOptions) {
     }),
     downloads: packageDownloads({ queries, http, urls, blobs, clock }),
     dataFiles: data.routes(http),
+    trainingRuns: (request: ExchangeRequest) => training.exchange.answer(request, http),
     credentials: partCredentials({ queries, callers, verifiers, secrets, publicUrl }),
   };
 }

@@ -1,8 +1,7 @@
-import { toFileError } from "../../shared/base/files/fs_error.ts";
 import { UsageError } from "../../shared/base/flags/flags.ts";
-import { Secret } from "../../shared/base/redaction/secret.ts";
 import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
 import { isLoopback } from "../api/addresses/addresses.ts";
+import { readSecretFile } from "./secret_file.ts";
 import type { ServeFlags } from "./serve_flags.ts";
 
 /**
@@ -42,22 +41,11 @@ export async function singleSignOnOf(
   return {
     issuer,
     clientId,
-    clientSecret: secretFile === undefined ? undefined : await readSecret(secretFile),
+    clientSecret: secretFile === undefined
+      ? undefined
+      : await readSecretFile("--oidc-client-secret-file", secretFile),
     name: flags["oidc-name"],
     domains: flags["oidc-domain"],
     trustsSecondFactor: flags["oidc-trust-second-factor"],
   };
-}
-
-async function readSecret(path: string): Promise<Secret> {
-  let text: string;
-  try {
-    text = (await Deno.readTextFile(path)).trim();
-  } catch (error) {
-    throw toFileError(error, "read the file of --oidc-client-secret-file", path);
-  }
-  if (text !== "" && !/\s/.test(text)) return new Secret(text);
-  throw new UsageError(
-    `--oidc-client-secret-file: ${path} has to hold one secret and nothing else`,
-  );
 }

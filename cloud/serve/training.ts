@@ -6,6 +6,7 @@ import { withCallFailures } from "../storage/database/call_failures.ts";
 import { JobLogs } from "../training/jobs/job_logs.ts";
 import { UNFINISHED_STATES } from "../training/jobs/job_states.ts";
 import { TrainingUpkeep } from "../training/jobs/upkeep.ts";
+import { RunExchange } from "../training/remote/exchange.ts";
 import { JobFolders, TRAINING_FOLDER } from "../training/queue/job_folder.ts";
 import type { LoadedTraining } from "./loaded_training.ts";
 import type { TrainingOptions } from "./training_settings.ts";
@@ -17,6 +18,8 @@ type Method = (request: never, context: never) => unknown;
  * a cloud that never trains does not pay for it.
  */
 export class Training {
+  /** Files of runs on other computers. */
+  readonly exchange: RunExchange;
   readonly #logs: JobLogs;
   #loaded: Promise<LoadedTraining> | undefined;
   #isClosed = false;
@@ -26,6 +29,7 @@ export class Training {
   constructor(options: TrainingOptions) {
     // Scripts run in folders of their own, where a relative path leads elsewhere.
     this.options = { ...options, dataDir: resolve(options.dataDir) };
+    this.exchange = new RunExchange(options.log);
     this.#logs = new JobLogs(options.queries);
   }
 
@@ -74,7 +78,7 @@ export class Training {
     this.#loaded ??= import("./loaded_training.ts").then((loaded) =>
       this.options.isBeside
         ? loaded.loadTrainingRecords(this.options, this.#logs)
-        : loaded.loadTraining(this.options, this.#logs)
+        : loaded.loadTraining(this.options, this.#logs, this.exchange)
     );
     this.#loaded.catch(() => {
       this.#loaded = undefined;

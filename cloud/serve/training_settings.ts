@@ -9,10 +9,15 @@ import type { PackageStore } from "../registry/packages/package_store.ts";
 import type { EngineKind } from "../training/runs/container_engine.ts";
 import type { RunLimits } from "../training/runs/limits.ts";
 import type { TrainingRunner } from "../training/runs/runner.ts";
+import type { RayJobsOptions } from "../training/ray/ray_jobs.ts";
+import type { RayResources } from "../training/ray/ray_runner.ts";
 import type { NotificationSettings } from "./notifications.ts";
 
 /** One training alone uses all processors that there are, and most of the memory. */
 export const TRAINING_JOBS = 1;
+
+/** A Ray cluster, and what one run asks of it. */
+export interface RaySettings extends RayJobsOptions, RayResources {}
 
 /** What the operator says about training. */
 export interface TrainingSettings {
@@ -28,6 +33,8 @@ export interface TrainingSettings {
   readonly allowNoWalls?: boolean | undefined;
   /** Where scripts run; left out: in environments on this host, without containers. */
   readonly engine?: EngineKind | undefined;
+  /** A Ray cluster that scripts run on, in place of this host. */
+  readonly ray?: RaySettings | undefined;
   /** File that lists the images of containers; left out: a usual one with TensorFlow, one without. */
   readonly images?: string | undefined;
   /** File of weights that managed training starts from; left out: it starts from scratch. */

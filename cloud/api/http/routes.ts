@@ -49,6 +49,15 @@ export interface RoutesOptions {
   }) => Promise<Response>;
   /** Pages by which people sign in, and the audit log to download. */
   readonly account: (request: Request, peer: Peer) => Promise<Response>;
+  /** Files of training runs on other computers. */
+  readonly trainingRuns: (asked: {
+    jobId: string;
+    file: string;
+    method: string;
+    header: (name: string) => string | undefined;
+    peer: Peer;
+    body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
+  }) => Promise<Response>;
   /** A logo of an organisation, for anybody. */
   readonly logos: (hash: string) => Promise<Response>;
   /** Origin that pages may show pictures of, beyond the cloud's own; left out: none. */
@@ -153,6 +162,16 @@ export function createRoutes(
       header: (name) => context.req.header(name),
       query: (name) => context.req.query(name),
       peer: context.env.peer,
+    }));
+
+  app.all("/training-runs/:job/:file", (context) =>
+    options.trainingRuns({
+      jobId: context.req.param("job"),
+      file: context.req.param("file"),
+      method: context.req.method,
+      header: (name) => context.req.header(name),
+      peer: context.env.peer,
+      body: context.req.raw.body,
     }));
 
   app.get("/data/*", (context, next) =>

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { ARCHIVE_LIMITS } from "../../../shared/transfer/archive/archive_policy.ts";
 import { JobError } from "./job_failure.ts";
-import { list, tarGz } from "./tar_gz.ts";
+import { list, tarGz } from "../packing/tar_gz.ts";
 
 /** What a run left in its output folder. */
 export interface RunResult {

@@ -1,0 +1,140 @@
+import { z } from "zod";
+import type { Secret } from "../../../shared/base/redaction/secret.ts";
+
+/** https://docs.ray.io/en/latest/cluster/running-applications/job-submission/api.html */
+const detailsForm = z.object({
+  submission_id: z.string().nullish(),
+  status: z.enum(["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]),
+  message: z.string().nullish(),
+  driver_exit_code: z.number().nullish(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+});
+export type RayJob = z.infer<typeof detailsForm>;
+
+export interface RaySubmission {
+  readonly submission_id: string;
+  readonly entrypoint: string;
+  readonly runtime_env: {
+    readonly env_vars: Readonly<Record<string, string>>;
+    readonly pip?: { readonly packages: readonly string[]; readonly pip_check: false };
+  };
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly entrypoint_num_cpus: number;
+  readonly entrypoint_num_gpus: number;
+  /** Bytes. */
+  readonly entrypoint_memory: number;
+}
+
+/** Ray answers, and refuses. */
+export class RayRefusedError extends Error {
+  override readonly name = "RayRefusedError";
+
+  constructor(readonly status: number, message: string) {
+    super(message);
+  }
+}
+
+/** Ray does not answer. */
+export class RayAwayError extends Error {
+  override readonly name = "RayAwayError";
+}
+
+export interface RayJobsOptions {
+  /** Of the dashboard, `http://127.0.0.1:8265`. */
+  readonly address: string;
+  /** Sent as a bearer token; left out: none. */
+  readonly token?: Secret | undefined;
+}
+
+const ANSWER_MS = 20_000;
+/** Logs of one job that are read in one answer. Bytes. */
+const MOST_BYTES = 64 * 2 ** 20;
+const LONGEST_ERROR = 2_000;
+
+/** The Jobs REST API of a Ray cluster. */
+export class RayJobs {
+  constructor(private readonly options: RayJobsOptions) {}
+
+  /** Also when it was submitted before and the answer got lost. */
+  async submit(submission: RaySubmission): Promise<void> {
+    try {
+      await this.#ask("POST", "", submission);
+    } catch (error) {
+      if (!(error instanceof RayRefusedError)) throw error;
+      if (await this.find(submission.submission_id) === undefined) throw error;
+    }
+  }
+
+  /** Undefined: Ray does not know it. */
+  async find(id: string): Promise<RayJob | undefined> {
+    try {
+      return detailsForm.parse(await this.#ask("GET", id));
+    } catch (error) {
+      if (error instanceof RayRefusedError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async list(): Promise<RayJob[]> {
+    return z.array(detailsForm).parse(await this.#ask("GET", ""));
+  }
+
+  /** Everything that it has printed. */
+  async logs(id: string): Promise<string> {
+    const { logs } = z.object({ logs: z.string() }).parse(await this.#ask("GET", `${id}/logs`));
+    return logs;
+  }
+
+  async stop(id: string): Promise<void> {
+    await this.#ask("POST", `${id}/stop`);
+  }
+
+  /** Only of one that has ended. */
+  async delete(id: string): Promise<void> {
+    await this.#ask("DELETE", id);
+  }
+
+  async #ask(method: string, path: string, body?: object): Promise<unknown> {
+    const { address, token } = this.options;
+    const url = `${address.replace(/\/$/, "")}/api/jobs/${path}`;
+    let answer: Response;
+    let text: string;
+    try {
+      answer = await fetch(url, {
+        method,
+        redirect: "error",
+        signal: AbortSignal.timeout(ANSWER_MS),
+        headers: {
+          ...(body ? { "content-type": "application/json" } : {}),
+          ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
+        },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      });
+      text = await boundedText(answer);
+    } catch (error) {
+      throw new RayAwayError(`Ray does not answer at ${address}: ${(error as Error).message}`);
+    }
+    if (!answer.ok) {
+      const said = text.slice(0, LONGEST_ERROR).trim();
+      if (answer.status >= 502) throw new RayAwayError(`Ray does not answer: ${said}`);
+      throw new RayRefusedError(answer.status, `Ray answered ${answer.status}: ${said}`);
+    }
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new RayAwayError(`what answers at ${address} is no dashboard of Ray`);
+    }
+  }
+}
+
+async function boundedText(answer: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const piece of answer.body ?? []) {
+    bytes += piece.length;
+    if (bytes > MOST_BYTES) throw new Error(`the answer has more than ${MOST_BYTES} bytes`);
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text + decoder.decode();
+}
