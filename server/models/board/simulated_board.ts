@@ -6,7 +6,7 @@ import { EmulatedKernel } from "../kernel/emulated_kernel.ts";
 import { Poller } from "../kernel/poller.ts";
 import { LinuxBoard } from "./linux_board.ts";
 import type { SimulatedBoardAttributes } from "./board_attributes.ts";
-import { SimulatedWiring } from "./simulated_wiring.ts";
+import { type SimulatedMotor, SimulatedWiring } from "./simulated_wiring.ts";
 
 /** See {@link simulatedBoardModel}. */
 export function simulatedBoard(
@@ -14,6 +14,7 @@ export function simulatedBoard(
   { lines = 64, digital_interrupts, motors = [] }: SimulatedBoardAttributes,
   log: Logger,
 ): LinuxBoard {
+  requirePins(motors, lines);
   const kernel = new EmulatedKernel({ clock, lines });
   const wiring = new SimulatedWiring(kernel, clock, motors);
   try {
@@ -26,6 +27,21 @@ export function simulatedBoard(
   } catch (error) {
     wiring.close();
     throw error;
+  }
+}
+
+const PINS = ["pwm", "dir", "a", "b", "encoder_a", "encoder_b"] as const;
+
+function requirePins(motors: readonly SimulatedMotor[], lines: number): void {
+  for (const [index, motor] of motors.entries()) {
+    for (const pin of PINS) {
+      const line = motor[pin] ?? 0;
+      if (line < lines) continue;
+      throw new Error(
+        `motors[${index}].${pin} is ${line}, and the board has the pins 0 to ${lines - 1}; ` +
+          "choose one of them, or set lines to a larger number",
+      );
+    }
   }
 }
 
