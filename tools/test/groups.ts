@@ -59,6 +59,6 @@ export const GROUPS: readonly Group[] = [
       "tests/object_storage",
       "tests/rpc",
     ],
-    parallel: { perProcessor: 1.5, least: 2, bytes: PROGRAMS_BYTES, bunch: 1 },
+    parallel: { perProcessor: 1, least: 2, bytes: PROGRAMS_BYTES, bunch: 1 },
   },
 ];
