@@ -63,7 +63,7 @@ async function cutPower(machine: AgentBench, kill: KillPoint, { ends }: AgentSto
     assertEnd((await machine.launch())?.at(-1), ends);
   } else {
     // How often a trial says that it comes on depends on the time that it takes.
-    assert.match(kill.point, /^update\.trial\./);
+    assert.match(kill.point, /^update\.trial\./, JSON.stringify(said));
     assertEnd(said.at(-1), ends);
   }
   assert.equal(await readTrial(machine.dir), undefined, "the guard watches nothing any more");
