@@ -28,32 +28,7 @@ const RULES_OF_COLOURS = ["color-contrast", "link-in-text-block"];
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
-/**
- * The browser of all tests that are loaded together, as each start of one takes a second of
- * processor time. Each page has a context of its own, which shares nothing with others.
- */
-class SharedBrowser {
-  #browser: Promise<Browser> | undefined;
-
-  /** The browser, started when there is none or it has crashed. */
-  async launched(): Promise<Browser> {
-    const known = await this.#browser?.catch(() => undefined);
-    if (known?.isConnected()) return known;
-    return await (this.#browser = chromium.launch({
-      executablePath: programPath("chromium") ?? "chromium",
-      args: ["--no-sandbox"],
-    }));
-  }
-
-  async close(): Promise<void> {
-    await (await this.#browser?.catch(() => undefined))?.close();
-  }
-}
-
-const SHARED = new SharedBrowser();
-Deno.test.afterAll(() => SHARED.close());
-
-/** A cloud on a port of its own, with one machine, and pages of a browser. */
+/** A cloud on a port of its own, with one machine, and a browser. */
 export class ConsoleRig implements AsyncDisposable {
   readonly #browser: Browser;
   readonly #partToken: string;
@@ -82,7 +57,11 @@ export class ConsoleRig implements AsyncDisposable {
     const cloud = await cloudIn(dataDir, 0, options);
     const running = { cloud };
     opened.defer(() => running.cloud.close({ graceMs: 1_000 }));
-    const browser = await SHARED.launched();
+    const browser = await chromium.launch({
+      executablePath: programPath("chromium") ?? "chromium",
+      args: ["--no-sandbox"],
+    });
+    opened.defer(() => browser.close());
     const [token, partToken] = await Promise.all([
       tokenOf(cloud.url, "api-key", made.api_key_id, made.api_key),
       tokenOf(cloud.url, "robot-secret", made.part_id, made.part_secret),
