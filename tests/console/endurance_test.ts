@@ -110,6 +110,15 @@ consoleTest(
     const opened = await rig.signedIn(`/machines/${made.machine_id}/logs`);
     const { page } = opened;
     await page.getByRole("heading", { name: "rover" }).waitFor();
+    // From here on the page follows.
+    let sent = 0;
+    await waitFor(async () => {
+      const message = `begin ${sent++}`;
+      const line = { level: "info", loggerName: "rdk", host: "h", time: timestampNow(), message };
+      await robot.log({ id: made.part_id, logs: [line] });
+      await page.waitForTimeout(100);
+      return await page.getByText(/^begin \d+$/).count() > 0;
+    }, WAIT);
     const LINES = 1_000;
     await lasts(page, {
       rounds: 6,
