@@ -50,6 +50,23 @@ faultTest(
 );
 
 faultTest(
+  "a NetworkManager that hangs is named while the cloud answers, too",
+  KNOWS_HOME,
+  async (at) => {
+    at.nm.air = [HOME];
+    at.deps.cloudAnswered.value = true;
+    at.start();
+    await at.until(() => at.at === "online", MINUTE);
+    await at.pass(5 * MINUTE);
+    at.nm.isHanging = true;
+    await at.until(() => at.at === "unavailable", MINUTE);
+    assert.match(says(at), /NetworkManager does not (run here|answer)/);
+    at.nm.isHanging = false;
+    await at.until(() => at.at === "online", 2 * MINUTE);
+  },
+);
+
+faultTest(
   "a NetworkManager that hangs while a hotspot is up leaves none behind",
   {},
   async (at) => {

@@ -34,6 +34,8 @@ const MATTERS = new Set([
 ]);
 const TURN_EVERY_MS = { online: 10_000, verifying: 1_000, other: 5_000 } as const;
 const SHORTEST_PAUSE_MS = 250;
+/** An online machine has nothing to ask NetworkManager; one that hangs is to be noticed all the same. */
+const LOOK_EVERY_MS = 30_000;
 
 /** The networks of the machine as long as NetworkManager and the message bus are there. */
 export class NetworkSession {
@@ -52,6 +54,7 @@ export class NetworkSession {
   readonly #events: NetworkEvent[] = [];
   #evidence: Evidence | undefined;
   #isStale = true;
+  #lookedMs = -Infinity;
   #stuck: string | undefined;
 
   constructor(manager: NetworkManager, memory: NetworkMemory, deps: NetworkDeps) {
@@ -167,8 +170,11 @@ export class NetworkSession {
     this.#evidence = await this.#connectivity.look(signal);
     const hasChanged = this.#isStale;
     const { state } = this.#record.now;
-    if (hasChanged || state.kind !== "online" || this.#evidence === undefined) {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const isLookDue = nowMs - this.#lookedMs >= LOOK_EVERY_MS;
+    if (hasChanged || isLookDue || state.kind !== "online" || this.#evidence === undefined) {
       this.#isStale = false;
+      this.#lookedMs = nowMs;
       await this.#watch.look(state);
     }
     const synced = await this.#sync.runIfDue(
