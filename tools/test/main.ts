@@ -83,7 +83,9 @@ async function main(): Promise<number> {
   const tests: TimedTest[] = [];
   const begun = performance.now();
   try {
-    if (positionals.length === 0) await bundlePrograms();
+    if (groups.some(({ paths }) => paths.some((path) => /^(\.\/)?tests\b/.test(path)))) {
+      await bundlePrograms();
+    }
     await Promise.all(groups.map(async (group, at) => {
       const paths = await existing(group.paths, positionals.length > 0);
       if (paths.length > 0) {
