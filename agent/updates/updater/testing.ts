@@ -26,16 +26,16 @@ export class FakeSlot implements ProgramSlot {
   installed: InstalledVersion | undefined;
   #running = "";
 
-  constructor(readonly program: ProgramName) {}
+  /** `isRead`: when what it left on disk has been read. */
+  constructor(readonly program: ProgramName, private readonly isRead = Promise.resolve()) {}
 
   found(): Promise<InstalledVersion | undefined> {
     return Promise.resolve(this.installed);
   }
 
-  resume({ state }: ProgramRecord): Promise<readonly UpdateEvent[]> {
-    return Promise.resolve(
-      ["swapping", "trial"].includes(state.kind) ? [{ type: "resumed" }] : [],
-    );
+  async resume({ state }: ProgramRecord): Promise<readonly UpdateEvent[]> {
+    await this.isRead;
+    return ["swapping", "trial"].includes(state.kind) ? [{ type: "resumed" }] : [];
   }
 
   problem(): string | undefined {
@@ -136,16 +136,18 @@ export class UpdaterBench implements AsyncDisposable {
     clock = new FakeClock(),
     turns = new Turns(),
     disk = new Map(),
+    isRead = Promise.resolve(),
   }: {
     program?: ProgramName;
     installed?: string;
     clock?: FakeClock;
     turns?: Turns;
     disk?: Map<string, string>;
+    isRead?: Promise<void>;
   } = {}) {
     this.clock = clock;
     this.disk = disk;
-    this.slot = new FakeSlot(program);
+    this.slot = new FakeSlot(program, isRead);
     if (installed !== "") {
       const { url, sha256 } = release(installed);
       this.slot.installed = { version: installed, url, sha256, path: `/cache/${installed}` };

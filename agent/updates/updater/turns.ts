@@ -3,7 +3,8 @@ import type { ProgramName } from "./slot.ts";
 
 /** What the updates of the two programs see of each other. */
 export interface Turn {
-  readonly state: UpdateState;
+  /** Undefined: where the last run of the agent left it is not read yet. */
+  readonly state: UpdateState | undefined;
   /** It failed to come any further; nobody waits for it. */
   readonly isStuck: boolean;
 }
@@ -24,8 +25,10 @@ export class Turns {
     const other: ProgramName = program === "machine-agent" ? "machine-server" : "machine-agent";
     const turn = this.#updates.get(other)?.();
     if (!turn) return undefined;
-    if (isBusy(turn.state)) return `the update of ${other} has to finish first`;
-    if (program === "machine-agent" || !isOnItsWay(turn)) return undefined;
+    const { state, isStuck } = turn;
+    if (!state) return isStuck ? undefined : `how far the update of ${other} is has to be read`;
+    if (isBusy(state)) return `the update of ${other} has to finish first`;
+    if (program === "machine-agent" || isStuck || !isOnItsWay(state)) return undefined;
     return waitedMs < agentFirstMs ? `${other} is updated first` : undefined;
   }
 }
@@ -35,6 +38,6 @@ function isBusy({ kind }: UpdateState): boolean {
     kind === "rolling-back";
 }
 
-function isOnItsWay({ state: { kind }, isStuck }: Turn): boolean {
-  return !isStuck && (kind === "downloading" || kind === "verified" || kind === "waiting");
+function isOnItsWay({ kind }: UpdateState): boolean {
+  return kind === "downloading" || kind === "verified" || kind === "waiting";
 }

@@ -38,7 +38,7 @@ export class Updater {
     this.#fetching = new Fetching(parts);
     this.#installing = new Installing(parts);
     turns.join(slot.program, () => ({
-      state: this.#keeper.record?.state ?? { kind: "idle" },
+      state: this.#keeper.record?.state,
       isStuck: this.#shown.error !== "" || slot.problem() !== undefined,
     }));
   }

@@ -326,6 +326,33 @@ Deno.test("Updater lets the agent go first, and only one be on trial", async () 
   assert.deepEqual([agent.state, server.state], ["trial", "idle"]);
 });
 
+Deno.test("Updater waits until it is known how far the agent's update was", async () => {
+  const clock = new FakeClock();
+  const disk = new Map<string, string>();
+  const agents = { clock, disk, program: "machine-agent" } as const;
+  {
+    await using agent = new UpdaterBench(agents);
+    agent.updater.setTarget(release("2.0.0"));
+    await agent.pass(10_000);
+    assert.equal(agent.state, "trial");
+  }
+  const turns = new Turns();
+  const read = Promise.withResolvers<void>();
+  await using server = new UpdaterBench({ turns, clock, disk });
+  await using agent = new UpdaterBench({ ...agents, turns, isRead: read.promise });
+  server.updater.setTarget(release("1.1.0"));
+  await server.pass(20_000);
+  assert.deepEqual(
+    [server.state, server.updater.snapshot().waitingFor],
+    ["waiting", "how far the update of machine-agent is has to be read"],
+  );
+  read.resolve();
+  await server.pass(10_000);
+  assert.deepEqual([agent.state, server.state], ["trial", "waiting"]);
+  await server.pass(60_000);
+  assert.deepEqual([agent.state, server.state], ["idle", "trial"]);
+});
+
 Deno.test("Updater does not wait for an agent's update that does not come on", async () => {
   const turns = new Turns();
   const clock = new FakeClock();

@@ -85,6 +85,7 @@ Deno.test({
     assert.doesNotMatch(a, /update\.swap\./, "A does not touch the server before it goes");
     const states = (await Deno.readTextFile(`${trace}-B`)).split("\n");
     const committed = states.indexOf("update.agent-commit.ended");
-    assert(committed !== -1 && committed < states.indexOf("update.swap.stopped"));
+    const swapped = states.indexOf("update.swap.stopped");
+    assert(committed !== -1 && committed < swapped, states.join("\n"));
   },
 });
