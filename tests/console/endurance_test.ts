@@ -1,6 +1,6 @@
 /** Pages that are open for long, by the number of what comes to them: they hold no more at the end. */
 import assert from "node:assert/strict";
-import type { CDPSession, Page } from "playwright-core";
+import type { CDPSession, Locator, Page } from "playwright-core";
 import { create } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
@@ -56,6 +56,13 @@ async function lasts(
   assert.ok(after.listeners - before.listeners < rounds, `listeners grow: ${told}`);
   assert.ok(after.heapBytes - before.heapBytes < 2_000_000, `the heap grows: ${told}`);
 }
+
+const isInSight = (line: Locator) =>
+  line.evaluate((element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    const box = element.closest("section")?.getBoundingClientRect();
+    return box !== undefined && top >= box.top && bottom <= box.bottom;
+  });
 
 const sensor = (name: string) => ({ namespace: "rdk", type: "component", subtype: "sensor", name });
 
@@ -132,12 +139,13 @@ consoleTest(
             message: line === LINES - 1 ? last : `line ${at}-${line} ${"x".repeat(100)}`,
           })),
         });
-        await waitFor(async () => {
-          // Only rows in sight are there.
-          await page.evaluate("document.querySelector('section.box')?.scrollTo(0, 1e9)");
-          return await page.getByText(last, { exact: true }).count() > 0;
-        }, WAIT);
+        // The page follows: nobody scrolls.
+        const end = page.getByText(last, { exact: true });
+        await waitFor(async () => await end.count() > 0 && await isInSight(end), WAIT);
       },
     });
+    await page.locator("section.box").hover();
+    await page.mouse.wheel(0, -2_000);
+    await page.getByRole("button", { name: "↓ Follow" }).waitFor();
   },
 );
