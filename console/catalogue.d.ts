@@ -2,11 +2,11 @@
 declare module "virtual:machine-catalogue" {
   const catalogue: {
     /** JSON Schema of a machine configuration. */
-    readonly config: import("./pages/machine/configure/schema.ts").JsonSchema;
+    readonly config: import("./configuration/schema.ts").JsonSchema;
     readonly models: readonly {
       readonly api: string;
       readonly model: string;
-      readonly attribute_schema: import("./pages/machine/configure/schema.ts").JsonSchema;
+      readonly attribute_schema: import("./configuration/schema.ts").JsonSchema;
     }[];
   };
   export default catalogue;

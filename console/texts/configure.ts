@@ -108,6 +108,7 @@ export const configure = {
     "Nothing is known of this model’s attributes; edit them as JSON.",
     "Zu den Attributen dieses Modells ist nichts bekannt; bearbeiten Sie sie als JSON.",
   ],
+  advanced: ["{n} advanced attributes", "{n} weitere Attribute"],
   more: ["More settings", "Weitere Einstellungen"],
   dependsOn: ["Depends on", "Hängt ab von"],
   asJson: ["as JSON", "als JSON"],

@@ -6,6 +6,7 @@ export const organization = {
   members: ["Members", "Mitglieder"],
   keys: ["API keys", "API-Schlüssel"],
   locations: ["Locations", "Standorte"],
+  fragments: ["Fragments", "Fragmente"],
   audit: ["Audit log", "Audit-Protokoll"],
   nothing: ["You are in no organisation", "Sie gehören zu keiner Organisation"],
   nothingText: [

@@ -1,6 +1,6 @@
 import type { GraphNode } from "../../../../shared/base/graph/layout.ts";
-import { isObject, type JsonObject, type JsonValue } from "./json.ts";
-import { apiOfEntry } from "./schema.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../configuration/json.ts";
+import { apiOfEntry } from "../../../configuration/schema.ts";
 
 /** A resource of a draft, and what it needs. */
 export interface DraftNode extends GraphNode {

@@ -1,8 +1,8 @@
 import type { RegistryItem } from "../../../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Fragment } from "../../../../shared/gen/viam/app/v1/app_pb.ts";
-import { entriesOf } from "./diff.ts";
-import { isObject, type JsonObject, type JsonValue } from "./json.ts";
-import type { KnownModel } from "./schema.ts";
+import { entriesOf } from "../../../configuration/diff.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../../configuration/json.ts";
+import type { KnownModel } from "../../../configuration/schema.ts";
 
 /** Something that can be added to a configuration. */
 export type Addable =

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Addable, freeName, withAdded } from "./models.ts";
-import { apiOfEntry, modelOfEntry, schemaAt } from "./schema.ts";
+import { apiOfEntry, modelOfEntry, schemaAt } from "../../../configuration/schema.ts";
 
 const arm: Addable & { kind: "model" } = {
   kind: "model",

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "./json.ts";
+import { isObject, type JsonValue } from "../../../configuration/json.ts";
 
 /** From a path on, values come from a fragment, or from the part itself where the id is empty. */
 export interface Source {

@@ -1,7 +1,12 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
-import type { RobotPart } from "../../../../shared/gen/viam/app/v1/app_pb.ts";
+import type { RobotPart } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { type Change, difference } from "./diff.ts";
 import { isObject, type JsonObject } from "./json.ts";
+
+/** A configuration as the cloud keeps it: its text, or its value where there is none. */
+export type SavedConfig = Pick<RobotPart, "robotConfigJson" | "lastUpdated"> & {
+  readonly robotConfig?: RobotPart["robotConfig"];
+};
 
 /** The saved state that a draft was made from. */
 interface Base {
@@ -16,7 +21,7 @@ interface Kept {
   readonly text: string;
 }
 
-/** A draft of a part's configuration: kept in this browser until it is saved or discarded. */
+/** A draft of the configuration of a part or fragment: kept in this browser until it is saved or discarded. */
 export class Draft {
   #base = $state.raw<Base>({ text: "{}", value: {}, savedAt: undefined });
   /** The whole draft; form and editor are two views of it. */
@@ -35,15 +40,15 @@ export class Draft {
   readonly changes = $derived.by((): readonly Change[] => difference(this.#base.value, this.value));
   readonly isChanged = $derived(this.problem !== "" || this.changes.length > 0);
 
-  constructor(readonly partId: string) {}
+  constructor(readonly ofId: string) {}
 
   get base(): Base {
     return this.#base;
   }
 
   /** Begins with what is saved, or with the draft of it that this browser keeps. */
-  open(part: RobotPart): void {
-    this.#base = baseOf(part);
+  open(saved: SavedConfig): void {
+    this.#base = baseOf(saved);
     this.text = this.#base.text;
     const kept = this.#kept();
     if (!kept || kept.text === this.#base.text) return;
@@ -51,7 +56,7 @@ export class Draft {
     if (!base) return;
     this.wasKept = true;
     this.text = kept.text;
-    if (part.lastUpdated && kept.savedAtMs === timestampMs(part.lastUpdated)) return;
+    if (saved.lastUpdated && kept.savedAtMs === timestampMs(saved.lastUpdated)) return;
     // Saved by somebody else since: the draft stays one of the older state, and saving says so.
     this.#base = {
       text: kept.base,
@@ -71,16 +76,16 @@ export class Draft {
   }
 
   /** Shows the saved state. */
-  reset(part: RobotPart): void {
-    this.#base = baseOf(part);
+  reset(saved: SavedConfig): void {
+    this.#base = baseOf(saved);
     this.text = this.#base.text;
     this.wasKept = false;
     this.keep();
   }
 
   /** Puts the draft on top of another saved state. */
-  rebase(part: RobotPart, value: JsonObject): void {
-    this.#base = baseOf(part);
+  rebase(saved: SavedConfig, value: JsonObject): void {
+    this.#base = baseOf(saved);
     this.setValue(value);
   }
 
@@ -95,7 +100,7 @@ export class Draft {
 
   /** Remembers the draft in this browser, or forgets it when nothing is changed. */
   keep(): void {
-    const key = `draft ${this.partId}`;
+    const key = `draft ${this.ofId}`;
     if (this.text === this.#base.text) return localStorage.removeItem(key);
     const { savedAt, text: base } = this.#base;
     const kept: Kept = { savedAtMs: savedAt ? timestampMs(savedAt) : 0, base, text: this.text };
@@ -107,20 +112,20 @@ export class Draft {
   }
 
   #kept(): Kept | undefined {
-    const text = localStorage.getItem(`draft ${this.partId}`);
+    const text = localStorage.getItem(`draft ${this.ofId}`);
     return text === null ? undefined : JSON.parse(text) as Kept;
   }
 }
 
-function baseOf(part: RobotPart): Base {
-  const text = part.robotConfigJson || JSON.stringify(part.robotConfig ?? {}, null, 2);
+function baseOf(saved: SavedConfig): Base {
+  const text = saved.robotConfigJson || JSON.stringify(saved.robotConfig ?? {}, null, 2);
   // The cloud keeps a text as it was sent; one line is for programs.
   const value = parsed(text).value ?? {};
   const isOneLine = !text.trim().includes("\n") && text.trim().length > 2;
   return {
     text: isOneLine ? JSON.stringify(value, null, 2) : text,
     value,
-    savedAt: part.lastUpdated,
+    savedAt: saved.lastUpdated,
   };
 }
 

@@ -11,8 +11,8 @@ import { type Diagnostic, linter, lintGutter } from "@codemirror/lint";
 import type { Extension } from "@codemirror/state";
 import { type EditorView, hoverTooltip } from "@codemirror/view";
 import { isObject, type JsonObject, type JsonValue } from "./json.ts";
-import { configure as words } from "../../../texts/configure.ts";
-import { say } from "../../../texts/say.svelte.ts";
+import { configure as words } from "../texts/configure.ts";
+import { say } from "../texts/say.svelte.ts";
 import { fromPointer, nameOf, pathOf, placeOf } from "./json_places.ts";
 import { apiOfEntry, type JsonSchema, type KnownModel, modelOf, schemaAt } from "./schema.ts";
 import { checkWithSchema, type SchemaFinding } from "./schema_checks.ts";
@@ -60,11 +60,27 @@ async function problems(
       if (isObject(entry)) found.push(...await attributeProblems(entry, [section, index], models));
     }
   }
-  return found.map(({ path, message }) => ({
+  return found.filter(({ path }) => !isVariable(value, path)).map(({ path, message }) => ({
     ...placeOf(view.state, path),
     severity: "warning",
     message: `${path.join(".")}: ${message}`,
   }));
+}
+
+/** Whether a value is a variable of a fragment, or stands in one: what it will be is not known. */
+function isVariable(root: JsonValue, path: readonly (string | number)[]): boolean {
+  let value: JsonValue | undefined = root;
+  for (const step of [undefined, ...path]) {
+    if (step !== undefined) {
+      value = Array.isArray(value)
+        ? value[Number(step)]
+        : isObject(value)
+        ? value[String(step)]
+        : undefined;
+    }
+    if (isObject(value) && "$variable" in value) return true;
+  }
+  return false;
 }
 
 /** What is wrong with the attributes of a resource, as far as its model is known. */

@@ -1,5 +1,5 @@
-import { isJsonObject } from "../../../../shared/base/json/json.ts";
-import { referenced } from "../../../../shared/registry/model_schema.ts";
+import { isJsonObject } from "../../shared/base/json/json.ts";
+import { referenced } from "../../shared/registry/model_schema.ts";
 import type { JsonSchema } from "./schema.ts";
 
 /** Schemas of others may refer to themselves, or to the same one very often. */

@@ -1,4 +1,4 @@
-import { registryApi } from "../../../api/clients.ts";
+import { registryApi } from "../api/clients.ts";
 import { formSchema } from "./form_schema.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import type { JsonSchema, KnownModel } from "./schema.ts";
@@ -6,10 +6,11 @@ import type { JsonSchema, KnownModel } from "./schema.ts";
 /** As many modules as one call may name. */
 const MOST_MODULES = 100;
 
-/** Ids of the registry's modules in a configuration, in order and once each. */
-export function registryModules(config: JsonObject): string[] {
-  const { modules } = config;
-  const list = Array.isArray(modules) ? modules.filter(isObject) : [];
+/** Ids of the registry's modules in configurations, in order and once each. */
+export function registryModules(...configs: readonly JsonObject[]): string[] {
+  const list = configs.flatMap(({ modules }) =>
+    Array.isArray(modules) ? modules.filter(isObject) : []
+  );
   const ids = list.flatMap(({ module_id }) =>
     typeof module_id === "string" && module_id !== "" ? [module_id] : []
   );

@@ -1,0 +1,92 @@
+import type { Texts } from "./text.ts";
+
+/** Fragments of the organisation: pieces of configuration that machines share. */
+export const fragments = {
+  what: [
+    "A fragment is a piece of configuration that many machines share: change it once, and each of them gets the change.",
+    "Ein Fragment ist ein Stück Konfiguration, das sich viele Maschinen teilen: Ändern Sie es einmal, und jede von ihnen bekommt die Änderung.",
+  ],
+  none: ["No fragments yet", "Noch keine Fragmente"],
+  noneText: [
+    "Create one, write down what the machines have in common, and add it to them.",
+    "Legen Sie eines an, tragen Sie ein, was die Maschinen gemeinsam haben, und fügen Sie es ihnen hinzu.",
+  ],
+  notFound: ["No fragment fits.", "Kein Fragment passt."],
+  new: ["New fragment", "Neues Fragment"],
+  all: ["All fragments", "Alle Fragmente"],
+  of: ["of {name}", "von {name}"],
+  visibility: ["Who may use it", "Wer es benutzen darf"],
+  private: ["This organisation", "Diese Organisation"],
+  public: ["Everybody", "Alle"],
+  unlisted: ["Everybody who knows its id", "Alle, die seine ID kennen"],
+  revision: ["revision {n}", "Revision {n}"],
+  usedBy: ["used by {n} {n|machine|machines}", "benutzt von {n} {n|Maschine|Maschinen}"],
+  unused: ["not used", "nicht benutzt"],
+  id: ["Id of the fragment", "ID des Fragments"],
+  configuration: ["Configuration", "Konfiguration"],
+  editor: ["Configuration of the fragment as JSON", "Konfiguration des Fragments als JSON"],
+  variablesText: [
+    "A value that differs by machine is a variable, {variable}; each machine gives it where it includes the fragment.",
+    "Ein Wert, der je Maschine anders ist, ist eine Variable, {variable}; jede Maschine setzt sie dort, wo sie das Fragment einbindet.",
+  ],
+  readOnly: [
+    "You may use this fragment, not change it.",
+    "Sie dürfen dieses Fragment benutzen, nicht ändern.",
+  ],
+  getsIt: [
+    "{n} {n|machine|machines} may get it at once; those that ask for another revision or tag keep theirs.",
+    "{n} {n|Maschine bekommt|Maschinen bekommen} es vielleicht sofort; wer eine andere Revision oder ein Tag verlangt, behält sie.",
+  ],
+  saved: ["Saved as revision {n}.", "Gespeichert als Revision {n}."],
+  otherSaved: [
+    "Somebody saved this fragment meanwhile. Copy your text, discard, and put it in again.",
+    "Jemand hat dieses Fragment inzwischen gespeichert. Kopieren Sie Ihren Text, verwerfen Sie den Entwurf und setzen Sie ihn wieder ein.",
+  ],
+  versions: ["Versions", "Versionen"],
+  tags: ["Tags", "Tags"],
+  usage: ["Used by", "Benutzt von"],
+  machine: ["Machine", "Maschine"],
+  location: ["Location", "Standort"],
+  notUsedText: [
+    "No machine that you see includes it.",
+    "Keine Maschine, die Sie sehen, bindet es ein.",
+  ],
+  firstMachines: ["The first {n} are shown.", "Die ersten {n} werden gezeigt."],
+  tag: ["Tag", "Taggen"],
+  tagTitle: ["Name revision {n}", "Revision {n} benennen"],
+  tagField: ["Tag", "Tag"],
+  tagHint: [
+    "Machines that ask for this tag get this revision, also when another had it: a-z, 0-9, _ and -, such as stable.",
+    "Maschinen, die dieses Tag verlangen, bekommen diese Revision, auch wenn eine andere es hatte: a-z, 0-9, _ und -, etwa stable.",
+  ],
+  removeTag: ["Remove the tag {tag}", "Das Tag {tag} entfernen"],
+  removeTagText: [
+    "Machines that ask for it keep what they have, and say that it is gone.",
+    "Maschinen, die es verlangen, behalten, was sie haben, und melden, dass es fehlt.",
+  ],
+  restored: ["Revision {n} is saved again.", "Revision {n} ist wieder gespeichert."],
+  restoreText: [
+    "It is saved again as a new revision, and machines that ask for the newest get it.",
+    "Sie wird als neue Revision gespeichert; Maschinen, die die neueste verlangen, bekommen sie.",
+  ],
+  change: ["Change", "Ändern"],
+  changeTitle: ["Name and visibility", "Name und Sichtbarkeit"],
+  deleteTitle: ["Delete the fragment", "Fragment löschen"],
+  deleteText: [
+    "Its configuration and all its versions are gone for good. It may not be used by any machine or fragment.",
+    "Seine Konfiguration und alle Versionen sind endgültig weg. Keine Maschine und kein Fragment darf es benutzen.",
+  ],
+  addTo: ["Add to machines", "Zu Maschinen hinzufügen"],
+  addToTitle: ["Add {name} to machines", "{name} zu Maschinen hinzufügen"],
+  version: ["Version", "Version"],
+  newest: ["Always the newest", "Immer die neueste"],
+  tagged: ["What {tag} names", "Was {tag} benennt"],
+  thisRevision: ["Revision {n}, always", "Revision {n}, immer"],
+  machines: ["Machines", "Maschinen"],
+  includesIt: ["includes it", "bindet es ein"],
+  noMachines: [
+    "There is no machine that you may change.",
+    "Es gibt keine Maschine, die Sie ändern dürfen.",
+  ],
+  added: ["Added to {n} {n|machine|machines}.", "Zu {n} {n|Maschine|Maschinen} hinzugefügt."],
+} as const satisfies Texts;
