@@ -54,6 +54,7 @@ export class Http1Connection {
   #answers: Promise<void> = Promise.resolve();
   #waiting = 0;
   #closing = false;
+  #known = false;
 
   constructor(
     private readonly connection: Connection,
@@ -70,9 +71,14 @@ export class Http1Connection {
     });
   }
 
-  /** Whether no request is on its way. */
-  get idle(): boolean {
-    return this.#waiting === 0;
+  /** Whether a call runs. */
+  get busy(): boolean {
+    return this.#waiting > 0;
+  }
+
+  /** Whether somebody who signed in has called. */
+  get known(): boolean {
+    return this.#known;
   }
 
   push(bytes: Uint8Array): void {
@@ -114,6 +120,7 @@ export class Http1Connection {
     }
     try {
       const admitted = this.services.admit(path, head.headers);
+      if (admitted.caller) this.#known = true;
       this.#request = { ...request, admitted };
       return admitted.most;
     } catch (error) {

@@ -25,11 +25,18 @@ import { escapeMessage, unwrap } from "./http1.ts";
 import type { Admitted, Services } from "./services.ts";
 
 const MOST_STREAMS = 8;
+/** Those of callers who have not signed in. */
+const MOST_OPEN_STREAMS = 2;
 const MOST_HEADER_BYTES = 8 * 1024;
 const FRAME_BYTES = 16_384;
 const FIRST_WINDOW = 65_535;
 /** Streams that a peer may give up before it had as many answers. */
 const MOST_RESETS = 100;
+/** Frames that carry nothing of a call, such as pings, which a peer may send at once. */
+const MOST_EMPTY_FRAMES = 1000;
+/** How many more it may send: each millisecond, and for each call that was answered. */
+const EMPTY_FRAMES_A_MS = 0.02;
+const EMPTY_FRAMES_A_CALL = 20;
 
 interface Stream {
   readonly id: number;
@@ -55,10 +62,13 @@ export class Http2Connection {
   #window = FIRST_WINDOW;
   #streamWindow = FIRST_WINDOW;
   #resets = 0;
+  #emptyFrames = 0;
+  #emptyAt = 0;
+  #known = false;
   #over = false;
 
   constructor(
-    private readonly host: Pick<Host, "log">,
+    private readonly host: Pick<Host, "log" | "now">,
     private readonly connection: Connection,
     private readonly services: Services,
   ) {
@@ -68,9 +78,16 @@ export class Http2Connection {
     ]));
   }
 
-  /** Whether no call is on its way. */
-  get idle(): boolean {
-    return this.#streams.size === 0;
+  /** Whether a call runs. */
+  get busy(): boolean {
+    return [...this.#streams.values()].some(({ admitted, answered, waiting }) =>
+      admitted.caller || answered && !waiting
+    );
+  }
+
+  /** Whether somebody who signed in has called. */
+  get known(): boolean {
+    return this.#known;
   }
 
   /** The connection is over: what still runs is not answered. */
@@ -101,6 +118,9 @@ export class Http2Connection {
     if (this.#block && type !== FrameType.continuation) {
       throw broken("headers are interrupted by another frame");
     }
+    const carries = type === FrameType.data || type === FrameType.headers ||
+      type === FrameType.continuation && payload.length > 0;
+    if (!carries) this.#countEmpty();
     switch (type) {
       case FrameType.data:
         return this.#data(id, flags, payload);
@@ -129,6 +149,17 @@ export class Http2Connection {
         return this.#windowUpdate(id, payload);
       case FrameType.pushPromise:
         throw broken("a client cannot push");
+    }
+  }
+
+  /** @throws ProtocolError where a peer sends many frames for nothing */
+  #countEmpty(): void {
+    const now = this.host.now();
+    const forgotten = (now - this.#emptyAt) * EMPTY_FRAMES_A_MS;
+    this.#emptyAt = now;
+    this.#emptyFrames = Math.max(0, this.#emptyFrames - forgotten) + 1;
+    if (this.#emptyFrames > MOST_EMPTY_FRAMES) {
+      throw new ProtocolError(ErrorCode.enhanceYourCalm, "too many frames carry nothing");
     }
   }
 
@@ -173,6 +204,10 @@ export class Http2Connection {
     }
     try {
       const admitted = this.services.admit(headers.get(":path") ?? "", headers);
+      if (admitted.caller) this.#known = true;
+      else if (this.#unknown >= MOST_OPEN_STREAMS) {
+        throw new RpcError("resource_exhausted", "sign in with one call after the other");
+      }
       const stream: Stream = {
         id,
         admitted,
@@ -191,6 +226,10 @@ export class Http2Connection {
     }
   }
 
+  get #unknown(): number {
+    return [...this.#streams.values()].filter(({ admitted }) => !admitted.caller).length;
+  }
+
   /** The peer need not send the rest of what was answered already. */
   #refuse(id: number, ended: boolean): void {
     if (!ended) {
@@ -204,8 +243,9 @@ export class Http2Connection {
       this.connection.write(encodeNumberFrame(FrameType.windowUpdate, 0, payload.length));
     }
     const stream = this.#streams.get(id);
-    if (!stream || stream.answered) return;
+    if (!stream || stream.answered) return this.#countEmpty();
     const bytes = unpadded(FrameType.data, flags, payload);
+    if (bytes.length === 0 && !(flags & Flag.endStream)) this.#countEmpty();
     stream.size += bytes.length;
     // The envelope of 5 bytes stands around the message.
     if (stream.size > stream.admitted.most + 5) {
@@ -213,7 +253,7 @@ export class Http2Connection {
       this.#fail(id, new RpcError("resource_exhausted", "the request is too large"));
       return this.#refuse(id, (flags & Flag.endStream) !== 0);
     }
-    stream.parts.push(bytes.slice());
+    if (bytes.length > 0) stream.parts.push(bytes.slice());
     if (flags & Flag.endStream) this.#perform(stream);
     else if (payload.length > 0) {
       this.connection.write(encodeNumberFrame(FrameType.windowUpdate, id, payload.length));
@@ -254,6 +294,7 @@ export class Http2Connection {
     if (!stream.trailers) return;
     this.#streams.delete(stream.id);
     this.#resets = Math.max(0, this.#resets - 1);
+    this.#emptyFrames = Math.max(0, this.#emptyFrames - EMPTY_FRAMES_A_CALL);
     const flags = Flag.endHeaders | Flag.endStream;
     this.connection.write(encodeFrame(FrameType.headers, flags, stream.id, stream.trailers));
   }

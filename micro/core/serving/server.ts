@@ -5,7 +5,7 @@ import { Http1Connection } from "./http1.ts";
 import { Http2Connection } from "./http2.ts";
 import type { Services } from "./services.ts";
 
-/** Connections at the same time; another one takes the place of one that is idle. */
+/** Connections at the same time; another one takes the place of one where no call runs. */
 const MOST_CONNECTIONS = 6;
 /** A connection that brings nothing for so long is closed. Milliseconds. */
 const IDLE_MS = 5 * 60_000;
@@ -15,7 +15,10 @@ const FIRST_MS = 10_000;
 /** What reads a connection, whichever protocol it speaks. */
 interface Speaker {
   push(bytes: Uint8Array): void;
-  readonly idle: boolean;
+  /** Whether a call runs. What somebody unknown has only begun to send is none. */
+  readonly busy: boolean;
+  /** Whether somebody who signed in has called. */
+  readonly known: boolean;
   close?(): void;
 }
 
@@ -93,12 +96,13 @@ export class Server {
     return new Http2Connection(host, connection, services);
   }
 
-  /** Closes the connection that was silent longest. */
+  /** Closes the connection that was silent longest, strangers' first. */
   #makeRoom(): boolean {
-    const idle = [...this.#open].filter(({ speaker }) => speaker?.idle ?? true)
-      .sort((a, b) => a.lastAt - b.lastAt);
-    if (!idle[0]) return false;
-    this.#drop(idle[0]);
+    const rank = ({ speaker }: Open) => speaker?.known ? 1 : 0;
+    const [first] = [...this.#open].filter(({ speaker }) => !speaker?.busy)
+      .sort((a, b) => rank(a) - rank(b) || a.lastAt - b.lastAt);
+    if (!first) return false;
+    this.#drop(first);
     return true;
   }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PREFACE } from "../../../shared/rpc/h2/frames.ts";
+import { encodeFrame, Flag, FrameType, PREFACE } from "../../../shared/rpc/h2/frames.ts";
 import { fromUtf8, utf8 } from "../bytes/utf8.ts";
 import { Machine } from "../machine.ts";
 import { fakes } from "../models/fakes.ts";
@@ -150,4 +150,89 @@ Deno.test("10,000 connections with damaged packets leave the machine as it was",
   await turns();
   const request = post(READINGS, utf8('{"name":"fake"}'), [json, ...signed]);
   assert.match(await ask(host, request), /"a":1/);
+});
+
+/** Bytes of frames of HTTP/2: type, flags and stream, with their payload. */
+function frame(
+  type: number,
+  flags: number,
+  id: number,
+  payload: Uint8Array = new Uint8Array(0),
+): Uint8Array {
+  return encodeFrame(type, flags, id, payload);
+}
+
+const literal = (text: string) => concat([Uint8Array.of(text.length), utf8(text)]);
+
+/** Headers of a call that needs no token, with more to come. */
+const signIn = (id: number) =>
+  frame(
+    FrameType.headers,
+    Flag.endHeaders,
+    id,
+    concat([
+      Uint8Array.of(0x83, 0x04),
+      literal("/proto.rpc.v1.AuthService/Authenticate"),
+      Uint8Array.of(0),
+      literal("content-type"),
+      literal("application/grpc"),
+    ]),
+  );
+
+Deno.test("calls that strangers begin and do not end keep nobody out", async () => {
+  const { host, token } = await served();
+  const holders = Array.from({ length: 6 }, () => {
+    const { events } = host.dial();
+    events?.onData(concat([PREFACE, frame(FrameType.settings, 0, 0), signIn(1)]));
+    return events;
+  });
+  for (const events of holders) events?.onData(frame(FrameType.ping, 0, 0, new Uint8Array(8)));
+  await host.advance(60_000);
+  const request = post(READINGS, utf8('{"name":"fake"}'), [json, `authorization: Bearer ${token}`]);
+  assert.match(await ask(host, request), /"a":1/);
+});
+
+Deno.test("a connection of somebody who signed in stays when strangers come", async () => {
+  const { host, token } = await served();
+  const request = post(READINGS, utf8('{"name":"fake"}'), [json, `authorization: Bearer ${token}`]);
+  const mine = host.dial();
+  mine.events?.onData(request);
+  await turns();
+  await host.advance(2000);
+  for (let n = 0; n < 20; n++) host.dial();
+  assert.ok(!mine.over());
+});
+
+Deno.test("a stranger has two calls at a time on a connection", async () => {
+  const { host } = await served();
+  const { events, written } = host.dial();
+  events?.onData(concat([PREFACE, signIn(1), signIn(3), signIn(5)]));
+  await turns();
+  assert.match(fromUtf8(concat(written)), /one call after the other/);
+});
+
+Deno.test("frames that carry nothing end a connection, unless they come slowly", async () => {
+  const floods = {
+    data: frame(FrameType.data, 0, 1),
+    padded: frame(FrameType.data, Flag.padded, 1, new Uint8Array(2).fill(1)),
+    ping: frame(FrameType.ping, 0, 0, new Uint8Array(8)),
+    settings: frame(FrameType.settings, 0, 0),
+    priority: frame(FrameType.priority, 0, 1, new Uint8Array(5)),
+    unknown: frame(0x42, 0, 0),
+  };
+  for (const [name, flood] of Object.entries(floods)) {
+    const { host } = await served();
+    const { events, over } = host.dial();
+    events?.onData(concat([PREFACE, signIn(1)]));
+    for (let n = 0; n < 5000 && !over(); n++) events?.onData(flood);
+    assert.ok(over(), `a flood of ${name} ends`);
+  }
+  const { host } = await served();
+  const { events, over } = host.dial();
+  events?.onData(PREFACE);
+  for (let n = 0; n < 1500; n++) {
+    await host.advance(100);
+    events?.onData(floods.ping);
+  }
+  assert.ok(!over(), "ten pings a second");
 });

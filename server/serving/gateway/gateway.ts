@@ -11,6 +11,8 @@ import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { MAX_MESSAGE_BYTES } from "../../../shared/rpc/client/limits.ts";
+import { checkJsonValues } from "../../../shared/rpc/message_values.ts";
+import { RequestBudgets, type RequestLimits } from "../../../shared/rpc/request_budget.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
@@ -29,6 +31,15 @@ export interface GatewayOptions {
   readonly version: string;
   readonly nowMs: () => number;
 }
+
+const MIB = 1024 * 1024;
+
+/** Bytes of bodies that may wait: two of the largest of an address, four in all. */
+const BODIES: RequestLimits = {
+  perConnection: MAX_MESSAGE_BYTES,
+  perAddress: 64 * MIB,
+  total: 128 * MIB,
+};
 
 /** Where everything of it is. */
 export const GATEWAY_PATH = "/api";
@@ -53,6 +64,7 @@ const STATUS: Partial<Record<Code, number>> = {
 export class Gateway {
   readonly #router = new RpcRouter();
   readonly #tokens: KeyTokens;
+  readonly #budgets = new RequestBudgets({ letIn: BODIES });
 
   constructor(private readonly options: GatewayOptions) {
     options.mount(this.#router);
@@ -112,9 +124,19 @@ export class Gateway {
     // The caller is known before anything of the body is kept.
     const version: DescMethod = RobotService.method.getVersion;
     await call(version, fromJson(version.input, {}));
-    const given = await jsonOf(request);
-    const fields = name === undefined ? given : { ...given, name };
-    return toJson(method.output, await call(method, messageOf(method, fields)));
+    const accounts = this.#budgets.accounts(peer);
+    let held = 0;
+    try {
+      const given = await jsonOf(request, (bytes) => {
+        accounts.letIn.take(bytes);
+        held += bytes;
+      });
+      const fields = name === undefined ? given : { ...given, name };
+      return toJson(method.output, await call(method, messageOf(method, fields)));
+    } finally {
+      accounts.letIn.give(held);
+      accounts.close();
+    }
   }
 
   #find(parts: readonly string[]): { method: DescMethod; name?: string } {
@@ -177,8 +199,15 @@ function isOwn(origin: string, request: Request): boolean {
   return URL.canParse(origin) && new URL(origin).host === new URL(request.url).host;
 }
 
-/** An empty body stands for no fields. */
-async function jsonOf(request: Request): Promise<Record<string, JsonValue>> {
+/**
+ * An empty body stands for no fields.
+ *
+ * @param hold notified of bytes before they are kept; throws where there are too many.
+ */
+async function jsonOf(
+  request: Request,
+  hold: (bytes: number) => void,
+): Promise<Record<string, JsonValue>> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for await (const piece of request.body ?? []) {
@@ -189,9 +218,12 @@ async function jsonOf(request: Request): Promise<Record<string, JsonValue>> {
         Code.ResourceExhausted,
       );
     }
+    hold(piece.length);
     pieces.push(piece);
   }
-  const text = await new Blob(pieces).text();
+  const bytes = await new Blob(pieces).bytes();
+  checkJsonValues(bytes);
+  const text = new TextDecoder().decode(bytes);
   if (text.trim() === "") return {};
   const wrong = (found: string) =>
     new ConnectError(`the body is no JSON object: ${found}`, Code.InvalidArgument);

@@ -2,6 +2,7 @@
 import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { ForwardedCall } from "../client/forward.ts";
+import { checkValues } from "../message_values.ts";
 import type { MethodBinding } from "./router.ts";
 
 /** The request of a call, or all of them where its method takes a stream. */
@@ -77,6 +78,7 @@ function encodeAll(binding: MethodBinding, responses: unknown): AsyncIterator<Ui
 }
 
 function decode({ method }: MethodBinding, bytes: Uint8Array): Message {
+  checkValues(method.input, bytes);
   try {
     return fromBinary(method.input, bytes);
   } catch (error) {

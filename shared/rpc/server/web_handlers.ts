@@ -21,6 +21,7 @@ import {
   MAX_MESSAGE_BYTES,
   OPEN_MESSAGE_BYTES,
 } from "../client/limits.ts";
+import { countedBody } from "../counted_body.ts";
 import { pacedBody } from "../paced_body.ts";
 import { peerKey } from "./peer.ts";
 import type { RequestBudgets } from "../request_budget.ts";
@@ -123,7 +124,7 @@ export class WebHandlers {
   }
 
   /** Lets the call in at its headers; the body of one that is not let in is not read. */
-  async #admit(call: WebCall, { body }: Request, { peer }: PrivateConnection) {
+  async #admit(call: WebCall, { body, headers }: Request, { peer }: PrivateConnection) {
     const { options } = this;
     const nothing = { body: emptyBody(), release: () => {}, refusal: undefined };
     try {
@@ -135,7 +136,9 @@ export class WebHandlers {
     if (!body) return nothing;
     const isOpen = call.messageLimit !== undefined;
     // A stream may be silent; its messages are bounded one by one.
-    if (!isOpen && !takesOne(call)) return { ...nothing, body };
+    const contentType = headers.get("content-type") ?? "";
+    const counted = { schema: call.method.input, contentType };
+    if (!isOpen && !takesOne(call)) return { ...nothing, body: countedBody(body, counted) };
     const accounts = options.budgets.accounts(peer);
     const account = isOpen ? accounts.open : accounts.letIn;
     let held = 0;
@@ -149,7 +152,8 @@ export class WebHandlers {
       accounts.close();
     };
     const paced = pacedBody(body, { pace: options.pace, isOpen, account: { take } });
-    return { body: paced, release, refusal: undefined };
+    // Short ones have few.
+    return { body: isOpen ? paced : countedBody(paced, counted), release, refusal: undefined };
   }
 }
 
