@@ -1,3 +1,6 @@
+import { Buffer } from "node:buffer";
+import { inflateSync } from "node:zlib";
+
 /** Bytes that are no picture, or one that is too large. The message is for who sent them. */
 export class PictureError extends Error {
   override readonly name = "PictureError";
@@ -13,6 +16,10 @@ export interface Picture {
 /** A picture of a camera of 50 megapixels takes 200 MB while it is decoded. */
 const MOST_PIXELS = 50_000_000;
 const JPEG_MEMORY_MB = 512;
+/** Bytes of a pixel: four channels of 16 bits. */
+const MOST_PIXEL_BYTES = 8;
+/** Parts of a PNG that the picture is made of. */
+const PNG_PARTS = new Set(["IHDR", "PLTE", "tRNS", "IDAT", "IEND"]);
 
 /** Decodes a JPEG or PNG. @throws {PictureError} */
 export async function decodePicture(bytes: Uint8Array): Promise<Picture> {
@@ -44,7 +51,7 @@ async function decodePng(bytes: Uint8Array): Promise<Picture> {
   // Before anything is inflated: its size is in the header.
   if (view.getUint32(16) * view.getUint32(20) > MOST_PIXELS) throw new Error("it is too large");
   const { convertIndexedToRgb, decode } = await import("fast-png");
-  const png = decode(bytes);
+  const png = decode(boundedPng(bytes));
   const { width, height, depth } = png;
   const data = png.palette ? convertIndexedToRgb(png) : png.data;
   const channels = data.length / (width * height);
@@ -59,4 +66,36 @@ async function decodePng(bytes: Uint8Array): Promise<Picture> {
     }
   }
   return { width, height, rgb };
+}
+
+/**
+ * The same PNG without texts and colour profiles, once it is known that its pixels do not inflate
+ * to more than its size allows: the library would inflate whatever comes.
+ */
+function boundedPng(bytes: Uint8Array): Uint8Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const [width, height] = [view.getUint32(16), view.getUint32(20)];
+  const parts: Uint8Array[] = [bytes.subarray(0, 8)];
+  const pixels: Uint8Array[] = [];
+  for (let at = 8; at < bytes.length;) {
+    const length = view.getUint32(at);
+    const type = String.fromCharCode(...bytes.subarray(at + 4, at + 8));
+    const end = at + 12 + length;
+    if (PNG_PARTS.has(type)) parts.push(bytes.subarray(at, end));
+    if (type === "IDAT") pixels.push(bytes.subarray(at + 8, end - 4));
+    if (type === "IEND") break;
+    at = end;
+  }
+  // Each line begins with a byte; an interlaced picture has at most two lines for one, and seven more.
+  const most = width * height * MOST_PIXEL_BYTES + 2 * height + 7;
+  try {
+    inflateSync(Buffer.concat(pixels), { maxOutputLength: most });
+  } catch (error) {
+    if ((error as { code?: string }).code === "ERR_BUFFER_TOO_LARGE") {
+      throw new Error("it has more pixels than it says");
+    }
+    // How far a damaged one can be read is for the library to say.
+    if (!(error as { code?: string }).code?.startsWith("Z_")) throw error;
+  }
+  return Buffer.concat(parts);
 }

@@ -10,11 +10,18 @@ import type { MqttAttributes } from "./mqtt_attributes.ts";
 const LARGEST_MESSAGE = 64 * 1024;
 /** Topics that are kept; a wildcard can match any number. */
 const MOST_TOPICS = 1_000;
+/** Bytes of their last messages together; JSON takes a multiple. */
+const MOST_KEPT = 4 * 1024 * 1024;
+/** Levels of JSON that a message may have. */
+const MOST_LEVELS = 50;
+/** The library keeps a message until it is whole; who sends more without its end is left. Bytes. */
+const MOST_UNFINISHED = 16 * 1024 * 1024;
 const RECONNECT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 interface Message {
   readonly value: JsonValue;
+  readonly bytes: number;
   readonly atMs: number;
 }
 
@@ -47,10 +54,16 @@ class MqttSensor implements Sensor {
   readonly #messages = new Map<string, Message>();
   #problem: string | undefined;
   #dropped = 0;
+  #kept = 0;
+  #unfinished = 0;
 
   constructor(private readonly options: MqttSensorOptions) {
     const { client, attributes } = options;
     this.#problem = `${attributes.url}: not connected yet`;
+    this.#watch();
+    // The library notifies of it, then makes the connection.
+    client.on("reconnect", () => queueMicrotask(() => this.#watch()));
+    client.on("packetreceive", () => void (this.#unfinished = 0));
     client.on("connect", () => this.#subscribe());
     client.on("error", (error) => this.#report(why(error)));
     client.on("close", () => this.#report("the connection was closed"));
@@ -104,19 +117,31 @@ class MqttSensor implements Sensor {
   }
 
   #take(topic: string, payload: Uint8Array): void {
-    const isNew = !this.#messages.has(topic);
-    if (payload.length > LARGEST_MESSAGE || (isNew && this.#messages.size >= MOST_TOPICS)) {
+    const before = this.#messages.get(topic);
+    const kept = this.#kept - (before?.bytes ?? 0) + payload.length;
+    if (
+      payload.length > LARGEST_MESSAGE || kept > MOST_KEPT ||
+      (!before && this.#messages.size >= MOST_TOPICS)
+    ) {
       this.#dropped++;
       return;
     }
-    const text = new TextDecoder().decode(payload);
-    let value: JsonValue;
-    try {
-      value = JSON.parse(text) as JsonValue;
-    } catch {
-      value = text;
-    }
-    this.#messages.set(topic, { value, atMs: this.options.clock.monotonicMs() });
+    this.#kept = kept;
+    const value = valueOf(new TextDecoder().decode(payload));
+    const atMs = this.options.clock.monotonicMs();
+    this.#messages.set(topic, { value, bytes: payload.length, atMs });
+  }
+
+  /** Ends a connection that brings bytes without end and no message. */
+  #watch(): void {
+    const { stream } = this.options.client;
+    this.#unfinished = 0;
+    stream.on("data", ({ length }: Uint8Array) => {
+      this.#unfinished += length;
+      if (this.#unfinished <= MOST_UNFINISHED) return;
+      this.#report(`a message has more than ${MOST_UNFINISHED} bytes`);
+      stream.destroy();
+    });
   }
 
   #report(problem: string): void {
@@ -127,6 +152,22 @@ class MqttSensor implements Sensor {
     if (whole !== this.#problem) log.warn(whole);
     this.#problem = whole;
   }
+}
+
+/** Text that is no JSON, or is nested too deeply for readings, stays text. */
+function valueOf(text: string): JsonValue {
+  try {
+    const value = JSON.parse(text) as JsonValue;
+    return levels(value, MOST_LEVELS) ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+/** Whether there are at most so many levels of objects and arrays. */
+function levels(value: JsonValue, most: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return most > 0 && Object.values(value).every((each) => levels(each, most - 1));
 }
 
 function why(error: Error): string {

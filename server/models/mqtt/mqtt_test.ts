@@ -1,3 +1,4 @@
+import { writeAll } from "../../../shared/base/files/write_all.ts";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
@@ -87,4 +88,71 @@ Deno.test("mqtt sensor says when nobody listens, and refuses wrong attributes", 
   await sensor.close!();
   await assert.rejects(make({ url: "http://a", topics: ["a"] }), /an address mqtt:\/\/host/);
   await assert.rejects(make({ url: "mqtt://a", topics: ["a#"] }), /a topic with \+ and #/);
+});
+
+/** Who accepts every subscription and then sends what it likes. */
+function hostileBroker(send: (connection: Deno.Conn) => Promise<void>) {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const ended = Promise.withResolvers<void>();
+  const serve = async () => {
+    for await (const connection of listener) {
+      const buffer = new Uint8Array(1024);
+      try {
+        await connection.read(buffer);
+        await connection.write(Uint8Array.of(0x20, 2, 0, 0));
+        await connection.read(buffer);
+        await connection.write(Uint8Array.of(0x90, 3, buffer[2]!, buffer[3]!, 0));
+        await send(connection);
+      } catch {
+        ended.resolve();
+      }
+      connection.close();
+    }
+  };
+  serve().catch(() => undefined);
+  const { port } = listener.addr as Deno.NetAddr;
+  return { url: `mqtt://127.0.0.1:${port}`, ended: ended.promise, close: () => listener.close() };
+}
+
+const utf8 = new TextEncoder();
+
+/** A message to topic `t`, with a length of four bytes. */
+function publish(topic: string, text: string): Uint8Array<ArrayBuffer> {
+  const length = 2 + topic.length + text.length;
+  const digits = [0, 7, 14, 21].map((shift) => length >>> shift & 127 | (shift < 21 ? 128 : 0));
+  const bytes = [0x30, ...digits, 0, topic.length, ...utf8.encode(topic), ...utf8.encode(text)];
+  return Uint8Array.from(bytes);
+}
+
+Deno.test("mqtt sensor leaves a broker whose message does not end", async () => {
+  let sent = 0;
+  const broker = hostileBroker(async (connection) => {
+    await connection.write(Uint8Array.of(0x30, 0xff, 0xff, 0xff, 0x7f));
+    const piece = new Uint8Array(65_536);
+    while (sent < 200 * 2 ** 20) sent += await connection.write(piece);
+  });
+  const sensor = await make({ url: broker.url, topics: ["#"] });
+  await broker.ended;
+  assert.ok(sent < 64 * 2 ** 20, `it took ${sent} bytes`);
+  await waitFor(() => /more than 16777216 bytes/.test(String(status(sensor)["error"])), DEADLINE);
+  await sensor.close!();
+  broker.close();
+});
+
+Deno.test("mqtt sensor keeps 4 MiB of messages, and readings that are nested as far as they may", async () => {
+  const broker = hostileBroker(async (connection) => {
+    await writeAll(connection, publish("deep", "[".repeat(20_000) + "]".repeat(20_000)));
+    for (let n = 0; n < 100; n++) {
+      await writeAll(connection, publish(`topic${n}`, "x".repeat(60_000)));
+    }
+    await connection.read(new Uint8Array(1));
+  });
+  const sensor = await make({ url: broker.url, topics: ["#"] });
+  await waitFor(() => Number(status(sensor)["dropped_messages"]) > 25, DEADLINE);
+  const readings = await read(sensor);
+  assert.equal(typeof readings["deep"], "string");
+  const bytes = Object.values(readings).map(String).join("").length;
+  assert.ok(bytes <= 4 * 2 ** 20, `${bytes} bytes`);
+  await sensor.close!();
+  broker.close();
 });
