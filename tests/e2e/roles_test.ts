@@ -163,6 +163,21 @@ async function served(transport: Transport): Promise<DescMethod[]> {
   return [];
 }
 
+/** How the JSON gateway answers a call with an empty request; undefined: it does not carry it. */
+async function overJson(rig: Rig, key: ApiKey, method: DescMethod): Promise<number | undefined> {
+  const api = servedApis.find(({ service }) => service === method.parent)?.api;
+  const isRobot = method.parent === RobotService;
+  if (method.methodKind !== "unary" || (!api && !isRobot)) return undefined;
+  const path = isRobot ? `robot/${method.name}` : `${api}/shell/${method.name}`;
+  const answer = await fetch(`${rig.serverUrl}/api/${path}`, {
+    method: "POST",
+    headers: { "key-id": key.id, key: key.key },
+    body: "{}",
+  });
+  await answer.body?.cancel();
+  return answer.status;
+}
+
 async function keyFor(rig: Rig, role: "owner" | "operator"): Promise<ApiKey> {
   const { id, key } = await (await rig.cloud()).client(AppService).createKey({
     name: role,
@@ -186,7 +201,8 @@ async function startWithShell(rig: Rig): Promise<void> {
 rigTest("every served method is for whom the table of rights says, on every way", async (rig) => {
   using ways = new Ways();
   await startWithShell(rig);
-  const operator = await ways.of(rig, await keyFor(rig, "operator"));
+  const operatorKey = await keyFor(rig, "operator");
+  const operator = await ways.of(rig, operatorKey);
   const owner = await ways.of(rig, await keyFor(rig, "owner"));
   const methods = await served(operator.get("gRPC")!);
   assert.ok(methods.length > 150, `${methods.length} methods`);
@@ -213,6 +229,16 @@ rigTest("every served method is for whom the table of rights says, on every way"
       assert.equal(code === Code.PermissionDenied, isForOwners, `${path} by ${way}: ${code}`);
     }));
   }
+  const carried: string[] = [];
+  for (const method of methods) {
+    const status = await overJson(rig, operatorKey, method);
+    if (status === undefined) continue;
+    const path = `${method.parent.typeName}/${method.name}`;
+    const isForOwners = machineRight(method.parent.typeName, method.name) === "manage";
+    assert.equal(status === 403, isForOwners, `${path} by /api: ${status}`);
+    if (isForOwners) carried.push(method.name);
+  }
+  assert.ok(carried.includes("Shutdown") && carried.includes("DoCommand"), carried.join());
   for (const [way, transport] of owner) {
     const robot = createClient(RobotService, transport);
     assert.deepEqual((await robot.listTunnels({})).tunnels, [], way);
@@ -247,11 +273,14 @@ rigTest("a grant that is taken back ends streams and connections on every way", 
   open.get("gRPC-web")?.resolve();
   await Promise.all([...open.values()].map(({ promise }) => promise));
 
+  assert.equal(await overJson(rig, key, RobotService.method.getVersion), 200);
   await (await rig.cloud()).client(AppService).deleteKey({ id: key.id });
   for (const { way, answers, code } of await Promise.all(ended)) {
     assert.equal(answers, 1, way);
     assert.ok(code === Code.Unauthenticated || code === Code.Unavailable, `${way}: ${code}`);
   }
+  const status = await overJson(rig, key, RobotService.method.getVersion);
+  assert.equal(status, 401, "a token that /api keeps for a key ends with the key");
   const sensor = createClient(SensorService, transports.get("gRPC-web")!);
   const { code } = ConnectError.from(await sensor.getReadings({ name: "host" }).catch((e) => e));
   assert.equal(code, Code.Unauthenticated);
