@@ -1,12 +1,14 @@
 /** A message of many small values costs far more than its bytes, decoded. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { StructSchema } from "@bufbuild/protobuf/wkt";
+import { StructSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { GetReadingsRequestSchema } from "../gen/viam/common/v1/common_pb.ts";
 import { SensorService } from "../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { FlatTensorDataFloatSchema } from "../gen/viam/service/mlmodel/v1/mlmodel_pb.ts";
+import { openForwardChannel } from "./client/forward.ts";
 import { checkJsonValues, checkValues, MOST_VALUES } from "./message_values.ts";
+import { RpcRouter } from "./server/router.ts";
 import { GET_READINGS, post, withGrpc, withServer } from "./testing.ts";
 
 const utf8 = new TextEncoder();
@@ -95,5 +97,23 @@ Deno.test("a call with too many values is refused over every protocol, before it
   });
   await withServer({}, async (url) => {
     assert.equal((await post(url, GET_READINGS, '{"name":"s"}')).status, 200);
+  });
+});
+
+Deno.test("a remote or a module that answers with too many values fails its call", async () => {
+  const value = create(ValueSchema, { kind: { case: "nullValue", value: 0 } });
+  const kind = {
+    case: "listValue",
+    value: { values: new Array(MOST_VALUES).fill(value) },
+  } as const;
+  const router = new RpcRouter().service(SensorService, {
+    getReadings: ({ name }) => ({ readings: name === "many" ? { list: { kind } } : {} }),
+  });
+  await withServer({ router }, async (url) => {
+    const channel = openForwardChannel({ address: url });
+    const sensor = createClient(SensorService, channel.transport);
+    await assert.rejects(sensor.getReadings({ name: "many" }), tooMany);
+    assert.deepEqual((await sensor.getReadings({ name: "few" })).readings, {});
+    channel.close();
   });
 });

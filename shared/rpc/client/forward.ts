@@ -77,13 +77,14 @@ export function openForwardChannel(
   // Streams stay open for long; they must not take the places of calls.
   const streams = new Http2Channel(address, open);
   return {
-    transport: transportOver(
-      streams,
-      headers && [(next) => (request) => {
+    // What another machine or a module answers must not stop this process.
+    transport: transportOver(streams, {
+      fewValues: true,
+      interceptors: headers && [(next) => (request) => {
         for (const [key, value] of Object.entries(headers())) request.header.set(key, value);
         return next(request);
       }],
-    ),
+    }),
     unary: (call, request) => withRoom().call(outgoing(call, headers), request),
     async *stream(call, requests) {
       yield* (await streams.stream(outgoing(call, headers), requests)).messages;
@@ -97,7 +98,7 @@ export function openForwardChannel(
 /** A channel to a server over a connection that takes any number of calls, and ends with it. */
 export function forwardChannelOver(calls: CallChannel): ForwardChannel {
   return {
-    transport: transportOver(calls),
+    transport: transportOver(calls, { fewValues: true }),
     unary: (call, request) => calls.call(outgoing(call), request),
     async *stream(call, requests) {
       yield* (await calls.stream(outgoing(call), requests)).messages;

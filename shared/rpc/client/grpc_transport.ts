@@ -13,5 +13,8 @@ export function createGrpcTransport(
   options: GrpcTransportOptions,
 ): Transport & { close(): void } {
   const channel = new GrpcChannel(options);
-  return { ...transportOver(channel, options.interceptors), close: () => channel.close() };
+  return {
+    ...transportOver(channel, { interceptors: options.interceptors }),
+    close: () => channel.close(),
+  };
 }

@@ -17,12 +17,22 @@ import {
   type UnaryResponse,
 } from "@connectrpc/connect";
 import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
+import { checkValues } from "../message_values.ts";
 import type { CallChannel } from "./call_channel.ts";
 import { metadataFromHeaders } from "./metadata.ts";
 
+export interface TransportOverOptions {
+  readonly interceptors?: Interceptor[] | undefined;
+  /** Whether answers have as many values at most as requests may. Default false: any number. */
+  readonly fewValues?: boolean;
+}
+
 /** A Connect transport whose calls go through `channel`. */
-export function transportOver(channel: CallChannel, interceptors: Interceptor[] = []): Transport {
-  const calls = new GrpcClientCalls(channel, interceptors);
+export function transportOver(
+  channel: CallChannel,
+  { interceptors = [], fewValues = false }: TransportOverOptions = {},
+): Transport {
+  const calls = new GrpcClientCalls(channel, interceptors, fewValues);
   return { unary: calls.unary.bind(calls), stream: calls.stream.bind(calls) };
 }
 
@@ -30,6 +40,7 @@ class GrpcClientCalls implements Transport {
   constructor(
     private readonly channel: CallChannel,
     private readonly interceptors: Interceptor[],
+    private readonly fewValues: boolean,
   ) {}
 
   unary<I extends DescMessage, O extends DescMessage>(
@@ -70,7 +81,7 @@ class GrpcClientCalls implements Transport {
           method,
           header,
           trailer,
-          message: decode(method.output, bytes),
+          message: this.#decode(method.output, bytes),
         };
       },
     });
@@ -114,10 +125,26 @@ class GrpcClientCalls implements Transport {
           method,
           header,
           trailer,
-          message: decodeAll(method.output, messages),
+          message: this.#decodeAll(method.output, messages),
         };
       },
     });
+  }
+
+  #decode<O extends DescMessage>(schema: O, bytes: Uint8Array): MessageShape<O> {
+    if (this.fewValues) checkValues(schema, bytes);
+    try {
+      return fromBinary(schema, bytes);
+    } catch (error) {
+      throw ConnectError.from(error, Code.Internal);
+    }
+  }
+
+  async *#decodeAll<O extends DescMessage>(
+    schema: O,
+    messages: AsyncIterable<Uint8Array>,
+  ): AsyncIterable<MessageShape<O>> {
+    for await (const bytes of messages) yield this.#decode(schema, bytes);
   }
 }
 
@@ -125,24 +152,9 @@ function path(method: DescMethodUnary | DescMethodStreaming): string {
   return `/${method.parent.typeName}/${method.name}`;
 }
 
-function decode<O extends DescMessage>(schema: O, bytes: Uint8Array): MessageShape<O> {
-  try {
-    return fromBinary(schema, bytes);
-  } catch (error) {
-    throw ConnectError.from(error, Code.Internal);
-  }
-}
-
 async function* encodeAll<I extends DescMessage>(
   schema: I,
   messages: AsyncIterable<MessageShape<I>>,
 ): AsyncIterable<Uint8Array> {
   for await (const message of messages) yield toBinary(schema, message);
-}
-
-async function* decodeAll<O extends DescMessage>(
-  schema: O,
-  messages: AsyncIterable<Uint8Array>,
-): AsyncIterable<MessageShape<O>> {
-  for await (const bytes of messages) yield decode(schema, bytes);
 }

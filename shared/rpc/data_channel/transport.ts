@@ -18,7 +18,7 @@ export function createDataChannelTransport(
   channel: MessageChannel,
   options: { readonly interceptors?: Interceptor[] } = {},
 ): Transport {
-  return transportOver(new DataChannelCalls(channel), options.interceptors);
+  return transportOver(new DataChannelCalls(channel), options);
 }
 
 /** Calls over one data channel, as bytes. */

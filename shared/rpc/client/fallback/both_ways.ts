@@ -48,7 +48,7 @@ export function withBothWays(web: Closable, options: BothWaysOptions): Closable 
         channel.close();
       };
       try {
-        const response = await transportOver(channel, options.interceptors)
+        const response = await transportOver(channel, { interceptors: options.interceptors })
           .stream(method, signal, timeoutMs, header, input, values);
         return { ...response, message: followed(response.message, close) };
       } catch (error) {
