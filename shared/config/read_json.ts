@@ -7,7 +7,7 @@ import { type Path, problemAt, type Report } from "./problem.ts";
 import type { ResourceEntry } from "./resources.ts";
 import type * as z from "zod";
 import { machineConfigSchema } from "./schema.ts";
-import { readShape, warnUnknownKeys } from "./shape.ts";
+import { MOST_HINTS, readShape, warnUnknownKeys } from "./shape.ts";
 import { unknownKey } from "./unknown_key.ts";
 
 /** A configuration read from JSON, before its checks. */
@@ -34,11 +34,12 @@ export function readMachineConfigJson(json: unknown, report: Report, warn: Repor
     return { config: emptyMachineConfig(), lists };
   }
   const shape: Readonly<Record<string, z.ZodType>> = machineConfigSchema().shape;
+  let hints = MOST_HINTS;
   const entries = Object.entries(json).flatMap(([key, value]): [string, unknown][] => {
     if (value === null || value === undefined) return [];
     const schema = Object.hasOwn(shape, key) ? shape[key] : undefined;
     if (schema === undefined) {
-      warn(unknownKey([key], value, Object.keys(shape)));
+      warn(unknownKey([key], value, hints-- > 0 ? Object.keys(shape) : []));
       return [[key, value]];
     }
     if (key === "agent") return [[key, readAgentConfig(value, [key], report, warn)]];

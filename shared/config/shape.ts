@@ -34,6 +34,9 @@ export function readShape<S extends z.ZodType>(
   return undefined;
 }
 
+/** Unknown keys of one entry that are compared with those it may have; more are no slips. */
+export const MOST_HINTS = 20;
+
 /** Warns about every key the schema does not know. Free-form objects are not looked into. */
 export function warnUnknownKeys(
   schema: z.ZodType,
@@ -41,9 +44,11 @@ export function warnUnknownKeys(
   path: Path,
   warn: Report,
 ): void {
+  let hints = MOST_HINTS;
   visit(schema, value, path, (shape, object, at) => {
     for (const [key, item] of Object.entries(object)) {
-      if (!Object.hasOwn(shape, key)) warn(unknownKey([...at, key], item, Object.keys(shape)));
+      if (Object.hasOwn(shape, key)) continue;
+      warn(unknownKey([...at, key], item, hints-- > 0 ? Object.keys(shape) : []));
     }
   });
 }

@@ -35,3 +35,22 @@ Deno.test("warningsForSave() tells every unknown key, wherever it stands", () =>
     "(found: an object)",
   ]);
 });
+
+Deno.test("a long key is compared with no known one, whoever sends megabytes of it", () => {
+  const never = () => assert.fail("it was compared");
+  const known = { length: 9, startsWith: () => false, toLowerCase: never } as unknown as string;
+  assert.match(unknownKey(["k".repeat(1000)], 1, [known]).message, /^this key is not known$/);
+});
+
+Deno.test("twenty unknown keys of an entry are compared with known ones, all are warned about", () => {
+  const wrong = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`atributes${at}`, 1]));
+  const messages = (config: object) => warningsForSave(readConfigOnce(config)).map(formatProblem);
+  const sensor = { name: "s", api: "rdk:component:sensor", model: "rdk:builtin:fake" };
+  const ofEntry = messages({ components: [{ ...sensor, ...wrong }] });
+  assert.equal(ofEntry.length, 50);
+  assert.equal(ofEntry.filter((text) => text.includes("did you mean")).length, 20);
+  const slips = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`componets${at}`, 1]));
+  const ofTop = messages(slips);
+  assert.equal(ofTop.length, 50);
+  assert.equal(ofTop.filter((text) => text.includes("did you mean")).length, 20);
+});

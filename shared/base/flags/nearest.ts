@@ -4,9 +4,10 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   let best: string | undefined;
   let bestDistance = furthest + 1;
   for (const candidate of known) {
-    const distance = candidate.startsWith(name) && name.length > 1
-      ? 1
-      : editDistance(name.toLowerCase(), candidate.toLowerCase());
+    const isBeginning = candidate.startsWith(name) && name.length > 1;
+    // As many letters at least are added or removed; a name of megabytes is not compared at all.
+    if (!isBeginning && Math.abs(name.length - candidate.length) >= bestDistance) continue;
+    const distance = isBeginning ? 1 : editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
