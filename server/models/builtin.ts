@@ -30,6 +30,7 @@ import { gpioServoModel } from "./servo/gpio_servo_model.ts";
 import { Pictures } from "./pictures/pictures.ts";
 import { PICTURE_PROCESS } from "./process_names.ts";
 import { mqttModel } from "./mqtt/mqtt_model.ts";
+import { roomCameraModel } from "./room/room_model.ts";
 import { shellModel } from "./shell/shell_model.ts";
 import { systemModel } from "./system/system_model.ts";
 import { sensorsServiceModel } from "./sensors/sensors_service.ts";
@@ -50,6 +51,7 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(httpSensorModel(environment))
     .register(httpCameraModel(environment))
     .register(imageFileModel)
+    .register(roomCameraModel(environment, pictures))
     .register(webcamModel(environment))
     .register(rtspModel(environment))
     .register(mergedModel)

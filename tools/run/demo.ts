@@ -12,6 +12,7 @@ import { assertPortFree, waitForPort } from "./ports.ts";
 import type { ProcessRunner } from "../../shared/base/process/child_process.ts";
 import { DataFolder } from "./data_folder.ts";
 import { Part, type PartEndedError } from "./parts.ts";
+import { Sightings } from "./sightings.ts";
 
 /** What `machine-cloud bootstrap` prints. */
 export interface Bootstrapped {
@@ -48,6 +49,7 @@ export class Demo {
   /** All that were started. */
   readonly #started: Part[] = [];
   #folder: DataFolder | undefined;
+  #sightings: Sightings | undefined;
   #ending = false;
   /** The machine was made by this run. */
   #isNew = false;
@@ -80,12 +82,14 @@ export class Demo {
         : `Making a demo machine in ${dataDir} …`,
     );
     const bootstrapped = await this.#bootstrap();
+    this.#sightings = new Sightings(report);
     report(`Starting the cloud on ${this.cloudUrl} …`);
     const cloud = await this.#start("machine-cloud", [
       "serve",
       ...["--listen", `127.0.0.1:${port}`],
       ...["--data", join(dataDir, "cloud")],
       ...["--public-url", this.cloudUrl],
+      "--allow-private-webhooks",
     ]);
     await waitForPort("127.0.0.1", port, cloud);
     await this.#prepareConfig(bootstrapped);
@@ -160,6 +164,8 @@ export class Demo {
     this.#ending = true;
     this.#stop.abort();
     for (const part of this.#parts.splice(0).reverse()) await part.stop(STOP_GRACE_MS);
+    await this.#sightings?.close();
+    this.#sightings = undefined;
     this.#folder?.release();
     this.#folder = undefined;
   }
@@ -178,6 +184,7 @@ export class Demo {
     return {
       bindAddress: `127.0.0.1:${this.#options.port + 1}`,
       serverUrl: pathToFileURL(programPath("machine-server", this.#options, this.#root)).href,
+      webhookUrl: this.#sightings!.url,
     };
   }
 

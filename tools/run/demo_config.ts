@@ -1,4 +1,5 @@
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { ROVER } from "./rover_config.ts";
 
 /** Where the demo machine's parts are found. */
 export interface DemoPlaces {
@@ -6,11 +7,16 @@ export interface DemoPlaces {
   bindAddress: string;
   /** `file://` URL of the machine server's program. */
   serverUrl: string;
+  /** Where the cloud says that the rover sees the red ball. */
+  webhookUrl: string;
 }
+
+/** The trigger of the demo. */
+const TRIGGER = "red-ball-seen";
 
 /**
  * The configuration that the demo machine needs for this run: a new machine gets the demo's, one of
- * an earlier run keeps its own with this run's port and program. Undefined when nothing is to be
+ * an earlier run keeps its own with this run's ports and program. Undefined when nothing is to be
  * changed.
  */
 export function preparedConfig(config: JsonObject, places: DemoPlaces): JsonObject | undefined {
@@ -18,17 +24,38 @@ export function preparedConfig(config: JsonObject, places: DemoPlaces): JsonObje
   const network = asObject(config.network);
   const agent = asObject(config.agent);
   const versions = asObject(agent.version_control);
+  const triggers = withWebhook(config.triggers, places.webhookUrl);
   if (
-    network.bind_address === places.bindAddress && versions["machine-server"] === places.serverUrl
+    network.bind_address === places.bindAddress &&
+    versions["machine-server"] === places.serverUrl && triggers === config.triggers
   ) return undefined;
   return {
     ...config,
+    ...(triggers !== undefined && { triggers }),
     network: { ...network, bind_address: places.bindAddress },
     agent: {
       ...agent,
       version_control: { ...versions, "machine-server": places.serverUrl },
     },
   };
+}
+
+/** The demo's trigger leads to this run; what a user changed of it stays. */
+function withWebhook(triggers: JsonValue | undefined, url: string): JsonValue | undefined {
+  if (!Array.isArray(triggers)) return triggers;
+  let isChanged = false;
+  const led = triggers.map((trigger) => {
+    const { name, notifications } = asObject(trigger);
+    const [first] = Array.isArray(notifications) ? notifications : [];
+    const { type, value } = asObject(first);
+    if (name !== TRIGGER || type !== "webhook" || value === url) return trigger;
+    isChanged = true;
+    return {
+      ...asObject(trigger),
+      notifications: [{ ...asObject(first), value: url }, ...(notifications as []).slice(1)],
+    };
+  });
+  return isChanged ? led : triggers;
 }
 
 /** The configuration that a new demo machine gets. */
@@ -42,8 +69,7 @@ function demoConfig(places: DemoPlaces): JsonObject {
         model: "rdk:builtin:fake",
         attributes: { readings: { temperature: 19.5 } },
       },
-      { name: "camera", api: "rdk:component:camera", model: "rdk:builtin:fake" },
-      { name: "rover", api: "rdk:component:base", model: "rdk:builtin:fake" },
+      ...ROVER.components,
       { name: "wheel", api: "rdk:component:encoder", model: "rdk:builtin:fake" },
       {
         name: "pump",
@@ -52,11 +78,25 @@ function demoConfig(places: DemoPlaces): JsonObject {
         attributes: { encoder: "wheel" },
       },
     ],
+    services: ROVER.services,
+    triggers: [{
+      name: TRIGGER,
+      event: {
+        type: "conditional_data_ingested",
+        conditional: {
+          data_capture_method: "vision:red-ball:DetectionsFromCamera",
+          conditions: { evals: [{ operator: "gte", value: { "detections.0.confidence": 0.5 } }] },
+        },
+      },
+      notifications: [
+        { type: "webhook", value: places.webhookUrl, seconds_between_notifications: 20 },
+      ],
+    }],
     network: { bind_address: places.bindAddress },
     agent: { version_control: { "machine-server": places.serverUrl } },
   };
 }
 
-function asObject(value: JsonObject[string] | undefined): JsonObject {
+function asObject(value: JsonValue | undefined): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 }

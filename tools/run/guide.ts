@@ -41,9 +41,10 @@ The demo machine is online.
 
 Three things to try:
 
-1. Look at the machine on that page, and use it under Control: drive "rover" with the keys, turn
-   "pump", watch "camera" (all three simulated). The sensor "gardener" comes a moment later: it is a
-   module in Python, installed meanwhile.
+1. Look at the machine on that page, and use it under Control: watch "camera" and drive "rover" with
+   the keys through a room that is simulated, wheels and all. Behind it lies a red ball; once the
+   camera sees it, a trigger has this terminal say so. The sensor "gardener" comes a moment later: it
+   is a module in Python, installed meanwhile.
 
    On the command line: bin/machine login --cloud ${facts.cloudUrl} \\
      --key-id ${facts.apiKeyId} --key ${facts.apiKey}

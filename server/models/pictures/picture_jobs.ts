@@ -2,8 +2,10 @@
 import type { Frame } from "../../../shared/base/process/frames.ts";
 import { type PictureNumbers, pictureTensor } from "../../../shared/inference/picture_tensor.ts";
 import { decodeAnyPicture } from "../../../shared/picture/any_picture.ts";
+import { encodeJpeg } from "../../../shared/picture/encode.ts";
 import { type ColourArea, colourAreas, type ColourSought } from "./colour_areas.ts";
 import { readPcd, writePcd } from "./point_cloud_text.ts";
+import { drawRoom, type RoomScene } from "./room_drawing.ts";
 import {
   type Bounds,
   boundsOf,
@@ -28,7 +30,9 @@ export type PictureJob =
     readonly lens: Lens;
     readonly boxes: readonly Box[];
     readonly deviations: number;
-  };
+  }
+  /** Its part is empty. */
+  | { readonly kind: "room"; readonly scene: RoomScene };
 
 /** Width and height are those of the picture; the part holds the tensor's numbers. */
 export interface TensorResult {
@@ -76,6 +80,8 @@ export async function runPictureJob(
       const head: SegmentsResult = { bounds };
       return { head, parts: found.filter(({ points }) => points.length > 0).map(writePcd) };
     }
+    case "room":
+      return { head: {}, parts: [await encodeJpeg(drawRoom(job.scene))] };
   }
 }
 

@@ -3,6 +3,7 @@ import type { Frame } from "../../../shared/base/process/frames.ts";
 import type { PictureNumbers } from "../../../shared/inference/picture_tensor.ts";
 import type { ColourSought } from "./colour_areas.ts";
 import type { ColoursResult, PictureJob, SegmentsResult, TensorResult } from "./picture_jobs.ts";
+import type { RoomScene } from "./room_drawing.ts";
 import type { Box, Lens } from "./segments.ts";
 
 /** One picture takes at most this. Milliseconds. */
@@ -54,6 +55,12 @@ export class Pictures {
     const { head, parts } = await this.#run<SegmentsResult>(job, cloud, signal);
     const clouds = parts.values();
     return head.bounds.map((bounds) => bounds && { bounds, cloud: clouds.next().value! });
+  }
+
+  /** A room as JPEG. */
+  async room(scene: RoomScene, signal?: AbortSignal): Promise<Uint8Array> {
+    const { parts: [jpeg] } = await this.#run({ kind: "room", scene }, new Uint8Array(), signal);
+    return jpeg!;
   }
 
   async #run<T extends object>(
