@@ -19,7 +19,7 @@ import { httpCameraModel } from "./http/http_camera_model.ts";
 import { httpSensorModel } from "./http/http_sensor_model.ts";
 import { imageFileModel } from "./image_file/image_file_model.ts";
 import { hostSensorModel } from "./host/host_sensor.ts";
-import { rtspModel, webcamModel } from "./live/live_models.ts";
+import { rtspModel, screenModel, webcamModel } from "./live/live_models.ts";
 import { mlModelModel } from "./ml_model/ml_model_model.ts";
 import { gamepadModel, webGamepadModel } from "./input/input_models.ts";
 import { mergedModel } from "./merged/merged_model.ts";
@@ -32,6 +32,7 @@ import { PICTURE_PROCESS } from "./process_names.ts";
 import { mqttModel } from "./mqtt/mqtt_model.ts";
 import { roomCameraModel } from "./room/room_model.ts";
 import { shellModel } from "./shell/shell_model.ts";
+import { transformModel } from "./transform/transform_model.ts";
 import { systemModel } from "./system/system_model.ts";
 import { sensorsServiceModel } from "./sensors/sensors_service.ts";
 import { colourModel } from "./vision/colour_model.ts";
@@ -52,6 +53,8 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(httpCameraModel(environment))
     .register(imageFileModel)
     .register(roomCameraModel(environment, pictures))
+    .register(transformModel(pictures))
+    .register(screenModel(environment))
     .register(webcamModel(environment))
     .register(rtspModel(environment))
     .register(mergedModel)

@@ -98,7 +98,8 @@ function sample(name: string, schema: Schema): JsonValue {
   if (type === "object") return required(schema);
   if (type === "number" || type === "integer") return minimum;
   if (name === "url" && schema.description?.includes("mqtt")) return "mqtt://127.0.0.1:9";
-  return type === "array" ? ["x"] : FITTING[name] ?? "x";
+  if (type !== "array") return FITTING[name] ?? "x";
+  return schema.items?.type === "object" ? [required(schema.items)] : ["x"];
 }
 
 async function refusal(model: RegisteredModel, attributes: JsonObject): Promise<string> {

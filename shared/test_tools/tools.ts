@@ -59,6 +59,7 @@ export const TOOLS = {
   wget: tool("wget", "wget"),
   wixl: tool("wixl msibuild msiinfo msiextract", "wixl msitools"),
   wpa_supplicant: tool("wpa_supplicant", "wpasupplicant"),
+  xvfb: tool("Xvfb", "xvfb"),
   zsh: tool("zsh", "zsh"),
 } as const satisfies Readonly<Record<string, Tool>>;
 

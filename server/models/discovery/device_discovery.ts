@@ -42,7 +42,7 @@ export function createDeviceDiscovery(root: string): Driver<typeof DiscoveryServ
         ...videos.map((video) => ({
           name: `camera-${video.name}`,
           api: "rdk:component:camera",
-          model: "",
+          model: "rdk:builtin:webcam",
           attributes: { video_path: video.path, ...described(video.description) },
         })),
         ...interfaces.map((name) => ({

@@ -93,7 +93,7 @@ test("devicesModel() finds one video device a camera", async () => {
     {
       name: "camera-video0",
       api: "rdk:component:camera",
-      model: "",
+      model: "rdk:builtin:webcam",
       attributes: {
         video_path: "/dev/v4l/by-id/usb-HD_Webcam-video-index0",
         description: "HD Webcam: HD Webcam",
@@ -102,7 +102,7 @@ test("devicesModel() finds one video device a camera", async () => {
     {
       name: "camera-video10",
       api: "rdk:component:camera",
-      model: "",
+      model: "rdk:builtin:webcam",
       attributes: { video_path: "/dev/video10" },
     },
   ]);

@@ -11,3 +11,12 @@ export interface WebcamAttributes {
   frame_rate: number | undefined;
   format: string | undefined;
 }
+
+export interface ScreenAttributes {
+  display: string | undefined;
+  x_px: number | undefined;
+  y_px: number | undefined;
+  width_px: number | undefined;
+  height_px: number | undefined;
+  frame_rate: number | undefined;
+}

@@ -21,7 +21,7 @@ export interface LiveEnvironment {
 type Camera = Driver<typeof CameraService>;
 
 /** Quality of JPEG, 2 (best) to 31. */
-const QUALITY = ["-q:v", "4"];
+export const QUALITY = ["-q:v", "4"];
 
 /** @throws when no picture comes, with what to do. */
 export function createRtspCamera(

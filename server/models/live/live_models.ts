@@ -10,9 +10,9 @@ import {
 } from "../../resources/graph/attributes.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { BuiltinEnvironment } from "../environment.ts";
-import type { RtspAttributes, WebcamAttributes } from "./live_attributes.ts";
+import type { RtspAttributes, ScreenAttributes, WebcamAttributes } from "./live_attributes.ts";
 
-type Environment = Pick<BuiltinEnvironment, "clock">;
+type Environment = Pick<BuiltinEnvironment, "clock" | "variables">;
 
 const api = "rdk:component:camera";
 
@@ -66,6 +66,29 @@ export function webcamModel(environment: Environment): Model<WebcamAttributes> {
     async construct({ attributes, log, signal }) {
       const { createWebcam } = await import("./live_camera.ts");
       return await createWebcam(attributes, { ...environment, log, signal });
+    },
+  };
+}
+
+/** Model `rdk:builtin:screen` of `rdk:component:camera`: what a screen shows, through ffmpeg. */
+export function screenModel(environment: Environment): Model<ScreenAttributes> {
+  return {
+    api,
+    model: "rdk:builtin:screen",
+    attributes: attributes<ScreenAttributes>({
+      display: optional(text(
+        "The X display, for example :0. Default: that of the server's environment (DISPLAY).",
+      )),
+      x_px: optional(integer("Left edge of what is taken. Default 0.", { min: 0 })),
+      y_px: optional(integer("Upper edge of what is taken. Default 0.", { min: 0 })),
+      width_px: optional(pixels("Width of images. Default: the whole screen.")),
+      height_px: optional(pixels("Height of images. Default: the whole screen.")),
+      frame_rate: optional(number("Images a second. Default 5.", { min: 0.1, max: 60 })),
+    }),
+    async construct({ attributes, log, signal }) {
+      const { createScreenCamera } = await import("./screen_camera.ts");
+      const { display = environment.variables()["DISPLAY"] } = attributes;
+      return await createScreenCamera({ ...attributes, display }, { ...environment, log, signal });
     },
   };
 }

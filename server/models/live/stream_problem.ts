@@ -1,6 +1,11 @@
 /** What ffmpeg says, and what a person can do about it. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
+    /\+\d+,\d+: Input\/output error/,
+    "the screen cannot be opened; see whether the display is there, and whether the server's user " +
+    "may use it (DISPLAY, XAUTHORITY)",
+  ],
+  [
     /401 Unauthorized|authorization failed|403 Forbidden/i,
     "the camera refuses the user and password in the address",
   ],

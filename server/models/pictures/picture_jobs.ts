@@ -4,7 +4,9 @@ import { type PictureNumbers, pictureTensor } from "../../../shared/inference/pi
 import { decodeAnyPicture } from "../../../shared/picture/any_picture.ts";
 import { encodeJpeg } from "../../../shared/picture/encode.ts";
 import { type ColourArea, colourAreas, type ColourSought } from "./colour_areas.ts";
+import { changedPicture, type PictureStep } from "./picture_steps.ts";
 import { readPcd, writePcd } from "./point_cloud_text.ts";
+import { colouredDepth, readDepth } from "./depth_picture.ts";
 import { drawRoom, type RoomScene } from "./room_drawing.ts";
 import {
   type Bounds,
@@ -31,6 +33,8 @@ export type PictureJob =
     readonly boxes: readonly Box[];
     readonly deviations: number;
   }
+  /** Parts: the picture, an image of depth, or both. */
+  | { readonly kind: "steps"; readonly steps: readonly PictureStep[] }
   /** Its part is empty. */
   | { readonly kind: "room"; readonly scene: RoomScene };
 
@@ -54,8 +58,9 @@ export interface SegmentsResult {
 
 /** Does one job. @throws {PictureError} {@link PointCloudError} {@link InferenceRefusedError} */
 export async function runPictureJob(
-  { head: job, parts: [bytes = new Uint8Array()] }: Frame<PictureJob>,
+  { head: job, parts }: Frame<PictureJob>,
 ): Promise<Frame<object>> {
+  const [bytes = new Uint8Array()] = parts;
   switch (job.kind) {
     case "tensor": {
       const picture = await decodeAnyPicture(bytes);
@@ -79,6 +84,12 @@ export async function runPictureJob(
       const bounds = found.map((each) => boundsOf(each) ?? null);
       const head: SegmentsResult = { bounds };
       return { head, parts: found.filter(({ points }) => points.length > 0).map(writePcd) };
+    }
+    case "steps": {
+      const isDepth = job.steps[0]?.kind === "colour_depth";
+      const depth = isDepth ? readDepth(bytes) : parts[1] && readDepth(parts[1]);
+      const picture = isDepth ? colouredDepth(depth!) : await decodeAnyPicture(bytes);
+      return { head: {}, parts: [await encodeJpeg(changedPicture(picture, depth, job.steps))] };
     }
     case "room":
       return { head: {}, parts: [await encodeJpeg(drawRoom(job.scene))] };

@@ -3,6 +3,7 @@ import type { Frame } from "../../../shared/base/process/frames.ts";
 import type { PictureNumbers } from "../../../shared/inference/picture_tensor.ts";
 import type { ColourSought } from "./colour_areas.ts";
 import type { ColoursResult, PictureJob, SegmentsResult, TensorResult } from "./picture_jobs.ts";
+import type { PictureStep } from "./picture_steps.ts";
 import type { RoomScene } from "./room_drawing.ts";
 import type { Box, Lens } from "./segments.ts";
 
@@ -57,6 +58,21 @@ export class Pictures {
     return head.bounds.map((bounds) => bounds && { bounds, cloud: clouds.next().value! });
   }
 
+  /**
+   * The picture after the steps, as JPEG.
+   *
+   * @param images the picture, an image of depth where the first step colours it, or both.
+   * @throws {JobRefusedError} when a step does not fit the picture.
+   */
+  async changed(
+    images: readonly Uint8Array[],
+    steps: readonly PictureStep[],
+    signal?: AbortSignal,
+  ): Promise<Uint8Array> {
+    const { parts: [jpeg] } = await this.#run({ kind: "steps", steps }, images, signal);
+    return jpeg!;
+  }
+
   /** A room as JPEG. */
   async room(scene: RoomScene, signal?: AbortSignal): Promise<Uint8Array> {
     const { parts: [jpeg] } = await this.#run({ kind: "room", scene }, new Uint8Array(), signal);
@@ -65,9 +81,10 @@ export class Pictures {
 
   async #run<T extends object>(
     job: PictureJob,
-    bytes: Uint8Array,
+    given: Uint8Array | readonly Uint8Array[],
     signal: AbortSignal | undefined,
   ): Promise<Frame<T>> {
+    const parts = [given].flat() as Uint8Array<ArrayBuffer>[];
     this.#idle?.cancel();
     this.#running++;
     try {
@@ -78,7 +95,7 @@ export class Pictures {
           limitMs: LIMIT_MS,
         });
       }
-      return await this.#child.call<T>(job, [bytes as Uint8Array<ArrayBuffer>], signal);
+      return await this.#child.call<T>(job, parts, signal);
     } finally {
       if (--this.#running === 0) {
         this.#idle = this.options.clock.setTimer(IDLE_MS, () => void this.close());

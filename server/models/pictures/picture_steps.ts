@@ -1,0 +1,167 @@
+/** Changes of pictures, one after the other. */
+import { type Picture, PictureError } from "../../../shared/picture/decode.ts";
+import { resize } from "../../../shared/picture/resize.ts";
+import { colouredDepth, type Depth } from "./depth_picture.ts";
+import { drawText, TEXT_HEIGHT } from "./picture_text.ts";
+
+/** Pixels; `right` and `bottom` are the first that are outside. */
+export interface PixelBox {
+  readonly x: number;
+  readonly y: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
+export type PictureStep =
+  | { readonly kind: "identity" | "colour_depth" | "overlay_depth" }
+  | { readonly kind: "resize"; readonly width: number; readonly height: number }
+  | { readonly kind: "crop"; readonly box: PixelBox }
+  | { readonly kind: "box"; readonly box: PixelBox; readonly label?: string }
+  | { readonly kind: "text"; readonly lines: readonly string[] }
+  /** Clockwise. */
+  | { readonly kind: "rotate"; readonly degrees: number }
+  | {
+    readonly kind: "undistort";
+    readonly lens: {
+      readonly fx: number;
+      readonly fy: number;
+      readonly ppx: number;
+      readonly ppy: number;
+    };
+    readonly radial: readonly [number, number, number];
+    readonly tangential: readonly [number, number];
+  };
+
+const BOX_COLOUR = [255, 64, 0] as const;
+const LINE_PX = 2;
+
+/** The picture after all steps. @throws {PictureError} when a step does not fit it. */
+export function changedPicture(
+  picture: Picture,
+  depth: Depth | undefined,
+  steps: readonly PictureStep[],
+): Picture {
+  return steps.reduce((current, step) => changed(current, depth, step), picture);
+}
+
+function changed(picture: Picture, depth: Depth | undefined, step: PictureStep): Picture {
+  switch (step.kind) {
+    case "identity":
+    case "colour_depth": // it is coloured when it is decoded
+      return picture;
+    case "overlay_depth":
+      return overlaid(picture, depth);
+    case "resize":
+      return resize(picture, step.width, step.height);
+    case "crop":
+      return cropped(picture, step.box);
+    case "box":
+      return boxed(picture, step.box, step.label);
+    case "text": {
+      const copy = { ...picture, rgb: picture.rgb.slice() };
+      step.lines.forEach((line, index) => drawText(copy, line, 4, 4 + index * (TEXT_HEIGHT + 4)));
+      return copy;
+    }
+    case "rotate":
+      return rotated(picture, step.degrees);
+    case "undistort":
+      return undistorted(picture, step);
+  }
+}
+
+function cropped(picture: Picture, { x, y, right, bottom }: PixelBox): Picture {
+  const [endX, endY] = [Math.min(right, picture.width), Math.min(bottom, picture.height)];
+  if (x >= endX || y >= endY) {
+    throw new PictureError(
+      `the image of ${picture.width} × ${picture.height} pixels has nothing inside the crop from ` +
+        `${x}, ${y} to ${right}, ${bottom}`,
+    );
+  }
+  return mapped(endX - x, endY - y, (to, toX, toY) => {
+    const from = ((toY + y) * picture.width + toX + x) * 3;
+    to.set(picture.rgb.subarray(from, from + 3));
+  });
+}
+
+function boxed(picture: Picture, box: PixelBox, label: string | undefined): Picture {
+  const { width, height } = picture;
+  const copy = { width, height, rgb: picture.rgb.slice() };
+  const [x, y] = [Math.max(0, box.x), Math.max(0, box.y)];
+  const [right, bottom] = [Math.min(width, box.right), Math.min(height, box.bottom)];
+  for (let row = y; row < bottom; row++) {
+    const isEdge = row < y + LINE_PX || row >= bottom - LINE_PX;
+    for (let column = x; column < right; column++) {
+      if (isEdge || column < x + LINE_PX || column >= right - LINE_PX) {
+        copy.rgb.set(BOX_COLOUR, (row * width + column) * 3);
+      }
+    }
+  }
+  if (label !== undefined) drawText(copy, label, x, Math.max(0, y - TEXT_HEIGHT - 2));
+  return copy;
+}
+
+/** Quarter turns are exact; else what is outside is black, in a picture that holds all of it. */
+function rotated(picture: Picture, degrees: number): Picture {
+  const { width, height } = picture;
+  const angle = degrees * Math.PI / 180;
+  const quarter = degrees % 90 === 0;
+  const [sin, cos] = quarter
+    ? [Math.round(Math.sin(angle)), Math.round(Math.cos(angle))]
+    : [Math.sin(angle), Math.cos(angle)];
+  const newWidth = Math.round(Math.abs(width * cos) + Math.abs(height * sin));
+  const newHeight = Math.round(Math.abs(width * sin) + Math.abs(height * cos));
+  return mapped(newWidth, newHeight, (to, toX, toY) => {
+    const [dx, dy] = [toX + 0.5 - newWidth / 2, toY + 0.5 - newHeight / 2];
+    const x = Math.floor(dx * cos + dy * sin + width / 2);
+    const y = Math.floor(dy * cos - dx * sin + height / 2);
+    take(picture, x, y, to);
+  });
+}
+
+function undistorted(
+  picture: Picture,
+  { lens: { fx, fy, ppx, ppy }, radial: [k1, k2, k3], tangential: [p1, p2] }: Extract<
+    PictureStep,
+    { kind: "undistort" }
+  >,
+): Picture {
+  return mapped(picture.width, picture.height, (to, toX, toY) => {
+    const [x, y] = [(toX - ppx) / fx, (toY - ppy) / fy];
+    const r2 = x * x + y * y;
+    const stretch = 1 + r2 * (k1 + r2 * (k2 + r2 * k3));
+    const bentX = x * stretch + 2 * p1 * x * y + p2 * (r2 + 2 * x * x);
+    const bentY = y * stretch + 2 * p2 * x * y + p1 * (r2 + 2 * y * y);
+    take(picture, Math.round(bentX * fx + ppx), Math.round(bentY * fy + ppy), to);
+  });
+}
+
+function overlaid(picture: Picture, depth: Depth | undefined): Picture {
+  if (!depth) throw new PictureError("there is no image of depth");
+  if (depth.width !== picture.width || depth.height !== picture.height) {
+    throw new PictureError(
+      `the image of depth has ${depth.width} × ${depth.height} pixels, that of colours ` +
+        `${picture.width} × ${picture.height}; they must have one size`,
+    );
+  }
+  const { rgb } = colouredDepth(depth);
+  return { ...picture, rgb: picture.rgb.map((value, at) => (value + rgb[at]!) / 2) };
+}
+
+/** Outside the picture it stays black. */
+function take({ width, height, rgb }: Picture, x: number, y: number, to: Uint8Array): void {
+  if (x < 0 || y < 0 || x >= width || y >= height) return;
+  const from = (y * width + x) * 3;
+  to.set(rgb.subarray(from, from + 3));
+}
+
+function mapped(
+  width: number,
+  height: number,
+  paint: (to: Uint8Array, x: number, y: number) => void,
+): Picture {
+  const rgb = new Uint8Array(width * height * 3);
+  for (let y = 0, at = 0; y < height; y++) {
+    for (let x = 0; x < width; x++, at += 3) paint(rgb.subarray(at, at + 3), x, y);
+  }
+  return { width, height, rgb };
+}
