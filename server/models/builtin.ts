@@ -24,6 +24,7 @@ import { mlModelModel } from "./ml_model/ml_model_model.ts";
 import { gamepadModel, webGamepadModel } from "./input/input_models.ts";
 import { mergedModel } from "./merged/merged_model.ts";
 import { modbusModel } from "./modbus/modbus_model.ts";
+import { motionModel } from "./motion/motion_model.ts";
 import { gpioMotorModel, gpioStepperModel } from "./motor/motor_models.ts";
 import { remoteControlModel } from "./remote_control/remote_control_model.ts";
 import { gpioServoModel } from "./servo/gpio_servo_model.ts";
@@ -74,6 +75,7 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(wheeledBaseModel(environment))
     .register(sensorControlledBaseModel(environment))
     .register(wheeledOdometryModel(environment))
+    .register(motionModel(environment))
     .register(systemModel("rdk:component:generic", environment))
     .register(systemModel("rdk:service:generic", environment))
     .register(devicesModel())

@@ -1,0 +1,83 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { GeoGeometry, Geometry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import { disc, type Obstacle, type Point, rectangle } from "./path.ts";
+
+const METERS_PER_DEGREE = 6_371_008.8 * Math.PI / 180;
+const MM = 1_000;
+/** Looking for a way takes longer with each. */
+const MOST_OBSTACLES = 50;
+
+/** A place on the globe. */
+export interface Place {
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
+/** Metres east and north of an origin that is not far. */
+export function metersFrom(origin: Place, { latitude, longitude }: Place): Point {
+  const turned = ((longitude - origin.longitude + 540) % 360 + 360) % 360 - 180;
+  return {
+    x: turned * METERS_PER_DEGREE * Math.cos(origin.latitude * Math.PI / 180),
+    y: (latitude - origin.latitude) * METERS_PER_DEGREE,
+  };
+}
+
+/** What obstacles of the globe take up, seen from an origin. @throws {ConnectError} */
+export function geoObstacles(
+  obstacles: readonly GeoGeometry[],
+  origin: Place,
+  grown: number,
+): Obstacle[] {
+  const all = obstacles.flatMap(({ location, geometries }) => {
+    const middle = metersFrom(origin, location ?? { latitude: 0, longitude: 0 });
+    return geometries.map((geometry) => footprint(geometry, middle, grown));
+  });
+  return bounded(all);
+}
+
+/** What obstacles of a map take up. @throws {ConnectError} */
+export function mapObstacles(obstacles: readonly Geometry[], grown: number): Obstacle[] {
+  return bounded(obstacles.map((geometry) => footprint(geometry, { x: 0, y: 0 }, grown)));
+}
+
+function bounded(all: Obstacle[]): Obstacle[] {
+  if (all.length <= MOST_OBSTACLES) return all;
+  throw new ConnectError(
+    `there are ${all.length} obstacles; at most ${MOST_OBSTACLES} are considered`,
+    Code.InvalidArgument,
+  );
+}
+
+/** On the ground, whatever its height. What is tilted counts as the circle around it. */
+function footprint({ center, geometryType, label }: Geometry, at: Point, grown: number): Obstacle {
+  const { x = 0, y = 0, oX = 0, oY = 0, oZ = 1, theta = 0 } = center ?? {};
+  const middle = { x: at.x + x / MM, y: at.y + y / MM };
+  const isUpright = oX === 0 && oY === 0;
+  const round = (radiusMm: number) => disc(middle, size(radiusMm) / MM, grown);
+  const size = (value: number) => {
+    if (Number.isFinite(value) && value >= 0) return value;
+    throw new ConnectError(`obstacle ${label} has a size of ${value}`, Code.InvalidArgument);
+  };
+  if (![middle.x, middle.y, theta].every(Number.isFinite)) {
+    throw new ConnectError(`obstacle ${label} is nowhere`, Code.InvalidArgument);
+  }
+  switch (geometryType.case) {
+    case "sphere":
+      return round(geometryType.value.radiusMm);
+    case "capsule": {
+      const { radiusMm, lengthMm } = geometryType.value;
+      return round(isUpright ? radiusMm : Math.max(radiusMm, lengthMm / 2));
+    }
+    case "box": {
+      const { x: width = 0, y: depth = 0, z: height = 0 } = geometryType.value.dimsMm ?? {};
+      if (!isUpright) return round(Math.hypot(size(width), size(depth), size(height)) / 2);
+      const sides = { x: size(width) / MM, y: size(depth) / MM };
+      return rectangle(middle, sides, oZ < 0 ? -theta : theta, grown);
+    }
+  }
+  throw new ConnectError(
+    `obstacle ${label} is ${geometryType.case ?? "nothing"}; spheres, boxes and capsules are ` +
+      "considered",
+    Code.InvalidArgument,
+  );
+}

@@ -1,0 +1,22 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { attributes } from "../../resources/graph/attributes.ts";
+import type { Model } from "../../resources/graph/registry.ts";
+import type { BuiltinEnvironment } from "../environment.ts";
+
+/** Model `rdk:builtin:builtin` of `rdk:service:motion`: drives bases to where they are sent. */
+export function motionModel({ clock }: BuiltinEnvironment): Model<JsonObject> {
+  return {
+    api: "rdk:service:motion",
+    model: "rdk:builtin:builtin",
+    attributes: attributes<JsonObject>({}),
+    weakDependencies: [
+      "rdk:component:base",
+      "rdk:component:movement_sensor",
+      "rdk:service:slam",
+    ],
+    async construct({ dependencies, log }) {
+      const { MotionDriver } = await import("./motion_service.ts");
+      return new MotionDriver({ dependencies, clock, log });
+    },
+  };
+}

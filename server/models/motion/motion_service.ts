@@ -1,0 +1,290 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { BaseService } from "../../../shared/gen/viam/component/base/v1/base_pb.ts";
+import { MovementSensorService } from "../../../shared/gen/viam/component/movementsensor/v1/movementsensor_pb.ts";
+import type {
+  GetPlanRequest,
+  MotionConfiguration,
+  MotionService,
+  MoveOnGlobeRequest,
+  MoveOnMapRequest,
+  PlanState,
+} from "../../../shared/gen/viam/service/motion/v1/motion_pb.ts";
+import { SLAMService } from "../../../shared/gen/viam/service/slam/v1/slam_pb.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Driver } from "../../resources/graph/driver.ts";
+import type { CallContext, Resource } from "../../resources/graph/resource.ts";
+import { type Used, useDriver } from "../drivers/dependency.ts";
+import { finite } from "../drivers/motion.ts";
+import { drive, type DriveOptions, LeftPathError, type Stand } from "./drive.ts";
+import { Execution, Executions, planMessage } from "./executions.ts";
+import { geoObstacles, mapObstacles, metersFrom } from "./footprint.ts";
+import { NoPathError, type Obstacle, type Point, shortestPath } from "./path.ts";
+
+const BASE = "rdk:component:base";
+const STOPPED: PlanState.STOPPED = 2;
+const SUCCEEDED: PlanState.SUCCEEDED = 3;
+const FAILED: PlanState.FAILED = 4;
+
+/** Of a MotionConfiguration that names none. */
+const DEFAULTS = { pollHz: 10, deviation: 2.6, speed: 0.3, turnSpeed: 20 };
+/** A base is planned for again so often. */
+const MOST_PLANS = 20;
+const MM = 1_000;
+
+export interface MotionOptions {
+  readonly dependencies: ReadonlyMap<string, Resource>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Where a base is to go. */
+interface Wanted {
+  readonly base: Used<typeof BaseService>;
+  readonly look: (signal: AbortSignal) => Promise<Stand>;
+  readonly goal: Point;
+  readonly heading: number | undefined;
+  readonly obstacles: readonly Obstacle[];
+  readonly configuration: MotionConfiguration | undefined;
+}
+
+/** See {@link motionModel}. */
+export class MotionDriver implements Driver<typeof MotionService> {
+  readonly #executions: Executions;
+  readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>();
+
+  #isClosed = false;
+
+  constructor(private readonly options: MotionOptions) {
+    this.#executions = new Executions(options.clock);
+  }
+
+  async moveOnGlobe(request: MoveOnGlobeRequest, { signal }: CallContext) {
+    if (request.boundingRegions.length > 0) {
+      throw new ConnectError(
+        "bounding_regions are not kept to; leave them out, or name what is outside as obstacles",
+        Code.Unimplemented,
+      );
+    }
+    const { destination } = request;
+    if (!destination) throw new ConnectError("destination: it is empty", Code.InvalidArgument);
+    finite(destination.latitude, "destination.latitude");
+    finite(destination.longitude, "destination.longitude");
+    const base = this.#base(request.componentName);
+    const sensor = useDriver(
+      ...[MovementSensorService, "rdk:component:movement_sensor"] as const,
+      request.movementSensorName,
+      this.options.dependencies,
+    );
+    const placed = async (signal: AbortSignal) => {
+      const { coordinate } = await sensor.call("getPosition", {}, signal);
+      const { latitude = NaN, longitude = NaN } = coordinate ?? {};
+      return { latitude, longitude };
+    };
+    const origin = await placed(signal);
+    const look = async (signal: AbortSignal): Promise<Stand> => {
+      const [place, heading] = await Promise.all([placed(signal), headingOf(sensor, signal)]);
+      return known({ ...metersFrom(origin, place), heading }, sensor.name);
+    };
+    return await this.#begin({
+      ...{ base, look, goal: metersFrom(origin, destination), heading: request.heading },
+      obstacles: geoObstacles(request.obstacles, origin, await radiusOf(base, signal)),
+      configuration: request.motionConfiguration,
+    }, signal);
+  }
+
+  async moveOnMap(request: MoveOnMapRequest, { signal }: CallContext) {
+    const { destination } = request;
+    if (!destination) throw new ConnectError("destination: it is empty", Code.InvalidArgument);
+    const base = this.#base(request.componentName);
+    const slam = useDriver(
+      ...[SLAMService, "rdk:service:slam", request.slamServiceName] as const,
+      this.options.dependencies,
+    );
+    const look = async (signal: AbortSignal): Promise<Stand> => {
+      const { pose } = await slam.call("getPosition", {}, signal);
+      const { x = NaN, y = NaN, theta = 0 } = pose ?? {};
+      return known({ x: x / MM, y: y / MM, heading: -theta }, slam.name);
+    };
+    const { x, y, oZ, theta } = destination;
+    return await this.#begin({
+      ...{ base, look },
+      goal: { x: finite(x, "destination.x") / MM, y: finite(y, "destination.y") / MM },
+      // A pose without an orientation names no heading.
+      heading: oZ === 0 && theta === 0 ? undefined : -finite(theta, "destination.theta"),
+      obstacles: mapObstacles(request.obstacles, await radiusOf(base, signal)),
+      configuration: request.motionConfiguration,
+    }, signal);
+  }
+
+  async stopPlan({ componentName }: { readonly componentName: string }) {
+    this.#executions.find(componentName, undefined);
+    await this.#stop(componentName);
+    return {};
+  }
+
+  listPlanStatuses({ onlyActivePlans }: { readonly onlyActivePlans: boolean }) {
+    return { planStatusesWithIds: this.#executions.statuses(onlyActivePlans) };
+  }
+
+  getPlan({ componentName, executionId, lastPlanOnly }: GetPlanRequest) {
+    const execution = this.#executions.find(componentName, executionId);
+    const plans = execution.plans.map((plan) => planMessage(execution, plan));
+    return {
+      currentPlanWithStatus: plans.at(-1)!,
+      replanHistory: lastPlanOnly ? [] : plans.slice(0, -1),
+    };
+  }
+
+  move(): never {
+    throw new ConnectError(
+      "Move plans for arms and gantries, which no built-in model does; bases are moved by " +
+        "MoveOnGlobe and MoveOnMap, arms by their own MoveToPosition and MoveToJointPositions",
+      Code.Unimplemented,
+    );
+  }
+
+  getPose(): never {
+    throw new ConnectError(
+      "GetPose of this service is deprecated; the machine's own GetPose has replaced it",
+      Code.Unimplemented,
+    );
+  }
+
+  getStatus() {
+    return { moving: [...this.#running.keys()] };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#running.keys()].map((component) => this.#stop(component)));
+  }
+
+  #base(name: string): Used<typeof BaseService> {
+    return useDriver(BaseService, BASE, name, this.options.dependencies);
+  }
+
+  /** Plans, and drives on after the call. A base that is on its way is stopped first. */
+  async #begin(wanted: Wanted, signal: AbortSignal) {
+    const { base, look, goal, heading, obstacles } = wanted;
+    const settings = settingsOf(wanted, this.options.clock);
+    const at = await look(signal);
+    const path = planned(at, goal, obstacles);
+    // Another call may have begun meanwhile.
+    while (this.#running.has(base.name)) await this.#stop(base.name);
+    if (this.#isClosed) throw new ConnectError("the service was closed", Code.Unavailable);
+    const execution = new Execution(base.name, this.options.clock);
+    execution.begin(path, heading);
+    this.#executions.add(execution);
+    const stop = new AbortController();
+    const done = this.#run(execution, wanted, path, settings, stop.signal)
+      .finally(() => this.#running.delete(base.name));
+    this.#running.set(base.name, { stop, done });
+    return { executionId: execution.id };
+  }
+
+  async #stop(component: string): Promise<void> {
+    const running = this.#running.get(component);
+    running?.stop.abort(new Error("it was stopped"));
+    await running?.done;
+  }
+
+  /** Never rejects: what happens is in the execution. */
+  async #run(
+    execution: Execution,
+    { base, look, goal, heading, obstacles }: Wanted,
+    first: readonly Point[],
+    settings: DriveOptions,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let path = first;
+    try {
+      while (true) {
+        try {
+          await drive(path, heading, settings, signal);
+          break;
+        } catch (error) {
+          if (!(error instanceof LeftPathError) || execution.plans.length >= MOST_PLANS) {
+            throw error;
+          }
+          path = planned(await look(signal), goal, obstacles);
+          execution.end(FAILED, error.message);
+          execution.begin(path, heading);
+        }
+      }
+      await base.stop();
+      execution.end(SUCCEEDED);
+    } catch (error) {
+      const reason = toError(error).message;
+      const failed = await base.stop().then(() => "", (stop) => `; ${toError(stop).message}`);
+      if (signal.aborted && failed === "") execution.end(STOPPED);
+      else execution.end(FAILED, reason + failed);
+      if (!signal.aborted || failed !== "") {
+        this.options.log.warn("a base does not get to where it was sent", {
+          ...{ base: base.name, reason: reason + failed },
+        });
+      }
+    }
+  }
+}
+
+function planned(at: Point, goal: Point, obstacles: readonly Obstacle[]): Point[] {
+  try {
+    return shortestPath(at, goal, obstacles);
+  } catch (error) {
+    if (!(error instanceof NoPathError)) throw error;
+    throw new ConnectError(error.message, Code.FailedPrecondition);
+  }
+}
+
+function settingsOf({ base, look, configuration }: Wanted, clock: Clock): DriveOptions {
+  if (configuration && configuration.obstacleDetectors.length > 0) {
+    throw new ConnectError(
+      "obstacle_detectors are not looked at while a base drives; name the obstacles in the request",
+      Code.Unimplemented,
+    );
+  }
+  const positive = (value: number | undefined, name: string, otherwise: number) => {
+    if (value === undefined || value === 0) return otherwise;
+    if (value > 0 && Number.isFinite(value)) return value;
+    throw new ConnectError(`${name}: found ${value}, allowed: more than 0`, Code.InvalidArgument);
+  };
+  const { pollHz, deviation, speed, turnSpeed } = DEFAULTS;
+  const polls = positive(
+    configuration?.positionPollingFrequencyHz,
+    "position_polling_frequency_hz",
+    pollHz,
+  );
+  return {
+    ...{ clock, look },
+    move: async (forward, turn, signal) => {
+      const [linear, angular] = [{ y: forward * MM }, { z: turn }];
+      const zero = { x: 0, y: 0, z: 0 };
+      await base.call("setVelocity", {
+        linear: { $typeName: "viam.common.v1.Vector3", ...zero, ...linear },
+        angular: { $typeName: "viam.common.v1.Vector3", ...zero, ...angular },
+      }, signal);
+    },
+    pollMs: 1_000 / Math.min(100, polls),
+    speed: positive(configuration?.linearMPerSec, "linear_m_per_sec", speed),
+    turnSpeed: positive(configuration?.angularDegsPerSec, "angular_degs_per_sec", turnSpeed),
+    deviation: positive(configuration?.planDeviationM, "plan_deviation_m", deviation),
+  };
+}
+
+/** Of the disc that a base takes up, whatever way it faces. Metres. */
+async function radiusOf(base: Used<typeof BaseService>, signal: AbortSignal): Promise<number> {
+  const { widthMeters = 0 } = await base.call("getProperties", {}, signal);
+  return widthMeters * Math.SQRT1_2;
+}
+
+async function headingOf(sensor: Used<typeof MovementSensorService>, signal: AbortSignal) {
+  const { value = NaN } = await sensor.call("getCompassHeading", {}, signal);
+  return value;
+}
+
+function known(stand: Stand, name: string): Stand {
+  if ([stand.x, stand.y, stand.heading].every(Number.isFinite)) return stand;
+  throw new ConnectError(`${name} does not know where the base is`, Code.Unavailable);
+}

@@ -1,0 +1,318 @@
+import assert from "node:assert/strict";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import {
+  GetPlanRequestSchema,
+  MoveOnGlobeRequestSchema,
+  MoveOnMapRequestSchema,
+  PlanState,
+} from "../../../shared/gen/viam/service/motion/v1/motion_pb.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import type { Resource } from "../../resources/graph/resource.ts";
+import { testCall } from "../testing.ts";
+import { metersFrom } from "./footprint.ts";
+import { MotionDriver } from "./motion_service.ts";
+import { disc, distance, NoPathError, type Point, rectangle, shortestPath } from "./path.ts";
+
+const DEGREE = 111_195.08;
+const ORIGIN = { latitude: 48, longitude: 11 };
+
+/** A base on a plane, in a time that passes only while somebody sleeps. */
+class World {
+  ms = 0;
+  x = 0;
+  y = 0;
+  /** Clockwise from north. */
+  heading = 0;
+  #forward = 0;
+  #turn = 0;
+  stops = 0;
+  /** Metres a second that it drifts east while it drives. */
+  drift = 0;
+  stuck = false;
+  broken: string | undefined;
+  /** Where it was. */
+  readonly trace: Point[] = [];
+
+  readonly clock: Clock = {
+    now: () => new Date(this.ms),
+    monotonicMs: () => this.ms,
+    sleep: async (ms, signal) => {
+      // Gives way to whatever else runs, as callers stop it meanwhile.
+      await new Promise<void>((done) => setTimeout(done, 0));
+      signal?.throwIfAborted();
+      this.#pass(ms);
+    },
+    setTimer: (ms, run) => {
+      const timer = setTimeout(run, ms);
+      return { cancel: () => clearTimeout(timer) };
+    },
+  };
+
+  #pass(ms: number): void {
+    this.ms += ms;
+    if (this.stuck) return;
+    const seconds = ms / 1_000;
+    this.heading -= this.#turn * seconds;
+    const angle = this.heading * Math.PI / 180;
+    const drift = this.#forward === 0 ? 0 : this.drift;
+    this.x += (this.#forward * Math.sin(angle) + drift) * seconds;
+    this.y += this.#forward * Math.cos(angle) * seconds;
+    this.trace.push({ x: this.x, y: this.y });
+  }
+
+  readonly base = {
+    getProperties: () => ({ widthMeters: 0.4 }),
+    setVelocity: ({ linear, angular }: { linear: { y: number }; angular: { z: number } }) => {
+      if (this.broken !== undefined) throw new Error(this.broken);
+      this.#forward = linear.y / 1_000;
+      this.#turn = angular.z;
+    },
+    stop: () => {
+      this.stops++;
+      this.#forward = this.#turn = 0;
+    },
+  };
+
+  readonly gps = {
+    getPosition: () => ({
+      coordinate: {
+        latitude: ORIGIN.latitude + this.y / DEGREE,
+        longitude: ORIGIN.longitude + this.x / DEGREE / Math.cos(48 * Math.PI / 180),
+      },
+    }),
+    getCompassHeading: () => ({ value: ((this.heading % 360) + 360) % 360 }),
+  };
+
+  readonly slam = {
+    getPosition: () => ({
+      pose: { x: this.x * 1_000, y: this.y * 1_000, oZ: 1, theta: -this.heading },
+    }),
+  };
+
+  readonly motion = new MotionDriver({
+    clock: this.clock,
+    log: memoryLogger(),
+    dependencies: new Map<string, Resource>([
+      ["rdk:component:base/rover", this.base as Resource],
+      ["rdk:component:movement_sensor/gps", this.gps as Resource],
+      ["rdk:service:slam/map", this.slam as Resource],
+    ]),
+  });
+
+  globe(north: number, east: number, more: MessageInitShape<typeof MoveOnGlobeRequestSchema> = {}) {
+    return this.motion.moveOnGlobe(
+      create(MoveOnGlobeRequestSchema, {
+        ...{ componentName: "rover", movementSensorName: "gps" },
+        destination: place(north, east),
+        ...more,
+      } as MessageInitShape<typeof MoveOnGlobeRequestSchema>),
+      testCall(),
+    );
+  }
+
+  plan(executionId?: string, lastPlanOnly = false) {
+    return this.motion.getPlan(
+      create(GetPlanRequestSchema, {
+        ...{ componentName: "rover", lastPlanOnly },
+        ...(executionId !== undefined && { executionId }),
+      }),
+    );
+  }
+
+  /** The state that the newest plan ends with. */
+  async ended() {
+    await waitFor(
+      () => this.plan().currentPlanWithStatus.status?.state !== PlanState.IN_PROGRESS,
+      { deadlineMs: 60_000 },
+    );
+    return this.plan().currentPlanWithStatus.status!;
+  }
+}
+
+const place = (north: number, east: number) => ({
+  latitude: ORIGIN.latitude + north / DEGREE,
+  longitude: ORIGIN.longitude + east / DEGREE / Math.cos(48 * Math.PI / 180),
+});
+
+const length = (way: readonly Point[]) =>
+  way.slice(1).reduce((sum, point, index) => sum + distance(way[index]!, point), 0);
+
+Deno.test("shortestPath() goes straight, or around what stands in the way", () => {
+  const [start, goal] = [{ x: 0, y: 0 }, { x: 0, y: 10 }];
+  assert.deepEqual(shortestPath(start, goal, []), [start, goal]);
+  const aside = rectangle({ x: 5, y: 5 }, { x: 2, y: 2 }, 30, 0.3);
+  assert.deepEqual(shortestPath(start, goal, [aside]), [start, goal]);
+  const wall = rectangle({ x: 1, y: 5 }, { x: 6, y: 1 }, 0, 0.5);
+  const around = shortestPath(start, goal, [wall]);
+  assert.ok(around.slice(1, -1).every(({ x }) => x < -1.9), "on the shorter side");
+  // Straight lines to the corner, with its distance, and not much more.
+  assert.ok(length(around) < 2 * Math.hypot(2.5, 5) + 0.6);
+  const ball = disc({ x: 0, y: 5 }, 1, 0.3);
+  for (let step = 0; step < 100; step++) {
+    const way = shortestPath(start, goal, [ball]);
+    const leg = Math.min(way.length - 2, Math.floor(step / 100 * (way.length - 1)));
+    const share = step / 100 * (way.length - 1) - leg;
+    const [from, to] = [way[leg]!, way[leg + 1]!];
+    const at = { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share };
+    assert.ok(distance(at, { x: 0, y: 5 }) >= 1.3 - 1e-6);
+  }
+});
+
+Deno.test("shortestPath() says that there is no way, and leaves what it stands in", () => {
+  const goal = { x: 0, y: 10 };
+  const box = (x: number, y: number, width: number, depth: number) =>
+    rectangle({ x, y }, { x: width, y: depth }, 0, 0);
+  assert.throws(() => shortestPath({ x: 0, y: 0 }, goal, [box(0, 10, 1, 1)]), NoPathError);
+  const cage = [box(-2, 0, 1, 6), box(2, 0, 1, 6), box(0, 2.5, 6, 1), box(0, -2.5, 6, 1)];
+  assert.throws(() => shortestPath({ x: 0, y: 0 }, goal, cage), /no way/);
+  assert.equal(shortestPath({ x: 0, y: 0 }, goal, [box(0, 0, 1, 1)]).length, 2);
+});
+
+Deno.test("metersFrom() knows the date line and narrower circles", () => {
+  const across = metersFrom({ latitude: 0, longitude: 179.9995 }, {
+    latitude: 0,
+    longitude: -179.9995,
+  });
+  assert.ok(Math.abs(across.x - 111.2) < 0.1);
+  const { x, y } = metersFrom(ORIGIN, place(3, 4));
+  assert.ok(Math.abs(x - 4) < 1e-3 && Math.abs(y - 3) < 1e-3);
+});
+
+Deno.test("MoveOnGlobe drives around an obstacle to the place and heading, after its answer", async () => {
+  const world = new World();
+  const { executionId } = await world.globe(6, 0, {
+    heading: 90,
+    obstacles: [{
+      location: place(3, 0),
+      geometries: [{
+        geometryType: { case: "sphere", value: { radiusMm: 800 } },
+        label: "tree",
+      }],
+    }],
+  });
+  assert.equal(world.plan().currentPlanWithStatus.status?.state, PlanState.IN_PROGRESS);
+  assert.deepEqual(world.motion.getStatus(), { moving: ["rover"] });
+  assert.equal((await world.ended()).state, PlanState.SUCCEEDED);
+  assert.ok(distance(world, { x: 0, y: 6 }) < 0.15);
+  assert.ok(Math.abs(world.heading - 90) <= 4);
+  const nearest = Math.min(...world.trace.map((at) => distance(at, { x: 0, y: 3 })));
+  assert.ok(nearest > 0.95, `${nearest} m from the tree`);
+  await waitFor(() => world.motion.getStatus().moving.length === 0, { deadlineMs: 10_000 });
+  assert.equal(world.stops, 1);
+  const { currentPlanWithStatus: { plan, statusHistory }, replanHistory } = world.plan(executionId);
+  assert.deepEqual(replanHistory, []);
+  assert.deepEqual(statusHistory?.map(({ state }) => state), [1, 3]);
+  assert.ok(plan!.steps!.length > 2);
+  const last = plan!.steps!.at(-1)!.step!["rover"]!.pose!;
+  assert.ok(Math.abs(last.y! - 6_000) < 1 && last.theta === -90);
+  const [status] = world.motion.listPlanStatuses({ onlyActivePlans: false }).planStatusesWithIds;
+  assert.deepEqual([status?.executionId, status?.status.state], [executionId, 3]);
+  assert.deepEqual(
+    world.motion.listPlanStatuses({ onlyActivePlans: true }).planStatusesWithIds,
+    [],
+  );
+});
+
+Deno.test("a base that is pushed off its way is planned for again, in the same execution", async () => {
+  const world = new World();
+  const { executionId } = await world.globe(4, 0, {
+    motionConfiguration: { planDeviationM: 0.5, linearMPerSec: 1, angularDegsPerSec: 90 },
+  });
+  await waitFor(() => world.y > 1, { deadlineMs: 30_000 });
+  world.x += 1;
+  assert.equal((await world.ended()).state, PlanState.SUCCEEDED);
+  assert.ok(distance(world, { x: 0, y: 4 }) < 0.2);
+  const { replanHistory, currentPlanWithStatus } = world.plan(executionId);
+  assert.equal(replanHistory.length, 1);
+  assert.match(replanHistory[0]!.status!.reason!, /off its way; 0.5 m are allowed/);
+  assert.notEqual(replanHistory[0]!.plan!.id, currentPlanWithStatus.plan!.id);
+  assert.deepEqual(world.plan(executionId, true).replanHistory, []);
+});
+
+Deno.test("StopPlan stops the base; a newer call takes over; close() stops, too", async () => {
+  const world = new World();
+  const first = await world.globe(50, 0);
+  await waitFor(() => world.y > 0.2, { deadlineMs: 30_000 });
+  const second = await world.globe(0, 50);
+  assert.equal(world.plan(first.executionId).currentPlanWithStatus.status?.state, 2);
+  assert.equal(world.stops, 1);
+  await world.motion.stopPlan({ componentName: "rover" });
+  assert.equal(world.plan(second.executionId).currentPlanWithStatus.status?.state, 2);
+  assert.equal(world.stops, 2);
+  await world.motion.stopPlan({ componentName: "rover" }); // nothing is under way
+  await Promise.all([world.globe(50, 0), world.globe(0, 50)]);
+  const active = world.motion.listPlanStatuses({ onlyActivePlans: true }).planStatusesWithIds;
+  assert.equal(active.length, 1, "of two calls at the same time one drives");
+  await world.motion.close();
+  assert.equal(world.stops, 4);
+  await assert.rejects(world.globe(1, 0), /the service was closed/);
+  await assert.rejects(world.motion.stopPlan({ componentName: "other" }), /no plan of other/);
+  assert.throws(() => world.plan("x"), /no execution x of rover/);
+});
+
+Deno.test("a base that fails or does not come forward ends its plan with the reason", async () => {
+  const world = new World();
+  world.stuck = true;
+  await world.globe(5, 0);
+  const { state, reason } = await world.ended();
+  assert.equal(state, PlanState.FAILED);
+  assert.match(reason!, /does not come forward: it has not moved for 15 s/);
+  const broken = new World();
+  broken.broken = "the wheel is gone";
+  await broken.globe(5, 0);
+  assert.match((await broken.ended()).reason!, /the wheel is gone/);
+  assert.equal(broken.stops, 1);
+});
+
+Deno.test("MoveOnMap drives to a pose of the map, around a box", async () => {
+  const world = new World();
+  const request = create(MoveOnMapRequestSchema, {
+    ...{ componentName: "rover", slamServiceName: "map" },
+    destination: { x: 4_000, y: 0, oZ: 1, theta: 90 },
+    obstacles: [{
+      center: { x: 2_000, y: 0, oZ: 1, theta: 45 },
+      geometryType: { case: "box", value: { dimsMm: { x: 1_000, y: 1_000, z: 1_000 } } },
+      label: "crate",
+    }],
+  });
+  await world.motion.moveOnMap(request, testCall());
+  assert.equal((await world.ended()).state, PlanState.SUCCEEDED);
+  assert.ok(distance(world, { x: 4, y: 0 }) < 0.15);
+  assert.ok(Math.abs(((world.heading % 360) + 360) % 360 - 270) <= 4, "theta is counterclockwise");
+  const inside = world.trace.filter(({ x, y }) => Math.abs(x - 2) + Math.abs(y) < 0.7);
+  assert.deepEqual(inside, []);
+});
+
+Deno.test("what is not done, and what is wrong, is said before the base moves", async () => {
+  const world = new World();
+  const refused = async (
+    more: MessageInitShape<typeof MoveOnGlobeRequestSchema>,
+    reason: RegExp,
+  ) => await assert.rejects(async () => await world.globe(5, 0, more), reason);
+  await refused({ boundingRegions: [{}] }, /unimplemented.*bounding_regions/);
+  await refused({ componentName: "none" }, /none is no base/);
+  await refused({ movementSensorName: "none" }, /none is no movement_sensor/);
+  await refused({ destination: { latitude: NaN, longitude: 1 } }, /latitude is NaN/);
+  await refused({ motionConfiguration: { linearMPerSec: -1 } }, /linear_m_per_sec: found -1/);
+  await refused(
+    { motionConfiguration: { obstacleDetectors: [{ visionService: "v", camera: "c" }] } },
+    /unimplemented.*obstacle_detectors/,
+  );
+  const sphere = { geometryType: { case: "sphere" as const, value: { radiusMm: 500 } } };
+  await refused({ obstacles: [{ location: place(5, 0), geometries: [sphere] }] }, /inside an obst/);
+  await refused(
+    {
+      obstacles: [{ location: place(3, 0), geometries: Array.from({ length: 51 }, () => sphere) }],
+    },
+    /51 obstacles; at most 50/,
+  );
+  await refused(
+    { obstacles: [{ location: place(3, 0), geometries: [{ label: "m" }] }] },
+    /m is noth/,
+  );
+  assert.throws(() => world.motion.move(), /MoveToPosition/);
+  assert.throws(() => world.motion.getPose(), /deprecated/);
+  assert.deepEqual(world.trace, []);
+});
