@@ -2,6 +2,7 @@ export interface RtspAttributes {
   rtsp_address: string;
   frame_rate: number | undefined;
   transport: "tcp" | "udp" | undefined;
+  rtp_passthrough: boolean | undefined;
 }
 
 export interface WebcamAttributes {

@@ -6,6 +6,8 @@ import { type StartFfmpeg, startFfmpeg } from "../../resources/video/ffmpeg_prog
 import { findVideoDevices } from "../discovery/device_files.ts";
 import { stillCamera } from "../images/still_camera.ts";
 import type { RtspAttributes, WebcamAttributes } from "./live_attributes.ts";
+import type { EncodedCamera } from "../camera/encoded_source.ts";
+import { copiedVideo } from "./copied_video.ts";
 import { LiveSource } from "./live_source.ts";
 
 export interface LiveEnvironment {
@@ -24,17 +26,22 @@ type Camera = Driver<typeof CameraService>;
 export const QUALITY = ["-q:v", "4"];
 
 /** @throws when no picture comes, with what to do. */
-export function createRtspCamera(
-  { rtsp_address: address, frame_rate = 10, transport = "tcp" }: RtspAttributes,
+export async function createRtspCamera(
+  { rtsp_address: address, frame_rate = 10, transport = "tcp", rtp_passthrough }: RtspAttributes,
   environment: LiveEnvironment,
-): Promise<Camera> {
+): Promise<Camera & Partial<EncodedCamera>> {
   const { password, host, pathname } = new URL(address);
   const secrets = password === "" ? [] : [password, decodeURIComponent(password)];
-  return opened({
-    ...{ shown: `rtsp://${host}${pathname}`, secrets: secrets },
+  const stream = {
+    ...{ shown: `rtsp://${host}${pathname}`, secrets },
     input: ["-rtsp_transport", transport, "-i", address],
-    output: ["-an", "-r", String(frame_rate), ...QUALITY, "-f", "mpjpeg"],
-  }, environment);
+  };
+  const output = ["-an", "-r", String(frame_rate), ...QUALITY, "-f", "mpjpeg"];
+  const camera = await opened({ ...stream, output }, environment);
+  if (!rtp_passthrough) return camera;
+  const { clock, start = startInstalled } = environment;
+  const video = copiedVideo({ ...stream, clock, start });
+  return { ...camera, encodedVideo: () => video };
 }
 
 /** @throws when there is no such camera, or no picture comes, with what to do. */

@@ -9,16 +9,16 @@ import {
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import { isEncodedCamera } from "../../resources/video/encoded_source.ts";
 import type { FfmpegRun } from "../../resources/video/ffmpeg_program.ts";
 import { readImageHeader } from "../images/image_header.ts";
 import { jpegBytes } from "../images/testing.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
 import { startRtspCamera } from "./fake_rtsp_camera.ts";
-import type { ScreenAttributes } from "./live_attributes.ts";
+import type { RtspAttributes } from "./live_attributes.ts";
 import { createWebcam, opened, webcamArguments } from "./live_camera.ts";
-import { rtspModel, screenModel } from "./live_models.ts";
+import { rtspModel } from "./live_models.ts";
 import { LiveSource } from "./live_source.ts";
-import { screenArguments } from "./screen_camera.ts";
 import { multipartFrames } from "./multipart_frames.ts";
 import { streamProblem } from "./stream_problem.ts";
 
@@ -122,12 +122,7 @@ Deno.test({
   name: "rtspModel() gives images of a network camera, and says why it gives none",
   ignore: ignoreWithout(import.meta.url, "ffmpeg"),
   async fn() {
-    const { stdout: video } = await new Deno.Command("ffmpeg", {
-      args: [
-        ...["-loglevel", "error", "-f", "lavfi", "-i", "testsrc=size=160x120:rate=20:duration=1"],
-        ...["-c:v", "libx264", "-g", "10", "-bf", "0", "-pix_fmt", "yuv420p", "-f", "h264", "-"],
-      ],
-    }).output();
+    const video = await testVideo();
     const server = startRtspCamera(video, "p4ssword");
     const model = rtspModel(testEnvironment());
     const build = (address: string) =>
@@ -148,6 +143,60 @@ Deno.test({
       server.close();
     }
     await assert.rejects(build(`rtsp://${host}/`), /nothing answers at that address and port/);
+  },
+});
+
+/** A second of H.264 without B-frames, in Annex B form: 160 × 120 pixels, two keyframes. */
+async function testVideo(): Promise<Uint8Array> {
+  const { stdout } = await new Deno.Command("ffmpeg", {
+    args: [
+      ...["-loglevel", "error", "-f", "lavfi", "-i", "testsrc=size=160x120:rate=20:duration=1"],
+      ...["-c:v", "libx264", "-g", "10", "-bf", "0", "-pix_fmt", "yuv420p", "-f", "h264", "-"],
+    ],
+  }).output();
+  return stdout;
+}
+
+Deno.test({
+  name: "rtp_passthrough gives viewers the camera's own H.264, from a keyframe on",
+  ignore: ignoreWithout(import.meta.url, "ffmpeg"),
+  async fn() {
+    const server = startRtspCamera(await testVideo());
+    let isOpen = true;
+    const address = `rtsp://127.0.0.1:${server.port}/stream`;
+    const build = (attributes: JsonObject) =>
+      construct<Driver<typeof CameraService>, RtspAttributes>(
+        rtspModel(testEnvironment()),
+        { rtsp_address: address, ...attributes },
+      );
+    const [camera, plain] = [await build({ rtp_passthrough: true }), await build({})];
+    try {
+      assert.equal(isEncodedCamera(plain), false);
+      assert.ok(isEncodedCamera(camera));
+      const source = camera.encodedVideo()!;
+      assert.equal(source.codec, "H264");
+      const ending = new AbortController();
+      const kinds: number[][] = [];
+      for await (const { data, isKeyframe } of source.frames(ending.signal)) {
+        const units = [...data].flatMap((value, at) =>
+          value === 1 && data[at - 1] === 0 && data[at - 2] === 0 ? [data[at + 1]! & 31] : []
+        );
+        assert.equal(units.includes(5), isKeyframe);
+        kinds.push(units);
+        if (kinds.length === 30) ending.abort();
+      }
+      const keyframe = kinds.find((units) => units.includes(5));
+      assert.deepEqual(keyframe?.slice(0, 2), [7, 8], "parameter sets come first");
+      assert.ok(kinds.some((units) => units.includes(1)));
+      server.close();
+      isOpen = false;
+      await assert.rejects(async () => {
+        for await (const _ of source.frames(new AbortController().signal)) { /* reads */ }
+      }, /rtsp:.*nothing answers at that address/);
+    } finally {
+      await Promise.all([camera.close!(), plain.close!()]);
+      if (isOpen) server.close();
+    }
   },
 });
 
@@ -210,74 +259,3 @@ Deno.test("LiveSource begins a stream again that freezes, while somebody looks",
   await source.close();
   assert.match(await third, /the camera was closed/);
 });
-
-Deno.test("screenArguments() takes a part of a screen, and says when there is none", () => {
-  const all = { display: ":0", x_px: undefined, y_px: undefined, width_px: undefined };
-  const rest = { height_px: undefined, frame_rate: undefined };
-  assert.equal(
-    screenArguments({ ...all, ...rest }).input.join(" "),
-    "-f x11grab -framerate 5 -i :0.0+0,0",
-  );
-  const part = { display: "host:1.2", x_px: 10, y_px: 20, width_px: 640, height_px: 480 };
-  assert.equal(
-    screenArguments({ ...part, frame_rate: 2 }).input.join(" "),
-    "-f x11grab -framerate 2 -video_size 640x480 -i host:1.2+10,20",
-  );
-  assert.throws(() => screenArguments({ ...all, ...rest, display: undefined }), /no screen: name/);
-});
-
-Deno.test({
-  name: "screenModel() says that a display is not there",
-  ignore: ignoreWithout(import.meta.url, "ffmpeg") || Deno.build.os !== "linux",
-  async fn() {
-    const model = screenModel(testEnvironment({ variables: () => ({ DISPLAY: ":4711" }) }));
-    await assert.rejects(construct(model, {}), /screen :4711: the screen cannot be opened/);
-  },
-});
-
-Deno.test({
-  name: "screenModel() gives images of a screen, and of a part of it",
-  ignore: ignoreWithout(import.meta.url, "ffmpeg", "xvfb"),
-  async fn() {
-    await using screen = await startScreen("320x200x24");
-    const size = async (attributes: JsonObject) => {
-      const model = screenModel(testEnvironment({ variables: () => ({ DISPLAY: screen.name }) }));
-      const camera = await construct<Driver<typeof CameraService>, ScreenAttributes>(
-        ...[model, attributes] as const,
-      );
-      try {
-        const { images } = await camera.getImages!(request, testCall());
-        const { width, height } = readImageHeader(images![0]!.image!, "x");
-        return [width, height];
-      } finally {
-        await camera.close!();
-      }
-    };
-    assert.deepEqual(await size({}), [320, 200]);
-    assert.deepEqual(await size({ x_px: 10, y_px: 20, width_px: 160, height_px: 90 }), [160, 90]);
-    await assert.rejects(size({ x_px: 300, width_px: 160, height_px: 90 }), /screen :\d+/);
-  },
-});
-
-/** An X server without a monitor, on a display that it chooses. */
-async function startScreen(size: string) {
-  const child = new Deno.Command("Xvfb", {
-    args: ["-displayfd", "1", "-screen", "0", size, "-nolisten", "tcp"],
-    stdin: "null",
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
-  let said = "";
-  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
-    said += text;
-    if (said.endsWith("\n")) break;
-  }
-  assert.match(said, /^\d+\n$/, "Xvfb names its display");
-  return {
-    name: `:${said.trim()}`,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await child.status;
-    },
-  };
-}

@@ -1,6 +1,7 @@
 import {
   AttributeError,
   attributes,
+  boolean,
   type Check,
   integer,
   number,
@@ -33,6 +34,10 @@ export function rtspModel(environment: Environment): Model<RtspAttributes> {
       transport: optional(oneOf(
         ["tcp", "udp"],
         "How the stream comes; udp loses pictures where the network is bad. Default tcp.",
+      )),
+      rtp_passthrough: optional(boolean(
+        "Viewers get the video as the camera sends it, where that is H.264 without B-frames. " +
+          "Default false: it is decoded and encoded again.",
       )),
     }),
     async construct({ attributes, log, signal }) {

@@ -3,7 +3,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { EncodedFrame } from "../../resources/video/encoded_source.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
-import { FlvReader, type FrameReader, IvfReader } from "./containers.ts";
+import { FlvReader, type FrameReader, IvfReader } from "../../resources/video/containers.ts";
 import { type Encoder, encodingArguments, framed, RAW_RGBA } from "./encoders.ts";
 import type { FfmpegRun, StartFfmpeg } from "../../resources/video/ffmpeg_program.ts";
 import {

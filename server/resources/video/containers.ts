@@ -1,6 +1,6 @@
 /** Reads the containers in which encoders write video to a pipe: one picture at once. Pure. */
 import { Buffer } from "node:buffer";
-import type { EncodedFrame } from "../../resources/video/encoded_source.ts";
+import type { EncodedFrame } from "./encoded_source.ts";
 
 /** Takes bytes as they come, and gives the pictures that are whole. */
 export interface FrameReader {
