@@ -1,5 +1,6 @@
 // install.sh against a cloud that lies, or leads elsewhere.
 import assert from "node:assert/strict";
+import * as x509 from "@peculiar/x509";
 import { join } from "node:path";
 import { LeadingCloud, TESTDATA } from "./leading_cloud.ts";
 import { everythingBut, installTest, PLATFORM } from "./install_testing.ts";
@@ -155,6 +156,55 @@ for (const program of ["curl", "wget"] as const) {
       assert.deepEqual(cloud.asked, [], "nothing is asked for without TLS");
       assert.equal(code, isSafe ? 0 : 1, stderr);
       if (!isSafe) assert.match(stderr, /has no release stable/);
+    }, [program]);
+  }
+}
+
+/** A self-signed certificate of 127.0.0.1, PEM, for a week from a time on. */
+async function certificateFrom(notBefore: Date): Promise<{ cert: string; key: string }> {
+  const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+  const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    name: "CN=test",
+    keys: keys as CryptoKeyPair,
+    signingAlgorithm: algorithm,
+    notBefore,
+    notAfter: new Date(notBefore.getTime() + 7 * 86_400_000),
+    extensions: [new x509.SubjectAlternativeNameExtension([{ type: "ip", value: "127.0.0.1" }])],
+  });
+  const key = await crypto.subtle.exportKey("pkcs8", (keys as CryptoKeyPair).privateKey);
+  return { cert: certificate.toString("pem"), key: x509.PemConverter.encode(key, "PRIVATE KEY") };
+}
+
+for (const program of ["curl", "wget"] as const) {
+  for (const years of [-1, 0, 1]) {
+    const isRight = years === 0;
+    const when = isRight ? "right" : `a year ${years > 0 ? "behind" : "ahead"}`;
+    const does = isRight ? "installs" : "changes nothing and asks for the clock";
+    const name = `install.sh with ${program} ${does} where the clock is ${when}`;
+    installTest(import.meta.url, name, async (computer) => {
+      const hourAgo = Date.now() - 3_600_000;
+      const tls = await certificateFrom(new Date(hourAgo + years * 365 * 86_400_000));
+      const ca = computer.path("ca.pem");
+      await Deno.writeTextFile(ca, tls.cert);
+      await Deno.writeTextFile(computer.path("wgetrc"), `ca_certificate = ${ca}\n`);
+      await Deno.mkdir(computer.root("etc"), { recursive: true });
+      await Deno.writeTextFile(computer.root("etc/machine.json"), "{}", { mode: 0o600 });
+      const listen = { hostname: "127.0.0.1", port: 0, onListen: () => {}, ...tls };
+      await using cloud = Deno.serve(listen, answer);
+      const { code, stderr } = await computer.run("install.sh", {
+        PATH: await everythingBut(computer, WITHOUT[program]),
+        CURL_CA_BUNDLE: ca,
+        WGETRC: computer.path("wgetrc"),
+        MACHINE_CLOUD_ADDRESS: `https://127.0.0.1:${cloud.addr.port}`,
+      });
+      assert.equal(code, isRight ? 0 : 1, stderr);
+      if (isRight) return;
+      assert.match(
+        stderr,
+        /^install\.sh: .* is the clock right, \d{4}-\d\d-\d\d, and the certi.*\n$/,
+      );
+      assert.equal(await computer.exists("opt"), false);
     }, [program]);
   }
 }
