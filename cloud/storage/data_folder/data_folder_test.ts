@@ -6,7 +6,7 @@ import { toCallFailure } from "../database/call_failures.ts";
 import { cloudMigrations } from "../database/migrations.ts";
 import { KeyFileError, loadOrCreateKeys } from "../keys/key_file.ts";
 import { systemRandom } from "../keys/random.ts";
-import { openDataFolder } from "./data_folder.ts";
+import { makeDataFolder, NoDataFolderError, openDataFolder } from "./data_folder.ts";
 
 async function inFolder(work: (folder: string) => Promise<void>) {
   const folder = await Deno.makeTempDir({ prefix: "machine-cloud-data-" });
@@ -81,3 +81,20 @@ Deno.test("toCallFailure() tells callers that the disk is full", () => {
   const other = new Error("x");
   assert.equal(toCallFailure(other), other);
 });
+
+Deno.test("openDataFolder() takes no folder of something else for its own", () =>
+  inFolder(async (folder) => {
+    await Deno.mkdir(join(folder, "training"));
+    for (const open of [() => makeDataFolder(folder), () => openDataFolder(folder, systemRandom)]) {
+      await assert.rejects(open, (error) => {
+        assert.ok(error instanceof NoDataFolderError);
+        assert.match(error.message, /a folder training, .* name a new or empty folder with --data/);
+        return true;
+      });
+    }
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["training"]);
+    await Deno.rename(join(folder, "training"), join(folder, "lost+found"));
+    (await openDataFolder(folder, systemRandom)).database.close();
+    await Deno.mkdir(join(folder, "training"));
+    (await openDataFolder(folder, systemRandom)).database.close();
+  }));
