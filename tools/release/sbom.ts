@@ -47,7 +47,8 @@ export function packagesOf(files: readonly string[], lock: Lock): Set<string> {
   for (const file of files) {
     const [, folder] = /node_modules\/\.deno\/([^/]+)\//.exec(file) ?? [];
     if (folder === undefined) continue;
-    const keys = folders.get(folder.split("_")[0]!);
+    const [named = folder] = /^@?[^@]+@[^_]+/.exec(folder) ?? [];
+    const keys = folders.get(named);
     if (keys === undefined) throw new Error(`${file} belongs to no package of deno.lock`);
     for (const key of keys) found.add(key);
   }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { billOfMaterials, type Lock, packagesOf, withDependencies } from "./sbom.ts";
+import { join } from "node:path";
+import { ROOT } from "../programs.ts";
+import { billOfMaterials, folderOf, type Lock, packagesOf, withDependencies } from "./sbom.ts";
 
 const lock: Lock = {
   npm: {
@@ -18,6 +20,14 @@ Deno.test("packagesOf() finds packages by the folders of their files", () => {
   assert.deepEqual([...packagesOf(files, lock)], ["@a/b@1.0.0_c@2.0.0", "d@3.0.0"]);
   const unknown = ["node_modules/.deno/e@1.0.0/node_modules/e/index.js"];
   assert.throws(() => packagesOf(unknown, lock), /belongs to no package of deno\.lock/);
+});
+
+Deno.test("packagesOf() finds every package of deno.lock", async () => {
+  const locked = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.lock"))) as Lock;
+  for (const key of Object.keys(locked.npm)) {
+    const file = `node_modules/.deno/${folderOf(key)}_1/node_modules/x/index.js`;
+    assert.ok(packagesOf([file], locked).has(key), key);
+  }
 });
 
 Deno.test("withDependencies() adds what packages need", () => {
