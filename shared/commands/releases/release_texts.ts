@@ -25,10 +25,17 @@ export function releaseTable(releases: readonly Release[], program: string): str
     String(release.installedOn),
     goesTo(release),
     release.addedAt ? timestampDate(release.addedAt).toJSON().slice(0, 19) : "-",
-    release.notes.split("\n")[0] ?? "",
+    firstNote(release.notes),
   ]);
   const heading = ["BINARY", "VERSION", "CHANNEL", "PLATFORMS", "ON", "GOES TO", "ADDED", "NOTES"];
   return textTable([heading, ...rows]);
+}
+
+/** The first line of notes that says something: those of a download folder begin with a heading. */
+function firstNote(notes: string): string {
+  const lines = notes.split("\n").map((line) => line.trim());
+  const first = lines.find((line) => line !== "" && !line.startsWith("#")) ?? "";
+  return first.replace(/^[-*] /, "");
 }
 
 /** A line for each rollout, and below it the machines that rolled back. */
