@@ -136,7 +136,13 @@ export class GpsSensor implements Driver<typeof MovementSensorService> {
     return keepLink({
       clock: environment.clock,
       signal: this.#ending.signal,
-      open: () => openLink(this.#place, () => hostHardware(environment), this.#ending.signal),
+      open: () =>
+        openLink(
+          this.#place,
+          () => hostHardware(environment),
+          environment.clock,
+          this.#ending.signal,
+        ),
       state: (problem) => {
         if (problem !== undefined && problem !== this.#problem) {
           log.warn(`${placeName(this.#place)}: ${problem}`);
@@ -193,7 +199,7 @@ export class GpsSensor implements Driver<typeof MovementSensorService> {
     return keepLink({
       clock,
       signal,
-      open: () => openLink(place, () => hostHardware(environment), signal),
+      open: () => openLink(place, () => hostHardware(environment), clock, signal),
       state: (problem) => {
         if (problem !== undefined && problem !== this.#ntripProblem) {
           log.warn(`corrections of ${placeName(place)}: ${problem}`);

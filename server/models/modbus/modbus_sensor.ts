@@ -88,6 +88,7 @@ export class ModbusSensor implements Sensor {
       this.#link ??= await openLink(
         this.#place,
         () => hostHardware(this.environment),
+        this.environment.clock,
         ending.signal,
       );
       const id = this.#id = (this.#id + 1) & 0xffff;

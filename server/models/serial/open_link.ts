@@ -26,9 +26,10 @@ export function placeName(place: LinkPlace): string {
 export async function openLink(
   place: LinkPlace,
   hardware: () => Hardware,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<ByteLink> {
-  if (place.kind === "serial") return openSerialPort(hardware(), place);
+  if (place.kind === "serial") return openSerialPort(hardware(), clock, place);
   const { hostname, port } = place;
   try {
     const connection = await Deno.connect({ hostname, port, signal });

@@ -1,5 +1,6 @@
 /** Serial ports through termios, at any speed. */
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Hardware } from "../kernel/host_hardware.ts";
 import { isKernelError, O_CLOEXEC, O_NOCTTY, O_NONBLOCK, O_RDWR } from "../kernel/kernel.ts";
 import type { ByteLink } from "./byte_link.ts";
@@ -23,6 +24,8 @@ const OSPEED_AT = 40;
 /** A device that sends faster than it is read loses the oldest bytes. */
 const MOST_WAITING = 64 * 1024;
 const READ_BYTES = 4_096;
+/** Before another look whether the port takes more bytes. Milliseconds. */
+const FULL_WAIT_MS = 2;
 
 export type Parity = "none" | "even" | "odd";
 
@@ -39,7 +42,11 @@ export interface SerialPortOptions {
  *
  * @throws {ConnectError} that says what to do.
  */
-export function openSerialPort(hardware: Hardware, options: SerialPortOptions): ByteLink {
+export function openSerialPort(
+  hardware: Hardware,
+  clock: Clock,
+  options: SerialPortOptions,
+): ByteLink {
   const { kernel } = hardware;
   const { path, baudRate, parity = "none" } = options;
   let fd: number;
@@ -64,7 +71,7 @@ export function openSerialPort(hardware: Hardware, options: SerialPortOptions): 
     kernel.close(fd);
     throw explained(error, path, []);
   }
-  return new SerialPort(hardware, fd, path);
+  return new SerialPort(hardware, clock, fd, path);
 }
 
 class SerialPort implements ByteLink {
@@ -77,6 +84,7 @@ class SerialPort implements ByteLink {
 
   constructor(
     private readonly hardware: Hardware,
+    private readonly clock: Clock,
     private readonly fd: number,
     private readonly path: string,
   ) {
@@ -100,7 +108,7 @@ class SerialPort implements ByteLink {
   async write(bytes: Uint8Array): Promise<void> {
     for (let rest = new Uint8Array(bytes); rest.length > 0 && !this.#ended;) {
       const written = this.hardware.kernel.write(this.fd, rest);
-      if (written === undefined) await new Promise((resolve) => setTimeout(resolve, 2));
+      if (written === undefined) await this.clock.sleep(FULL_WAIT_MS);
       else rest = rest.slice(written);
     }
   }
