@@ -10,10 +10,10 @@ import {
 import type { Logger } from "../../shared/log/logger.ts";
 import { Backoff } from "../../shared/base/time/backoff.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
-import { spread } from "../../shared/workers/spread.ts";
 import type { CloudReach } from "./cloud_reach.ts";
 import { fromResponse } from "./device_config.ts";
 import type { SettingsSource } from "./settings_source.ts";
+import { pollLoop } from "../../shared/workers/poll_loop.ts";
 
 /** What the agent reports of itself with each question. */
 export interface AgentFacts {
@@ -65,34 +65,27 @@ export class DeviceConfigPoll {
       maxMs: LONGEST_RETRY_MS,
       jitter: false,
     });
-    while (!signal.aborted) {
-      this.#options.onTurn?.();
-      const intervalMs = await this.#ask(signal);
-      if (intervalMs !== undefined) backoff.reset();
-      const waitMs = intervalMs ?? backoff.next();
-      await clock.sleep(spread(Math.max(waitMs, SHORTEST_INTERVAL_MS), random()), signal);
-    }
-  }
-
-  /** The interval that the cloud wants, or undefined when it gave no answer. */
-  async #ask(signal: AbortSignal): Promise<number | undefined> {
-    const { client, settings, reach } = this.#options;
-    try {
-      const response = await client.deviceAgentConfig(this.#question(), {
-        signal,
-        timeoutMs: QUESTION_TIMEOUT_MS,
-      });
-      const device = fromResponse(response);
-      settings.accept(device);
-      this.#report(undefined);
-      if (!reach.answered.value) reach.answered.value = true;
-      return device.checkIntervalMs;
-    } catch (error) {
-      if (signal.aborted) throw error;
+    const onFailure = (error: unknown) => {
       if (!(error instanceof ConnectError)) throw error;
       this.#report(error);
-      return undefined;
-    }
+    };
+    const waits = { clock, intervalMs: SHORTEST_INTERVAL_MS, backoff, random, onFailure };
+    await pollLoop((signal) => this.#ask(signal), waits, signal);
+  }
+
+  /** The interval that the cloud wants, in milliseconds. */
+  async #ask(signal: AbortSignal): Promise<number> {
+    const { client, settings, reach, onTurn } = this.#options;
+    onTurn?.();
+    const response = await client.deviceAgentConfig(this.#question(), {
+      signal,
+      timeoutMs: QUESTION_TIMEOUT_MS,
+    });
+    const device = fromResponse(response);
+    settings.accept(device);
+    this.#report(undefined);
+    if (!reach.answered.value) reach.answered.value = true;
+    return Math.max(device.checkIntervalMs, SHORTEST_INTERVAL_MS);
   }
 
   #question(): DeviceAgentConfigRequest {

@@ -4,7 +4,7 @@ import type { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { spread } from "../../../shared/workers/spread.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 export interface RestartPollOptions {
   readonly client: Client<typeof RobotService>;
@@ -36,28 +36,23 @@ export async function pollRestarts(
     maxMs: LONGEST_RETRY_MS,
     jitter: false,
   });
-  while (!signal.aborted) {
-    let intervalMs: number;
-    try {
-      const answer = await client.needsRestart({ id: partId }, {
-        signal,
-        timeoutMs: QUESTION_TIMEOUT_MS,
+  const ask = async () => {
+    const timeoutMs = QUESTION_TIMEOUT_MS;
+    const answer = await client.needsRestart({ id: partId }, { signal, timeoutMs });
+    if (answer.mustRestart) {
+      log.info("the cloud requests a restart of machine-server", {
+        event: "server_restart_requested",
       });
-      backoff.reset();
-      if (answer.mustRestart) {
-        log.info("the cloud requests a restart of machine-server", {
-          event: "server_restart_requested",
-        });
-        restart();
-      }
-      const { restartCheckInterval } = answer;
-      intervalMs = restartCheckInterval ? durationMs(restartCheckInterval) : DEFAULT_INTERVAL_MS;
-    } catch (error) {
-      if (signal.aborted || !(error instanceof ConnectError)) throw error;
-      // The settings' poll shows that the cloud is away; once is enough.
-      log.debug("cannot poll the cloud for restarts", { code: Code[error.code] });
-      intervalMs = backoff.next();
+      restart();
     }
-    await clock.sleep(spread(Math.max(intervalMs, SHORTEST_INTERVAL_MS), random()), signal);
-  }
+    const { restartCheckInterval: wished } = answer;
+    return wished ? Math.max(SHORTEST_INTERVAL_MS, durationMs(wished)) : DEFAULT_INTERVAL_MS;
+  };
+  const onFailure = (error: unknown) => {
+    if (!(error instanceof ConnectError)) throw error;
+    // The settings' poll shows that the cloud is away; once is enough.
+    log.debug("cannot poll the cloud for restarts", { code: Code[error.code] });
+  };
+  const waits = { clock, intervalMs: DEFAULT_INTERVAL_MS, backoff, random, onFailure };
+  await pollLoop(ask, waits, signal);
 }

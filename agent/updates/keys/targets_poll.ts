@@ -11,10 +11,10 @@ import type { UpdateTarget } from "../../settings/device_config.ts";
 import type { CurrentSettings } from "../../settings/settings_source.ts";
 import type { ProgramName } from "../updater/slot.ts";
 import type { Target } from "../updater/target.ts";
-import { spread } from "../../../shared/workers/spread.ts";
-import { anyChange, type Watched } from "../../../shared/workers/watched.ts";
+import type { Watched } from "../../../shared/workers/watched.ts";
 import type { ReleaseKeys } from "./release_keys.ts";
 import type { ReleasePolicy } from "./release_policy.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 /** What the programs of this machine are to be; undefined: what is there stays. */
 export interface Targets {
@@ -67,12 +67,12 @@ export class TargetsPoll {
     const { answered, current, clock, random = Math.random } = this.#options;
     const backoff = new Backoff({ minMs: SHORTEST_RETRY_MS, maxMs: ASK_EVERY_MS, jitter: false });
     await answered.until(Boolean, signal);
-    while (!signal.aborted) {
-      const isKnown = await this.#ask(signal);
-      if (isKnown) backoff.reset();
-      const waitMs = isKnown ? ASK_EVERY_MS : backoff.next();
-      await anyChange([current], signal, { clock, ms: spread(waitMs, random()) });
-    }
+    const turn = async () => {
+      if (!await this.#ask(signal)) return backoff.next();
+      backoff.reset();
+    };
+    const waits = { clock, intervalMs: ASK_EVERY_MS, random, changes: [current] };
+    await pollLoop(turn, waits, signal);
   }
 
   /** Whether it is known now what the programs are to be. */

@@ -5,6 +5,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import { insertRecord } from "../../storage/audit/call_record.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { AuditEntriesTable } from "../../storage/database/people_schema.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 export type AuditRow = Selectable<AuditEntriesTable>;
 
@@ -112,7 +113,7 @@ export async function keepSwept(
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
-  while (!signal.aborted) {
+  const turn = async () => {
     for (const chore of chores) {
       try {
         await chore();
@@ -120,12 +121,6 @@ export async function keepSwept(
         log.error("cannot tidy up; trying again in a minute", { error: String(error) });
       }
     }
-    await new Promise<void>((resolve) => {
-      const timer = clock.setTimer(SWEEP_EVERY_MS, resolve);
-      signal.addEventListener("abort", () => {
-        timer.cancel();
-        resolve();
-      }, { once: true });
-    });
-  }
+  };
+  await pollLoop(turn, { clock, intervalMs: SWEEP_EVERY_MS }, signal);
 }

@@ -4,6 +4,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { BlobStore } from "../../storage/blobs/blob_store.ts";
 import { keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
 import type { FileDeletion, TabularDeletion } from "./deletion.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 export interface DataUpkeepOptions {
   readonly queries: Queries;
@@ -59,16 +60,15 @@ export class DataUpkeep {
   }
 
   async #keepRetention(log: Logger, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        const deleted = await this.deleteOld(signal);
-        if (deleted.readings + deleted.files > 0) {
-          log.info("deleted data that its organisation does not keep any longer", deleted);
-        }
-      } catch (error) {
-        log.error("cannot delete old data; retrying", { error: String(error) });
+    const turn = async () => {
+      const deleted = await this.deleteOld(signal);
+      if (deleted.readings + deleted.files > 0) {
+        log.info("deleted data that its organisation does not keep any longer", deleted);
       }
-      await this.options.clock.sleep(EVERY_MS, signal).catch(() => undefined); // the loop looks itself
-    }
+    };
+    const onFailure = (error: unknown) =>
+      log.error("cannot delete old data; retrying", { error: String(error) });
+    const { clock } = this.options;
+    await pollLoop(turn, { clock, intervalMs: EVERY_MS, onFailure }, signal);
   }
 }

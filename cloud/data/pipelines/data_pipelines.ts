@@ -8,6 +8,8 @@ import type {
 } from "../../storage/database/pipeline_schema.ts";
 import type { QueryRunner } from "../queries/query_runner.ts";
 import { newestReading, PipelinePlan, type PipelinePlanOptions } from "./pipeline_plan.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
+import { Watched } from "../../../shared/workers/watched.ts";
 
 export interface DataPipelinesOptions extends PipelinePlanOptions {
   readonly runner: Pick<QueryRunner, "run">;
@@ -40,7 +42,7 @@ export class DataPipelines {
   readonly #failures = new Map<number, number>();
   #lastOrg = "";
   #emptiedMs = -Infinity;
-  #wake = Promise.withResolvers<void>();
+  readonly #wakes = new Watched(0);
 
   constructor(private readonly options: DataPipelinesOptions) {
     this.#plan = new PipelinePlan(options);
@@ -48,26 +50,23 @@ export class DataPipelines {
 
   /** There is something new to do. */
   wake(): void {
-    this.#wake.resolve();
+    this.#wakes.value++;
   }
 
   /** Works until the signal aborts; what fails is logged and tried again. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
     let isRecovered = false;
-    while (!signal.aborted) {
-      this.#wake = Promise.withResolvers();
-      try {
-        if (!isRecovered) await this.recover();
-        isRecovered = true;
-        await this.work(signal);
-      } catch (error) {
-        if (!signal.aborted) log.error("data pipelines failed; retrying", { error: String(error) });
-      }
-      // A pipeline of another process is learned of with the next look.
-      const sleep = clock.sleep(PLAN_EVERY_MS, signal).catch(() => undefined); // the loop looks itself
-      await Promise.race([sleep, this.#wake.promise]);
-    }
+    const turn = async () => {
+      if (!isRecovered) await this.recover();
+      isRecovered = true;
+      await this.work(signal);
+    };
+    const onFailure = (error: unknown) =>
+      log.error("data pipelines failed; retrying", { error: String(error) });
+    // A pipeline of another process is learned of with the next look.
+    const waits = { clock, intervalMs: PLAN_EVERY_MS, changes: [this.#wakes], onFailure };
+    await pollLoop(turn, waits, signal);
   }
 
   /** Takes up what a cloud that was killed had begun. */

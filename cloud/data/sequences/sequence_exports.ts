@@ -13,6 +13,8 @@ import {
 import { keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
 import { type ExportedDataset, exportEntries, type ExportSources } from "./export_entries.ts";
 import { tarGz } from "./tar_stream.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
+import { Watched } from "../../../shared/workers/watched.ts";
 
 export type ExportRow = Selectable<SequenceExportsTable>;
 
@@ -38,7 +40,7 @@ const CLEAN_EVERY_MS = 10 * 60_000;
  * by the next one.
  */
 export class SequenceExports {
-  #wake = Promise.withResolvers<void>();
+  readonly #wakes = new Watched(0);
 
   constructor(private readonly options: SequenceExportsOptions) {}
 
@@ -70,7 +72,7 @@ export class SequenceExports {
       await transaction.insertInto("sequence_exports").values(row).execute();
       return row.id;
     });
-    this.#wake.resolve();
+    this.#wakes.value++;
     return id;
   }
 
@@ -96,19 +98,14 @@ export class SequenceExports {
 
   async #keepWorking(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    while (!signal.aborted) {
-      try {
-        this.#wake = Promise.withResolvers<void>();
-        await this.work(signal);
-        await this.clean();
-      } catch (error) {
-        log.error("cannot look after exports; retrying", { error: String(error) });
-      }
-      const ended = new AbortController();
-      const slept = clock.sleep(CLEAN_EVERY_MS, AbortSignal.any([signal, ended.signal]));
-      await Promise.race([slept.catch(() => undefined), this.#wake.promise]);
-      ended.abort();
-    }
+    const turn = async () => {
+      await this.work(signal);
+      await this.clean();
+    };
+    const onFailure = (error: unknown) =>
+      log.error("cannot look after exports; retrying", { error: String(error) });
+    const waits = { clock, intervalMs: CLEAN_EVERY_MS, changes: [this.#wakes], onFailure };
+    await pollLoop(turn, waits, signal);
   }
 
   /** Packs everything that was begun. */

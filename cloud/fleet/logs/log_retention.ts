@@ -1,6 +1,7 @@
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import type { LogStore } from "./log_store.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 /** How long log lines are kept, by when they were received. */
 export const LOG_RETENTION_DAYS = 30;
@@ -16,18 +17,14 @@ export async function keepLogsForRetention(
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
-  let waitMs = FIRST_AFTER_MS;
-  while (!signal.aborted) {
-    try {
-      await cautious.sleep(waitMs, signal);
-      const before = new Date(cautious.now().getTime() - LOG_RETENTION_DAYS * DAY_MS);
-      const ahead = new Date(strict.now().getTime() + DAY_MS);
-      const deleted = await store.deleteReceivedBefore(before, { ahead, signal });
-      if (deleted > 0) log.debug("deleted old log lines", { deleted, before: before.toJSON() });
-    } catch (error) {
-      if (signal.aborted) return;
-      log.error("cannot delete old log lines; retrying later", { error: String(error) });
-    }
-    waitMs = EVERY_MS;
-  }
+  const turn = async () => {
+    const before = new Date(cautious.now().getTime() - LOG_RETENTION_DAYS * DAY_MS);
+    const ahead = new Date(strict.now().getTime() + DAY_MS);
+    const deleted = await store.deleteReceivedBefore(before, { ahead, signal });
+    if (deleted > 0) log.debug("deleted old log lines", { deleted, before: before.toJSON() });
+  };
+  const onFailure = (error: unknown) =>
+    log.error("cannot delete old log lines; retrying later", { error: String(error) });
+  const waits = { clock: cautious, intervalMs: EVERY_MS, firstMs: FIRST_AFTER_MS, onFailure };
+  await pollLoop(turn, waits, signal);
 }

@@ -1,6 +1,7 @@
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 /** What a part's programs report themselves. */
 export interface PartFacts {
@@ -122,12 +123,13 @@ export class Presence {
 
   /** Writes to the database now and then until the signal aborts, and once more then. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.clock.sleep(WRITE_EVERY_MS, signal).catch(() => undefined);
-      await this.write().catch((error) =>
+    const intervalMs = WRITE_EVERY_MS;
+    const write = () =>
+      this.write().catch((error) =>
         this.log.error("cannot write who is online; retrying", { error: String(error) })
       );
-    }
+    await pollLoop(write, { clock: this.clock, intervalMs, firstMs: intervalMs }, signal);
+    await write();
   }
 
   /** Writes what changed since the last time. */

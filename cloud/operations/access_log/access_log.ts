@@ -4,6 +4,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 const FLUSH_EVERY_MS = 1_000;
 /** Lines that wait for a disk that does not take them; more are left out and counted. */
@@ -60,10 +61,10 @@ export class AccessLog {
 
   /** Writes until the signal aborts, and once more then. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.options.clock.sleep(FLUSH_EVERY_MS, signal).catch(() => undefined); // looks itself
-      await this.#flush();
-    }
+    const { clock } = this.options;
+    const intervalMs = FLUSH_EVERY_MS;
+    await pollLoop(() => this.#flush(), { clock, intervalMs, firstMs: intervalMs }, signal);
+    await this.#flush();
   }
 
   #add(peer: Peer, entry: Readonly<Record<string, string | number | undefined>>): void {

@@ -1,6 +1,7 @@
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { describeEnd, ENDS_SOON_MS, inspectPair, type TlsPair } from "./pair.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 const LOOK_EVERY_MS = 2_000;
 const SAY_EVERY_MS = 86_400_000;
@@ -37,10 +38,7 @@ export class WatchedCertificate {
   /** Looks until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.options;
-    while (!signal.aborted) {
-      await this.look();
-      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined); // the loop looks itself
-    }
+    await pollLoop(() => this.look(), { clock, intervalMs: LOOK_EVERY_MS }, signal);
   }
 
   /** Looks once. */

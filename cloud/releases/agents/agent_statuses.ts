@@ -8,6 +8,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Program } from "../../storage/database/schema.ts";
 import { bounded } from "./bounded_status.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 /** What a part's agent reported last. */
 export interface KnownAgent {
@@ -99,12 +100,13 @@ export class AgentStatuses {
 
   /** Writes to the database now and then until the signal aborts, and once more then. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.clock.sleep(WRITE_EVERY_MS, signal).catch(() => undefined); // reported by the signal
-      await this.write().catch((error) =>
+    const intervalMs = WRITE_EVERY_MS;
+    const write = () =>
+      this.write().catch((error) =>
         this.log.error("cannot store the reports of agents; retrying", { error: String(error) })
       );
-    }
+    await pollLoop(write, { clock: this.clock, intervalMs, firstMs: intervalMs }, signal);
+    await write();
   }
 
   /** Writes what changed since the last time. */

@@ -11,6 +11,7 @@ import { Channel, type ReleaseService } from "../../../shared/gen/machine/cloud/
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { readSetting, writeSetting } from "../../storage/database/settings.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 /** Between two looks, less up to a tenth, so that clouds do not all ask at once. */
 export const LOOK_EVERY_MS = 60 * 60_000;
@@ -44,27 +45,25 @@ export async function followReleases(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, log, settings: { from } } = options;
-  let waitMs = FIRST_AFTER_MS;
   let complained = "";
-  while (!signal.aborted) {
-    try {
-      await clock.sleep(waitMs, signal);
-      waitMs = LOOK_EVERY_MS * (1 - Math.random() / 10);
-      const version = await bringNewest(options, signal);
-      if (version !== undefined) {
-        log.info("added a release of the source", { event: "release_added", from, version });
-      }
-      complained = "";
-    } catch (error) {
-      if (signal.aborted) return;
-      const { message } = toError(error);
-      if (message === complained) continue;
-      complained = message;
-      log.warn("cannot bring releases of the source; retrying every hour", {
-        ...{ event: "release_source_failed", from, error: message },
-      });
+  const turn = async () => {
+    const version = await bringNewest(options, signal);
+    if (version !== undefined) {
+      log.info("added a release of the source", { event: "release_added", from, version });
     }
-  }
+    complained = "";
+  };
+  const onFailure = (error: unknown) => {
+    const { message } = toError(error);
+    if (message === complained) return;
+    complained = message;
+    log.warn("cannot bring releases of the source; retrying every hour", {
+      ...{ event: "release_source_failed", from, error: message },
+    });
+  };
+  const intervalMs = LOOK_EVERY_MS;
+  const waits = { clock, intervalMs, firstMs: FIRST_AFTER_MS, random: Math.random, onFailure };
+  await pollLoop(turn, waits, signal);
 }
 
 /** @returns the version, when it is new here */

@@ -1,6 +1,7 @@
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { BlobStore } from "./blob_store.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 const SWEEP_EVERY_MS = 60 * 60_000;
 
@@ -18,13 +19,11 @@ export async function keepBlobsSwept(
   isKnown: (id: string) => Promise<boolean>,
   { clock, log, signal }: BlobUpkeep,
 ): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      const removed = await blobs.sweep(isKnown, clock.now());
-      if (removed > 0) log.info("removed what uploads left that were cut", { files: removed });
-    } catch (error) {
-      log.error("cannot clean the folder of uploads; retrying", { error: String(error) });
-    }
-    await clock.sleep(SWEEP_EVERY_MS, signal).catch(() => undefined); // the loop looks itself
-  }
+  const turn = async () => {
+    const removed = await blobs.sweep(isKnown, clock.now());
+    if (removed > 0) log.info("removed what uploads left that were cut", { files: removed });
+  };
+  const onFailure = (error: unknown) =>
+    log.error("cannot clean the folder of uploads; retrying", { error: String(error) });
+  await pollLoop(turn, { clock, intervalMs: SWEEP_EVERY_MS, onFailure }, signal);
 }

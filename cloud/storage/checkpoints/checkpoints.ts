@@ -5,6 +5,7 @@ import type { SqliteDatabase } from "../database/cloud_database.ts";
 import { type SubprocessCommand, subprocessCommand } from "../subprocess/subprocess_command.ts";
 import type { CheckpointResult } from "./checkpoint_process.ts";
 import { CHECKPOINT_PROCESS } from "./checkpoint_process_name.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 export interface CheckpointsOptions {
   readonly database: Pick<SqliteDatabase, "leaveCheckpointsTo" | "totalChanges">;
@@ -45,8 +46,7 @@ export class Checkpoints {
     const { database, clock, log } = this.options;
     database.leaveCheckpointsTo(OWN_CHECKPOINT_PAGES);
     this.#asked = database.totalChanges();
-    while (!signal.aborted) {
-      let waitMs = LOOK_EVERY_MS;
+    const turn = async () => {
       try {
         await this.look();
       } catch (error) {
@@ -54,10 +54,10 @@ export class Checkpoints {
           error: String(error),
         });
         await this.#end();
-        waitMs = FAILED_WAIT_MS;
+        return FAILED_WAIT_MS;
       }
-      await clock.sleep(waitMs, signal).catch(() => undefined); // the loop looks itself
-    }
+    };
+    await pollLoop(turn, { clock, intervalMs: LOOK_EVERY_MS }, signal);
     await this.#end();
   }
 

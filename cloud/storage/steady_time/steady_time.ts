@@ -3,6 +3,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import { readSetting, writeSetting } from "../database/settings.ts";
 import { nextTime, parseTimeState, SETTLED_MS, timeAtStart, type TimeState } from "./time_state.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 const LOOK_EVERY_MS = 10 * 60_000;
 const HOUR_MS = 60 * 60_000;
@@ -44,16 +45,15 @@ export class SteadyTime {
 
   /** Looks every ten minutes, and keeps what it knows for the next process, until the signal aborts. */
   async run(queries: Queries, log: Logger, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined); // the loop looks itself
-      if (signal.aborted) return;
-      try {
-        const next = this.#current(this.clock.now().getTime());
-        if (next) await this.#enter(next, queries, log);
-      } catch (error) {
-        log.error("cannot keep the time; retrying", { error: String(error) });
-      }
-    }
+    const intervalMs = LOOK_EVERY_MS;
+    const turn = async () => {
+      const next = this.#current(this.clock.now().getTime());
+      if (next) await this.#enter(next, queries, log);
+    };
+    const onFailure = (error: unknown) =>
+      log.error("cannot keep the time; retrying", { error: String(error) });
+    const waits = { clock: this.clock, intervalMs, firstMs: intervalMs, onFailure };
+    await pollLoop(turn, waits, signal);
   }
 
   #current(wallMs: number): TimeState | undefined {

@@ -1,6 +1,7 @@
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { type JobLogs, TRAINING_LOG_RETENTION_DAYS } from "./job_logs.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 export interface TrainingUpkeepOptions {
   readonly logs: JobLogs;
@@ -17,15 +18,13 @@ export class TrainingUpkeep {
   /** Looks at the start and then every ten minutes until the signal aborts. */
   async keep(signal: AbortSignal): Promise<void> {
     const { logs, clock, log } = this.options;
-    while (!signal.aborted) {
-      try {
-        const jobs = await logs.deleteOld(clock.now(), signal);
-        const days = TRAINING_LOG_RETENTION_DAYS;
-        if (jobs > 0) log.info("deleted the logs of old training jobs", { jobs, days });
-      } catch (error) {
-        log.error("cannot delete old training logs; retrying", { error: String(error) });
-      }
-      await clock.sleep(EVERY_MS, signal).catch(() => undefined); // the loop looks itself
-    }
+    const turn = async () => {
+      const jobs = await logs.deleteOld(clock.now(), signal);
+      const days = TRAINING_LOG_RETENTION_DAYS;
+      if (jobs > 0) log.info("deleted the logs of old training jobs", { jobs, days });
+    };
+    const onFailure = (error: unknown) =>
+      log.error("cannot delete old training logs; retrying", { error: String(error) });
+    await pollLoop(turn, { clock, intervalMs: EVERY_MS, onFailure }, signal);
   }
 }

@@ -1,6 +1,7 @@
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 /** What is over is kept for so long. */
 export const KEEP_DELIVERIES_MS = 30 * 24 * 60 * 60_000;
@@ -28,13 +29,11 @@ export class DeliveryRetention {
 
   /** Looks every minute until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
-      if (signal.aborted) return;
-      await this.sweep(signal).catch((error) =>
-        this.log.error("cannot delete old notifications; retrying", { error: String(error) })
-      );
-    }
+    const intervalMs = LOOK_EVERY_MS;
+    const onFailure = (error: unknown) =>
+      this.log.error("cannot delete old notifications; retrying", { error: String(error) });
+    const waits = { clock: this.clock, intervalMs, firstMs: intervalMs, onFailure };
+    await pollLoop(() => this.sweep(signal), waits, signal);
   }
 
   async sweep(signal?: AbortSignal): Promise<void> {

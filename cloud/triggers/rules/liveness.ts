@@ -5,6 +5,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { LivenessState } from "../../storage/database/schema.ts";
 import type { PartSign, Presence } from "../../fleet/presence/presence.ts";
 import type { Triggers } from "./triggers.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 export interface LivenessOptions {
   readonly queries: Queries;
@@ -46,12 +47,9 @@ export class Liveness {
   /** Looks every second until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    while (!signal.aborted) {
-      await this.look().catch((error) =>
-        log.error("cannot note which parts came and went; retrying", { error: String(error) })
-      );
-      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
-    }
+    const onFailure = (error: unknown) =>
+      log.error("cannot note which parts came and went; retrying", { error: String(error) });
+    await pollLoop(() => this.look(), { clock, intervalMs: LOOK_EVERY_MS, onFailure }, signal);
   }
 
   /** Notes every part whose state is another one now. */

@@ -10,6 +10,7 @@ import type { Firing } from "./firing.ts";
 import { logFacts, MOST_TOLD_LINES } from "../events/facts.ts";
 import type { PartTriggers } from "./part_triggers.ts";
 import type { TriggerDefinition } from "./trigger_definition.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 export interface LogWatchOptions {
   readonly queries: Queries;
@@ -74,13 +75,11 @@ export class LogWatch {
   /** Looks every minute until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    while (!signal.aborted) {
-      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
-      if (signal.aborted) return;
-      await this.look().catch((error) =>
-        log.error("cannot look at what machines logged; retrying", { error: String(error) })
-      );
-    }
+    const intervalMs = LOOK_EVERY_MS;
+    const onFailure = (error: unknown) =>
+      log.error("cannot look at what machines logged; retrying", { error: String(error) });
+    const waits = { clock, intervalMs, firstMs: intervalMs, onFailure };
+    await pollLoop(() => this.look(), waits, signal);
   }
 
   /** Follows changed configurations, and shows what is due. */

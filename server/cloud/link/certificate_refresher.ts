@@ -8,6 +8,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 import type { IssuedCertificate } from "../../serving/web/listen_settings.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 export interface CertificateRefresherOptions {
   readonly client: Pick<Client<typeof RobotService>, "certificate">;
@@ -49,15 +50,16 @@ export class CertificateRefresher {
     changed: (issued: IssuedCertificate) => Promise<void>,
   ): Promise<void> {
     const { clock } = this.options;
-    while (!signal.aborted) {
-      const waitMs = this.#isDue ? 0 : this.#failed ? RETRY_MS : EVERY_MS;
-      if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => {});
-      if (signal.aborted) return;
+    const waitMs = () => this.#failed ? RETRY_MS : EVERY_MS;
+    const turn = async () => {
       this.#isDue = false;
       const before = this.#current?.cert;
       await this.#ask(TIMEOUT_MS, signal);
       if (this.#current && this.#current.cert !== before) await changed(this.#current);
-    }
+      return waitMs();
+    };
+    const firstMs = this.#isDue ? 0 : waitMs();
+    await pollLoop(turn, { clock, intervalMs: EVERY_MS, firstMs }, signal);
   }
 
   async #ask(timeoutMs: number, signal?: AbortSignal): Promise<void> {

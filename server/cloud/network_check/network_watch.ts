@@ -3,6 +3,7 @@ import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { type Finding, judge } from "./finding.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 /** From one check to the next. Milliseconds. */
 const INTERVAL_MS = 5 * 60_000;
@@ -25,16 +26,15 @@ export class NetworkWatch {
   /** Checks until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, check, log } = this.options;
-    for (let scope: "full" | "brief" = "full"; !signal.aborted; scope = "brief") {
-      try {
-        this.#tell(await check(scope, signal));
-      } catch (error) {
-        if (signal.aborted) return;
-        const reason = toError(error).message;
-        log.error(`the network could not be checked: ${reason}`);
-      }
-      await clock.sleep(INTERVAL_MS, signal).catch(() => {}); // Aborted: the loop ends.
-    }
+    let scope: "full" | "brief" = "full";
+    const turn = async () => {
+      const now = scope;
+      scope = "brief";
+      this.#tell(await check(now, signal));
+    };
+    const onFailure = (error: unknown) =>
+      log.error(`the network could not be checked: ${toError(error).message}`);
+    await pollLoop(turn, { clock, intervalMs: INTERVAL_MS, onFailure }, signal);
   }
 
   #tell(findings: readonly Finding[]): void {

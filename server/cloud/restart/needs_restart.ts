@@ -5,8 +5,8 @@ import type { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { spread } from "../../../shared/workers/spread.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 /** Time between two questions where the cloud names none, and the shortest it may name. */
 const DEFAULT_INTERVAL_MS = 5_000;
@@ -31,27 +31,23 @@ export async function pollNeedsRestart(
   signal: AbortSignal,
 ): Promise<void | "done"> {
   const { client, partId, clock, log, onRestart, random = Math.random } = options;
-  let intervalMs = DEFAULT_INTERVAL_MS;
-  const backoff = new Backoff({ minMs: DEFAULT_INTERVAL_MS, maxMs: LONGEST_BACKOFF_MS, random });
-  let extraMs = 0;
-  while (!signal.aborted) {
+  const intervalMs = DEFAULT_INTERVAL_MS;
+  const backoff = new Backoff({ minMs: intervalMs, maxMs: LONGEST_BACKOFF_MS, random });
+  const ask = async () => {
     try {
-      await clock.sleep(spread(intervalMs, random()) + extraMs, signal);
       const answer = await client.needsRestart({ id: partId }, { timeoutMs: TIMEOUT_MS, signal });
       if (answer.mustRestart) {
         onRestart();
         return "done";
       }
-      extraMs = 0;
       backoff.reset();
       const { restartCheckInterval: wished } = answer;
-      intervalMs = wished
-        ? Math.max(SHORTEST_INTERVAL_MS, durationMs(wished))
-        : DEFAULT_INTERVAL_MS;
+      return wished ? Math.max(SHORTEST_INTERVAL_MS, durationMs(wished)) : intervalMs;
     } catch (error) {
       if (signal.aborted) return;
-      extraMs = backoff.next();
       log.debug(`the cloud could not be polled for a restart: ${reasonOf(error)}`);
+      return intervalMs + backoff.next();
     }
-  }
+  };
+  return await pollLoop(ask, { clock, intervalMs, firstMs: intervalMs, random }, signal);
 }

@@ -11,6 +11,7 @@ import type { DataCloud } from "../../data/machine_seat.ts";
 import { uploadFile } from "../../data/upload.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 import { captureFilesIn } from "./files.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 export interface FtdcUploadsOptions {
   /** Where capture writes. */
@@ -55,8 +56,7 @@ export class FtdcUploads {
       ...(random && { random }),
     });
     let isFailing = false;
-    while (!signal.aborted) {
-      let waitMs = LOOK_EVERY_MS;
+    const turn = async () => {
       try {
         await this.#uploadAll(signal);
         if (isFailing) log.info("diagnostics are uploaded again");
@@ -68,10 +68,10 @@ export class FtdcUploads {
           log.warn(`diagnostics are not uploaded: ${reasonOf(toError(error))}; retrying`);
         }
         isFailing = true;
-        waitMs += backoff.next();
+        return LOOK_EVERY_MS + backoff.next();
       }
-      await clock.sleep(waitMs, signal).catch(() => {});
-    }
+    };
+    await pollLoop(turn, { clock, intervalMs: LOOK_EVERY_MS }, signal);
   }
 
   async #uploadAll(signal: AbortSignal): Promise<void> {

@@ -6,7 +6,8 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 import { type CloudAccess, cloudAccess, sameAccess } from "./cloud_access.ts";
 import type { KeyStore } from "./key_store.ts";
-import { linkedController } from "../../../shared/base/time/linked_controller.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
+import { Watched } from "../../../shared/workers/watched.ts";
 
 /** Time between two requests without a push. Milliseconds. */
 const REFRESH_MS = 60_000;
@@ -24,7 +25,7 @@ export interface KeyRefresherOptions {
 
 export class KeyRefresher {
   #access: CloudAccess;
-  #wake = Promise.withResolvers<void>();
+  readonly #asked = new Watched(0);
   #unsupported = false;
 
   constructor(private readonly options: KeyRefresherOptions) {
@@ -38,7 +39,7 @@ export class KeyRefresher {
 
   /** Asks now instead of at the next turn. */
   refresh(): void {
-    this.#wake.resolve();
+    this.#asked.value++;
   }
 
   /** Asks once; failures are logged, the keys of before stay. */
@@ -60,16 +61,20 @@ export class KeyRefresher {
   }
 
   /** Asks until the signal aborts, or the cloud reports that it has no such list. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !this.#unsupported) {
-      const waiting = linkedController(signal);
-      const sleep = this.options.clock.sleep(REFRESH_MS, waiting.signal);
-      await Promise.race([sleep.catch(() => {}), this.#wake.promise]);
-      waiting.abort();
-      if (signal.aborted) return;
-      this.#wake = Promise.withResolvers();
+  async run(signal: AbortSignal): Promise<void | "done"> {
+    if (this.#unsupported) return "done";
+    const turn = async () => {
       await this.ask(signal);
-    }
+      if (this.#unsupported) return "done";
+    };
+    const changes = [this.#asked];
+    const waits = {
+      clock: this.options.clock,
+      intervalMs: REFRESH_MS,
+      firstMs: REFRESH_MS,
+      changes,
+    };
+    return await pollLoop(turn, waits, signal);
   }
 
   #take(access: CloudAccess): void {
