@@ -8,8 +8,10 @@ import {
   GetMachineStatusResponseSchema,
   ResourceStatus_State as State,
 } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { consoleTest } from "./console_rig.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { consoleTest, PHONE } from "./console_rig.ts";
 import { HOSTILE } from "./hostile.ts";
+import { WAIT } from "./rig_machine.ts";
 
 const sensor = (name: string) => ({ namespace: "rdk", type: "component", subtype: "sensor", name });
 
@@ -59,6 +61,16 @@ consoleTest(
     await report(false, Object.fromEntries(HOSTILE.map((text, at) => [text, at])));
     await page.getByText("onerror=").waitFor();
     await opened.inspect("machine-hostile");
+
+    // The last tab is outside of a phone's window, until one is there.
+    await page.setViewportSize(PHONE);
+    await opened.go(`/machines/${made.machine_id}/settings`);
+    const tab = page.getByRole("link", { name: "Settings", exact: true });
+    await tab.waitFor();
+    await waitFor(async () => {
+      const box = await tab.boundingBox();
+      return box !== null && box.x >= 0 && box.x + box.width <= PHONE.width;
+    }, WAIT);
   },
 );
 
