@@ -135,6 +135,17 @@ Deno.test("wrong passwords, unknown people and used links answer alike and sign 
   assert(codes.includes(Code.ResourceExhausted), `${codes}`);
 });
 
+Deno.test("tokens that somebody made up cost no hashing of a password", async () => {
+  await using cloud = await TestCloud.open();
+  await cloud.bootstrap();
+  const { account } = clientOf(cloud);
+  // More at once than may wait for a hash.
+  const guesses = Array.from({ length: 12 }, (_, at) => `token ${at}`)
+    .map((token) => failure(account.setPassword({ token, password: PASSWORD })));
+  const codes = (await Promise.all(guesses)).map(({ code }) => code);
+  assert.deepEqual(new Set(codes), new Set([Code.Unauthenticated]));
+});
+
 Deno.test("a session ends at once: by its person, by a new password, and by time", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap();

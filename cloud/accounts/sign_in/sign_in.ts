@@ -209,6 +209,8 @@ export class SignIn {
   async setPassword(token: string, password: string, origin: Origin): Promise<string> {
     const { queries, clock, passwords, changes } = this.options;
     requirePassword("password", password, "");
+    // Before anything is hashed, which is costly: a caller who guesses tokens has none of it.
+    await this.lookAtReset(token, origin);
     const hash = await passwords.hash(password, origin.address);
     const user = await this.#byToken(
       origin,
