@@ -2,7 +2,7 @@
 export interface Finding {
   /** "database", "tls", … */
   readonly check: string;
-  readonly state: "ok" | "warning" | "failed";
+  readonly state: "ok" | "warning" | "failed" | "skipped";
   /** What is so. */
   readonly detail: string;
   /** What to do; only where it is not ok. */
@@ -19,4 +19,9 @@ export function warning(check: string, detail: string, advice: string): Finding 
 
 export function failed(check: string, detail: string, advice: string): Finding {
   return { check, state: "failed", detail, advice };
+}
+
+/** What nothing says where to look for. */
+export function skipped(check: string, detail: string, advice: string): Finding {
+  return { check, state: "skipped", detail, advice };
 }

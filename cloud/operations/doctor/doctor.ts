@@ -2,7 +2,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { logMigrations } from "../../fleet/logs/log_migrations.ts";
 import { cloudMigrations } from "../../storage/database/migrations.ts";
 import type { TlsPair } from "../tls/pair.ts";
-import { failed, type Finding } from "./check.ts";
+import { failed, type Finding, skipped } from "./check.ts";
 import { checkPostgres } from "./database_checks.ts";
 import {
   checkClock,
@@ -43,7 +43,11 @@ export async function examine(options: DoctorOptions, clock: Clock): Promise<Fin
   if (tls && "unreadable" in tls) {
     findings.push(failed("tls", tls.unreadable, "give the user of serve the right to read it"));
   } else if (tls) findings.push(...checkTls(tls, publicUrl, clock.now()));
-  if (smtpUrl !== undefined) findings.push(await checkSmtp(smtpUrl));
+  findings.push(
+    smtpUrl === undefined
+      ? skipped("smtp", "not checked", "where serve has a mail server, give it as --smtp-url, too")
+      : await checkSmtp(smtpUrl),
+  );
   if (publicUrl !== undefined) {
     findings.push(...await checkPublicUrl(publicUrl, () => clock.now()));
   }

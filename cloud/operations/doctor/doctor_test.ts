@@ -34,7 +34,8 @@ function wrong(findings: readonly Finding[], check: string): string | undefined 
 Deno.test("examine() finds nothing wrong with a good folder", () =>
   withFolder(async (dataDir) => {
     const findings = await examine({ dataDir }, systemClock);
-    assert.deepEqual(findings.filter(({ state, check }) => state !== "ok" && check !== "disk"), []);
+    const others = findings.filter(({ check }) => check !== "disk" && check !== "smtp");
+    assert.deepEqual(others.filter(({ state }) => state !== "ok"), []);
     assert.match(renderFindings(findings), /^ok {7}database +cloud\.db is whole, schema \d+$/m);
   }));
 
@@ -140,6 +141,8 @@ Deno.test("examine() tries the mail server and the public URL", () =>
     const publicUrl = `http://127.0.0.1:${web.addr.port}`;
     const good = await examine({ dataDir, publicUrl, smtpUrl: mail.url }, systemClock);
     assert.equal(wrong(good, "smtp"), undefined);
+    const unsaid = await examine({ dataDir, publicUrl }, systemClock);
+    assert.match(wrong(unsaid, "smtp") ?? "", /^skipped: not checked.*--smtp-url/);
     assert.equal(wrong(good, "public-url"), undefined);
     const nobody = "127.0.0.1:9";
     const bad = await examine(
