@@ -150,7 +150,7 @@ export function configCommands(deps: ConfigDeps): CommandTree {
               .map((line) => line.replace(/ \{.*$/, "")).join(", ") || "-",
           ]),
         ], context.terminal.columns);
-        return { json: rows, text };
+        return { json: rows, text, ids: rows.map(({ revision }) => String(revision)) };
       },
     }),
     "config restore": command({

@@ -24,7 +24,7 @@ const VISIBILITIES = {
   public_unlisted: FragmentVisibility.PUBLIC_UNLISTED,
 } as const;
 
-const fragmentArgument = { placeholder: "FRAGMENT", doc: "Id or name of the fragment." };
+export const fragmentArgument = { placeholder: "FRAGMENT", doc: "Id or name of the fragment." };
 const visibilityFlag = {
   "visibility": {
     type: "string",
@@ -151,7 +151,8 @@ async function listFragments(context: CommandContext, showPublic: boolean): Prom
   })).fragments;
 }
 
-async function chooseFragment(context: CommandContext, wanted: string): Promise<Fragment> {
+/** The fragment of the organisation with that id or name. @throws {UsageError} */
+export async function chooseFragment(context: CommandContext, wanted: string): Promise<Fragment> {
   const fitting = (await listFragments(context, false))
     .filter(({ id, name }) => id === wanted || name === wanted);
   const [only] = fitting;

@@ -114,7 +114,9 @@ export function memberCommands(confirm: Confirm): CommandTree {
         const member = members.find(({ userId, emails }) => [userId, ...emails].includes(wanted));
         if (!member && !invites.some(({ email }) => email === wanted)) {
           throw new UsageError(
-            `nobody ${JSON.stringify(wanted)} is a member or invited; ${context.program} members ` +
+            `${
+              JSON.stringify(wanted)
+            } is neither a member nor invited; ${context.program} members ` +
               "list shows who is",
           );
         }
@@ -137,7 +139,7 @@ async function changeInvitation(
   const invite = invites.find((one) => one.email === email);
   if (!invite) {
     throw new UsageError(
-      `nobody ${JSON.stringify(email)} is a member or invited; ${context.program} members list ` +
+      `${JSON.stringify(email)} is neither a member nor invited; ${context.program} members list ` +
         "shows who is",
     );
   }

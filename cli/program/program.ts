@@ -5,6 +5,7 @@ import { configCommands } from "../config/config_commands.ts";
 import type { OpenEditor } from "../config/edit.ts";
 import { enrollmentCommands } from "../fleet/enrollment_commands.ts";
 import { fragmentCommands } from "../fleet/fragment_commands.ts";
+import { fragmentUseCommands } from "../fleet/fragment_use_commands.ts";
 import { locationCommands } from "../fleet/location_commands.ts";
 import { machineCommands } from "../fleet/machine_commands.ts";
 import { keyCommands, organizationCommands } from "../fleet/organization_commands.ts";
@@ -70,6 +71,7 @@ export function machineProgram(deps: ProgramDeps): CommandProgram<typeof signInF
     ...memberCommands(confirm),
     ...keyCommands(confirm),
     ...fragmentCommands(confirm),
+    ...fragmentUseCommands,
     ...renamed(cloudTrees, PLURALS),
     ...completionCommands(PROGRAM, () => tree, signInFlags),
   };

@@ -81,11 +81,16 @@ async function type(
   signal: AbortSignal,
 ): Promise<void> {
   const decoder = new TextDecoder();
+  let last = "\n";
   try {
     for await (const bytes of keyboard.read(signal)) {
+      const dataIn = decoder.decode(bytes, { stream: true });
+      if (dataIn !== "") last = dataIn.slice(-1);
       await typed.room();
-      typed.push({ name, dataIn: decoder.decode(bytes, { stream: true }) });
+      typed.push({ name, dataIn });
     }
+    // A shell at a terminal does not notice that nobody types any more.
+    if (!keyboard.isTerminal) typed.push({ name, dataIn: `${last === "\n" ? "" : "\n"}exit\n` });
   } finally {
     typed.end();
   }

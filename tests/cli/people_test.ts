@@ -183,9 +183,18 @@ Deno.test("people are invited, listed and removed", async () => {
   assert.deepEqual((await rig.json("members", "list")).invites, []);
   await rig.run(["members", "remove", ANN, "--yes"]);
   assert.deepEqual((await rig.json("members", "list")).members, []);
+  await rig.run(
+    ["login", "--cloud", rig.cloud.url, "--email", ANN, "--profile", "ann"],
+    answering(PASSWORD),
+  );
+  await assert.rejects(
+    rig.run(["machines", "list"]),
+    /you belong to no organisation; ask an owner/,
+  );
+  await rig.run(["profiles", "use", "default"]);
   await assert.rejects(
     rig.run(["members", "remove", "dan@example.com", "--yes"]),
-    /nobody "dan@example\.com" is a member or invited/,
+    /"dan@example\.com" is neither a member nor invited/,
   );
 });
 
@@ -210,6 +219,30 @@ Deno.test("fragments are made, replaced, listed and deleted", async () => {
   const history = await rig.json("fragments", "history", "base");
   assert.ok(history.length >= 1);
   assert.equal(history[0].saved_by, rig.made.api_key_id);
+
+  const tags = async (...args: string[]) => (await rig.json("fragments", ...args)).tags;
+  assert.deepEqual(await tags("tag", "base", "stable", made.revision), [
+    { tag: "stable", revision: made.revision },
+  ]);
+  assert.deepEqual(await rig.json("fragments", "drift", "base"), []);
+  const included = { id: made.id, version: "stable" };
+  await rig.run(["config", "set", "demo", await rig.write("c.json", { fragments: [included] })]);
+  const [drift] = await rig.json("fragments", "drift", "base");
+  assert.deepEqual(
+    [drift.machine_name, drift.revision, drift.newest_revision],
+    ["demo", made.revision, saved.revision],
+  );
+  assert.match(
+    (await rig.run(["fragments", "drift", "base"])).out,
+    /demo +\S+ +1 of 2 +components\.other$/m,
+  );
+  assert.deepEqual(await tags("tag", "base", "stable"), [
+    { tag: "stable", revision: saved.revision },
+  ]);
+  assert.deepEqual(await rig.json("fragments", "drift", "base"), []);
+  await assert.rejects(rig.run(["fragments", "tag", "base", "next", "99"]), /99/);
+  await rig.run(["config", "set", "demo", await rig.write("c.json", {})]);
+  assert.deepEqual(await tags("untag", "base", "stable"), []);
   await rig.run(["fragments", "delete", "base", "--yes"]);
   assert.deepEqual(await rig.json("fragments", "list"), []);
   await assert.rejects(rig.run(["fragments", "get", "base"]), /there is no fragment called "base"/);
@@ -268,6 +301,6 @@ Deno.test("members role changes what a member, or who is invited, may do; lists 
   assert.match(await row("cleo@example.com"), /owner, owner of machine demo /);
   await assert.rejects(
     rig.run(["members", "role", "nobody@example.com", "--role", "owner"]),
-    /nobody "nobody@example.com" is a member or invited; machine members list shows who is/,
+    /"nobody@example.com" is neither a member nor invited; machine members list shows who is/,
   );
 });

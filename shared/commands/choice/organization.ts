@@ -17,6 +17,12 @@ export async function chooseOrganization(
 ): Promise<Organization> {
   const app = await clientOf(context, AppService);
   const { organizations } = await app.listOrganizations({});
+  if (organizations.length === 0 && context.program === "machine") {
+    throw new UsageError(
+      "you belong to no organisation; ask an owner to invite you, or make one with machine " +
+        "organizations create NAME",
+    );
+  }
   return organizationOf(organizations, wanted);
 }
 
