@@ -2,6 +2,9 @@ import { Buffer } from "node:buffer";
 import { type ClientHttp2Session, connect } from "node:http2";
 import {
   create,
+  type DescMethod,
+  type DescMethodClientStreaming,
+  type DescMethodServerStreaming,
   type DescMethodUnary,
   fromBinary,
   type MessageInitShape,
@@ -17,7 +20,31 @@ export class GrpcError extends Error {
   }
 }
 
-/** Unary calls with the headers that Go's gRPC sends, on one connection without TLS. */
+/** What a call takes besides its message. */
+interface GoCallOptions {
+  readonly token?: string;
+  readonly timeoutMs?: number;
+}
+
+function framed<I extends DescMessage>(input: I, message: MessageInitShape<I>): Buffer {
+  const body = toBinary(input, create(input, message));
+  const frame = Buffer.concat([Buffer.alloc(5), body]);
+  frame.writeUInt32BE(body.length, 1);
+  return frame;
+}
+
+/** The messages in a body, none of them compressed. */
+function frames(body: Buffer): Buffer[] {
+  const found: Buffer[] = [];
+  for (let at = 0; at < body.length;) {
+    const end = at + 5 + body.readUInt32BE(at + 1);
+    found.push(body.subarray(at + 5, end));
+    at = end;
+  }
+  return found;
+}
+
+/** Calls with the headers that Go's gRPC sends, on one connection without TLS. */
 export class GoGrpc implements Disposable {
   readonly #session: ClientHttp2Session;
   #failure: Error | undefined;
@@ -29,14 +56,39 @@ export class GoGrpc implements Disposable {
   }
 
   /** @throws {GrpcError} @throws {Error} when there is no connection. */
-  call<I extends DescMessage, O extends DescMessage>(
+  async call<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     message: MessageInitShape<I>,
-    { token, timeoutMs = 15_000 }: { token?: string; timeoutMs?: number } = {},
+    options: GoCallOptions = {},
   ): Promise<MessageShape<O>> {
-    const body = toBinary(method.input, create(method.input, message));
-    const frame = Buffer.concat([Buffer.alloc(5), body]);
-    frame.writeUInt32BE(body.length, 1);
+    const [answer] = await this.#exchange(method, [message], options);
+    return answer ?? create(method.output);
+  }
+
+  /** All messages of the answer. @throws {GrpcError} @throws {Error} as `call` */
+  read<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    message: MessageInitShape<I>,
+    options: GoCallOptions = {},
+  ): Promise<MessageShape<O>[]> {
+    return this.#exchange(method, [message], options);
+  }
+
+  /** Sends several messages. @throws {GrpcError} @throws {Error} as `call` */
+  async send<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodClientStreaming<I, O>,
+    messages: readonly MessageInitShape<I>[],
+    options: GoCallOptions = {},
+  ): Promise<MessageShape<O>> {
+    const [answer] = await this.#exchange(method, messages, options);
+    return answer ?? create(method.output);
+  }
+
+  #exchange<I extends DescMessage, O extends DescMessage>(
+    method: DescMethod & { readonly input: I; readonly output: O },
+    messages: readonly MessageInitShape<I>[],
+    { token, timeoutMs = 15_000 }: GoCallOptions,
+  ): Promise<MessageShape<O>[]> {
     return new Promise((resolve, reject) => {
       if (this.#failure) return reject(this.#failure);
       const stream = this.#session.request({
@@ -57,9 +109,10 @@ export class GoGrpc implements Disposable {
       stream.on("end", () => {
         const code = Number(status["grpc-status"]);
         if (code !== 0) return reject(new GrpcError(code, String(status["grpc-message"] ?? "")));
-        resolve(fromBinary(method.output, Buffer.concat(chunks).subarray(5)));
+        resolve(frames(Buffer.concat(chunks)).map((bytes) => fromBinary(method.output, bytes)));
       });
-      stream.end(frame);
+      for (const message of messages) stream.write(framed(method.input, message));
+      stream.end();
     });
   }
 

@@ -241,13 +241,13 @@ export class Scope {
     const record = currentRecord();
     if (record && action !== "see") record.orgId = place.orgId;
     if (action === "see" || this.allows(action, place)) return;
-    this.refuse(what);
+    this.refuse(what, action === "manage" ? `; it takes an owner of the ${what}` : "");
   }
 
   /** Throws PERMISSION_DENIED for something that the caller sees. */
-  refuse(what: string): never {
+  refuse(what: string, needed = ""): never {
     throw new ConnectError(
-      `these ${this.caller.actor.type} credentials do not allow that on this ${what}`,
+      `these ${this.caller.actor.type} credentials do not allow that on this ${what}${needed}`,
       Code.PermissionDenied,
     );
   }
