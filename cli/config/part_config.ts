@@ -27,13 +27,20 @@ export interface Revision extends PartConfig {
   readonly number: number;
 }
 
-/** The configuration of a part, as its cloud keeps it. */
+/**
+ * The configuration of a part, as its cloud keeps it.
+ *
+ * @throws {Error} for who sees the part and not its configuration
+ */
 export async function readPartConfig(
   context: CommandContext,
   wanted: string,
 ): Promise<{ readonly part: ChosenPart; readonly config: PartConfig }> {
   const part = await findPart(context, wanted);
   const { part: found } = await (await clientOf(context, AppService)).getRobotPart({ id: part.id });
+  if (found?.robotConfig === undefined && found?.robotConfigJson === undefined) {
+    throw new Error(`you do not see the configuration of ${part.name}; it takes an owner of it`);
+  }
   return { part, config: configOf(found) };
 }
 

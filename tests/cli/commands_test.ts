@@ -162,6 +162,13 @@ Deno.test("parts, locations, organisations and keys", async () => {
   assert.deepEqual(found.authorizations, [
     { role: "robot_operator", resource_type: "robot", resource_id: rig.made.machine_id },
   ]);
+  const env = { MACHINE_CLOUD_API_KEY_ID: key.id, MACHINE_CLOUD_API_KEY: key.key };
+  const of = ["demo", "--cloud", rig.cloud.url];
+  assert.match((await rig.run(["parts", "get", ...of], { env })).out, /demo/);
+  await assert.rejects(
+    rig.run(["config", "get", ...of], { env }),
+    /you do not see the configuration of head; it takes an owner/,
+  );
   await rig.run(["keys", "rename", "ci", "build"]);
   const rotated = await rig.json("keys", "rotate", "build", "--yes");
   assert.notEqual(rotated.key, key.key);
