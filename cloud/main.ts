@@ -80,6 +80,7 @@ async function main(argv: readonly string[]): Promise<number | void> {
     }
     case "backup":
     case "restore":
+    case "migrate":
     case "doctor":
     case "health": {
       const { runOperationCommand } = await import("./operations/operation_command.ts");

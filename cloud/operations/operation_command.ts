@@ -30,6 +30,17 @@ export async function runOperationCommand(
   if (parsed.command === "health") return await askHealth(parsed.values.url);
   const { values } = parsed;
   if (parsed.command === "doctor") return await runDoctor(parsed.values, deps);
+  if (parsed.command === "migrate") {
+    const { moveToPostgres } = await import("./move/move.ts");
+    const { clock, warn } = deps;
+    const moved = await moveToPostgres(parsed.values.data, parsed.values.to, {
+      ...{ clock, progress: warn },
+    });
+    const text = `Moved ${moved.rows} rows of ${moved.tables} tables to ${moved.database}, and ` +
+      `compared them. The old ones are kept in ${moved.kept}. Serve with the same --data; it ` +
+      "knows the address.\n";
+    return { text: parsed.values.json ? printed(moved) : text, code: 0 };
+  }
   const [file = ""] = parsed.arguments;
   if (parsed.command === "backup") {
     yieldToServing();

@@ -34,6 +34,20 @@ export const operationCommands = {
     },
     arguments: [{ placeholder: "FILE", doc: "The backup." }],
   },
+  "migrate": {
+    summary: "Move the rows of a data folder from SQLite to PostgreSQL.",
+    flags: {
+      ...data,
+      "to": {
+        type: "string",
+        required: true,
+        placeholder: "URL",
+        doc: "Address of PostgreSQL, as serve takes it with --database.",
+      },
+      "json": json,
+    },
+    footer: "The cloud must not be served meanwhile. Run it again when it was cut: it continues.",
+  },
   "doctor": {
     summary: "Check everything that a cloud needs, and report what to do. Changes nothing.",
     flags: {

@@ -35,12 +35,7 @@ export function databaseAddress(dataDir: string, given?: string): string | undef
 export async function openDatabase(dataDir: string, given?: string): Promise<CloudDatabase> {
   const text = databaseAddress(dataDir, given);
   if (text === undefined) return SqliteDatabase.open(dataDir);
-  if (existsSync(join(dataDir, "cloud.db"))) {
-    throw new DatabaseChoiceError(
-      `${dataDir} has a database of its own, cloud.db, which cannot be moved to PostgreSQL yet. ` +
-        "Name another data folder with --data, or leave --database out",
-    );
-  }
+  if (existsSync(join(dataDir, "cloud.db"))) throw new DatabaseChoiceError(bothText(dataDir));
   // Loaded only where it is used.
   const { parsePostgresAddress } = await import("../postgres/address.ts");
   const { PostgresDatabase } = await import("../postgres/postgres_database.ts");
@@ -70,10 +65,26 @@ async function note(
         `remove ${join(dataDir, ADDRESS_FILE)} to begin with an empty one`,
     );
   }
+  await writeNotedAddress(dataDir, shown);
+}
+
+function bothText(dataDir: string): string {
+  const noted = notedAddress(dataDir);
+  return noted === undefined
+    ? `${dataDir} has a database of its own, cloud.db. Move it with "machine-cloud migrate --data ` +
+      `${dataDir} --to ADDRESS", name another data folder with --data, or leave --database out`
+    : `the move of ${dataDir} to ${noted} is not complete. Run "machine-cloud migrate --data ` +
+      `${dataDir} --to ADDRESS" again, or remove ${join(dataDir, ADDRESS_FILE)} to stay with ` +
+      "cloud.db";
+}
+
+/** Notes the address of PostgreSQL, which has no password, in a data folder. */
+export async function writeNotedAddress(dataDir: string, shown: string): Promise<void> {
   await writeFileAtomic(join(dataDir, ADDRESS_FILE), `${shown}\n`, { mode: 0o600 });
 }
 
-function notedAddress(dataDir: string): string | undefined {
+/** The address that a data folder notes; undefined: none. */
+export function notedAddress(dataDir: string): string | undefined {
   try {
     return Deno.readTextFileSync(join(dataDir, ADDRESS_FILE)).trim() || undefined;
   } catch (error) {

@@ -1,0 +1,299 @@
+import { Buffer } from "node:buffer";
+import type { Client } from "pg";
+import { StoreError } from "../../../shared/base/store/sqlite.ts";
+import { cloudMigrations } from "../../storage/database/migrations.ts";
+import type { PostgresAddress } from "../../storage/postgres/address.ts";
+import { clientConfig } from "../../storage/postgres/connect.ts";
+import { openingFailure } from "../../storage/postgres/failures.ts";
+import { notifications } from "../../storage/postgres/functions.ts";
+import { migrate } from "../../storage/postgres/migrate.ts";
+import { lockNumber } from "../../storage/postgres/postgres_database.ts";
+import { quoted } from "./source.ts";
+import {
+  decodeValue,
+  type Digest,
+  encodeValue,
+  type Row,
+  RowHash,
+  type Table,
+  type Value,
+} from "./rows.ts";
+
+const SUFFIX = "_moving";
+const LONGEST_NAME = 63;
+const FETCH_ROWS = 2_000;
+
+/** What is in the target of a move. */
+export type TargetState = "empty" | "copying" | "complete" | "foreign";
+
+/** How far a table has been copied. */
+export interface TableProgress {
+  readonly rows: number;
+  readonly after: readonly Value[] | undefined;
+  readonly isComplete: boolean;
+}
+
+/**
+ * The cloud's tables on PostgreSQL while they are filled. They are in a schema of another name until
+ * all rows are there, so that no cloud serves from a half of them, and without foreign keys, as rows
+ * come in the order of their tables.
+ */
+export class MoveTarget implements AsyncDisposable {
+  readonly #types = new Map<string, readonly string[]>();
+
+  private constructor(
+    private readonly client: Client,
+    private readonly address: PostgresAddress,
+    /** The schema that is being filled. */
+    private readonly moving: PostgresAddress,
+  ) {}
+
+  /** @throws {StoreError} with one line for the operator. */
+  static async open(address: PostgresAddress): Promise<MoveTarget> {
+    const schema = `${address.schema}${SUFFIX}`;
+    if (schema.length > LONGEST_NAME) {
+      throw new StoreError(
+        "failed",
+        `The name schema=${address.schema} is too long for a move: at most ` +
+          `${LONGEST_NAME - SUFFIX.length} characters.`,
+      );
+    }
+    const moving = { ...address, schema, statementTimeoutMs: 0 };
+    try {
+      const config = await clientConfig(moving);
+      const { default: pg } = await import("pg");
+      // Values stay as PostgreSQL writes them: no number is rounded.
+      const types = { getTypeParser: () => (text: string) => text };
+      const client = new pg.Client({ ...config, types: types as unknown as typeof pg.types });
+      client.on("error", () => undefined); // the next statement reports it
+      await client.connect();
+      const target = new MoveTarget(client, address, moving);
+      await target.#lock();
+      return target;
+    } catch (error) {
+      throw openingFailure(error, address);
+    }
+  }
+
+  async state(): Promise<TargetState> {
+    const tables = await this.#tables(this.address.schema);
+    if (tables.includes("moved_tables")) return "complete";
+    if (tables.length > 0) return "foreign";
+    const moving = await this.#tables(this.moving.schema);
+    if (!moving.includes("moved_tables")) return "empty";
+    const [newest] = await this.#rows<{ version: string }>(
+      "select max(version) as version from schema_migrations",
+    );
+    return Number(newest?.version) === cloudMigrations.length ? "copying" : "empty";
+  }
+
+  /** Makes the tables, empty and without foreign keys; what an earlier move left is removed. */
+  async begin(): Promise<void> {
+    const { schema } = this.moving;
+    await this.client.query(`drop schema if exists ${schema} cascade`);
+    await migrate(this.client, this.moving, cloudMigrations);
+    const tables = (await this.#tables(schema)).filter((name) => name !== "schema_migrations");
+    const keys = await this.#rows<{ name: string; of: string; text: string }>(
+      `select conname as name, conrelid::regclass::text as of, pg_get_constraintdef(oid) as text
+        from pg_constraint where contype = 'f' and connamespace = $1::regnamespace`,
+      [schema],
+    );
+    await this.#transaction(async () => {
+      await this.client.query(
+        "create table moved_keys (name text primary key, of_table text, definition text)",
+      );
+      for (const { name, of, text } of keys) {
+        await this.client.query("insert into moved_keys values ($1, $2, $3)", [name, of, text]);
+        await this.client.query(`alter table ${of} drop constraint "${name}"`);
+      }
+      await this.client.query(`truncate ${tables.join(", ")}`);
+      // Last: with it the others are there.
+      await this.client.query(`create table moved_tables (
+        name text primary key, rows bigint not null, after text, is_complete boolean not null)`);
+    });
+  }
+
+  async progress({ name }: Table): Promise<TableProgress> {
+    const [row] = await this.#rows<{ rows: string; after: string | null; is_complete: string }>(
+      "select rows, after, is_complete from moved_tables where name = $1",
+      [name],
+    );
+    const after = row?.after ? (JSON.parse(row.after) as string[]).map(decodeValue) : undefined;
+    return { rows: Number(row?.rows ?? 0), after, isComplete: row?.is_complete === "t" };
+  }
+
+  /**
+   * Adds rows, and notes with them how far the table is.
+   *
+   * @throws {StoreError} that names the table
+   */
+  async append(table: Table, rows: readonly Row[], progress: TableProgress): Promise<void> {
+    const types = await this.#typesOf(table);
+    const lists = types.map((type, at) => `$${at + 1}::${type}[]`).join(", ");
+    const values = table.columns.map((_, at) => rows.map((row) => row[at] ?? null));
+    try {
+      await this.#transaction(async () => {
+        if (rows.length > 0) {
+          await this.client.query(
+            `insert into "${table.name}" (${quoted(table.columns)}) select * from unnest(${lists})`,
+            values.map((list) => list.map(parameter)),
+          );
+        }
+        const after = progress.after && JSON.stringify(progress.after.map(encodeValue));
+        await this.client.query(
+          `insert into moved_tables values ($1, $2, $3, $4) on conflict (name) do update
+            set rows = excluded.rows, after = excluded.after, is_complete = excluded.is_complete`,
+          [table.name, progress.rows, after ?? null, progress.isComplete],
+        );
+      });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new StoreError(
+        "failed",
+        `The rows of ${table.name} cannot be written to ${this.address.shown}: ${reason}.`,
+        error,
+      );
+    }
+  }
+
+  /** Takes the rows of a table back. */
+  async forget({ name }: Table): Promise<void> {
+    await this.#transaction(async () => {
+      await this.client.query(`truncate "${name}"`);
+      await this.client.query("delete from moved_tables where name = $1", [name]);
+    });
+  }
+
+  async digest(table: Table): Promise<Digest> {
+    const types = await this.#typesOf(table);
+    const hash = new RowHash();
+    await this.#transaction(async () => {
+      await this.client.query(
+        `declare moved no scroll cursor for select ${quoted(table.columns)} from "${table.name}"
+          order by ${quoted(table.key)}`,
+      );
+      for (;;) {
+        const { rows } = await this.client.query<(string | null)[]>({
+          text: `fetch ${FETCH_ROWS} from moved`,
+          rowMode: "array",
+        });
+        for (const row of rows) hash.add(row.map((text, at) => valueOf(text, types[at] ?? "")));
+        if (rows.length === 0) break;
+      }
+    });
+    return hash.digest();
+  }
+
+  /**
+   * Checks references between rows, and gives the schema its name: from then on the cloud is here.
+   *
+   * @param counted by table, the last number that it counted up to
+   */
+  async finish(counted: ReadonlyMap<Table, bigint>): Promise<void> {
+    const keys = await this.#rows<{ name: string; of_table: string; definition: string }>(
+      "select name, of_table, definition from moved_keys order by name",
+    );
+    await this.#transaction(async () => {
+      for (const { name, of_table, definition } of keys) {
+        await this.client.query(`alter table ${of_table} add constraint "${name}" ${definition}`);
+      }
+      for (const [table, last] of counted) await this.#countOn(table, last);
+      await this.client.query("drop table moved_keys");
+      await this.client.query(notifications(this.address.schema));
+      await this.client.query(`drop schema if exists ${this.address.schema}`);
+      await this.client.query(
+        `alter schema ${this.moving.schema} rename to ${this.address.schema}`,
+      );
+    });
+    await this.client.query("analyze");
+  }
+
+  /** Removes what only the move needs; call it when the folder is done, too. */
+  async tidy(): Promise<void> {
+    await this.client.query(`drop table if exists ${this.address.schema}.moved_tables`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.end().catch(() => undefined); // what failed before is reported
+  }
+
+  async #countOn(table: Table, last: bigint): Promise<void> {
+    const [identity] = await this.#rows<{ name: string }>(
+      `select attname as name from pg_attribute
+        where attrelid = $1::regclass and attidentity <> '' and not attisdropped`,
+      [table.name],
+    );
+    if (!identity) return;
+    const { name } = identity;
+    await this.client.query(
+      `select setval(pg_get_serial_sequence($1, $2), newest, true) from (
+        select greatest($3::bigint, max("${name}")) as newest from "${table.name}") as found
+        where newest > 0`,
+      [table.name, name, last.toString()],
+    );
+  }
+
+  async #lock(): Promise<void> {
+    const [row] = await this.#rows<{ taken: string }>("select pg_try_advisory_lock($1) as taken", [
+      lockNumber(this.address.schema, "moving").toString(),
+    ]);
+    if (row?.taken === "t") return;
+    await this.client.end();
+    throw new StoreError("busy", `Another move to ${this.address.shown} is under way.`);
+  }
+
+  async #typesOf(table: Table): Promise<readonly string[]> {
+    const known = this.#types.get(table.name);
+    if (known) return known;
+    const columns = await this.#rows<{ name: string; type: string }>(
+      `select column_name as name, udt_name as type from information_schema.columns
+        where table_schema = $1 and table_name = $2`,
+      [this.moving.schema, table.name],
+    );
+    const types = table.columns.map((name) => columns.find((one) => one.name === name)?.type);
+    const missing = table.columns[types.indexOf(undefined)];
+    if (missing !== undefined || columns.length !== types.length) {
+      throw new TypeError(
+        `the tables ${table.name} of the engines differ: ${missing ?? "columns"}`,
+      );
+    }
+    const all = types.map(String);
+    this.#types.set(table.name, all);
+    return all;
+  }
+
+  async #tables(schema: string): Promise<string[]> {
+    const rows = await this.#rows<{ name: string }>(
+      "select tablename as name from pg_tables where schemaname = $1",
+      [schema],
+    );
+    return rows.map(({ name }) => name);
+  }
+
+  async #rows<T extends object>(text: string, values: readonly unknown[] = []): Promise<T[]> {
+    return (await this.client.query<T>(text, [...values])).rows;
+  }
+
+  async #transaction(work: () => Promise<void>): Promise<void> {
+    await this.client.query("begin");
+    try {
+      await work();
+      await this.client.query("commit");
+    } catch (error) {
+      await this.client.query("rollback").catch(() => undefined); // the first error counts
+      throw error;
+    }
+  }
+}
+
+function parameter(value: Value): unknown {
+  return typeof value === "bigint" ? value.toString() : value;
+}
+
+function valueOf(text: string | null, type: string): Value {
+  if (text === null) return null;
+  if (type === "int8") return BigInt(text);
+  if (type === "float8") return Number(text);
+  if (type === "bytea") return Buffer.from(text.slice(2), "hex");
+  return text;
+}
