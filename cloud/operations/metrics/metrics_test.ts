@@ -1,36 +1,9 @@
 import assert from "node:assert/strict";
-import { createClient } from "@connectrpc/connect";
-import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
-import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
-import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { listenForMetrics, metricsRoute } from "./metrics_access.ts";
-import { Metrics } from "./metrics.ts";
-
-function rig() {
-  const metrics = new Metrics({
-    connectedMachines: () => 3,
-    queueLengths: () => Promise.resolve({ deliveries: 2 }),
-    finishedDeliveries: () => Promise.resolve({ delivered: 5, failed: 1 }),
-    databaseBytes: () => Promise.resolve({ "cloud.db": 4096 }),
-    certificateEnd: () => new Date(1_800_000_000_000),
-    version: "1.2.3",
-    now: () => new Date(0),
-  });
-  const router = new RpcRouter().service(SensorService, {
-    getReadings({ name }) {
-      if (name === "bad") throw new Error("no");
-      return {};
-    },
-  });
-  const client = createClient(
-    SensorService,
-    createInProcessTransport(router, { interceptors: [metrics.interceptor] }),
-  );
-  return { metrics, client };
-}
+import { metricsRig } from "./metrics_testing.ts";
 
 Deno.test("Metrics count calls by method and code, and say what is asked of them", async () => {
-  const { metrics, client } = rig();
+  const { metrics, client } = metricsRig();
   await client.getReadings({ name: "s" });
   await client.getReadings({ name: "bad" }).catch(() => undefined);
   const text = await (await metrics.render()).text();
@@ -58,7 +31,7 @@ Deno.test("Metrics count calls by method and code, and say what is asked of them
 });
 
 Deno.test("metrics are for who has the token, or who reaches their own port", async () => {
-  const { metrics } = rig();
+  const { metrics } = metricsRig();
   const route = metricsRoute(metrics, "secret");
   for (const wrong of [undefined, "", "Bearer", "Bearer secre", "Bearer secret2", "secret"]) {
     assert.equal((await route(wrong)).status, 401, String(wrong));
