@@ -81,6 +81,8 @@ export class PostgresDatabase implements CloudDatabase {
     }
     const pool = new pg.Pool({ ...config, max: address.pool, idleTimeoutMillis: IDLE_MS });
     pool.on("error", () => undefined); // an idle connection ended; the next is a new one
+    // While it is used the pool does not listen to it; the next statement reports the end.
+    pool.on("connect", (client) => void client.on("error", () => undefined));
     return new PostgresDatabase(pool, connect, address, clock);
   }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { sql } from "kysely";
+import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
@@ -217,6 +218,30 @@ Deno.test({
       ),
       /nowhere is not there. Make it with createdb/,
     );
+  },
+});
+
+Deno.test({
+  name: "a connection that ends while it is used fails its transaction, and nothing else",
+  ignore,
+  async fn() {
+    await using rig = await Rig.start();
+    // What nobody catches is printed by the process that it happens in.
+    const source = `import { sql } from "kysely";
+      import { parsePostgresAddress } from "./address.ts";
+      import { PostgresDatabase } from "./postgres_database.ts";
+      const address = parsePostgresAddress(${JSON.stringify(rig.server.address())}, "/data");
+      const database = await PostgresDatabase.open(address);
+      await database.queries.transaction().execute(async (transaction) => {
+        await sql\`select 1\`.execute(transaction);
+        await sql\`select pg_terminate_backend(pg_backend_pid())\`.execute(transaction);
+      }).catch((error) => console.log(error.name));
+      await sql\`select 1\`.execute(database.queries);
+      await database.close();
+      console.log("closed");`;
+    const child = await runFaultChild(source, { folder: import.meta.dirname! });
+    assert.equal(child.stderr, "");
+    assert.match(child.stdout, /^\w*Error\nclosed\n$/i);
   },
 });
 
