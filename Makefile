@@ -101,7 +101,8 @@ server agent cloud cli: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/compile/main.ts $(if $(TARGET),--target $(TARGET)) $@
 
 micro: setup
-	@$(DENO) run -A $(FROZEN) --quiet tools/micro/main.ts $(if $(TARGET),--target $(TARGET))
+	@$(DENO) run -A $(FROZEN) --quiet tools/micro/main.ts $(if $(TARGET),--target $(TARGET)) \
+	  $(if $(PROJECT),--project "$(PROJECT)") $(if $(KEY),--key "$(KEY)")
 
 dist: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/compile/main.ts --release --target all

@@ -13,6 +13,7 @@ import { memberCommands } from "../fleet/member_commands.ts";
 import { partCommands } from "../fleet/part_commands.ts";
 import { partQrCommands } from "../fleet/part_qr_command.ts";
 import { logCommands } from "../logs/log_commands.ts";
+import { microCommands } from "../micro/micro_commands.ts";
 import type { BrowserDeps } from "../profiles/browser_sign_in.ts";
 import { loginCommands } from "../profiles/login_commands.ts";
 import { Profiles, settingsFolder } from "../profiles/profiles.ts";
@@ -73,6 +74,7 @@ export function machineProgram(deps: ProgramDeps): CommandProgram<typeof signInF
     ...fragmentCommands(confirm),
     ...fragmentUseCommands,
     ...renamed(cloudTrees, PLURALS),
+    ...microCommands,
     ...completionCommands(PROGRAM, () => tree, signInFlags),
   };
   return {

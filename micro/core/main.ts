@@ -79,7 +79,10 @@ export function start(host: Host, options: StartOptions): Running {
     restart: () => host.restart(),
   });
   const server = listen(host, services, options, log);
-  const ota = new Ota({ host, log, publicKey: options.updateKey });
+  const ota = new Ota({
+    ...{ host, log, publicKey: options.updateKey },
+    headersFor: async (origin, refused) => await cloud?.headersFor(origin, refused) ?? {},
+  });
   const link = cloud && new CloudLink({
     host,
     client: cloud,
@@ -114,6 +117,7 @@ export function start(host: Host, options: StartOptions): Running {
       link?.close();
       server?.close();
       capture.close();
+      ota.close();
       machine.graph.close();
     },
   };

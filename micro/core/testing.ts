@@ -1,4 +1,8 @@
+import type { JsonObject } from "../../shared/gen/micro/messages.ts";
 import type { Connection, ConnectionEvents, Host, OnConnection } from "./host/host.ts";
+import { methodOf } from "./resources/apis.ts";
+import { Attributes } from "./resources/attributes.ts";
+import type { Model } from "./resources/models.ts";
 import { createHash } from "node:crypto";
 
 /** A host without network and files: time stands still until a test moves it. */
@@ -87,4 +91,32 @@ export class FakeHost implements Host {
 /** Lets promises that are ready go through, some after the others. */
 export async function turns(): Promise<void> {
   for (let i = 0; i < 50; i++) await Promise.resolve();
+}
+
+/** A resource that a test has made of a model. */
+export interface Constructed {
+  /** Calls a method by its name, `GetReadings`. @throws Error when the driver has none of it */
+  call(method: string, request?: Readonly<Record<string, unknown>>): Promise<unknown>;
+  close(): void;
+}
+
+/** Makes a resource `test` of a model without a configuration; it finds no others. */
+export function construct(model: Model, attributes: JsonObject, host: Host): Constructed {
+  const resource = model.construct({
+    name: "test",
+    attributes: new Attributes(attributes),
+    host,
+    resource: (_api, name) => {
+      throw new Error(`there is no resource ${name} in a test`);
+    },
+    log: (level, text) => host.log(`${level} ${text}`),
+  });
+  return {
+    async call(method, request = {}) {
+      const own = methodOf(resource, method);
+      if (!own) throw new Error(`the model has no ${method}`);
+      return await own({ name: "test", ...request });
+    },
+    close: () => resource.close?.(),
+  };
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { buildMicro } from "../../tools/micro/build.ts";
@@ -29,10 +30,15 @@ async function build(): Promise<string> {
   return (await buildMicro(ownTarget(), options)).file;
 }
 
-function startMicro(rig: Rig, args: readonly string[] = [], env: Record<string, string> = {}) {
+function startMicro(
+  rig: Rig,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+  command = file,
+) {
   const micro = Program.start({
     name: "machine-micro-server",
-    command: file,
+    command,
     args: [
       ...["-config", rig.credentialsFile, "-state", join(rig.dir, "micro")],
       ...(args.includes("-listen") ? [] : ["-listen", "127.0.0.1:0"]),
@@ -88,6 +94,27 @@ rigTest("machine-micro-server comes online, takes a change and ends when told to
   await assertSmall(micro, "without TLS");
   micro.signal("SIGTERM");
   assert.equal((await micro.exited).code, 0);
+}, { ignore });
+
+rigTest("a project of machine micro new is built, comes online and is read", async (rig) => {
+  await rig.startCloud();
+  const project = join(rig.dir, "water-meter");
+  const made = await rig.run("machine", ["micro", "new", project, "--sources", ROOT]);
+  assert.equal(made.code, 0, made.stderr);
+  const make = new Deno.Command("make", { cwd: project, stdin: "null" });
+  const { code, stderr } = await make.output();
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  const { components } = JSON.parse(await Deno.readTextFile(join(project, "config.json"))) as {
+    components: JsonObject[];
+  };
+  await rig.saveConfig({ components });
+  startMicro(rig, [], {}, join(project, "dist", `water-meter-${ownTarget().name}`));
+  await eventually("pulses", async () => {
+    const { readings } = await rig.liveStatus();
+    const total = readings.find(({ name }) => name === "meter")?.readings?.["total"];
+    return typeof total === "number" && total >= 1;
+  });
+  await eventually("its version", async () => (await rig.logs("micro-server 0.1.0")).length > 0);
 }, { ignore });
 
 rigTest("the published SDKs read a compiled machine-micro-server", async (rig) => {

@@ -1,6 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { LIBRARIES, type Library, sourcesOf } from "./sources.ts";
 import { forEachAtOnce, run } from "./run.ts";
+import type { Project } from "./project.ts";
 import { bundleScript, ENTRY } from "./script.ts";
 import { type MicroTarget, ownTarget } from "./targets.ts";
 
@@ -61,8 +62,8 @@ export interface BuildOptions {
   readonly zig: string;
   readonly version: string;
   readonly commit: string;
-  /** The module that runs, relative to `root`. Default: the machine. */
-  readonly entry?: string;
+  /** The module that runs, relative to `root`, or a project's. Default: the machine. */
+  readonly entry?: string | Project;
   /** Where the program goes. Default: `dist/machine-micro-server-TARGET`. */
   readonly output?: string;
 }

@@ -1,20 +1,23 @@
 import { join } from "node:path";
-import { build, stop } from "esbuild";
+import { build, type BuildOptions, stop } from "esbuild";
+import type { Project } from "./project.ts";
 
 /** The module that a native host starts, relative to the root of the checkout. */
 export const ENTRY = "micro/hosts/native/main.ts";
 
 /**
- * A module of `micro/` and all that it imports, in one script of ES2023.
+ * A module of `micro/`, or a project's program, and all that it imports, in one script of ES2023.
  *
- * @param entry relative to the root of the checkout.
+ * @param source a path relative to the root of the checkout, or the project.
  * @throws Error naming the file and line that esbuild could not take.
  */
-export async function bundleScript(root: string, entry: string): Promise<string> {
+export async function bundleScript(root: string, source: string | Project): Promise<string> {
   try {
     const result = await build({
+      ...(typeof source === "string"
+        ? { entryPoints: [join(root, source)] }
+        : projectInput(root, source)),
       absWorkingDir: root,
-      entryPoints: [join(root, entry)],
       bundle: true,
       platform: "neutral",
       format: "iife",
@@ -24,8 +27,23 @@ export async function bundleScript(root: string, entry: string): Promise<string>
       legalComments: "none",
       logLevel: "silent",
     });
-    return result.outputFiles[0]?.text ?? "";
+    return result.outputFiles?.[0]?.text ?? "";
   } finally {
     await stop();
   }
+}
+
+function projectInput(root: string, { folder, updateKey }: Project): BuildOptions {
+  const module = (path: string): string => JSON.stringify(path);
+  const key = updateKey ? `, Uint8Array.of(${updateKey.join()})` : "";
+  return {
+    alias: { "machine-micro": join(root, "micro/core/project.ts") },
+    stdin: {
+      resolveDir: root,
+      loader: "ts",
+      contents: `import parts from ${module(join(folder, "program.ts"))};\n` +
+        `import { nativeProgram } from ${module(join(root, "micro/hosts/native/program.ts"))};\n` +
+        `Object.assign(globalThis, { machineMicro: nativeProgram(parts${key}) });\n`,
+    },
+  };
 }

@@ -102,6 +102,22 @@ export class CloudClient {
     }, {});
   }
 
+  /**
+   * What signs a request in that goes to the cloud's own address; nothing for any other.
+   *
+   * @param anew the sign-in of before was refused
+   * @throws RpcError when the cloud cannot be reached, or refuses the device
+   */
+  async headersFor(
+    { host, port, tls }: Origin,
+    anew = false,
+  ): Promise<Readonly<Record<string, string>>> {
+    const own = this.credentials.origin;
+    if (own.host !== host || own.port !== port || own.tls !== tls) return {};
+    if (anew) this.#token = undefined;
+    return { authorization: `Bearer ${await this.#signedIn()}` };
+  }
+
   /** Ends all connections; what runs fails. */
   close(): void {
     this.#calls.close();

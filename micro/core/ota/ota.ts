@@ -3,7 +3,7 @@ import { fromHex, hex, sameBytes } from "../bytes/bytes.ts";
 import { Sha256 } from "../bytes/sha256.ts";
 import { fromUtf8, utf8 } from "../bytes/utf8.ts";
 import type { Firmware, Host, TimerId } from "../host/host.ts";
-import { HttpClient, parseOrigin } from "../http/client.ts";
+import { HttpClient, type Origin, parseOrigin } from "../http/client.ts";
 import type { LogQueue } from "../log/log_queue.ts";
 import { Attributes } from "../resources/attributes.ts";
 import { textOf } from "../rpc/errors.ts";
@@ -11,6 +11,8 @@ import { textOf } from "../rpc/errors.ts";
 const FLASH_KEY = "ota";
 const ATTEMPTS = 5;
 const PAUSE_MS = 1_000;
+/** Until the next attempts, when the image's server could not be reached. Milliseconds. */
+export const RETRY_MS = 5 * 60_000;
 const HEAD_TIMEOUT_MS = 30_000;
 const SILENCE_MS = 30_000;
 /** New firmware has so long to reach the cloud; then the one before comes back. Milliseconds. */
@@ -30,6 +32,14 @@ export interface OtaOptions {
   readonly log: LogQueue;
   /** Raw Ed25519 key that images have to be signed with; undefined: the hash alone counts. */
   readonly publicKey: Uint8Array | undefined;
+  /**
+   * Headers for a request for the image, which sign in where the cloud itself keeps it. `refused`:
+   * those before were not accepted.
+   */
+  readonly headersFor?: (
+    origin: Origin,
+    refused: boolean,
+  ) => Promise<Readonly<Record<string, string>>>;
 }
 
 /** What the signature of an image is over: its version and hash, so that neither can be exchanged. */
@@ -40,6 +50,8 @@ export function signedText(version: string, sha256: Uint8Array): Uint8Array {
 /** Brings the firmware that the configuration wants, and goes back from one that does not work. */
 export class Ota {
   #busy = false;
+  #attributes: JsonObject | undefined;
+  #retry: TimerId | undefined;
   #trial: TimerId | undefined;
 
   constructor(private readonly options: OtaOptions) {
@@ -70,29 +82,65 @@ export class Ota {
 
   /** Brings the firmware of the service's attributes, if it is not the one that runs. */
   async apply(attributes: JsonObject | undefined): Promise<void> {
-    const { host, log } = this.options;
-    if (!attributes || this.#busy) return;
+    // The same in a new configuration breaks off nothing.
+    if (JSON.stringify(attributes) !== JSON.stringify(this.#attributes)) {
+      this.#attributes = attributes;
+    }
+    this.#clearRetry();
+    if (this.#busy) return;
     this.#busy = true;
     try {
+      for (;;) {
+        const taken = this.#attributes;
+        if (!taken || await this.#bring(taken) || taken === this.#attributes) return;
+      }
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  /** Ends what waits. */
+  close(): void {
+    this.#attributes = undefined;
+    this.#clearRetry();
+  }
+
+  /** @returns whether the device restarts with other firmware */
+  async #bring(attributes: JsonObject): Promise<boolean> {
+    const { host, log } = this.options;
+    try {
       const { firmware } = host;
-      if (!firmware) throw new Error("this program is updated by the system it runs on");
+      if (!firmware) throw new WrongImage("this program is updated by the system it runs on");
       const wanted = this.#read(attributes);
-      if (wanted.version === firmware.version) return;
+      if (wanted.version === firmware.version) return false;
       if (this.#cameBack(wanted)) {
-        throw new Error(`${wanted.version} was tried and rolled back; it is not tried again`);
+        throw new WrongImage(`${wanted.version} was tried and rolled back; it is not tried again`);
       }
       log.write("info", "ota", `downloads ${wanted.version}`);
       await this.#downloadAndCheck(firmware, wanted);
+      // Somebody wants another one by now, or none.
+      if (this.#attributes !== attributes) {
+        firmware.finish(false);
+        return false;
+      }
       firmware.finish(true);
       // Afterwards: a power cut in between costs one more attempt, and not the update.
       host.flash.write(FLASH_KEY, utf8(markOf(wanted)));
       log.write("info", "ota", `${wanted.version} is there; restarts`);
       host.restart();
+      return true;
     } catch (error) {
-      log.write("error", "ota", `no update: ${textOf(error)}`);
-    } finally {
-      this.#busy = false;
+      const later = error instanceof Unreachable && this.#attributes === attributes;
+      const how = later ? `; it is tried again in ${RETRY_MS / 60_000} minutes` : "";
+      log.write("error", "ota", `no update: ${textOf(error)}${how}`);
+      if (later) this.#retry = host.setTimer(RETRY_MS, () => void this.apply(attributes));
+      return false;
     }
+  }
+
+  #clearRetry(): void {
+    if (this.#retry !== undefined) this.options.host.clearTimer(this.#retry);
+    this.#retry = undefined;
   }
 
   #read(json: JsonObject): Wanted {
@@ -120,22 +168,30 @@ export class Ota {
 
   async #downloadAndCheck(firmware: Firmware, wanted: Wanted): Promise<void> {
     const { host } = this.options;
+    let refused = false;
     for (let attempt = 1;; attempt++) {
       try {
-        return await this.#download(firmware, wanted);
+        return await this.#download(firmware, wanted, refused);
       } catch (error) {
         firmware.finish(false);
-        if (attempt === ATTEMPTS || error instanceof WrongImage) throw error;
+        if (error instanceof WrongImage) throw error;
+        if (attempt === ATTEMPTS) throw new Unreachable(textOf(error));
+        refused = error instanceof Refused;
       }
       await new Promise<void>((resolve) => void host.setTimer(PAUSE_MS, resolve));
     }
   }
 
-  async #download(firmware: Firmware, { url, sha256 }: Wanted): Promise<void> {
+  async #download(
+    firmware: Firmware,
+    { url, sha256 }: Wanted,
+    refused: boolean,
+  ): Promise<void> {
     const match = /^(https?:\/\/[^/]+)(\/\S*)$/.exec(url);
     const origin = match?.[1] === undefined ? undefined : parseOrigin(match[1]);
     if (!origin) throw new WrongImage('attributes.url must be written as "https://HOST/PATH"');
-    const { host } = this.options;
+    const { host, headersFor } = this.options;
+    const signedIn = await headersFor?.(origin, refused) ?? {};
     const client = new HttpClient(host, origin);
     let silence: TimerId | undefined;
     const heard = () => {
@@ -148,11 +204,14 @@ export class Ota {
       await client.stream({
         method: "GET",
         path: match?.[2] ?? "/",
-        headers: { connection: "close" },
+        headers: { connection: "close", ...signedIn },
         timeoutMs: HEAD_TIMEOUT_MS,
         most: LARGEST_IMAGE,
       }, {
         onHead: (status, headers) => {
+          if (status === 401) {
+            throw new Refused("the image's server takes no sign-in of this device");
+          }
           if (status !== 200) throw new Error(`the image's server answered with status ${status}`);
           left = Number(headers.get("content-length") ?? NaN);
           if (!(left > 0 && left <= LARGEST_IMAGE)) {
@@ -181,6 +240,12 @@ export class Ota {
 
 /** Another attempt would bring the same. */
 class WrongImage extends Error {}
+
+/** Later it may be otherwise. */
+class Unreachable extends Error {}
+
+/** The sign-in was not accepted. */
+class Refused extends Error {}
 
 function markOf({ version, sha256 }: Wanted): string {
   return `${version} ${hex(sha256)}`;

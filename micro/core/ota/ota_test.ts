@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, sign, verify } from "node:crypto";
 import { hex } from "../bytes/bytes.ts";
 import { Sha256 } from "../bytes/sha256.ts";
-import { utf8 } from "../bytes/utf8.ts";
+import { fromUtf8, utf8 } from "../bytes/utf8.ts";
 import type { ConnectionEvents } from "../host/host.ts";
 import { LogQueue } from "../log/log_queue.ts";
 import { FakeHost, turns } from "../testing.ts";
-import { Ota, signedText, TRIAL_MS } from "./ota.ts";
+import { Ota, RETRY_MS, signedText, TRIAL_MS } from "./ota.ts";
 
 const IMAGE: Uint8Array = Uint8Array.from({ length: 5000 }, (_, i) => i * 7 & 255);
 const HASH = new Uint8Array(createHash("sha256").update(IMAGE).digest());
@@ -19,7 +19,7 @@ function wanted(change: Record<string, string> = {}) {
 }
 
 /** A device with two slots, and a server that gives the image. */
-function device({ confirmed = true, image = IMAGE, version = "1.0" } = {}) {
+function device({ confirmed = true, image = IMAGE, version = "1.0", token = "" } = {}) {
   const host = new FakeHost();
   const did: string[] = [];
   let written = 0;
@@ -34,11 +34,19 @@ function device({ confirmed = true, image = IMAGE, version = "1.0" } = {}) {
   };
   host.verifyEd25519 = (_key, message, signature) => verify(null, message, publicKey, signature);
   let requests = 0;
+  const net = { isDown: false };
   host.connect = (_target: unknown, events: ConnectionEvents) => {
-    host.setTimer(0, () => events.onOpen?.());
+    host.setTimer(0, () => net.isDown ? events.onError("no network") : events.onOpen?.());
     return {
-      write: () => {
+      write: (bytes) => {
         requests++;
+        if (!fromUtf8(bytes).includes(token)) {
+          host.setTimer(
+            1,
+            () => events.onData(utf8("HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n")),
+          );
+          return true;
+        }
         const head = `HTTP/1.1 200 OK\r\ncontent-length: ${IMAGE.length}\r\n\r\n`;
         host.setTimer(1, () => events.onData(utf8(head)));
         for (let at = 0; at < image.length; at += 999) {
@@ -51,8 +59,10 @@ function device({ confirmed = true, image = IMAGE, version = "1.0" } = {}) {
       destroy: () => {},
     };
   };
-  const ota = () => new Ota({ host, log: new LogQueue(host), publicKey: RAW_KEY });
-  return { host, did, ota, requests: () => requests };
+  const headersFor = (_origin: unknown, refused: boolean) =>
+    Promise.resolve({ authorization: refused ? "Bearer new" : "Bearer old" });
+  const ota = () => new Ota({ host, log: new LogQueue(host), publicKey: RAW_KEY, headersFor });
+  return { host, did, ota, requests: () => requests, net };
 }
 
 Deno.test("Sha256 agrees with the platform for any pieces", () => {
@@ -116,4 +126,56 @@ Deno.test("new firmware is confirmed when it reaches the cloud, or rolled back",
   await turns();
   assert.deepEqual(bad.did, ["roll back"]);
   assert.equal(bad.host.restarts, 1);
+});
+
+Deno.test("apply() signs in anew where its sign-in is refused", async () => {
+  const { host, did, ota, requests } = device({ token: "Bearer new" });
+  void ota().apply(wanted());
+  await host.advance(5_000);
+  assert.deepEqual(did, ["drop 0", "begin 5000", "activate 5000"]);
+  assert.equal(requests(), 2);
+});
+
+Deno.test("apply() tries again later when the image's server is away, until it is not wanted", async () => {
+  const { host, did, ota, net } = device();
+  net.isDown = true;
+  const updates = ota();
+  void updates.apply(wanted());
+  await host.advance(10_000);
+  assert.match(host.lines.join("\n"), /no network; it is tried again in 5 minutes/);
+  net.isDown = false;
+  await host.advance(RETRY_MS);
+  assert.equal(did.at(-1), "activate 5000");
+
+  const other = device();
+  other.net.isDown = true;
+  const unwanted = other.ota();
+  void unwanted.apply(wanted());
+  await other.host.advance(10_000);
+  other.net.isDown = false;
+  void unwanted.apply(undefined);
+  await other.host.advance(2 * RETRY_MS);
+  assert.equal(other.requests(), 0);
+});
+
+Deno.test("apply() activates no image that is not wanted any more when it is there", async () => {
+  const { host, did, ota } = device();
+  const updates = ota();
+  void updates.apply(wanted());
+  await host.advance(1);
+  void updates.apply(undefined);
+  await host.advance(60_000);
+  assert.deepEqual(did, ["begin 5000", "drop 5000"]);
+  assert.equal(host.restarts, 0);
+});
+
+Deno.test("apply() continues when another configuration wants the same", async () => {
+  const { host, did, ota, requests } = device();
+  const updates = ota();
+  void updates.apply(wanted());
+  await host.advance(1);
+  void updates.apply(wanted());
+  await host.advance(60_000);
+  assert.deepEqual(did, ["begin 5000", "activate 5000"]);
+  assert.equal(requests(), 1);
 });

@@ -1,23 +1,3 @@
-import { type Running, start, type StartOptions } from "../../core/main.ts";
-import { nativeHost } from "./host.ts";
-import type { Dispatch, Native } from "./native.ts";
+import { nativeProgram } from "./program.ts";
 
-/**
- * What the C part calls once, with its functions and the options as JSON. Gives the function that
- * takes the events, or undefined when the machine cannot start; why was logged.
- */
-function machineMicro(native: Native, optionsText: string): Dispatch | undefined {
-  const options = JSON.parse(optionsText) as StartOptions & { debug: boolean };
-  let running: Running | undefined;
-  const onStop = () => running?.stop();
-  const { host, dispatch } = nativeHost(native, { ...options, onStop });
-  try {
-    running = start(host, options);
-  } catch (error) {
-    native.log(`machine-micro-server: ${error instanceof Error ? error.message : String(error)}`);
-    return undefined;
-  }
-  return dispatch;
-}
-
-Object.assign(globalThis, { machineMicro });
+Object.assign(globalThis, { machineMicro: nativeProgram() });
