@@ -2,6 +2,7 @@ import { basename, join, resolve } from "node:path";
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import { command, type CommandTree } from "../../shared/commands/run/command.ts";
 import { projectFiles } from "./project_files.ts";
+import { publishImage } from "./publish.ts";
 
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 
@@ -52,6 +53,18 @@ export const microCommands: CommandTree = {
           `  cd ${path} && ${make}\n`,
         ids: [folder],
       };
+    },
+  }),
+  "micro publish": command({
+    summary: "Upload an image of machine-micro-server and print the service that brings it.",
+    flags: {},
+    arguments: [{ placeholder: "FILE", doc: "The image, with FILE.json next to it." }],
+    footer: "The cloud keeps the image as a package of the organisation, under the file's name. " +
+      "Put the service that is printed\ninto the configuration of the machines that are to run it.",
+    async run(context, { arguments: [file = ""] }) {
+      const service = await publishImage(context, file);
+      const shown = `${JSON.stringify(service, undefined, 2)}\n`;
+      return { json: service, text: shown, ids: [service.attributes.url] };
     },
   }),
 };

@@ -214,9 +214,15 @@ files of a browser, Deno or Node, only those of \`host\`. \`make\` refuses other
 
 ## Updates
 
-Give \`deno.json\` the new version, run \`make\`, and put \`dist/${name}-linux-x64\` where the device can
-download it. \`dist/${name}-linux-x64.json\` has the attributes of the update service but for the
-\`url\`. To have devices take signed updates only, make a key before the first one is installed:
+Give \`deno.json\` the new version, then:
+
+\`\`\`
+make
+machine micro publish dist/${name}-linux-x64
+\`\`\`
+
+uploads the program to the cloud and prints the service that brings it to the machines which have it
+in their configuration. To have devices take signed updates only, make a key before the first one is installed:
 
 \`\`\`
 openssl genpkey -algorithm ed25519 -out update-key.pem         # keep it secret and safe

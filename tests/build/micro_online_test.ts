@@ -1,5 +1,6 @@
 // The compiled machine-micro-server at a real cloud. Compiling takes minutes, so `make smoke` runs it.
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
 import { join } from "node:path";
 import process from "node:process";
 import type { JsonObject } from "@bufbuild/protobuf";
@@ -116,6 +117,74 @@ rigTest("a project of machine micro new is built, comes online and is read", asy
   });
   await eventually("its version", async () => (await rig.logs("micro-server 0.1.0")).length > 0);
 }, { ignore });
+
+rigTest(
+  "a program updates itself from the cloud, and goes back from a broken image",
+  async (rig) => {
+    await rig.startCloud();
+    const project = join(rig.dir, "meter");
+    const { api_key_id: id, api_key: key } = rig.bootstrapped;
+    const env = { MACHINE_CLOUD_API_KEY_ID: id, MACHINE_CLOUD_API_KEY: key };
+    const machine = async (...args: string[]) => {
+      const { code, stdout, stderr } = await rig.run("machine", args, env);
+      assert.equal(code, 0, stderr);
+      return stdout;
+    };
+    await machine("micro", "new", project, "--sources", ROOT);
+    const pair = generateKeyPairSync("ed25519");
+    const secret = pair.privateKey.export({ type: "pkcs8", format: "pem" });
+    const known = pair.publicKey.export({ type: "spki", format: "pem" });
+    await Deno.writeTextFile(join(project, "update-key.pem"), String(secret));
+    await Deno.writeTextFile(join(project, "update-key.pub"), String(known));
+    const image = join(project, "dist", `meter-${ownTarget().name}`);
+    const build = async (version: string) => {
+      const manifest = join(project, "deno.json");
+      const text = await Deno.readTextFile(manifest);
+      await Deno.writeTextFile(
+        manifest,
+        text.replace(/"version": "[^"]*"/, `"version": "${version}"`),
+      );
+      const make = new Deno.Command("make", {
+        ...{ args: ["KEY=update-key.pem"], cwd: project, stdin: "null" },
+      });
+      const { code, stderr } = await make.output();
+      assert.equal(code, 0, new TextDecoder().decode(stderr));
+    };
+    const publish = async (version: string) => {
+      await build(version);
+      return JSON.parse(await machine("micro", "publish", image, "--cloud", rig.cloudUrl)) as {
+        attributes: JsonObject;
+      } & JsonObject;
+    };
+    const components = [sensor("one")];
+
+    await build("0.1.0");
+    const installed = join(rig.dir, "installed");
+    await Deno.copyFile(image, installed);
+    const micro = startMicro(rig, [], {}, installed);
+    await micro.waitForLine(/applied revision/, DEADLINE_MS);
+    const good = await publish("0.2.0");
+    const forged = { ...good, attributes: { ...good.attributes, version: "0.2.1" } };
+    await rig.saveConfig({ components, services: [forged] });
+    await micro.waitForLine(/signature is not of the key/, DEADLINE_MS);
+    await rig.saveConfig({ components, services: [good] });
+    await micro.waitForLine(/0\.2\.0 is confirmed/, DEADLINE_MS);
+    await eventually("its version", async () => (await rig.logs("micro-server 0.2.0")).length > 0);
+
+    const program = join(project, "program.ts");
+    const text = await Deno.readTextFile(program);
+    await Deno.writeTextFile(program, `${text}\nthrow new Error("it is broken");\n`);
+    const broken = await publish("0.3.0");
+    await rig.saveConfig({ components, services: [broken] });
+    await micro.exited;
+    assert.ok(micro.lines.some((line) => line.includes("it is broken")), "0.3.0 did not run");
+    const again = startMicro(rig, [], {}, installed);
+    await again.waitForLine(/0\.3\.0 was tried and rolled back/, DEADLINE_MS);
+    await again.waitForLine(/machine-micro-server 0\.2\.0/, DEADLINE_MS);
+    await eventually("online", async () => (await rig.liveStatus()).online);
+  },
+  { ignore },
+);
 
 rigTest("the published SDKs read a compiled machine-micro-server", async (rig) => {
   await rig.startCloud();

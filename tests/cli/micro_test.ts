@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import { createHash, createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { join } from "node:path";
+import type { UpdateService } from "../../cli/micro/publish.ts";
+import { FirstFile } from "../../micro/core/archive/first_file.ts";
+import { Gunzip } from "../../micro/core/archive/inflate.ts";
 import { signedText } from "../../micro/core/ota/ota.ts";
 import {
   checkProject,
@@ -11,7 +14,7 @@ import {
 } from "../../tools/micro/project.ts";
 import { bundleScript } from "../../tools/micro/script.ts";
 import { ROOT } from "../../tools/programs.ts";
-import { runMachine } from "./rig.ts";
+import { CliRig, runMachine } from "./rig.ts";
 
 function projectTest(name: string, body: (folder: string) => Promise<void>): void {
   Deno.test(name, async () => {
@@ -90,4 +93,31 @@ projectTest("machine micro new changes nothing that is there", async (folder) =>
   await assert.rejects(runMachine(["micro", "new", `${folder}/Über`]), /no name of a project/);
   const missing = ["micro", "new", `${folder}/x`, "--sources", folder];
   await assert.rejects(runMachine(missing), /no sources of machine-micro-server/);
+});
+
+Deno.test("machine micro publish keeps an image in the cloud, for its machines", async () => {
+  await using rig = await CliRig.open();
+  const image = join(rig.dir, "meter-linux-x64");
+  const write = async (text: string, hashed = text) => {
+    await Deno.writeTextFile(image, text);
+    const sha256 = createHash("sha256").update(hashed).digest("hex");
+    await Deno.writeTextFile(`${image}.json`, JSON.stringify({ version: "1.0.0", sha256 }));
+  };
+  await write("image", "another");
+  await assert.rejects(rig.run(["micro", "publish", image]), /of another image/);
+  await write("image");
+  const service = JSON.parse((await rig.run(["micro", "publish", image])).out) as UpdateService;
+  assert.deepEqual(await rig.json("micro", "publish", image), service, "once more");
+  const { url } = service.attributes;
+  const stranger = await fetch(url);
+  assert.equal(stranger.status, 401);
+  await stranger.body?.cancel();
+  const { part_id, part_secret: secret } = rig.made;
+  const machine = await fetch(url, { headers: { part_id, secret } });
+  const parts: Uint8Array[] = [];
+  const tar = new FirstFile({ onStart: () => {}, onBytes: (bytes) => parts.push(bytes) });
+  new Gunzip((bytes) => tar.push(bytes)).push(await machine.bytes());
+  assert.equal(new TextDecoder().decode(parts[0]), "image");
+  await write("changed");
+  await assert.rejects(rig.run(["micro", "publish", image]), /another image .* new version/);
 });

@@ -1,4 +1,6 @@
 import type { JsonObject } from "../../../shared/gen/micro/messages.ts";
+import { type FileReader, FirstFile } from "../archive/first_file.ts";
+import { ArchiveError, Gunzip } from "../archive/inflate.ts";
 import { fromHex, hex, sameBytes } from "../bytes/bytes.ts";
 import { Sha256 } from "../bytes/sha256.ts";
 import { fromUtf8, utf8 } from "../bytes/utf8.ts";
@@ -174,7 +176,7 @@ export class Ota {
         return await this.#download(firmware, wanted, refused);
       } catch (error) {
         firmware.finish(false);
-        if (error instanceof WrongImage) throw error;
+        if (error instanceof WrongImage || error instanceof ArchiveError) throw error;
         if (attempt === ATTEMPTS) throw new Unreachable(textOf(error));
         refused = error instanceof Refused;
       }
@@ -200,6 +202,23 @@ export class Ota {
     };
     const hash = new Sha256();
     let left = 0;
+    const image: FileReader = {
+      onStart(size) {
+        if (!(size > 0 && size <= LARGEST_IMAGE)) {
+          throw new WrongImage(`an image of ${size} bytes is not taken`);
+        }
+        left = size;
+        firmware.begin(size);
+      },
+      onBytes(bytes) {
+        left -= bytes.length;
+        hash.update(bytes);
+        firmware.write(bytes);
+      },
+    };
+    const file = new FirstFile(image);
+    const gunzip = new Gunzip((bytes) => file.push(bytes));
+    const isArchive = /\.(tar\.gz|tgz)$/.test(url.replace(/\?.*$/, ""));
     try {
       await client.stream({
         method: "GET",
@@ -213,25 +232,21 @@ export class Ota {
             throw new Refused("the image's server takes no sign-in of this device");
           }
           if (status !== 200) throw new Error(`the image's server answered with status ${status}`);
-          left = Number(headers.get("content-length") ?? NaN);
-          if (!(left > 0 && left <= LARGEST_IMAGE)) {
-            throw new WrongImage(`an image of ${left} bytes is not taken`);
-          }
-          firmware.begin(left);
+          // The size of an archive says nothing of the image.
+          if (!isArchive) image.onStart(Number(headers.get("content-length") ?? NaN));
           heard();
         },
         onBody: (bytes) => {
           heard();
-          left -= bytes.length;
-          hash.update(bytes);
-          firmware.write(bytes);
+          if (!isArchive) image.onBytes(bytes);
+          else if (!file.done) gunzip.push(bytes);
         },
       });
     } finally {
       if (silence !== undefined) host.clearTimer(silence);
       client.close();
     }
-    if (left !== 0) throw new Error("the image is cut off");
+    if (left !== 0 || isArchive && !file.done) throw new Error("the image is cut off");
     if (!sameBytes(hash.digest(), sha256)) {
       throw new WrongImage("the image has another hash than attributes.sha256");
     }

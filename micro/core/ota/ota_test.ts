@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, sign, verify } from "node:crypto";
+import { tarGzOf } from "../../../shared/transfer/archive/testing.ts";
 import { hex } from "../bytes/bytes.ts";
 import { Sha256 } from "../bytes/sha256.ts";
 import { fromUtf8, utf8 } from "../bytes/utf8.ts";
@@ -19,7 +20,9 @@ function wanted(change: Record<string, string> = {}) {
 }
 
 /** A device with two slots, and a server that gives the image. */
-function device({ confirmed = true, image = IMAGE, version = "1.0", token = "" } = {}) {
+function device(
+  { confirmed = true, image = IMAGE, whole = IMAGE, version = "1.0", token = "" } = {},
+) {
   const host = new FakeHost();
   const did: string[] = [];
   let written = 0;
@@ -47,12 +50,12 @@ function device({ confirmed = true, image = IMAGE, version = "1.0", token = "" }
           );
           return true;
         }
-        const head = `HTTP/1.1 200 OK\r\ncontent-length: ${IMAGE.length}\r\n\r\n`;
+        const head = `HTTP/1.1 200 OK\r\ncontent-length: ${whole.length}\r\n\r\n`;
         host.setTimer(1, () => events.onData(utf8(head)));
         for (let at = 0; at < image.length; at += 999) {
           host.setTimer(2, () => events.onData(image.slice(at, at + 999)));
         }
-        if (image.length < IMAGE.length) host.setTimer(3, () => events.onEnd());
+        if (image.length < whole.length) host.setTimer(3, () => events.onEnd());
         return true;
       },
       end: () => {},
@@ -126,6 +129,30 @@ Deno.test("new firmware is confirmed when it reaches the cloud, or rolled back",
   await turns();
   assert.deepEqual(bad.did, ["roll back"]);
   assert.equal(bad.host.restarts, 1);
+});
+
+Deno.test("apply() takes the image out of an archive", async () => {
+  const archive = tarGzOf([{ path: "image", content: IMAGE }]);
+  const url = "http://files/f-2.0.tar.gz";
+  const good = device({ image: archive, whole: archive });
+  void good.ota().apply(wanted({ url }));
+  await good.host.advance(5_000);
+  assert.deepEqual(good.did, ["begin 5000", "activate 5000"]);
+  const cases: [Uint8Array, RegExp][] = [
+    [archive.slice(0, 200), /ended inside a message|closed the connection/],
+    [archive.map((byte, i) => i === 100 ? byte ^ 4 : byte), /damaged|another hash|cut off/],
+    [tarGzOf([{ path: "image", content: "" }]), /of 0 bytes is not taken/],
+    [tarGzOf([]), /no file in it/],
+    [IMAGE, /archive is damaged/],
+  ];
+  for (const [image, expected] of cases) {
+    const whole = image.length === 200 ? archive : image;
+    const { host, did, ota } = device({ image, whole });
+    void ota().apply(wanted({ url }));
+    await host.advance(60_000);
+    assert.match(host.lines.join("\n"), expected);
+    assert.ok(!did.some((one) => one.startsWith("activate")), did.join());
+  }
 });
 
 Deno.test("apply() signs in anew where its sign-in is refused", async () => {
