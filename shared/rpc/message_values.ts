@@ -76,7 +76,7 @@ class Counter {
 
   constructor(private readonly bytes: Uint8Array) {}
 
-  /** Counts up to `end`, or until there are too many. @returns false when it must not go on. */
+  /** Counts up to `end`, or until there are too many. @returns false when counting must end. */
   count(of: DescMessage | DescField, end: number, level: number): boolean {
     if (level > MOST_LEVELS) return false;
     const inside = insideOf(of);
