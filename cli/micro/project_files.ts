@@ -222,7 +222,8 @@ machine micro publish dist/${name}-linux-x64
 \`\`\`
 
 uploads the program to the cloud and prints the service that brings it to the machines which have it
-in their configuration. To have devices take signed updates only, make a key before the first one is installed:
+in their configuration. To have devices take signed updates only, make a key before the first
+program is installed:
 
 \`\`\`
 openssl genpkey -algorithm ed25519 -out update-key.pem         # keep it secret and safe
