@@ -141,6 +141,18 @@ Deno.test("RpcServer refuses a malformed Host in plain words", async () => {
   });
 });
 
+Deno.test("RpcServer refuses TRACE without a line in the log for each", async () => {
+  const reported: unknown[] = [];
+  const http = () => Promise.resolve(new Response("here"));
+  await withServer({ http, report: (error) => reported.push(error) }, async (_url, server) => {
+    for (const method of ["TRACE", "TRACK"]) {
+      const request = `${method} / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
+      assert.match(await rawConnection(server.address.port, request), /^HTTP\/1.1 405/);
+    }
+    assert.deepEqual(reported, []);
+  });
+});
+
 Deno.test("RpcServer tells callers nothing of what went wrong inside", async () => {
   const reported: unknown[] = [];
   const report = (error: unknown) => reported.push(error);

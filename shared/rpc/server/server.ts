@@ -109,6 +109,8 @@ export class RpcServer {
         };
         info.completed.then(ended, ended);
         if (!URL.canParse(request.url)) return text("the Host or the path is malformed\n", 400);
+        // None of these can be made again from its parts; nothing here answers them.
+        if (/^(TRACE|TRACK|CONNECT)$/i.test(request.method)) return text("no such method\n", 405);
         const refused = options.refuse?.(request, () => web.isCall(request));
         if (refused !== undefined) return text(`${refused}\n`, 403);
         return await web.handle(request, caller, info.completed) ??
