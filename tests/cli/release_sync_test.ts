@@ -89,7 +89,8 @@ async function withRig(work: (rig: Rig) => Promise<void>): Promise<void> {
             "it waits for its next turn",
             () => Promise.resolve(clock.pendingTimers === 1),
           );
-          await clock.advance(LOOK_EVERY_MS);
+          // The longest that it waits.
+          await clock.advance(1.05 * LOOK_EVERY_MS);
           await eventually("it has looked", () => Promise.resolve(clock.pendingTimers === 1));
         };
         const lines = () => log.entries.map(({ fields }) => JSON.stringify(fields));

@@ -13,7 +13,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import { readSetting, writeSetting } from "../../storage/database/settings.ts";
 import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
-/** Between two looks, less up to a tenth, so that clouds do not all ask at once. */
+/** Between two looks, up to 5 % more or less, so that clouds do not all ask at once. */
 export const LOOK_EVERY_MS = 60 * 60_000;
 const FIRST_AFTER_MS = 5_000;
 
