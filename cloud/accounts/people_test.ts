@@ -265,7 +265,12 @@ Deno.test("a second factor is asked for, its codes count once, and recovery code
   const { keys } = cloud.folder;
   const secret = keys.secrets.secondFactorSecret(user.id, user.totp_generation);
   const code = codeOf(secret, stepAt(cloud.clock.now()));
-  const { recoveryCodes } = await account.confirmSecondFactor({ code });
+  for (const password of ["", "not mine"]) {
+    const refused = await failure(account.confirmSecondFactor({ code, password }));
+    assert.equal(refused.code, Code.Unauthenticated);
+  }
+  assert.equal((await account.getAccount({})).hasSecondFactor, false);
+  const { recoveryCodes } = await account.confirmSecondFactor({ code, password: PASSWORD });
   assert.equal(recoveryCodes.length, 10);
 
   const { result } = await clientOf(cloud).account.signIn({ email: ANN, password: PASSWORD });

@@ -156,6 +156,7 @@ Deno.test("a second factor is asked for", async () => {
   const step = stepAt(new Date());
   const { recoveryCodes: [recovery = ""] } = await account.confirmSecondFactor({
     code: codeOf(fromBase32(secret), step),
+    password: PASSWORD,
   });
   await assert.rejects(rig.run(login, answering(PASSWORD, "000000")), /code: it is wrong/);
   const asked = answering(PASSWORD, recovery);

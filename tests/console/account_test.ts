@@ -72,6 +72,7 @@ consoleTest(
     await dialog.getByRole("img", { name: "QR code" }).waitFor();
     const secret = secretOf(await dialog.locator(".mono").innerText());
     assert.ok(secret.length >= 16);
+    await dialog.getByLabel("Password").fill(PASSWORD);
     await dialog.getByLabel("Code that the app shows").fill("000000");
     await press("Turn on");
     await dialog.getByRole("alert").waitFor();

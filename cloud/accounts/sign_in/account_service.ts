@@ -229,8 +229,9 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
       return await secondFactor.start((await caller(context)).user);
     },
 
-    async confirmSecondFactor({ code }, context) {
+    async confirmSecondFactor({ code, password }, context) {
       const { user } = await caller(context);
+      await provePassword(user, password, context);
       return { recoveryCodes: await secondFactor.confirm(user, code) };
     },
 
