@@ -25,6 +25,11 @@ export const ARCHIVE_LIMITS: ArchiveLimits = {
 
 /** More than any real chain of links; a circle has no end. */
 const MOST_LINKS = 40;
+/** Characters of a link's target, and of the path that it leads to; no system opens longer ones. */
+const LONGEST_TARGET = 4_096;
+/** Work on the links of one archive: characters of the paths on their ways, and a step's own cost. */
+const MOST_FOLLOWED = 2 ** 27;
+const STEP = 32;
 
 /** An archive holds something that may not be unpacked. */
 export function refused(message: string): TransferError {
@@ -60,40 +65,57 @@ export type Links = ReadonlyMap<string, string>;
  */
 export function checkLinks(links: Links, fold: (name: string) => string): void {
   const byPath = new Map([...links].map(([path, target]) => [fold(path), target]));
+  const budget = { left: MOST_FOLLOWED };
   for (const [path, target] of links) {
-    const why = leadsOutside(path.split("/"), target, byPath, fold);
+    const why = leadsOutside(path, target, { links: byPath, fold, budget });
     if (why) {
-      throw refused(`the link ${JSON.stringify(path)} to ${JSON.stringify(target)} ${why}`);
+      const shown = JSON.stringify(target.slice(0, 200));
+      throw refused(`the link ${JSON.stringify(path)} to ${shown} ${why}`);
     }
   }
 }
 
 function leadsOutside(
-  path: string[],
+  path: string,
   target: string,
-  links: Links,
-  fold: (name: string) => string,
+  { links, fold, budget }: {
+    readonly links: Links;
+    readonly fold: (name: string) => string;
+    readonly budget: { left: number };
+  },
 ): string | undefined {
-  const at = path.slice(0, -1);
-  let todo = target.split("/");
+  if (target.length > LONGEST_TARGET) return `is longer than ${LONGEST_TARGET} characters`;
   if (isAbsolutePath(target)) return "is absolute";
+  let at = parentOf(path);
+  /** What is still to be walked, the next part last. */
+  const todo = target.split("/").reverse();
   for (let followed = 0; todo.length > 0;) {
-    const [part = "", ...rest] = todo;
-    todo = rest;
+    const part = todo.pop() ?? "";
+    budget.left -= STEP + at.length + part.length;
+    if (budget.left < 0) return "and the others take too long to follow";
     if (part === "" || part === ".") continue;
     if (part.includes("\\") || part.includes("\0")) return "has a character that is not allowed";
     if (part === "..") {
-      if (at.pop() === undefined) return "leads out of the folder";
+      if (at === "") return "leads out of the folder";
+      at = parentOf(at);
       continue;
     }
-    at.push(part);
-    const next = links.get(fold(at.join("/")));
-    if (next === undefined) continue;
+    const here = at === "" ? part : `${at}/${part}`;
+    if (here.length > LONGEST_TARGET) return "leads to a path that is too long";
+    const next = links.get(fold(here));
+    if (next === undefined) {
+      at = here;
+      continue;
+    }
     if (++followed > MOST_LINKS) return "leads in a circle";
+    if (next.length > LONGEST_TARGET) return "leads to a path that is too long";
     if (isAbsolutePath(next)) return "leads out of the folder";
-    at.pop();
-    todo = [...next.split("/"), ...todo];
+    for (const step of next.split("/").reverse()) todo.push(step);
   }
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
 function isAbsolutePath(path: string): boolean {

@@ -64,6 +64,40 @@ for (
   });
 }
 
+Deno.test("checkLinks() refuses a target that is longer than any path", () => {
+  const links = new Map([["x", "a/".repeat(2_049)]]);
+  assert.throws(() => checkLinks(links, same), /longer than 4096 characters/);
+});
+
+Deno.test("checkLinks() refuses links that lead to a path longer than any", () => {
+  const links = new Map([["x", `y/${"a/".repeat(1_500)}`], ["y", "b/".repeat(1_500)]]);
+  assert.throws(() => checkLinks(links, same), /too long/);
+});
+
+Deno.test("checkLinks() does not follow the links of an archive without end", () => {
+  // Each leads through the next 40, and on for some thousand folders.
+  let lookups = 0;
+  const counting = (name: string) => (lookups++, name);
+  const links = new Map(
+    Array.from({ length: 2_000 }, (_, at) => [
+      `l${at}`,
+      at % 39 === 38 ? "a" : `l${at + 1}/${"b/../".repeat(800)}`,
+    ]),
+  );
+  assert.throws(() => checkLinks(links, counting), /take too long to follow/);
+  assert.ok(lookups < 5_000_000, `${lookups} paths were looked up`);
+});
+
+Deno.test("checkLinks() follows as many links as a large package has", () => {
+  const links = new Map(
+    Array.from({ length: 100_000 }, (_, at) => [
+      `node_modules/.pnpm/package-${at}@1.2.3/node_modules/package`,
+      `../../package-${at + 1}@1.2.3/lib/package`,
+    ]),
+  );
+  checkLinks(links, same);
+});
+
 Deno.test("checkLinks() follows a link by another spelling where the file system does", () => {
   const links = new Map([["a/b/c/UP", "../../.."], ["x", "a/b/c/up/../etc"]]);
   checkLinks(links, same);
