@@ -8,7 +8,7 @@ import { reasonOf } from "../resources/graph/errors.ts";
 import type { RemoteLink } from "./remote_link.ts";
 import type { RemoteList } from "./remote_lists.ts";
 
-/** More unknown APIs of one remote are left alone: each is kept for good. */
+/** More APIs that one remote brings in all are left alone: each is kept for good. */
 const MOST_APIS = 20;
 const ANSWER_MS = 5_000;
 
@@ -22,6 +22,8 @@ export interface KnownApis {
 
 export interface LearnOptions {
   readonly apis: KnownApis;
+  /** APIs that this remote has brought, on any of its connections; added to. */
+  readonly brought: Set<string>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -30,7 +32,7 @@ export interface LearnOptions {
 export async function learnApis(
   { channel }: RemoteLink,
   { resources }: RemoteList,
-  { apis, log, signal }: LearnOptions,
+  { apis, brought, log, signal }: LearnOptions,
 ): Promise<void> {
   const unknown = new Set(
     resources.map(({ api }) => api).filter((api) => apis.serviceOf(api) === undefined),
@@ -42,8 +44,13 @@ export async function learnApis(
     const { resourceRpcSubtypes } = await robot.resourceRPCSubtypes({}, options);
     for (const { subtype, protoService } of resourceRpcSubtypes) {
       const api = subtype && `${subtype.namespace}:${subtype.type}:${subtype.subtype}`;
-      if (!api || !unknown.has(api) || unknown.size > MOST_APIS) continue;
-      apis.add(await learnService(channel.transport, protoService, signal), api);
+      if (!api || !unknown.has(api)) continue;
+      if (brought.size + unknown.size > MOST_APIS) return;
+      // A list may name it twice.
+      unknown.delete(api);
+      const service = await learnService(channel.transport, protoService, signal);
+      brought.add(api);
+      apis.add(service, api);
     }
   } catch (error) {
     signal.throwIfAborted();

@@ -50,6 +50,7 @@ export type RemoteState =
 export class RemoteSupervisor {
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
+  readonly #broughtApis = new Set<string>();
   #state: RemoteState = { kind: "connecting" };
   #since: Date;
   #generation = 0;
@@ -105,6 +106,7 @@ export class RemoteSupervisor {
   async #hold(link: RemoteLink, onConnected: () => void): Promise<never> {
     const { settings, ownId, clock, apis, log } = this.options;
     const { signal } = this.#stop;
+    const brought = this.#broughtApis;
     const { name: remote, prefix, checkEveryMs } = settings;
     const lists = new RemoteLists(link, { remote, prefix, ownId });
     const session = new RemoteSession(link.channel.transport, clock);
@@ -124,7 +126,7 @@ export class RemoteSupervisor {
           );
         }
         if (list.text !== last?.text) {
-          await Promise.race([learnApis(link, list, { apis, log, signal }), ended]);
+          await Promise.race([learnApis(link, list, { apis, brought, log, signal }), ended]);
           this.#connected({ kind: "connected", list, link, calls, generation }, last);
           onConnected();
         }

@@ -7,12 +7,15 @@ import {
   type FileDescriptorResponse,
   ServerReflection,
 } from "../../../shared/gen/grpc/reflection/v1/reflection_pb.ts";
+import { checkValues } from "../../../shared/rpc/message_values.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../../shared/gen/grpc/reflection/v1alpha/reflection_pb.ts";
 
 /** One question may take this long. */
 const QUESTION_MS = 5_000;
 /** More files than any API has; a server that never comes to an end is not listened to. */
 const MOST_FILES = 500;
+/** Bytes of all files of one service, as they come: what they describe is kept for good. */
+const MOST_BYTES = 2 * 2 ** 20;
 
 type Question =
   | { readonly case: "fileContainingSymbol"; readonly value: string }
@@ -41,16 +44,21 @@ export async function learnService(
 
 async function learn(ask: Ask, typeName: string): Promise<DescService> {
   const files = new Map<string, FileDescriptorProto>();
+  let size = 0;
   const take = (all: Uint8Array[]) => {
     for (const bytes of all) {
+      size += bytes.length;
+      if (size > MOST_BYTES) throw new Error(`it describes more than ${MOST_BYTES} bytes`);
+      checkValues(FileDescriptorProtoSchema, bytes);
       const file = fromBinary(FileDescriptorProtoSchema, bytes);
       files.set(file.name, file);
     }
-    if (files.size > MOST_FILES) throw new Error(`it describes more than ${MOST_FILES} files`);
+    requireFew(files.size);
   };
   take(await ask({ case: "fileContainingSymbol", value: typeName }));
   for (let missing = imports(files); missing.length > 0; missing = imports(files)) {
     const before = files.size;
+    requireFew(before + missing.length);
     for (const name of missing) take(await ask({ case: "fileByFilename", value: name }));
     if (files.size === before) throw new Error(`it does not describe ${missing.join(", ")}`);
   }
@@ -59,6 +67,10 @@ async function learn(ask: Ask, typeName: string): Promise<DescService> {
   const service = createFileRegistry(root, (name) => files.get(name)).getService(typeName);
   if (!service) throw new Error(`what it describes has no service ${typeName}`);
   return service;
+}
+
+function requireFew(files: number): void {
+  if (files > MOST_FILES) throw new Error(`it describes more than ${MOST_FILES} files`);
 }
 
 /** Imports that have not been requested. */
