@@ -1,6 +1,6 @@
 /** The span of time that a page shows, as it stands in the address. */
 
-export const RANGES = ["hour", "day", "week", "own"] as const;
+export const RANGES = ["minutes", "hour", "day", "week", "own"] as const;
 export type Range = (typeof RANGES)[number];
 
 /** Milliseconds since 1970; `end` does not belong to it. */
@@ -10,6 +10,7 @@ export interface Span {
 }
 
 const LENGTHS_MS: Readonly<Record<Exclude<Range, "own">, number>> = {
+  minutes: 600_000,
   hour: 3_600_000,
   day: 86_400_000,
   week: 604_800_000,
@@ -18,6 +19,18 @@ const LENGTHS_MS: Readonly<Record<Exclude<Range, "own">, number>> = {
 /** The range in a query; `usual` where it names none. */
 export function rangeIn(query: URLSearchParams, usual: Range = "day"): Range {
   return RANGES.find((each) => each === query.get("range")) ?? usual;
+}
+
+/**
+ * The range to begin with for readings between two times (milliseconds since 1970): the shortest
+ * that holds them all, at most a day; a week where the newest is older than a day.
+ */
+export function usualRange(first: number, last: number, now: number): Range {
+  const age = now - first;
+  if (age <= LENGTHS_MS.minutes) return "minutes";
+  if (age <= LENGTHS_MS.hour) return "hour";
+  const sinceLast = now - last;
+  return sinceLast > LENGTHS_MS.day && sinceLast <= LENGTHS_MS.week ? "week" : "day";
 }
 
 /** The span that a query names; undefined where its own range is none. */

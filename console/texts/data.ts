@@ -88,6 +88,7 @@ export const data = {
     "Sammlungen von Bildern für das Training. Unter Bilder werden sie beschriftet und hinzugefügt.",
   ],
   newDataset: ["New dataset", "Neuer Datensatz"],
+  toPictures: ["Go to the pictures", "Zu den Bildern"],
   noDatasets: ["No datasets yet", "Noch keine Datensätze"],
   noDatasetsText: [
     "Create one, then select pictures under Pictures and add them to it.",

@@ -3,6 +3,7 @@ import type { Texts } from "./text.ts";
 /** Plots over time. */
 export const plots = {
   range: ["Time range", "Zeitraum"],
+  minutes: ["Last 10 minutes", "Letzte 10 Minuten"],
   hour: ["Last hour", "Letzte Stunde"],
   day: ["Last day", "Letzter Tag"],
   week: ["Last week", "Letzte Woche"],

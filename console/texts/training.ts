@@ -13,6 +13,8 @@ export const training = {
     "This organisation has no dataset with pictures yet. Make one and add labelled pictures to it.",
     "Diese Organisation hat noch keinen Datensatz mit Bildern. Legen Sie einen an und fügen Sie Bilder mit Labels hinzu.",
   ],
+  toPictures: ["Label pictures", "Bilder labeln"],
+  toDatasets: ["Make a dataset", "Datensatz anlegen"],
   ownersOnly: ["Trainings are for owners", "Trainings sind für Eigentümer"],
   ownersOnlyText: [
     "Only owners of the whole organisation see and start trainings. Ask one of them.",

@@ -46,6 +46,10 @@ export const triggers = {
   owners: ["all owners of the machine", "alle Eigentümer der Maschine"],
   spacing: ["at most every {n} s", "höchstens alle {n} s"],
   fired: ["fired {n} {n|time|times}", "{n}-mal ausgelöst"],
+  notCompared: [
+    "The last upload had nothing to compare:",
+    "Im letzten Upload war nichts zu vergleichen:",
+  ],
   never: ["never fired", "nie ausgelöst"],
   waiting: ["{n} waiting", "{n} warten"],
   edit: ["Edit", "Bearbeiten"],

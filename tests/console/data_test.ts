@@ -145,3 +145,36 @@ Deno.test({
     assert.equal(await page.evaluate("window.hacked"), undefined);
   },
 });
+
+Deno.test({
+  name: "the page Data begins with numbers, in the shortest range that holds them",
+  ignore,
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    const now = Date.now();
+    const upload = (componentName: string, methodName: string, values: readonly object[]) =>
+      rig.part(DataSyncService).dataCaptureUpload({
+        metadata: {
+          ...{ partId: rig.made.part_id, componentType: "rdk:component:sensor" },
+          ...{ componentName, methodName, type: DataType.TABULAR_SENSOR },
+        },
+        sensorContents: values.map((value, at) => {
+          const time = timestampFromMs(now - 120_000 + at * 1_000);
+          return {
+            metadata: { timeRequested: time, timeReceived: time },
+            data: { case: "struct" as const, value: { ...value } },
+          };
+        }),
+      });
+    const temperatures = Array.from({ length: 60 }, (_, at) => ({ readings: { celsius: at } }));
+    await upload("host", "Readings", temperatures);
+    await upload("ball", "Detections", Array.from({ length: 90 }, () => ({ detections: [] })));
+    const { page } = await rig.signedIn("/data");
+    await page.getByRole("img", { name: /^celsius: 0 to 59/ }).waitFor();
+    const chosen = page.getByLabel("Time range").locator("option:checked");
+    assert.equal(await chosen.textContent(), "Last 10 minutes");
+    assert.equal(new URL(page.url()).search, "");
+    await page.getByLabel("Time range").selectOption("day");
+    await page.waitForURL(/range=day/);
+  },
+});

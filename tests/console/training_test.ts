@@ -56,6 +56,11 @@ consoleTest(
     const dialog = page.getByRole("dialog");
     const press = (name: string) => dialog.getByRole("button", { name, exact: true }).click();
     await page.getByText("has no dataset with pictures yet").waitFor();
+    await opened.inspect("training-empty");
+    await page.getByRole("link", { name: "Make a dataset" }).click();
+    await page.getByRole("link", { name: "Go to the pictures" }).click();
+    await page.waitForURL(/tab=pictures/);
+    await opened.go("/training");
     await dataset(rig);
     const script = join(rig.dataDir, "script");
     await Deno.mkdir(join(script, "model"), { recursive: true });

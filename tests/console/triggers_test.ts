@@ -10,16 +10,16 @@ import { HOSTILE } from "./hostile.ts";
 const hostile = HOSTILE[0] ?? "";
 
 /** One upload of the first machine's `host`, of now. */
-async function uploadTemperatures(rig: ConsoleRig, temperatures: number[]): Promise<void> {
+async function upload(rig: ConsoleRig, readings: readonly JsonObject[]): Promise<void> {
   const time = timestampFromMs(Date.now() - 60_000);
   await rig.part(DataSyncService).dataCaptureUpload({
     metadata: {
       ...{ partId: rig.made.part_id, componentType: "rdk:component:sensor" },
       ...{ componentName: "host", methodName: "Readings", type: DataType.TABULAR_SENSOR },
     },
-    sensorContents: temperatures.map((temperature) => ({
+    sensorContents: readings.map((values) => ({
       metadata: { timeRequested: time, timeReceived: time },
-      data: { case: "struct", value: { readings: { temperature } } },
+      data: { case: "struct", value: { readings: values } },
     })),
   });
 }
@@ -33,7 +33,7 @@ consoleTest(
     const id = made.part_id;
     const configOf = async () => (await app.getRobotPart({ id })).part?.robotConfig ?? {};
     const triggersOf = async () => (await configOf())["triggers"] as JsonObject[];
-    await uploadTemperatures(rig, [79, 80, 81, 95]);
+    await upload(rig, [79, 80, 81, 95].map((temperature) => ({ temperature })));
     const opened = await rig.signedIn("/triggers");
     const { page } = opened;
     await page.getByText("No triggers yet").waitFor();
@@ -101,6 +101,9 @@ consoleTest(
     await dialog.getByRole("button", { name: "Save" }).click();
     await card.getByText("temperature > 90").waitFor();
     assert.deepEqual((await configOf())["components"], []);
+
+    await upload(rig, [{ humidity: 50 }]);
+    await card.getByText("nothing to compare: there is no temperature").waitFor();
 
     await card.getByRole("button", { name: "Delete" }).click();
     await dialog.getByRole("button", { name: "Delete", exact: true }).click();
