@@ -20,6 +20,8 @@ import {
   readMinisignPublicKey,
   verifyMinisign,
 } from "../../transfer/releases/minisign.ts";
+import { HttpRequests, shown } from "../../transfer/download/http_requests.ts";
+import { TransferError } from "../../transfer/download/transfer_error.ts";
 import { progressBar, type ProgressPlace } from "../output/progress.ts";
 import { sendRelease } from "./add_release.ts";
 
@@ -170,11 +172,15 @@ function verifiedList(
 /** The address of a download folder. @throws {Error} for what is none */
 export function folderAddress(from: string): URL {
   const url = URL.parse(from.endsWith("/") ? from : `${from}/`);
-  const isLocal = url !== null && ["127.0.0.1", "[::1]", "localhost"].includes(url.hostname);
-  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLocal)) return url;
+  if (url !== null && isAllowed(url)) return url;
   throw new Error(
     `${from} must look like https://downloads.example; http:// is for this host only`,
   );
+}
+
+function isAllowed({ protocol, hostname }: URL): boolean {
+  const isLocal = ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
+  return protocol === "https:" || (protocol === "http:" && isLocal);
 }
 
 /**
@@ -246,7 +252,14 @@ async function receive(
 ): Promise<void> {
   const late = AbortSignal.timeout(withinMs);
   const either = signal ? AbortSignal.any([signal, late]) : late;
-  const answer = await fetch(url, { signal: either }).catch((error) => {
+  const requests = new HttpRequests({
+    what: "the release",
+    credentialsFor: () => ({}),
+    objectionTo: (at) => isAllowed(at) ? undefined : `${shown(at)}: http:// is for this host only`,
+    fetch,
+  });
+  const answer = await requests.send("GET", url.href, {}, either).catch((error) => {
+    if (error instanceof TransferError) throw error;
     throw new Error(`${url.href} cannot be reached: ${error.message}`);
   });
   if (!answer.ok || !answer.body) {
