@@ -1,11 +1,13 @@
 import { z } from "zod";
 import type { Secret } from "../../../shared/base/redaction/secret.ts";
 
+const LONGEST_ERROR = 2_000;
+
 /** https://docs.ray.io/en/latest/cluster/running-applications/job-submission/api.html */
 const detailsForm = z.object({
   submission_id: z.string().nullish(),
   status: z.enum(["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]),
-  message: z.string().nullish(),
+  message: z.string().transform((text) => text.slice(0, LONGEST_ERROR)).nullish(),
   driver_exit_code: z.number().nullish(),
   metadata: z.record(z.string(), z.string()).nullish(),
 });
@@ -49,7 +51,6 @@ export interface RayJobsOptions {
 const ANSWER_MS = 20_000;
 /** Logs of one job that are read in one answer. Bytes. */
 const MOST_BYTES = 64 * 2 ** 20;
-const LONGEST_ERROR = 2_000;
 
 /** The Jobs REST API of a Ray cluster. */
 export class RayJobs {
@@ -68,7 +69,7 @@ export class RayJobs {
   /** Undefined: Ray does not know it. */
   async find(id: string): Promise<RayJob | undefined> {
     try {
-      return detailsForm.parse(await this.#ask("GET", id));
+      return this.#read(detailsForm, await this.#ask("GET", encodeURIComponent(id)));
     } catch (error) {
       if (error instanceof RayRefusedError && error.status === 404) return undefined;
       throw error;
@@ -76,22 +77,22 @@ export class RayJobs {
   }
 
   async list(): Promise<RayJob[]> {
-    return z.array(detailsForm).parse(await this.#ask("GET", ""));
+    return this.#read(z.array(detailsForm), await this.#ask("GET", ""));
   }
 
   /** Everything that it has printed. */
   async logs(id: string): Promise<string> {
-    const { logs } = z.object({ logs: z.string() }).parse(await this.#ask("GET", `${id}/logs`));
-    return logs;
+    const answer = await this.#ask("GET", `${encodeURIComponent(id)}/logs`);
+    return this.#read(z.object({ logs: z.string() }), answer).logs;
   }
 
   async stop(id: string): Promise<void> {
-    await this.#ask("POST", `${id}/stop`);
+    await this.#ask("POST", `${encodeURIComponent(id)}/stop`);
   }
 
   /** Only of one that has ended. */
   async delete(id: string): Promise<void> {
-    await this.#ask("DELETE", id);
+    await this.#ask("DELETE", encodeURIComponent(id));
   }
 
   async #ask(method: string, path: string, body?: object): Promise<unknown> {
@@ -122,8 +123,18 @@ export class RayJobs {
     try {
       return JSON.parse(text);
     } catch {
-      throw new RayAwayError(`what answers at ${address} is no dashboard of Ray`);
+      throw this.#isNotRay();
     }
+  }
+
+  #read<T>(form: z.ZodType<T>, answer: unknown): T {
+    const { success, data } = form.safeParse(answer);
+    if (success) return data;
+    throw this.#isNotRay();
+  }
+
+  #isNotRay(): RayAwayError {
+    return new RayAwayError(`what answers at ${this.options.address} is no dashboard of Ray`);
   }
 }
 

@@ -54,6 +54,8 @@ const MOST_STARTS = 3;
 const STOP_MS = 30_000;
 const STOP_LOOK_MS = 250;
 const CLOUD = "machine_cloud";
+/** Ids of jobs that a cloud submits. */
+const OWN_ID = /^machine-training-[\w-]{1,100}$/;
 const CONTAINER: TrainingContainer = {
   key: "ray",
   uri: "",
@@ -98,8 +100,9 @@ export class RayRunner implements TrainingRunner {
   async recover(): Promise<void> {
     const { jobs, cloudUrl, log, processes } = this.options;
     try {
-      const left = (await jobs.list()).filter(({ metadata, status }) =>
-        metadata?.[CLOUD] === cloudUrl() && !isOver(status)
+      // Others of the cluster name their jobs as they like, and give them what metadata they like.
+      const left = (await jobs.list()).filter(({ submission_id: id, metadata, status }) =>
+        metadata?.[CLOUD] === cloudUrl() && !isOver(status) && OWN_ID.test(id ?? "")
       );
       for (const { submission_id: id } of left) if (id) await this.#stop(id);
       if (left.length > 0) {
