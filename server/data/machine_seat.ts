@@ -1,7 +1,9 @@
-/** What a data manager needs of the machine that it is a resource of. */
+/** What models that keep or play data need of the machine that they are resources of. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 import type { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import type { CloudCredentials } from "../../shared/cloud/auth/cloud_credentials.ts";
+import type { CloudConnection } from "../../shared/cloud/client/connection.ts";
 import type { Database } from "../../shared/base/store/sqlite.ts";
 import type { ResourceIndex } from "../resources/graph/resource_index.ts";
 import type { ResourceSpec } from "../resources/graph/target.ts";
@@ -17,6 +19,9 @@ export type DataSyncClient = Pick<
   "dataCaptureUpload" | "streamingDataCaptureUpload" | "fileUpload"
 >;
 
+/** Clients of the cloud that use other credentials than the machine's. */
+export type CloudAccess = Pick<CloudConnection, "client" | "close">;
+
 /** The running machine, as its data manager sees it. */
 export interface DataMachine {
   readonly resources: ResourceIndex;
@@ -26,6 +31,8 @@ export interface DataMachine {
   readonly db: Database;
   /** Undefined for a machine without a cloud. */
   readonly cloud: DataCloud | undefined;
+  /** Opens the machine's cloud; the caller closes it. Undefined for a machine without a cloud. */
+  readonly connectCloud: ((credentials: CloudCredentials) => CloudAccess) | undefined;
 }
 
 /**

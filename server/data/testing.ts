@@ -169,6 +169,7 @@ export class DataRig {
       serviceOf: (api) => SERVICES[api],
       db: this.#db,
       cloud: hasCloud ? { client: this.cloud.client, partId: "part" } : undefined,
+      connectCloud: undefined,
     });
   }
 

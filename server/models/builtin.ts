@@ -31,6 +31,11 @@ import { gpioServoModel } from "./servo/gpio_servo_model.ts";
 import { Pictures } from "./pictures/pictures.ts";
 import { PICTURE_PROCESS } from "./process_names.ts";
 import { mqttModel } from "./mqtt/mqtt_model.ts";
+import {
+  replayCameraModel,
+  replayMovementSensorModel,
+  replaySensorModel,
+} from "./replay/replay_models.ts";
 import { roomCameraModel } from "./room/room_model.ts";
 import { shellModel } from "./shell/shell_model.ts";
 import { transformModel } from "./transform/transform_model.ts";
@@ -58,6 +63,10 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(screenModel(environment))
     .register(webcamModel(environment))
     .register(rtspModel(environment))
+    .register(replayCameraModel(environment, "rdk:builtin:replay"))
+    .register(replayCameraModel(environment, "rdk:builtin:replay_pcd"))
+    .register(replayMovementSensorModel(environment))
+    .register(replaySensorModel(environment))
     .register(mergedModel)
     .register(linuxBoardModel(environment))
     .register(simulatedBoardModel(environment))

@@ -1,4 +1,5 @@
 /** What the parts of one machine share. */
+import type { CloudCredentials } from "../../../shared/cloud/auth/cloud_credentials.ts";
 import type { CloudConnection } from "../../../shared/cloud/client/connection.ts";
 import type { MachineCredentials } from "../../../shared/cloud/credentials/credentials_file.ts";
 import type { Logging } from "../../../shared/log/configure.ts";
@@ -63,6 +64,8 @@ export interface MachineCloud {
   /** To `credentials.appAddress`. */
   readonly connection: CloudConnection;
   readonly data: DataCloud;
+  /** Another connection to it, with other credentials; the caller closes it. */
+  readonly connect: (credentials: CloudCredentials) => CloudConnection;
 }
 
 export interface MachineContext extends MachineHost {

@@ -140,6 +140,7 @@ export class MachineCore {
       serviceOf: (api) => this.#apis.serviceOf(api),
       db: context.db,
       cloud: cloud?.data,
+      connectCloud: cloud?.connect,
     });
     const robot = this.#createRobotService();
     this.parts = new MachineParts(context, {

@@ -1,4 +1,5 @@
 /** One running machine: opens its state, chooses where its configuration comes from, runs, ends. */
+import type { CloudCredentials } from "../../../shared/cloud/auth/cloud_credentials.ts";
 import { CloudConnection } from "../../../shared/cloud/client/connection.ts";
 import { parseCredentials } from "../../../shared/cloud/credentials/credentials_file.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
@@ -104,15 +105,17 @@ function openCloud(
   path: string,
   { switches: { allowInsecure }, log }: MachineHost,
 ): MachineCloud {
-  const credentials = parseCredentials(file.json, path, { allowInsecure });
-  const connection = CloudConnection.open({
-    appAddress: credentials.appAddress,
-    credentials: credentials.credentials,
-    allowInsecure,
-    log: log.child("networking"),
-  });
-  const data = { client: connection.client(DataSyncService), partId: credentials.partId };
-  return { credentials, connection, data };
+  const machine = parseCredentials(file.json, path, { allowInsecure });
+  const connect = (credentials: CloudCredentials) =>
+    CloudConnection.open({
+      appAddress: machine.appAddress,
+      credentials,
+      allowInsecure,
+      log: log.child("networking"),
+    });
+  const connection = connect(machine.credentials);
+  const data = { client: connection.client(DataSyncService), partId: machine.partId };
+  return { credentials: machine, connection, data, connect };
 }
 
 function refreshMs(file: LocalFile): number | undefined {
