@@ -7,6 +7,7 @@ import type { OperationRoutes } from "../api/http/routes.ts";
 import { AccessLog } from "../operations/access_log/access_log.ts";
 import type { Metrics } from "../operations/metrics/metrics.ts";
 import { openApi } from "../../shared/openapi/openapi.ts";
+import type { PlainHttp } from "../../shared/rpc/server/plain_http.ts";
 import { ReadinessCheck } from "../operations/readiness/readiness.ts";
 import type { Traces } from "../operations/traces/traces.ts";
 import type { Queries } from "../storage/database/cloud_database.ts";
@@ -39,7 +40,7 @@ export interface OperationsOptions extends OperationSettings {
 export class Operations {
   readonly readiness: ReadinessCheck;
   readonly accessLog: AccessLog | undefined;
-  #metricsServer: Deno.HttpServer | undefined;
+  #metricsServer: PlainHttp | undefined;
 
   private constructor(
     options: OperationsOptions,
@@ -84,9 +85,9 @@ export class Operations {
     });
     if (metrics && metricsListen) {
       const { listenForMetrics } = await import("../operations/metrics/metrics_access.ts");
-      const server = listenForMetrics(metrics, metricsListen);
+      const server = await listenForMetrics(metrics, metricsListen, options.log);
       operations.#metricsServer = server;
-      options.log.info("serving metrics", { port: server.addr.port });
+      options.log.info("serving metrics", { port: server.address.port });
     }
     return operations;
   }
@@ -104,7 +105,7 @@ export class Operations {
   }
 
   async close(): Promise<void> {
-    await this.#metricsServer?.shutdown();
+    await this.#metricsServer?.close();
     await this.traces?.close();
   }
 }

@@ -94,8 +94,8 @@ async function openAcme(
   const { HttpChallenges } = await import("../operations/acme/http_challenges.ts");
   const { AcmeCertificate } = await import("../operations/acme/acme_certificate.ts");
   const { newAccountKey, order } = await import("../operations/acme/order.ts");
-  const challenges = new HttpChallenges();
-  challenges.listen(listen);
+  const challenges = new HttpChallenges(deps.log);
+  await challenges.listen(listen);
   try {
     const certificate = await AcmeCertificate.open({
       ...{ ...settings, ...deps, challenges, order, newAccountKey },

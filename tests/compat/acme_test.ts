@@ -82,8 +82,8 @@ Deno.test(
   "AcmeCertificate gets a certificate by HTTP-01, keeps it, and asks again with the same account",
   { ignore: ignoreBecause(import.meta.url, program.missing) },
   async () => {
-    const challenges = new HttpChallenges();
-    const { port } = challenges.listen({ hostname: "127.0.0.1", port: 0 });
+    const challenges = new HttpChallenges(memoryLogger());
+    const { port } = await challenges.listen({ hostname: "127.0.0.1", port: 0 });
     await withPebble(port, async ({ directoryUrl, folder }) => {
       const options = {
         ...{ dataDir: folder, domains: ["localhost"], directoryUrl, email: "a@example.com" },

@@ -1,5 +1,5 @@
 import { DEFAULT_CONNECTION_LIMITS } from "../../../shared/rpc/server/connection_limits.ts";
-import { Edge } from "../../../shared/rpc/server/edge.ts";
+import { PlainHttp } from "../../../shared/rpc/server/plain_http.ts";
 import { pacedBody } from "../../../shared/rpc/paced_body.ts";
 import { PACE } from "../../../shared/rpc/request_pace.ts";
 import { DelayedCommit } from "../delayed_commit.ts";
@@ -36,49 +36,21 @@ async function startPortal(
 ): Promise<AsyncDisposable> {
   const commit = new DelayedCommit(port, clock, log);
   const portalOf = (): Portal => portal;
-  const edgeOf = (): Edge => edge;
-  const server = Deno.serve(
-    {
-      hostname: "127.0.0.1",
-      port: 0,
-      onListen: () => undefined,
-      onError: (error) => {
-        log.error("a request failed", { error });
-        return new Response("internal error\n", { status: 500 });
-      },
+  const server = await PlainHttp.listen({
+    listen: { hostname: address, port: tcpPort },
+    limits: {
+      ...DEFAULT_CONNECTION_LIMITS,
+      ...CONNECTIONS,
+      handshakeMs: waitMs,
+      headersMs: waitMs,
+      idleMs: waitMs,
     },
-    async (request, info) => {
-      const caller = edgeOf().behindPrivate(info.remoteAddr as Deno.NetAddr);
-      if (!caller) return new Response("forbidden\n", { status: 403 });
-      caller.times.began();
-      const ended = () => caller.times.ended();
-      info.completed.then(ended, ended);
-      if (!URL.canParse(request.url)) return new Response("malformed\n", { status: 400 });
-      return await portalOf().answer(pacedPost(request, waitMs), caller.peer.address);
-    },
-  );
-  let edge: Edge;
-  try {
-    edge = await Edge.listen({
-      listen: { hostname: address, port: tcpPort },
-      limits: {
-        ...DEFAULT_CONNECTION_LIMITS,
-        ...CONNECTIONS,
-        handshakeMs: waitMs,
-        headersMs: waitMs,
-        idleMs: waitMs,
-      },
-      proxyProtocol: false,
-      admit: onlyFromHotspot(address),
-      onHttp2: (socket) => socket.destroy(),
-      httpPort: (server.addr as Deno.NetAddr).port,
-      onRefused: (from, reason) => log.debug("refused a connection", { from, reason }),
-    });
-  } catch (error) {
-    await server.shutdown();
-    throw error;
-  }
-  const served = edge.address.port;
+    admit: onlyFromHotspot(address),
+    answer: (request, from) => portalOf().answer(pacedPost(request, waitMs), from),
+    onRefused: (from, reason) => log.debug("refused a connection", { from, reason }),
+    onError: (error) => log.error("a request failed", { error }),
+  });
+  const served = server.address.port;
   const portal = new Portal({
     port,
     commit,
@@ -90,9 +62,7 @@ async function startPortal(
   return {
     [Symbol.asyncDispose]: async () => {
       commit[Symbol.dispose]();
-      edge.stopAccepting();
-      edge.destroy();
-      await server.shutdown();
+      await server.close();
     },
   };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { inspectPair } from "../tls/pair.ts";
 import { AcmeCertificate, type AcmeCertificateOptions } from "./acme_certificate.ts";
@@ -18,7 +19,7 @@ async function withOptions(
   try {
     await work({
       ...{ dataDir, domains: ["c.example"], directoryUrl: "https://acme.example/dir" },
-      challenges: new HttpChallenges(),
+      challenges: new HttpChallenges(memoryLogger()),
       order: ({ domains }) => placeholderPair(domains, NOW),
       newAccountKey: () => Promise.resolve("account"),
       clock: new FakeClock(NOW),
@@ -81,7 +82,7 @@ Deno.test("AcmeCertificate ends at once while an order is under way", () =>
   }));
 
 Deno.test("HttpChallenges answers what is asked for and nothing else", async () => {
-  const challenges = new HttpChallenges();
+  const challenges = new HttpChallenges(memoryLogger());
   challenges.set("abc", "abc.key");
   const path = "/.well-known/acme-challenge/";
   assert.equal(await challenges.answer(`${path}abc`).text(), "abc.key");
@@ -91,4 +92,37 @@ Deno.test("HttpChallenges answers what is asked for and nothing else", async () 
   challenges.remove("abc");
   assert.equal(challenges.answer(`${path}abc`).status, 404);
   await Promise.resolve();
+});
+
+/** A connection that says so. @returns what it receives until it is ended */
+async function heardBy(port: number, said: string): Promise<string> {
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  await connection.write(new TextEncoder().encode(said)).catch(() => undefined);
+  return await new Response(connection.readable).text().catch(() => "");
+}
+
+Deno.test("HttpChallenges bounds what strangers hold open at its port", async () => {
+  const log = memoryLogger();
+  const challenges = new HttpChallenges(log, { total: 6, headersMs: 500, handshakeMs: 500 });
+  challenges.set("abc", "abc.key");
+  const { port } = await challenges.listen({ hostname: "127.0.0.1", port: 0 });
+  const url = `http://127.0.0.1:${port}/.well-known/acme-challenge/abc`;
+  try {
+    // Ended from there: neither would ever end on its own.
+    assert.equal(await heardBy(port, ""), "");
+    assert.equal(await heardBy(port, "GET / HTTP/1.1\r\nHost: c.exa"), "");
+    const malformed = await heardBy(port, "GET / HTTP/1.1\r\nHost: [\r\nConnection: close\r\n\r\n");
+    assert.match(malformed, /^HTTP\/1\.1 400 /);
+    const begun = "GET / HTTP/1.1\r\n";
+    await Promise.all(Array.from({ length: 20 }, () => heardBy(port, begun)));
+    assert.match(log.text(), /refused a connection.*6 descriptors/);
+    // What was ended gives its place back a moment later.
+    const answered = () => fetch(url).then((answer) => answer.text(), () => "");
+    await waitFor(async () => await answered() === "abc.key", {
+      ...{ deadlineMs: 30_000, what: "the answer" },
+    });
+    assert.deepEqual(log.entries.filter(({ level }) => level === "error"), []);
+  } finally {
+    await challenges.close();
+  }
 });

@@ -1,11 +1,30 @@
+import {
+  type ConnectionLimits,
+  DEFAULT_CONNECTION_LIMITS,
+} from "../../../shared/rpc/server/connection_limits.ts";
+import { PlainHttp } from "../../../shared/rpc/server/plain_http.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
 import type { ListenAddress } from "../../api/addresses/addresses.ts";
 
 const PREFIX = "/.well-known/acme-challenge/";
+/** ACME servers ask a few times, from several places; each connection takes three descriptors. */
+const LIMITS: ConnectionLimits = {
+  ...DEFAULT_CONNECTION_LIMITS,
+  total: 3_000,
+  perAddress: 60,
+  idleMs: 10_000,
+};
 
 /** Answers the questions by which an ACME server learns that a name leads here (HTTP-01). */
 export class HttpChallenges {
   readonly #answers = new Map<string, string>();
-  #server: Deno.HttpServer<Deno.NetAddr> | undefined;
+  #server: PlainHttp | undefined;
+
+  constructor(
+    private readonly log: Logger,
+    /** What strangers can hold open. */
+    private readonly limits: Partial<ConnectionLimits> = {},
+  ) {}
 
   set(token: string, answer: string): void {
     this.#answers.set(token, answer);
@@ -16,13 +35,16 @@ export class HttpChallenges {
   }
 
   /** @throws when the port is taken or needs rights that the program has not. */
-  listen({ hostname, port }: ListenAddress): { readonly port: number } {
-    const server = Deno.serve(
-      { hostname: hostname || "0.0.0.0", port, onListen: () => undefined },
-      (request) => this.answer(new URL(request.url).pathname),
-    );
-    this.#server = server;
-    return server.addr;
+  async listen(listen: ListenAddress): Promise<{ readonly port: number }> {
+    const { log } = this;
+    this.#server = await PlainHttp.listen({
+      listen,
+      limits: { ...LIMITS, ...this.limits },
+      answer: ({ url }) => this.answer(new URL(url).pathname),
+      onRefused: (from, reason) => log.debug("refused a connection", { from, reason }),
+      onError: (error) => log.error("a request failed", { error }),
+    });
+    return this.#server.address;
   }
 
   answer(path: string): Response {
@@ -34,7 +56,7 @@ export class HttpChallenges {
   }
 
   async close(): Promise<void> {
-    await this.#server?.shutdown();
+    await this.#server?.close();
     this.#server = undefined;
   }
 }

@@ -1,5 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { ListenAddress } from "../../api/addresses/addresses.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "../../../shared/rpc/server/connection_limits.ts";
+import { PlainHttp } from "../../../shared/rpc/server/plain_http.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** `/metrics` for who has the token; for others there is nothing. */
@@ -21,17 +24,23 @@ function digest(text: string): Uint8Array {
   return createHash("sha256").update(text).digest();
 }
 
+/** Descriptors; each connection takes three. */
+const CONNECTIONS = { total: 600, perAddress: 150 };
+
 /** Serves `/metrics` on a port of its own, to everybody who reaches it. @throws when it is taken */
-export function listenForMetrics(
+export async function listenForMetrics(
   metrics: Pick<Metrics, "render">,
-  { hostname, port }: ListenAddress,
-): Deno.HttpServer<Deno.NetAddr> {
-  return Deno.serve(
-    { hostname: hostname || "0.0.0.0", port, onListen: () => undefined },
-    (request) => {
-      const { pathname } = new URL(request.url);
-      if (request.method === "GET" && pathname === "/metrics") return metrics.render();
+  listen: ListenAddress,
+  log: Logger,
+): Promise<PlainHttp> {
+  return await PlainHttp.listen({
+    listen,
+    limits: { ...DEFAULT_CONNECTION_LIMITS, ...CONNECTIONS },
+    answer: ({ method, url }) => {
+      if (method === "GET" && new URL(url).pathname === "/metrics") return metrics.render();
       return new Response("not found; there is /metrics\n", { status: 404 });
     },
-  );
+    onRefused: (from, reason) => log.debug("refused a connection", { from, reason }),
+    onError: (error) => log.error("a request failed", { error }),
+  });
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { listenForMetrics, metricsRoute } from "./metrics_access.ts";
 import { metricsRig } from "./metrics_testing.ts";
 
@@ -37,9 +38,10 @@ Deno.test("metrics are for who has the token, or who reaches their own port", as
     assert.equal((await route(wrong)).status, 401, String(wrong));
   }
   assert.equal((await route("Bearer secret")).status, 200);
-  const server = listenForMetrics(metrics, { hostname: "127.0.0.1", port: 0 });
+  const listen = { hostname: "127.0.0.1", port: 0 };
+  const server = await listenForMetrics(metrics, listen, memoryLogger());
   try {
-    const url = `http://127.0.0.1:${server.addr.port}`;
+    const url = `http://127.0.0.1:${server.address.port}`;
     const answer = await fetch(`${url}/metrics`);
     assert.match(answer.headers.get("content-type") ?? "", /^text\/plain; version=/);
     assert.match(await answer.text(), /^# HELP/);
@@ -47,6 +49,6 @@ Deno.test("metrics are for who has the token, or who reaches their own port", as
     assert.equal(other.status, 404);
     await other.body?.cancel();
   } finally {
-    await server.shutdown();
+    await server.close();
   }
 });

@@ -7,7 +7,7 @@ import { RayRunner, type RayRunnerOptions } from "./ray_runner.ts";
 
 const ID = "machine-training-1-1-1";
 
-/** A dashboard that answers so, and what it was asked for. */
+/** A dashboard that answers so, and the requests that it got. */
 async function withDashboard(
   answer: (request: Request) => Response,
   work: (jobs: RayJobs, asked: string[]) => Promise<void>,
