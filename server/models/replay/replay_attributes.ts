@@ -78,7 +78,7 @@ export interface DataKind {
   readonly method?: string;
 }
 
-/** What the cloud is asked for. @param api of the captured resource. */
+/** What is requested of the cloud. @param api of the captured resource. */
 export function replayFilter(
   { source, robot_id, location_id, organization_id, interval }: ReplayAttributes,
   api: string,

@@ -5,7 +5,7 @@ import { type Still, stillCamera } from "../images/still_camera.ts";
 import type { CapturedFile, ReplayCloud } from "./replay_cloud.ts";
 
 /**
- * A camera whose images and points were captured. Both go on by their own calls.
+ * A camera whose images and points were captured. Each has an order of its own.
  *
  * @throws {ConnectError} when there is no data, or the cloud does not give it.
  */
