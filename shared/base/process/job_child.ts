@@ -30,7 +30,8 @@ export interface JobChildOptions {
 
 /**
  * A child of this program that answers requests one after the other, and holds what they made in
- * between. It ends when this program does, as its input ends then.
+ * between. It ends when this program does, as its input ends then, and on Linux before it when memory
+ * runs out.
  */
 export class JobChild {
   readonly #child: Deno.ChildProcess;
@@ -47,6 +48,7 @@ export class JobChild {
       stdout: "piped",
       stderr: "null",
     }).spawn();
+    endFirst(this.#child.pid);
     this.#writer = this.#child.stdin.getWriter();
     this.#writer.closed.catch(() => undefined);
     this.#answers = readFrames<Answer>(this.#child.stdout);
@@ -127,6 +129,16 @@ export class JobChild {
     this.kill("it was closed");
     await this.#child.status;
     await this.#answers.return(undefined).catch(() => undefined);
+  }
+}
+
+/** When memory runs out, Linux ends a process that can be started again, and no other. */
+function endFirst(pid: number): void {
+  if (Deno.build.os !== "linux") return;
+  try {
+    Deno.writeTextFileSync(`/proc/${pid}/oom_score_adj`, "1000");
+  } catch {
+    // It has ended, or the system lets nobody say so.
   }
 }
 

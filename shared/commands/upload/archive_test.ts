@@ -113,6 +113,7 @@ Deno.test("parseMeta() reads what it knows and names what is wrong", () => {
     ["{", /m\.tar\.gz: meta\.json is no JSON/],
     ["[]", /must be a JSON object/],
     ['{"entrypoint":1}', /has a entrypoint that is no text: 1/],
+    [`{"entrypoint":["${"x".repeat(500_000)}"]}`, /has a entrypoint that is no text: .{100}$/],
     ['{"models":{}}', /has models that are no list/],
     ['{"models":[{"api":"x"}]}', /has no api and model in models\[0\]/],
     [

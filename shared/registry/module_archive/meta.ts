@@ -37,7 +37,7 @@ export function parseMeta(archive: string, text: string): ModuleMeta {
     const found = meta[key];
     if (found === undefined || found === null || found === "") return undefined;
     if (typeof found === "string") return found;
-    throw wrong(`has a ${key} that is no text: ${JSON.stringify(found)}`);
+    throw wrong(`has a ${key} that is no text: ${JSON.stringify(found).slice(0, 100)}`);
   };
   const models = meta["models"] ?? [];
   if (!Array.isArray(models)) throw wrong("has models that are no list");
