@@ -426,7 +426,7 @@ export async function createServices(options: ServicesOptions) {
       transact: (work) => database.sharedTransaction(work),
     })),
   );
-  router.service(RegistryService, withCallFailures(registryService({ callers, queries })));
+  router.service(RegistryService, withCallFailures(registryService({ callers, queries, store })));
   data.mount(router);
   notifications.mount(router);
   training.mount(router);

@@ -6,21 +6,32 @@ import type { JsonSchema, KnownModel } from "./schema.ts";
 /** As many modules as one call may name. */
 const MOST_MODULES = 100;
 
-/** Ids of the registry's modules in configurations, in order and once each. */
-export function registryModules(...configs: readonly JsonObject[]): string[] {
+/**
+ * The registry's modules in configurations by their ids, in order, each with the version that it
+ * wants, empty where it says none. The first configuration that names one decides.
+ */
+export function registryModules(...configs: readonly JsonObject[]): Record<string, string> {
   const list = configs.flatMap(({ modules }) =>
     Array.isArray(modules) ? modules.filter(isObject) : []
   );
-  const ids = list.flatMap(({ module_id }) =>
-    typeof module_id === "string" && module_id !== "" ? [module_id] : []
+  const wanted = list.flatMap(({ module_id: id, version }) =>
+    typeof id === "string" && id !== ""
+      ? [[id, typeof version === "string" ? version : ""] as const]
+      : []
   );
-  return [...new Set(ids)].sort().slice(0, MOST_MODULES);
+  const first = new Map(wanted.toReversed());
+  return Object.fromEntries(
+    [...first].sort(([a], [b]) => a < b ? -1 : 1).slice(0, MOST_MODULES),
+  );
 }
 
 /** The models of modules of the registry, with what is known of their attributes. */
-export async function moduleModels(moduleIds: readonly string[]): Promise<KnownModel[]> {
+export async function moduleModels(
+  wanted: Readonly<Record<string, string>>,
+): Promise<KnownModel[]> {
+  const moduleIds = Object.keys(wanted);
   if (moduleIds.length === 0) return [];
-  const { models } = await registryApi.listModels({ moduleIds: [...moduleIds] });
+  const { models } = await registryApi.listModels({ moduleIds, versions: wanted });
   return models.map(({ api, model, schemaJson }) => {
     if (schemaJson === "") return { api, model, attributes: undefined };
     const checked = JSON.parse(schemaJson) as JsonSchema;

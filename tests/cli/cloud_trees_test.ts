@@ -140,6 +140,9 @@ Deno.test("modules upload brings schemas of models, and refuses what is none", a
   assert.deepEqual(await models(), [station, bare]);
   await upload("1.0.1", undefined);
   assert.deepEqual((await models())[0].schema, null);
+  // A version for those who stay with an older one changes nothing for the others.
+  await upload("0.9.0", schema);
+  assert.deepEqual((await models())[0].schema, null);
 });
 
 Deno.test("an upload and a download show a bar to who looks at a terminal, and to nobody else", async () => {

@@ -1,5 +1,7 @@
 /** Changing a machine's configuration, in a browser. */
 import assert from "node:assert/strict";
+import { runCloudCommand } from "../../cloud/local/commands/commands_testing.ts";
+import { writeArchive } from "../../shared/commands/upload/archive_testing.ts";
 import { RegistryService } from "../../shared/gen/machine/cloud/v1/registry_pb.ts";
 import { consoleTest } from "./console_rig.ts";
 import { HOSTILE } from "./hostile.ts";
@@ -167,6 +169,44 @@ consoleTest(
     await page.locator(".cm-lint-marker-warning").first().hover();
     await page.getByText("the schema of this model takes too long to check").first().waitFor();
     assert.equal(await page.evaluate("window.hacked"), undefined);
+  },
+);
+
+consoleTest(
+  import.meta.url,
+  "the form of a module's model is that of the version that the machine runs",
+  async (rig) => {
+    const { made, app, dataDir } = rig;
+    const [api, model] = ["rdk:component:sensor", "acme:weather:station"];
+    for (const [version, title] of [["1.0.0", "Serial port"], ["2.0.0", "Bus address"]] as const) {
+      const schema = { type: "object", properties: { place: { type: "string", title } } };
+      const file = await writeArchive(dataDir, "weather.tar.gz", {
+        "run": "#!/bin/sh\n",
+        "meta.json": JSON.stringify({
+          ...{ module_id: `${made.org_id}:weather`, entrypoint: "run" },
+          models: [{ api, model, schema }],
+        }),
+      });
+      await runCloudCommand(
+        ["module", "upload", "--data", dataDir, "--version", version, file],
+        {},
+      );
+    }
+    const config = (version: string) => ({
+      components: [{ name: "outside", api, model, attributes: {} }],
+      modules: [{
+        name: "weather",
+        type: "registry",
+        module_id: `${made.org_id}:weather`,
+        version,
+      }],
+    });
+    await app.updateRobotPart({ id: made.part_id, robotConfig: config("^1") });
+    const { page } = await rig.signedIn(`/machines/${made.machine_id}/configure`);
+    await page.getByText("outside").click();
+    await page.getByLabel("Serial port").waitFor();
+    await app.updateRobotPart({ id: made.part_id, robotConfig: config("latest") });
+    await page.getByLabel("Bus address").waitFor();
   },
 );
 

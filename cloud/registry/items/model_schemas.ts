@@ -1,5 +1,6 @@
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { ModelSchema } from "../../../shared/gen/machine/cloud/v1/registry_pb.ts";
+import { versionProblem } from "../../../shared/registry/item_rules.ts";
 import { LONGEST_SCHEMA, modelSchemaProblem } from "../../../shared/registry/model_schema.ts";
 import type { RegistryItemRow } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -13,10 +14,20 @@ export interface DescribedModel {
   readonly schema: string;
 }
 
-/** The models of a module, with the schemas of their attributes. */
-export async function modelsOf(queries: Queries, item: RegistryItemRow): Promise<DescribedModel[]> {
-  const rows = await queries.selectFrom("model_schemas").selectAll()
-    .where("item_id", "=", item.id).execute();
+/**
+ * The models of a module, with the schemas of their attributes.
+ *
+ * @param version the one that they are wanted of; undefined: it has none
+ */
+export async function modelsOf(
+  queries: Queries,
+  item: RegistryItemRow,
+  version: string | undefined,
+): Promise<DescribedModel[]> {
+  const own = await queries.selectFrom("version_schemas").select(["api", "model", "schema"])
+    .where("item_id", "=", item.id).where("version", "=", version ?? "").execute();
+  const rows = own.length > 0 ? own : await queries.selectFrom("model_schemas")
+    .select(["api", "model", "schema"]).where("item_id", "=", item.id).execute();
   const schemas = new Map(rows.map((row) => [`${row.api} ${row.model}`, row.schema]));
   return readModuleDetails(item.details).models.map(({ api, model }) => ({
     ...{ api, model },
@@ -24,15 +35,20 @@ export async function modelsOf(queries: Queries, item: RegistryItemRow): Promise
   }));
 }
 
-/** Replaces the schemas of a module's models. Throws INVALID_ARGUMENT that names the schema. */
+/**
+ * Replaces the schemas of a module's models. Throws INVALID_ARGUMENT that names the schema.
+ *
+ * @param version the one that they are of; empty: only those that have none of their own get them
+ */
 export async function setModelSchemas(
   queries: Queries,
   item: RegistryItemRow,
   schemas: readonly ModelSchema[],
+  version: string,
 ): Promise<void> {
-  const known = new Set(
-    readModuleDetails(item.details).models.map(({ api, model }) => `${api} ${model}`),
-  );
+  requireValid("version", version === "" ? undefined : versionProblem(version, "module"));
+  const models = readModuleDetails(item.details).models;
+  const known = new Set(models.map(({ api, model }) => `${api} ${model}`));
   const rows = new Map(schemas.map(({ api, model, schemaJson }, at) => {
     const id = `${api} ${model}`;
     const unknown = `the module has no model ${JSON.stringify(model)} of ${JSON.stringify(api)}; ` +
@@ -45,6 +61,14 @@ export async function setModelSchemas(
     await transaction.deleteFrom("model_schemas").where("item_id", "=", item.id).execute();
     for (const row of rows.values()) {
       await transaction.insertInto("model_schemas").values(row).execute();
+    }
+    if (version === "") return;
+    await transaction.deleteFrom("version_schemas")
+      .where("item_id", "=", item.id).where("version", "=", version).execute();
+    for (const { api, model } of models) {
+      const schema = rows.get(`${api} ${model}`)?.schema ?? "";
+      await transaction.insertInto("version_schemas")
+        .values({ item_id: item.id, version, api, model, schema }).execute();
     }
   });
 }

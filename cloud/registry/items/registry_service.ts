@@ -5,12 +5,16 @@ import type { Callers } from "../../accounts/access/callers.ts";
 import { notFound, type RegistryItemRow, type Scope } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { partsNaming } from "../packages/followers.ts";
+import { candidate } from "../packages/package_service.ts";
+import type { PackageStore } from "../packages/package_store.ts";
+import { chooseFile } from "../packages/versions.ts";
 import { requireValid } from "../packages/names.ts";
 import { modelsOf, setModelSchemas } from "./model_schemas.ts";
 
 export interface RegistryServiceOptions {
   readonly callers: Pick<Callers, "scope">;
   readonly queries: Queries;
+  readonly store: Pick<PackageStore, "filesOf">;
 }
 
 const MOST_MODULES = 100;
@@ -18,17 +22,25 @@ const MOST_USERS = 1_000;
 
 /** `machine.cloud.v1.RegistryService`: schemas of models, and who uses an item. */
 export function registryService(
-  { callers, queries }: RegistryServiceOptions,
+  { callers, queries, store }: RegistryServiceOptions,
 ): ServiceImpl<typeof RegistryService> {
   return {
-    async listModels({ moduleIds }, context) {
+    async listModels({ moduleIds, versions }, context) {
       const scope = await callers.scope(context);
       const tooMany = moduleIds.length > MOST_MODULES ? `${MOST_MODULES} are allowed` : undefined;
       requireValid("module_ids", tooMany);
       const models = await Promise.all([...new Set(moduleIds)].map(async (moduleId) => {
         const item = await scope.registryItem(moduleId, "see").catch(unseen);
         if (item?.type !== "module") return [];
-        return (await modelsOf(queries, item)).map(({ api, model, schema }) => ({
+        const files = (await store.filesOf([item.id])).map(candidate);
+        const wanted = versions[moduleId] ?? "";
+        const choice = chooseFile(files, { type: "module", version: wanted, platform: undefined });
+        const version = choice.kind === "found"
+          ? choice.file.version
+          : choice.kind === "ambiguous"
+          ? choice.files[0]?.version
+          : undefined;
+        return (await modelsOf(queries, item, version)).map(({ api, model, schema }) => ({
           ...{ moduleId, api, model },
           schemaJson: schema,
         }));
@@ -36,11 +48,11 @@ export function registryService(
       return { models: models.flat() };
     },
 
-    async setModelSchemas({ moduleId, schemas }, context) {
+    async setModelSchemas({ moduleId, schemas, version }, context) {
       const scope = await callers.scope(context);
       const item = await scope.registryItem(moduleId, "manage");
       if (item.type !== "module") throw notFound("module", moduleId);
-      await setModelSchemas(queries, item, schemas);
+      await setModelSchemas(queries, item, schemas, version);
       return {};
     },
 

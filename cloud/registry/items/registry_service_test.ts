@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
+import {
+  PackageService,
+  PackageType,
+} from "../../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { RegistryService } from "../../../shared/gen/machine/cloud/v1/registry_pb.ts";
+import { uploadModule } from "../packages/packages_testing.ts";
 import { apiKey, failure, TestCloud } from "../../serve/cloud_testing.ts";
 
 const MODEL = { api: "rdk:component:sensor", model: "acme:weather:station" };
@@ -43,6 +48,56 @@ Deno.test("schemas of models are kept, replaced and listed to who sees the modul
   await app.updateModule({ moduleId, models: [MODEL], entrypoint: "run" });
   await registry.setModelSchemas({ moduleId, schemas: [] });
   assert.deepEqual(await list(), [[MODEL.model, ""]]);
+});
+
+Deno.test("schemas of a version are listed to who wants that version, and leave with it", async () => {
+  await using cloud = await TestCloud.open();
+  const ours = await cloud.bootstrap({ organization: "Acme" });
+  const app = cloud.app(ours);
+  const registry = cloud.client(RegistryService, apiKey(ours));
+  const { moduleId } = await app.createModule({ organizationId: ours.org_id, name: "weather" });
+  await app.updateModule({ moduleId, models: [MODEL], entrypoint: "run" });
+  const schemaOf = (title: string) => JSON.stringify({ title });
+  const set = (version: string, ...titles: string[]) =>
+    registry.setModelSchemas({
+      ...{ moduleId, version },
+      schemas: titles.map((title) => ({ ...MODEL, schemaJson: schemaOf(title) })),
+    });
+  const transport = cloud.transport(apiKey(ours));
+  const upload = (version: string) => uploadModule(transport, moduleId, { version });
+  const wanted = async (version?: string) => {
+    const versions = version === undefined ? {} : { [moduleId]: version };
+    const { models: [model] } = await registry.listModels({ moduleIds: [moduleId], versions });
+    return model?.schemaJson;
+  };
+  await upload("0.9.0");
+  await set("1.0.0", "one");
+  await upload("1.0.0");
+  await set("1.1.0");
+  await upload("1.1.0");
+  await set("2.0.0", "two");
+  // Not uploaded yet: what machines run stays as it is.
+  assert.deepEqual([await wanted(), await wanted("^1.0")], ["", ""]);
+  await upload("2.0.0");
+  assert.deepEqual(
+    await Promise.all([undefined, "latest", "~1.0", "1.0.0", "^1", "2.0.0"].map(wanted)),
+    [schemaOf("two"), schemaOf("two"), schemaOf("one"), schemaOf("one"), "", schemaOf("two")],
+  );
+  // Versions without their own have those that were set last, and so have ones that nobody made.
+  assert.deepEqual([await wanted("0.9.0"), await wanted("^7")], [schemaOf("two"), schemaOf("two")]);
+  await set("", "three");
+  assert.deepEqual([await wanted("0.9.0"), await wanted("1.0.0")], [
+    schemaOf("three"),
+    schemaOf("one"),
+  ]);
+  await cloud.client(PackageService, apiKey(ours)).deletePackage({
+    ...{ id: `${ours.org_id}/weather`, version: "1.0.0", type: PackageType.MODULE },
+  });
+  await upload("1.0.0");
+  assert.equal(await wanted("1.0.0"), schemaOf("three"));
+  const refused = await failure(set("latest", "x"));
+  assert.equal(refused.code, Code.InvalidArgument);
+  assert.match(refused.message, /^version: "latest" stands for the newest one/);
 });
 
 Deno.test("listItemUsers() names machines with the version that they want", async () => {

@@ -128,8 +128,10 @@ export class PackageStore {
     return await this.#delete(item, async (queries) => {
       const files = await queries.selectFrom("package_files").select("id")
         .where("item_id", "=", item.id).where("version", "=", version).execute();
-      await queries.deleteFrom("item_versions")
-        .where("item_id", "=", item.id).where("version", "=", version).execute();
+      for (const table of ["item_versions", "version_schemas"] as const) {
+        await queries.deleteFrom(table)
+          .where("item_id", "=", item.id).where("version", "=", version).execute();
+      }
       return files.map((file) => file.id);
     });
   }

@@ -6,6 +6,7 @@ import { enrollmentMigration } from "./enrollment_migration.ts";
 import { factsMigration } from "./facts_migration.ts";
 import { fragmentMigration } from "./fragment_migration.ts";
 import { locationMigration } from "./location_migration.ts";
+import { versionSchemaMigration } from "./version_schema_migration.ts";
 import { modelSchemaMigration } from "./model_schema_migration.ts";
 import { namespaceMigration } from "./namespace_migration.ts";
 import { peopleMigration } from "./people_migration.ts";
@@ -382,4 +383,5 @@ export const cloudMigrations: readonly Migration[] = [
   versionMigration,
   brandingMigration,
   modelSchemaMigration,
+  versionSchemaMigration,
 ];

@@ -12,6 +12,15 @@ export interface ModelSchemasTable {
   schema: Fixed<string>;
 }
 
+/**
+ * Those of one version, with a row for each model that the module had: one without a schema has the
+ * empty text. A version without rows has those of `model_schemas`.
+ */
+export interface VersionSchemasTable extends ModelSchemasTable {
+  version: Fixed<string>;
+}
+
 export interface ModelSchemaTables {
+  version_schemas: VersionSchemasTable;
   model_schemas: ModelSchemasTable;
 }

@@ -13,11 +13,13 @@ import { readTarGz } from "../../api/tar_reader.ts";
  * with their schemas, program to start, description. One without `meta.json` changes nothing.
  *
  * @param moduleId `namespace:name`
+ * @param version the one that the archive becomes
  * @throws {ArchiveError} for an archive that is not of this module or that no machine could start
  */
 export async function describeModule(
   transport: Transport,
   moduleId: string,
+  version: string,
   file: File,
 ): Promise<void> {
   const { files, meta: text } = await readTarGz(file);
@@ -46,5 +48,7 @@ export async function describeModule(
   const texts = paths.length > 0 ? (await readTarGz(file, paths)).texts : new Map<string, string>();
   const schemas = schemasOf(file.name, meta.models, texts);
   await app.updateModule({ moduleId, entrypoint, ...describedBy(meta) });
-  await createClient(RegistryService, transport).setModelSchemas({ moduleId, schemas });
+  await createClient(RegistryService, transport).setModelSchemas({
+    ...{ moduleId, version, schemas },
+  });
 }

@@ -20,20 +20,20 @@ export async function readSchemas(
 }
 
 /**
- * Gives the registry the schemas. A cloud of an older version is left without, which is said.
+ * Gives the registry the schemas of a version. A cloud of an older version is left without, which is said.
  *
  * @param replaces none in a new version take away those before
  */
 export async function sendSchemas(
   context: CommandContext,
-  moduleId: string,
+  { moduleId, version }: { readonly moduleId: string; readonly version: string },
   schemas: readonly NewSchema[],
   replaces: boolean,
 ): Promise<void> {
   if (schemas.length === 0 && !replaces) return;
   const registry = await clientOf(context, RegistryService);
   try {
-    await registry.setModelSchemas({ moduleId, schemas: [...schemas] });
+    await registry.setModelSchemas({ moduleId, version, schemas: [...schemas] });
   } catch (error) {
     if (!(error instanceof ConnectError) || error.code !== Code.Unimplemented) throw error;
     if (schemas.length > 0) context.warn("this cloud keeps no schemas of models");

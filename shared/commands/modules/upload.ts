@@ -54,7 +54,7 @@ export async function uploadModule(
     ...describedBy(meta),
     ...(flags.visibility === undefined ? {} : { visibility: VISIBILITIES[flags.visibility] }),
   });
-  await sendSchemas(context, moduleId, schemas, meta !== undefined);
+  await sendSchemas(context, { moduleId, version }, schemas, meta !== undefined);
   const { size } = await Deno.stat(file);
   const info = { moduleId, version, platform };
   await sendFile(file, {

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file machine/cloud/v1/registry.proto.
  */
 export const file_machine_cloud_v1_registry: GenFile = /*@__PURE__*/
-  fileDesc("Ch9tYWNoaW5lL2Nsb3VkL3YxL3JlZ2lzdHJ5LnByb3RvEhBtYWNoaW5lLmNsb3VkLnYxIicKEUxpc3RNb2RlbHNSZXF1ZXN0EhIKCm1vZHVsZV9pZHMYASADKAkiRQoSTGlzdE1vZGVsc1Jlc3BvbnNlEi8KBm1vZGVscxgBIAMoCzIfLm1hY2hpbmUuY2xvdWQudjEuUmVnaXN0cnlNb2RlbCJTCg1SZWdpc3RyeU1vZGVsEhEKCW1vZHVsZV9pZBgBIAEoCRILCgNhcGkYAiABKAkSDQoFbW9kZWwYAyABKAkSEwoLc2NoZW1hX2pzb24YBCABKAkiWwoWU2V0TW9kZWxTY2hlbWFzUmVxdWVzdBIRCgltb2R1bGVfaWQYASABKAkSLgoHc2NoZW1hcxgCIAMoCzIdLm1hY2hpbmUuY2xvdWQudjEuTW9kZWxTY2hlbWEiPgoLTW9kZWxTY2hlbWESCwoDYXBpGAEgASgJEg0KBW1vZGVsGAIgASgJEhMKC3NjaGVtYV9qc29uGAMgASgJIhkKF1NldE1vZGVsU2NoZW1hc1Jlc3BvbnNlIicKFExpc3RJdGVtVXNlcnNSZXF1ZXN0Eg8KB2l0ZW1faWQYASABKAkiUgoVTGlzdEl0ZW1Vc2Vyc1Jlc3BvbnNlEikKBXVzZXJzGAEgAygLMhoubWFjaGluZS5jbG91ZC52MS5JdGVtVXNlchIOCgZvdGhlcnMYAiABKAMiggEKCEl0ZW1Vc2VyEhIKCm1hY2hpbmVfaWQYASABKAkSFAoMbWFjaGluZV9uYW1lGAIgASgJEg8KB3BhcnRfaWQYAyABKAkSEQoJcGFydF9uYW1lGAQgASgJEhcKD29yZ2FuaXphdGlvbl9pZBgFIAEoCRIPCgd2ZXJzaW9uGAYgASgJMrQCCg9SZWdpc3RyeVNlcnZpY2USVwoKTGlzdE1vZGVscxIjLm1hY2hpbmUuY2xvdWQudjEuTGlzdE1vZGVsc1JlcXVlc3QaJC5tYWNoaW5lLmNsb3VkLnYxLkxpc3RNb2RlbHNSZXNwb25zZRJmCg9TZXRNb2RlbFNjaGVtYXMSKC5tYWNoaW5lLmNsb3VkLnYxLlNldE1vZGVsU2NoZW1hc1JlcXVlc3QaKS5tYWNoaW5lLmNsb3VkLnYxLlNldE1vZGVsU2NoZW1hc1Jlc3BvbnNlEmAKDUxpc3RJdGVtVXNlcnMSJi5tYWNoaW5lLmNsb3VkLnYxLkxpc3RJdGVtVXNlcnNSZXF1ZXN0GicubWFjaGluZS5jbG91ZC52MS5MaXN0SXRlbVVzZXJzUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("Ch9tYWNoaW5lL2Nsb3VkL3YxL3JlZ2lzdHJ5LnByb3RvEhBtYWNoaW5lLmNsb3VkLnYxIp0BChFMaXN0TW9kZWxzUmVxdWVzdBISCgptb2R1bGVfaWRzGAEgAygJEkMKCHZlcnNpb25zGAIgAygLMjEubWFjaGluZS5jbG91ZC52MS5MaXN0TW9kZWxzUmVxdWVzdC5WZXJzaW9uc0VudHJ5Gi8KDVZlcnNpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJFChJMaXN0TW9kZWxzUmVzcG9uc2USLwoGbW9kZWxzGAEgAygLMh8ubWFjaGluZS5jbG91ZC52MS5SZWdpc3RyeU1vZGVsIlMKDVJlZ2lzdHJ5TW9kZWwSEQoJbW9kdWxlX2lkGAEgASgJEgsKA2FwaRgCIAEoCRINCgVtb2RlbBgDIAEoCRITCgtzY2hlbWFfanNvbhgEIAEoCSJsChZTZXRNb2RlbFNjaGVtYXNSZXF1ZXN0EhEKCW1vZHVsZV9pZBgBIAEoCRIuCgdzY2hlbWFzGAIgAygLMh0ubWFjaGluZS5jbG91ZC52MS5Nb2RlbFNjaGVtYRIPCgd2ZXJzaW9uGAMgASgJIj4KC01vZGVsU2NoZW1hEgsKA2FwaRgBIAEoCRINCgVtb2RlbBgCIAEoCRITCgtzY2hlbWFfanNvbhgDIAEoCSIZChdTZXRNb2RlbFNjaGVtYXNSZXNwb25zZSInChRMaXN0SXRlbVVzZXJzUmVxdWVzdBIPCgdpdGVtX2lkGAEgASgJIlIKFUxpc3RJdGVtVXNlcnNSZXNwb25zZRIpCgV1c2VycxgBIAMoCzIaLm1hY2hpbmUuY2xvdWQudjEuSXRlbVVzZXISDgoGb3RoZXJzGAIgASgDIoIBCghJdGVtVXNlchISCgptYWNoaW5lX2lkGAEgASgJEhQKDG1hY2hpbmVfbmFtZRgCIAEoCRIPCgdwYXJ0X2lkGAMgASgJEhEKCXBhcnRfbmFtZRgEIAEoCRIXCg9vcmdhbml6YXRpb25faWQYBSABKAkSDwoHdmVyc2lvbhgGIAEoCTK0AgoPUmVnaXN0cnlTZXJ2aWNlElcKCkxpc3RNb2RlbHMSIy5tYWNoaW5lLmNsb3VkLnYxLkxpc3RNb2RlbHNSZXF1ZXN0GiQubWFjaGluZS5jbG91ZC52MS5MaXN0TW9kZWxzUmVzcG9uc2USZgoPU2V0TW9kZWxTY2hlbWFzEigubWFjaGluZS5jbG91ZC52MS5TZXRNb2RlbFNjaGVtYXNSZXF1ZXN0GikubWFjaGluZS5jbG91ZC52MS5TZXRNb2RlbFNjaGVtYXNSZXNwb25zZRJgCg1MaXN0SXRlbVVzZXJzEiYubWFjaGluZS5jbG91ZC52MS5MaXN0SXRlbVVzZXJzUmVxdWVzdBonLm1hY2hpbmUuY2xvdWQudjEuTGlzdEl0ZW1Vc2Vyc1Jlc3BvbnNlYgZwcm90bzM");
 
 /**
  * @generated from message machine.cloud.v1.ListModelsRequest
@@ -24,6 +24,13 @@ export type ListModelsRequest = Message<"machine.cloud.v1.ListModelsRequest"> & 
    * @generated from field: repeated string module_ids = 1;
    */
   moduleIds: string[];
+
+  /**
+   * By module: the version as in configurations, `1.2.3`, `^1.2`; left out: `latest`.
+   *
+   * @generated from field: map<string, string> versions = 2;
+   */
+  versions: { [key: string]: string };
 };
 
 /**
@@ -103,6 +110,14 @@ export type SetModelSchemasRequest = Message<"machine.cloud.v1.SetModelSchemasRe
    * @generated from field: repeated machine.cloud.v1.ModelSchema schemas = 2;
    */
   schemas: ModelSchema[];
+
+  /**
+   * The version that they are of, which need not be uploaded yet: for it they count whatever is set
+   * for others. Empty: of none.
+   *
+   * @generated from field: string version = 3;
+   */
+  version: string;
 };
 
 /**
@@ -251,8 +266,8 @@ export const ItemUserSchema: GenMessage<ItemUser> = /*@__PURE__*/
  */
 export const RegistryService: GenService<{
   /**
-   * Lists the models of modules, with the schemas of their attributes. Modules that the caller does
-   * not see are left out.
+   * Lists the models of modules, with the schemas of their attributes in the version that is wanted.
+   * Modules that the caller does not see are left out.
    *
    * @generated from rpc machine.cloud.v1.RegistryService.ListModels
    */
@@ -263,7 +278,7 @@ export const RegistryService: GenService<{
   },
   /**
    * Sets the schemas of a module's models in place of those before. INVALID_ARGUMENT says what is
-   * wrong with one, with its path.
+   * wrong with one, with its path. They count for all versions that were set none of their own.
    *
    * @generated from rpc machine.cloud.v1.RegistryService.SetModelSchemas
    */
