@@ -150,7 +150,7 @@ async function startServing(data: string) {
   await waitFor(async () => {
     text += (await output.read()).value ?? "";
     return /serving\s+\{"url":"(https?:\/\/[^"]+)"/.test(text);
-  }, { deadlineMs: 20_000, what: "the ready line" });
+  }, { deadlineMs: 60_000, what: "the ready line" });
   const end = async (signal: Deno.Signal) => {
     process.kill(signal);
     while (!(await output.read()).done);

@@ -45,11 +45,11 @@ Deno.test("machine-server captures, traces, prints and serves diagnostics", asyn
   try {
     const ready = async () =>
       /"url":"([^"]+)"/.exec(await Deno.readTextFile(join(folder, "log")))?.[1];
-    const baseUrl = await waitFor(ready, { deadlineMs: 20_000, what: "the ready line" });
+    const baseUrl = await waitFor(ready, { deadlineMs: 60_000, what: "the ready line" });
     transport = createGrpcTransport({ baseUrl });
     const get = async (path: string) => await (await fetch(`${baseUrl}${path}`)).text();
     await waitFor(async () => (await get("/debug/graph")).includes('component:generic/top" ['), {
-      deadlineMs: 20_000,
+      deadlineMs: 60_000,
       what: "the resources in the graph",
     });
     assert.match(await get("/debug/graph"), /generic\/top" -> "rdk:component:sensor\/base"/);

@@ -143,7 +143,7 @@ Deno.test({
       const ended = child.output();
       await waitFor(
         async () => (await Deno.readTextFile(log)).includes("configuration applied"),
-        { deadlineMs: 20_000, what: "the configuration in the log file" },
+        { deadlineMs: 60_000, what: "the configuration in the log file" },
       );
       child.kill("SIGTERM");
       const { code, stdout } = await ended;

@@ -47,7 +47,7 @@ export class PrivateBus implements AsyncDisposable {
       (await Deno.connect({ transport: "unix", path: socket })).close();
       return true;
     };
-    await waitFor(accepts, { deadlineMs: 20_000, what: "the private bus" });
+    await waitFor(accepts, { deadlineMs: 60_000, what: "the private bus" });
     return bus;
   }
 

@@ -6,7 +6,7 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import type { AgentReport } from "../status/report.ts";
 import { agentTest as test } from "./testing.ts";
 
-const DEADLINE = { deadlineMs: 20_000 };
+const DEADLINE = { deadlineMs: 60_000 };
 
 /** Accepts connections and never says a word. */
 async function withSilentServer(body: (url: string) => Promise<void>): Promise<void> {

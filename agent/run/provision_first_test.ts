@@ -32,7 +32,7 @@ test("runAgent() without credentials opens the hotspot, and goes on when they co
   withNetworks(at, () => Promise.resolve(nm));
   await Deno.remove(at.credentialsFile);
   at.run();
-  await waitFor(() => nm.isHotspot, { deadlineMs: 20_000 });
+  await waitFor(() => nm.isHotspot, { deadlineMs: 60_000 });
   const report = await at.reported(({ networks }) => networks?.state === "provisioning");
   assert.match(report.waiting_for, /machine\.json is missing/);
   assert.ok(at.told.includes("ready"));
@@ -46,7 +46,7 @@ test("runAgent() without credentials ends cleanly when it is told to", async (at
   withNetworks(at, () => Promise.resolve(nm));
   await Deno.remove(at.credentialsFile);
   const agent = at.run();
-  await waitFor(() => nm.isHotspot, { deadlineMs: 20_000 });
+  await waitFor(() => nm.isHotspot, { deadlineMs: 60_000 });
   await agent.stop();
   assert.equal(nm.profiles.size, 0);
 });
@@ -103,7 +103,7 @@ test("where networks cannot be tended, what asks for it is told once, in log, st
   assert.ok(report.networks?.problems[0]?.startsWith(text), `${report.networks?.problems}`);
   const isReported = () =>
     at.cloud.reports.some((one) => JSON.stringify(toJson(AgentStatusSchema, one)).includes(text));
-  await waitFor(isReported, { deadlineMs: 20_000, what: "the report to the cloud" });
+  await waitFor(isReported, { deadlineMs: 60_000, what: "the report to the cloud" });
   await agent.stop();
   assert.equal(at.logs().filter((line) => line.includes(text)).length, 1);
 });

@@ -52,7 +52,7 @@ test("runAgent() starts no server before the cloud's answer when it is to wait",
   const held = Promise.withResolvers<void>();
   at.cloud.hold = held.promise;
   at.run({ wait: true });
-  await waitFor(() => at.cloud.questions.length > questions, { deadlineMs: 10_000 });
+  await waitFor(() => at.cloud.questions.length > questions, { deadlineMs: 60_000 });
   assert.equal(at.pids("pid").length, 1);
   held.resolve();
   await at.serving(2);
@@ -77,7 +77,7 @@ test("runAgent() installs the wanted version before the first start when it is t
   // The window has no say: no server runs that could be disturbed.
   at.ask = () => Promise.resolve({ kind: "answer", restartAllowed: false });
   at.run({ wait: true });
-  await waitFor(() => at.lines.includes("which=two"), { deadlineMs: 15_000 });
+  await waitFor(() => at.lines.includes("which=two"), { deadlineMs: 60_000 });
   assert.equal(at.pids("pid").length, 1, "the old version was not started once more");
 });
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { agentTest as test, isAlive, READY } from "./testing.ts";
 
-const DEADLINE = { deadlineMs: 20_000 };
+const DEADLINE = { deadlineMs: 60_000 };
 
 test("runAgent() ends a server that ignores TERM, with children in other groups", async (at) => {
   // The agent gives a server that shall end 70 s; one that hangs 10 s. A leftover child has 2 s.

@@ -187,7 +187,7 @@ export class AgentBench implements AsyncDisposable {
     const found = waitFor(async () => {
       last = await this.status();
       return last && is(last) ? last : undefined;
-    }, { deadlineMs: 20_000 });
+    }, { deadlineMs: 60_000 });
     return await found.catch((error) => {
       throw new Error(`the status is not as wanted: ${JSON.stringify(last)}`, { cause: error });
     });
@@ -211,7 +211,7 @@ export class AgentBench implements AsyncDisposable {
   /** Waits until that many servers have said that they serve. */
   async serving(count: number): Promise<void> {
     const ready = () => this.lines.filter((line) => line.includes("serving\t")).length >= count;
-    await waitFor(ready, { deadlineMs: 15_000, what: `${count} servers serve` });
+    await waitFor(ready, { deadlineMs: 60_000, what: `${count} servers serve` });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

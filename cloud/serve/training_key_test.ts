@@ -27,7 +27,7 @@ Deno.test("the key of a training job opens its dataset, its model and its log, a
   const version = await it.script();
   const id = await it.submit(version);
   const second = await it.submit(version);
-  await waitFor(() => runner.running.has(id), { deadlineMs: 20_000, what: "the run" });
+  await waitFor(() => runner.running.has(id), { deadlineMs: 60_000, what: "the run" });
   const { API_KEY: payload = "", API_KEY_ID: entity = "" } = runner.tasks[0]?.environment ?? {};
   const key = { type: "api-key", entity, payload };
   const app = cloud.client(AppService, key);
@@ -132,6 +132,6 @@ Deno.test("the key of a training job opens its dataset, its model and its log, a
     await waitFor(async () => {
       const { code } = await failure(training.getTrainingJob({ id }));
       return code === Code.Unauthenticated;
-    }, { deadlineMs: 20_000, what: "the end of the key" });
+    }, { deadlineMs: 60_000, what: "the end of the key" });
   });
 });

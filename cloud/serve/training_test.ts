@@ -165,7 +165,7 @@ Deno.test({
       await it.prints(first, "attempt 1 starts");
       await it.training.cancelTrainingJob({ id: second });
       const isCanceled = async () => (await it.job(second)).status === CANCELED;
-      await waitFor(isCanceled, { deadlineMs: 20_000, what: "the end of the waiting job" });
+      await waitFor(isCanceled, { deadlineMs: 60_000, what: "the end of the waiting job" });
       assert.deepEqual(await it.log(second), ["canceled"]);
       await it.training.cancelTrainingJob({ id: first });
       await it.ends(first);

@@ -109,7 +109,7 @@ export class TrainingCloud implements AsyncDisposable {
       assert.deepEqual(keys, []);
       return true;
     };
-    await waitFor(isGone, { deadlineMs: 20_000, what: "the end of what it left" });
+    await waitFor(isGone, { deadlineMs: 60_000, what: "the end of what it left" });
     return await this.job(id);
   }
 

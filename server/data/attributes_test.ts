@@ -88,7 +88,7 @@ attributeTest("capture_disabled", async (rig, clock) => {
   await Deno.utime(join(rig.folder, "old.txt"), new Date(0), new Date(0));
   const manager = await rig.start({ capture_disabled: true });
   await clock.advance(6_050);
-  await waitFor(() => rig.cloud.uploads.length === 1, { deadlineMs: 5_000 });
+  await waitFor(() => rig.cloud.uploads.length === 1, { deadlineMs: 60_000 });
   await manager.close();
   assert.equal(rig.cloud.uploads[0]?.kind, "file", "what is there is uploaded all the same");
   assert.deepEqual(manager.getStatus()["capture"], []);
@@ -125,7 +125,7 @@ for (const [name, attributes, left] of DISKS) {
     };
     const manager = await rig.start({ sync_disabled: true, ...attributes }, { diskUse });
     await clock.advance(30_000);
-    await waitFor(() => looks === 1, { deadlineMs: 5_000 });
+    await waitFor(() => looks === 1, { deadlineMs: 60_000 });
     await manager.close();
     assert.equal((await filesIn(rig.folder)).length, left);
   });
@@ -157,7 +157,7 @@ attributeTest("maximum_num_sync_threads", async (rig) => {
   }
   const manager = await rig.start({ maximum_num_sync_threads: 3, sync_disabled: true });
   const syncing = manager.sync({}, call);
-  await waitFor(() => rig.cloud.asked === 3, { deadlineMs: 5_000 });
+  await waitFor(() => rig.cloud.asked === 3, { deadlineMs: 60_000 });
   assert.equal(rig.cloud.uploads.length, 0);
   release.resolve();
   await syncing;
@@ -177,7 +177,7 @@ for (const [name, attributes, firstMs] of INTERVALS) {
     await clock.advance(firstMs - 1);
     assert.equal(rig.cloud.asked, 0);
     await clock.advance(1);
-    await waitFor(() => rig.cloud.asked === 1, { deadlineMs: 5_000 });
+    await waitFor(() => rig.cloud.asked === 1, { deadlineMs: 60_000 });
     await manager.close();
   });
 }

@@ -252,7 +252,7 @@ Deno.test("start() completes what a killed server left behind", () =>
     const folder = join(rig.folder, "rdk_component_sensor/s/Readings");
     await rig.configure(testSensor("s", () => ({ a: 1 }), readings(100)));
     const manager = await rig.start();
-    await waitFor(async () => (await filesIn(rig.folder)).length > 0, { deadlineMs: 5_000 });
+    await waitFor(async () => (await filesIn(rig.folder)).length > 0, { deadlineMs: 60_000 });
     await manager.close();
     const [name] = await filesIn(folder);
     const bytes = await Deno.readFile(join(folder, name!));

@@ -33,7 +33,7 @@ export async function runOnce(home: string): Promise<void> {
     return { n };
   }, { method: "Readings", capture_frequency_hz: 200 }));
   const manager = await rig.start({ sync_disabled: true });
-  const until = (count: number) => waitFor(() => given >= count, { deadlineMs: 20_000 });
+  const until = (count: number) => waitFor(() => given >= count, { deadlineMs: 60_000 });
   await until(5);
   await manager.sync({}, call);
   await until(10);

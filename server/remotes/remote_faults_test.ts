@@ -45,7 +45,7 @@ class Manager implements AsyncDisposable {
     await waitFor(() => {
       const [remote] = this.#manager.snapshot();
       return like.test(remote?.error || remote?.state || "");
-    }, { deadlineMs: 30_000, what });
+    }, { deadlineMs: 60_000, what });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

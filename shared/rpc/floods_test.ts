@@ -68,7 +68,7 @@ class Flooder {
   }
 
   async sentAway(): Promise<void> {
-    await waitFor(() => this.code !== undefined, { deadlineMs: 20_000, what: "GOAWAY" });
+    await waitFor(() => this.code !== undefined, { deadlineMs: 60_000, what: "GOAWAY" });
     assert.equal(this.code, ErrorCode.enhanceYourCalm);
     if (!this.socket.destroyed) await once(this.socket, "close");
   }

@@ -65,7 +65,7 @@ async function withPebble(
   try {
     const directoryUrl = `https://localhost:${port}/dir`;
     await waitFor(() => axios.get(directoryUrl).then(() => true, () => false), {
-      deadlineMs: 30_000,
+      deadlineMs: 60_000,
       what: "Pebble",
     });
     await work({ directoryUrl, folder });

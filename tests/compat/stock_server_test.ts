@@ -198,7 +198,7 @@ Deno.test("a cloud with TLS answers a stock server's calls from its start on", a
       await waitFor(async () => {
         const { robot } = await person.unary(AppService.method.getRobot, { id: made.machine_id });
         return robot?.onlineState === OnlineState.ONLINE;
-      }, { deadlineMs: 20_000, what: "the machine to be online" });
+      }, { deadlineMs: 60_000, what: "the machine to be online" });
       assert.ok(streams.every((stream) => !stream.closed));
       for (const stream of streams) stream.close();
     });

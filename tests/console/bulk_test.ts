@@ -61,7 +61,7 @@ consoleTest(
     await waitFor(
       async () => (await app.listRobots({ locationId: made.location_id })).robots.length === 0,
       {
-        deadlineMs: 5_000,
+        deadlineMs: 60_000,
       },
     );
     // A request of the page that was under way while its machine was deleted.

@@ -126,7 +126,7 @@ Deno.test({
     await moved("in Lab");
     assert.equal(await parentOfRack(), made.location_id);
     await page.getByRole("button", { name: "Undo" }).last().click();
-    await waitFor(async () => await parentOfRack() === "", { deadlineMs: 30_000 });
+    await waitFor(async () => await parentOfRack() === "", { deadlineMs: 60_000 });
     await locations.getByRole("button", { name: "Move to… Lab" }).click();
     assert.equal(await dialog.getByRole("option", { name: "Lab" }).count(), 0);
     await dialog.getByRole("button", { name: "Cancel" }).click();

@@ -56,7 +56,7 @@ consoleTest(
       // Read from the file's name and its first bytes.
       await waitFor(
         async () => await dialog.getByLabel("Version").inputValue() === version,
-        { deadlineMs: 30_000, what: "the version is guessed" },
+        { deadlineMs: 60_000, what: "the version is guessed" },
       );
     };
     await add("1.0.0", 1_000);

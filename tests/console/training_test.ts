@@ -29,7 +29,7 @@ const runner = new FakeRunner((task, output, signal) => {
   runs.push({ task, output, end: resolve });
   return promise;
 });
-const runOf = (at: number) => waitFor(() => runs[at], { deadlineMs: 30_000, what: "the run" });
+const runOf = (at: number) => waitFor(() => runs[at], { deadlineMs: 60_000, what: "the run" });
 
 /** Twenty pictures: half of them tagged with a usual text, half with a hostile one. */
 async function dataset(rig: ConsoleRig): Promise<void> {

@@ -43,7 +43,7 @@ Deno.test("an agent with a token in its defaults file becomes a machine that com
   const [machine, ...others] = await machines();
   assert.deepEqual([machine?.name, others.length], ["kiosk-1", 0]);
   await waitFor(async () => (await machines())[0]?.onlineState === OnlineState.ONLINE, {
-    deadlineMs: 30_000,
+    deadlineMs: 60_000,
   });
   const { parts: [part] } = await app.getRobotParts({ robotId: machine!.id });
   assert.deepEqual(part?.robotConfig?.["agent"], { tags: ["shop"] });
@@ -64,7 +64,7 @@ Deno.test("a device killed while it waits for approval becomes one machine", asy
     return enrollments;
   };
   const first = rig.spawn("machine-agent", args, env);
-  await waitFor(async () => (await waiting()).length === 1, { deadlineMs: 30_000 });
+  await waitFor(async () => (await waiting()).length === 1, { deadlineMs: 60_000 });
   const [device] = await waiting();
   assert.equal(device?.state, EnrollmentState.PENDING);
   assert.equal(device?.machineName, "kiosk-1");
@@ -74,7 +74,7 @@ Deno.test("a device killed while it waits for approval becomes one machine", asy
   await enrollment.approveEnrollment({ id: device?.id ?? "" });
   const again = rig.spawn("machine-agent", args, env);
   await waitFor(() => Deno.stat(rig.credentialsFile).then(() => true, () => false), {
-    deadlineMs: 30_000,
+    deadlineMs: 60_000,
   });
   assert.equal((await waiting()).length, 1, "it is the same device");
   assert.deepEqual((await machines()).map(({ name }) => name), ["kiosk-1"]);

@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const INSTALLER = join(ROOT, "tools/zeroconf.sh");
 const DIALER = fileURLToPath(new URL("dial_by_name.py", import.meta.url));
 const FINDER = fileURLToPath(new URL("find_machines.py", import.meta.url));
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 90_000;
 /** 5353 in the tables of the system. */
 const MDNS_PORT = /^\s*\d+: \w+:14E9 /;
 const GIVEN = { fqdn: "main.lab.example" };

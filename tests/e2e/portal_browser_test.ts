@@ -17,7 +17,7 @@ const ignore = ignoreWithout(import.meta.url, "chromium");
 const PHONE = { width: 360, height: 740 };
 /** Folder for pictures of the pages, to be looked at; none are made without it. */
 const PICTURES = Deno.env.get("MACHINE_TEST_PICTURES");
-const WAIT = { deadlineMs: 30_000 };
+const WAIT = { deadlineMs: 60_000 };
 const CREDENTIALS = JSON.stringify({
   cloud: { app_address: "https://cloud.test:8443", id: "part-1", secret: "the-part-secret" },
 });

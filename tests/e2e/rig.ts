@@ -22,7 +22,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const READY_LINE = /serving\s+\{"url":"(https?:\/\/[^"]+)"/;
 
 /** How long a condition may take to come true before a test fails. */
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 90_000;
 
 /**
  * One cloud and one machine as processes, on free ports, in a folder that is removed afterwards.

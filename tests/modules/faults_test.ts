@@ -35,7 +35,7 @@ function unhealthy(machine: Machine, name: string) {
   return waitFor(() => {
     const status = statusOf(machine, name);
     return status.state === "unhealthy" ? status : undefined;
-  }, { deadlineMs: 20_000, what: `${name} is unhealthy` });
+  }, { deadlineMs: 60_000, what: `${name} is unhealthy` });
 }
 
 const pidOf = (machine: Machine, name: string) =>

@@ -9,7 +9,7 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ensurePythonSdk } from "../e2e/python_sdk.ts";
 
 const SERVER = fileURLToPath(new URL("echo_server.py", import.meta.url));
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 90_000;
 
 /** The server in a process of its own, and two channels to it. */
 async function withServer(

@@ -12,7 +12,7 @@ import { FakeCloud } from "../../testing.ts";
 import { KnownSecrets } from "./known_secrets.ts";
 import { LogQueue } from "./log_queue.ts";
 
-const DEADLINE = { deadlineMs: 20_000 };
+const DEADLINE = { deadlineMs: 60_000 };
 const MODULE_FOLDER = import.meta.dirname ?? ".";
 
 async function withFolder(body: (queueFile: string) => Promise<void>): Promise<void> {

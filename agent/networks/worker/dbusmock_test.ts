@@ -28,7 +28,7 @@ async function withMock(run: (manager: NetworkManager) => Promise<void>): Promis
   const bus = await connectSystemBus({ clock: systemClock, address: messages.address });
   try {
     const opened = () => NetworkManager.open(bus).catch(() => undefined);
-    const manager = await waitFor(opened, { deadlineMs: 30_000, what: "dbusmock" });
+    const manager = await waitFor(opened, { deadlineMs: 60_000, what: "dbusmock" });
     const tell = (member: string, signature: string, ...body: unknown[]) =>
       bus.call({
         destination: NAME,

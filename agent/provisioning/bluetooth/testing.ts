@@ -15,7 +15,7 @@ import { bluetoothWay } from "./bluetooth_way.ts";
 import { devicePath, FakeBluez } from "./fake_bluez.ts";
 import { uuidOf } from "./identifiers.ts";
 
-export const WAIT = { deadlineMs: 30_000 };
+export const WAIT = { deadlineMs: 60_000 };
 export const PASSWORD = "machinesetup";
 export const CREDENTIALS = JSON.stringify({
   cloud: { app_address: "https://cloud.test:8443", id: "part-1", secret: "the-part-secret" },

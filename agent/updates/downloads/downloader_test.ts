@@ -42,7 +42,7 @@ async function settled<T>(
   await waitFor(async () => {
     if (!isDone && isWaiting()) await clock.advance(500);
     return isDone;
-  }, { deadlineMs: 20_000 });
+  }, { deadlineMs: 60_000 });
   return await work;
 }
 
@@ -108,7 +108,7 @@ Deno.test("obtain() goes on where connections were cut, by itself and over a res
         rig.progress.some(({ nextAttemptAt, version }) =>
           version === "2.0.0" && nextAttemptAt !== undefined
         ),
-      { deadlineMs: 10_000 },
+      { deadlineMs: 60_000 },
     );
     stop.abort(new Error("the agent ends"));
     await assert.rejects(cut, /the agent ends/);
@@ -133,7 +133,7 @@ Deno.test("obtain() keeps its partial file from being cleaned away", () =>
     serve(server, { hangAfter: 65_536 });
     const stop = new AbortController();
     const hanging = assert.rejects(rig.obtain(wanted, stop.signal), /enough/);
-    await waitFor(() => rig.names().length === 1, { deadlineMs: 10_000 });
+    await waitFor(() => rig.names().length === 1, { deadlineMs: 60_000 });
     await rig.cleaner.clean("all");
     assert.equal(rig.names().length, 1);
     stop.abort(new Error("enough"));
@@ -150,7 +150,7 @@ Deno.test("obtain() starts over when the file became another one between the pie
     const url = `${server.origin}/custom`;
     const other = programBytes();
     const obtaining = rig.obtain({ url });
-    await waitFor(() => rig.progress.some(({ error }) => error !== ""), { deadlineMs: 10_000 });
+    await waitFor(() => rig.progress.some(({ error }) => error !== ""), { deadlineMs: 60_000 });
     serve(server, { bytes: other }, "/custom");
     const { path, sha256 } = await settled({ clock, rig }, obtaining);
     assert.equal(sha256, sha256Of(other));
@@ -233,7 +233,7 @@ Deno.test("obtain() ends cleanly when the release is withdrawn in the middle", (
     const wanted = release(server, bytes);
     serve(server, { cutAfter: [100_000] });
     const obtaining = rig.obtain(wanted);
-    await waitFor(() => rig.progress.some(({ error }) => error !== ""), { deadlineMs: 10_000 });
+    await waitFor(() => rig.progress.some(({ error }) => error !== ""), { deadlineMs: 60_000 });
     serve(server, { status: 410 });
     await fails(settled({ clock, rig }, obtaining), true, /answered 410/);
     assert.deepEqual(rig.names(), []);
@@ -242,7 +242,7 @@ Deno.test("obtain() ends cleanly when the release is withdrawn in the middle", (
     const other = { ...wanted, version: "1.0.1" };
     const stop = new AbortController();
     const hanging = rig.obtain(other, stop.signal);
-    await waitFor(() => rig.names().length === 1, { deadlineMs: 10_000 });
+    await waitFor(() => rig.names().length === 1, { deadlineMs: 60_000 });
     assert.equal(rig.downloader.snapshot()[0]?.version, "1.0.1");
     stop.abort(new Error("another version is wanted"));
     await assert.rejects(hanging, /another version is wanted/);
@@ -291,7 +291,7 @@ Deno.test("obtain() leaves an expired link to its caller and what came on the di
     const wanted = release(server, bytes);
     serve(server, { cutAfter: [100_000] });
     const obtaining = rig.obtain(wanted);
-    await waitFor(() => rig.progress.some(({ error }) => error !== ""), { deadlineMs: 10_000 });
+    await waitFor(() => rig.progress.some(({ error }) => error !== ""), { deadlineMs: 60_000 });
     serve(server, { status: 403 });
     await fails(settled({ clock, rig }, obtaining), false, /answered 403/);
     assert.equal(rig.names().length, 1);

@@ -182,7 +182,7 @@ Deno.test("a program elsewhere is let in by its short code, or refused, and gues
           return { error };
         }
       },
-      { deadlineMs: 20_000, everyMs: 100, what: "an answer" },
+      { deadlineMs: 60_000, everyMs: 100, what: "an answer" },
     );
   };
   const { result } = (await finish(deviceCode)).answer ?? {};

@@ -84,7 +84,7 @@ Deno.test(
       assert.ok(pid !== undefined);
       Deno.kill(pid, "SIGKILL");
       await waitFor(async () => (await children(dataDir)).length === 0, {
-        deadlineMs: 5_000,
+        deadlineMs: 60_000,
         what: "the process to end",
       });
       assert.equal((await runner.run(sql("SELECT 1"), NOBODY)).length, 1);
@@ -96,7 +96,7 @@ Deno.test("QueryRunner.close() ends what runs", { ignore }, async () => {
   await withRunner({}, async (runner, dataDir) => {
     const running = codeOf(runner.run(sql(ENDLESS), NOBODY));
     await waitFor(async () => (await children(dataDir)).length > 0, {
-      deadlineMs: 5_000,
+      deadlineMs: 60_000,
       what: "the process to start",
     });
     await runner.close();

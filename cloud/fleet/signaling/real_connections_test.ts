@@ -24,7 +24,7 @@ import { type Cloud, startCloud } from "../../serve/cloud.ts";
 
 const log = memoryLogger("test");
 const deps = { clock: systemClock, random: systemRandom, log };
-const SOON = { deadlineMs: 20_000 };
+const SOON = { deadlineMs: 60_000 };
 
 interface MachineOptions {
   /** Streams both ways over HTTP/2 of our own next to gRPC-web, as on older runtimes. */

@@ -25,7 +25,7 @@ Deno.test("training logs -f prints each line once until the job has ended", asyn
   const following = rig.follow(["logs", "-f", id], (text) => seen += text);
   for (const message of ["epoch 1", "epoch 2"]) {
     run.output.line("info", message);
-    await waitFor(() => seen.includes(message), { deadlineMs: 20_000, what: message });
+    await waitFor(() => seen.includes(message), { deadlineMs: 60_000, what: message });
   }
   run.output.line("warn", "saved");
   await rig.train(run);
@@ -48,7 +48,7 @@ for (const flag of ["--wait", "--follow"]) {
     let seen = "";
     const submitting = rig.follow(submit, (text) => seen += text);
     const id = await waitFor(() => /training job (\S+) is submitted\n/.exec(seen)?.[1], {
-      deadlineMs: 20_000,
+      deadlineMs: 60_000,
       what: "the job",
     });
     const failed = assert.rejects(submitting, {

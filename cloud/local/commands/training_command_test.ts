@@ -39,7 +39,7 @@ Deno.test("training submits, lists, shows, cancels and deletes jobs", async () =
   assert.match(await rig.run("cancel", id), /^training job \S+ is cancel(ing|ed)\n$/);
   await rig.train(await rig.runOf(second));
   await waitFor(async () => /other .+ completed /.test(await rig.run("list")), {
-    deadlineMs: 20_000,
+    deadlineMs: 60_000,
     what: "the model of the second job",
   });
   assert.match(

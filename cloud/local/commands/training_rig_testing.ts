@@ -80,7 +80,7 @@ export class TrainingRig implements AsyncDisposable {
 
   /** The run of a job once it has begun. */
   async runOf(jobId: string): Promise<ToldRun> {
-    return await waitFor(() => this.runs.get(jobId), { deadlineMs: 20_000, what: "the run" });
+    return await waitFor(() => this.runs.get(jobId), { deadlineMs: 60_000, what: "the run" });
   }
 
   /** Ends a run with a model. */

@@ -119,7 +119,7 @@ Deno.test("HttpChallenges bounds what strangers hold open at its port", async ()
     // What was ended gives its place back a moment later.
     const answered = () => fetch(url).then((answer) => answer.text(), () => "");
     await waitFor(async () => await answered() === "abc.key", {
-      ...{ deadlineMs: 30_000, what: "the answer" },
+      ...{ deadlineMs: 60_000, what: "the answer" },
     });
     assert.deepEqual(log.entries.filter(({ level }) => level === "error"), []);
   } finally {

@@ -123,7 +123,7 @@ Deno.test("backUp() is of one moment while others write", () =>
         await systemClock.sleep(0);
       }
     })();
-    await waitFor(() => written > 50, { deadlineMs: 20_000, what: "some rows" });
+    await waitFor(() => written > 50, { deadlineMs: 60_000, what: "some rows" });
     await backUp(data, file, { clock: systemClock });
     stop = true;
     await writer;

@@ -184,12 +184,12 @@ Deno.test("CreatePackage() over gRPC leaves nothing when its connection breaks",
       const info = { organizationId: made.org_id, name: "cut", version: "1.0.0", type: 3 };
       yield { package: { case: "info" as const, value: info } };
       yield { package: { case: "contents" as const, value: CONTENTS } };
-      await waitFor(() => incoming() === 1, { deadlineMs: 10_000, what: "the upload" });
+      await waitFor(() => incoming() === 1, { deadlineMs: 60_000, what: "the upload" });
       // Ends the connection with the upload half done.
       (transport as Transport & { close(): void }).close();
       throw new Error("the disk of the sender failed");
     }());
     await assert.rejects(cut);
-    await waitFor(() => incoming() === 0, { deadlineMs: 10_000, what: "an empty folder" });
+    await waitFor(() => incoming() === 0, { deadlineMs: 60_000, what: "an empty folder" });
     assert.equal([...Deno.readDirSync(`${dir}/blobs`)].filter((entry) => entry.isFile).length, 1);
   }));

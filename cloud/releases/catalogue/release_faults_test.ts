@@ -182,7 +182,7 @@ Deno.test("the releases' folder is swept of what nobody names", () =>
     const sweeping = at.store.keepSwept({
       ...{ clock: systemClock, log: memoryLogger(), signal: stop.signal },
     });
-    await waitFor(() => filesIn(folder) === 1, { deadlineMs: 10_000, what: "a swept folder" });
+    await waitFor(() => filesIn(folder) === 1, { deadlineMs: 60_000, what: "a swept folder" });
     stop.abort();
     await sweeping;
     assert.ok(await Deno.stat(join(folder, "releases", file?.id ?? "")));

@@ -15,7 +15,7 @@ import { parsePostgresAddress } from "./address.ts";
 import { PostgresDatabase } from "./postgres_database.ts";
 
 const ignore = ignoreWithout(import.meta.url, "postgresql");
-const DEADLINE = { deadlineMs: 30_000 };
+const DEADLINE = { deadlineMs: 60_000 };
 
 /** Two processes of the cloud would be two of these. */
 class Rig implements AsyncDisposable {

@@ -145,7 +145,7 @@ Deno.test("TrainingUpkeep.keep() deletes logs a week after the end, and keeps jo
       await clock.advance(everyMs);
       assert.deepEqual(await left(), counts);
       return true;
-    }, { deadlineMs: 30_000 });
+    }, { deadlineMs: 60_000 });
   await becomes([0, 3, 3], 0);
   clock.setNow(clock.now().getTime() + 2 * DAY_MS);
   await becomes([0, 3, 0], 10 * 60_000);

@@ -19,7 +19,7 @@ export async function runQueueOnce(dataDir: string, scene: FaultScene): Promise<
   const { id } = await rig.queries.selectFrom("training_jobs").select("id")
     .executeTakeFirstOrThrow();
   const until = (what: string, condition: () => boolean | Promise<boolean>) =>
-    waitFor(condition, { deadlineMs: 20_000, what, everyMs: 5 });
+    waitFor(condition, { deadlineMs: 60_000, what, everyMs: 5 });
   rig.queue.start();
   const job = await rig.jobs.byId(id);
   if (!job) return;

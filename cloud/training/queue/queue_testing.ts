@@ -185,15 +185,15 @@ export class QueueRig implements AsyncDisposable {
   /** Waits until a job is in a state, and nothing of it is left when it has ended. */
   async reaches(job: JobRow, state: TrainingState): Promise<JobRow> {
     await waitFor(async () => await this.stateOf(job) === state, {
-      deadlineMs: 20_000,
+      deadlineMs: 60_000,
       what: `${state} of the job, which is ${await this.stateOf(job)}`,
     });
     const row = await this.jobs.byId(job.id);
     if (row && isEnded(state)) {
       const isRunning = () => this.queue.runningJobs.includes(job.id);
-      await waitFor(() => !isRunning(), { deadlineMs: 20_000, what: "the end of its run" });
+      await waitFor(() => !isRunning(), { deadlineMs: 60_000, what: "the end of its run" });
       const isGone = () => this.requireNothingLeft().then(() => true);
-      await waitFor(isGone, { deadlineMs: 20_000, what: "the end of what it left" });
+      await waitFor(isGone, { deadlineMs: 60_000, what: "the end of what it left" });
     }
     return row ?? job;
   }

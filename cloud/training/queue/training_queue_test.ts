@@ -271,7 +271,7 @@ Deno.test("TrainingQueue cancels a run, and stops it before", () =>
     rig.queue.start();
     const job = await rig.submit(acme);
     rig.queue.wake();
-    await waitFor(() => runner.running.has(job.id), { deadlineMs: 20_000 });
+    await waitFor(() => runner.running.has(job.id), { deadlineMs: 60_000 });
     await rig.cancel(job);
     const canceled = await rig.reaches(job, "canceled");
     assert.equal(canceled.error_code, Code.Canceled);
@@ -304,7 +304,7 @@ Deno.test("TrainingQueue lets what runs wait for the next start when the cloud s
     const rig = await QueueRig.open(dataDir, { runner });
     const job = await rig.submit(await rig.organization());
     rig.queue.start();
-    await waitFor(() => runner.running.has(job.id), { deadlineMs: 20_000 });
+    await waitFor(() => runner.running.has(job.id), { deadlineMs: 60_000 });
     await rig[Symbol.asyncDispose]();
     await using again = await QueueRig.open(dataDir);
     const waiting = await again.jobs.byId(job.id);
@@ -322,7 +322,7 @@ Deno.test("TrainingQueue goes on when the database refused for a while", () =>
     rig.queue.start();
     const isTold = () =>
       rig.log.messages().some((message) => /cannot start a training/.test(message));
-    await waitFor(isTold, { deadlineMs: 20_000, what: "the error in the log" });
+    await waitFor(isTold, { deadlineMs: 60_000, what: "the error in the log" });
     assert.equal(await rig.stateOf(job), "pending");
     await rig.queries.schema.alterTable("away").renameTo("api_keys").execute();
     await rig.reaches(job, "completed");

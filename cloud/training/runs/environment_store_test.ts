@@ -119,7 +119,7 @@ Deno.test("hold() waits for a removal that is under way, and makes the environme
   const b = await it.hold(it.store, "b");
   const releasing = b.release();
   const isGoing = () => Deno.stat(join(a.path, "ready.json")).then(() => false, () => true);
-  await waitFor(isGoing, { deadlineMs: 30_000, everyMs: 1 });
+  await waitFor(isGoing, { deadlineMs: 60_000, everyMs: 1 });
   const [, again] = await Promise.all([releasing, it.hold(it.store, "a")]);
   assert.ok((await Deno.stat(join(again.path, "python"))).isFile);
   assert.ok((await Deno.stat(join(again.path, "ready.json"))).isFile);

@@ -96,7 +96,7 @@ test("RunNetwork leaves nothing behind", async () => {
   const network = await openNetwork({ cloudUrl: `http://127.0.0.1:${target.port}` });
   const socket = await Deno.connect({ transport: "unix", path: join(network.folder, "cloud") });
   await socket.write(bytes("x"));
-  await waitFor(() => target.got.length > 0, { deadlineMs: 10_000 });
+  await waitFor(() => target.got.length > 0, { deadlineMs: 60_000 });
   await network[Symbol.asyncDispose]();
   await assert.rejects(Deno.stat(network.folder));
   socket.close();

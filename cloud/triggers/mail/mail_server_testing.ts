@@ -61,7 +61,7 @@ export class TestMailServer implements AsyncDisposable {
   /** The mails, when there are so many. */
   async received(count: number): Promise<readonly ReceivedMail[]> {
     const what = `${count} mails at the server`;
-    await waitFor(() => this.mails.length >= count, { deadlineMs: 10_000, what });
+    await waitFor(() => this.mails.length >= count, { deadlineMs: 60_000, what });
     return this.mails;
   }
 

@@ -60,7 +60,7 @@ export async function runCloudOnce(
     const rows = await database.queries.selectFrom("deliveries").select("state").execute();
     return rows.length === 2 && rows.every(({ state }) => state !== "pending");
   };
-  await waitFor(isOver, { deadlineMs: 20_000, what: "the end of all deliveries", everyMs: 20 });
+  await waitFor(isOver, { deadlineMs: 60_000, what: "the end of all deliveries", everyMs: 20 });
   await database.close();
   connection.close();
   await cloud.close({ graceMs: 1_000 });

@@ -103,7 +103,7 @@ export class TriggerRig implements AsyncDisposable {
       });
       return page.lines.length >= count ? [...page.lines] : undefined;
     };
-    return await waitFor(read, { deadlineMs: 10_000, what: `${count} log lines` });
+    return await waitFor(read, { deadlineMs: 60_000, what: `${count} log lines` });
   }
 
   /** Waits until nothing is under way: a clock that moves on would cut it. */
@@ -113,7 +113,7 @@ export class TriggerRig implements AsyncDisposable {
         .where("state", "=", "pending").where("attempts", "=", 0).execute();
       return rows.length === 0;
     };
-    await waitFor(isSettled, { deadlineMs: 10_000, what: "the end of what is under way" });
+    await waitFor(isSettled, { deadlineMs: 60_000, what: "the end of what is under way" });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -280,7 +280,7 @@ Deno.test("ListDeliveries() has payload and attempts in pages; ReplayDelivery() 
     const { deliveries: [one] } = await calls.listDeliveries({ partId, triggerName: "t" });
     return one?.state === state ? one : undefined;
   };
-  const failed = await waitFor(() => newest(DeliveryState.FAILED), { deadlineMs: 5_000 });
+  const failed = await waitFor(() => newest(DeliveryState.FAILED), { deadlineMs: 60_000 });
   assert.equal(failed.body, receiver.requests[0]?.body);
   assert.equal(failed.headers["Part-Id"], partId);
   assert.equal(failed.attempts[0]?.response, "sorry");
@@ -297,7 +297,7 @@ Deno.test("ListDeliveries() has payload and attempts in pages; ReplayDelivery() 
   const [first, again] = await receiver.received(2);
   assert.equal(again?.body, first?.body);
   assert.equal(again?.headers.get("webhook-id"), failed.id);
-  const delivered = await waitFor(() => newest(DeliveryState.DELIVERED), { deadlineMs: 5_000 });
+  const delivered = await waitFor(() => newest(DeliveryState.DELIVERED), { deadlineMs: 60_000 });
   assert.deepEqual(delivered.attempts.map(({ statusCode }) => statusCode), [404, 200]);
 
   for (let n = 0; n < 4; n++) await rig.sync({ readings: [{ readings: { cpu: 50 + n } }] });

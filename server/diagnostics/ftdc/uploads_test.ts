@@ -69,7 +69,7 @@ async function withFolder(
 Deno.test("FtdcUploads sends complete files once, oldest first, and leaves them where they are", () =>
   withFolder(async ({ folder, got, clock, start }) => {
     const uploads = start();
-    await waitFor(() => got.length === 2, { deadlineMs: 10_000 });
+    await waitFor(() => got.length === 2, { deadlineMs: 60_000 });
     assert.deepEqual(
       got,
       NAMES.slice(0, 2).map((name) => ({
@@ -85,7 +85,7 @@ Deno.test("FtdcUploads sends complete files once, oldest first, and leaves them 
     await waitFor(async () => {
       await clock.advance(60_000);
       return got.length === 3;
-    }, { deadlineMs: 10_000 });
+    }, { deadlineMs: 60_000 });
     assert.equal(got[2]?.name, NAMES[2]);
     await uploads.close();
     const list = await Deno.readTextFile(join(folder, "uploaded"));
@@ -101,14 +101,14 @@ Deno.test("FtdcUploads says once that the cloud refuses, and goes on when it tak
   withFolder(async ({ got, log, clock, refuse, start }) => {
     refuse(true);
     const uploads = start();
-    await waitFor(() => log.messages("warn").length > 0, { deadlineMs: 10_000 });
+    await waitFor(() => log.messages("warn").length > 0, { deadlineMs: 60_000 });
     await clock.advance(300_000);
     refuse(false);
     await waitFor(async () => {
       await clock.advance(600_000);
       return got.length === 2;
-    }, { deadlineMs: 10_000 });
-    await waitFor(() => log.messages("info").length > 0, { deadlineMs: 10_000 });
+    }, { deadlineMs: 60_000 });
+    await waitFor(() => log.messages("info").length > 0, { deadlineMs: 60_000 });
     await uploads.close();
     assert.equal(log.messages("warn").length, 1);
     assert.match(log.text(), /diagnostics are not uploaded: .*; retrying/);

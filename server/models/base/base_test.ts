@@ -45,12 +45,12 @@ function near(found: number, wanted: number, off: number) {
 Deno.test("a wheeled base drives and spins, and odometry follows it", async () => {
   const { parts, base, odometry } = await rover();
   await base.moveStraight({ distanceMm: 300n, mmPerSec: 600 }, call);
-  await waitFor(() => Math.abs(odometry.getStatus().y_m - 0.3) < 0.03, { deadlineMs: 30_000 });
+  await waitFor(() => Math.abs(odometry.getStatus().y_m - 0.3) < 0.03, { deadlineMs: 60_000 });
   near(odometry.getStatus().yaw_deg, 0, 8);
   const before = odometry.getStatus().yaw_deg;
   await base.spin({ angleDeg: 90, degsPerSec: 180 }, call);
   await waitFor(() => Math.abs(odometry.getStatus().yaw_deg - before - 90) < 8, {
-    deadlineMs: 30_000,
+    deadlineMs: 60_000,
   });
   const { coordinate } = odometry.getPosition({ extra: { return_relative_pos_m: true } });
   near(coordinate.latitude, 0.3, 0.05);
@@ -66,7 +66,7 @@ Deno.test("setVelocity() and setPower() drive until stop(); close() stops, too",
   assert.deepEqual(powers(parts), [0, 1]);
   await base.setVelocity({ linear: { y: -300 } });
   await waitFor(() => odometry.getLinearVelocity().linearVelocity.y < -0.15, {
-    deadlineMs: 30_000,
+    deadlineMs: 60_000,
   });
   await base.stop();
   assert.deepEqual(powers(parts), [0, 0]);
@@ -108,12 +108,12 @@ Deno.test("a sensor-controlled base turns and drives by what its sensors measure
     { base: "base", movement_sensor: ["odometry"], control_frequency_hz: 20 },
   );
   await base.spin({ angleDeg: -45, degsPerSec: 90 }, call);
-  await waitFor(() => Math.abs(odometry.getStatus().yaw_deg + 45) < 8, { deadlineMs: 30_000 });
+  await waitFor(() => Math.abs(odometry.getStatus().yaw_deg + 45) < 8, { deadlineMs: 60_000 });
   odometry.doCommand({ reset: true });
   await base.moveStraight({ distanceMm: 200n, mmPerSec: 300 }, call);
-  await waitFor(() => Math.abs(odometry.getStatus().y_m - 0.2) < 0.06, { deadlineMs: 30_000 });
+  await waitFor(() => Math.abs(odometry.getStatus().y_m - 0.2) < 0.06, { deadlineMs: 60_000 });
   await base.setVelocity({ linear: { y: 200 }, angular: { z: 0 } }, call);
-  await waitFor(() => odometry.getLinearVelocity().linearVelocity.y > 0.1, { deadlineMs: 30_000 });
+  await waitFor(() => odometry.getLinearVelocity().linearVelocity.y > 0.1, { deadlineMs: 60_000 });
   await base.stop(call);
   assert.deepEqual(powers(parts), [0, 0]);
   await parts.close();

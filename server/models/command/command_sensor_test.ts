@@ -148,17 +148,17 @@ test("commandSensorModel() ends the program when its caller leaves", async () =>
   const sensor = await shell("exec sleep 62.3", { timeout: "10m" });
   const caller = new AbortController();
   const reading = read(sensor, caller.signal);
-  await waitFor(async () => await running("62.3") === 1, { deadlineMs: 10_000 });
+  await waitFor(async () => await running("62.3") === 1, { deadlineMs: 60_000 });
   caller.abort(new Error("left"));
   await assert.rejects(reading, /left/);
-  await waitFor(async () => await running("62.3") === 0, { deadlineMs: 10_000 });
+  await waitFor(async () => await running("62.3") === 0, { deadlineMs: 60_000 });
 });
 
 test("commandSensorModel() has ended the program when its close resolves", async () => {
   const sensor = await shell("trap '' TERM; sleep 63.9; true", { timeout: "10m" });
   const reading = read(sensor);
   reading.catch(() => {});
-  await waitFor(async () => await running("63.9") === 1, { deadlineMs: 10_000 });
+  await waitFor(async () => await running("63.9") === 1, { deadlineMs: 60_000 });
   await sensor.close?.();
   assert.equal(await running("63.9"), 0);
   await assert.rejects(reading, /the resource was closed/);

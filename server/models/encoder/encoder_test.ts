@@ -30,11 +30,11 @@ Deno.test("incremental encoder counts two ticks a cycle, both ways", async () =>
   for (let cycle = 0; cycle < 3; cycle++) {
     for (const [pin, level] of forward) kernel.drive(pin, level);
   }
-  await waitFor(() => ticks(encoder) === 6, { deadlineMs: 30_000 });
+  await waitFor(() => ticks(encoder) === 6, { deadlineMs: 60_000 });
   for (const [pin, level] of [[2, true], [1, true], [2, false], [1, false]] as const) {
     kernel.drive(pin, level);
   }
-  await waitFor(() => ticks(encoder) === 4, { deadlineMs: 30_000 });
+  await waitFor(() => ticks(encoder) === 4, { deadlineMs: 60_000 });
   encoder.resetPosition();
   assert.equal(ticks(encoder), 0);
   assert.throws(() => encoder.getPosition({ positionType: 2 }), /does not know an angle/);
@@ -50,10 +50,10 @@ Deno.test("single encoder counts in the direction that the motor says", async ()
     { dependencies },
   );
   for (const level of [true, false, true]) kernel.drive(1, level);
-  await waitFor(() => ticks(encoder) === 3, { deadlineMs: 30_000 });
+  await waitFor(() => ticks(encoder) === 3, { deadlineMs: 60_000 });
   encoder.setDirection(-1);
   kernel.drive(1, false);
-  await waitFor(() => ticks(encoder) === 2, { deadlineMs: 30_000 });
+  await waitFor(() => ticks(encoder) === 2, { deadlineMs: 60_000 });
   await encoder.close();
   await board.close!();
 });
@@ -65,7 +65,7 @@ Deno.test("an encoder on an interrupt that is not there says so", async () => {
     { board: "board", pins: { i: "z" } },
     { dependencies },
   );
-  await waitFor(() => encoder.getStatus().error, { deadlineMs: 30_000 });
+  await waitFor(() => encoder.getStatus().error, { deadlineMs: 60_000 });
   assert.throws(() => encoder.getPosition({}), /no digital interrupt z; the board has a, b/);
   await encoder.close();
   await board.close!();

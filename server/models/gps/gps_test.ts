@@ -7,7 +7,7 @@ import { gpsModel } from "./gps_model.ts";
 import type { GpsSensor } from "./gps_sensor.ts";
 import { checksum, readSentence, Sentences } from "./nmea.ts";
 
-const DEADLINE = { deadlineMs: 30_000 };
+const DEADLINE = { deadlineMs: 60_000 };
 const encode = (text: string) => new TextEncoder().encode(text);
 const sentence = (body: string) => `$${body}*${checksum(body)}\r\n`;
 const GGA = "GPGGA,123519,4807.038,N,01131.000,E,4,08,0.9,545.4,M,46.9,M,,";

@@ -172,7 +172,7 @@ Deno.test("httpSensorModel() breaks off the request when it is closed", async ()
     const sensor = await build({ url: origin });
     const reading = read(sensor);
     reading.catch(() => {});
-    await waitFor(() => requests.length === 1, { deadlineMs: 10_000 });
+    await waitFor(() => requests.length === 1, { deadlineMs: 60_000 });
     await sensor.close?.();
     await assert.rejects(reading, /closed/);
     over.resolve(isJson({}));

@@ -7,7 +7,7 @@ import { construct, testEnvironment } from "../testing.ts";
 import type { Gamepad } from "./gamepad.ts";
 import { gamepadModel } from "./input_models.ts";
 
-const DEADLINE = { deadlineMs: 30_000 };
+const DEADLINE = { deadlineMs: 60_000 };
 
 /** A kernel with a gamepad that can be plugged in and out; its file is one of events. */
 class PadKernel extends EmulatedKernel {

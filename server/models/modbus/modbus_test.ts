@@ -86,7 +86,7 @@ Deno.test("modbus sensor says what a device refuses and when it does not answer"
   await waitFor(async () => {
     const failed = await it.getReadings(undefined, testCall()).catch(String);
     return /cannot connect to 127.0.0.1/.test(String(failed));
-  }, { deadlineMs: 20_000, what: "a refused connection" });
+  }, { deadlineMs: 60_000, what: "a refused connection" });
   await it.close();
   const model = modbusModel(testEnvironment());
   const refused = (attributes: JsonObject) => () =>

@@ -56,7 +56,7 @@ Deno.test("goFor(), goTo() and setRPM() control the position with an encoder", a
   near((await motor.getPosition({}, call)).position, 0, 0.01);
   await motor.setRPM({ rpm: -100 });
   await waitFor(async () => (await motor.getPosition({}, call)).position < -0.5, {
-    deadlineMs: 30_000,
+    deadlineMs: 60_000,
   });
   await motor.stop();
   assert.deepEqual([motor.isPowered().powerPct, motor.isMoving().isMoving], [0, false]);
@@ -80,7 +80,7 @@ Deno.test("a motor whose encoder stops is stopped, and says so", async () => {
   });
   assert.equal(motor.isPowered().isOn, false);
   await motor.setPower({ powerPct: 0.5 });
-  await waitFor(() => !motor.isPowered().isOn, { deadlineMs: 30_000 });
+  await waitFor(() => !motor.isPowered().isOn, { deadlineMs: 60_000 });
   assert.match(
     String((await motor.getStatus(call) as Record<string, unknown>)["error"]),
     /stalled/,
@@ -94,12 +94,12 @@ Deno.test("goFor() ends without error when stop() comes, and stops when its call
   const parts = await roverParts();
   const motor = parts.get<GpioMotor>(LEFT);
   const going = motor.goFor({ rpm: 100, revolutions: 1_000 }, call);
-  await waitFor(() => motor.isPowered().isOn, { deadlineMs: 30_000 });
+  await waitFor(() => motor.isPowered().isOn, { deadlineMs: 60_000 });
   await motor.stop();
   await going;
   const caller = new AbortController();
   const left = motor.goFor({ rpm: 100, revolutions: 1_000 }, testCall(caller.signal));
-  await waitFor(() => motor.isPowered().isOn, { deadlineMs: 30_000 });
+  await waitFor(() => motor.isPowered().isOn, { deadlineMs: 60_000 });
   caller.abort(new Error("gone"));
   await assert.rejects(left, /gone/);
   assert.equal(motor.isPowered().isOn, false);
@@ -118,7 +118,7 @@ Deno.test("goFor() counts time without an encoder", async () => {
     max_rpm: 60,
   }, { dependencies });
   const going = motor.goFor({ rpm: 30, revolutions: -2 }, call);
-  await waitFor(() => motor.isPowered().powerPct === -0.5, { deadlineMs: 30_000 });
+  await waitFor(() => motor.isPowered().powerPct === -0.5, { deadlineMs: 60_000 });
   await clock.advance(3_999);
   assert.equal(motor.isPowered().isOn, true);
   await clock.advance(1);
@@ -211,7 +211,7 @@ Deno.test("gpiostepper turns by steps and knows where it is", async () => {
   assert.equal(motor.getPosition().position, -0.05);
   await assert.rejects(motor.setRPM({ rpm: 1_600 }), /at most 1500.00 RPM/);
   await motor.setPower({ powerPct: 0.5 });
-  await waitFor(() => motor.getPosition().position > 0.2, { deadlineMs: 30_000 });
+  await waitFor(() => motor.getPosition().position > 0.2, { deadlineMs: 60_000 });
   await motor.stop();
   assert.equal(motor.isMoving().isMoving, false);
   assert.equal(calls.at(-1), "E=1");

@@ -9,7 +9,7 @@ import type { Sensor } from "../../resources/graph/resource.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
 import { mqttModel } from "./mqtt_model.ts";
 
-const DEADLINE = { deadlineMs: 30_000 };
+const DEADLINE = { deadlineMs: 60_000 };
 
 /** A broker on a free port, for one user. */
 async function startBroker(dir: string) {

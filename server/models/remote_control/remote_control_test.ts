@@ -40,7 +40,7 @@ async function setUp(attributes: object) {
   );
   const move = (control: string, value: number, event = "PositionChangeAbs") =>
     pad.triggerEvent({ event: { control, value, event } as Event });
-  const seen = (last: string) => waitFor(() => orders.at(-1) === last, { deadlineMs: 30_000 });
+  const seen = (last: string) => waitFor(() => orders.at(-1) === last, { deadlineMs: 60_000 });
   return { clock, orders, pad, remote, move, seen };
 }
 

@@ -56,7 +56,7 @@ class Caller {
   async sees(words: string | RegExp): Promise<void> {
     await waitFor(
       () => typeof words === "string" ? this.screen.includes(words) : words.test(this.screen),
-      { deadlineMs: 20_000, what: `${words} on the screen` },
+      { deadlineMs: 60_000, what: `${words} on the screen` },
     ).catch((error) => {
       throw new Error(`${error.message}; on it is ${JSON.stringify(this.screen)}`);
     });
@@ -88,7 +88,7 @@ test("shell() is a terminal of 80 by 24 that the shell controls", async () => {
 test("shell() stops what runs in front when Ctrl-C is typed", async () => {
   const caller = new Caller(await build());
   caller.type("sleep 71.3; echo ended=$?\n");
-  await waitFor(() => running("71.3"), { deadlineMs: 20_000 });
+  await waitFor(() => running("71.3"), { deadlineMs: 60_000 });
   caller.type("\x03");
   caller.type("echo after=$?\n");
   await caller.sees("after=130");
@@ -176,7 +176,7 @@ test("shell() ends everything that was started in it when the caller leaves", as
     "trap '' HUP TERM; sleep 72.1 & (trap '' HUP TERM; setsid sleep 72.2) & sleep 72.3\n",
   );
   for (const seconds of ["72.1", "72.2", "72.3"]) {
-    await waitFor(() => running(seconds), { deadlineMs: 20_000, what: seconds });
+    await waitFor(() => running(seconds), { deadlineMs: 60_000, what: seconds });
   }
   caller.leave();
   await assert.rejects(caller.done, /left/);
@@ -186,7 +186,7 @@ test("shell() ends everything that was started in it when the caller leaves", as
 test("shell() ends what stays behind when the shell is left by exit", async () => {
   const caller = new Caller(await build());
   caller.type("(trap '' HUP; exec sleep 73.1) &\n");
-  await waitFor(() => running("73.1"), { deadlineMs: 20_000 });
+  await waitFor(() => running("73.1"), { deadlineMs: 60_000 });
   caller.type("exit\n");
   await caller.done;
   assert.equal(caller.eof, true);
@@ -206,7 +206,7 @@ test("shellModel() has ended all shells when its close resolves", async () => {
   const shell = await build();
   const caller = new Caller(shell);
   caller.type("sleep 74.1\n");
-  await waitFor(() => running("74.1"), { deadlineMs: 20_000 });
+  await waitFor(() => running("74.1"), { deadlineMs: 60_000 });
   await shell.close?.();
   assert.equal(running("74.1"), false);
   await assert.rejects(caller.done, /the shell service was closed/);
@@ -224,7 +224,7 @@ test("shellModel() opens a bounded number of shells and leaves no file open", as
   });
   for (const caller of callers) caller.end();
   await Promise.all(callers.map((caller) => caller.done));
-  await waitFor(() => openFiles() <= before, { deadlineMs: 10_000, what: `${before} open files` });
+  await waitFor(() => openFiles() <= before, { deadlineMs: 60_000, what: `${before} open files` });
 });
 
 Deno.test("shellModel() tells the home folder of the server under both names", async () => {

@@ -69,7 +69,7 @@ function setUp(options: { closed?: () => Promise<void> } = {}) {
     tcpMode: false,
   };
   const is = (kind: string) =>
-    waitFor(() => supervisor.snapshot().state === kind, { deadlineMs: 5_000, what: kind });
+    waitFor(() => supervisor.snapshot().state === kind, { deadlineMs: 60_000, what: kind });
   return { clock, runs, published, state, started, supervisor, wanted, is };
 }
 
@@ -174,7 +174,7 @@ Deno.test("ModuleSupervisor lets a module go on while its next version cannot be
 
   state.unprepared = undefined;
   await clock.advance(10_000);
-  await waitFor(() => started.length === 3, { deadlineMs: 5_000 });
+  await waitFor(() => started.length === 3, { deadlineMs: 60_000 });
   await is("ready");
   assert.deepEqual(started, ["1", "1", "2"]);
   assert.equal(supervisor.snapshot().error, "");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { bound, program, reader, small, withBench } from "./rig_testing.ts";
 
-const soon = { deadlineMs: 10_000 };
+const soon = { deadlineMs: 60_000 };
 
 Deno.test("cleanUp() removes what nobody wants, never what is in use", () =>
   withBench(async ({ home, start }) => {

@@ -11,7 +11,7 @@ import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { PackageRig } from "./rig_testing.ts";
 import { tarGzOf } from "../../../shared/transfer/archive/testing.ts";
 
-const soon = { deadlineMs: 10_000 };
+const soon = { deadlineMs: 60_000 };
 const archive = (text: string) =>
   tarGzOf([{ path: "run", content: text, mode: 0o755 }, {
     path: "ballast",

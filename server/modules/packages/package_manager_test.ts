@@ -15,7 +15,7 @@ const model: WantedCloudPackage = {
   version: "1.0.0",
   type: "ml_model",
 };
-const soon = { deadlineMs: 10_000 };
+const soon = { deadlineMs: 60_000 };
 
 Deno.test("apply() brings a package here and tells where it lies", () =>
   withBench(async ({ home, server, start }) => {

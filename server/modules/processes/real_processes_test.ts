@@ -35,10 +35,10 @@ function setUp(more: Partial<ProcessManagerOptions> = {}) {
   const pid = (name: string): Promise<number> =>
     waitFor(
       () => Number(new RegExp(`^${name}=(\\d+)$`, "m").exec(log.messages().join("\n"))?.[1]),
-      { deadlineMs: 20_000, what: `the line ${name}=` },
+      { deadlineMs: 60_000, what: `the line ${name}=` },
     );
   const said = (text: string) =>
-    waitFor(() => log.messages().includes(text), { deadlineMs: 20_000, what: `the line ${text}` });
+    waitFor(() => log.messages().includes(text), { deadlineMs: 60_000, what: `the line ${text}` });
   return { log, manager, pid, said };
 }
 

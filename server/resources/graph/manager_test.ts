@@ -295,7 +295,7 @@ Deno.test("setFound() builds what depends on a remote when it comes, and only th
   manager.setFound([], new Map([["r", { pending: "it connects" }]]));
   const applied = manager.apply([spec("a", ["r:s"]), spec("b", ["s"]), spec("x")], "r1");
   const settled = async (name: string, state: RegExp) => {
-    await waitFor(() => state.test(status()[name] ?? ""), { deadlineMs: 5_000 });
+    await waitFor(() => state.test(status()[name] ?? ""), { deadlineMs: 60_000 });
   };
   await settled("x", /^ready/);
   assert.match(status()["a"]!, /^configuring: depends_on\[0\]: waiting for remote r: it connects/);

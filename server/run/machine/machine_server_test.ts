@@ -36,7 +36,7 @@ import { readEnvironment } from "../options/environment.ts";
 import { MachineServer } from "./machine_server.ts";
 
 const PART = "3f2c1a5e-0000-4000-8000-000000000001";
-const DEADLINE = { deadlineMs: 10_000 };
+const DEADLINE = { deadlineMs: 60_000 };
 
 type ConfigInit = MessageInitShape<typeof RobotConfigSchema>;
 type WatchInit = MessageInitShape<typeof WatchResponseSchema>;
@@ -391,7 +391,7 @@ Deno.test("a machine starts from what it kept while the cloud is gone, and follo
   back.config = cloudConfig(2);
   back.keys = cloud.keys;
   try {
-    await waitFor(async () => await reading(transport) === 2, { deadlineMs: 20_000 });
+    await waitFor(async () => await reading(transport) === 2, { deadlineMs: 60_000 });
   } finally {
     await machine.stop();
     await back.server.close({ graceMs: 100 });
@@ -415,7 +415,7 @@ Deno.test("a machine that never saw its cloud serves without resources until it 
   const back = await ScriptedCloud.start(port);
   back.config = cloudConfig(1);
   try {
-    await waitFor(async () => await reading(transport) === 1, { deadlineMs: 20_000 });
+    await waitFor(async () => await reading(transport) === 1, { deadlineMs: 60_000 });
   } finally {
     await machine.stop();
     await back.server.close({ graceMs: 100 });

@@ -112,7 +112,7 @@ Deno.test("remotes have remotes, and a circle of machines ends", async () => {
     assert.deepEqual(names[1], ["a:of-a", "c:of-c", "of-b"]);
     assert.deepEqual(names[2], ["b:a:of-a", "b:of-b", "of-c"]);
     return true;
-  }, { deadlineMs: 30_000, everyMs: 100 });
+  }, { deadlineMs: 60_000, everyMs: 100 });
   assert.match(a.log.text(), /b:a is this machine itself; it is left out/);
 });
 
@@ -168,14 +168,14 @@ Deno.test("what a caller moved on a remote stops when the caller falls silent", 
   const { id } = await near.robot.startSession({});
   await motor.setPower({ name: "m", powerPct: 1 }, { headers: { "viam-sid": id } });
   assert.equal(await isOn(), true);
-  await waitFor(async () => !await isOn(), { deadlineMs: 30_000 });
+  await waitFor(async () => !await isOn(), { deadlineMs: 60_000 });
 
   // Without a session it continues for as long as the machine in between is there.
   await motor.setPower({ name: "m", powerPct: 1 });
   assert.deepEqual((await far.robot.getSessions({})).sessions.length, 1);
   assert.equal(await isOn(), true);
   await near.configure({});
-  await waitFor(async () => !await isOn(), { deadlineMs: 30_000 });
+  await waitFor(async () => !await isOn(), { deadlineMs: 60_000 });
 });
 
 Deno.test("the frames of a remote stand where the remote stands", async () => {

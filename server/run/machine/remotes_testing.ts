@@ -13,7 +13,7 @@ import { testEnvironment } from "../../models/testing.ts";
 import { readEnvironment } from "../options/environment.ts";
 import { MachineServer } from "./machine_server.ts";
 
-const DEADLINE = { deadlineMs: 30_000, everyMs: 20 };
+const DEADLINE = { deadlineMs: 60_000, everyMs: 20 };
 
 export interface TestMachineOptions {
   /** Default 0: any free port. */

@@ -10,7 +10,7 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { Tunnels } from "./tunnels.ts";
 
-const DEADLINE = { deadlineMs: 10_000 };
+const DEADLINE = { deadlineMs: 60_000 };
 
 /** What happens at the port with one connection; the connection is closed afterwards. */
 type Behaviour = (connection: Deno.Conn) => Promise<void>;

@@ -10,7 +10,7 @@ import { Feed } from "./feed.ts";
 import type { FfmpegRun } from "../../resources/video/ffmpeg_program.ts";
 
 const libvpx = ENCODERS.find(({ name }) => name === "libvpx")!;
-const WAIT = { deadlineMs: 10_000 };
+const WAIT = { deadlineMs: 60_000 };
 /** A JPEG of 16 by 8 pixels, as far as its header; `tag` makes it another one. */
 const jpeg = (tag: number) =>
   Uint8Array.of(0xff, 0xd8, 0xff, 0xc0, 0, 11, 8, 0, 8, 0, 16, 1, 1, 0x11, 0, 0xff, 0xd9, tag);

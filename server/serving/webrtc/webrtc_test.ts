@@ -118,7 +118,7 @@ const hasCode = (code: Code, text = "") => (error: unknown) =>
 async function ended({ sensor }: Awaited<ReturnType<TestMachine["dial"]>>): Promise<void> {
   const failure = () =>
     sensor.getReadings({}).then(() => undefined, (error) => ConnectError.from(error).code);
-  await waitFor(async () => await failure() === Code.Unavailable, { deadlineMs: 10_000 });
+  await waitFor(async () => await failure() === Code.Unavailable, { deadlineMs: 60_000 });
 }
 
 Deno.test("WebRtc serves callers of the own port the machine's API, as remote ones", async () => {
@@ -218,7 +218,7 @@ async function startSignaler() {
     caller: connection.client(SignalingService),
     /** Waits until the machine waits under this name. */
     knows: (host: string) =>
-      waitFor(() => [...waiting].some((hosts) => hosts.includes(host)), { deadlineMs: 10_000 }),
+      waitFor(() => [...waiting].some((hosts) => hosts.includes(host)), { deadlineMs: 60_000 }),
     async [Symbol.asyncDispose]() {
       connection.close();
       queue.close();

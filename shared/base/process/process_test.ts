@@ -21,7 +21,7 @@ function shell(script: string): Output {
 }
 
 const has = (lines: string[], line: string) =>
-  waitFor(() => lines.includes(line), { deadlineMs: 10_000, what: `the line ${line}` });
+  waitFor(() => lines.includes(line), { deadlineMs: 60_000, what: `the line ${line}` });
 
 function pidsIn(lines: readonly string[], name: string): number {
   const found = lines.map((line) => new RegExp(`:${name}=(\\d+)$`).exec(line)?.[1]).find(Boolean);
@@ -131,7 +131,7 @@ test("stop() leaves nothing when a grandchild has moved to a session of its own"
     "setsid sh -c 'trap \"\" TERM; echo inner=$$; while :; do sleep 60; done' & sleep 60",
   );
   const child = processes.start(command);
-  await waitFor(() => pidsIn(lines, "inner"), { deadlineMs: 10_000 });
+  await waitFor(() => pidsIn(lines, "inner"), { deadlineMs: 60_000 });
   const inner = pidsIn(lines, "inner");
   assert(!table.groupOf(child.mark).includes(inner));
   await child.kill();
@@ -192,7 +192,7 @@ test("start() lets a program wait in its write while onRead is pending, and read
     return go.promise;
   };
   const child = processes.start({ ...command, onRead });
-  await waitFor(() => bytes > 0, { deadlineMs: 10_000 });
+  await waitFor(() => bytes > 0, { deadlineMs: 60_000 });
   let isOver = false;
   void child.exited.then(() => isOver = true);
   await processes.start(shell(script).command).exited;

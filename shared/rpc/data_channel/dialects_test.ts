@@ -206,7 +206,7 @@ Deno.test("serveDataChannel() takes an id again once its call has ended", async 
     caller.headers(id, ECHO);
     caller.message(id, echo("again"));
     const more = () => caller.answer(id).messages.length > before;
-    await waitFor(more, { deadlineMs: 10_000, what: "an answer" });
+    await waitFor(more, { deadlineMs: 60_000, what: "an answer" });
   }
   assert.deepEqual(echoed(caller.answer(0)), ["again", "again"]);
 });

@@ -126,9 +126,9 @@ Deno.test("serveDataChannel() makes no more answers than a slow reader takes", a
     return lengths;
   })();
   const full = () => server.bufferedBytes > HIGH_WATER_BYTES;
-  await waitFor(full, { deadlineMs: 10_000, everyMs: 1, what: "a full channel" });
+  await waitFor(full, { deadlineMs: 60_000, everyMs: 1, what: "a full channel" });
   const other = echo.echo({ message: "other" });
-  await waitFor(() => served.activeCalls === 2, { deadlineMs: 10_000, everyMs: 1, what: "a call" });
+  await waitFor(() => served.activeCalls === 2, { deadlineMs: 60_000, everyMs: 1, what: "a call" });
   assert.ok(server.bufferedBytes <= HIGH_WATER_BYTES + MAX_FRAME_BYTES, `${server.bufferedBytes}`);
   assert.ok(made <= 6, `${made} were made`);
   server.held = false;
@@ -152,7 +152,7 @@ Deno.test("createDataChannelTransport() takes no more requests than a slow reade
     return count;
   })();
   const full = () => client.bufferedBytes > HIGH_WATER_BYTES;
-  await waitFor(full, { deadlineMs: 10_000, everyMs: 1, what: "a full channel" });
+  await waitFor(full, { deadlineMs: 60_000, everyMs: 1, what: "a full channel" });
   assert.ok(made <= 6, `${made} were made`);
   assert.equal(seen.begun.length, 0);
   client.held = false;

@@ -168,7 +168,7 @@ Deno.test("createDataChannelTransport() throws nothing out of onMessage, and liv
     const echo = createClient(TestEchoService, createDataChannelTransport(client));
     const leave = new AbortController();
     const waits = echo.echo({ message: "wait" }, { signal: leave.signal }).catch(() => "left");
-    await waitFor(() => seen.begun.length, { deadlineMs: 10_000, everyMs: 1, what: "the call" });
+    await waitFor(() => seen.begun.length, { deadlineMs: 60_000, everyMs: 1, what: "the call" });
     for (let n = 0; n < 300; n++) client.onMessage(garbage(random));
     assert.equal((await echo.echo({ message: "alive" })).message, "alive", `seed ${seed}`);
     assert.deepEqual(seen.aborted, []);

@@ -75,7 +75,7 @@ Deno.test("serveDataChannel() fails a call that takes one message at the next on
         const caller = new RawCaller(client);
         caller.headers(1, method);
         caller.message(1, method === ECHO ? echo("wait") : multiple("wait"), { eos: true });
-        await waitFor(() => seen.begun.length > 0, { deadlineMs: 10_000, what: "its handler" });
+        await waitFor(() => seen.begun.length > 0, { deadlineMs: 60_000, what: "its handler" });
         assert.equal(served.activeCalls, 1);
         // None of it is kept.
         for (let sent = 0; sent <= MAX_MESSAGE_BYTES; sent += piece.length) {
@@ -130,7 +130,7 @@ Deno.test("serveDataChannel() closes a channel whose peer asks on and reads noth
     caller.headers(id, method);
     await Promise.resolve();
   }
-  await waitFor(() => caller.closed, { deadlineMs: 10_000, what: "the end of the channel" });
+  await waitFor(() => caller.closed, { deadlineMs: 60_000, what: "the end of the channel" });
   assert.ok(server.bufferedBytes < 16 * 1024 * 1024);
 });
 
@@ -319,7 +319,7 @@ Deno.test("serveDataChannel() ends the requests of a handler whose call is over"
   caller.headers(1, BIDI);
   caller.message(1, bidi("a"));
   const begun = () => caller.answer(1).messages.length === 1;
-  await waitFor(begun, { deadlineMs: 10_000, everyMs: 1, what: "an answer" });
+  await waitFor(begun, { deadlineMs: 60_000, everyMs: 1, what: "an answer" });
   caller.frame(1, { case: "rstStream", value: true });
   assert.equal(ConnectError.from(await ended.promise).code, Code.Canceled);
 });

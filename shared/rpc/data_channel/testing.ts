@@ -150,7 +150,7 @@ export class RawCaller {
   async ended(id: number): Promise<RawAnswer> {
     const answer = this.answer(id);
     const trailers = () => answer.order.includes("trailers");
-    await waitFor(trailers, { deadlineMs: 10_000, everyMs: 1, what: `the end of call ${id}` });
+    await waitFor(trailers, { deadlineMs: 60_000, everyMs: 1, what: `the end of call ${id}` });
     return answer;
   }
 

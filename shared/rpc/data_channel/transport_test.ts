@@ -63,7 +63,7 @@ async function collect(answers: AsyncIterable<{ message: string }>): Promise<str
 }
 
 const until = (condition: () => unknown, what: string) =>
-  waitFor(condition, { deadlineMs: 10_000, everyMs: 1, what });
+  waitFor(condition, { deadlineMs: 60_000, everyMs: 1, what });
 
 Deno.test("createDataChannelTransport() makes all four kinds of calls, also with long messages", async () => {
   const { echo, sync, served } = connect();

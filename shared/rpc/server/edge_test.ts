@@ -187,10 +187,10 @@ Deno.test("Edge knows callers of the private port by address and port", async ()
   caller.write("GET / HTTP/1.1\r\n");
   const { port } = await opened.promise;
   const known = () => edge.behindPrivate({ hostname: "127.0.0.1", port });
-  await waitFor(() => known() !== undefined, { deadlineMs: 10_000 });
+  await waitFor(() => known() !== undefined, { deadlineMs: 60_000 });
   assert.equal(edge.behindPrivate({ hostname: "127.0.0.2", port }), undefined);
   caller.destroy();
-  await waitFor(() => known() === undefined, { deadlineMs: 10_000 });
+  await waitFor(() => known() === undefined, { deadlineMs: 60_000 });
   (await accepted).close();
   inner.close();
   edge.destroy();

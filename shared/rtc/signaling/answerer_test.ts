@@ -22,7 +22,7 @@ import { encodeSdp } from "./sdp.ts";
 import { signalingService } from "./signaling_service.ts";
 import { FakePeers } from "./signaling_testing.ts";
 
-const SOON = { deadlineMs: 5_000 };
+const SOON = { deadlineMs: 60_000 };
 
 /** A signaller on a real port, and one machine `m` that answers there. */
 class Rig implements AsyncDisposable {

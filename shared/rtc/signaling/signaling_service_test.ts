@@ -120,12 +120,15 @@ class Reading<T> implements AsyncDisposable {
   }
 
   async has(count: number): Promise<T[]> {
-    await waitFor(() => this.got.length >= count, { deadlineMs: 5_000, what: `${count} messages` });
+    await waitFor(() => this.got.length >= count, {
+      deadlineMs: 60_000,
+      what: `${count} messages`,
+    });
     return this.got;
   }
 
   async end(): Promise<ConnectError | undefined> {
-    await waitFor(() => this.ended, { deadlineMs: 5_000, what: "the end of the stream" });
+    await waitFor(() => this.ended, { deadlineMs: 60_000, what: "the end of the stream" });
     return this.error;
   }
 
@@ -220,7 +223,7 @@ for (const kind of ["grpc", "web"] as const) {
     assert.equal(await machine.end(), undefined);
     assert.deepEqual(machine.cases, ["init", "update", "done"]);
     assert.deepEqual([signaller.queue.callCount, signaller.queue.hostCount], [0, 0]);
-    await waitFor(() => signaller.open.length === 0, { deadlineMs: 5_000 });
+    await waitFor(() => signaller.open.length === 0, { deadlineMs: 60_000 });
   });
 }
 
@@ -230,7 +233,7 @@ Deno.test("SignalingService is answered over our own HTTP/2 too, under several n
     ["rpc-host", "m.example"],
     ["rpc-host", "m.local.example"],
   ]);
-  await waitFor(() => signaller.open[0] === "m.example m.local.example", { deadlineMs: 5_000 });
+  await waitFor(() => signaller.open[0] === "m.example m.local.example", { deadlineMs: 60_000 });
   await using caller = call(signaller.grpc());
   await machine.has(1);
   machine.say({ case: "init", value: { sdp: ANSWER } });
@@ -345,7 +348,7 @@ Deno.test("SignalingService tells the caller at once when the machine goes away"
   await machine.has(1);
   machine.stop.abort();
   assert.equal((await caller.end())?.code, Code.Unavailable);
-  await waitFor(() => signaller.open.length === 0, { deadlineMs: 5_000 });
+  await waitFor(() => signaller.open.length === 0, { deadlineMs: 60_000 });
 });
 
 Deno.test("SignalingService tells the caller why the machine cannot answer", async () => {
@@ -383,7 +386,7 @@ Deno.test("SignalingService sends heartbeats to those that know them, and looks 
   await using signaller = await Signaller.start(clock);
   await using beaten = new Machine(signaller.grpc(), [...AS_M, ["heartbeats-allowed", "true"]]);
   await using plain = new Machine(signaller.grpc(), AS_M);
-  await waitFor(() => signaller.open.length === 2, { deadlineMs: 5_000 });
+  await waitFor(() => signaller.open.length === 2, { deadlineMs: 60_000 });
   await clock.advance(15_000);
   await beaten.has(1);
   await clock.advance(15_000);
@@ -400,7 +403,7 @@ Deno.test("SignalingService sends heartbeats to those that know them, and looks 
 Deno.test("SignalingService ends its streams when the signaller closes", async () => {
   await using signaller = await Signaller.start();
   await using machine = new Machine(signaller.grpc(), AS_M);
-  await waitFor(() => signaller.open.length === 1, { deadlineMs: 5_000 });
+  await waitFor(() => signaller.open.length === 1, { deadlineMs: 60_000 });
   signaller.queue.close();
   assert.equal((await machine.end())?.code, Code.Unavailable);
   await using caller = call(signaller.grpc());

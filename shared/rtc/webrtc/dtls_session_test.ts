@@ -62,7 +62,7 @@ function connect(
 const certificates = await Promise.all([createCertificate(), createCertificate()]);
 const [one, two] = certificates as [OwnCertificate, OwnCertificate];
 const until = (what: string, condition: () => boolean) =>
-  waitFor(condition, { what, deadlineMs: 10_000 });
+  waitFor(condition, { what, deadlineMs: 60_000 });
 
 Deno.test("DtlsSession opens both ends, carries data, and tells the other end when it is closed", async () => {
   const { client, server, close } = connect({ client: one, server: two });

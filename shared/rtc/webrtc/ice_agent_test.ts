@@ -10,7 +10,7 @@ import { IceAgent, type IceEvents } from "./ice_agent.ts";
 const BINDING = 1;
 const REQUEST = 0;
 const until = (what: string, condition: () => boolean) =>
-  waitFor(condition, { what, deadlineMs: 20_000 });
+  waitFor(condition, { what, deadlineMs: 60_000 });
 const NOTHING: IceEvents = { candidate() {}, connected() {}, datagram() {}, media() {}, lost() {} };
 
 /** An agent with its sockets, and a stranger with a socket. */

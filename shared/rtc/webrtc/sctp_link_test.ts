@@ -15,7 +15,7 @@ const OPTIONS: SctpOptions = {
   remoteMaxMessageBytes: 65_536,
 };
 const until = (what: string, condition: () => boolean) =>
-  waitFor(condition, { what, deadlineMs: 20_000 });
+  waitFor(condition, { what, deadlineMs: 60_000 });
 
 /** A link of ours, with what it reported. */
 class Ours {

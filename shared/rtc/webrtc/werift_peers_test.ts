@@ -16,7 +16,7 @@ const NEVER = new AbortController().signal;
 const TRICKLE: RtcOptions = { iceServers: [], trickle: true, signal: NEVER };
 const FULL: RtcOptions = { ...TRICKLE, trickle: false };
 const until = (what: string, condition: () => boolean) =>
-  waitFor(condition, { what, deadlineMs: 20_000 });
+  waitFor(condition, { what, deadlineMs: 60_000 });
 
 /** Two ends that are open, and know each other's candidates. */
 async function connected(options: RtcOptions = FULL): Promise<[RtcPeer, RtcPeer]> {

@@ -12,7 +12,7 @@ import { type Machine, type MachineOptions, shortStatus, startMachine } from "./
 import { Answering, type Behaviour, makeVersion, prepareHome } from "./versions.ts";
 
 const CHILD = new URL("./child.ts", import.meta.url).pathname;
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 /** How a child of a test ended. */
 export interface ChildEnd {

@@ -54,7 +54,7 @@ async function fill(path: string): Promise<void> {
 const serves = async (machine: Machine, version: string) => {
   try {
     const isServed = () => machine.serving === version;
-    await waitFor(isServed, { deadlineMs: 10_000, what: `${version} serves` });
+    await waitFor(isServed, { deadlineMs: 60_000, what: `${version} serves` });
   } catch (error) {
     throw new Error(`${JSON.stringify(shortStatus(machine))}\n${logOf(machine)}`, { cause: error });
   }
@@ -68,7 +68,7 @@ test("a full disk keeps an update from the machine until there is room", async (
     await serves(machine, "A");
     await disk.fill();
     machine.server.setTarget(b);
-    await waitFor(() => machine.server.snapshot().error !== "", { deadlineMs: 10_000 });
+    await waitFor(() => machine.server.snapshot().error !== "", { deadlineMs: 60_000 });
     assert.equal(machine.serving, "A");
     await disk.free();
     machine.server.force();
@@ -84,14 +84,14 @@ test("a disk that is full at the swap leaves the old version in place", async (b
   let isOpen = false;
   const machine = await bench.start({ server: b, mayRestart: () => isOpen });
   try {
-    await waitFor(() => machine.server.snapshot().state === "waiting", { deadlineMs: 10_000 });
+    await waitFor(() => machine.server.snapshot().state === "waiting", { deadlineMs: 60_000 });
     const before = await bench.assertLinked();
     await disk.fill();
     isOpen = true;
     const isTold = () =>
       /full|room|space/.test(machine.server.snapshot().waitingFor) ||
       machine.server.snapshot().error !== "";
-    await waitFor(isTold, { deadlineMs: 10_000, what: "it is told" });
+    await waitFor(isTold, { deadlineMs: 60_000, what: "it is told" });
     await serves(machine, "A");
     assert.equal(await bench.assertLinked(), before);
     await disk.free();
@@ -106,7 +106,7 @@ test("a bad version goes although the disk is full", async (bench, disk) => {
   const b = await bench.version("B", "hangs after it served");
   const machine = await bench.start({ server: b, limits: { unhealthyMs: 1_000 } });
   try {
-    await waitFor(() => machine.server.snapshot().state === "trial", { deadlineMs: 10_000 });
+    await waitFor(() => machine.server.snapshot().state === "trial", { deadlineMs: 60_000 });
     await disk.fill();
     await serves(machine, "A");
     await disk.free();
@@ -146,7 +146,7 @@ test("a link that cannot be turned leaves the old version in place", async (benc
     const machine = await bench.start({ server: b });
     try {
       const isTold = () => /read-only/.test(machine.server.snapshot().waitingFor);
-      await waitFor(isTold, { deadlineMs: 10_000, what: "it is told" });
+      await waitFor(isTold, { deadlineMs: 60_000, what: "it is told" });
       await serves(machine, "A");
       assert.equal(await bench.assertLinked(), before);
       await mount("-o", "remount,rw,bind", bin);
@@ -185,5 +185,5 @@ async function mount(...args: string[]): Promise<void> {
     const said = new TextDecoder().decode(stderr);
     assert(success || /busy/.test(said), said);
     return success;
-  }, { deadlineMs: 10_000, what: `mount ${args.join(" ")}` });
+  }, { deadlineMs: 60_000, what: `mount ${args.join(" ")}` });
 }
