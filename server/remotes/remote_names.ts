@@ -7,7 +7,7 @@ import { fullName } from "../resources/graph/name.ts";
 export const MOST_RESOURCES = 2_000;
 /** Machines behind one another; more are a circle of machines that do not say who they are. */
 const MOST_HOPS = 5;
-/** Longest name that is taken over, in characters. */
+/** Longest name, and longest API, that is taken over, in characters. */
 const LONGEST_NAME = 400;
 
 /** Entries of the metadata about machines; machines beyond are not named. */
@@ -58,9 +58,10 @@ export function remoteListing(
   let tooMany = 0;
   for (const { namespace, type, subtype, name } of names) {
     const path = name.split(":").slice(0, -1);
-    const isOdd = name === "" || subtype === "" || name.length > LONGEST_NAME ||
-      path.length >= MOST_HOPS || /[/+]/.test(name);
     const api = `${namespace}:${type}:${subtype}`;
+    const isOdd = name === "" || subtype === "" || name.length > LONGEST_NAME ||
+      path.length >= MOST_HOPS || /[/+\p{Cc}]/u.test(name) ||
+      api.length > LONGEST_NAME || /[/+\s\p{Cc}]/u.test(api);
     const ours = formatShortName({ remote, name: prefixed(prefix, name) });
     if (circles.some((circle) => `${remote}:${name}`.startsWith(`${circle}:`))) continue;
     if (isOdd) odd++;

@@ -24,6 +24,20 @@ Deno.test("remoteListing() takes each name once, and leaves out what cannot be u
   assert.match(notes.join(), /3 of its resources have names that cannot be used/);
 });
 
+Deno.test("remoteListing() leaves out names that draw on a terminal, and APIs without end", () => {
+  const all = [
+    sensor("s"),
+    sensor("a\u001b[2Jb"),
+    sensor("a\nERROR b"),
+    { ...sensor("long"), namespace: "n".repeat(1_000_000) },
+    { ...sensor("odd"), subtype: "sensor/x" },
+    { ...sensor("line"), type: "component\n" },
+  ];
+  const { resources, notes } = remoteListing(all, options);
+  assert.deepEqual(resources.map(({ ours }) => ours), ["r:s"]);
+  assert.match(notes.join(), /5 of its resources have names that cannot be used/);
+});
+
 Deno.test("remoteListing() takes so many resources and says what to do with more", () => {
   const all = Array.from({ length: 10_000 }, (_, at) => sensor(`s${at}`));
   const { resources, notes } = remoteListing(all, options);
