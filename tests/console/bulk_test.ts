@@ -64,8 +64,9 @@ consoleTest(
         deadlineMs: 60_000,
       },
     );
-    // A request of the page that was under way while its machine was deleted.
-    const others = opened.complaints.filter((each) => !/\b404\b.*GetPartLiveStatus$/.test(each));
+    // Requests of the page that were under way while its machine was deleted.
+    const isLate = /\b404\b.*\/(GetPartLiveStatus|GetRobot|GetRobotParts)$/;
+    const others = opened.complaints.filter((each) => !isLate.test(each));
     opened.complaints.splice(0, Infinity, ...others);
   },
 );

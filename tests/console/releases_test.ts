@@ -47,6 +47,7 @@ consoleTest(
     await page.getByText("No machine has reported its version").waitFor();
 
     const add = async (version: string, size: number) => {
+      await dialog.waitFor({ state: "hidden" });
       await page.getByRole("button", { name: "Add release" }).click();
       await dialog.getByLabel("File of the program").setInputFiles({
         name: `machine-server-${version}-linux-x64`,
