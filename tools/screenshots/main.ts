@@ -108,6 +108,10 @@ async function main(): Promise<void> {
       await page.waitForLoadState();
       for (const scheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme: scheme });
+        // Plots draw themselves anew in the frame after the change.
+        await page.evaluate(
+          "new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))",
+        );
         const file = join(FOLDER, `${name}-${scheme}.webp`);
         await Deno.writeFile(file, await webp(page));
         report(file);
