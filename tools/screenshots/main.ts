@@ -108,7 +108,7 @@ async function main(): Promise<void> {
       await page.waitForLoadState();
       for (const scheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme: scheme });
-        // Plots draw themselves anew in the frame after the change.
+        // Plots draw themselves again in the frame after the change.
         await page.evaluate(
           "new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))",
         );
