@@ -1,8 +1,6 @@
-import type { ServiceImpl } from "@connectrpc/connect";
 import { createAuthService } from "../../shared/cloud/auth/auth_service.ts";
 import type { AttemptLimiter } from "../../shared/cloud/auth/attempt_limiter.ts";
 import { TokenIssuer } from "../../shared/cloud/auth/token_issuer.ts";
-import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { PackageService } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { MLInferenceService } from "../../shared/gen/viam/app/mlinference/v1/ml_inference_pb.ts";
@@ -11,7 +9,6 @@ import { ConfigurationService } from "../../shared/gen/machine/cloud/v1/configur
 import { EnrollmentService } from "../../shared/gen/machine/cloud/v1/enrollment_pb.ts";
 import { ConsoleService, MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { RegistryService } from "../../shared/gen/machine/cloud/v1/registry_pb.ts";
-import { AgentService, ReleaseService } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
@@ -26,56 +23,31 @@ import { MachineCertificates } from "../accounts/certificates/machine_certificat
 import type { Caller } from "../accounts/access/caller.ts";
 import { Callers } from "../accounts/access/callers.ts";
 import { LOCAL_IDENTITY, LocalCallers } from "../accounts/access/local_callers.ts";
-import { keyMethods } from "../accounts/access/key_methods.ts";
 import { HttpCallers } from "../accounts/access/http_callers.ts";
 import { MachineKeys } from "../accounts/access/machine_keys.ts";
 import { ClearSecrets } from "../accounts/access/clear_secrets.ts";
-import { SecretChanges } from "../accounts/access/secret_changes.ts";
 import { SharedSecrets } from "../accounts/access/secrets.ts";
 import { CredentialVerifiers } from "../accounts/access/verifiers.ts";
-import { AgentCommands } from "../releases/agents/agent_commands.ts";
-import { agentService } from "../releases/agents/agent_service.ts";
-import { AgentStatuses } from "../releases/agents/agent_statuses.ts";
-import { cloudAgentService } from "../releases/agents/cloud_agent_service.ts";
-import { PartTargets } from "../releases/agents/part_targets.ts";
-import { VersionHistory } from "../releases/agents/version_history.ts";
-import { ReleaseOutcomes } from "../releases/agents/release_outcomes.ts";
-import { reportedVersions } from "../releases/agents/reported_versions.ts";
 import type { DataFolder } from "../storage/data_folder/data_folder.ts";
 import { withCallFailures } from "../storage/database/call_failures.ts";
 import { ChangeFeed } from "../storage/database/change_feed.ts";
 import type { Random } from "../storage/keys/random.ts";
 import type { LogLimits } from "../fleet/logs/log_quota.ts";
 import { LogIntake } from "../fleet/logs/log_intake.ts";
-import { logMethods } from "../fleet/logs/log_methods.ts";
 import type { LogStore } from "../fleet/logs/log_store.ts";
 import { LogTail } from "../fleet/logs/log_tail.ts";
 import { enrollmentService } from "../fleet/enrollment/enrollment_service.ts";
-import { fragmentListMethods } from "../fleet/fragments/fragment_lists.ts";
-import { fragmentMethods } from "../fleet/fragments/fragment_methods.ts";
 import { FragmentRollouts } from "../fleet/fragments/fragment_rollouts.ts";
 import { configurationService } from "../fleet/history/configuration_service.ts";
 import { ConfigWarnings } from "../fleet/machines/config_warnings.ts";
 import { MachineConfigs } from "../fleet/machines/machine_configs.ts";
-import { fleetMethods } from "../fleet/machines/fleet_methods.ts";
-import { metadataMethods } from "../fleet/machines/metadata_methods.ts";
-import { secretMethods } from "../fleet/machines/secret_methods.ts";
 import { RecentDocuments } from "../fleet/configuration/recent_documents.ts";
-import { machineMethods, type MachineMethodsOptions } from "../fleet/machines/machine_methods.ts";
-import { propertyMethods } from "../fleet/machines/property_methods.ts";
-import { summaryMethods } from "../fleet/machines/summary_methods.ts";
 import { partCredentials } from "../fleet/machines/part_credentials.ts";
 import { Restarts } from "../fleet/machines/restarts.ts";
 import { Revisions } from "../fleet/machines/revisions.ts";
 import { robotService } from "../fleet/machines/robot_service.ts";
 import { InferenceRunner } from "../inference/inference_runner.ts";
 import { inferenceService } from "../inference/inference_service.ts";
-import { locationMethods } from "../accounts/organizations/location_methods.ts";
-import { locationSharing } from "../accounts/organizations/location_sharing.ts";
-import { supportEmailMethods } from "../accounts/organizations/support_email.ts";
-import { namespaceMethods } from "../accounts/organizations/namespace_methods.ts";
-import { updateOrganization } from "../accounts/organizations/update_organization.ts";
-import { organizationMethods } from "../accounts/organizations/organization_methods.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
 import { DownloadUrls } from "../registry/packages/download_urls.ts";
 import { packageDownloads } from "../registry/packages/downloads.ts";
@@ -88,27 +60,16 @@ import type { MapTiles } from "../web/map_tiles.ts";
 import { LiveStatus } from "../fleet/watch/live_status.ts";
 import { machineService } from "../fleet/watch/machine_service.ts";
 import { Watchers } from "../fleet/watch/watchers.ts";
-import { DownloadSlots } from "../releases/catalogue/download_slots.ts";
-import { openReleases } from "../releases/catalogue/open_releases.ts";
-import {
-  localReleaseAccess,
-  type ReleaseAccess,
-  releaseAccess,
-} from "../releases/catalogue/release_access.ts";
-import { releaseFiles } from "../releases/catalogue/release_files.ts";
-import { releaseService } from "../releases/catalogue/release_service.ts";
-import { sourceAccess } from "../releases/source/source_access.ts";
 import { ConfigPackages } from "../registry/items/config_packages.ts";
-import { registryMethods } from "../registry/items/registry_methods.ts";
 import { registryService } from "../registry/items/registry_service.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import { openSignaling } from "../fleet/signaling/signaling.ts";
-import { favoriteMethods } from "../fleet/machines/favorite_methods.ts";
 import { type Accounts, openAccounts } from "./accounts.ts";
-import { absentCalls } from "./absent_calls.ts";
+import { appMethods } from "./app_methods.ts";
 import { mountRefused } from "./refused_services.ts";
 import { openBlobStores } from "./blob_stores.ts";
 import { openDataServices } from "./data_services.ts";
+import { openReleaseServices } from "./release_services.ts";
 import { type NotificationSettings, openNotifications } from "./notifications.ts";
 import type { ExchangeRequest } from "../training/remote/exchange.ts";
 import { Training } from "./training.ts";
@@ -212,20 +173,11 @@ export async function createServices(options: ServicesOptions) {
     ...{ queries, documents, secrets, machineKeys, packages, domain, publicUrl },
   });
 
-  const releases = await openReleases({
-    database,
-    dataDir: options.dataDir,
-    clock,
-    random,
-    limitBytes,
-    blobs: await openBlobs("releases"),
+  const releases = await openReleaseServices({
+    ...{ database, dataDir: options.dataDir, limitBytes, blobs: await openBlobs("releases") },
+    ...{ callers, isLocal: owner !== undefined, presence, clock, random, publicUrl, log },
   });
-  const { catalogue, rollouts, wishes } = releases;
-  const statuses = new AgentStatuses(queries, clock, log.child("agents"));
-  const targets = new PartTargets(catalogue, wishes);
-  const outcomes = new ReleaseOutcomes(catalogue, wishes, rollouts, log.child("releases"));
-  const versions = new VersionHistory(queries, clock);
-  const commands = new AgentCommands(queries, clock, random);
+  const { statuses, targets, versions } = releases;
 
   const notifications = openNotifications({
     ...options.notifications,
@@ -279,7 +231,7 @@ export async function createServices(options: ServicesOptions) {
     ...{ queries, changes, clock, log: log.child("fragments") },
     transact: (work) => database.quickTransaction(work),
   });
-  const machines: MachineMethodsOptions = {
+  const machines = {
     callers,
     queries,
     documents,
@@ -291,31 +243,10 @@ export async function createServices(options: ServicesOptions) {
     domain,
     logs: intake,
   };
-  const app: Partial<ServiceImpl<typeof AppService>> = {
-    ...absentCalls(),
-    ...organizationMethods({ callers, queries, secrets }),
-    ...machineMethods(machines),
-    ...secretMethods({
-      ...machines,
-      secretChanges: new SecretChanges({ queries, changes, clock, random }),
-    }),
-    ...fleetMethods({ ...machines, changes, random }),
-    ...summaryMethods(machines),
-    ...metadataMethods({ callers, queries }),
-    ...fragmentMethods({ callers, queries, rollouts: fragmentRollouts, clock, random }),
-    ...fragmentListMethods({ callers, queries }),
-    ...updateOrganization({ callers, queries, changes, clock }),
-    ...namespaceMethods({ callers, queries, changes, clock }),
-    ...supportEmailMethods({ callers, queries }),
-    ...propertyMethods(machines),
-    ...locationMethods({ callers, queries, secrets, changes, clock, random }),
-    ...locationSharing({ callers, queries, changes, clock }),
-    ...keyMethods({ callers, queries, keys: apiKeys, machineKeys }),
-    ...registryMethods({ callers, queries, changes, clock, random, store, urls }),
-    ...accounts.methods,
-    ...favoriteMethods(machines),
-    ...logMethods({ callers, store: logs, tail, clock }),
-  };
+  const app = appMethods({
+    ...{ machines, accounts, changes, fragmentRollouts, apiKeys, machineKeys },
+    ...{ store, urls, logs, tail, random },
+  });
   const machine = machineService({
     callers,
     keys: apiKeys,
@@ -338,11 +269,6 @@ export async function createServices(options: ServicesOptions) {
     random,
     log: log.child("signaling"),
   });
-  const releaseCalls = (access: ReleaseAccess) =>
-    withCallFailures(releaseService({
-      ...releases,
-      ...{ access, told: reportedVersions(statuses, presence), commands, clock, publicUrl },
-    }));
   const router = new AuditedRouter({ queries, clock })
     .service(
       AuthService,
@@ -371,37 +297,6 @@ export async function createServices(options: ServicesOptions) {
         publicUrl,
       })),
     )
-    .service(
-      AgentDeviceService,
-      withCallFailures(agentService({
-        callers,
-        queries,
-        presence,
-        targets,
-        statuses,
-        outcomes,
-        versions,
-        publicUrl,
-      })),
-    )
-    .service(
-      AgentService,
-      withCallFailures(cloudAgentService({
-        callers,
-        presence,
-        targets,
-        catalogue,
-        statuses,
-        outcomes,
-        versions,
-        commands,
-        publicUrl,
-      })),
-    )
-    .service(
-      ReleaseService,
-      releaseCalls(owner ? localReleaseAccess(callers) : releaseAccess(callers, queries)),
-    )
     .service(MachineService, withCallFailures(machine))
     .service(SignalingService, withCallFailures(signaling.service))
     .service(
@@ -415,6 +310,7 @@ export async function createServices(options: ServicesOptions) {
     );
 
   accounts.mount(router);
+  releases.mount(router);
   router.service(
     ConfigurationService,
     withCallFailures(configurationService({ callers, queries, revisions })),
@@ -467,8 +363,7 @@ export async function createServices(options: ServicesOptions) {
     store,
     releases: releases.store,
     /** For this process alone, which brings releases of a source. */
-    sourceRouter: new AuditedRouter({ queries, clock })
-      .service(ReleaseService, releaseCalls(sourceAccess(queries))),
+    sourceRouter: releases.mountSource(new AuditedRouter({ queries, clock })),
     statuses,
     dataUpkeep: data.upkeep,
     dataExports: data.exports,
@@ -485,13 +380,7 @@ export async function createServices(options: ServicesOptions) {
     },
     accountRoutes: accounts.routes({ http, verifyToken, cookie }),
     logos: (hash: string) => accounts.logos.serve(hash),
-    releaseFiles: releaseFiles({
-      catalogue,
-      blobs: releases.blobs,
-      slots: new DownloadSlots(),
-      clock,
-      publicUrl,
-    }),
+    releaseFiles: releases.files,
     downloads: packageDownloads({ queries, http, urls, blobs, clock }),
     dataFiles: data.routes(http),
     trainingRuns: (request: ExchangeRequest) => training.exchange.answer(request, http),

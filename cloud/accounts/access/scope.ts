@@ -9,8 +9,8 @@ import type {
   MachinesTable,
   OrganizationsTable,
   PartsTable,
-  RegistryItemsTable,
 } from "../../storage/database/schema.ts";
+import type { RegistryItemsTable } from "../../storage/database/registry_schema.ts";
 import { type Action, roleAllows } from "../../../shared/rights/roles.ts";
 import {
   allows,

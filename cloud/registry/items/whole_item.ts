@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
 import type { RegistryItemRow } from "../../accounts/access/scope.ts";
-import type { ItemVersionsTable } from "../../storage/database/schema.ts";
+import type { ItemVersionsTable } from "../../storage/database/registry_schema.ts";
 import type { FileRow } from "../packages/package_store.ts";
 
 /** A version of an item, as stored. */

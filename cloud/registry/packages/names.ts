@@ -4,7 +4,7 @@ import {
   platformProblem,
   versionProblem,
 } from "../../../shared/registry/item_rules.ts";
-import type { PackageType } from "../../storage/database/schema.ts";
+import type { PackageType } from "../../storage/database/registry_schema.ts";
 import { PACKAGE_TYPES, typeOfNumber } from "./package_messages.ts";
 
 /** Throws INVALID_ARGUMENT with the field's name unless a check found nothing. */

@@ -6,7 +6,7 @@ import {
   PackageSchema,
   PackageType as PackageTypeNumber,
 } from "../../../shared/gen/viam/app/packages/v1/packages_pb.ts";
-import type { PackageType } from "../../storage/database/schema.ts";
+import type { PackageType } from "../../storage/database/registry_schema.ts";
 import type { FileRow, ItemRow } from "./package_store.ts";
 
 const TYPES: Readonly<Record<PackageType, PackageTypeNumber>> = {

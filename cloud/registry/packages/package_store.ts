@@ -10,7 +10,7 @@ import type {
   PackageFilesTable,
   PackageType,
   RegistryItemsTable,
-} from "../../storage/database/schema.ts";
+} from "../../storage/database/registry_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import type { BlobStore } from "../../storage/blobs/blob_store.ts";
 import { type BlobUpkeep, keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";

@@ -1,5 +1,5 @@
 import { compare, maxSatisfying, parse, prerelease, validRange } from "semver";
-import type { PackageType } from "../../storage/database/schema.ts";
+import type { PackageType } from "../../storage/database/registry_schema.ts";
 import { VERSION_WORDS } from "../../../shared/registry/item_rules.ts";
 import { platformRank } from "./platforms.ts";
 

@@ -10,7 +10,11 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { AgentAction, AgentCommandsTable, Program } from "../../storage/database/schema.ts";
+import type {
+  AgentAction,
+  AgentCommandsTable,
+  Program,
+} from "../../storage/database/release_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 
 /** What an operator wants of the agent of a part. */

@@ -14,7 +14,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import { effectiveText } from "../../fleet/fragments/effective_configs.ts";
 import type { PartFacts, Presence } from "../../fleet/presence/presence.ts";
 import { CUSTOM_URL } from "../catalogue/release_messages.ts";
-import type { Program } from "../../storage/database/schema.ts";
+import type { Program } from "../../storage/database/release_schema.ts";
 import { releaseUrl } from "../catalogue/release_urls.ts";
 import { settingsSection } from "./agent_settings.ts";
 import type { AgentStatuses } from "./agent_statuses.ts";

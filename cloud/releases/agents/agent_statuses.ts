@@ -6,7 +6,7 @@ import {
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { Program } from "../../storage/database/schema.ts";
+import type { Program } from "../../storage/database/release_schema.ts";
 import { bounded } from "./bounded_status.ts";
 import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 

@@ -1,4 +1,4 @@
-import type { Program } from "../../storage/database/schema.ts";
+import type { Program } from "../../storage/database/release_schema.ts";
 import type { ReleaseCatalogue } from "../catalogue/release_catalogue.ts";
 import type { WishesOfParts } from "../catalogue/part_wishes.ts";
 import { type Resolution, resolve } from "../catalogue/resolve.ts";

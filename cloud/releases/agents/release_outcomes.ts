@@ -5,7 +5,7 @@ import {
   ProgramStatus_State,
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
-import type { Program } from "../../storage/database/schema.ts";
+import type { Program } from "../../storage/database/release_schema.ts";
 import type { WishesOfParts } from "../catalogue/part_wishes.ts";
 import type { ReleaseCatalogue } from "../catalogue/release_catalogue.ts";
 import { isOffered } from "../catalogue/resolve.ts";

@@ -6,7 +6,7 @@ import type {
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { Program } from "../../storage/database/schema.ts";
+import type { Program } from "../../storage/database/release_schema.ts";
 import type { PartVersionsTable } from "../../storage/database/version_schema.ts";
 
 /** One change of what is installed on a part. */

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parse } from "semver";
-import type { Program } from "../../storage/database/schema.ts";
+import type { Program } from "../../storage/database/release_schema.ts";
 import { PLATFORMS } from "../../../shared/registry/platforms.ts";
 
 export const PROGRAMS: readonly Program[] = ["machine-server", "machine-agent"];

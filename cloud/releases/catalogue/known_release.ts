@@ -1,4 +1,8 @@
-import type { Program, ReleaseChannel, RolloutState } from "../../storage/database/schema.ts";
+import type {
+  Program,
+  ReleaseChannel,
+  RolloutState,
+} from "../../storage/database/release_schema.ts";
 
 /** The file of a release for one platform. */
 export interface KnownFile {

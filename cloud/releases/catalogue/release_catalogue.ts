@@ -1,5 +1,5 @@
 import type { CloudDatabase, Queries } from "../../storage/database/cloud_database.ts";
-import type { Program } from "../../storage/database/schema.ts";
+import type { Program } from "../../storage/database/release_schema.ts";
 import type { KnownFile, KnownRelease, KnownRollout } from "./known_release.ts";
 import type { ReleaseKey, ReleaseKeys } from "./release_keys.ts";
 

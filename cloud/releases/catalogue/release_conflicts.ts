@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { ReleaseChannel } from "../../storage/database/schema.ts";
+import type { ReleaseChannel } from "../../storage/database/release_schema.ts";
 import type { KnownRelease } from "./known_release.ts";
 
 /** What is added to a release that is there. */

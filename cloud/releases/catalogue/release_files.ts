@@ -1,7 +1,7 @@
 import { signedText } from "../../../shared/transfer/releases/manifest.ts";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import type { Program } from "../../storage/database/schema.ts";
+import type { Program } from "../../storage/database/release_schema.ts";
 import {
   answerWithFile,
   type FileRequest,

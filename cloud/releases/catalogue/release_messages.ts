@@ -16,7 +16,11 @@ import {
   type Target,
   TargetSchema,
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
-import type { Program, ReleaseChannel, RolloutState } from "../../storage/database/schema.ts";
+import type {
+  Program,
+  ReleaseChannel,
+  RolloutState,
+} from "../../storage/database/release_schema.ts";
 import { requireRollout, type RolloutLimits } from "./checks.ts";
 import type { KnownRelease, KnownRollout } from "./known_release.ts";
 import type { Progress } from "./progress.ts";

@@ -13,7 +13,7 @@ import {
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
-import type { AgentAction, Program } from "../../storage/database/schema.ts";
+import type { AgentAction, Program } from "../../storage/database/release_schema.ts";
 import { KeyFileError } from "../../storage/keys/key_file.ts";
 import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.ts";
 import { requireNotes, requirePlatform, requireProgram, requireVersion } from "./checks.ts";

@@ -4,7 +4,7 @@ import { signRelease } from "../../../shared/transfer/releases/manifest.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { Program, ReleaseChannel } from "../../storage/database/schema.ts";
+import type { Program, ReleaseChannel } from "../../storage/database/release_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import type { Blob, BlobStore } from "../../storage/blobs/blob_store.ts";
 import { type BlobUpkeep, keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";

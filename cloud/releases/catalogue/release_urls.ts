@@ -1,4 +1,4 @@
-import type { Program } from "../../storage/database/schema.ts";
+import type { Program } from "../../storage/database/release_schema.ts";
 
 /** What a program's file is called. */
 export function programFile(program: Program, platform: string): string {

@@ -1,5 +1,5 @@
 import { compare, satisfies } from "semver";
-import type { Program } from "../../storage/database/schema.ts";
+import type { Program } from "../../storage/database/release_schema.ts";
 import type { KnownFile, KnownRelease } from "./known_release.ts";
 import { isSelected } from "./rollout_rules.ts";
 import type { Wish } from "./wishes.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ReleaseOutcome } from "../../storage/database/schema.ts";
+import type { ReleaseOutcome } from "../../storage/database/release_schema.ts";
 import type { KnownRollout } from "./known_release.ts";
 
 /** Steps that a percentage is counted in: a hundredth of a percent. */

@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { Program, ReleaseOutcomesTable } from "../../storage/database/schema.ts";
+import type { Program, ReleaseOutcomesTable } from "../../storage/database/release_schema.ts";
 import type { RolloutLimits } from "./checks.ts";
 import type { KnownRelease } from "./known_release.ts";
 import type { ReleaseCatalogue } from "./release_catalogue.ts";

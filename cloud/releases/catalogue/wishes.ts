@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { parse, validRange } from "semver";
 import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { versionControlFields } from "../../../shared/config/agent_fields.ts";
-import type { Program, ReleaseChannel } from "../../storage/database/schema.ts";
+import type { Program, ReleaseChannel } from "../../storage/database/release_schema.ts";
 
 /** Which version of a program a machine's configuration requests. */
 export type Wish =

@@ -6,7 +6,7 @@ import type {
   DeliveriesTable,
   DeliveryAttemptsTable,
   TriggerEventsTable,
-} from "../../storage/database/schema.ts";
+} from "../../storage/database/trigger_schema.ts";
 import { TRY_FOR_MS } from "./retry_policy.ts";
 
 /** A notification with its event and its attempts. */

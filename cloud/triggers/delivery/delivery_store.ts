@@ -1,7 +1,7 @@
 import { type Selectable, sql } from "kysely";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { CloudDatabase, Queries } from "../../storage/database/cloud_database.ts";
-import type { DeliveriesTable, TriggerEventsTable } from "../../storage/database/schema.ts";
+import type { DeliveriesTable, TriggerEventsTable } from "../../storage/database/trigger_schema.ts";
 import type { AttemptOutcome } from "./retry_policy.ts";
 
 /** A notification with everything that is needed to send it. */

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { LogEntrySchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import { Redactor } from "../../../shared/base/redaction/redactor.ts";
-import type { NotificationType, TriggerType } from "../../storage/database/schema.ts";
+import type { NotificationType, TriggerType } from "../../storage/database/trigger_schema.ts";
 import type { LogIntake } from "../../fleet/logs/log_intake.ts";
 import type { DeliveryRow } from "./delivery_store.ts";
 import type { AttemptOutcome } from "./retry_policy.ts";

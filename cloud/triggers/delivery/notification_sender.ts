@@ -1,5 +1,5 @@
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import type { NotificationType, TriggerType } from "../../storage/database/schema.ts";
+import type { NotificationType, TriggerType } from "../../storage/database/trigger_schema.ts";
 import type { EventFacts } from "../events/facts.ts";
 import { webhookText } from "../events/webhook_text.ts";
 import { mailContent } from "../mail/mail_text.ts";

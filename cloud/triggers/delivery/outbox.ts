@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { NotificationType, TriggerType } from "../../storage/database/schema.ts";
+import type { NotificationType, TriggerType } from "../../storage/database/trigger_schema.ts";
 import type { EventFacts } from "../events/facts.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { TRY_FOR_MS } from "./retry_policy.ts";

@@ -1,6 +1,6 @@
 /** What webhooks carry: spec §4.1. Pure. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { TriggerType } from "../../storage/database/schema.ts";
+import type { TriggerType } from "../../storage/database/trigger_schema.ts";
 import { type EventFacts, LONGEST_BODY, type NamedPart, type UploadFacts } from "./facts.ts";
 
 /** Headers and body of a request. */

@@ -1,6 +1,6 @@
 /** What a mail about a trigger says. Pure. */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { TriggerType } from "../../storage/database/schema.ts";
+import type { TriggerType } from "../../storage/database/trigger_schema.ts";
 import type { EventFacts } from "../events/facts.ts";
 import { readingJson } from "../events/webhook_text.ts";
 import { escapeHtml, mailHtml, oneLine } from "./mail_html.ts";

@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { ALL_OWNERS } from "../../../shared/config/checks/triggers.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { TriggerType } from "../../storage/database/schema.ts";
+import type { TriggerType } from "../../storage/database/trigger_schema.ts";
 import { postEvent, type Recipient } from "../delivery/outbox.ts";
 import { MOST_WAITING_PER_TRIGGER } from "../delivery/deliverer.ts";
 import { TRY_FOR_MS } from "../delivery/retry_policy.ts";

@@ -2,7 +2,7 @@ import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { LivenessState } from "../../storage/database/schema.ts";
+import type { LivenessState } from "../../storage/database/trigger_schema.ts";
 import type { PartSign, Presence } from "../../fleet/presence/presence.ts";
 import type { Triggers } from "./triggers.ts";
 import { pollLoop } from "../../../shared/workers/poll_loop.ts";

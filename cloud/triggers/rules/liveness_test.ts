@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import type { LivenessState } from "../../storage/database/schema.ts";
+import type { LivenessState } from "../../storage/database/trigger_schema.ts";
 import { Presence } from "../../fleet/presence/presence.ts";
 import { TestCloud } from "../../serve/cloud_testing.ts";
 import { Liveness } from "./liveness.ts";

@@ -9,7 +9,7 @@ import {
 import { type ConfigProblem, formatProblem } from "../../../shared/config/problem.ts";
 import { readShape } from "../../../shared/config/shape.ts";
 import { type TriggerConfig, triggerSchema } from "../../../shared/config/triggers.ts";
-import type { TriggerType } from "../../storage/database/schema.ts";
+import type { TriggerType } from "../../storage/database/trigger_schema.ts";
 import type { Recipient } from "../delivery/outbox.ts";
 import { compileCondition, type Condition } from "./condition.ts";
 

@@ -14,7 +14,10 @@ import {
   TriggerCountsSchema,
   TriggerSchema,
 } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
-import type { DeliveryState as State, TriggerCountsTable } from "../../storage/database/schema.ts";
+import type {
+  DeliveryState as State,
+  TriggerCountsTable,
+} from "../../storage/database/trigger_schema.ts";
 import { webhookText } from "../events/webhook_text.ts";
 import type { LoggedDelivery } from "../delivery/delivery_log.ts";
 import type { Explanation } from "./condition.ts";

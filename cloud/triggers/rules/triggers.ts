@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { IngestedData, IngestedReading, IngestListener } from "../../data/ingest/ingested.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { LivenessState } from "../../storage/database/schema.ts";
+import type { LivenessState } from "../../storage/database/trigger_schema.ts";
 import { evaluate, explain, REGEX_STEPS_PER_UPLOAD, type RegexBudget } from "./condition.ts";
 import { addLook } from "./counts.ts";
 import type { Firing, Occurrence } from "./firing.ts";
