@@ -26,6 +26,7 @@ import { mergedModel } from "./merged/merged_model.ts";
 import { modbusModel } from "./modbus/modbus_model.ts";
 import { motionModel } from "./motion/motion_model.ts";
 import { gpioMotorModel, gpioStepperModel } from "./motor/motor_models.ts";
+import { navigationModel } from "./navigation/navigation_model.ts";
 import { remoteControlModel } from "./remote_control/remote_control_model.ts";
 import { gpioServoModel } from "./servo/gpio_servo_model.ts";
 import { Pictures } from "./pictures/pictures.ts";
@@ -85,6 +86,7 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     .register(sensorControlledBaseModel(environment))
     .register(wheeledOdometryModel(environment))
     .register(motionModel(environment))
+    .register(navigationModel(environment))
     .register(systemModel("rdk:component:generic", environment))
     .register(systemModel("rdk:service:generic", environment))
     .register(devicesModel())

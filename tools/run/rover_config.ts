@@ -75,6 +75,12 @@ export const ROVER = {
   ],
   services: [
     {
+      name: "navigation",
+      api: "rdk:service:navigation",
+      model: "rdk:builtin:builtin",
+      attributes: { base: "rover", movement_sensor: "odometry" },
+    },
+    {
       name: "red-ball",
       api: "rdk:service:vision",
       model: "rdk:builtin:color_detector",

@@ -5,7 +5,7 @@ import { disc, type Obstacle, type Point, rectangle } from "./path.ts";
 const METERS_PER_DEGREE = 6_371_008.8 * Math.PI / 180;
 const MM = 1_000;
 /** Looking for a way takes longer with each. */
-const MOST_OBSTACLES = 50;
+export const MOST_OBSTACLES = 50;
 
 /** A place on the globe. */
 export interface Place {
@@ -19,6 +19,16 @@ export function metersFrom(origin: Place, { latitude, longitude }: Place): Point
   return {
     x: turned * METERS_PER_DEGREE * Math.cos(origin.latitude * Math.PI / 180),
     y: (latitude - origin.latitude) * METERS_PER_DEGREE,
+  };
+}
+
+/** The place so many metres east and north of an origin: the inverse of {@link metersFrom}. */
+export function placeAt(origin: Place, { x, y }: Point): Place {
+  const narrowed = Math.max(1e-9, Math.cos(origin.latitude * Math.PI / 180));
+  const longitude = origin.longitude + x / METERS_PER_DEGREE / narrowed;
+  return {
+    latitude: origin.latitude + y / METERS_PER_DEGREE,
+    longitude: ((longitude + 540) % 360 + 360) % 360 - 180,
   };
 }
 

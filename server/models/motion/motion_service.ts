@@ -156,9 +156,14 @@ export class MotionDriver implements Driver<typeof MotionService> {
     return { moving: [...this.#running.keys()] };
   }
 
+  /** All of them: a base that was stopped by StopAll must not be driven on. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#running.keys()].map((component) => this.#stop(component)));
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#running.keys()].map((component) => this.#stop(component)));
+    await this.stop();
   }
 
   #base(name: string): Used<typeof BaseService> {
@@ -274,7 +279,10 @@ function settingsOf({ base, look, configuration }: Wanted, clock: Clock): DriveO
 }
 
 /** Of the disc that a base takes up, whatever way it faces. Metres. */
-async function radiusOf(base: Used<typeof BaseService>, signal: AbortSignal): Promise<number> {
+export async function radiusOf(
+  base: Used<typeof BaseService>,
+  signal: AbortSignal,
+): Promise<number> {
   const { widthMeters = 0 } = await base.call("getProperties", {}, signal);
   return widthMeters * Math.SQRT1_2;
 }

@@ -1,140 +1,15 @@
 import assert from "node:assert/strict";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import type { Clock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import {
-  GetPlanRequestSchema,
-  MoveOnGlobeRequestSchema,
+  type MoveOnGlobeRequestSchema,
   MoveOnMapRequestSchema,
   PlanState,
 } from "../../../shared/gen/viam/service/motion/v1/motion_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
-import type { Resource } from "../../resources/graph/resource.ts";
 import { testCall } from "../testing.ts";
 import { metersFrom } from "./footprint.ts";
-import { MotionDriver } from "./motion_service.ts";
 import { disc, distance, NoPathError, type Point, rectangle, shortestPath } from "./path.ts";
-
-const DEGREE = 111_195.08;
-const ORIGIN = { latitude: 48, longitude: 11 };
-
-/** A base on a plane, in a time that passes only while somebody sleeps. */
-class World {
-  ms = 0;
-  x = 0;
-  y = 0;
-  /** Clockwise from north. */
-  heading = 0;
-  #forward = 0;
-  #turn = 0;
-  stops = 0;
-  /** Metres a second that it drifts east while it drives. */
-  drift = 0;
-  stuck = false;
-  broken: string | undefined;
-  /** Where it was. */
-  readonly trace: Point[] = [];
-
-  readonly clock: Clock = {
-    now: () => new Date(this.ms),
-    monotonicMs: () => this.ms,
-    sleep: async (ms, signal) => {
-      // Gives way to whatever else runs, as callers stop it meanwhile.
-      await new Promise<void>((done) => setTimeout(done, 0));
-      signal?.throwIfAborted();
-      this.#pass(ms);
-    },
-    setTimer: (ms, run) => {
-      const timer = setTimeout(run, ms);
-      return { cancel: () => clearTimeout(timer) };
-    },
-  };
-
-  #pass(ms: number): void {
-    this.ms += ms;
-    if (this.stuck) return;
-    const seconds = ms / 1_000;
-    this.heading -= this.#turn * seconds;
-    const angle = this.heading * Math.PI / 180;
-    const drift = this.#forward === 0 ? 0 : this.drift;
-    this.x += (this.#forward * Math.sin(angle) + drift) * seconds;
-    this.y += this.#forward * Math.cos(angle) * seconds;
-    this.trace.push({ x: this.x, y: this.y });
-  }
-
-  readonly base = {
-    getProperties: () => ({ widthMeters: 0.4 }),
-    setVelocity: ({ linear, angular }: { linear: { y: number }; angular: { z: number } }) => {
-      if (this.broken !== undefined) throw new Error(this.broken);
-      this.#forward = linear.y / 1_000;
-      this.#turn = angular.z;
-    },
-    stop: () => {
-      this.stops++;
-      this.#forward = this.#turn = 0;
-    },
-  };
-
-  readonly gps = {
-    getPosition: () => ({
-      coordinate: {
-        latitude: ORIGIN.latitude + this.y / DEGREE,
-        longitude: ORIGIN.longitude + this.x / DEGREE / Math.cos(48 * Math.PI / 180),
-      },
-    }),
-    getCompassHeading: () => ({ value: ((this.heading % 360) + 360) % 360 }),
-  };
-
-  readonly slam = {
-    getPosition: () => ({
-      pose: { x: this.x * 1_000, y: this.y * 1_000, oZ: 1, theta: -this.heading },
-    }),
-  };
-
-  readonly motion = new MotionDriver({
-    clock: this.clock,
-    log: memoryLogger(),
-    dependencies: new Map<string, Resource>([
-      ["rdk:component:base/rover", this.base as Resource],
-      ["rdk:component:movement_sensor/gps", this.gps as Resource],
-      ["rdk:service:slam/map", this.slam as Resource],
-    ]),
-  });
-
-  globe(north: number, east: number, more: MessageInitShape<typeof MoveOnGlobeRequestSchema> = {}) {
-    return this.motion.moveOnGlobe(
-      create(MoveOnGlobeRequestSchema, {
-        ...{ componentName: "rover", movementSensorName: "gps" },
-        destination: place(north, east),
-        ...more,
-      } as MessageInitShape<typeof MoveOnGlobeRequestSchema>),
-      testCall(),
-    );
-  }
-
-  plan(executionId?: string, lastPlanOnly = false) {
-    return this.motion.getPlan(
-      create(GetPlanRequestSchema, {
-        ...{ componentName: "rover", lastPlanOnly },
-        ...(executionId !== undefined && { executionId }),
-      }),
-    );
-  }
-
-  /** The state that the newest plan ends with. */
-  async ended() {
-    await waitFor(
-      () => this.plan().currentPlanWithStatus.status?.state !== PlanState.IN_PROGRESS,
-      { deadlineMs: 60_000 },
-    );
-    return this.plan().currentPlanWithStatus.status!;
-  }
-}
-
-const place = (north: number, east: number) => ({
-  latitude: ORIGIN.latitude + north / DEGREE,
-  longitude: ORIGIN.longitude + east / DEGREE / Math.cos(48 * Math.PI / 180),
-});
+import { place, World } from "./testing.ts";
 
 const length = (way: readonly Point[]) =>
   way.slice(1).reduce((sum, point, index) => sum + distance(way[index]!, point), 0);
@@ -176,7 +51,7 @@ Deno.test("metersFrom() knows the date line and narrower circles", () => {
     longitude: -179.9995,
   });
   assert.ok(Math.abs(across.x - 111.2) < 0.1);
-  const { x, y } = metersFrom(ORIGIN, place(3, 4));
+  const { x, y } = metersFrom(place(0, 0), place(3, 4));
   assert.ok(Math.abs(x - 4) < 1e-3 && Math.abs(y - 3) < 1e-3);
 });
 
@@ -250,6 +125,15 @@ Deno.test("StopPlan stops the base; a newer call takes over; close() stops, too"
   await assert.rejects(world.globe(1, 0), /the service was closed/);
   await assert.rejects(world.motion.stopPlan({ componentName: "other" }), /no plan of other/);
   assert.throws(() => world.plan("x"), /no execution x of rover/);
+});
+
+Deno.test("StopAll, which calls stop() of all resources, ends what drives a base", async () => {
+  const world = new World();
+  await world.globe(50, 0);
+  await waitFor(() => world.y > 0.2, { deadlineMs: 60_000 });
+  await world.motion.stop();
+  assert.equal((await world.ended()).state, PlanState.STOPPED);
+  assert.equal(world.stops, 1);
 });
 
 Deno.test("a base that fails or does not come forward ends its plan with the reason", async () => {

@@ -1,0 +1,139 @@
+/** A base on a plane, in a time that passes only while somebody sleeps. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import {
+  GetPlanRequestSchema,
+  MoveOnGlobeRequestSchema,
+  PlanState,
+} from "../../../shared/gen/viam/service/motion/v1/motion_pb.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import type { Resource } from "../../resources/graph/resource.ts";
+import { testCall } from "../testing.ts";
+import { MotionDriver } from "./motion_service.ts";
+import type { Point } from "./path.ts";
+
+const DEGREE = 111_195.08;
+const ORIGIN = { latitude: 48, longitude: 11 };
+
+/** See above. */
+export class World {
+  ms = 0;
+  x = 0;
+  y = 0;
+  /** Clockwise from north. */
+  heading = 0;
+  #forward = 0;
+  #turn = 0;
+  stops = 0;
+  /** Metres a second that it drifts east while it drives. */
+  drift = 0;
+  stuck = false;
+  broken: string | undefined;
+  /** Where it was. */
+  readonly trace: Point[] = [];
+
+  readonly clock: Clock = {
+    now: () => new Date(this.ms),
+    monotonicMs: () => this.ms,
+    sleep: async (ms, signal) => {
+      // Gives way to whatever else runs, as callers stop it meanwhile.
+      await new Promise<void>((done) => setTimeout(done, 0));
+      signal?.throwIfAborted();
+      this.#pass(ms);
+    },
+    setTimer: (ms, run) => {
+      const timer = setTimeout(run, ms);
+      return { cancel: () => clearTimeout(timer) };
+    },
+  };
+
+  #pass(ms: number): void {
+    this.ms += ms;
+    if (this.stuck) return;
+    const seconds = ms / 1_000;
+    this.heading -= this.#turn * seconds;
+    const angle = this.heading * Math.PI / 180;
+    const drift = this.#forward === 0 ? 0 : this.drift;
+    this.x += (this.#forward * Math.sin(angle) + drift) * seconds;
+    this.y += this.#forward * Math.cos(angle) * seconds;
+    this.trace.push({ x: this.x, y: this.y });
+  }
+
+  readonly base = {
+    getProperties: () => ({ widthMeters: 0.4 }),
+    setVelocity: ({ linear, angular }: { linear: { y: number }; angular: { z: number } }) => {
+      if (this.broken !== undefined) throw new Error(this.broken);
+      this.#forward = linear.y / 1_000;
+      this.#turn = angular.z;
+    },
+    stop: () => {
+      this.stops++;
+      this.#forward = this.#turn = 0;
+    },
+  };
+
+  readonly gps = {
+    getPosition: () => ({
+      coordinate: {
+        latitude: ORIGIN.latitude + this.y / DEGREE,
+        longitude: ORIGIN.longitude + this.x / DEGREE / Math.cos(48 * Math.PI / 180),
+      },
+    }),
+    getCompassHeading: () => ({ value: ((this.heading % 360) + 360) % 360 }),
+  };
+
+  readonly slam = {
+    getPosition: () => ({
+      pose: { x: this.x * 1_000, y: this.y * 1_000, oZ: 1, theta: -this.heading },
+    }),
+  };
+
+  /** Base `rover`, movement sensor `gps`, SLAM service `map`. */
+  readonly dependencies: ReadonlyMap<string, Resource> = new Map<string, Resource>([
+    ["rdk:component:base/rover", this.base as Resource],
+    ["rdk:component:movement_sensor/gps", this.gps as Resource],
+    ["rdk:service:slam/map", this.slam as Resource],
+  ]);
+
+  readonly motion = new MotionDriver({
+    clock: this.clock,
+    log: memoryLogger(),
+    dependencies: this.dependencies,
+  });
+
+  globe(north: number, east: number, more: MessageInitShape<typeof MoveOnGlobeRequestSchema> = {}) {
+    return this.motion.moveOnGlobe(
+      create(MoveOnGlobeRequestSchema, {
+        ...{ componentName: "rover", movementSensorName: "gps" },
+        destination: place(north, east),
+        ...more,
+      } as MessageInitShape<typeof MoveOnGlobeRequestSchema>),
+      testCall(),
+    );
+  }
+
+  plan(executionId?: string, lastPlanOnly = false) {
+    return this.motion.getPlan(
+      create(GetPlanRequestSchema, {
+        ...{ componentName: "rover", lastPlanOnly },
+        ...(executionId !== undefined && { executionId }),
+      }),
+    );
+  }
+
+  /** The state that the newest plan ends with. */
+  async ended() {
+    await waitFor(
+      () => this.plan().currentPlanWithStatus.status?.state !== PlanState.IN_PROGRESS,
+      { deadlineMs: 60_000 },
+    );
+    return this.plan().currentPlanWithStatus.status!;
+  }
+}
+
+/** The place so many metres north and east of where a {@link World} begins. */
+export const place = (north: number, east: number) => ({
+  latitude: ORIGIN.latitude + north / DEGREE,
+  longitude: ORIGIN.longitude + east / DEGREE / Math.cos(48 * Math.PI / 180),
+});

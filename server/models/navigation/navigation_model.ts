@@ -1,0 +1,116 @@
+import { create } from "@bufbuild/protobuf";
+import { join } from "node:path";
+import { toGeometry } from "../../../shared/config/proto/geometry.ts";
+import { geometrySchema } from "../../../shared/config/resources.ts";
+import { GeoGeometrySchema, type Geometry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import {
+  anyObject,
+  AttributeError,
+  attributes,
+  type Check,
+  converted,
+  listOf,
+  number,
+  objectOf,
+  oneOf,
+  optional,
+  optionalOrZero,
+  text,
+} from "../../resources/graph/attributes.ts";
+import type { Model } from "../../resources/graph/registry.ts";
+import type { BuiltinEnvironment } from "../environment.ts";
+import { MAP_TYPES, type NavigationAttributes, STORES } from "./navigation_attributes.ts";
+
+/** Model `rdk:builtin:builtin` of `rdk:service:navigation`: drives a base between places. */
+export function navigationModel(
+  { clock, home }: BuiltinEnvironment,
+): Model<NavigationAttributes> {
+  return {
+    api: "rdk:service:navigation",
+    model: "rdk:builtin:builtin",
+    attributes: attributes<NavigationAttributes>({
+      base: text("The base that is driven."),
+      movement_sensor: optional(
+        text("Where the base is: position and compass heading. Required with map_type GPS."),
+      ),
+      motion_service: optional(
+        text("The motion service that drives. Default: builtin where there is one, else its own."),
+      ),
+      map_type: optional(
+        oneOf(MAP_TYPES, "GPS drives to places on the globe; with None nothing is driven to."),
+      ),
+      store: optional(objectOf<NonNullable<NavigationAttributes["store"]>>({
+        type: oneOf(STORES, "file: on this host, which is the default; memory: until it ends."),
+      }, "Where waypoints, locations, routes and zones are kept.")),
+      meters_per_sec: optionalOrZero(number("Default 0.3.", { min: 0.001 })),
+      degs_per_sec: optionalOrZero(number("Default 20.", { min: 0.001 })),
+      plan_deviation_m: optionalOrZero(
+        number("Farther off its way it is planned for again. Default 2.6.", { min: 0.001 }),
+      ),
+      position_polling_frequency_hz: optionalOrZero(
+        number("How often is looked where the base is. Default 1.", { min: 0.001, max: 100 }),
+      ),
+      obstacle_polling_frequency_hz: optionalOrZero(
+        number("For motion services that look at obstacle_detectors; builtin does not.", {
+          min: 0.001,
+        }),
+      ),
+      obstacle_detectors: optional(listOf(
+        objectOf<NonNullable<NavigationAttributes["obstacle_detectors"]>[number]>({
+          vision_service: text("A vision service."),
+          camera: text("The camera that it looks through."),
+        }, "A detector."),
+        "For the motion service. The builtin one refuses to drive with them.",
+      )),
+      obstacles: optional(listOf(region, "What stands in the way.")),
+      bounding_regions: optional(listOf(region, "Where the base has to stay. Default: anywhere.")),
+    }),
+    dependencies({ base, movement_sensor, motion_service, map_type }) {
+      if (map_type !== "None" && movement_sensor === undefined) {
+        throw new AttributeError(
+          "attributes.movement_sensor",
+          "nothing",
+          "the name of a movement sensor, as map_type is GPS",
+        );
+      }
+      const motion = `rdk:service:motion/${motion_service ?? "builtin"}`;
+      return {
+        required: [
+          base,
+          ...(movement_sensor === undefined ? [] : [movement_sensor]),
+          ...(motion_service === undefined ? [] : [motion]),
+        ],
+        optional: motion_service === undefined ? [motion] : [],
+      };
+    },
+    async construct({ attributes, name, dependencies, log }) {
+      const { navigationDriver } = await import("./navigation_service.ts");
+      const { NavigationStore } = await import("./navigation_store.ts");
+      const isKept = attributes.store?.type !== "memory";
+      const file = join(home, "navigation", `${encodeURIComponent(name)}.json`);
+      const store = await NavigationStore.open(isKept ? file : undefined);
+      return navigationDriver({ attributes, dependencies, store, clock, log });
+    },
+  };
+}
+
+const shape: Check<Geometry> = converted(
+  anyObject("A geometry as in a frame: box, sphere or capsule, in mm, and its translation."),
+  "a geometry: type, its sizes in mm (x, y, z, r, l), translation, orientation, label",
+  (value) => {
+    const found = geometrySchema().safeParse(value);
+    return found.success ? toGeometry(found.data) : undefined;
+  },
+);
+
+const region = converted(
+  objectOf<{ location: { latitude: number; longitude: number }; geometries: Geometry[] }>({
+    location: objectOf<{ latitude: number; longitude: number }>({
+      latitude: number("Degrees north.", { min: -90, max: 90 }),
+      longitude: number("Degrees east.", { min: -180, max: 180 }),
+    }, "Where the geometries are."),
+    geometries: listOf(shape, "x east, y north of the location."),
+  }, "Geometries at a place."),
+  "a location and geometries",
+  (value) => create(GeoGeometrySchema, value),
+);

@@ -1,0 +1,142 @@
+/** Mode and waypoints of older clients: waypoints are driven to in turn, and are gone then. */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../../shared/base/errors/to_error.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { GeoPoint } from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import type { Mode } from "../../../shared/gen/viam/service/navigation/v1/navigation_pb.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import type { Legs } from "./leg.ts";
+import type { NavigationStore } from "./navigation_store.ts";
+import { degrees } from "./positions.ts";
+
+const MANUAL: Mode.MANUAL = 1;
+const WAYPOINT: Mode.WAYPOINT = 2;
+const EXPLORE: Mode.EXPLORE = 3;
+
+/** Between looks whether a first waypoint was added, and after one that was not reached. */
+const IDLE_MS = 200;
+const RETRY_MS = 5_000;
+
+export interface WaypointOptions {
+  readonly legs: Legs;
+  readonly store: NavigationStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** See above. The mode is manual at first, as a machine that starts must not drive off. */
+export class Waypoints {
+  #running: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
+  /** The waypoint that is driven to, and what makes the base leave it. */
+  #current: { readonly id: string; readonly skip: AbortController } | undefined;
+  #reason = "";
+
+  constructor(private readonly options: WaypointOptions) {}
+
+  get mode(): Mode {
+    return this.#running ? WAYPOINT : MANUAL;
+  }
+
+  /** Why the base does not get to its waypoint; empty otherwise. */
+  get reason(): string {
+    return this.#reason;
+  }
+
+  /** Id of the waypoint that is driven to. */
+  get current(): string | undefined {
+    return this.#current?.id;
+  }
+
+  /** @throws {ConnectError} UNIMPLEMENTED, INVALID_ARGUMENT. */
+  async setMode(mode: Mode): Promise<void> {
+    switch (mode) {
+      case MANUAL:
+        return await this.#manual();
+      case WAYPOINT:
+        if (this.#running?.stop.signal.aborted) await this.#manual();
+        if (!this.#running) this.#start();
+        return;
+      case EXPLORE:
+        throw new ConnectError(
+          "explore drives about by what obstacle detectors see, which the motion service does " +
+            "not look at; use a route that loops, or waypoints",
+          Code.Unimplemented,
+        );
+    }
+    throw new ConnectError(
+      `mode: found ${mode}, allowed: 1 (manual), 2 (waypoint)`,
+      Code.InvalidArgument,
+    );
+  }
+
+  async add(location: GeoPoint | undefined): Promise<void> {
+    if (!location) throw new ConnectError("location: it is empty", Code.InvalidArgument);
+    const spot = {
+      latitude: degrees(location.latitude, 90, "location.latitude"),
+      longitude: degrees(location.longitude, 180, "location.longitude"),
+    };
+    const bytes = crypto.getRandomValues(new Uint8Array(12));
+    const id = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    await this.options.store.change((kept) => ({
+      ...kept,
+      waypoints: [...kept.waypoints, { id, spot }],
+    }));
+  }
+
+  /** One that is driven to is left. @throws {ConnectError} NOT_FOUND. */
+  async remove(id: string): Promise<void> {
+    await this.options.store.change((kept) => {
+      const waypoints = kept.waypoints.filter((one) => one.id !== id);
+      if (waypoints.length < kept.waypoints.length) return { ...kept, waypoints };
+      throw new ConnectError(`there is no waypoint ${id}`, Code.NotFound);
+    });
+    if (this.#current?.id === id) this.#current.skip.abort(new Error("its waypoint was removed"));
+  }
+
+  async #manual(): Promise<void> {
+    const running = this.#running;
+    running?.stop.abort(new Error("the mode is manual"));
+    await running?.done;
+    if (this.#running === running) this.#running = undefined;
+    this.#reason = "";
+  }
+
+  #start(): void {
+    const stop = new AbortController();
+    this.#running = { stop, done: this.#run(stop.signal).catch(() => {}) };
+  }
+
+  /** Until the signal aborts. */
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, legs, store, log } = this.options;
+    while (true) {
+      const [next] = store.kept.waypoints;
+      if (!next) {
+        this.#reason = "";
+        await clock.sleep(IDLE_MS, signal);
+        continue;
+      }
+      const skip = new AbortController();
+      this.#current = { id: next.id, skip };
+      try {
+        await legs.drive({ spot: next.spot }, AbortSignal.any([signal, skip.signal]));
+        this.#reason = "";
+        // It may have been removed in the last moment.
+        await store.change((kept) => ({
+          ...kept,
+          waypoints: kept.waypoints.filter(({ id }) => id !== next.id),
+        }));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (skip.signal.aborted) continue;
+        const reason = toError(error).message;
+        if (reason !== this.#reason) log.warn("a waypoint is not reached", { id: next.id, reason });
+        this.#reason = reason;
+        await clock.sleep(RETRY_MS, AbortSignal.any([signal, skip.signal])).catch(() => {});
+        signal.throwIfAborted();
+      } finally {
+        this.#current = undefined;
+      }
+    }
+  }
+}
