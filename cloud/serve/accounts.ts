@@ -135,14 +135,14 @@ export function openAccounts(options: AccountsOptions) {
         }),
       });
     },
-    /** Ends sessions whose time is over and forgets old entries, until the signal aborts. */
+    /** Writes what this node has counted, until the signal aborts. */
     async run(signal: AbortSignal): Promise<void> {
-      const chores = [
-        () => sessions.sweep(),
-        () => audit.sweep(),
-        () => failures.write(),
-        () => sessions.writeSeen(),
-      ];
+      const chores = [() => failures.write(), () => sessions.writeSeen()];
+      await keepSwept(chores, { clock, log, signal });
+    },
+    /** For one node: ends sessions whose time is over and forgets old entries. */
+    async sweep(signal: AbortSignal): Promise<void> {
+      const chores = [() => sessions.sweep(), () => audit.sweep()];
       await keepSwept(chores, { clock, log, signal });
     },
   };

@@ -21,6 +21,8 @@ import type { Random } from "../storage/keys/random.ts";
 import { keepLogsForRetention } from "../fleet/logs/log_retention.ts";
 import type { LogLimits } from "../fleet/logs/log_quota.ts";
 import { LogStore } from "../fleet/logs/log_store.ts";
+import { joinNodes } from "../nodes/join_nodes.ts";
+import type { Nodes } from "../nodes/nodes.ts";
 import type { NotificationSettings } from "./notifications.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
@@ -110,7 +112,13 @@ export async function startCloud(options: CloudOptions, deps: CloudDeps): Promis
   const lock = opened.use(await lockDatabase(folder.database));
   const logs = LogStore.open(options.dataDir, deps.clock);
   opened.defer(() => logs.close());
-  const { url, address, close } = await serve(options, deps, folder, logs);
+  const nodes = await joinNodes(folder.database, {
+    host: options.hostname,
+    address: `${options.listen.hostname}:${options.listen.port}`,
+    version: buildInfo.version,
+  }, { clock: deps.clock, log: deps.log.child("nodes") });
+  opened.defer(() => nodes.close());
+  const { url, address, close } = await serve(options, deps, folder, { logs, nodes });
   const stillOpen = opened.move();
   const { lost } = lock;
   return {
@@ -126,7 +134,7 @@ async function serve(
   options: CloudOptions,
   deps: CloudDeps,
   folder: DataFolder,
-  logs: LogStore,
+  { logs, nodes }: { readonly logs: LogStore; readonly nodes: Nodes },
 ): Promise<Omit<Cloud, "lost">> {
   const { clock, random, log } = deps;
   const { queries } = folder.database;
@@ -151,6 +159,7 @@ async function serve(
     singleSignOn: options.singleSignOn,
     mapTiles: options.mapTiles,
     logs,
+    nodes,
     clock,
     time,
     random,
@@ -201,25 +210,34 @@ async function serve(
     ? new Checkpoints({ database, dataDir: options.dataDir, clock, log: log.child("database") })
     : undefined;
   const stopping = new AbortController();
-  const sweeping = { clock: time.cautious, signal: stopping.signal };
+  const lead = (work: (signal: AbortSignal) => Promise<unknown>) =>
+    nodes.leadership.run(work, stopping.signal);
+  const sweeping = (signal: AbortSignal, name: string) => (
+    { clock: time.cautious, signal, log: log.child(name) }
+  );
+  const { releaseSource } = options;
   const background = [
     operations.run(stopping.signal),
     tls?.run((pair) => server.setCertificate(pair), stopping.signal),
     services.presence.run(stopping.signal),
     services.accounts.run(stopping.signal),
-    services.fragmentRollouts.run(stopping.signal),
+    lead((signal) => services.accounts.sweep(signal)),
+    lead((signal) => services.fragmentRollouts.run(signal)),
     services.statuses.run(stopping.signal),
     services.notifications.run(stopping.signal),
-    services.training.run(stopping.signal),
-    services.releases.keepSwept({ ...sweeping, log: log.child("releases") }),
-    runReleaseSource(options.releaseSource, {
-      ...{ router: services.sourceRouter, queries, clock, log: log.child("releases") },
-    }, stopping.signal),
+    lead((signal) => services.notifications.lead(signal)),
+    lead((signal) => services.training.run(signal)),
+    lead((signal) => services.releases.keepSwept(sweeping(signal, "releases"))),
+    releaseSource && lead((signal) =>
+      runReleaseSource(releaseSource, {
+        ...{ router: services.sourceRouter, queries, clock, log: log.child("releases") },
+      }, signal)
+    ),
     checkpoints?.run(stopping.signal),
-    services.dataUpkeep.run(log.child("data"), stopping.signal),
-    services.dataExports.run(stopping.signal),
-    services.dataPipelines.run(stopping.signal),
-    services.store.keepSwept({ ...sweeping, log: log.child("packages") }),
+    lead((signal) => services.dataUpkeep.run(log.child("data"), signal)),
+    lead((signal) => services.dataExports.run(signal)),
+    lead((signal) => services.dataPipelines.run(signal)),
+    lead((signal) => services.store.keepSwept(sweeping(signal, "packages"))),
     services.intake.run(log.child("logs"), stopping.signal),
     keepLogsForRetention(logs, time, log.child("logs"), stopping.signal),
     time.run(queries, log.child("time"), stopping.signal),

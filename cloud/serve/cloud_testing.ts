@@ -11,6 +11,7 @@ import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
 import { needsNoToken } from "../accounts/sign_in/open_calls.ts";
 import { bootstrap, type BootstrapResult } from "../local/bootstrap/bootstrap.ts";
 import { type DataFolder, openDataFolder } from "../storage/data_folder/data_folder.ts";
+import { joinNodes } from "../nodes/join_nodes.ts";
 import { systemRandom } from "../storage/keys/random.ts";
 import type { SteadyTime } from "../storage/steady_time/steady_time.ts";
 import type { LogLimits } from "../fleet/logs/log_quota.ts";
@@ -27,6 +28,8 @@ export interface Credentials {
   readonly entity: string;
   readonly payload: string;
 }
+
+const TEST_NODE = { host: "host", address: "127.0.0.1:1", version: "test" };
 
 /** Left out: `Acme`, `Lab`, `demo`, and no configuration. */
 export interface TestNames {
@@ -62,12 +65,22 @@ export class TestCloud implements AsyncDisposable {
       training?: TrainingSettings;
       iceServers?: readonly IceServerSetting[];
       logLimits?: LogLimits;
+      /** Address of PostgreSQL, whose nodes it joins; left out: as the environment says, alone. */
+      database?: string;
+      /** Another node of the same cloud. */
+      nodeOf?: TestCloud;
     } = {},
   ): Promise<TestCloud> {
     const { clock = systemClock, packageLimitBytes = 1_000_000 } = options;
     const { fileLimitBytes = 10_000_000, queryLimitMs } = options;
     const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
-    const folder = await openDataFolder(dataDir, systemRandom);
+    if (options.nodeOf) {
+      await Deno.copyFile(options.nodeOf.path("cloud.key"), join(dataDir, "cloud.key"));
+    }
+    const folder = await openDataFolder(dataDir, systemRandom, options.database);
+    const nodes = options.database === undefined
+      ? undefined
+      : await joinNodes(folder.database, TEST_NODE, { clock, log: memoryLogger("nodes") });
     const logs = LogStore.open(dataDir, clock);
     const services = await createServices({
       folder,
@@ -81,6 +94,7 @@ export class TestCloud implements AsyncDisposable {
       iceServers: options.iceServers,
       logLimits: options.logLimits,
       logs,
+      nodes,
       clock,
       time: options.time,
       random: systemRandom,
@@ -173,6 +187,7 @@ export class TestCloud implements AsyncDisposable {
     await this.services.notifications.close();
     await this.services.changes.close();
     this.services.callers.close();
+    await this.services.nodes.close();
     this.logs.close();
     await this.folder.database.close();
     await Deno.remove(this.dataDir, { recursive: true });

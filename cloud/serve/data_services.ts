@@ -36,6 +36,7 @@ import { datasetMethods, datasetService } from "../data/datasets/dataset_service
 import { exportMethods } from "../data/sequences/export_methods.ts";
 import { SequenceExports } from "../data/sequences/sequence_exports.ts";
 import { sequenceMethods } from "../data/sequences/sequence_methods.ts";
+import type { NodeBus } from "../nodes/node_bus.ts";
 import type { DerivedSecrets } from "../storage/keys/derived_secrets.ts";
 import type { Random } from "../storage/keys/random.ts";
 import type { BlobStore } from "../storage/blobs/blob_store.ts";
@@ -56,6 +57,8 @@ export interface DataServicesOptions {
   readonly random: Random;
   readonly secrets: DerivedSecrets;
   readonly publicUrl: () => string;
+  /** Wakes the node that packs exports. */
+  readonly bus: NodeBus;
   /** Notified of what arrives, inside the transaction that stores it. */
   readonly listener: IngestListener;
   /** Largest file that is taken, bytes; left out: 5 GiB. */
@@ -68,6 +71,8 @@ export interface DataServicesOptions {
 const NO_QUERIES =
   "queries in SQL and MQL, and pipelines, need a cloud whose database is SQLite: " +
   "this one has PostgreSQL, where they are not there yet. Export the readings instead";
+/** An export was begun. */
+const EXPORT_TOPIC = "export";
 const FILE_LIMIT_BYTES = 5 * 1024 ** 3;
 /** Nobody waits for a run of a pipeline; the system ends the process after 60 s of a processor. */
 const PIPELINE_LIMIT_MS = 50_000;
@@ -100,8 +105,10 @@ export function openDataServices(options: DataServicesOptions) {
     clock,
     cautious: options.cautious,
     random,
+    begun: () => options.bus.publish(EXPORT_TOPIC, ""),
     log: options.log,
   });
+  options.bus.subscribe(EXPORT_TOPIC, () => exports.wake());
   const queryOptions = {
     dataDir: options.dataDir,
     refusal: isPostgres(queries) ? NO_QUERIES : undefined,

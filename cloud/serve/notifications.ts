@@ -70,10 +70,12 @@ export interface Notifications {
   /** Sends one mail; undefined where there is no mail server. */
   readonly sendMail: ((mail: Mail) => Promise<string>) | undefined;
   mount(router: RpcRouter): void;
-  /** Reads who was there when the last run ended, and what was logged and not reported. */
+  /** Reads what was logged and not reported. */
   load(): Promise<void>;
-  /** Sends what waits, notes who comes and goes, and deletes what is old, until the signal aborts. */
+  /** Sends what waits, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
+  /** For one node: notes who comes and goes, and deletes what is old, until the signal aborts. */
+  lead(signal: AbortSignal): Promise<void>;
   /** Ends what is under way and lets go of everything. */
   close(): Promise<void>;
 }
@@ -146,12 +148,15 @@ export function openNotifications(options: NotificationsOptions): Notifications 
       router.service(TriggerService, withCallFailures(openTriggerService(service)));
     },
     async load() {
-      await liveness.load();
       await logWatch.load();
     },
     async run(signal) {
       deliverer.wake();
-      await Promise.all([liveness.run(signal), logWatch.run(signal), retention.run(signal)]);
+      await logWatch.run(signal);
+    },
+    async lead(signal) {
+      await liveness.load();
+      await Promise.all([liveness.run(signal), retention.run(signal)]);
     },
     async close() {
       await deliverer.close();

@@ -68,6 +68,7 @@ import { type Accounts, openAccounts } from "./accounts.ts";
 import { appMethods } from "./app_methods.ts";
 import { mountRefused } from "./refused_services.ts";
 import { openBlobStores } from "./blob_stores.ts";
+import { LocalNodes, type Nodes } from "../nodes/nodes.ts";
 import { openDataServices } from "./data_services.ts";
 import { openReleaseServices } from "./release_services.ts";
 import { type NotificationSettings, openNotifications } from "./notifications.ts";
@@ -110,6 +111,8 @@ export interface ServicesOptions {
    */
   readonly owner?: Caller | undefined;
   readonly logs: LogStore;
+  /** Left out: this process serves alone. */
+  readonly nodes?: Nodes | undefined;
   readonly clock: Clock;
   /** Left out: the time is what the clock shows. */
   readonly time?: SteadyTime | undefined;
@@ -130,6 +133,7 @@ export async function createServices(options: ServicesOptions) {
   const { database, keys } = options.folder;
   const { queries } = database;
 
+  const nodes = options.nodes ?? new LocalNodes(log.child("nodes"));
   const changes = new ChangeFeed(database, clock, log.child("changes"));
   const { owner } = options;
   const callers = owner
@@ -198,6 +202,7 @@ export async function createServices(options: ServicesOptions) {
     archives: await openBlobs("data-exports"),
     ...{ callers, clock, cautious: time.cautious, random, secrets: keys.secrets, publicUrl },
     listener: notifications.listener,
+    bus: nodes.bus,
     fileLimitBytes: options.fileLimitBytes,
     queryLimitMs: options.queryLimitMs,
     log: log.child("data"),
@@ -352,6 +357,7 @@ export async function createServices(options: ServicesOptions) {
   return {
     router,
     accounts,
+    nodes,
     fragmentRollouts,
     changes,
     callers,

@@ -25,6 +25,8 @@ export interface SequenceExportsOptions extends ExportSources {
   /** By it, archives are too old; left out: `clock`. */
   readonly cautious?: Clock;
   readonly random: Random;
+  /** Reports that there is something to pack; left out: {@link SequenceExports.wake}. */
+  readonly begun?: () => Promise<void>;
   readonly log: Logger;
 }
 
@@ -72,8 +74,15 @@ export class SequenceExports {
       await transaction.insertInto("sequence_exports").values(row).execute();
       return row.id;
     });
-    this.#wakes.value++;
+    // Where it fails, the export is found with the next look.
+    await this.options.begun?.().catch(() => undefined);
+    if (!this.options.begun) this.wake();
     return id;
+  }
+
+  /** There is something to pack. */
+  wake(): void {
+    this.#wakes.value++;
   }
 
   async byId(id: string): Promise<ExportRow | undefined> {

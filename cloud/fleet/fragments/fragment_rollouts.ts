@@ -167,8 +167,10 @@ export class FragmentRollouts {
   ): Promise<void> {
     const { seq } = rollout;
     const current = await queries.selectFrom("fragment_rollouts").select("seq")
-      .where("seq", "=", seq).executeTakeFirst();
-    // The fragment was saved again since: another rollout begins at the first part.
+      .where("seq", "=", seq).where("after_part_id", "=", rollout.after_part_id)
+      .executeTakeFirst();
+    // The fragment was saved again since, and another rollout begins at the first part; or another
+    // process has brought it to these parts.
     if (!current) return;
     await writeBatch(queries, rollout, batch, this.options.clock.now().getTime());
     faultPoint("fragment.rollout.after-parts");

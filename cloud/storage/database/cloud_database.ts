@@ -3,6 +3,7 @@ import { Kysely, type Transaction } from "kysely";
 import { closeSqlite, type Database, openSqlite } from "../../../shared/base/store/sqlite.ts";
 import { CommitSync } from "./commit_sync.ts";
 import { cloudMigrations } from "./migrations.ts";
+import type { NodeStore } from "./node_store.ts";
 import type { CloudTables } from "./schema.ts";
 import { CloudSqliteDialect } from "./sqlite_dialect.ts";
 
@@ -35,6 +36,9 @@ export interface CloudDatabase {
 
   /** Calls `heard` when another process wrote, where the engine reports that. */
   listen(heard: () => void): Disposable;
+
+  /** What nodes that serve the database together know of each other; undefined: there is one. */
+  nodes(): NodeStore | undefined;
 
   /** For the one process that serves; undefined when another one does. */
   lockForServing(): Promise<DatabaseLock | undefined>;
@@ -116,6 +120,11 @@ export class SqliteDatabase implements CloudDatabase {
   /** SQLite does not tell; {@link foreignVersion} is asked at intervals. */
   listen(): Disposable {
     return { [Symbol.dispose]: () => undefined };
+  }
+
+  /** The process that has the data folder serves alone. */
+  nodes(): undefined {
+    return undefined;
   }
 
   /** The lock of the data folder does for its file. */

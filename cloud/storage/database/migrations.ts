@@ -10,6 +10,7 @@ import { versionSchemaMigration } from "./version_schema_migration.ts";
 import { modelSchemaMigration } from "./model_schema_migration.ts";
 import { namespaceMigration } from "./namespace_migration.ts";
 import { peopleMigration } from "./people_migration.ts";
+import { nodeMigration } from "./node_migration.ts";
 import { pipelineMigration } from "./pipeline_migration.ts";
 import { secretMigration } from "./secret_migration.ts";
 import { sequenceMigration } from "./sequence_migration.ts";
@@ -384,4 +385,5 @@ export const cloudMigrations: readonly Migration[] = [
   brandingMigration,
   modelSchemaMigration,
   versionSchemaMigration,
+  nodeMigration,
 ];

@@ -3,6 +3,7 @@ import type { Role } from "../../../shared/rights/roles.ts";
 import type { DataTables } from "./data_schema.ts";
 import type { EnrollmentTables } from "./enrollment_schema.ts";
 import type { FragmentTables } from "./fragment_schema.ts";
+import type { NodeTables } from "./node_schema.ts";
 import type { PeopleTables } from "./people_schema.ts";
 import type { PipelineTables } from "./pipeline_schema.ts";
 import type { ActorType, ResourceType } from "./row_types.ts";
@@ -172,6 +173,7 @@ export interface CloudTables
     DataTables,
     EnrollmentTables,
     FragmentTables,
+    NodeTables,
     PeopleTables,
     PipelineTables,
     RegistryTables,

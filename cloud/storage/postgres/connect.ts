@@ -28,8 +28,16 @@ function toSafeNumber(text: string): number {
   );
 }
 
-/** What `pg` takes for an address. @throws {FileError} for a certificate that cannot be read. */
-export async function clientConfig(address: PostgresAddress): Promise<ClientConfig> {
+/**
+ * What `pg` takes for an address.
+ *
+ * @param name of the connections, which the database shows
+ * @throws {FileError} for a certificate that cannot be read.
+ */
+export async function clientConfig(
+  address: PostgresAddress,
+  name = "machine-cloud",
+): Promise<ClientConfig> {
   const { parsers, types } = await loadTypes();
   const settings = [
     `search_path=${address.schema}`,
@@ -49,7 +57,7 @@ export async function clientConfig(address: PostgresAddress): Promise<ClientConf
     password: address.password,
     database: address.database,
     ssl: await tlsConfig(address.tls, address.host),
-    application_name: "machine-cloud",
+    application_name: name,
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
     options: settings.map((setting) => `-c ${setting}`).join(" "),

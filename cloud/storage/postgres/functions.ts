@@ -27,6 +27,11 @@ export const SQLITE_FUNCTIONS = `
 /** Tables of which other processes of the cloud keep something in memory. */
 const WATCHED = ["changes", "releases", "release_files", "release_keys", "rollouts"];
 
+/** The channel on which messages of nodes are announced, next to that of other changes. */
+export function messageChannel(channel: string): string {
+  return `${channel}_messages`;
+}
+
 /** Notifies whoever listens on a channel that others wrote; sent when the transaction commits. */
 export function notifications(channel: string): string {
   const triggers = WATCHED.map((table) => `
@@ -35,5 +40,9 @@ export function notifications(channel: string): string {
   return `
     CREATE OR REPLACE FUNCTION notify_processes() RETURNS trigger LANGUAGE plpgsql AS
       'BEGIN PERFORM pg_notify(''${channel}'', ''''); RETURN NULL; END';
-    ${triggers.join("")}`;
+    ${triggers.join("")}
+    CREATE OR REPLACE FUNCTION notify_nodes() RETURNS trigger LANGUAGE plpgsql AS
+      'BEGIN PERFORM pg_notify(''${messageChannel(channel)}'', ''''); RETURN NULL; END';
+    CREATE OR REPLACE TRIGGER node_messages_notify AFTER INSERT ON node_messages
+      FOR EACH STATEMENT EXECUTE FUNCTION notify_nodes();`;
 }

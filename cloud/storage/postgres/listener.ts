@@ -15,12 +15,13 @@ export class Listener implements Disposable {
 
   /**
    * @param connect opens a connection
-   * @param heard called for each notification, and each time that the connection is there again
+   * @param heard called for each notification, and, with `again`, each time that the connection is
+   * there again
    */
   constructor(
     private readonly connect: () => Promise<Client>,
     private readonly channel: string,
-    private readonly heard: () => void,
+    private readonly heard: (again: boolean) => void,
     private readonly clock: Clock,
   ) {
     this.#running = this.#run();
@@ -62,13 +63,13 @@ export class Listener implements Disposable {
     const end = () => ended.resolve();
     client.on("error", end);
     client.on("end", end);
-    client.on("notification", () => this.heard());
+    client.on("notification", () => this.heard(false));
     signal.addEventListener("abort", end, { once: true });
     try {
       await client.query(`listen ${this.channel}`);
       this.#client = client;
       isUp();
-      this.heard();
+      this.heard(true);
       if (!signal.aborted) await ended.promise;
     } finally {
       this.#client = undefined;

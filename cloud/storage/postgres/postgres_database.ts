@@ -11,14 +11,17 @@ import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import type { CloudDatabase, Queries } from "../database/cloud_database.ts";
 import { CommitSync } from "../database/commit_sync.ts";
 import { cloudMigrations } from "../database/migrations.ts";
+import type { NodeStore } from "../database/node_store.ts";
 import type { CloudTables } from "../database/schema.ts";
 import type { PostgresAddress } from "./address.ts";
 import { clientConfig } from "./connect.ts";
 import { openingFailure } from "./failures.ts";
+import { messageChannel } from "./functions.ts";
 import { Listener } from "./listener.ts";
 import { migrate } from "./migrate.ts";
 import { ServingLock } from "./serving_lock.ts";
 import { CloudPostgresDialect } from "./postgres_driver.ts";
+import { CONNECTION_NAME, PostgresNodes } from "./postgres_nodes.ts";
 
 /** Idle connections are closed after this. */
 const IDLE_MS = 60_000;
@@ -33,6 +36,8 @@ export class PostgresDatabase implements CloudDatabase {
   readonly queries: Queries;
   readonly place: string;
 
+  /** Of this process, in the names of its connections. */
+  readonly #processId: string;
   readonly #commits: CommitSync;
   readonly #listeners = new Set<Listener>();
   #heard = 0;
@@ -42,7 +47,9 @@ export class PostgresDatabase implements CloudDatabase {
     private readonly connect: Connect,
     private readonly address: PostgresAddress,
     private readonly clock: Clock,
+    processId: string,
   ) {
+    this.#processId = processId;
     this.place = address.shown;
     const dialect = new CloudPostgresDialect(pool, lockNumber(address.schema, "writers"));
     // SQLite takes `in ()` as it is.
@@ -62,7 +69,8 @@ export class PostgresDatabase implements CloudDatabase {
    * @throws {StoreError} or {FileError}, each with one line for the operator.
    */
   static async open(address: PostgresAddress, clock = systemClock): Promise<PostgresDatabase> {
-    const config = await clientConfig(address);
+    const processId = crypto.randomUUID();
+    const config = await clientConfig(address, `${CONNECTION_NAME} ${processId}`);
     const { default: pg } = await import("pg");
     const connect = async () => {
       const client = new pg.Client(config);
@@ -83,7 +91,7 @@ export class PostgresDatabase implements CloudDatabase {
     pool.on("error", () => undefined); // an idle connection ended; the next is a new one
     // While it is used the pool does not listen to it; the next statement reports the end.
     pool.on("connect", (client) => void client.on("error", () => undefined));
-    return new PostgresDatabase(pool, connect, address, clock);
+    return new PostgresDatabase(pool, connect, address, clock, processId);
   }
 
   async quickTransaction<T>(
@@ -113,7 +121,26 @@ export class PostgresDatabase implements CloudDatabase {
       this.#heard += 1;
       heard();
     };
-    const listener = new Listener(this.connect, this.address.schema, note, this.clock);
+    return this.#listen(this.address.schema, note);
+  }
+
+  nodes(): NodeStore {
+    const { schema } = this.address;
+    return new PostgresNodes({
+      processId: this.#processId,
+      pool: this.pool,
+      connect: this.connect,
+      locks: {
+        leader: lockNumber(schema, "leader"),
+        writers: lockNumber(schema, "writers"),
+        messages: lockNumber(schema, "messages"),
+      },
+      listen: (heard) => this.#listen(messageChannel(schema), heard),
+    });
+  }
+
+  #listen(channel: string, heard: (again: boolean) => void): Listener {
+    const listener = new Listener(this.connect, channel, heard, this.clock);
     this.#listeners.add(listener);
     return listener;
   }

@@ -10,6 +10,7 @@ import {
 } from "kysely";
 import type { Dialect, Kysely } from "kysely";
 import { currentRecord, insertRecordStatement, recordValues } from "../audit/call_record.ts";
+import { currentTerm, LeadershipLostError } from "../database/leader_term.ts";
 import { DatabaseUnreachableError, postgresCode } from "../database/postgres_failures.ts";
 import { endsConnection, reasonOf } from "./failures.ts";
 
@@ -128,10 +129,21 @@ class LazyConnection implements DatabaseConnection {
     this.#endTurn = await this.writers.wait();
     try {
       await this.#run(this.beginSql);
+      await this.#requireTerm();
     } catch (error) {
       this.#end();
       throw error;
     }
+  }
+
+  /** @throws {LeadershipLostError} in the work of a leader that another one has followed */
+  async #requireTerm(): Promise<void> {
+    const term = currentTerm();
+    if (term === undefined) return;
+    const { rows } = await this.#send("select 1 from node_leader where term = $1", [term]);
+    if (rows.length > 0) return;
+    await this.#send("rollback").catch((error: Error) => this.#failure ??= error);
+    throw new LeadershipLostError();
   }
 
   /** @throws when an earlier statement failed: PostgreSQL takes everything back then. */
