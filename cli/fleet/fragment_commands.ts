@@ -17,6 +17,7 @@ import {
 } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { parseConfig } from "../config/part_config.ts";
 import type { Confirm } from "../asking/confirm.ts";
+import { namesOfAccounts } from "./account_names.ts";
 
 const VISIBILITIES = {
   private: FragmentVisibility.PRIVATE,
@@ -116,12 +117,16 @@ export function fragmentCommands(confirm: Confirm): CommandTree {
         const { id } = await chooseFragment(context, wanted);
         const app = await clientOf(context, AppService);
         const { history } = await app.getFragmentHistory({ id });
+        const names = await namesOfAccounts(context);
+        const nameOf = (by = "") => names.get(by) ?? by;
         const rows = history.map(({ revision, editedOn, editedBy }) => [
-          ...[revision, timeText(editedOn), editedBy?.value ?? "-"],
+          ...[revision, timeText(editedOn), nameOf(editedBy?.value) || "-"],
         ]);
         return {
           json: history.map(({ revision, editedOn, editedBy, config }) => ({
-            ...{ revision, saved_at: isoTime(editedOn), saved_by: editedBy?.value ?? "", config },
+            ...{ revision, saved_at: isoTime(editedOn), saved_by: editedBy?.value ?? "" },
+            saved_by_name: names.get(editedBy?.value ?? "") ?? "",
+            config,
           })),
           text: textTable([["REVISION", "SAVED", "BY"], ...rows], context.terminal.columns),
           ids: history.map(({ revision }) => revision),

@@ -11,7 +11,7 @@ import {
 } from "../../shared/commands/run/command.ts";
 import { AppService, type OrganizationInvite } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Confirm } from "../asking/confirm.ts";
-import { authorization, roleFlags, type RoleOn, roleTexts } from "./roles.ts";
+import { authorization, newRoleFlags, roleFlags, type RoleOn, roleTexts } from "./roles.ts";
 
 const yesFlag = { type: "boolean", aliases: ["y"], doc: "Do not ask for confirmation." } as const;
 
@@ -79,7 +79,7 @@ export function memberCommands(confirm: Confirm): CommandTree {
     }),
     "members role": command({
       summary: "Give a member another role, in the organisation, a location or with a machine.",
-      flags: roleFlags,
+      flags: newRoleFlags,
       arguments: [{ placeholder: "EMAIL", doc: "E-mail address, or id of a member." }],
       async run(context, { values, arguments: [wanted = ""] }) {
         const { id: organizationId } = await chooseOrganization(context);

@@ -101,8 +101,15 @@ export const organizationCommands: CommandTree = {
   }),
 };
 
+/** The profiles of this computer, as far as they sign in by API keys. */
+export interface KeyProfiles {
+  /** Names of those that sign in by a key. */
+  withKey(id: string): Promise<string[]>;
+  replaceKey(name: string, key: { readonly key_id: string; readonly key: string }): Promise<void>;
+}
+
 /** Commands about API keys. */
-export function keyCommands(confirm: Confirm): CommandTree {
+export function keyCommands(confirm: Confirm, profiles: KeyProfiles): CommandTree {
   return {
     "keys list": command({
       summary: "List API keys and what they may do.",
@@ -160,8 +167,11 @@ export function keyCommands(confirm: Confirm): CommandTree {
       async run(context, { values, arguments: [wanted = ""] }) {
         const id = await chooseKey(context, wanted);
         await confirm(context, values.yes, `revoke API key ${id} and make another one?`);
-        const made = await (await clientOf(context, AppService)).rotateKey({ id });
-        return done({ id: made.id, key: made.key }, `id   ${made.id}\nkey  ${made.key}`);
+        const own = await profiles.withKey(id);
+        const { id: key_id, key } = await (await clientOf(context, AppService)).rotateKey({ id });
+        for (const name of own) await profiles.replaceKey(name, { key_id, key });
+        const kept = own.map((name) => `\nprofile ${name} signs in with it from now on`).join("");
+        return done({ id: key_id, key }, `id   ${key_id}\nkey  ${key}${kept}`);
       },
     }),
     "keys delete": command({
@@ -170,7 +180,10 @@ export function keyCommands(confirm: Confirm): CommandTree {
       arguments: [keyArgument],
       async run(context, { values, arguments: [wanted = ""] }) {
         const id = await chooseKey(context, wanted);
-        await confirm(context, values.yes, `delete API key ${wanted}?`);
+        const own = (await profiles.withKey(id)).map((name) =>
+          `; profile ${name} signs in with it`
+        );
+        await confirm(context, values.yes, `delete API key ${wanted}${own.join("")}?`);
         await (await clientOf(context, AppService)).deleteKey({ id });
         return done({ id }, `deleted API key ${wanted}`);
       },

@@ -140,7 +140,7 @@ export function loginCommands(deps: LoginDeps): CommandTree {
           rows.email === "" ? ["API key", rows.key_id] : ["e-mail", rows.email],
           ["organisation", organizations.map(({ id, name }) => `${name} (${id})`).join(", ")],
         ]);
-        return { json: rows, text };
+        return { json: rows, text, ids: [rows.email || rows.key_id] };
       },
     }),
     "profiles list": command({

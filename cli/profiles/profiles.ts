@@ -85,6 +85,22 @@ export class Profiles {
     await this.#write({ current: name, profiles: { ...profiles, [name]: profile } });
   }
 
+  /** The names of the profiles that sign in by an API key. */
+  async withKey(id: string): Promise<string[]> {
+    const { profiles } = await this.read();
+    return Object.entries(profiles).filter(([, profile]) =>
+      "key" in profile && profile.key_id === id
+    ).map(([name]) => name);
+  }
+
+  /** Has a profile that is there sign in by another key of the same cloud. */
+  async replaceKey(name: string, key: Pick<KeyProfile, "key_id" | "key">): Promise<void> {
+    const file = await this.read();
+    const { cloud, allow_insecure } = (await this.choose(name)).profile;
+    const profile = { cloud, ...(allow_insecure === undefined ? {} : { allow_insecure }), ...key };
+    await this.#write({ ...file, profiles: { ...file.profiles, [name]: profile } });
+  }
+
   /** Has commands use a profile that is there. @throws {UsageError} */
   async use(name: string): Promise<void> {
     const file = await this.read();

@@ -23,6 +23,7 @@ import { type Keyboard, shellCommands } from "../reach/shell_command.ts";
 import { tunnelCommands } from "../reach/tunnel_command.ts";
 import { cloudTrees } from "../../shared/commands/trees/cloud_trees.ts";
 import { completionCommands } from "./completions.ts";
+import { asked, type Question } from "../asking/asked.ts";
 import { confirmBy } from "../asking/confirm.ts";
 import { cloudAddress, connect, signInFlags, signInOf } from "./connect.ts";
 
@@ -37,6 +38,16 @@ const PLURALS = {
   dataset: "datasets",
   secret: "secrets",
   "training-script": "training-scripts",
+};
+
+/** What commands in common with the cloud's own program ask before they take something away. */
+const QUESTIONS: Readonly<Record<string, Question>> = {
+  "module remove": (_, { name, version }) =>
+    `remove ${version === undefined ? "all versions" : `version ${version}`} of ${name}?`,
+  "release remove": (_, { binary, version }) => `remove release ${version} of ${binary}?`,
+  "secret delete": (id) => `revoke secret ${id}, and every sign-in with it?`,
+  "training delete": (id) => `delete training job ${id}?`,
+  "trigger delete": (name) => `delete trigger ${name}?`,
 };
 
 /** What the program needs from outside. */
@@ -70,10 +81,10 @@ export function machineProgram(deps: ProgramDeps): CommandProgram<typeof signInF
     ...enrollmentCommands(confirm),
     ...organizationCommands,
     ...memberCommands(confirm),
-    ...keyCommands(confirm),
+    ...keyCommands(confirm, profiles),
     ...fragmentCommands(confirm),
     ...fragmentUseCommands,
-    ...renamed(cloudTrees, PLURALS),
+    ...renamed(asked(cloudTrees, confirm, QUESTIONS), PLURALS),
     ...microCommands,
     ...completionCommands(PROGRAM, () => tree, signInFlags),
   };
@@ -81,6 +92,7 @@ export function machineProgram(deps: ProgramDeps): CommandProgram<typeof signInF
     name: PROGRAM,
     summary: "machine works with a fleet of machines through its cloud.",
     tree,
+    firstWords: PLURALS,
     flags: signInFlags,
     connect: async (values) => connect(await signInOf(values, profiles)),
   };

@@ -1,7 +1,5 @@
 import { partArgument } from "../../shared/commands/choice/part.ts";
 import {
-  create,
-  createFileRegistry,
   type DescMethodUnary,
   type DescService,
   fromBinary,
@@ -9,12 +7,13 @@ import {
   type JsonObject,
   toJson,
 } from "@bufbuild/protobuf";
-import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { createClient, type Transport } from "@connectrpc/connect";
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import { nearestName } from "../../shared/base/flags/nearest.ts";
 import { textTable } from "../../shared/commands/output/text_table.ts";
 import { command, type CommandTree } from "../../shared/commands/run/command.ts";
+import { registryOf } from "../../shared/rpc/client/described_files.ts";
 import { ServerReflection } from "../../shared/gen/grpc/reflection/v1/reflection_pb.ts";
 import type { ResourceName } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
@@ -86,10 +85,15 @@ async function serviceOf(transport: Transport, resource: ResourceName): Promise<
     subtype && apiOf(subtype) === apiOf(resource)
   )?.protoService;
   const files = name === undefined ? [] : await describe(transport, name);
-  const set = create(FileDescriptorSetSchema, {
-    file: files.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes)),
-  });
-  const service = name === undefined ? undefined : createFileRegistry(set).getService(name);
+  const known = new Map(files.map((bytes) => {
+    const file = fromBinary(FileDescriptorProtoSchema, bytes);
+    return [file.name, file];
+  }));
+  const root = [...known.values()].find((file) =>
+    file.service.some((each) => `${file.package}.${each.name}` === name)
+  );
+  const registry = root && registryOf(root.name, known);
+  const service = name === undefined ? undefined : registry?.getService(name);
   if (service) return service;
   throw new Error(`the machine does not describe the methods of ${apiOf(resource)}`);
 }
@@ -101,8 +105,7 @@ async function describe(transport: Transport, symbol: string): Promise<Uint8Arra
   }
   for await (const { messageResponse } of reflection.serverReflectionInfo(asked())) {
     if (messageResponse.case === "fileDescriptorResponse") {
-      // What is imported comes first in a set.
-      return messageResponse.value.fileDescriptorProto.toReversed();
+      return messageResponse.value.fileDescriptorProto;
     }
     if (messageResponse.case === "errorResponse") {
       throw new Error(messageResponse.value.errorMessage);

@@ -43,8 +43,8 @@ export const notifications = {
     "Mit dieser Option von machine-cloud serve sind private Netze erlaubt:",
   ],
   signed: [
-    "Each trigger signs its webhooks with a secret of its own (machine trigger secret).",
-    "Jeder Auslöser signiert seine Webhooks mit einem eigenen Geheimnis (machine trigger secret).",
+    "Each trigger signs its webhooks with a secret of its own (machine triggers secret).",
+    "Jeder Auslöser signiert seine Webhooks mit einem eigenen Geheimnis (machine triggers secret).",
   ],
   toTriggers: ["Triggers and deliveries", "Auslöser und Zustellungen"],
 } as const satisfies Texts;

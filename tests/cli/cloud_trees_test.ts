@@ -96,7 +96,10 @@ Deno.test("triggers preview says how often a condition would have fired, saved o
   await rig.run(["triggers", "set", file]);
   assert.equal((await rig.json("triggers", "preview", "warm", "--days", "1")).readings.length, 1);
   await rig.write("trigger.json", { ...condition(2), event: { type: "part_online" } });
-  await assert.rejects(preview("--file", file), /compare readings; trigger test sends a sample/);
+  await assert.rejects(
+    preview("--file", file),
+    /compare readings; machine triggers test sends a sample/,
+  );
 });
 
 Deno.test("modules upload brings schemas of models, and refuses what is none", async () => {
@@ -183,7 +186,7 @@ Deno.test("modules, training scripts and jobs", async () => {
     (await rig.run(["modules", "list"])).out,
     /^acme:weather +1\.0\.0 +any +organisation/m,
   );
-  await rig.run(["modules", "remove", "--name", "acme:weather"]);
+  await rig.run(["modules", "remove", "--name", "acme:weather", "--yes"]);
   assert.deepEqual(await rig.json("modules", "list"), []);
 
   assert.match(
@@ -192,11 +195,11 @@ Deno.test("modules, training scripts and jobs", async () => {
   );
   await assert.rejects(
     rig.run(["training", "submit", "--dataset", "none", "--model", "m", "--script", "s"]),
-    /no dataset "none"; there is none yet; make one with machine dataset create/,
+    /no dataset "none"; there is none yet; make one with machine datasets create/,
   );
   assert.match(
     (await rig.run(["training-scripts", "list"])).out,
-    /upload one with machine training-script upload/,
+    /upload one with machine training-scripts upload/,
   );
   await assert.rejects(rig.run(["training", "get", "x"]), /no training job with id "x"/);
 });

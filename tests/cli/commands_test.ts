@@ -172,6 +172,13 @@ Deno.test("parts, locations, organisations and keys", async () => {
   await rig.run(["keys", "rename", "ci", "build"]);
   const rotated = await rig.json("keys", "rotate", "build", "--yes");
   assert.notEqual(rotated.key, key.key);
+  await rig.run(["keys", "rotate", rig.made.api_key_id, "--yes"]);
+  const own = (await rig.run(["whoami", "--quiet"])).out.trim();
+  assert.notEqual(own, rig.made.api_key_id, "the profile signs in with the new key");
+  await assert.rejects(
+    rig.run(["keys", "delete", own]),
+    /delete API key [0-9a-f-]+; profile default signs in with it\?/,
+  );
   await rig.run(["keys", "delete", rotated.id, "--yes"]);
   await assert.rejects(rig.run(["keys", "delete", rotated.id, "--yes"]), /there is no API key/);
 });
@@ -312,14 +319,21 @@ Deno.test("triggers, secrets and releases are those of the commands that the clo
   assert.deepEqual([saved.name, saved.part_id], ["night", rig.made.part_id]);
   assert.equal((await rig.json("trigger", "list"))[0].name, "night");
   assert.deepEqual(await rig.json("triggers", "deliveries", "night"), []);
-  await rig.run(["triggers", "delete", "night"]);
-  assert.match((await rig.run(["triggers", "list"])).out, /add one with machine trigger set/);
-  await assert.rejects(rig.run(["triggers", "delete", "night"]), /no trigger "night" here/);
+  await assert.rejects(
+    rig.run(["triggers", "delete", "night"]),
+    /delete trigger night\?.*confirm with --yes/,
+  );
+  await rig.run(["triggers", "delete", "night", "--yes"]);
+  assert.match((await rig.run(["triggers", "list"])).out, /add one with machine triggers set/);
+  await assert.rejects(
+    rig.run(["triggers", "delete", "night", "--yes"]),
+    /no trigger "night" here, there is none; add one with machine triggers set/,
+  );
 
   const made = await rig.json("secrets", "create", "--machine", "demo");
   const before = (await rig.json("secrets", "list")).map((one: { id: string }) => one.id);
   assert.deepEqual([before.length, before[0]], [2, made.id]);
-  await rig.run(["secrets", "delete", before[1]]);
+  await rig.run(["secrets", "delete", before[1], "--yes"]);
   assert.equal((await rig.json("secrets", "list")).length, 1);
 
   const program = await rig.write("program", "#!/bin/sh\n");

@@ -62,7 +62,10 @@ rigTest(
     await Deno.writeTextFile(
       config,
       JSON.stringify({
-        components: [{ name: "host", api: "rdk:component:sensor", model: "rdk:builtin:host" }],
+        components: [
+          { name: "host", api: "rdk:component:sensor", model: "rdk:builtin:host" },
+          { name: "elbow", api: "rdk:component:arm", model: "rdk:builtin:fake" },
+        ],
         services: [{ name: "shell", api: "rdk:service:shell", model: "rdk:builtin:shell" }],
         network: {
           bind_address: `127.0.0.1:${rig.serverPort}`,
@@ -85,6 +88,9 @@ rigTest(
     assert.equal(status.online, true);
     const readings = JSON.parse(await cli.ok(["call", "arm", "host", "readings", "--json"]));
     assert.ok(Object.keys(readings.readings).length >= 5);
+    // What its API imports is imported on several ways.
+    const joints = JSON.parse(await cli.ok(["call", "arm", "elbow", "jointPositions", "--json"]));
+    assert.ok(Array.isArray(joints.positions.values));
     assert.match(
       await cli.ok(["shell", "arm"], "echo $((40+2))-from-shell"),
       /42-from-shell/,

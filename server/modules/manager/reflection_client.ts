@@ -1,5 +1,5 @@
 /** Learns from a server by gRPC reflection what a service looks like. */
-import { createFileRegistry, type DescService, fromBinary } from "@bufbuild/protobuf";
+import { type DescService, fromBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import {
@@ -8,6 +8,7 @@ import {
   ServerReflection,
 } from "../../../shared/gen/grpc/reflection/v1/reflection_pb.ts";
 import { checkValues } from "../../../shared/rpc/message_values.ts";
+import { registryOf } from "../../../shared/rpc/client/described_files.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../../shared/gen/grpc/reflection/v1alpha/reflection_pb.ts";
 
 /** One question may take this long. */
@@ -64,7 +65,7 @@ async function learn(ask: Ask, typeName: string): Promise<DescService> {
   }
   const root = [...files.values()].find((file) => servicesIn(file).includes(typeName));
   if (!root) throw new Error(`what it describes has no service ${typeName}`);
-  const service = createFileRegistry(root, (name) => files.get(name)).getService(typeName);
+  const service = registryOf(root.name, files).getService(typeName);
   if (!service) throw new Error(`what it describes has no service ${typeName}`);
   return service;
 }

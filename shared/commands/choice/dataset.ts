@@ -18,7 +18,7 @@ export async function chooseDataset(
   const near = nearestName(wanted, names);
   const hint = near === undefined ? "" : ` (did you mean ${near}?)`;
   const known = names.length === 0
-    ? `none yet; make one with ${context.program} dataset create NAME`
+    ? `none yet; make one with ${context.commandLine("dataset create")} NAME`
     : names.join(", ");
   throw new UsageError(
     `the organisation has no dataset ${JSON.stringify(wanted)}${hint}; there is ${known}`,

@@ -32,8 +32,12 @@ export async function chooseLocation(
   if (wanted === undefined) {
     throw new UsageError(`several locations are there; name one with --location: ${all}`);
   }
+  const called = `called ${JSON.stringify(wanted)}`;
+  if (only) {
+    const ids = fitting.map(({ id }) => id).join(", ");
+    throw new UsageError(`several locations are ${called}; name one by its id: ${ids}`);
+  }
   const near = nearestName(wanted, locations.map(({ name }) => name));
   const hint = near === undefined ? "" : ` (did you mean ${near}?)`;
-  const problem = only ? "several locations are" : "there is no location";
-  throw new UsageError(`${problem} called ${JSON.stringify(wanted)}${hint}; there is ${all}`);
+  throw new UsageError(`there is no location ${called}${hint}; there is ${all}`);
 }

@@ -110,7 +110,7 @@ export async function choosePart(
 ): Promise<ChosenPart> {
   const fitting = partsOf(await listMachines(context)).filter((each) =>
     isOneOf(machine, each.machineId, each.machineName) &&
-    (part === undefined ? each.isMain : isOneOf(part, each.id, each.name))
+    (part === undefined ? each.isMain : isPart(part, each))
   );
   const [only] = fitting;
   if (only && fitting.length === 1) return only;
@@ -122,6 +122,15 @@ export async function choosePart(
 /** Whether a thing is the one that is wanted, by its id or its name. */
 export function isOneOf(wanted: string | undefined, id: string, name: string): boolean {
   return wanted === undefined || wanted === id || wanted === name;
+}
+
+/** Whether a part is the one of an option, which says it as `partArgument` does. */
+export function isPart(
+  wanted: string | undefined,
+  { id, name, machineId, machineName, isMain = true }: ChosenPart & { readonly isMain?: boolean },
+): boolean {
+  return isOneOf(wanted, id, name) || wanted === `${machineName}:${name}` ||
+    (isMain && isOneOf(wanted, machineId, machineName));
 }
 
 interface ListedPart extends ChosenPart {

@@ -113,7 +113,7 @@ async function list(context: CommandContext): Promise<Output> {
   return {
     json: json.map(({ created: _, ...rest }) => rest),
     text: rows.length === 0
-      ? `no datasets; make one with ${context.program} dataset create NAME\n`
+      ? `no datasets; make one with ${context.commandLine("dataset create")} NAME\n`
       : textTable([heading, ...rows], context.terminal.columns),
     ids: datasets.map(({ id }) => id),
   };

@@ -57,7 +57,7 @@ async function list(context: CommandContext): Promise<Output> {
   return {
     json: modules.map(jsonOf),
     text: rows.length === 0
-      ? `no modules; upload one with ${context.program} module upload\n`
+      ? `no modules; upload one with ${context.commandLine("module upload")}\n`
       : textTable([heading, ...rows], context.terminal.columns),
     ids: modules.map(({ moduleId }) => moduleId),
   };

@@ -19,7 +19,7 @@ export async function registryOrganization(
     if (!(error instanceof UsageError) || prefix === "") throw error;
     throw new UsageError(
       `${error.message}. A module's name is prefixed with the namespace of its organisation, ` +
-        `which ${context.program} module namespace sets, or the organisation's id`,
+        `which ${context.commandLine("module namespace")} sets, or the organisation's id`,
       { cause: error },
     );
   }

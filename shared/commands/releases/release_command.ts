@@ -59,7 +59,7 @@ export async function runReleaseCommand(
       const { binary = "" } = parsed.values;
       const { releases } = await client.listReleases({ binary });
       const json = releases.map((one) => toJson(ReleaseSchema, one));
-      return { json, text: releaseTable(releases, context.program) };
+      return { json, text: releaseTable(releases, context.commandLine("release add")) };
     }
     case "release remove": {
       const { binary, version, platform = "" } = parsed.values;

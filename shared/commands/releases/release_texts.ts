@@ -14,9 +14,9 @@ const CHANNELS: Readonly<Record<Channel, string>> = {
   [Channel.DEV]: "dev",
 };
 
-/** A line for each release. */
-export function releaseTable(releases: readonly Release[], program: string): string {
-  if (releases.length === 0) return `no releases; add one with ${program} release add FILE\n`;
+/** A line for each release, or the command to add one by when there is none. */
+export function releaseTable(releases: readonly Release[], toAdd: string): string {
+  if (releases.length === 0) return `no releases; add one with ${toAdd} FILE\n`;
   const rows = releases.map((release) => [
     release.binary,
     release.version,

@@ -24,6 +24,8 @@ export interface CommandCloud {
 export interface CommandContext {
   /** The program, for hints: `machine`. */
   readonly program: string;
+  /** How a command of the shared trees is typed in this program: `trigger set`, `machine triggers set`. */
+  commandLine(name: string): string;
   readonly clock: Clock;
   readonly random: { uuid(): string };
   /** What `--org` says: id, name or namespace. */
@@ -42,7 +44,10 @@ export interface CommandContext {
 }
 
 /** What a command needs that talks with the cloud alone. */
-export type CloudContext = Pick<CommandContext, "cloud" | "organization" | "program">;
+export type CloudContext = Pick<
+  CommandContext,
+  "cloud" | "organization" | "program" | "commandLine"
+>;
 
 /** What a command found or did. */
 export interface Output {
@@ -104,12 +109,18 @@ export function done(json: Readonly<Record<string, unknown>>, text: string): Out
   return { json, text: `${text}\n`, ids: typeof json["id"] === "string" ? [json["id"]] : [] };
 }
 
-/** The same commands below other first words: `{ module: "modules" }`. */
-export function renamed(tree: CommandTree, names: Readonly<Record<string, string>>): CommandTree {
+/** Other first words of commands: `{ module: "modules" }`. */
+export type FirstWords = Readonly<Record<string, string>>;
+
+/** The same commands below other first words. */
+export function renamed(tree: CommandTree, words: FirstWords): CommandTree {
   return Object.fromEntries(
-    Object.entries(tree).map(([name, each]) => {
-      const [first = "", ...rest] = name.split(" ");
-      return [[names[first] ?? first, ...rest].join(" "), each];
-    }),
+    Object.entries(tree).map(([name, each]) => [renamedCommand(name, words), each]),
   );
+}
+
+/** The name of one command below other first words. */
+export function renamedCommand(name: string, words: FirstWords): string {
+  const [first = "", ...rest] = name.split(" ");
+  return [words[first] ?? first, ...rest].join(" ");
 }

@@ -7,7 +7,15 @@ import {
   renderHelp,
   UsageError,
 } from "../../base/flags/flags.ts";
-import type { Command, CommandCloud, CommandContext, CommandTree, Output } from "./command.ts";
+import {
+  type Command,
+  type CommandCloud,
+  type CommandContext,
+  type CommandTree,
+  type FirstWords,
+  type Output,
+  renamedCommand,
+} from "./command.ts";
 import { findCommand, groupHelp, unknownCommand } from "./find_command.ts";
 
 /** What every command takes. */
@@ -27,6 +35,8 @@ export interface CommandProgram<T extends FlagTable = FlagTable> {
   readonly name: string;
   readonly summary: string;
   readonly tree: CommandTree;
+  /** How this program names the shared trees, for hints. Default: as they name themselves. */
+  readonly firstWords?: FirstWords;
   /** What every command takes besides: where the cloud is, `org`. */
   readonly flags: T;
   connect(values: FlagValues<T>): Promise<OpenCloud>;
@@ -92,6 +102,7 @@ async function withCloud<T extends FlagTable>(
   const context: CommandContext = {
     ...deps,
     program: program.name,
+    commandLine: (name) => `${program.name} ${renamedCommand(name, program.firstWords ?? {})}`,
     organization: org,
     json: values.json,
     quiet: values.quiet,

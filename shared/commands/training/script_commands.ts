@@ -74,7 +74,7 @@ export async function listScripts(context: CommandContext): Promise<Output> {
   return {
     json: items.map(jsonOf),
     text: items.length === 0
-      ? `no training scripts; upload one with ${context.program} training-script upload\n`
+      ? `no training scripts; upload one with ${context.commandLine("training-script upload")}\n`
       : textTable([heading, ...items.flatMap(rowsOf)], context.terminal.columns),
     ids: items.map(({ itemId }) => itemId),
   };

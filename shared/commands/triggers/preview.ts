@@ -1,4 +1,4 @@
-import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { type FlagValues, UsageError } from "../../base/flags/flags.ts";
@@ -32,8 +32,10 @@ export async function previewTrigger(
   const client = await clientOf(context, TriggerService);
   const { days, limit } = flags;
   const since = timestampFromMs(context.clock.now().getTime() - days * DAY_MS);
-  const wanted = await wantedTrigger(client, context, flags, name);
-  const answer = await client.previewTrigger({ ...wanted, limit, since }).catch(explain);
+  const wanted = await wantedTrigger(context, flags, name);
+  const answer = await client.previewTrigger({ ...wanted, limit, since }).catch((error) =>
+    explain(error, context)
+  );
   return {
     json: toJson(PreviewTriggerResponseSchema, answer),
     text: previewText(answer, days),
@@ -41,7 +43,6 @@ export async function previewTrigger(
 }
 
 async function wantedTrigger(
-  client: Client<typeof TriggerService>,
   context: CommandContext,
   flags: FlagValues<typeof previewFlags>,
   name: string,
@@ -49,7 +50,7 @@ async function wantedTrigger(
   const { file } = flags;
   if (file === undefined) {
     if (name === "") throw new UsageError("NAME is missing; or give --file FILE with a trigger");
-    const { partId } = await chooseTrigger(client, flags, name);
+    const { partId } = await chooseTrigger(context, flags, name);
     return { partId, name };
   }
   if (name !== "") throw new UsageError("NAME and --file do not go together; give one of them");
@@ -57,10 +58,10 @@ async function wantedTrigger(
   return { partId: (await choosePart(context, flags)).id, trigger };
 }
 
-function explain(error: unknown): never {
+function explain(error: unknown, { commandLine }: CommandContext): never {
   if (!(error instanceof ConnectError) || error.code !== Code.FailedPrecondition) throw error;
   throw new ConnectError(
-    `${error.rawMessage}; trigger test sends a sample of the others`,
+    `${error.rawMessage}; ${commandLine("trigger test")} sends a sample of the others`,
     error.code,
     error.metadata,
     undefined,

@@ -1,7 +1,8 @@
 import type { Client } from "@connectrpc/connect";
 import { UsageError } from "../../base/flags/flags.ts";
-import type { Trigger, TriggerService } from "../../gen/machine/cloud/v1/triggers_pb.ts";
-import { isOneOf, type WantedMachine } from "../choice/part.ts";
+import { type Trigger, TriggerService } from "../../gen/machine/cloud/v1/triggers_pb.ts";
+import { isOneOf, isPart, type WantedMachine } from "../choice/part.ts";
+import { clientOf, type CloudContext } from "../run/command.ts";
 
 /** Triggers of the machines that are wanted. */
 export async function listAll(
@@ -17,17 +18,17 @@ export async function listAll(
   } while (pageToken !== "");
   return all.filter((one) =>
     isOneOf(wanted.machine, one.machineId, one.machineName) &&
-    isOneOf(wanted.part, one.partId, one.partName)
+    isPart(wanted.part, { ...one, id: one.partId, name: one.partName })
   );
 }
 
 /** The one trigger of a name. @throws {UsageError} that says which there are */
 export async function chooseTrigger(
-  client: Client<typeof TriggerService>,
+  context: CloudContext,
   wanted: WantedMachine,
   name: string,
 ): Promise<Trigger> {
-  const all = await listAll(client, wanted);
+  const all = await listAll(await clientOf(context, TriggerService), wanted);
   const fitting = all.filter((one) => one.name === name);
   const [only] = fitting;
   if (only && fitting.length === 1) return only;
@@ -40,7 +41,7 @@ export async function chooseTrigger(
   }
   const known = [...new Set(all.map((one) => one.name))];
   const there = known.length === 0
-    ? "there is none; add one with trigger set"
+    ? `there is none; add one with ${context.commandLine("trigger set")}`
     : `there is ${known.join(", ")}`;
   throw new UsageError(`no trigger ${JSON.stringify(name)} here, ${there}`);
 }

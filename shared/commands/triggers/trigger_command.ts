@@ -36,25 +36,25 @@ export async function runTriggerCommand(
     case "trigger list": {
       const all = await listAll(triggers, parsed.values);
       const json = all.map((one) => toJson(TriggerSchema, one));
-      return { json, text: triggerTable(all, context.program) };
+      return { json, text: triggerTable(all, context.commandLine("trigger set")) };
     }
     case "trigger set":
       return await set(context, parsed.values, argument);
     case "trigger delete": {
-      const { partId, name, machineName } = await chooseTrigger(triggers, parsed.values, argument);
+      const { partId, name, machineName } = await chooseTrigger(context, parsed.values, argument);
       await triggers.deleteTrigger({ partId, name });
       return done({ name, part_id: partId }, `removed trigger ${name} of ${machineName}`);
     }
     case "trigger preview":
       return await previewTrigger(context, parsed.values, argument);
     case "trigger test": {
-      const { partId, name } = await chooseTrigger(triggers, parsed.values, argument);
+      const { partId, name } = await chooseTrigger(context, parsed.values, argument);
       const { deliveries } = await triggers.testTrigger({ partId, name });
       const json = deliveries.map((one) => toJson(DeliverySchema, one));
       return { json, text: testTable(deliveries) };
     }
     case "trigger deliveries": {
-      const { partId, name: triggerName } = await chooseTrigger(triggers, parsed.values, argument);
+      const { partId, name: triggerName } = await chooseTrigger(context, parsed.values, argument);
       const { limit } = parsed.values;
       const { deliveries } = await triggers.listDeliveries({ partId, triggerName, limit });
       const json = deliveries.map((one) => toJson(DeliverySchema, one));
@@ -64,10 +64,12 @@ export async function runTriggerCommand(
       await triggers.replayDelivery({ deliveryId: argument });
       return done(
         { id: argument },
-        `${argument} is sent once more; ${context.program} trigger deliveries shows the outcome`,
+        `${argument} is sent once more; ${
+          context.commandLine("trigger deliveries")
+        } shows the outcome`,
       );
     case "trigger secret": {
-      const { partId, name } = await chooseTrigger(triggers, parsed.values, argument);
+      const { partId, name } = await chooseTrigger(context, parsed.values, argument);
       const { secret } = parsed.values.rotate
         ? await triggers.rotateTriggerSecret({ partId, name })
         : await triggers.getTriggerSecret({ partId, name });
@@ -110,7 +112,9 @@ async function owners(
   const { emails } = await triggers.listOwnerEmails({ resource });
   const text = emails.length > 0
     ? emails.join("\n")
-    : `no addresses; set some with ${context.program} trigger owners --set a@example.com,b@example.com`;
+    : `no addresses; set some with ${
+      context.commandLine("trigger owners")
+    } --set a@example.com,b@example.com`;
   return { json: emails, text: `${text}\n` };
 }
 

@@ -14,9 +14,9 @@ const STATES: Readonly<Record<DeliveryState, string>> = {
   [DeliveryState.FAILED]: "failed",
 };
 
-/** A line for each trigger, and one for each that has a problem. */
-export function triggerTable(triggers: readonly Trigger[], program: string): string {
-  if (triggers.length === 0) return `no triggers; add one with ${program} trigger set\n`;
+/** A line for each trigger, or the command to add one by when there is none, and one for each that has a problem. */
+export function triggerTable(triggers: readonly Trigger[], toAdd: string): string {
+  if (triggers.length === 0) return `no triggers; add one with ${toAdd}\n`;
   const rows = triggers.map((trigger) => {
     const { name, machineName, counts, waiting, disabled, problem } = trigger;
     const state = disabled ? "disabled" : problem === "" ? "on" : "see below";
