@@ -1,18 +1,25 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import type {
   ArmService,
   JointPositions,
   MoveThroughJointPositionsStreamedRequest,
 } from "../../../shared/gen/viam/component/arm/v1/arm_pb.ts";
-import { attributes, integer, oneOf, optional } from "../../resources/graph/attributes.ts";
+import {
+  anyObject,
+  attributes,
+  integer,
+  oneOf,
+  optional,
+  text,
+} from "../../resources/graph/attributes.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
+import type { CallContext } from "../../resources/graph/resource.ts";
+import { type ArmBody, type ArmPose, bodyOfFile, bodyOfJson, planarBody } from "./arm_body.ts";
+import { knownKinematics } from "./arm_kinematics.ts";
 import { echo } from "./echo.ts";
-import { type Joint, kinematics, type Vector } from "./kinematics.ts";
-import { LINK_MM, planarEnd, planarReach, reachPlanar } from "./planar_arm.ts";
-
-/** How far each joint turns either way. Degrees. */
-const JOINT_LIMIT_DEG = 360;
 
 /** Joints of the arms that the family's own fake knows by name. */
 const JOINTS_BY_MODEL = {
@@ -32,54 +39,63 @@ const ARM_MODELS = Object.keys(JOINTS_BY_MODEL) as ArmModel[];
 export interface FakeArmAttributes {
   degrees_of_freedom: number | undefined;
   "arm-model": ArmModel | undefined;
+  "model-path": string | undefined;
+  kinematics: JsonObject | undefined;
 }
 
-/** Model `rdk:builtin:fake` of `rdk:component:arm`: all joints turn in one plane. */
-export const fakeArmModel: Model<FakeArmAttributes> = {
-  api: "rdk:component:arm",
-  model: "rdk:builtin:fake",
-  attributes: attributes<FakeArmAttributes>({
-    degrees_of_freedom: optional(
-      integer("Number of joints. Default: those of arm-model, else 1.", { min: 1, max: 12 }),
-    ),
-    "arm-model": optional(
-      oneOf(ARM_MODELS, "An arm to have as many joints as; its lengths and limits it has not."),
-    ),
-  }),
-  construct({ attributes, name }) {
-    const { degrees_of_freedom: joints, "arm-model": model } = attributes;
-    return new FakeArm(name, joints ?? (model ? JOINTS_BY_MODEL[model] : 1));
-  },
-};
+/**
+ * Model `rdk:builtin:fake` of `rdk:component:arm`: with kinematics an arm of that form, otherwise
+ * one whose joints all turn in one plane.
+ */
+export function fakeArmModel(environment: { clock: Clock }): Model<FakeArmAttributes> {
+  return {
+    api: "rdk:component:arm",
+    model: "rdk:builtin:fake",
+    attributes: attributes<FakeArmAttributes>({
+      degrees_of_freedom: optional(
+        integer("Number of joints. Default: those of arm-model, else 1.", { min: 1, max: 12 }),
+      ),
+      "arm-model": optional(
+        oneOf(ARM_MODELS, "An arm to be like: ur5e and ur20 in form, the others in joints only."),
+      ),
+      "model-path": optional(text("A file with kinematics: JSON (SVA, DH) or URDF (.urdf).")),
+      kinematics: optional(anyObject("Kinematics in JSON (SVA, DH), in place of a file.")),
+    }),
+    async construct({ attributes, name }) {
+      const { degrees_of_freedom: joints, "arm-model": model } = attributes;
+      const file = attributes.kinematics ?? (joints ? undefined : knownKinematics(model));
+      const path = attributes["model-path"];
+      const { clock } = environment;
+      if (path !== undefined) return new FakeArm(await bodyOfFile(path, clock));
+      if (file) return new FakeArm(bodyOfJson(file, "attributes.kinematics", clock));
+      return new FakeArm(planarBody(name, joints ?? (model ? JOINTS_BY_MODEL[model] : 1)));
+    },
+  };
+}
 
 /** Is at once where it is sent. */
 export class FakeArm implements Driver<typeof ArmService> {
   #degrees: readonly number[];
   #isManual = false;
 
-  constructor(private readonly name: string, private readonly jointCount: number) {
-    this.#degrees = new Array<number>(jointCount).fill(0);
+  constructor(private readonly body: ArmBody) {
+    // Of joints that cannot be at 0 the middle.
+    this.#degrees = body.joints.map(({ min, max }) => min <= 0 && max >= 0 ? 0 : (min + max) / 2);
   }
 
   getEndPosition() {
-    const { x, y, theta } = planarEnd(this.#degrees);
-    return { pose: { x, y, z: 0, oX: 0, oY: 0, oZ: 1, theta } };
+    return { pose: this.body.end(this.#degrees) };
   }
 
-  /** Goes to the place of the pose; how the end is turned there follows from the joints. */
-  moveToPosition({ to }: { to?: Vector | undefined }) {
+  /** A planar arm goes to the place; how its end is turned there follows from the joints. */
+  moveToPosition({ to }: { to?: ArmPose | undefined }, call?: CallContext) {
     if (!to) throw new ConnectError("the request has no pose to move to", Code.InvalidArgument);
-    const found = to.z === 0 ? reachPlanar(this.jointCount, to) : undefined;
-    if (!found) {
-      const { nearest, farthest } = planarReach(this.jointCount);
-      throw new ConnectError(
-        `the arm can't reach x ${to.x}, y ${to.y}, z ${to.z}; it reaches what is from ${nearest} ` +
-          `to ${farthest} mm away from its base at z 0`,
-        Code.InvalidArgument,
-      );
-    }
-    this.#degrees = found;
-    return {};
+    const found = this.body.reach(to, this.#degrees, call?.signal ?? new AbortController().signal);
+    const take = (degrees: readonly number[]) => {
+      this.#degrees = degrees;
+      return {};
+    };
+    return found instanceof Promise ? found.then(take) : take(found);
   }
 
   getJointPositions() {
@@ -117,15 +133,7 @@ export class FakeArm implements Driver<typeof ArmService> {
   stop(): void {}
 
   getKinematics() {
-    const joints: Joint[] = this.#degrees.map((_, index) => ({
-      id: `joint_${index}`,
-      kind: "revolute",
-      axis: { x: 0, y: 0, z: 1 },
-      min: -JOINT_LIMIT_DEG,
-      max: JOINT_LIMIT_DEG,
-      linkMm: { x: LINK_MM, y: 0, z: 0 },
-    }));
-    return kinematics(this.name, joints);
+    return this.body.kinematics();
   }
 
   get3DModels() {
@@ -153,17 +161,19 @@ export class FakeArm implements Driver<typeof ArmService> {
 
   #checked(positions: JointPositions | undefined): number[] {
     const values = positions?.values ?? [];
-    if (values.length !== this.jointCount) {
+    const { joints } = this.body;
+    if (values.length !== joints.length) {
       throw new ConnectError(
-        `the request has ${values.length} joint positions; the arm has ${this.jointCount} joints`,
+        `the request has ${values.length} joint positions; the arm has ${joints.length} joints`,
         Code.InvalidArgument,
       );
     }
     values.forEach((value, joint) => {
-      if (Math.abs(value) <= JOINT_LIMIT_DEG) return;
+      const { min, max, slides } = joints[joint]!;
+      if (value >= min && value <= max) return;
+      const [unit, moves] = slides ? [" mm", "slides"] : ["°", "turns"];
       throw new ConnectError(
-        `joint ${joint} can't be at ${value}°; it turns from -${JOINT_LIMIT_DEG}° to ` +
-          `${JOINT_LIMIT_DEG}°`,
+        `joint ${joint} can't be at ${value}${unit}; it ${moves} from ${min}${unit} to ${max}${unit}`,
         Code.InvalidArgument,
       );
     });

@@ -30,7 +30,7 @@ import { fakeWorldStateStoreModel } from "./world_state_store.ts";
  */
 export function fakeModels(environment: { clock: Clock }): ModelRegistry {
   return new ModelRegistry()
-    .register(fakeArmModel)
+    .register(fakeArmModel(environment))
     .register(fakeAudioInModel(environment))
     .register(fakeAudioOutModel)
     .register(fakeBaseModel)

@@ -1,59 +1,70 @@
-/** Where the end of something that moves is, by the positions of its joints. */
+/** Where the parts of something that moves are, by the positions of its joints. */
 import type { JsonValue } from "@bufbuild/protobuf";
-import {
-  ofAxisAngle,
-  ofEulerAngles,
-  toOrientationVector,
-} from "../../../shared/config/orientation.ts";
+import { ofAxisAngle, ofEulerAngles } from "../../../shared/config/orientation.ts";
 import type {
+  Geometry,
   GetKinematicsResponse,
   JointType,
   KinematicModel,
   KinematicsFileFormat,
   LinkPose,
 } from "../../../shared/gen/viam/common/v1/common_pb.ts";
-import {
-  compose,
-  IDENTITY,
-  NO_ROTATION,
-  ofOrientation,
-  type Pose,
-  unit,
-  type Vector,
-} from "./pose.ts";
+import { piecesOfJson } from "./kinematics_file.ts";
+import { fixed, moving, type Piece } from "./piece.ts";
+import { compose, IDENTITY, NO_ROTATION, ofOrientation, type Pose, unit } from "./pose.ts";
+import { piecesOfUrdf } from "./urdf.ts";
 
 const PRISMATIC: JointType.PRISMATIC = 2;
 const SVA: KinematicsFileFormat.SVA = 1;
-const DEGREE = Math.PI / 180;
+const URDF: KinematicsFileFormat.URDF = 2;
+/** Of an arm there are some twenty. */
+const MOST_PIECES = 1_000;
 
-/** A joint, or the rigid piece behind one. */
-interface Piece {
-  readonly id: string;
-  readonly parent: string;
-  /** The pose at a position of the joint: degrees, or millimetres for one that slides. */
-  readonly pose: (position: number) => Pose;
-  /** Undefined for a link. */
-  readonly mimic?: { readonly joint: string; readonly multiplier: number; readonly offset: number };
-  readonly isJoint: boolean;
+/** A shape, and the frame that it is fixed to. */
+export interface PlacedShape {
+  /** Id of the link or joint. */
+  readonly piece: string;
+  readonly shape: Geometry;
+  /** Of the frame that the shape's center is seen from, in the base. */
+  readonly pose: Pose;
 }
 
 /** Joints and links, from the base on. */
 export class KinematicChain {
-  readonly #pieces: ReadonlyMap<string, Piece>;
-  /** Ids of the joints that get a position, in the order of the positions. */
-  readonly #joints: readonly string[];
-  readonly #end: string | undefined;
+  /** Parents before children. */
+  readonly #pieces: readonly Piece[];
+  /** Indexes of the parents; -1 for the base. */
+  readonly #parents: readonly number[];
+  readonly #end: number;
+  /** The joints that get a position, in the order of the positions. */
+  readonly joints: readonly Piece[];
 
-  constructor(pieces: readonly Piece[], outputFrame: string | undefined) {
-    this.#pieces = new Map(pieces.map((piece) => [piece.id, piece]));
-    this.#joints = pieces.filter(({ isJoint, mimic }) => isJoint && !mimic).map(({ id }) => id);
-    const parents = new Set(pieces.map(({ parent }) => parent));
-    this.#end = outputFrame ?? pieces.filter(({ id }) => !parents.has(id)).at(-1)?.id;
+  /**
+   * @param onlyToEnd joints that do not move the end get no position.
+   * @throws {RangeError} when there are too many pieces.
+   */
+  constructor(all: readonly Piece[], outputFrame: string | undefined, onlyToEnd = false) {
+    if (all.length > MOST_PIECES) {
+      throw new RangeError(
+        `its kinematics have ${all.length} joints and links; at most ` +
+          `${MOST_PIECES} are considered`,
+      );
+    }
+    this.#pieces = sorted(all);
+    const index = new Map(this.#pieces.map(({ id }, at) => [id, at]));
+    this.#parents = this.#pieces.map(({ parent }) => index.get(parent) ?? -1);
+    const parents = new Set(all.map(({ parent }) => parent));
+    const end = outputFrame ?? all.filter(({ id }) => !parents.has(id)).at(-1)?.id;
+    this.#end = index.get(end ?? "") ?? -1;
+    const chain: Piece[] = [];
+    for (let at = this.#end; at >= 0; at = this.#parents[at]!) chain.unshift(this.#pieces[at]!);
+    const others = onlyToEnd ? [] : all.filter((piece) => !chain.includes(piece));
+    this.joints = [...chain, ...others].filter(({ isJoint, mimic }) => isJoint && !mimic);
   }
 
   /** How many positions it takes. */
   get jointCount(): number {
-    return this.#joints.length;
+    return this.joints.length;
   }
 
   /**
@@ -62,38 +73,87 @@ export class KinematicChain {
    * @throws {RangeError} when there are more or fewer positions than joints.
    */
   endAt(positions: readonly number[]): Pose {
-    if (positions.length !== this.#joints.length) {
+    return this.#end < 0 ? IDENTITY : this.#posesAt(positions)[this.#end]!;
+  }
+
+  /** What its links and joints take up. */
+  shapesAt(positions: readonly number[]): PlacedShape[] {
+    const poses = this.#posesAt(positions);
+    return this.#pieces.flatMap(({ id, shapes }, at) =>
+      shapes.map((shape) => ({ piece: id, shape, pose: this.#parentPose(poses, at) }))
+    );
+  }
+
+  /** The straight pieces that it consists of, as the end points of each, for want of shapes. */
+  linesAt(positions: readonly number[]): { readonly piece: string; readonly ends: [Pose, Pose] }[] {
+    const poses = this.#posesAt(positions);
+    return this.#pieces.flatMap(({ id, isJoint, slides }, at) =>
+      isJoint && !slides ? [] : [{ piece: id, ends: [this.#parentPose(poses, at), poses[at]!] }]
+    );
+  }
+
+  #parentPose(poses: readonly Pose[], at: number): Pose {
+    return poses[this.#parents[at]!] ?? IDENTITY;
+  }
+
+  #posesAt(positions: readonly number[]): Pose[] {
+    if (positions.length !== this.joints.length) {
       throw new RangeError(
-        `it reports ${positions.length} positions, and its kinematics have ${this.#joints.length} ` +
+        `it reports ${positions.length} positions, and its kinematics have ${this.joints.length} ` +
           "joints",
       );
     }
-    const known = new Map(this.#joints.map((id, index) => [id, positions[index]!]));
-    let pose = IDENTITY;
-    const seen = new Set<string>();
-    let piece = this.#end === undefined ? undefined : this.#pieces.get(this.#end);
-    while (piece && !seen.has(piece.id)) {
-      seen.add(piece.id);
-      const { mimic } = piece;
+    const known = new Map(this.joints.map(({ id }, index) => [id, positions[index]!]));
+    const poses: Pose[] = [];
+    this.#pieces.forEach(({ id, mimic, pose }, at) => {
       const position = mimic
         ? mimic.multiplier * (known.get(mimic.joint) ?? 0) + mimic.offset
-        : known.get(piece.id) ?? 0;
-      pose = compose(piece.pose(position), pose);
-      piece = this.#pieces.get(piece.parent);
-    }
-    return pose;
+        : known.get(id) ?? 0;
+      const parent = this.#parents[at]!;
+      poses.push(parent < 0 ? pose(position) : compose(poses[parent]!, pose(position)));
+    });
+    return poses;
   }
 }
 
+/** Parents first; what hangs together in a circle is left out. */
+function sorted(all: readonly Piece[]): Piece[] {
+  const known = new Set(all.map(({ id }) => id));
+  const placed = new Set<string>();
+  const pieces: Piece[] = [];
+  let waiting = [...new Map(all.map((piece) => [piece.id, piece])).values()];
+  while (waiting.length > 0) {
+    const next = waiting.filter(({ parent }) => !known.has(parent) || placed.has(parent));
+    if (next.length === 0) break;
+    for (const { id } of next) placed.add(id);
+    pieces.push(...next);
+    waiting = waiting.filter(({ id }) => !placed.has(id));
+  }
+  return pieces;
+}
+
 /**
- * The chain that a resource describes, by the message or by the file in the form SVA; undefined
- * where it describes none or in another form.
+ * The chain that a resource describes, by the message or by its file; undefined where it describes
+ * none or in another form.
+ *
+ * @throws {Error} for a file that is damaged.
  */
 export function kinematicChain(answer: GetKinematicsResponse): KinematicChain | undefined {
-  if (answer.model && answer.model.joints.length + answer.model.links.length > 0) {
-    return ofModel(answer.model);
-  }
-  return answer.format === SVA ? ofSva(svaOf(answer)) : undefined;
+  const { model, format, kinematicsData } = answer;
+  if (model && model.joints.length + model.links.length > 0) return ofModel(model);
+  if (format === URDF) return chainOfUrdf(new TextDecoder().decode(kinematicsData));
+  return format === SVA ? chainOfJson(svaOf(answer)) : undefined;
+}
+
+/** Of the family's JSON; undefined for what is none. */
+export function chainOfJson(file: JsonValue | undefined): KinematicChain | undefined {
+  const pieces = piecesOfJson(file);
+  return pieces && new KinematicChain(pieces, undefined);
+}
+
+/** @throws {Error} for what is no URDF. */
+export function chainOfUrdf(text: string): KinematicChain {
+  return new KinematicChain(piecesOfUrdf(text), undefined, true);
 }
 
 /** The file of a resource in the form SVA; undefined where it has none. */
@@ -108,17 +168,17 @@ export function svaOf({ format, kinematicsData }: GetKinematicsResponse): JsonVa
 
 function ofModel({ links, joints, outputFrames }: KinematicModel): KinematicChain {
   return new KinematicChain([
-    ...joints.map(({ id, parent, type, axis, mimic }) => ({
-      id,
-      parent,
-      isJoint: true,
-      pose: motion(type === PRISMATIC, axis),
-      ...(mimic && { mimic }),
-    })),
-    ...links.map(({ id, parent, pose }) => {
-      const fixed = ofLinkPose(pose);
-      return { id, parent, isJoint: false, pose: () => fixed };
+    ...joints.map(({ id, parent, type, axis, limits, mimic, geometry }) => {
+      const { min, max } = limits ?? {};
+      return moving({ id, parent, shapes: geometry ? [geometry] : [] }, {
+        ...{ slides: type === PRISMATIC, axis: { x: 0, y: 0, z: 0, ...axis } },
+        ...(min !== undefined && max !== undefined && min < max && { min, max }),
+        ...(mimic && { mimic }),
+      });
     }),
+    ...links.map(({ id, parent, pose, collision }) =>
+      fixed({ id, parent, shapes: collision }, ofLinkPose(pose))
+    ),
   ], outputFrames[0]);
 }
 
@@ -144,60 +204,4 @@ function rotationOf(orientation: LinkPose["orientation"] | undefined) {
     case undefined:
       return NO_ROTATION;
   }
-}
-
-function motion(slides: boolean, axis: Partial<Vector> | undefined): (position: number) => Pose {
-  const { x = 0, y = 0, z = 0 } = axis ?? {};
-  if (!slides) {
-    return (degrees) => ({
-      point: IDENTITY.point,
-      rotation: ofAxisAngle(degrees * DEGREE, x, y, z),
-    });
-  }
-  const length = Math.hypot(x, y, z) || 1;
-  return (mm) => ({
-    point: { x: x / length * mm, y: y / length * mm, z: z / length * mm },
-    rotation: NO_ROTATION,
-  });
-}
-
-/** Spatial vector algebra: a JSON object with lists of links and joints. */
-function ofSva(file: JsonValue | undefined): KinematicChain | undefined {
-  const { links, joints } = asObject(file);
-  if (!Array.isArray(links) || !Array.isArray(joints)) return undefined;
-  return new KinematicChain([
-    ...joints.map(asObject).map(({ id, parent, type, axis }) => ({
-      id: String(id),
-      parent: String(parent),
-      isJoint: type !== "fixed",
-      pose: motion(type === "prismatic", numbers(axis)),
-    })),
-    ...links.map(asObject).map(({ id, parent, translation, orientation }) => {
-      const { type, value } = asObject(orientation);
-      const vector = toOrientationVector({
-        type: String(type ?? "") as "",
-        value: numbers(value),
-      });
-      const fixed = {
-        point: { x: 0, y: 0, z: 0, ...numbers(translation) },
-        rotation: vector
-          ? ofOrientation({ oX: vector.x, oY: vector.y, oZ: vector.z, theta: vector.theta })
-          : NO_ROTATION,
-      };
-      return { id: String(id), parent: String(parent), isJoint: false, pose: () => fixed };
-    }),
-  ], undefined);
-}
-
-function asObject(value: JsonValue | undefined): { readonly [key: string]: JsonValue } {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
-}
-
-/** The entries that are numbers, by lower-case name. */
-function numbers(value: JsonValue | undefined): Record<string, number> {
-  const found: Record<string, number> = {};
-  for (const [name, entry] of Object.entries(asObject(value))) {
-    if (typeof entry === "number") found[name.toLowerCase()] = entry;
-  }
-  return found;
 }

@@ -1,0 +1,125 @@
+/** Kinematics in URDF: an XML file of links and joints, in metres and radians. */
+import { parseXml, type XmlElement } from "@rgrove/parse-xml";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { ofEulerAngles, vectorOf } from "../../../shared/config/orientation.ts";
+import {
+  type Geometry,
+  GeometrySchema,
+  PoseSchema,
+} from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import { fixed, moving, type Piece } from "./piece.ts";
+import { IDENTITY, type Pose } from "./pose.ts";
+
+const MM = 1_000;
+const DEGREE = Math.PI / 180;
+const LARGEST = 5_000_000;
+
+/**
+ * The pieces of such a file. Links stand in the joint that leads to them, and their ids are the
+ * names of the file.
+ *
+ * @throws {Error} for what is no URDF.
+ */
+export function piecesOfUrdf(text: string): Piece[] {
+  if (text.length > LARGEST) throw new Error(`it has more than ${LARGEST} characters`);
+  const { root } = parseXml(text);
+  if (root?.name !== "robot") throw new Error("its first element is not robot");
+  const joints = children(root, "joint");
+  const parentOf = new Map(joints.map((joint) => [
+    child(joint, "child")?.attributes["link"] ?? "",
+    joint.attributes["name"] ?? "",
+  ]));
+  return [
+    ...joints.flatMap(ofJoint),
+    ...children(root, "link").map((link) => {
+      const id = link.attributes["name"] ?? "";
+      const shapes = children(link, "collision").map((collision) => shapeOf(collision, id));
+      return fixed({ id, parent: parentOf.get(id) ?? "world", shapes }, IDENTITY);
+    }),
+  ];
+}
+
+function ofJoint(joint: XmlElement): Piece[] {
+  const id = joint.attributes["name"] ?? "";
+  const parent = child(joint, "parent")?.attributes["link"] ?? "world";
+  const type = joint.attributes["type"];
+  const origin = originOf(joint);
+  if (type === "fixed") return [fixed({ id, parent, shapes: [] }, origin)];
+  const slides = type === "prismatic";
+  if (!slides && type !== "revolute" && type !== "continuous") {
+    throw new Error(`joint ${id} is ${type}; revolute, continuous, prismatic and fixed are known`);
+  }
+  const unit = slides ? MM : 1 / DEGREE;
+  const [x = 1, y = 0, z = 0] = numbers(child(joint, "axis")?.attributes["xyz"]);
+  const { lower, upper } = child(joint, "limit")?.attributes ?? {};
+  const [min, max] = [Number(lower ?? 0) * unit, Number(upper ?? 0) * unit];
+  const isLimited = type !== "continuous" && min < max;
+  const mimic = child(joint, "mimic")?.attributes;
+  return [
+    fixed({ id: `${id}_origin`, parent, shapes: [] }, origin),
+    moving({ id, parent: `${id}_origin`, shapes: [] }, {
+      ...{ slides, axis: { x, y, z } },
+      ...(isLimited && { min, max }),
+      ...(mimic && {
+        mimic: {
+          joint: mimic["joint"] ?? "",
+          multiplier: Number(mimic["multiplier"] ?? 1),
+          offset: Number(mimic["offset"] ?? 0) * unit,
+        },
+      }),
+    }),
+  ];
+}
+
+/** A cylinder counts as the capsule around it; a mesh stays one, without its file. */
+function shapeOf(collision: XmlElement, label: string): Geometry {
+  const { point, rotation } = originOf(collision);
+  const { x: oX, y: oY, z: oZ, theta } = vectorOf(rotation) ?? { x: 0, y: 0, z: 1, theta: 0 };
+  const geometry = child(collision, "geometry");
+  const [shape] = geometry ? geometry.children.filter(isElement) : [];
+  const number = (name: string) => Number(shape?.attributes[name] ?? 0) * MM;
+  const made = (shape: Pick<MessageInitShape<typeof GeometrySchema>, "geometryType">) => {
+    const center = create(PoseSchema, { ...point, oX, oY, oZ, theta });
+    return Object.assign(create(GeometrySchema, shape), { label, center });
+  };
+  switch (shape?.name) {
+    case "box": {
+      const [x = 0, y = 0, z = 0] = numbers(shape.attributes["size"]).map((side) => side * MM);
+      return made({ geometryType: { case: "box", value: { dimsMm: { x, y, z } } } });
+    }
+    case "sphere":
+      return made({ geometryType: { case: "sphere", value: { radiusMm: number("radius") } } });
+    case "cylinder": {
+      const [radiusMm, lengthMm] = [number("radius"), number("length") + 2 * number("radius")];
+      return made({ geometryType: { case: "capsule", value: { radiusMm, lengthMm } } });
+    }
+    case "mesh":
+      return made({ geometryType: { case: "mesh", value: { contentType: "" } } });
+  }
+  throw new Error(`link ${label} has a collision of ${shape?.name ?? "nothing"}`);
+}
+
+function originOf(element: XmlElement): Pose {
+  const { xyz, rpy } = child(element, "origin")?.attributes ?? {};
+  const [x = 0, y = 0, z = 0] = numbers(xyz).map((metres) => metres * MM);
+  const [roll = 0, pitch = 0, yaw = 0] = numbers(rpy);
+  return { point: { x, y, z }, rotation: ofEulerAngles(roll, pitch, yaw) };
+}
+
+function numbers(text: string | undefined): number[] {
+  const found = text?.trim().split(/\s+/).map(Number) ?? [];
+  if (found.every(Number.isFinite)) return found;
+  throw new Error(`${JSON.stringify(text)} are no numbers`);
+}
+
+function isElement(node: XmlElement["children"][number]): node is XmlElement {
+  return node.type === "element";
+}
+
+function children(element: XmlElement, name: string): XmlElement[] {
+  return element.children.filter(isElement).filter((one) => one.name === name);
+}
+
+function child(element: XmlElement, name: string): XmlElement | undefined {
+  return children(element, name)[0];
+}
