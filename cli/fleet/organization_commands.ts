@@ -101,7 +101,7 @@ export const organizationCommands: CommandTree = {
   }),
 };
 
-/** The profiles of this computer, as far as they sign in by API keys. */
+/** The profiles of this host, as far as they sign in by API keys. */
 export interface KeyProfiles {
   /** Names of those that sign in by a key. */
   withKey(id: string): Promise<string[]>;

@@ -269,6 +269,7 @@ export async function createServices(options: ServicesOptions) {
     callers,
     presence,
     domain,
+    nodes,
     iceServers: options.iceServers,
     clock,
     random,

@@ -1,16 +1,19 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
-import { CallQueue } from "../../../shared/rtc/signaling/call_queue.ts";
 import { signalingService } from "../../../shared/rtc/signaling/signaling_service.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Nodes } from "../../nodes/nodes.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { cloudAccess, type CloudAccessOptions } from "./cloud_access.ts";
 import { type IceServerSetting, iceServersFor } from "./ice_servers.ts";
+import { SharedCalls } from "./shared_calls.ts";
 
 export interface CloudSignalingOptions extends CloudAccessOptions {
   /** What both sides of every call may use. Left out: none. */
   readonly iceServers?: readonly IceServerSetting[] | undefined;
+  /** Callers and machines may be at different ones. */
+  readonly nodes: Nodes;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -25,8 +28,8 @@ export interface CloudSignaling {
 
 /** Calls are kept in memory only: they live for seconds, and both sides try again. */
 export function openSignaling(options: CloudSignalingOptions): CloudSignaling {
-  const { iceServers = [], clock, random, log } = options;
-  const queue = new CallQueue({ clock, uuid: () => random.uuid() });
+  const { iceServers = [], nodes, clock, random, log } = options;
+  const queue = new SharedCalls({ nodes, clock, uuid: () => random.uuid(), log });
   const service = signalingService({
     queue,
     access: cloudAccess(options),

@@ -19,6 +19,15 @@ export interface CallQueueOptions {
   /** A fresh identifier for a call. */
   readonly uuid: () => string;
   readonly limits?: Partial<CallQueueLimits>;
+  /** Whether somebody answers for a host whom this queue does not know. Left out: nobody does. */
+  readonly isAnsweredElsewhere?: (name: string) => boolean;
+}
+
+/** What a signaller asks of its calls; see {@link CallQueue}. */
+export interface Calls {
+  call(name: string, offer: Offer, side: CallerSide): PlacedCall;
+  update(name: string, uuid: string, owner: string, update: CallUpdate): void | Promise<void>;
+  answer(names: readonly string[], side: AnswererSide): WaitingAnswerer;
 }
 
 interface Host {
@@ -32,20 +41,24 @@ interface Host {
  * Calls and answerers of all hosts of one signaller, in memory. Everything happens at once: what
  * one side sends is delivered to the other before the method returns.
  */
-export class CallQueue {
+export class CallQueue implements Calls {
   readonly #clock: Clock;
   readonly #uuid: () => string;
   readonly #limits: CallQueueLimits;
+  readonly #isAnsweredElsewhere: (name: string) => boolean;
   readonly #hosts = new Map<string, Host>();
   readonly #calls = new Map<string, QueuedCall>();
   /** Calls of each caller that have not ended. */
   readonly #ofCaller = new Map<string, number>();
   #closed = false;
 
-  constructor({ clock, uuid, limits }: CallQueueOptions) {
+  constructor(
+    { clock, uuid, limits, isAnsweredElsewhere = () => false }: CallQueueOptions,
+  ) {
     this.#clock = clock;
     this.#uuid = uuid;
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#isAnsweredElsewhere = isAnsweredElsewhere;
   }
 
   /** Calls that have not ended. */
@@ -58,8 +71,28 @@ export class CallQueue {
     return this.#hosts.size;
   }
 
-  /** @throws {ConnectError} UNAVAILABLE when too many wait already, and after {@link close}. */
-  call(name: string, offer: Offer, side: CallerSide): PlacedCall {
+  /** Whether a call of this queue has not ended. */
+  has(uuid: string): boolean {
+    return this.#calls.has(uuid);
+  }
+
+  /** Whether calls to a host wait for somebody who takes them. */
+  isWaitedFor(name: string): boolean {
+    return (this.#hosts.get(name)?.waitingCalls.size ?? 0) > 0;
+  }
+
+  /** Whether somebody answers for a host: `free` to take a call, or `busy` with one. */
+  answererOf(name: string): "free" | "busy" | undefined {
+    const answerers = [...this.#hosts.get(name)?.answerers ?? []];
+    if (answerers.some(({ isFree }) => isFree)) return "free";
+    return answerers.length > 0 ? "busy" : undefined;
+  }
+
+  /**
+   * @param uuid what it is called by; left out: a fresh one
+   * @throws {ConnectError} UNAVAILABLE when too many wait already, and after {@link close}.
+   */
+  call(name: string, offer: Offer, side: CallerSide, uuid = this.#uuid()): PlacedCall {
     if (this.#closed) throw signalerCloses();
     const waiting = this.#hosts.get(name)?.waitingCalls.size ?? 0;
     const { owner } = offer.caller;
@@ -69,14 +102,14 @@ export class CallQueue {
       throw tooManyCalls();
     }
     const call = new QueuedCall({
-      uuid: this.#uuid(),
+      uuid,
       host: name,
       offer,
       side,
       clock: this.#clock,
       limits: this.#limits,
       removed: () => this.#forget(call),
-      hasAnswerers: () => (this.#hosts.get(name)?.answerers.size ?? 0) > 0,
+      hasAnswerers: () => this.answererOf(name) !== undefined || this.#isAnsweredElsewhere(name),
     });
     this.#calls.set(call.uuid, call);
     this.#ofCaller.set(owner, own + 1);

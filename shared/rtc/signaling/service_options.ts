@@ -1,11 +1,11 @@
 import type { Clock } from "../../base/time/clock.ts";
 import type { Logger } from "../../log/logger.ts";
 import type { IceServer } from "../webrtc/peer.ts";
-import type { CallQueue } from "./call_queue.ts";
+import type { Calls } from "./call_queue.ts";
 import type { SignalingAccess } from "./signaling_access.ts";
 
 export interface SignalingServiceOptions {
-  readonly queue: CallQueue;
+  readonly queue: Calls;
   readonly access: SignalingAccess;
   /** What both sides of a call may use in addition to what they have; `entity` is the caller. */
   readonly iceServers: (entity: string) => readonly IceServer[];

@@ -69,7 +69,7 @@ export function signalingService(
 
     async callUpdate(request, context) {
       const { key, caller } = await callable(context);
-      queue.update(key, request.uuid, caller.owner, updateOf(request));
+      await queue.update(key, request.uuid, caller.owner, updateOf(request));
       return {};
     },
 
