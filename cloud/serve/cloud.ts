@@ -170,6 +170,7 @@ async function serve(
   });
   await services.presence.load();
   await services.statuses.load();
+  const shared = services.share();
   await services.notifications.load();
   await services.changes.start();
   const tls = await Tls.open(options.tls, {
@@ -192,6 +193,7 @@ async function serve(
       await operations.close();
       await tls?.close();
       await services.changes.close();
+      await shared[Symbol.asyncDispose]();
       throw error;
     },
   );
@@ -256,6 +258,7 @@ async function serve(
     await tls?.close();
     await services.notifications.close();
     await services.changes.close();
+    await shared[Symbol.asyncDispose]();
     services.callers.close();
   };
   return { url, address, close };

@@ -50,6 +50,7 @@ export class TestCloud implements AsyncDisposable {
     readonly logs: LogStore,
     readonly services: Services,
     readonly clock: Clock,
+    private readonly shared: AsyncDisposable,
   ) {}
 
   static async open(
@@ -104,7 +105,8 @@ export class TestCloud implements AsyncDisposable {
       limiter: new AttemptLimiter(),
     });
     await services.changes.start();
-    return new TestCloud(dataDir, folder, logs, services, clock);
+    const shared = services.share();
+    return new TestCloud(dataDir, folder, logs, services, clock, shared);
   }
 
   /** Makes a machine, or saves its configuration, and lets the services know. */
@@ -187,6 +189,7 @@ export class TestCloud implements AsyncDisposable {
     await this.services.notifications.close();
     await this.services.changes.close();
     this.services.callers.close();
+    await this.shared[Symbol.asyncDispose]();
     await this.services.nodes.close();
     this.logs.close();
     await this.folder.database.close();

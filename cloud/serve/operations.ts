@@ -122,8 +122,7 @@ async function openMetrics(
   const { Metrics } = await import("../operations/metrics/metrics.ts");
   const sources = await import("../operations/metrics/metrics_sources.ts");
   return new Metrics({
-    connectedMachines: () =>
-      [...services.presence.signs()].filter(({ isStreaming }) => isStreaming).length,
+    connectedMachines: () => services.presence.connected,
     queueLengths: () => sources.queueLengths(queries),
     finishedDeliveries: (sinceMs) => sources.finishedDeliveries(queries, sinceMs),
     databaseBytes: () => sources.databaseBytes(dataDir),

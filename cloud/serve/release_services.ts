@@ -7,6 +7,7 @@ import type { Callers } from "../accounts/access/callers.ts";
 import type { Presence } from "../fleet/presence/presence.ts";
 import { AgentCommands } from "../releases/agents/agent_commands.ts";
 import { agentService } from "../releases/agents/agent_service.ts";
+import type { Nodes } from "../nodes/nodes.ts";
 import { AgentStatuses } from "../releases/agents/agent_statuses.ts";
 import { cloudAgentService } from "../releases/agents/cloud_agent_service.ts";
 import { PartTargets } from "../releases/agents/part_targets.ts";
@@ -64,6 +65,12 @@ export async function openReleaseServices(options: ReleaseServicesOptions) {
     }));
   const access = options.isLocal ? localReleaseAccess(callers) : releaseAccess(callers, queries);
   return {
+    /** Shares with other nodes what agents reported, until the result is disposed of. */
+    share: (nodes: Nodes): AsyncDisposable =>
+      statuses.share(nodes, (partId) => {
+        versions.forget(partId);
+        outcomes.forget(partId);
+      }),
     store: releases.store,
     statuses,
     targets,

@@ -359,6 +359,20 @@ export async function createServices(options: ServicesOptions) {
     router,
     accounts,
     nodes,
+    /** Once everything is loaded: shares with other nodes what this one has in memory, and hears theirs. */
+    share(): AsyncDisposable {
+      const shared = [
+        presence.share(nodes),
+        restarts.share(nodes, log.child("restarts")),
+        live.share(nodes, log.child("live")),
+        releases.share(nodes),
+      ];
+      return {
+        [Symbol.asyncDispose]: async () => {
+          await Promise.all(shared.map((one) => one[Symbol.asyncDispose]()));
+        },
+      };
+    },
     fragmentRollouts,
     changes,
     callers,

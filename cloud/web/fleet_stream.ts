@@ -9,7 +9,6 @@ import {
   WatchFleetResponseSchema,
 } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { type GeoPoint, GeoPointSchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
-import { ResourceStatus_State } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { ownVersion } from "../../shared/base/build_info/family_version.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { among } from "../accounts/access/reach.ts";
@@ -152,8 +151,7 @@ async function machinesWith(
     }
     if (known.state === "online" && report) {
       machine.configError = report.configError;
-      machine.unhealthyResources = report.status?.resources
-        .filter(({ state }) => state === ResourceStatus_State.UNHEALTHY).length ?? 0;
+      machine.unhealthyResources = report.unhealthyResources;
     }
     return machine;
   });

@@ -36,7 +36,7 @@ const TABLE: Readonly<Record<string, string>> = {
   "cloud/nodes": "storage",
   "cloud/operations": "api fleet storage",
   "cloud/registry": "accounts fleet storage",
-  "cloud/releases": "accounts fleet registry storage",
+  "cloud/releases": "accounts fleet nodes registry storage",
   "cloud/serve":
     "accounts api data fleet inference nodes operations registry releases storage training triggers web",
   "cloud/storage": "",

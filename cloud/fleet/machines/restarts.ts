@@ -1,5 +1,8 @@
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
+import { NodeBroadcast } from "../../nodes/node_broadcast.ts";
+import type { Nodes } from "../../nodes/nodes.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 
@@ -14,6 +17,17 @@ interface Progress {
   done: boolean;
 }
 
+/** What a node says of a restart to the others; clocks of hosts differ. */
+interface ToldRestart {
+  readonly id: string;
+  readonly requestedAtMs: number;
+  readonly firstToldAgoMs: number;
+  readonly lastToldAgoMs: number;
+  readonly done: boolean;
+}
+
+/** When the other nodes know that a machine was notified. */
+const TELL_MS = 50;
 /** Enough for a server to end and start: notified again sooner, an agent would stop the new one. */
 const TELL_AGAIN_AFTER_MS = 30_000;
 /** A machine that is not seen to start in this time was notified often enough. */
@@ -28,12 +42,27 @@ const GIVE_UP_AFTER_MS = 2 * 60_000;
  */
 export class Restarts {
   readonly #progress = new Map<string, Progress>();
+  #shared: NodeBroadcast<ToldRestart> | undefined;
 
   constructor(
     private readonly queries: Queries,
     private readonly changes: ChangeFeed,
     private readonly clock: Clock,
   ) {}
+
+  /** Shares it with the other nodes, until the result is disposed of. */
+  share(nodes: Nodes, log: Logger): AsyncDisposable {
+    this.#shared = new NodeBroadcast({
+      topic: "restarts",
+      all: () => [...this.#progress.keys()].flatMap((id) => this.#saidOf(id) ?? []),
+      heard: (restarts) => {
+        for (const restart of restarts) this.#heard(restart);
+      },
+      gone: () => undefined, // what it notified stays notified
+      ...{ nodes, clock: this.clock, log },
+    });
+    return this.#shared;
+  }
 
   async request(part: PartRow): Promise<void> {
     await this.queries.transaction().execute(async (transaction) => {
@@ -57,6 +86,7 @@ export class Restarts {
     const progress = this.#progressOf(part);
     if (!progress) {
       this.#progress.set(part.id, this.#told(part.restart_requested_at));
+      this.#say(part.id);
       return true;
     }
     if (progress.done || now - progress.lastToldAt < TELL_AGAIN_AFTER_MS) return false;
@@ -65,6 +95,7 @@ export class Restarts {
       return false;
     }
     progress.lastToldAt = now;
+    this.#say(part.id);
     return true;
   }
 
@@ -95,6 +126,33 @@ export class Restarts {
     return { requestedAtMs, firstToldMs, firstToldAt: at, lastToldAt: at, done: false };
   }
 
+  #say(partId: string): void {
+    this.#shared?.send(partId, () => this.#saidOf(partId), TELL_MS);
+  }
+
+  #saidOf(id: string): ToldRestart | undefined {
+    const progress = this.#progress.get(id);
+    if (!progress) return undefined;
+    const { requestedAtMs, firstToldAt, lastToldAt, done } = progress;
+    const nowMs = this.clock.monotonicMs();
+    const ago = { firstToldAgoMs: nowMs - firstToldAt, lastToldAgoMs: nowMs - lastToldAt };
+    return { id, requestedAtMs, ...ago, done };
+  }
+
+  #heard({ id, requestedAtMs, firstToldAgoMs, lastToldAgoMs, done }: ToldRestart): void {
+    const known = this.#progress.get(id);
+    if (known && known.requestedAtMs > requestedAtMs) return;
+    const own = known?.requestedAtMs === requestedAtMs ? known : undefined;
+    const nowMs = this.clock.monotonicMs();
+    this.#progress.set(id, {
+      requestedAtMs,
+      firstToldMs: own?.firstToldMs ?? this.clock.now().getTime() - firstToldAgoMs,
+      firstToldAt: Math.min(own?.firstToldAt ?? Infinity, nowMs - firstToldAgoMs),
+      lastToldAt: Math.max(own?.lastToldAt ?? -Infinity, nowMs - lastToldAgoMs),
+      done: done || (own?.done ?? false),
+    });
+  }
+
   #progressOf(part: PartRow): Progress | undefined {
     const progress = this.#progress.get(part.id);
     return progress?.requestedAtMs === part.restart_requested_at ? progress : undefined;
@@ -104,6 +162,7 @@ export class Restarts {
   async #finish(part: PartRow, progress: Progress): Promise<void> {
     progress.done = true;
     this.#progress.set(part.id, progress);
+    this.#say(part.id);
     await this.queries.updateTable("parts").set({ restart_requested_at: null })
       .where("id", "=", part.id).where("restart_requested_at", "=", progress.requestedAtMs)
       .execute();

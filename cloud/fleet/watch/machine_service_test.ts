@@ -1,48 +1,11 @@
 import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
-import {
-  ConsoleService,
-  MachineService,
-  type WatchResponse,
-} from "../../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { ConsoleService, MachineService } from "../../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { OnlineState } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { verifyKey } from "../../../shared/cloud/auth/key_hash.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
-
-/** Reads a stream in the background and lets tests look at what came. */
-class Watching {
-  readonly cases: string[] = [];
-  readonly revisions: string[] = [];
-  readonly abort = new AbortController();
-  readonly ended: Promise<unknown>;
-
-  constructor(cloud: TestCloud, made: Awaited<ReturnType<TestCloud["bootstrap"]>>) {
-    const client = cloud.client(MachineService, partSecret(made));
-    const { signal } = this.abort;
-    this.ended = this.#read(client.watch({ partId: made.part_id }, { signal })).catch((e) => e);
-  }
-
-  async #read(messages: AsyncIterable<WatchResponse>): Promise<void> {
-    for await (const { event } of messages) {
-      this.cases.push(event.case ?? "none");
-      if (event.case === "configChanged" || event.case === "keepalive") {
-        this.revisions.push(event.value.revision);
-      }
-    }
-  }
-
-  async has(...cases: string[]): Promise<void> {
-    await waitFor(() => this.cases.length >= cases.length, { deadlineMs: 3000, everyMs: 2 });
-    assert.deepEqual(this.cases, cases);
-  }
-
-  async [Symbol.asyncDispose]() {
-    this.abort.abort();
-    await this.ended;
-  }
-}
+import { Watching } from "./watch_testing.ts";
 
 Deno.test("Watch() tells the revision at once and again at every save", async () => {
   // It stands still: nothing is looked at again with time.

@@ -1,10 +1,12 @@
-import { create, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { create, equals, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import {
   type AgentStatus,
   AgentStatusSchema,
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { NodeBroadcast } from "../../nodes/node_broadcast.ts";
+import type { Nodes } from "../../nodes/nodes.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Program } from "../../storage/database/release_schema.ts";
 import { bounded } from "./bounded_status.ts";
@@ -25,6 +27,18 @@ export interface ToldVersionInfo {
   readonly server: { readonly installed: string; readonly running: string };
 }
 
+/** What a node says of an agent to the others: its row. */
+interface ToldAgent {
+  readonly id: string;
+  /** JSON of an `AgentStatus`. */
+  readonly status: JsonValue;
+  readonly reportedAgoMs: number;
+  readonly isReport: boolean;
+}
+
+const TELL_MS = 250;
+/** When the other nodes know that an agent reported the same again. */
+const TELL_SAME_MS = 15_000;
 const WRITE_EVERY_MS = 30_000;
 const WRITE_SLICE = 200;
 /** A report says more than a question, and counts before it for this time. */
@@ -32,11 +46,13 @@ const REPORT_COUNTS_MS = 5 * 60_000;
 
 /**
  * What agents reported of themselves. Kept in memory, because every report of every machine changes
- * it; written to the database every 30 seconds and at the end.
+ * it; written to the database every 30 seconds and at the end. Nodes that serve together tell each
+ * other what changes.
  */
 export class AgentStatuses {
   readonly #known = new Map<string, KnownAgent>();
   readonly #dirty = new Set<string>();
+  #shared: NodeBroadcast<ToldAgent> | undefined;
 
   constructor(
     private readonly queries: Queries,
@@ -56,6 +72,28 @@ export class AgentStatuses {
         isReport: row.is_report === 1,
       });
     }
+  }
+
+  /**
+   * Shares it with the other nodes, until the result is disposed of.
+   *
+   * @param elsewhere called with each part whose agent reported to another node
+   */
+  share(nodes: Nodes, elsewhere: (partId: string) => void): AsyncDisposable {
+    this.#shared = new NodeBroadcast({
+      topic: "agents",
+      // The rest is in the database.
+      all: () => [...this.#dirty].flatMap((id) => this.#told(id) ?? []),
+      heard: (agents) => {
+        for (const agent of agents) {
+          this.#heard(agent);
+          elsewhere(agent.id);
+        }
+      },
+      gone: () => undefined, // what was reported last still holds
+      ...{ nodes, clock: this.clock, log: this.log },
+    });
+    return this.#shared;
   }
 
   /** Undefined when it never reported anything. */
@@ -152,7 +190,32 @@ export class AgentStatuses {
   }
 
   #keep(partId: string, known: KnownAgent): void {
+    const before = this.#known.get(partId);
     this.#known.set(partId, known);
     this.#dirty.add(partId);
+    const isSame = before?.isReport === known.isReport &&
+      equals(AgentStatusSchema, before.status, known.status);
+    this.#shared?.send(partId, () => this.#told(partId), isSame ? TELL_SAME_MS : TELL_MS);
+  }
+
+  #told(id: string): ToldAgent | undefined {
+    const known = this.#known.get(id);
+    if (!known) return undefined;
+    const { status, reportedAt, isReport } = known;
+    const reportedAgoMs = this.clock.now().getTime() - reportedAt.getTime();
+    return { id, status: toJson(AgentStatusSchema, status), reportedAgoMs, isReport };
+  }
+
+  #heard({ id, status, reportedAgoMs, isReport }: ToldAgent): void {
+    const reportedAt = new Date(this.clock.now().getTime() - reportedAgoMs);
+    const before = this.#known.get(id);
+    if (before && before.reportedAt > reportedAt) return;
+    this.#known.set(id, {
+      status: fromJson(AgentStatusSchema, status, { ignoreUnknownFields: true }),
+      reportedAt,
+      isReport,
+    });
+    // The other node writes it.
+    this.#dirty.delete(id);
   }
 }

@@ -27,6 +27,11 @@ export class ReleaseOutcomes {
     private readonly log: Logger,
   ) {}
 
+  /** Another node may have noted something of a part. */
+  forget(partId: string): void {
+    this.#noted.delete(partId);
+  }
+
   /** Notes what a status says. Programs that are pinned are no part of any rollout. */
   async note(
     part: { readonly id: string; readonly revision_number: number },

@@ -14,6 +14,7 @@ export type InstalledVersionRow = Selectable<PartVersionsTable>;
 
 /** Of each program of a part; older ones go. */
 export const KEPT_VERSIONS = 50;
+const PROGRAMS: readonly Program[] = ["machine-agent", "machine-server"];
 const REMEMBERED_PARTS = 50_000;
 
 /** Which versions of our programs parts have had, as their agents report. */
@@ -29,6 +30,11 @@ export class VersionHistory {
     if (server) await this.#noteProgram(partId, "machine-server", server);
   }
 
+  /** Another node may have noted something of a part. */
+  forget(partId: string): void {
+    for (const program of PROGRAMS) this.#installed.delete(keyOf(partId, program));
+  }
+
   /** What was installed on a part, newest first. */
   async of(partId: string): Promise<InstalledVersionRow[]> {
     return await this.queries.selectFrom("part_versions").selectAll()
@@ -37,7 +43,7 @@ export class VersionHistory {
 
   async #noteProgram(partId: string, program: Program, status: ProgramStatus): Promise<void> {
     const { installed: version, lastChanged, lastRollback } = status;
-    const key = `${partId} ${program}`;
+    const key = keyOf(partId, program);
     if (version === "" || this.#installed.get(key) === version) return;
     const last = await this.queries.selectFrom("part_versions").selectAll()
       .where("part_id", "=", partId).where("program", "=", program)
@@ -69,4 +75,8 @@ export class VersionHistory {
       .where("part_id", "=", partId).where("program", "=", program)
       .where("seq", "not in", kept).execute();
   }
+}
+
+function keyOf(partId: string, program: Program): string {
+  return `${partId} ${program}`;
 }
