@@ -111,6 +111,11 @@ export class Draft {
     }
   }
 
+  /** What this browser keeps unsaved, also while the saved state cannot be read; empty: nothing. */
+  get keptText(): string {
+    return this.#kept()?.text ?? "";
+  }
+
   #kept(): Kept | undefined {
     const text = localStorage.getItem(`draft ${this.ofId}`);
     return text === null ? undefined : JSON.parse(text) as Kept;

@@ -1,20 +1,28 @@
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 
-/** 1536000000 → "1.54 GB". */
-export function bytes(value: number): string {
+/**
+ * 1536000000 → "1.54 GB".
+ *
+ * @param more digits in addition
+ */
+export function bytes(value: number, more = 0): string {
   let amount = Math.abs(value);
   let unit = 0;
   while (amount >= 1000 && unit < UNITS.length - 1) {
     amount /= 1000;
     unit++;
   }
-  const digits = unit === 0 || amount >= 100 ? 0 : amount >= 10 ? 1 : 2;
+  const digits = unit === 0 ? 0 : (amount >= 100 ? 0 : amount >= 10 ? 1 : 2) + more;
   return `${value < 0 ? "-" : ""}${amount.toFixed(digits)} ${UNITS[unit]}`;
 }
 
-/** 12.345 → "12.3 %". */
-export function percent(value: number): string {
-  return `${value.toFixed(1)} %`;
+/**
+ * 12.345 → "12.3 %".
+ *
+ * @param more digits in addition
+ */
+export function percent(value: number, more = 0): string {
+  return `${value.toFixed(1 + more)} %`;
 }
 
 /** Any reading as text; numbers with three decimals at most. */

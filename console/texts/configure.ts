@@ -84,6 +84,12 @@ export const configure = {
     "Ask an owner of the machine for the right.",
     "Bitten Sie einen Besitzer der Maschine um das Recht.",
   ],
+  deniedDraft: [
+    "Your unsaved changes are kept in this browser; you find them here when you have the right again.",
+    "Ihre ungespeicherten Änderungen bleiben in diesem Browser; Sie finden sie hier, sobald Sie das " +
+    "Recht wieder haben.",
+  ],
+  copyDraft: ["Copy the draft", "Entwurf kopieren"],
   add: ["Add", "Hinzufügen"],
   addTitle: ["Add to the machine", "Der Maschine hinzufügen"],
   addSearch: ["Search models, modules and fragments …", "Modelle, Module und Fragmente suchen …"],

@@ -34,6 +34,7 @@ export const machine = {
   part: ["Part", "Part"],
   mainPart: ["{name} (main)", "{name} (Haupt-Part)"],
   readings: ["Readings", "Messwerte"],
+  captured: ["Captured data", "Erfasste Daten"],
   waitingReadings: ["Waiting for readings …", "Warte auf Messwerte …"],
   noReadings: [
     "No sensor gives readings. Add one under Configure.",
@@ -64,7 +65,7 @@ export const machine = {
   update: ["Update", "Update"],
   notRunning: ["does not run", "läuft nicht"],
   nothing: ["nothing", "nichts"],
-  askedNothing: ["{asked}: nothing", "{asked}: nichts"],
+  askedNothing: ["{asked}: no release", "{asked}: keine Version"],
   wantedAs: ["{version} ({asked})", "{version} ({asked})"],
   upToDate: ["up to date", "aktuell"],
   downloading: ["downloading {done}", "lädt {done}"],

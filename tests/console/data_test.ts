@@ -75,13 +75,16 @@ Deno.test({
     await opened.inspect("data-readings");
     await page.getByRole("button", { name: "Load older readings" }).click();
     await page.getByText("100 readings").waitFor();
-    await page.getByLabel("Time range").selectOption("hour");
+    const plotted = () => page.waitForResponse((each) => each.url().endsWith("/PlotTabularData"));
+    await Promise.all([plotted(), page.getByLabel("Time range").selectOption("hour")]);
     await page.getByRole("img", { name: /^temperature:/ }).waitFor();
     await page.waitForURL(/range=hour/);
     const box = await page.locator(".u-over").first().boundingBox();
     assert.ok(box);
     await page.mouse.move(box.x + box.width * 0.3, box.y + 40);
     await page.mouse.down();
+    // Readings that come while somebody drags don't take the plot away.
+    await plotted();
     await page.mouse.move(box.x + box.width * 0.7, box.y + 50, { steps: 5 });
     await page.mouse.up();
     await page.waitForURL(/range=own&from=/);

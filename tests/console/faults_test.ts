@@ -92,6 +92,8 @@ consoleTest(
       newAuthorization: role("operator", owner.id),
     });
     await page.getByText("You may look at this machine, not at its configuration.").waitFor();
+    await page.getByText("Your unsaved changes are kept in this browser").waitFor();
+    await page.getByRole("button", { name: "Copy the draft" }).waitFor();
     await opened.inspect("fault-role-gone");
     await app.deleteKey({ id: owner.id });
     await page.getByText("Your session has ended. Sign in again.").waitFor();

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { ROVER } from "./rover_config.ts";
+import { captured, ROVER } from "./rover_config.ts";
 
 /** Where the demo machine's parts are found. */
 export interface DemoPlaces {
@@ -62,7 +62,12 @@ function withWebhook(triggers: JsonValue | undefined, url: string): JsonValue | 
 function demoConfig(places: DemoPlaces): JsonObject {
   return {
     components: [
-      { name: "host", api: "rdk:component:sensor", model: "rdk:builtin:host" },
+      {
+        name: "host",
+        api: "rdk:component:sensor",
+        model: "rdk:builtin:host",
+        service_configs: [captured("Readings", 1)],
+      },
       {
         name: "greenhouse",
         api: "rdk:component:sensor",

@@ -5,6 +5,14 @@ const SIDES = ["left", "right"] as const;
 const TICKS = 200;
 const MAX_RPM = 110;
 
+/** One method of a resource is captured, so many times a second. */
+export function captured(method: string, capture_frequency_hz: number) {
+  return {
+    type: "rdk:service:data_manager",
+    attributes: { capture_methods: [{ method, capture_frequency_hz }] },
+  };
+}
+
 /** Components and services; the red ball lies behind where the rover begins. */
 export const ROVER = {
   components: [
@@ -20,6 +28,7 @@ export const ROVER = {
           { x_m: 0.3, y_m: -2, radius_m: 0.3, color: "#E01818" },
         ],
       },
+      service_configs: [captured("ReadImage", 1 / 20)],
     },
     {
       name: "rover",
@@ -92,12 +101,7 @@ export const ROVER = {
         label: "red ball",
         camera_name: CAMERA,
       },
-      service_configs: [{
-        type: "rdk:service:data_manager",
-        attributes: {
-          capture_methods: [{ method: "DetectionsFromCamera", capture_frequency_hz: 1 }],
-        },
-      }],
+      service_configs: [captured("DetectionsFromCamera", 1)],
     },
     {
       name: "data",

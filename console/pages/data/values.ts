@@ -1,7 +1,10 @@
 /** Readings as tables and plots show them. */
 
+import { bytes, percent, plain } from "../../design/values.ts";
+import type { Format } from "../../plots/axis.ts";
+
 /** More columns than these are shown as one, as JSON. */
-const MOST_COLUMNS = 12;
+const MOST_COLUMNS = 40;
 const DEEPEST = 8;
 
 /** A value of a reading with where it stands. */
@@ -32,13 +35,24 @@ export function columnsOf(readings: readonly (readonly Leaf[])[]): readonly stri
 }
 
 /**
- * Paths of the numbers in readings, as plots take them: with dots. Names that hold a dot themselves
- * cannot be plotted.
+ * Paths of the numbers in readings, as plots take them: with dots. What changes comes first, then by
+ * name. Names that hold a dot themselves cannot be plotted.
  */
 export function numberPaths(readings: readonly (readonly Leaf[])[]): readonly string[] {
-  const found = readings.flat()
-    .filter(({ value }) => typeof value === "number" || typeof value === "boolean")
-    .filter(({ path }) => path.every((name) => name !== "" && !name.includes(".")))
-    .map(({ path }) => path.join("."));
-  return [...new Set(found)].sort();
+  const values = new Map<string, Set<unknown>>();
+  for (const { path, value } of readings.flat()) {
+    if (typeof value !== "number" && typeof value !== "boolean") continue;
+    if (path.some((name) => name === "" || name.includes("."))) continue;
+    const key = path.join(".");
+    values.set(key, (values.get(key) ?? new Set()).add(value));
+  }
+  const isStill = (path: string) => Number(values.get(path)?.size === 1);
+  return [...values.keys()].sort((a, b) => isStill(a) - isStill(b) || (a < b ? -1 : 1));
+}
+
+/** How a plot of a number writes its values, by the unit that its name ends with. */
+export function formatOf(path: string): Format {
+  if (path.endsWith("_bytes_per_second")) return (value, more) => `${bytes(value, more)}/s`;
+  if (path.endsWith("_bytes")) return bytes;
+  return path.endsWith("_percent") ? percent : plain;
 }

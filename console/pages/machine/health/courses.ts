@@ -1,5 +1,6 @@
 import type { GetHistoryResponse } from "../../../../shared/gen/machine/server/v1/diagnostics_pb.ts";
 import { bytes, percent } from "../../../design/values.ts";
+import type { Format } from "../../../plots/axis.ts";
 import { type Lines, linesOf } from "../../../plots/lines.ts";
 import { health as words } from "../../../texts/health.ts";
 import type { Text, Values } from "../../../texts/text.ts";
@@ -17,13 +18,13 @@ export interface Course {
   readonly key: string;
   readonly title: readonly [Text, Values?];
   readonly lines: Lines;
-  readonly format: (value: number) => string;
+  readonly format: Format;
   /** What is full; left out: there is no such value. */
   readonly most?: number;
 }
 
-const megabytes = (value: number) => bytes(value * 1e6);
-const perSecond = (value: number) => `${bytes(value)}/s`;
+const megabytes: Format = (value, more) => bytes(value * 1e6, more);
+const perSecond: Format = (value, more) => `${bytes(value, more)}/s`;
 
 /** The plots of what a machine noted, those of the host first; without values there is none. */
 export function coursesOf(history: GetHistoryResponse, startMs: number): Course[] {

@@ -10,6 +10,7 @@ import { bytes } from "../../../design/values.ts";
 import { common } from "../../../texts/common.ts";
 import { machine as words } from "../../../texts/machine.ts";
 import type { Text, Values } from "../../../texts/text.ts";
+import { versionText } from "../version_text.ts";
 
 /** A text and what fills it. */
 export type Said = readonly [text: Text, values?: Values];
@@ -44,9 +45,9 @@ export function programView(
   const installed = status?.installed ?? "";
   const running = status?.running ?? "";
   return {
-    installed: installed === "" ? [common.unknown] : verbatim(installed),
+    installed: installed === "" ? [common.unknown] : verbatim(versionText(installed)),
     running: running !== ""
-      ? verbatim(running)
+      ? verbatim(versionText(running))
       : [installed === "" ? common.unknown : words.notRunning],
     wanted: wantedText(target),
     step: stepText(status, target),
@@ -85,7 +86,7 @@ export function machineNotes(agent: AgentStatus | undefined, nowMs: number): Not
 function wantedText(target: Target | undefined): Said {
   const { version = "", asked = "", pinned = false } = target ?? {};
   if (version === "") return asked === "" ? [words.nothing] : [words.askedNothing, { asked }];
-  if (version === "customURL") return verbatim(asked);
+  if (version === "customURL") return verbatim(versionText(`customURL+${asked}`));
   return pinned || asked === "" ? verbatim(version) : [words.wantedAs, { version, asked }];
 }
 

@@ -35,7 +35,7 @@ Deno.test("programView() says what is there, what ought to be and why it is not"
     create(TargetSchema, { asked: "9.9.9", problem: "there is no release 9.9.9" }),
     NOW,
   );
-  assert.deepEqual([view.wanted, view.running].map(english), ["9.9.9: nothing", "does not run"]);
+  assert.deepEqual([view.wanted, view.running].map(english), ["9.9.9: no release", "does not run"]);
   assert.deepEqual(texts(view.notes), ["There is no release 9.9.9."]);
 });
 

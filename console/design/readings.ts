@@ -1,0 +1,106 @@
+/** Readings of sensors as text for people. */
+import { plain } from "./values.ts";
+
+/** A reading that is taken apart. */
+export interface ReadableReading {
+  readonly text: string;
+  /** What JSON would say, where `text` leaves something out; for a tooltip. */
+  readonly raw?: string;
+}
+
+/** A point on the globe, in degrees (WGS 84). */
+export interface Place {
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
+type Entries = Readonly<Record<string, unknown>>;
+
+/** What a movement sensor's readings are measured in, by their names. */
+const UNITS: Readonly<Record<string, string>> = {
+  altitude: "m",
+  compass: "°",
+  linear_velocity: "m/s",
+  linear_acceleration: "m/s²",
+  angular_velocity: "°/s",
+};
+
+/** How long a list or map may be to be written out. */
+const MOST_PARTS = 8;
+const PLACE_DIGITS = 6;
+
+/**
+ * A reading as people write it: places with latitude and longitude, vectors and orientations by
+ * their parts, and small lists and maps without brackets. The rest is JSON.
+ *
+ * @param all the readings that it comes with: names have units where they are a movement sensor's
+ */
+export function readable(name: string, value: unknown, all: Entries = {}): ReadableReading {
+  const text = readableText(name, value, all);
+  return typeof value === "object" && value !== null ? { text, raw: plain(value) } : { text };
+}
+
+/** The place that a reading names; undefined: none, or the origin of what counts from its start. */
+export function placeOf(value: unknown): Place | undefined {
+  const entries = entriesOf(value);
+  if (entries?._type !== "geopoint") return undefined;
+  const { lat, lng } = entries;
+  if (typeof lat !== "number" || typeof lng !== "number") return undefined;
+  const isOnGlobe = Math.abs(lat) <= 90 && Math.abs(lng) <= 180;
+  // Odometry counts from 0, 0 in metres: nothing of it is a place.
+  const isNearOrigin = Math.abs(lat) < 0.01 && Math.abs(lng) < 0.01;
+  return isOnGlobe && !isNearOrigin ? { latitude: lat, longitude: lng } : undefined;
+}
+
+function readableText(name: string, value: unknown, all: Entries): string {
+  const unit = isOfMovement(all) ? UNITS[name] : undefined;
+  const measured = (text: string): string =>
+    unit === undefined ? text : unit === "°" ? text + unit : `${text} ${unit}`;
+  if (typeof value === "number") return measured(plain(value));
+  if (Array.isArray(value)) return listText(value);
+  const entries = entriesOf(value);
+  if (!entries) return plain(value);
+  const { _type: kind, ...parts } = entries;
+  const numbers = Object.entries(parts).every(([, part]) => typeof part === "number");
+  if (kind === "geopoint" && numbers && "lat" in parts && "lng" in parts) {
+    return `${degrees(Number(parts.lat), "N", "S")}, ${degrees(Number(parts.lng), "E", "W")}`;
+  }
+  if (kind === "orientation_vector_degrees" && numbers) {
+    const { theta, ...axis } = parts;
+    return [partsText(axis), ...(theta === undefined ? [] : [`θ ${plain(theta)}°`])].join(" · ");
+  }
+  const isFlat = Object.values(parts).every((part) => typeof part !== "object" || part === null);
+  if (!isFlat || Object.keys(parts).length > MOST_PARTS) return plain(value);
+  if (Object.keys(parts).length === 0) return "–";
+  return measured(partsText(parts));
+}
+
+/** `x 1 · y 2`. */
+function partsText(parts: Entries): string {
+  return Object.entries(parts).map(([name, part]) => `${name} ${plain(part)}`).join(" · ");
+}
+
+function listText(list: readonly unknown[]): string {
+  if (list.length === 0) return "–";
+  const isFlat = list.every((each) => typeof each !== "object" || each === null);
+  return isFlat && list.length <= MOST_PARTS ? list.map(plain).join(", ") : plain(list);
+}
+
+/** `48.137154° N`; as many digits as tell a tenth of a metre. */
+function degrees(value: number, positive: string, negative: string): string {
+  return `${Number(Math.abs(value).toFixed(PLACE_DIGITS))}° ${value < 0 ? negative : positive}`;
+}
+
+/** Readings of the kinds that only movement sensors have. */
+function isOfMovement(all: Entries): boolean {
+  return Object.values(all).some((value) => {
+    const kind = entriesOf(value)?._type;
+    return kind === "geopoint" || kind === "vector3" || kind === "angular_velocity";
+  });
+}
+
+function entriesOf(value: unknown): Entries | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? value as Entries
+    : undefined;
+}

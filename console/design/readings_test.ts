@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { placeOf, readable } from "./readings.ts";
+
+const movement = {
+  position: { lat: 48.13715432, lng: -11.5, _type: "geopoint" },
+  altitude: 519.2,
+  linear_velocity: { x: 0.25, y: 0, z: -1, _type: "vector3" },
+  angular_velocity: { x: 0, y: 0, z: 12.3456, _type: "angular_velocity" },
+  compass: 90,
+  orientation: { ox: 0, oy: 0, oz: 1, theta: 45, _type: "orientation_vector_degrees" },
+};
+
+Deno.test("readable() writes a movement sensor's readings with their units", () => {
+  const texts = Object.entries(movement)
+    .map(([name, value]) => readable(name, value, movement).text);
+  assert.deepEqual(texts, [
+    "48.137154° N, 11.5° W",
+    "519.2 m",
+    "x 0.25 · y 0 · z -1 m/s",
+    "x 0 · y 0 · z 12.346 °/s",
+    "90°",
+    "ox 0 · oy 0 · oz 1 · θ 45°",
+  ]);
+});
+
+Deno.test("readable() knows no unit of other sensors' readings of the same names", () => {
+  assert.equal(readable("altitude", 3, { altitude: 3 }).text, "3");
+});
+
+Deno.test("readable() writes small lists and maps without brackets, others as JSON", () => {
+  const text = (value: unknown) => readable("value", value).text;
+  assert.equal(text([1, 2.5, "on"]), "1, 2.5, on");
+  assert.equal(text({ on: true, volts: 3.30001 }), "on true · volts 3.3");
+  assert.equal(text([]), "–");
+  assert.equal(text({}), "–");
+  assert.equal(text({ a: { b: 1 } }), '{"a":{"b":1}}');
+  assert.equal(text(Array.from({ length: 9 }, () => 1)), "[1,1,1,1,1,1,1,1,1]");
+  assert.equal(text("plain"), "plain");
+  assert.equal(text(null), "null");
+  assert.equal(readable("value", { a: 1 }).raw, '{"a":1}');
+  assert.equal(readable("value", 1).raw, undefined);
+});
+
+Deno.test("placeOf() takes points of the globe, not the start of an odometry", () => {
+  assert.deepEqual(placeOf(movement.position), { latitude: 48.13715432, longitude: -11.5 });
+  assert.equal(placeOf({ lat: 0, lng: 0.00001, _type: "geopoint" }), undefined);
+  assert.equal(placeOf({ lat: 91, lng: 0, _type: "geopoint" }), undefined);
+  assert.equal(placeOf({ lat: "48", lng: 11, _type: "geopoint" }), undefined);
+  assert.equal(placeOf({ lat: 48, lng: 11 }), undefined);
+});

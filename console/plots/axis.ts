@@ -1,0 +1,27 @@
+/** What stands at the ticks of a plot. */
+import { plain } from "../design/values.ts";
+
+/** A value as text; `more` digits than usual where values lie close together. */
+export type Format = (value: number, more?: number) => string;
+
+const MOST_MORE = 4;
+/** Longer numbers are shortened to thousands, millions and so on. */
+const LONG = 100_000;
+
+/** Texts at the ticks of an axis, short, and with the digits that tell neighbours apart. */
+export function tickTexts(ticks: readonly number[], format: Format, locale: string): string[] {
+  const write = format === plain ? compact(ticks, locale) : format;
+  let texts: string[] = [];
+  for (let more = 0; more <= MOST_MORE; more++) {
+    texts = ticks.map((tick) => write(tick, more));
+    if (new Set(texts).size === ticks.length) break;
+  }
+  return texts;
+}
+
+function compact(ticks: readonly number[], locale: string): Format {
+  if (ticks.every((tick) => Math.abs(tick) < LONG)) return plain;
+  return (value, more = 0) =>
+    new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 + more })
+      .format(value);
+}

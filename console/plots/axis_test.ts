@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { bytes, plain } from "../design/values.ts";
+import { tickTexts } from "./axis.ts";
+
+Deno.test("tickTexts() shortens long numbers and tells neighbours apart", () => {
+  assert.deepEqual(tickTexts([0, 0.5, 1], plain, "en"), ["0", "0.5", "1"]);
+  assert.deepEqual(tickTexts([0, 2e9, 4e9], plain, "en"), ["0", "2B", "4B"]);
+  assert.deepEqual(
+    tickTexts([26_584_000_000, 26_586_000_000], plain, "en"),
+    ["26.58B", "26.59B"],
+  );
+  assert.deepEqual(tickTexts([41_310_000, 41_312_000], bytes, "en"), ["41.310 MB", "41.312 MB"]);
+  assert.deepEqual(tickTexts([0, 1e6, 2e6], bytes, "en"), ["0 B", "1.00 MB", "2.00 MB"]);
+});
