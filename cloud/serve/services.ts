@@ -359,7 +359,7 @@ export async function createServices(options: ServicesOptions) {
     router,
     accounts,
     nodes,
-    /** Once everything is loaded: shares with other nodes what this one has in memory, and hears theirs. */
+    /** Once everything is loaded: shares with other nodes what this one has in memory, and learns theirs. */
     share(): AsyncDisposable {
       const shared = [
         presence.share(nodes),

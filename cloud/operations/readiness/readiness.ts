@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { isPostgres } from "../../storage/database/engine_sql.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 
 /** What `/readyz` says. */
@@ -34,10 +35,20 @@ export class ReadinessCheck {
   }
 
   async #look(): Promise<Readiness> {
-    const database = await sql`SELECT count(*) FROM settings`.execute(this.queries)
-      .then(() => "ok", () => "the database cannot be read; the log has the reason");
+    const database = await this.#database()
+      .catch(() => "the database cannot be read; the log has the reason");
     const process = this.#stopping ? "the cloud is stopping" : "ok";
     const checks = { database, process };
     return { ready: Object.values(checks).every((check) => check === "ok"), checks };
+  }
+
+  async #database(): Promise<string> {
+    await sql`SELECT count(*) FROM settings`.execute(this.queries);
+    if (!isPostgres(this.queries)) return "ok";
+    const { rows: [row] } = await sql<{ setting: string }>`
+      SELECT current_setting('transaction_read_only') AS setting`.execute(this.queries);
+    return row?.setting === "off"
+      ? "ok"
+      : "the database takes no changes: it is a standby, or read-only";
   }
 }
