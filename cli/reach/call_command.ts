@@ -8,7 +8,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { createClient, type Transport } from "@connectrpc/connect";
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import { nearestName } from "../../shared/base/flags/nearest.ts";
 import { textTable } from "../../shared/commands/output/text_table.ts";
@@ -18,6 +18,7 @@ import { ServerReflection } from "../../shared/gen/grpc/reflection/v1/reflection
 import type { ResourceName } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { parseConfig } from "../config/part_config.ts";
+import { knownService } from "./known_services.ts";
 import { reach, type Reached, reachFlags } from "./reach.ts";
 
 /** Calls of what a machine has. */
@@ -84,18 +85,29 @@ async function serviceOf(transport: Transport, resource: ResourceName): Promise<
   const name = resourceRpcSubtypes.find(({ subtype }) =>
     subtype && apiOf(subtype) === apiOf(resource)
   )?.protoService;
-  const files = name === undefined ? [] : await describe(transport, name);
-  const known = new Map(files.map((bytes) => {
-    const file = fromBinary(FileDescriptorProtoSchema, bytes);
-    return [file.name, file];
-  }));
-  const root = [...known.values()].find((file) =>
-    file.service.some((each) => `${file.package}.${each.name}` === name)
-  );
-  const registry = root && registryOf(root.name, known);
-  const service = name === undefined ? undefined : registry?.getService(name);
+  const service = name === undefined ? undefined : await describedService(transport, name);
   if (service) return service;
   throw new Error(`the machine does not describe the methods of ${apiOf(resource)}`);
+}
+
+/** As the machine describes it; as this program knows it where the machine describes nothing. */
+async function describedService(
+  transport: Transport,
+  name: string,
+): Promise<DescService | undefined> {
+  try {
+    const known = new Map((await describe(transport, name)).map((bytes) => {
+      const file = fromBinary(FileDescriptorProtoSchema, bytes);
+      return [file.name, file];
+    }));
+    const root = [...known.values()].find((file) =>
+      file.service.some((each) => `${file.package}.${each.name}` === name)
+    );
+    return root && registryOf(root.name, known).getService(name);
+  } catch (error) {
+    if (ConnectError.from(error).code !== Code.Unimplemented) throw error;
+    return await knownService(name);
+  }
 }
 
 async function describe(transport: Transport, symbol: string): Promise<Uint8Array[]> {

@@ -249,7 +249,7 @@ async function serve(
     // Before the port is closed: a script whose calls fail would count as failed itself.
     await services.training.close();
     services.watchers.close();
-    services.signaling.close();
+    await services.signaling.close();
     await server.close({ graceMs });
     stopping.abort();
     await services.closeQueries();

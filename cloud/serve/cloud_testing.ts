@@ -7,6 +7,7 @@ import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
 import { createInProcessTransport } from "../../shared/rpc/server/in_process.ts";
+import type { RtcPeers } from "../../shared/rtc/webrtc/peer.ts";
 import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
 import { needsNoToken } from "../accounts/sign_in/open_calls.ts";
 import { bootstrap, type BootstrapResult } from "../local/bootstrap/bootstrap.ts";
@@ -70,6 +71,7 @@ export class TestCloud implements AsyncDisposable {
       database?: string;
       /** Another node of the same cloud. */
       nodeOf?: TestCloud;
+      peers?: RtcPeers;
     } = {},
   ): Promise<TestCloud> {
     const { clock = systemClock, packageLimitBytes = 1_000_000 } = options;
@@ -94,6 +96,7 @@ export class TestCloud implements AsyncDisposable {
       training: options.training,
       iceServers: options.iceServers,
       logLimits: options.logLimits,
+      peers: options.peers,
       logs,
       nodes,
       clock,
@@ -183,7 +186,7 @@ export class TestCloud implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.services.watchers.close();
-    this.services.signaling.close();
+    await this.services.signaling.close();
     await this.services.closeQueries();
     await this.services.training.close();
     await this.services.notifications.close();

@@ -12,6 +12,7 @@ import { RegistryService } from "../../shared/gen/machine/cloud/v1/registry_pb.t
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
+import type { RtcPeers } from "../../shared/rtc/webrtc/peer.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { isFromOwnPage, SessionCookie } from "../accounts/web_session/cookies.ts";
 import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
@@ -62,6 +63,8 @@ import { machineService } from "../fleet/watch/machine_service.ts";
 import { Watchers } from "../fleet/watch/watchers.ts";
 import { ConfigPackages } from "../registry/items/config_packages.ts";
 import { registryService } from "../registry/items/registry_service.ts";
+import { DeviceCalls } from "../fleet/relay/device_calls.ts";
+import { RelayBus } from "../fleet/relay/relay_bus.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import { openSignaling } from "../fleet/signaling/signaling.ts";
 import { type Accounts, openAccounts } from "./accounts.ts";
@@ -95,6 +98,8 @@ export interface ServicesOptions {
   readonly training?: TrainingSettings | undefined;
   /** What both sides of calls over WebRTC may use; left out: none. */
   readonly iceServers?: readonly IceServerSetting[] | undefined;
+  /** Makes connections in the place of devices without WebRTC; left out: werift. */
+  readonly peers?: RtcPeers | undefined;
   /** A part that keeps no stream open is offline after this time without a call; default 60 s. */
   readonly offlineAfterMs?: number | undefined;
   /** How much one part may log; left out: {@link LOG_LIMITS}. */
@@ -252,17 +257,11 @@ export async function createServices(options: ServicesOptions) {
     ...{ machines, accounts, changes, fragmentRollouts, apiKeys, machineKeys },
     ...{ store, urls, logs, tail, random },
   });
+  const deviceCalls = new DeviceCalls();
+  const relayBus = new RelayBus(nodes, deviceCalls, log.child("relay"));
   const machine = machineService({
-    callers,
-    keys: apiKeys,
-    secrets,
-    queries,
-    restarts,
-    presence,
-    watchers,
-    live,
-    certificates,
-    clock,
+    ...{ callers, deviceCalls, relayBus, keys: apiKeys, secrets, queries, restarts },
+    ...{ presence, watchers, live, certificates, clock },
   });
   const signaling = openSignaling({
     queries,
@@ -270,6 +269,9 @@ export async function createServices(options: ServicesOptions) {
     presence,
     domain,
     nodes,
+    deviceCalls,
+    relayBus,
+    peers: options.peers,
     iceServers: options.iceServers,
     clock,
     random,

@@ -4,6 +4,7 @@ import type { Key } from "./cloud/machine_config.ts";
 import type { LogQueue } from "./log/log_queue.ts";
 import { readCredentials } from "./cloud/credentials.ts";
 import { CloudLink } from "./cloud/link.ts";
+import { Relay } from "./cloud/relay.ts";
 import type { Host } from "./host/host.ts";
 import { fromUtf8 } from "./bytes/utf8.ts";
 import { DataCapture } from "./data/capture.ts";
@@ -83,6 +84,7 @@ export function start(host: Host, options: StartOptions): Running {
     ...{ host, log, publicKey: options.updateKey },
     headersFor: async (origin, refused) => await cloud?.headersFor(origin, refused) ?? {},
   });
+  const relay = cloud && new Relay({ host, client: cloud, services });
   const link = cloud && new CloudLink({
     host,
     client: cloud,
@@ -96,6 +98,7 @@ export function start(host: Host, options: StartOptions): Running {
         readings: live ? await machine.readings() : [],
       }),
       restart: () => host.restart(),
+      call: (call) => relay?.take(call),
       reached: (online) => {
         if (online) ota.reached();
       },

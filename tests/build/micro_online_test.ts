@@ -204,7 +204,7 @@ rigTest("the published SDKs read a compiled machine-micro-server", async (rig) =
     version: "1.2.3",
   };
   assert.deepEqual(JSON.parse(last), { ...found, echo: 9000 });
-  const web = await runTypescriptSdk("micro_tour.mjs", [String(port), id, key]);
+  const web = await runTypescriptSdk("micro_tour.mjs", [`http://localhost:${port}`, id, key]);
   // One wheel, turned by both.
   assert.deepEqual(web, { ...found, position: 4 });
 }, { ignore });

@@ -1,16 +1,20 @@
 import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { startMicro } from "../e2e/micro_machine.ts";
-import { runPython } from "../e2e/python_sdk.ts";
+import { noNamesBecause, withName } from "../e2e/named_hosts.ts";
+import { Program } from "../e2e/program.ts";
+import { ensurePythonSdk, runPython } from "../e2e/python_sdk.ts";
 import { type Rig, rigTest } from "../e2e/rig.ts";
 import { runTypescriptSdk } from "./typescript_sdk.ts";
 
-interface Tour {
-  resources: string[];
-  fake: Record<string, unknown>;
-  position: number;
-  echo?: number;
-  version: string;
-}
+const FOUND = {
+  resources: ["fake", "wheel"],
+  fake: { a: 1, b: 2, c: 3 },
+  position: 2,
+  version: "0.1.0",
+};
+const cannotName = ignoreBecause(import.meta.url, await noNamesBecause());
 
 async function onlineMicro(rig: Rig) {
   await rig.startCloud();
@@ -31,23 +35,39 @@ rigTest("the published Python SDK reads a machine-micro-server by native gRPC", 
   const address = `127.0.0.1:${micro.port}`;
   const { stdout } = await runPython(new URL("micro_tour.py", import.meta.url), [address, id, key]);
   const [last = ""] = new TextDecoder().decode(stdout).trim().split("\n").slice(-1);
-  assert.deepEqual(JSON.parse(last) as Tour, {
-    resources: ["fake", "wheel"],
-    fake: { a: 1, b: 2, c: 3 },
-    position: 2,
-    echo: 9000,
-    version: "0.1.0",
-  });
+  assert.deepEqual(JSON.parse(last), { ...FOUND, echo: 9000 });
 });
 
 rigTest("the published TypeScript SDK reads a machine-micro-server by gRPC-web", async (rig) => {
   using micro = await onlineMicro(rig);
   const { api_key_id: id, api_key: key } = rig.bootstrapped;
-  const tour: Tour = await runTypescriptSdk("micro_tour.mjs", [String(micro.port), id, key]);
-  assert.deepEqual(tour, {
-    resources: ["fake", "wheel"],
-    fake: { a: 1, b: 2, c: 3 },
-    position: 2,
-    version: "0.1.0",
-  });
+  const tour = await runTypescriptSdk("micro_tour.mjs", [
+    ...[`http://localhost:${micro.port}`, id, key],
+  ]);
+  assert.deepEqual(tour, FOUND);
 });
+
+rigTest("the published Python SDK reads a machine-micro-server through its cloud", async (rig) => {
+  using _micro = await onlineMicro(rig);
+  const { api_key_id: id, api_key: key, fqdn } = rig.bootstrapped;
+  const script = fileURLToPath(new URL("micro_tour.py", import.meta.url));
+  const python = await ensurePythonSdk();
+  const program = Program.start({
+    name: "micro_tour.py",
+    ...await withName(rig.dir, fqdn, python, [script, `${fqdn}:${rig.cloudPort}`, id, key]),
+    env: { PYTHONDONTWRITEBYTECODE: "1" },
+  });
+  rig.programs.push(program);
+  const [line] = await program.waitForLine(/^\{"resources".*/, 60_000);
+  assert.deepEqual(JSON.parse(line), { ...FOUND, echo: 9000 });
+}, { ignore: cannotName });
+
+rigTest(
+  "the published TypeScript SDK reads a machine-micro-server through its cloud",
+  async (rig) => {
+    using _micro = await onlineMicro(rig);
+    const { api_key_id: id, api_key: key, fqdn } = rig.bootstrapped;
+    const tour = await runTypescriptSdk("micro_tour.mjs", [fqdn, id, key, rig.cloudUrl]);
+    assert.deepEqual(tour, FOUND);
+  },
+);

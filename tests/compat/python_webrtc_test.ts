@@ -1,11 +1,11 @@
 /** The published Python SDK, whose library in Rust makes its WebRTC connections. */
 import { createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MotorService } from "../../shared/gen/viam/component/motor/v1/motor_pb.ts";
 import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
-import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
+import { ignoreBecause } from "../../shared/test_tools/skips.ts";
+import { noNamesBecause, withName } from "../e2e/named_hosts.ts";
 import { Program } from "../e2e/program.ts";
 import { ensurePythonSdk } from "../e2e/python_sdk.ts";
 import { eventually, READY_LINE, type Rig, rigTest } from "../e2e/rig.ts";
@@ -104,30 +104,16 @@ rigTest(
  */
 const cannotName = ignoreBecause(import.meta.url, await noNamesBecause());
 
-async function noNamesBecause(): Promise<string | undefined> {
-  if (Deno.build.os !== "linux" || Deno.uid() !== 0) return "only root on Linux can mount files";
-  const missing = missingTools("unshare");
-  if (missing !== undefined) return missing;
-  const { success } = await new Deno.Command("unshare", { args: ["-m", "true"] }).output();
-  return success ? undefined : "no mount namespaces can be made here";
-}
-
 rigTest("the published Python SDK uses a machine over WebRTC through the cloud", async (rig) => {
   await rig.bootstrap({ ...rig.defaultConfig(), ...await webrtcComponents(rig) });
   await rig.startCloud();
   const server = await rig.startServer(["-debug"]);
   const { fqdn, api_key_id: id, api_key: key } = rig.bootstrapped;
-  const hosts = join(rig.dir, "hosts");
-  await Deno.writeTextFile(hosts, `127.0.0.1 localhost ${fqdn}\n`);
   const python = await ensurePythonSdk();
-  const named = `mount --bind "${hosts}" /etc/hosts && exec "$@"`;
+  const address = `${fqdn}:${rig.cloudPort}`;
   const program = Program.start({
     name: "webrtc_tour.py",
-    command: "unshare",
-    args: [
-      ...["-m", "sh", "-c", named, "sh"],
-      ...[python, TOUR, "tour", `${fqdn}:${rig.cloudPort}`, id, key],
-    ],
+    ...await withName(rig.dir, fqdn, python, [TOUR, "tour", address, id, key]),
     env: { PYTHONDONTWRITEBYTECODE: "1" },
   });
   rig.programs.push(program);

@@ -1,11 +1,11 @@
 /** Methods that machine-micro-server serves or calls; `*` is all but streams. */
 export const MICRO_METHODS: Readonly<Record<string, string>> = {
   "proto.rpc.v1.AuthService": "Authenticate",
-  "viam.app.v1.RobotService": "Config Log NeedsRestart",
+  "viam.app.v1.RobotService": "Config Log NeedsRestart Certificate",
   "viam.app.datasync.v1.DataSyncService": "DataCaptureUpload",
-  "machine.cloud.v1.MachineService": "Watch ReportStatus ListAccessKeys",
+  "machine.cloud.v1.MachineService": "Watch ReportStatus ListAccessKeys AnswerCalls",
   "viam.robot.v1.RobotService":
-    "ResourceNames GetMachineStatus GetVersion StopAll GetOperations GetSessions " +
+    "ResourceNames ResourceRPCSubtypes GetMachineStatus GetVersion StopAll GetOperations GetSessions " +
     "GetCloudMetadata StartSession SendSessionHeartbeat FrameSystemConfig Shutdown",
   "viam.component.board.v1.BoardService": "*",
   "viam.component.sensor.v1.SensorService": "*",

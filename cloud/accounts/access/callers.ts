@@ -95,7 +95,7 @@ export class Callers {
   }
 
   /** The rows a call may see. */
-  async scope(context: HandlerContext): Promise<Scope> {
+  async scope(context: Pick<HandlerContext, "values">): Promise<Scope> {
     const identity = context.values.get(identityKey);
     if (!identity) throw new ConnectError("authentication required", Code.Unauthenticated);
     const caller = await this.of(identity);

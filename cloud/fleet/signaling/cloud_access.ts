@@ -1,19 +1,20 @@
 import { identityKey } from "../../../shared/cloud/auth/identity.ts";
 import type { SignalingAccess } from "../../../shared/rtc/signaling/signaling_access.ts";
+import { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import { ROLE_METADATA } from "../../../shared/rights/roles.ts";
-import { roleAt } from "../../accounts/access/caller.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
-import { partPlace, type PartRow, type Scope } from "../../accounts/access/scope.ts";
-import { partName } from "../../api/addresses/host_names.ts";
-import type { Queries } from "../../storage/database/cloud_database.ts";
+import { partPlace } from "../../accounts/access/scope.ts";
+import { originOf } from "../../accounts/sessions/person_calls.ts";
 import type { Presence } from "../presence/presence.ts";
+import type { Relay } from "../relay/relay.ts";
+import type { PartCallers } from "./part_callers.ts";
 
 export interface CloudAccessOptions {
-  readonly queries: Queries;
   readonly callers: Callers;
   readonly presence: Presence;
-  /** Domain of the machines' host names. */
-  readonly domain: string;
+  readonly parts: PartCallers;
+  /** Answers for devices without WebRTC. */
+  readonly relay: Relay;
 }
 
 /**
@@ -27,39 +28,27 @@ export interface CloudAccessOptions {
  * A part that the caller doesn't see is no host, whether it exists or not.
  */
 export function cloudAccess(
-  { queries, callers, presence, domain }: CloudAccessOptions,
+  { callers, presence, parts, relay }: CloudAccessOptions,
 ): SignalingAccess {
-  const partOf = async (scope: Scope, host: string): Promise<PartRow | undefined> => {
-    const name = partName(host, domain);
-    return name && await scope.parts().selectAll("parts")
-      .where("parts.location_id", "=", name.locationId)
-      .where("parts.dns_label", "=", name.dnsLabel).executeTakeFirst();
-  };
-  const siblingOf = async ({ caller: { actor } }: Scope, host: string) => {
-    const name = partName(host, domain);
-    if (!name || actor.type !== "robot-secret") return undefined;
-    return await queries.selectFrom("parts").selectAll("parts")
-      .innerJoin("parts as main", "main.machine_id", "parts.machine_id")
-      .where("main.id", "=", actor.id).where("main.is_main", "=", 1)
-      .where("parts.location_id", "=", name.locationId)
-      .where("parts.dns_label", "=", name.dnsLabel).executeTakeFirst();
-  };
   return {
     async callable(host, context) {
       const scope = await callers.scope(context);
-      const own = await partOf(scope, host);
-      const part = own ?? await siblingOf(scope, host);
-      if (!part) return undefined;
-      const role = own ? roleAt(scope.caller, partPlace(own)) : "operator";
-      if (!role) return scope.refuse("machine");
+      const found = await parts.roleOf(scope, host);
+      if (!found) return undefined;
+      const { part, role } = found;
+      const { entity = "", credentialType = "" } = context.values.get(identityKey) ?? {};
       const identity = context.values.get(identityKey);
-      const { entity = "", credentialType = "" } = identity ?? {};
+      const { call, callUpdate } = SignalingService.method;
+      const { name } = context.method;
+      // Who updates a call was expected already.
+      const relayed = identity && name !== callUpdate.name &&
+        relay.expect(part, { identity, host, ...originOf(context) }, name === call.name);
       return {
         key: part.id,
         caller: {
           owner: `${credentialType} ${entity}`,
           entity,
-          metadata: { credential_type: credentialType, [ROLE_METADATA]: role },
+          metadata: { credential_type: credentialType, [ROLE_METADATA]: role, ...relayed },
         },
       };
     },
@@ -67,25 +56,25 @@ export function cloudAccess(
     async answering(hosts, context) {
       const scope = await callers.scope(context);
       let { caller } = scope;
-      const parts = new Set<string>();
+      const ids = new Set<string>();
       for (const host of hosts) {
-        const part = await partOf(scope, host);
+        const part = await parts.partOf(scope, host);
         if (!part) return undefined;
         if (!scope.allows("report", partPlace(part))) scope.refuse("machine");
-        parts.add(part.id);
+        ids.add(part.id);
       }
       const check = async () => {
         const now = await callers.scope(context);
         // Callers are remembered until somebody's access changed: thousands of streams ask.
         if (now.caller === caller) return;
-        for (const id of parts) await now.part(id, "report");
+        for (const id of ids) await now.part(id, "report");
         caller = now.caller;
       };
       return {
-        keys: [...parts],
+        keys: [...ids],
         entity: context.values.get(identityKey)?.entity ?? "",
         opened() {
-          const closings = [...parts].map((id) => presence.opened(id));
+          const closings = [...ids].map((id) => presence.opened(id));
           return () => {
             for (const close of closings) close();
           };

@@ -19,6 +19,8 @@ import type { Restarts } from "../machines/restarts.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { effectiveConfig } from "../fragments/effective_configs.ts";
 import type { Presence } from "../presence/presence.ts";
+import type { DeviceCalls, NumberedCall } from "../relay/device_calls.ts";
+import type { RelayBus } from "../relay/relay_bus.ts";
 import { LIVE_FOR_MS, type LiveStatus } from "./live_status.ts";
 import type { Watchers, WatchEvent } from "./watchers.ts";
 
@@ -31,6 +33,8 @@ export interface MachineServiceOptions {
   readonly presence: Presence;
   readonly watchers: Watchers;
   readonly live: LiveStatus;
+  readonly deviceCalls: DeviceCalls;
+  readonly relayBus: RelayBus;
   readonly certificates: Pick<MachineCertificates, "rootPem">;
   readonly clock: Clock;
 }
@@ -43,11 +47,17 @@ export function machineService(
 ): ServiceImpl<typeof MachineService> {
   const { callers, keys, secrets, restarts, presence, watchers, live, certificates, clock } =
     options;
+  const { deviceCalls } = options;
   return {
-    async *watch({ partId }, context) {
+    async *watch({ partId, takesCalls }, context) {
       const part = await (await callers.scope(context)).part(partId, "report");
       const mailbox = watchers.follow({ id: part.id, orgId: part.org_id });
       const gone = presence.opened(part.id);
+      const device = takesCalls
+        ? deviceCalls.opened(part.id, () => mailbox.put("calls"))
+        : undefined;
+      // Also when it never takes what it was sent last.
+      context.signal.addEventListener("abort", () => device?.close(), { once: true });
       try {
         await restarts.opened(part, tokenIssuedMs(context));
         mailbox.put("config");
@@ -60,10 +70,12 @@ export function machineService(
             (await effectiveConfig(options.queries, current.id)).revision;
           if (events.size === 0) yield keepalive(await revision());
           for (const event of events) {
-            yield event === "config" ? configChanged(await revision()) : message(event);
+            if (event === "calls") yield* device?.take().map(relayedCall) ?? [];
+            else yield event === "config" ? configChanged(await revision()) : message(event);
           }
         }
       } finally {
+        device?.close();
         gone();
         mailbox.close();
       }
@@ -101,6 +113,12 @@ export function machineService(
       live.report(request);
       return {};
     },
+
+    async answerCalls({ partId, answers }, context) {
+      const part = await (await callers.scope(context)).part(partId, "report");
+      options.relayBus.answer(part.id, answers);
+      return {};
+    },
   };
 }
 
@@ -117,7 +135,12 @@ function keepalive(revision: string): WatchResponse {
   return create(WatchResponseSchema, { event: { case: "keepalive", value: { revision } } });
 }
 
-function message(event: Exclude<WatchEvent, "config">): WatchResponse {
+function relayedCall({ isOwner, ...call }: NumberedCall): WatchResponse {
+  const role = isOwner ? KeyRole.OWNER : KeyRole.OPERATOR;
+  return create(WatchResponseSchema, { event: { case: "relayedCall", value: { ...call, role } } });
+}
+
+function message(event: Exclude<WatchEvent, "config" | "calls">): WatchResponse {
   switch (event) {
     case "access":
       return create(WatchResponseSchema, { event: { case: "accessChanged", value: {} } });

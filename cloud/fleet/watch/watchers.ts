@@ -2,8 +2,8 @@ import type { Change, ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { ChangeKind } from "../../storage/database/schema.ts";
 import { Mailbox } from "../../api/streams/mailbox.ts";
 
-/** What is sent to a machine over its stream. `live`: somebody looks at it. */
-export type WatchEvent = ChangeKind | "live";
+/** What is sent to a machine over its stream. `live`: somebody looks at it; `calls`: some wait. */
+export type WatchEvent = ChangeKind | "live" | "calls";
 
 interface Watcher {
   readonly orgId: string;

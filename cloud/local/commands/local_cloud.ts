@@ -121,7 +121,7 @@ async function download(
 
 async function closeServices(services: Services): Promise<void> {
   services.watchers.close();
-  services.signaling.close();
+  await services.signaling.close();
   await services.closeQueries();
   await services.training.close();
   await services.notifications.close();

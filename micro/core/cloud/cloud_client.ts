@@ -51,7 +51,10 @@ export class CloudClient {
 
   /** Follows the stream of changes until it ends. @throws RpcError */
   async watch(onEvent: (event: Messages["machine.cloud.v1.WatchResponse"]) => void): Promise<void> {
-    const body = encode("machine.cloud.v1.WatchRequest", { partId: this.credentials.partId });
+    const body = encode("machine.cloud.v1.WatchRequest", {
+      partId: this.credentials.partId,
+      takesCalls: true,
+    });
     const headers = {
       "content-type": "application/connect+proto",
       "connect-protocol-version": "1",

@@ -32,6 +32,8 @@ export interface LinkHandlers {
   /** How the machine is; readings only when requested. */
   report(live: boolean): Promise<Report>;
   restart(): void;
+  /** Somebody calls through the cloud. */
+  call(call: Messages["machine.cloud.v1.RelayedCall"]): void;
   /** The cloud was reached, or was not. */
   reached(online: boolean): void;
 }
@@ -198,6 +200,7 @@ export class CloudLink {
       this.#waiters.status.wake();
     }
     if (event.restartRequested) this.#waiters.restart.wake();
+    if (event.relayedCall) this.options.handlers.call(event.relayedCall);
   }
 
   async #statusLoop(): Promise<void> {

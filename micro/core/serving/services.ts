@@ -47,8 +47,19 @@ export class Services {
 
   /** Decides by the head of a call, before a byte of its body is kept. @throws RpcError */
   admit(path: string, headers: ReadonlyMap<string, string>): Admitted {
+    return this.#admit(path, this.options.access.identify(headers.get("authorization")));
+  }
+
+  /** The same for a call that the cloud passes on, which says who calls. @throws RpcError */
+  admitRelayed(path: string, caller: Caller): Admitted {
+    if (path === SIGN_IN) {
+      throw new RpcError("failed_precondition", "who calls through the cloud is signed in already");
+    }
+    return this.#admit(path, caller);
+  }
+
+  #admit(path: string, caller: Caller | undefined): Admitted {
     const { access } = this.options;
-    const caller = access.identify(headers.get("authorization"));
     const known = Object.hasOwn(METHODS, path) && !/^\/(viam\.app|machine\.cloud)\./.test(path);
     if (!known) {
       if (!caller) throw new RpcError("unauthenticated", "authentication required");
@@ -112,6 +123,13 @@ export class Services {
         return {
           resources: machine.graph.states.filter(({ resource }) => resource)
             .map(({ config: { api, name } }) => toResourceName(api, name)),
+        };
+      case "ResourceRPCSubtypes":
+        return {
+          resourceRpcSubtypes: Object.entries(SERVICES).map(([api, protoService]) => ({
+            subtype: toResourceName(api, ""),
+            protoService,
+          })),
         };
       case "GetMachineStatus":
         return machine.status();

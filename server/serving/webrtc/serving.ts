@@ -5,11 +5,16 @@ import { mountReflection } from "../../../shared/rpc/server/reflection.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import type { Timer } from "../../../shared/base/time/clock.ts";
 import { processMemory } from "../../../shared/base/memory/idle_memory.ts";
+import { ConnectionLimit } from "../../../shared/rtc/webrtc/connection_limit.ts";
 import type { RtcPeers } from "../../../shared/rtc/webrtc/peer.ts";
-import { ConnectionLimit } from "./connection_limit.ts";
 import { ServedPeers } from "./served_peers.ts";
 import type { WebRtcOptions } from "./webrtc_options.ts";
 
+/**
+ * A connection holds sockets and about 1 MB; 64 are far more than the programs of one machine, and
+ * few enough for a small board.
+ */
+export const MOST_CONNECTIONS = 64;
 /** What connections held is given back this long after the last has ended. Milliseconds. */
 const COLLECT_AFTER_MS = 10_000;
 
@@ -38,6 +43,10 @@ export async function serving(options: WebRtcOptions): Promise<Serving> {
   const peers = new ConnectionLimit({
     peers: options.peers ?? await realPeers(options),
     clock,
+    most: MOST_CONNECTIONS,
+    full:
+      `this machine has ${MOST_CONNECTIONS} WebRTC connections already; close one, or connect ` +
+      "directly",
     onNone: () => {
       collecting?.cancel();
       collecting = clock.setTimer(COLLECT_AFTER_MS, () => {

@@ -26,7 +26,7 @@ import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { AccessControl } from "../access/access_control.ts";
 import { NO_CLOUD_ACCESS } from "../access/cloud_access.ts";
 import { accessRules } from "../access/rules_from_config.ts";
-import { MOST_CONNECTIONS } from "./connection_limit.ts";
+import { MOST_CONNECTIONS } from "./serving.ts";
 import { WebRtc } from "./webrtc.ts";
 import type { WebRtcOptions } from "./webrtc_options.ts";
 

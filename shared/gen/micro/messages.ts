@@ -10,17 +10,21 @@ export interface JsonObject {
 export const MESSAGES = {
   "machine.cloud.v1.AccessChanged": "",
   "machine.cloud.v1.AccessKey": "1 id s;3 role e machine.cloud.v1.KeyRole",
+  "machine.cloud.v1.AnswerCallsRequest": "1 partId s;2 answers *m machine.cloud.v1.CallAnswer",
+  "machine.cloud.v1.AnswerCallsResponse": "",
+  "machine.cloud.v1.CallAnswer": "1 id u;2 response y;3 code i;4 message s",
   "machine.cloud.v1.ConfigChanged": "1 revision s",
   "machine.cloud.v1.Keepalive": "1 revision s",
   "machine.cloud.v1.ListAccessKeysRequest": "1 partId s",
   "machine.cloud.v1.ListAccessKeysResponse": "1 keys *m machine.cloud.v1.AccessKey",
   "machine.cloud.v1.LiveRequested": "1 duration ?D",
+  "machine.cloud.v1.RelayedCall": "1 id u;2 method s;3 request y;4 caller s;5 role e machine.cloud.v1.KeyRole",
   "machine.cloud.v1.ReportStatusRequest": "1 partId s;2 status ?m viam.robot.v1.GetMachineStatusResponse;3 configError s;4 readings *m machine.cloud.v1.ResourceReadings",
   "machine.cloud.v1.ReportStatusResponse": "",
   "machine.cloud.v1.ResourceReadings": "1 name s;2 readings ?S;3 error s",
   "machine.cloud.v1.RestartRequested": "",
-  "machine.cloud.v1.WatchRequest": "1 partId s",
-  "machine.cloud.v1.WatchResponse": "1 keepalive ?m machine.cloud.v1.Keepalive;2 configChanged ?m machine.cloud.v1.ConfigChanged;3 accessChanged ?m machine.cloud.v1.AccessChanged;4 liveRequested ?m machine.cloud.v1.LiveRequested;5 restartRequested ?m machine.cloud.v1.RestartRequested",
+  "machine.cloud.v1.WatchRequest": "1 partId s;2 takesCalls b",
+  "machine.cloud.v1.WatchResponse": "1 keepalive ?m machine.cloud.v1.Keepalive;2 configChanged ?m machine.cloud.v1.ConfigChanged;3 accessChanged ?m machine.cloud.v1.AccessChanged;4 liveRequested ?m machine.cloud.v1.LiveRequested;5 restartRequested ?m machine.cloud.v1.RestartRequested;6 relayedCall ?m machine.cloud.v1.RelayedCall",
   "proto.rpc.v1.AuthenticateRequest": "1 entity s;2 credentials ?m proto.rpc.v1.Credentials",
   "proto.rpc.v1.AuthenticateResponse": "1 accessToken s",
   "proto.rpc.v1.Credentials": "1 type s;2 payload s",
@@ -32,6 +36,8 @@ export const MESSAGES = {
   "viam.app.v1.AgentInfo": "1 host s;2 os s;3 ips *s;4 version s;5 gitRevision s;6 platform ?s;7 platformTags *s",
   "viam.app.v1.AuthConfig": "1 handlers *m viam.app.v1.AuthHandlerConfig;2 tlsAuthEntities *s;4 userPermissions *m viam.app.v1.UserPermission",
   "viam.app.v1.AuthHandlerConfig": "1 type e viam.app.v1.CredentialsType;5 config ?S",
+  "viam.app.v1.CertificateRequest": "1 id s",
+  "viam.app.v1.CertificateResponse": "1 id s;2 tlsCertificate s;3 tlsPrivateKey s",
   "viam.app.v1.CloudConfig": "1 id s;2 fqdn s;3 localFqdn s;4 managedBy s;5 signalingAddress s;6 signalingInsecure b;8 secret s;9 locationSecrets *m viam.app.v1.LocationSecret;10 primaryOrgId s;11 locationId s;12 machineId s",
   "viam.app.v1.ComponentConfig": "1 name s;2 namespace s;3 type s;4 model s;6 dependsOn *s;7 serviceConfigs *m viam.app.v1.ResourceLevelServiceConfig;8 attributes ?S;9 api s",
   "viam.app.v1.ConfigRequest": "1 id s;2 agentInfo ?m viam.app.v1.AgentInfo",
@@ -176,6 +182,9 @@ export const MESSAGES = {
   "viam.robot.v1.PeerConnectionInfo": "1 type e viam.robot.v1.PeerConnectionType;2 remoteAddress ?s;3 localAddress ?s",
   "viam.robot.v1.ResourceNamesRequest": "",
   "viam.robot.v1.ResourceNamesResponse": "1 resources *m viam.common.v1.ResourceName",
+  "viam.robot.v1.ResourceRPCSubtype": "1 subtype ?m viam.common.v1.ResourceName;2 protoService s",
+  "viam.robot.v1.ResourceRPCSubtypesRequest": "",
+  "viam.robot.v1.ResourceRPCSubtypesResponse": "1 resourceRpcSubtypes *m viam.robot.v1.ResourceRPCSubtype",
   "viam.robot.v1.ResourceStatus": "1 name ?m viam.common.v1.ResourceName;2 state e viam.robot.v1.ResourceStatus.State;3 lastUpdated ?T;4 revision s;5 error s;6 cloudMetadata ?m viam.robot.v1.GetCloudMetadataResponse;7 reachability e viam.robot.v1.ResourceStatus.Reachability;8 remote ?s",
   "viam.robot.v1.SendSessionHeartbeatRequest": "1 id s",
   "viam.robot.v1.SendSessionHeartbeatResponse": "",
@@ -208,11 +217,14 @@ export const METHODS = {
   "/viam.app.v1.RobotService/Config": "viam.app.v1.ConfigRequest viam.app.v1.ConfigResponse",
   "/viam.app.v1.RobotService/Log": "viam.app.v1.LogRequest viam.app.v1.LogResponse",
   "/viam.app.v1.RobotService/NeedsRestart": "viam.app.v1.NeedsRestartRequest viam.app.v1.NeedsRestartResponse",
+  "/viam.app.v1.RobotService/Certificate": "viam.app.v1.CertificateRequest viam.app.v1.CertificateResponse",
   "/viam.app.datasync.v1.DataSyncService/DataCaptureUpload": "viam.app.datasync.v1.DataCaptureUploadRequest viam.app.datasync.v1.DataCaptureUploadResponse",
   "/machine.cloud.v1.MachineService/Watch": "machine.cloud.v1.WatchRequest machine.cloud.v1.WatchResponse",
   "/machine.cloud.v1.MachineService/ReportStatus": "machine.cloud.v1.ReportStatusRequest machine.cloud.v1.ReportStatusResponse",
   "/machine.cloud.v1.MachineService/ListAccessKeys": "machine.cloud.v1.ListAccessKeysRequest machine.cloud.v1.ListAccessKeysResponse",
+  "/machine.cloud.v1.MachineService/AnswerCalls": "machine.cloud.v1.AnswerCallsRequest machine.cloud.v1.AnswerCallsResponse",
   "/viam.robot.v1.RobotService/ResourceNames": "viam.robot.v1.ResourceNamesRequest viam.robot.v1.ResourceNamesResponse",
+  "/viam.robot.v1.RobotService/ResourceRPCSubtypes": "viam.robot.v1.ResourceRPCSubtypesRequest viam.robot.v1.ResourceRPCSubtypesResponse",
   "/viam.robot.v1.RobotService/GetMachineStatus": "viam.robot.v1.GetMachineStatusRequest viam.robot.v1.GetMachineStatusResponse",
   "/viam.robot.v1.RobotService/GetVersion": "viam.robot.v1.GetVersionRequest viam.robot.v1.GetVersionResponse",
   "/viam.robot.v1.RobotService/StopAll": "viam.robot.v1.StopAllRequest viam.robot.v1.StopAllResponse",
@@ -308,17 +320,21 @@ export const METHODS = {
 export interface Messages {
   "machine.cloud.v1.AccessChanged": {  };
   "machine.cloud.v1.AccessKey": { "id": string; "role": number };
+  "machine.cloud.v1.AnswerCallsRequest": { "partId": string; "answers": Messages["machine.cloud.v1.CallAnswer"][] };
+  "machine.cloud.v1.AnswerCallsResponse": {  };
+  "machine.cloud.v1.CallAnswer": { "id": number; "response": Uint8Array; "code": number; "message": string };
   "machine.cloud.v1.ConfigChanged": { "revision": string };
   "machine.cloud.v1.Keepalive": { "revision": string };
   "machine.cloud.v1.ListAccessKeysRequest": { "partId": string };
   "machine.cloud.v1.ListAccessKeysResponse": { "keys": Messages["machine.cloud.v1.AccessKey"][] };
   "machine.cloud.v1.LiveRequested": { "duration"?: number | undefined };
+  "machine.cloud.v1.RelayedCall": { "id": number; "method": string; "request": Uint8Array; "caller": string; "role": number };
   "machine.cloud.v1.ReportStatusRequest": { "partId": string; "status"?: Messages["viam.robot.v1.GetMachineStatusResponse"] | undefined; "configError": string; "readings": Messages["machine.cloud.v1.ResourceReadings"][] };
   "machine.cloud.v1.ReportStatusResponse": {  };
   "machine.cloud.v1.ResourceReadings": { "name": string; "readings"?: JsonObject | undefined; "error": string };
   "machine.cloud.v1.RestartRequested": {  };
-  "machine.cloud.v1.WatchRequest": { "partId": string };
-  "machine.cloud.v1.WatchResponse": { "keepalive"?: Messages["machine.cloud.v1.Keepalive"] | undefined; "configChanged"?: Messages["machine.cloud.v1.ConfigChanged"] | undefined; "accessChanged"?: Messages["machine.cloud.v1.AccessChanged"] | undefined; "liveRequested"?: Messages["machine.cloud.v1.LiveRequested"] | undefined; "restartRequested"?: Messages["machine.cloud.v1.RestartRequested"] | undefined };
+  "machine.cloud.v1.WatchRequest": { "partId": string; "takesCalls": boolean };
+  "machine.cloud.v1.WatchResponse": { "keepalive"?: Messages["machine.cloud.v1.Keepalive"] | undefined; "configChanged"?: Messages["machine.cloud.v1.ConfigChanged"] | undefined; "accessChanged"?: Messages["machine.cloud.v1.AccessChanged"] | undefined; "liveRequested"?: Messages["machine.cloud.v1.LiveRequested"] | undefined; "restartRequested"?: Messages["machine.cloud.v1.RestartRequested"] | undefined; "relayedCall"?: Messages["machine.cloud.v1.RelayedCall"] | undefined };
   "proto.rpc.v1.AuthenticateRequest": { "entity": string; "credentials"?: Messages["proto.rpc.v1.Credentials"] | undefined };
   "proto.rpc.v1.AuthenticateResponse": { "accessToken": string };
   "proto.rpc.v1.Credentials": { "type": string; "payload": string };
@@ -330,6 +346,8 @@ export interface Messages {
   "viam.app.v1.AgentInfo": { "host": string; "os": string; "ips": string[]; "version": string; "gitRevision": string; "platform"?: string | undefined; "platformTags": string[] };
   "viam.app.v1.AuthConfig": { "handlers": Messages["viam.app.v1.AuthHandlerConfig"][]; "tlsAuthEntities": string[]; "userPermissions": Messages["viam.app.v1.UserPermission"][] };
   "viam.app.v1.AuthHandlerConfig": { "type": number; "config"?: JsonObject | undefined };
+  "viam.app.v1.CertificateRequest": { "id": string };
+  "viam.app.v1.CertificateResponse": { "id": string; "tlsCertificate": string; "tlsPrivateKey": string };
   "viam.app.v1.CloudConfig": { "id": string; "fqdn": string; "localFqdn": string; "managedBy": string; "signalingAddress": string; "signalingInsecure": boolean; "secret": string; "locationSecrets": Messages["viam.app.v1.LocationSecret"][]; "primaryOrgId": string; "locationId": string; "machineId": string };
   "viam.app.v1.ComponentConfig": { "name": string; "namespace": string; "type": string; "model": string; "dependsOn": string[]; "serviceConfigs": Messages["viam.app.v1.ResourceLevelServiceConfig"][]; "attributes"?: JsonObject | undefined; "api": string };
   "viam.app.v1.ConfigRequest": { "id": string; "agentInfo"?: Messages["viam.app.v1.AgentInfo"] | undefined };
@@ -474,6 +492,9 @@ export interface Messages {
   "viam.robot.v1.PeerConnectionInfo": { "type": number; "remoteAddress"?: string | undefined; "localAddress"?: string | undefined };
   "viam.robot.v1.ResourceNamesRequest": {  };
   "viam.robot.v1.ResourceNamesResponse": { "resources": Messages["viam.common.v1.ResourceName"][] };
+  "viam.robot.v1.ResourceRPCSubtype": { "subtype"?: Messages["viam.common.v1.ResourceName"] | undefined; "protoService": string };
+  "viam.robot.v1.ResourceRPCSubtypesRequest": {  };
+  "viam.robot.v1.ResourceRPCSubtypesResponse": { "resourceRpcSubtypes": Messages["viam.robot.v1.ResourceRPCSubtype"][] };
   "viam.robot.v1.ResourceStatus": { "name"?: Messages["viam.common.v1.ResourceName"] | undefined; "state": number; "lastUpdated"?: number | undefined; "revision": string; "error": string; "cloudMetadata"?: Messages["viam.robot.v1.GetCloudMetadataResponse"] | undefined; "reachability": number; "remote"?: string | undefined };
   "viam.robot.v1.SendSessionHeartbeatRequest": { "id": string };
   "viam.robot.v1.SendSessionHeartbeatResponse": {  };
@@ -493,11 +514,14 @@ export interface Methods {
   "/viam.app.v1.RobotService/Config": { input: Messages["viam.app.v1.ConfigRequest"]; output: Messages["viam.app.v1.ConfigResponse"] };
   "/viam.app.v1.RobotService/Log": { input: Messages["viam.app.v1.LogRequest"]; output: Messages["viam.app.v1.LogResponse"] };
   "/viam.app.v1.RobotService/NeedsRestart": { input: Messages["viam.app.v1.NeedsRestartRequest"]; output: Messages["viam.app.v1.NeedsRestartResponse"] };
+  "/viam.app.v1.RobotService/Certificate": { input: Messages["viam.app.v1.CertificateRequest"]; output: Messages["viam.app.v1.CertificateResponse"] };
   "/viam.app.datasync.v1.DataSyncService/DataCaptureUpload": { input: Messages["viam.app.datasync.v1.DataCaptureUploadRequest"]; output: Messages["viam.app.datasync.v1.DataCaptureUploadResponse"] };
   "/machine.cloud.v1.MachineService/Watch": { input: Messages["machine.cloud.v1.WatchRequest"]; output: Messages["machine.cloud.v1.WatchResponse"] };
   "/machine.cloud.v1.MachineService/ReportStatus": { input: Messages["machine.cloud.v1.ReportStatusRequest"]; output: Messages["machine.cloud.v1.ReportStatusResponse"] };
   "/machine.cloud.v1.MachineService/ListAccessKeys": { input: Messages["machine.cloud.v1.ListAccessKeysRequest"]; output: Messages["machine.cloud.v1.ListAccessKeysResponse"] };
+  "/machine.cloud.v1.MachineService/AnswerCalls": { input: Messages["machine.cloud.v1.AnswerCallsRequest"]; output: Messages["machine.cloud.v1.AnswerCallsResponse"] };
   "/viam.robot.v1.RobotService/ResourceNames": { input: Messages["viam.robot.v1.ResourceNamesRequest"]; output: Messages["viam.robot.v1.ResourceNamesResponse"] };
+  "/viam.robot.v1.RobotService/ResourceRPCSubtypes": { input: Messages["viam.robot.v1.ResourceRPCSubtypesRequest"]; output: Messages["viam.robot.v1.ResourceRPCSubtypesResponse"] };
   "/viam.robot.v1.RobotService/GetMachineStatus": { input: Messages["viam.robot.v1.GetMachineStatusRequest"]; output: Messages["viam.robot.v1.GetMachineStatusResponse"] };
   "/viam.robot.v1.RobotService/GetVersion": { input: Messages["viam.robot.v1.GetVersionRequest"]; output: Messages["viam.robot.v1.GetVersionResponse"] };
   "/viam.robot.v1.RobotService/StopAll": { input: Messages["viam.robot.v1.StopAllRequest"]; output: Messages["viam.robot.v1.StopAllResponse"] };

@@ -24,7 +24,8 @@ export const MOST_CALLS = 256;
 const ENDED_CALLS = 1_024;
 
 export interface DataChannelServerOptions {
-  readonly router: RpcRouter;
+  /** Finds what answers a method. */
+  readonly router: Pick<RpcRouter, "method">;
   readonly interceptors: readonly Interceptor[];
   /** Who is at the other end. */
   readonly peer: Peer;

@@ -1,19 +1,9 @@
-// Uses a machine over WebRTC with the published TypeScript SDK, as a browser program would; a
-// library takes the place of the browser's RTCPeerConnection. Arguments: the machine's name, the
-// address of its signaller, API key id, API key (both empty: none). Writes what it found as one
-// JSON object.
+// Uses a machine over WebRTC with the published TypeScript SDK, as a browser program would.
+// Arguments: the machine's name, the address of its signaller, API key id, API key (both empty:
+// none). Writes what it found as one JSON object.
 import process from "node:process";
-import { RTCPeerConnection } from "werift";
+import "./browser_parts.mjs";
 
-// Where there is a Worker the SDK takes the rest of a browser for granted, window and all.
-delete globalThis.Worker;
-globalThis.RTCPeerConnection = RTCPeerConnection;
-// The library's own class of that name is made in another way than browsers have it.
-globalThis.RTCSessionDescription = class {
-  constructor(description) {
-    Object.assign(this, description);
-  }
-};
 // What the SDK tells goes beside the answer.
 // deno-lint-ignore no-console
 for (const name of ["log", "debug", "info"]) console[name] = console.error;

@@ -1,10 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import {
-  FakePeers,
-  type FakePeersOptions,
-} from "../../../shared/rtc/signaling/signaling_testing.ts";
-import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { FakePeers, type FakePeersOptions } from "../signaling/signaling_testing.ts";
+import { FakeClock } from "../../base/time/fake_clock.ts";
 import { ConnectionLimit, OPEN_TIMEOUT_MS } from "./connection_limit.ts";
 
 function setUp(most = 2, fake: FakePeersOptions = {}) {
@@ -12,7 +9,10 @@ function setUp(most = 2, fake: FakePeersOptions = {}) {
   const callers = new FakePeers(fake);
   const signal = new AbortController().signal;
   let timesNone = 0;
-  const limit = new ConnectionLimit({ peers: callers, clock, most, onNone: () => timesNone++ });
+  const limit = new ConnectionLimit({
+    ...{ peers: callers, clock, most, full: "there are enough" },
+    onNone: () => timesNone++,
+  });
   const options = { iceServers: [], trickle: false, signal };
   const connect = async () => {
     const calling = await callers.offer(options);

@@ -1,24 +1,20 @@
-/** How many WebRTC connections a machine has at a time, and how long they may take to open. */
+/** How many WebRTC connections there are at a time, and how long they may take to open. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Clock } from "../../../shared/base/time/clock.ts";
-import type { RtcOptions, RtcPeer, RtcPeers } from "../../../shared/rtc/webrtc/peer.ts";
+import type { Clock } from "../../base/time/clock.ts";
+import type { RtcOptions, RtcPeer, RtcPeers } from "./peer.ts";
 
-/**
- * A connection holds sockets and about 1 MB; 64 are far more than the programs of one machine, and
- * few enough for a small board.
- */
-export const MOST_CONNECTIONS = 64;
 /** A connection that is not open this long after its answer is dropped. Milliseconds. */
 export const OPEN_TIMEOUT_MS = 10_000;
 
 export interface ConnectionLimitOptions {
-  /** Makes the connections. */
+  /** Makes the connections; may be another limit. */
   readonly peers: RtcPeers;
   readonly clock: Clock;
-  /** Default {@link MOST_CONNECTIONS}. */
-  readonly most?: number;
+  readonly most: number;
+  /** The error of a caller who makes one too many. */
+  readonly full: string;
   /** Called when the last connection has ended. */
-  readonly onNone: () => void;
+  readonly onNone?: () => void;
 }
 
 /** Counts what it makes until it has ended. */
@@ -47,13 +43,8 @@ export class ConnectionLimit implements RtcPeers {
   }
 
   async #counted<T extends { peer: RtcPeer }>(make: () => Promise<T>): Promise<T> {
-    const { most = MOST_CONNECTIONS } = this.options;
-    if (this.#count >= most) {
-      throw new ConnectError(
-        `this machine has ${most} WebRTC connections already; close one, or connect directly`,
-        Code.ResourceExhausted,
-      );
-    }
+    const { most, full } = this.options;
+    if (this.#count >= most) throw new ConnectError(full, Code.ResourceExhausted);
     this.#count++;
     try {
       const made = await make();
@@ -74,6 +65,6 @@ export class ConnectionLimit implements RtcPeers {
 
   #leave(): void {
     this.#count--;
-    if (this.#count === 0) this.options.onNone();
+    if (this.#count === 0) this.options.onNone?.();
   }
 }
