@@ -5,9 +5,9 @@ import {
   createConnectRouter,
   createContextValues,
   type Interceptor as ConnectInterceptor,
-  type ServiceImpl,
+  type MethodImpl,
 } from "@connectrpc/connect";
-import type { DescService } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import {
   type UniversalHandler,
   universalServerResponseToFetch,
@@ -26,7 +26,7 @@ import { pacedBody } from "../paced_body.ts";
 import { peerKey } from "./peer.ts";
 import type { RequestBudgets } from "../request_budget.ts";
 import type { Pace } from "../request_pace.ts";
-import { type RpcRouter, type ServiceBinding, takesOne, type UntypedHandler } from "./router.ts";
+import { type MethodBinding, type RpcRouter, type ServiceBinding, takesOne } from "./router.ts";
 import { WebCall, webCallKey } from "../web_call.ts";
 
 export interface WebHandlersOptions {
@@ -42,7 +42,7 @@ export interface WebHandlersOptions {
 
 /**
  * Answers RPCs that arrive as HTTP/1.1: gRPC-web for browsers, Connect for everything with JSON.
- * A service's handlers are made when it is first called this way; most never are.
+ * A method's handler is made when it is first called this way; most never are.
  */
 export class WebHandlers {
   readonly #services = new Map<string, ServiceBinding>();
@@ -168,30 +168,24 @@ class MountedServices {
   ) {}
 
   handler(path: string): UniversalHandler | undefined {
+    const known = this.#handlers.get(path);
+    if (known) return known;
     const binding = this.services.get(path.slice(1, path.lastIndexOf("/")));
     const method = binding?.methods.find((method) => method.path === path);
-    if (binding && method && !this.#handlers.has(path)) this.#mount(method.service, binding);
-    return this.#handlers.get(path);
+    return method && this.#mount(method);
   }
 
-  /** The methods of one text of the service. */
-  #mount(service: DescService, binding: ServiceBinding): void {
-    const methods = binding.methods.filter((method) => method.service === service);
-    const implementation: Record<string, UntypedHandler> = {};
-    for (const { method, handler } of methods) implementation[method.localName] = handler;
-    const router = createConnectRouter({
+  #mount({ path, method, handler }: MethodBinding): UniversalHandler | undefined {
+    const { handlers: [mounted] } = createConnectRouter({
       grpc: false,
       readMaxBytes: this.readMaxBytes,
       writeMaxBytes: MAX_MESSAGE_BYTES,
       maxTimeoutMs: 24 * 60 * 60_000,
       shutdownSignal: this.options.signal,
       interceptors: [adapt(this.options)],
-    });
-    router.service(service, implementation as unknown as Partial<ServiceImpl<DescService>>);
-    const paths = new Set(methods.map(({ path }) => path));
-    for (const handler of router.handlers) {
-      if (paths.has(handler.requestPath)) this.#handlers.set(handler.requestPath, handler);
-    }
+    }).rpc(method, handler as MethodImpl<DescMethod>);
+    if (mounted) this.#handlers.set(path, mounted);
+    return mounted;
   }
 }
 
