@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { Code, createClient } from "@connectrpc/connect";
-import { requireAuthentication } from "../../shared/cloud/auth/require_auth.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { AccountService, AuditService } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
@@ -12,18 +11,13 @@ import { failure, partSecret, TestCloud } from "../serve/cloud_testing.ts";
 import { apiKey } from "../serve/cloud_testing.ts";
 import { systemRandom } from "../storage/keys/random.ts";
 import { codeOf, stepAt } from "./second_factor/totp.ts";
-import { needsNoToken } from "./sign_in/open_calls.ts";
 
 const PASSWORD = "correct horse battery";
 const ANN = "ann@example.com";
 
 /** A client with an access token, or without one. */
 function clientOf(cloud: TestCloud, token?: string) {
-  const inner = createInProcessTransport(cloud.services.router, {
-    interceptors: [
-      requireAuthentication({ verify: cloud.services.verifyToken, exempt: needsNoToken }),
-    ],
-  });
+  const inner = cloud.transport();
   const headers = (init?: HeadersInit) => {
     const all = new Headers(init);
     if (token) all.set("authorization", `Bearer ${token}`);

@@ -13,7 +13,7 @@ import { invitationMethods } from "../accounts/members/invitation_methods.ts";
 import { memberMethods } from "../accounts/members/member_methods.ts";
 import { roleMethods } from "../accounts/members/role_methods.ts";
 import { ownOrganizationMethods } from "../accounts/organizations/own_organization_methods.ts";
-import { Passwords } from "../accounts/people/passwords.ts";
+import { type PasswordCost, Passwords } from "../accounts/people/passwords.ts";
 import { SecondFactor } from "../accounts/second_factor/second_factor.ts";
 import { Sessions } from "../accounts/sessions/sessions.ts";
 import { accountService } from "../accounts/sign_in/account_service.ts";
@@ -55,6 +55,8 @@ export interface AccountsOptions {
   readonly singleSignOn?: SingleSignOnSettings | undefined;
   /** Days that the audit log is kept; left out: 400. */
   readonly auditDays?: number | undefined;
+  /** Of new passwords; left out: what is right for people. */
+  readonly passwordCost?: PasswordCost | undefined;
   readonly clock: Clock;
   readonly time: SteadyTime;
   readonly random: Random;
@@ -67,7 +69,7 @@ export type Accounts = ReturnType<typeof openAccounts>;
 
 export function openAccounts(options: AccountsOptions) {
   const { queries, changes, callers, clock, random, limiter, log } = options;
-  const passwords = new Passwords();
+  const passwords = new Passwords({ cost: options.passwordCost });
   const invitations = new Invitations(options);
   const logos = new Logos(queries);
   const sessions = new Sessions({

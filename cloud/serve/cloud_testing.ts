@@ -13,6 +13,7 @@ import { needsNoToken } from "../accounts/sign_in/open_calls.ts";
 import { bootstrap, type BootstrapResult } from "../local/bootstrap/bootstrap.ts";
 import { type DataFolder, openDataFolder } from "../storage/data_folder/data_folder.ts";
 import { joinNodes } from "../nodes/join_nodes.ts";
+import { placeEmptyDatabase } from "../storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../storage/keys/random.ts";
 import type { SteadyTime } from "../storage/steady_time/steady_time.ts";
 import type { LogLimits } from "../fleet/logs/log_quota.ts";
@@ -43,6 +44,7 @@ export interface TestNames {
 /** The services over real SQLite files in a folder of their own, without a socket. For tests. */
 export class TestCloud implements AsyncDisposable {
   readonly log: MemoryLogger = memoryLogger("machine-cloud");
+  readonly #transport: Transport;
   readonly #tokens = new Map<string, Promise<string>>();
 
   private constructor(
@@ -52,7 +54,11 @@ export class TestCloud implements AsyncDisposable {
     readonly services: Services,
     readonly clock: Clock,
     private readonly shared: AsyncDisposable,
-  ) {}
+  ) {
+    this.#transport = createInProcessTransport(services.router, {
+      interceptors: [requireAuthentication({ verify: services.verifyToken, exempt: needsNoToken })],
+    });
+  }
 
   static async open(
     options: {
@@ -80,6 +86,7 @@ export class TestCloud implements AsyncDisposable {
     if (options.nodeOf) {
       await Deno.copyFile(options.nodeOf.path("cloud.key"), join(dataDir, "cloud.key"));
     }
+    if (options.database === undefined) await placeEmptyDatabase(dataDir);
     const folder = await openDataFolder(dataDir, systemRandom, options.database);
     const nodes = options.database === undefined
       ? undefined
@@ -97,6 +104,7 @@ export class TestCloud implements AsyncDisposable {
       iceServers: options.iceServers,
       logLimits: options.logLimits,
       peers: options.peers,
+      passwordCost: { ln: 4, r: 8, p: 1 },
       logs,
       nodes,
       clock,
@@ -144,12 +152,7 @@ export class TestCloud implements AsyncDisposable {
   }
 
   transport(credentials?: Credentials): Transport {
-    const transport = createInProcessTransport(this.services.router, {
-      interceptors: [requireAuthentication({
-        verify: this.services.verifyToken,
-        exempt: needsNoToken,
-      })],
-    });
+    const transport = this.#transport;
     if (!credentials) return transport;
     const withToken = async (header?: HeadersInit): Promise<Headers> => {
       const headers = new Headers(header);

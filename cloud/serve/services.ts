@@ -16,6 +16,7 @@ import type { RtcPeers } from "../../shared/rtc/webrtc/peer.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { isFromOwnPage, SessionCookie } from "../accounts/web_session/cookies.ts";
 import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
+import type { PasswordCost } from "../accounts/people/passwords.ts";
 import { originOf } from "../accounts/sessions/person_calls.ts";
 import { AuditedRouter } from "../accounts/audit/audited.ts";
 import { ApiKeys } from "../accounts/access/api_keys.ts";
@@ -106,6 +107,8 @@ export interface ServicesOptions {
   readonly logLimits?: LogLimits | undefined;
   /** Left out: no single sign-on. */
   readonly singleSignOn?: SingleSignOnSettings | undefined;
+  /** Of people's new passwords; left out: what is right for people. Tests have a lower one. */
+  readonly passwordCost?: PasswordCost | undefined;
   /** Left out: the console's map has no tiles. */
   readonly mapTiles?: MapTiles | undefined;
   /** Days that the audit log is kept; 0: forever; left out: 400. */
@@ -234,7 +237,7 @@ export async function createServices(options: ServicesOptions) {
   const accounts: Accounts = openAccounts({
     ...{ queries, changes, callers, issuer, secrets: keys.secrets, limiter },
     ...{ sendMail: notifications.sendMail, auditDays: options.auditDays },
-    singleSignOn: options.singleSignOn,
+    ...{ singleSignOn: options.singleSignOn, passwordCost: options.passwordCost },
     ...{ clock, time, random, log: log.child("accounts"), publicUrl },
   });
   const fragmentRollouts = new FragmentRollouts({

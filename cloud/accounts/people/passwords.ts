@@ -4,11 +4,18 @@ import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import { addressBlock } from "../../../shared/rpc/address_block.ts";
 import { PasswordQueue } from "./password_queue.ts";
 
+/** scrypt's parameters: N is 2 to the `ln`th, memory 128 · N · r bytes, time N · r · p. */
+export interface PasswordCost {
+  readonly ln: number;
+  readonly r: number;
+  readonly p: number;
+}
+
 /**
- * scrypt cost: N = 2^15, r = 8, p = 2 (32 MiB, some 150 ms): what people choose is guessed, so each
+ * N = 2^15, r = 8, p = 2 (32 MiB, some 150 ms): what people choose is guessed, so each
  * guess has to cost; a sign-in stays below 300 ms.
  */
-const COST = { ln: 15, r: 8, p: 2 } as const;
+const COST: PasswordCost = { ln: 15, r: 8, p: 2 };
 const HASH_BYTES = 32;
 /** NIST SP 800-63B: at least 8 characters; no rules of what has to be in it. */
 const SHORTEST = 8;
@@ -22,6 +29,14 @@ export function passwordProblem(password: string, email: string): string | undef
   if (new Set(password).size < 3) return "it has fewer than 3 different characters";
   const name = email.split("@")[0] ?? "";
   if ([email, name].includes(password.toLowerCase())) return "it is your e-mail address";
+}
+
+export interface PasswordsOptions {
+  /** Strangers that wait at most, and as many of people who are known. */
+  readonly waiting?: number;
+  readonly clock?: Clock;
+  /** Of new hashes; left out: what is right for people. */
+  readonly cost?: PasswordCost | undefined;
 }
 
 /** Who waits for a password to be hashed. */
@@ -41,15 +56,16 @@ export interface PasswordTurn {
 export class Passwords {
   readonly #known: PasswordQueue;
   readonly #strangers: PasswordQueue;
+  readonly #cost: PasswordCost;
   /** What no password fits, at the cost of a right one. */
-  readonly #unmatched = `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$` +
-    `${base64(randomBytes(16))}$${base64(randomBytes(HASH_BYTES))}`;
+  readonly #unmatched: string;
 
-  /** @param waiting strangers that wait at most, and as many of people who are known */
   constructor(
-    { waiting, clock = systemClock }: { readonly waiting?: number; readonly clock?: Clock } = {},
+    { waiting, clock = systemClock, cost = COST }: PasswordsOptions = {},
     private readonly derive = scryptHash,
   ) {
+    this.#cost = cost;
+    this.#unmatched = phcText(cost, randomBytes(16), randomBytes(HASH_BYTES));
     this.#known = new PasswordQueue(clock, { waiting });
     this.#strangers = new PasswordQueue(clock, { waiting });
   }
@@ -59,9 +75,9 @@ export class Passwords {
     const salt = randomBytes(16);
     const hash = await this.#strangers.inTurn(
       addressBlock(address),
-      async () => ({ value: await this.derive(password, salt, COST), isWrong: false }),
+      async () => ({ value: await this.derive(password, salt, this.#cost), isWrong: false }),
     );
-    return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${base64(salt)}$${base64(hash)}`;
+    return phcText(this.#cost, salt, hash);
   }
 
   /**
@@ -99,7 +115,7 @@ export class Passwords {
 function scryptHash(
   password: string,
   salt: Uint8Array,
-  cost: { ln: number; r: number; p: number },
+  cost: PasswordCost,
 ): Promise<Buffer> {
   const options = { N: 2 ** cost.ln, r: cost.r, p: cost.p, maxmem: 256 * 1024 * 1024 };
   // The same password typed on another keyboard may come in another form of Unicode.
@@ -107,6 +123,10 @@ function scryptHash(
   return new Promise((resolve, reject) => {
     scrypt(text, salt, HASH_BYTES, options, (error, hash) => error ? reject(error) : resolve(hash));
   });
+}
+
+function phcText({ ln, r, p }: PasswordCost, salt: Buffer, hash: Buffer): string {
+  return `$scrypt$ln=${ln},r=${r},p=${p}$${base64(salt)}$${base64(hash)}`;
 }
 
 function base64(bytes: Buffer): string {
