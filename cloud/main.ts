@@ -9,8 +9,6 @@ import { namesCommand } from "../shared/commands/run/find_command.ts";
 import { runCommandLine } from "../shared/commands/run/run_command.ts";
 import { configureLogging } from "../shared/log/configure.ts";
 import { getLogger } from "../shared/log/loggers.ts";
-import { INFERENCE_PROCESS } from "./inference/inference_form.ts";
-import { QUERY_PROCESS } from "./data/queries/query_process_name.ts";
 import { bootstrapFlags, runBootstrap } from "./local/bootstrap/bootstrap_command.ts";
 import { cloudProgram } from "./local/commands/cloud_program.ts";
 import { peopleCommands } from "./local/people/people_flags.ts";
@@ -19,8 +17,8 @@ import { runServe } from "./serve/serve_command.ts";
 import { serveFlags } from "./serve/serve_flags.ts";
 import { readServeOptions } from "./serve/serve_options.ts";
 import { untilToldToStop } from "./serve/stop_signal.ts";
-import { CHECKPOINT_PROCESS } from "./storage/checkpoints/checkpoint_process_name.ts";
 import { systemRandom } from "./storage/keys/random.ts";
+import { SUBPROCESSES } from "./subprocesses.ts";
 
 const PROGRAM = "machine-cloud";
 
@@ -37,18 +35,8 @@ const ownCommands = {
 } as const;
 
 async function main(argv: readonly string[]): Promise<number | void> {
-  if (argv[0] === QUERY_PROCESS) {
-    const { runQueryProcess } = await import("./data/queries/query_process.ts");
-    return await runQueryProcess(argv[1] ?? "");
-  }
-  if (argv[0] === INFERENCE_PROCESS) {
-    const { runInferenceProcess } = await import("./inference/inference_process.ts");
-    return await runInferenceProcess();
-  }
-  if (argv[0] === CHECKPOINT_PROCESS) {
-    const { runCheckpointProcess } = await import("./storage/checkpoints/checkpoint_process.ts");
-    return await runCheckpointProcess(argv[1] ?? "");
-  }
+  const subprocess = SUBPROCESSES.get(argv[0] ?? "");
+  if (subprocess) return await subprocess(argv[1] ?? "");
   const deps = { clock: systemClock, random: systemRandom };
   const program = cloudProgram(deps);
   if (namesCommand(argv, program.tree)) {

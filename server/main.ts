@@ -7,7 +7,7 @@ import type { Logger } from "../shared/log/logger.ts";
 import { processMemory, releaseIdleMemory } from "../shared/base/memory/idle_memory.ts";
 import { systemClock } from "../shared/base/time/clock.ts";
 import { trustSystemCertificates } from "../shared/cloud/tls_trust/system_certificates.ts";
-import { INFERENCE_PROCESS, PICTURE_PROCESS } from "./models/process_names.ts";
+import { SUBPROCESSES } from "./models/subprocesses.ts";
 import { MachineSeat } from "./data/machine_seat.ts";
 import { commandLine, parseOptions, type ServerOptions } from "./run/options/options.ts";
 import { readEnvironment, type ServerEnvironment } from "./run/options/environment.ts";
@@ -28,14 +28,9 @@ const readVariable = (name: string) => Deno.env.get(name);
 async function main(): Promise<number> {
   const [first = ""] = Deno.args;
   if (/^--?aix-(install|update|uninstall)$/.test(first)) return await imageCommand(first);
-  if (first === INFERENCE_PROCESS) {
-    const { runInferenceProcess } = await import("./models/ml_model/inference_process.ts");
-    await runInferenceProcess();
-    return 0;
-  }
-  if (first === PICTURE_PROCESS) {
-    const { runPictureProcess } = await import("./models/pictures/picture_process.ts");
-    await runPictureProcess();
+  const subprocess = SUBPROCESSES.get(first);
+  if (subprocess) {
+    await subprocess();
     return 0;
   }
   const options = parseOptions(Deno.args);

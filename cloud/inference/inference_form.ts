@@ -1,6 +1,6 @@
 import type { NumberType } from "../../shared/inference/tensors.ts";
 
-/** First argument of the process that runs models; `main.ts` knows it. */
+/** First argument of the process that runs models; `subprocesses.ts` knows it. */
 export const INFERENCE_PROCESS = "inference-process";
 
 /** What that process reads: this as a line of JSON, then the package, then the picture. */

@@ -23,12 +23,12 @@ export interface BuiltinEnvironment {
   readonly kernel?: () => Kernel;
 }
 
-/** The command of a process of this program. @param job its first argument, which `main.ts` knows. */
+/** The command of a process of this program. @param job its first argument, which `subprocesses.ts` knows. */
 export function subprocessOf(
   { subprocess }: Pick<BuiltinEnvironment, "subprocess">,
   job: string,
 ): SubprocessCommand {
-  return subprocess?.(job) ?? ownProgram(job, new URL("../main.ts", import.meta.url));
+  return subprocess?.(job) ?? ownProgram(job, new URL("./subprocess_main.ts", import.meta.url));
 }
 
 /** A model that runs programs was configured where that is not allowed. */

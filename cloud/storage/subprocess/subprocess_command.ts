@@ -5,8 +5,8 @@ export type { SubprocessCommand } from "../../../shared/base/process/own_program
 /**
  * The cloud's program in the form in which it runs.
  *
- * @param job its first argument, which `main.ts` knows.
+ * @param job its first argument, which `subprocesses.ts` knows.
  */
 export function subprocessCommand(job: string): SubprocessCommand {
-  return ownProgram(job, new URL("../../main.ts", import.meta.url));
+  return ownProgram(job, new URL("../../subprocess_main.ts", import.meta.url));
 }

@@ -10,8 +10,8 @@ export interface SubprocessCommand {
 /**
  * This program in the form in which it runs: compiled, bundled or from its sources.
  *
- * @param job its first argument, which `main.ts` knows.
- * @param source `main.ts` of the program, for when it runs from its sources.
+ * @param job its first argument.
+ * @param source what starts the job when the program runs from its sources.
  */
 export function ownProgram(job: string, source: URL): SubprocessCommand {
   const command = Deno.execPath();
