@@ -1,10 +1,11 @@
-/** What models that keep or play data need of the machine that they are resources of. */
+/** What models need of the machine that they are resources of. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 import type { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import type { CloudCredentials } from "../../shared/cloud/auth/cloud_credentials.ts";
 import type { CloudConnection } from "../../shared/cloud/client/connection.ts";
 import type { Database } from "../../shared/base/store/sqlite.ts";
+import type { FrameSystem } from "../resources/frames/frame_system.ts";
 import type { ResourceIndex } from "../resources/graph/resource_index.ts";
 import type { ResourceSpec } from "../resources/graph/target.ts";
 
@@ -22,11 +23,13 @@ export type DataSyncClient = Pick<
 /** Clients of the cloud that use other credentials than the machine's. */
 export type CloudAccess = Pick<CloudConnection, "client" | "close">;
 
-/** The running machine, as its data manager sees it. */
+/** The running machine, as its data manager and its motion service see it. */
 export interface DataMachine {
   readonly resources: ResourceIndex;
   /** The service that carries an API (`rdk:component:sensor`). */
   readonly serviceOf: (api: string) => DescService | undefined;
+  /** Where the machine's parts are. */
+  readonly frames: Pick<FrameSystem, "snapshot" | "pose">;
   /** The server's database. */
   readonly db: Database;
   /** Undefined for a machine without a cloud. */
@@ -52,7 +55,7 @@ export class MachineSeat {
   /** @throws {Error} while there is none. */
   get machine(): DataMachine {
     if (this.#machine) return this.#machine;
-    throw new Error("a data manager was built without a machine around it");
+    throw new Error("it was built without a machine around it");
   }
 
   take(machine: DataMachine): void {

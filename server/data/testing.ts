@@ -15,6 +15,7 @@ import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.
 import { closeSqlite, type Database, openSqlite } from "../../shared/base/store/sqlite.ts";
 import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
 import { anyAttributes } from "../resources/graph/attributes.ts";
+import { FrameSystem } from "../resources/frames/frame_system.ts";
 import { ResourceManager } from "../resources/graph/manager.ts";
 import { ModelRegistry } from "../resources/graph/registry.ts";
 import type { Resource } from "../resources/graph/resource.ts";
@@ -166,6 +167,9 @@ export class DataRig {
     });
     this.seat.take({
       resources: this.resources.index,
+      frames: new FrameSystem({
+        ...{ resources: this.resources.index, clock: systemClock, log: memoryLogger("f") },
+      }),
       serviceOf: (api) => SERVICES[api],
       db: this.#db,
       cloud: hasCloud ? { client: this.cloud.client, partId: "part" } : undefined,

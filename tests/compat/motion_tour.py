@@ -60,7 +60,9 @@ async def main(address: str):
         "steps": len(plan.current_plan_with_status.plan.steps),
         "same_execution": plan.current_plan_with_status.plan.execution_id == execution
         and plan.current_plan_with_status.status.state == PlanState.PLAN_STATE_SUCCEEDED,
-        "move": await error_of(motion.move("rover", PoseInFrame(reference_frame="world"))),
+        "move": await error_of(
+            motion.move("rover", PoseInFrame(reference_frame="world", pose=Pose()))
+        ),
         "unknown": await error_of(motion.stop_plan("nobody")),
     }
     await machine.close()

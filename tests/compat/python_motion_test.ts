@@ -38,6 +38,6 @@ rigTest("the published Python SDK drives the rover of docs/services.md to a plac
   assert.ok(Math.abs(north! - 1) < 0.2 && Math.abs(east!) < 0.2, `${north}, ${east}`);
   assert.ok((found["steps"] as number) > 2, "there is a way around the obstacle");
   assert.equal(found["same_execution"], true);
-  assert.match(String(found["move"]), /UNIMPLEMENTED.*MoveToPosition/);
+  assert.match(String(found["move"]), /NOT_FOUND.*no frame rover/);
   assert.match(String(found["unknown"]), /NOT_FOUND.*no plan of nobody/);
 });

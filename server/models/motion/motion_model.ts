@@ -3,20 +3,21 @@ import { attributes } from "../../resources/graph/attributes.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { BuiltinEnvironment } from "../environment.ts";
 
-/** Model `rdk:builtin:builtin` of `rdk:service:motion`: drives bases to where they are sent. */
-export function motionModel({ clock }: BuiltinEnvironment): Model<JsonObject> {
+/** Model `rdk:builtin:builtin` of `rdk:service:motion`: moves bases and arms to where they are sent. */
+export function motionModel({ clock, seat }: BuiltinEnvironment): Model<JsonObject> {
   return {
     api: "rdk:service:motion",
     model: "rdk:builtin:builtin",
     attributes: attributes<JsonObject>({}),
     weakDependencies: [
+      "rdk:component:arm",
       "rdk:component:base",
       "rdk:component:movement_sensor",
       "rdk:service:slam",
     ],
     async construct({ dependencies, log }) {
       const { MotionDriver } = await import("./motion_service.ts");
-      return new MotionDriver({ dependencies, clock, log });
+      return new MotionDriver({ dependencies, clock, log, frames: () => seat?.machine.frames });
     },
   };
 }

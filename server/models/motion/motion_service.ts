@@ -1,3 +1,4 @@
+import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
@@ -5,16 +6,21 @@ import { BaseService } from "../../../shared/gen/viam/component/base/v1/base_pb.
 import { MovementSensorService } from "../../../shared/gen/viam/component/movementsensor/v1/movementsensor_pb.ts";
 import type {
   GetPlanRequest,
+  GetPoseRequest,
   MotionConfiguration,
   MotionService,
   MoveOnGlobeRequest,
   MoveOnMapRequest,
+  MoveRequest,
   PlanState,
 } from "../../../shared/gen/viam/service/motion/v1/motion_pb.ts";
+import { GetPoseRequestSchema as MachineGetPoseRequestSchema } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { SLAMService } from "../../../shared/gen/viam/service/slam/v1/slam_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import type { FrameSystem } from "../../resources/frames/frame_system.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
+import { ArmMover } from "../arm_planning/arm_mover.ts";
 import { type Used, useDriver } from "../drivers/dependency.ts";
 import { finite } from "../drivers/motion.ts";
 import { drive, type DriveOptions, LeftPathError, type Stand } from "./drive.ts";
@@ -33,7 +39,14 @@ const DEFAULTS = { pollHz: 10, deviation: 2.6, speed: 0.3, turnSpeed: 20 };
 const MOST_PLANS = 20;
 const MM = 1_000;
 
+/** Where the machine's parts are. */
+export type MotionFrames = Pick<FrameSystem, "snapshot" | "pose">;
+
 export interface MotionOptions {
+  /** Default: not known; then arms are not moved. */
+  readonly frames?: (() => MotionFrames | undefined) | undefined;
+  /** What ways of arms are looked for with. Default: chance. */
+  readonly random?: () => number;
   readonly dependencies: ReadonlyMap<string, Resource>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -52,12 +65,14 @@ interface Wanted {
 /** See {@link motionModel}. */
 export class MotionDriver implements Driver<typeof MotionService> {
   readonly #executions: Executions;
+  readonly #arms: ArmMover;
   readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>();
 
   #isClosed = false;
 
   constructor(private readonly options: MotionOptions) {
     this.#executions = new Executions(options.clock);
+    this.#arms = new ArmMover({ ...options, frames: () => this.#frames() });
   }
 
   async moveOnGlobe(request: MoveOnGlobeRequest, { signal }: CallContext) {
@@ -137,33 +152,45 @@ export class MotionDriver implements Driver<typeof MotionService> {
     };
   }
 
-  move(): never {
-    throw new ConnectError(
-      "Move plans for arms and gantries, which no built-in model does; bases are moved by " +
-        "MoveOnGlobe and MoveOnMap, arms by their own MoveToPosition and MoveToJointPositions",
-      Code.Unimplemented,
-    );
+  /** Of an arm, or of what stands on its end. */
+  move(request: MoveRequest, call: CallContext) {
+    return this.#arms.move(request, call);
   }
 
-  getPose(): never {
-    throw new ConnectError(
-      "GetPose of this service is deprecated; the machine's own GetPose has replaced it",
-      Code.Unimplemented,
+  /** Older clients look for the place of a frame here. */
+  async getPose(request: GetPoseRequest, { signal }: CallContext) {
+    const { destinationFrame, supplementalTransforms } = request;
+    const componentName = request.componentName || request.componentNameDeprecated?.name || "";
+    return await this.#frames().pose(
+      create(MachineGetPoseRequestSchema, {
+        ...{ componentName, destinationFrame, supplementalTransforms },
+      }),
+      signal,
     );
   }
 
   getStatus() {
-    return { moving: [...this.#running.keys()] };
+    return { moving: [...this.#running.keys(), ...this.#arms.moving] };
   }
 
-  /** All of them: a base that was stopped by StopAll must not be driven on. */
+  /** All of them: what was stopped by StopAll must not be moved on. */
   async stop(): Promise<void> {
-    await Promise.all([...this.#running.keys()].map((component) => this.#stop(component)));
+    await Promise.all([
+      this.#arms.stop(),
+      ...[...this.#running.keys()].map((component) => this.#stop(component)),
+    ]);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.stop();
+  }
+
+  /** @throws {ConnectError} without a machine. */
+  #frames(): MotionFrames {
+    const frames = this.options.frames?.();
+    if (frames) return frames;
+    throw new ConnectError("it does not know the frames of the machine", Code.Unimplemented);
   }
 
   #base(name: string): Used<typeof BaseService> {

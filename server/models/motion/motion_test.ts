@@ -196,7 +196,5 @@ Deno.test("what is not done, and what is wrong, is said before the base moves", 
     { obstacles: [{ location: place(3, 0), geometries: [{ label: "m" }] }] },
     /m is noth/,
   );
-  assert.throws(() => world.motion.move(), /MoveToPosition/);
-  assert.throws(() => world.motion.getPose(), /deprecated/);
   assert.deepEqual(world.trace, []);
 });

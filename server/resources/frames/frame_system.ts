@@ -1,14 +1,16 @@
 /** Answers where the machine's parts are: the frame methods of RobotService. */
+import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { toOrientationVector } from "../../../shared/config/orientation.ts";
 import { toGeometry } from "../../../shared/config/proto/geometry.ts";
 import type { Frame, ResourceConfig } from "../../../shared/config/resources.ts";
-import type {
-  Geometry,
-  GetKinematicsResponse,
-  Transform,
+import {
+  type Geometry,
+  type GetKinematicsResponse,
+  GetKinematicsResponseSchema,
+  type Transform,
 } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import type {
   FrameSystemConfig,
@@ -24,6 +26,7 @@ import { fullName } from "../graph/name.ts";
 import type { Resource } from "../graph/resource.ts";
 import type { ResourceIndex } from "../graph/resource_index.ts";
 import { Frames, frameTree, type Part, WORLD } from "./frame_tree.ts";
+import { FrameSnapshot, type PartJoints } from "./frame_snapshot.ts";
 import { kinematicChain, svaOf } from "./kinematic_chain.ts";
 import { transformPointCloud } from "./point_cloud.ts";
 import {
@@ -141,6 +144,20 @@ export class FrameSystem {
     return { pointCloudPcd: transformPointCloud(pointCloudPcd, way) };
   }
 
+  /** All frames as they are now. @throws {ConnectError} UNAVAILABLE when joints are not known. */
+  async snapshot(
+    supplemental: readonly Transform[],
+    signal: AbortSignal,
+  ): Promise<FrameSnapshot> {
+    const parts = await this.#with(supplemental, signal);
+    return new FrameSnapshot(
+      await Promise.all(parts.map(async (part) => {
+        const joints = await this.#joints(part, signal);
+        return { ...part, ...joints };
+      })),
+    );
+  }
+
   /** The frames of configuration and remotes, with those that the caller adds. */
   async #with(
     supplemental: readonly Transform[],
@@ -213,12 +230,20 @@ export class FrameSystem {
 
   /** Where the end of a part is now, seen from its origin; undefined for one without joints. */
   async #end(part: DescribedPart, signal: AbortSignal): Promise<Pose | undefined> {
+    const moved = await this.#joints(part, signal);
+    return moved?.chain.endAt(moved.positions);
+  }
+
+  /** The joints of a part as they are now; undefined for one without kinematics. */
+  async #joints(part: DescribedPart, signal: AbortSignal): Promise<PartJoints | undefined> {
     try {
       const answer = await this.#kinematics(part, signal);
       const chain = answer && kinematicChain(answer);
-      if (!chain || chain.jointCount === 0) return chain?.endAt([]);
-      const positions = await this.#ask(part, signal, currentPositions);
-      return chain.endAt(positions ?? []);
+      if (!chain) return undefined;
+      if (chain.jointCount === 0) return { chain, positions: [] };
+      const positions = await this.#ask(part, signal, currentPositions) ?? [];
+      chain.endAt(positions); // throws when they do not fit
+      return { chain, positions };
     } catch (error) {
       signal.throwIfAborted();
       throw new ConnectError(
@@ -253,7 +278,9 @@ export class FrameSystem {
     try {
       return await this.#ask(part, signal, async (resource, call) => {
         const method = driverMethod(resource, "getKinematics");
-        return await method?.call(resource, {}, call) as GetKinematicsResponse | undefined;
+        const answer = await method?.call(resource, {}, call) as GetKinematicsResponse | undefined;
+        // Drivers may leave fields out.
+        return answer && create(GetKinematicsResponseSchema, answer);
       });
     } catch (error) {
       if (error instanceof ConnectError && error.code === Code.Unimplemented) return undefined;

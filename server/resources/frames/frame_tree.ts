@@ -12,6 +12,11 @@ export function remoteWorld(remote: string): string {
 /** Behind the name of a part: the frame that its configuration places, before its joints. */
 const ORIGIN = "_origin";
 
+/** The frame of a part before its joints. */
+export function originOf(part: string): string {
+  return part + ORIGIN;
+}
+
 /** A part of the machine, as it is placed. */
 export interface Part {
   /** Name of its frame: where its end is. */

@@ -9,6 +9,8 @@ const NEAR = { mm: 0.05, radians: 0.001 };
 /** A radian counts as much as so many millimetres. */
 const MM_PER_RADIAN = 300;
 const MOST_STEPS = 150;
+/** After so many steps the error must have become so much smaller; else it leads nowhere. */
+const HOPE = { steps: 15, share: 0.9 };
 const DAMPING = 0.02;
 /** Of a joint that turns, per step, in degrees; one that slides may move ten times as many mm. */
 const LONGEST_STEP = 20;
@@ -39,8 +41,14 @@ export function solveFrom(
   const joints = chain.joints;
   let at = joints.map(({ min, max }, index) => Math.max(min, Math.min(max, begin[index] ?? 0)));
   let error = difference(chain.endAt(at), pose, turned);
+  let before = Infinity;
   for (let step = 0; step < MOST_STEPS; step++) {
     if (isNear(error)) return at;
+    if (step % HOPE.steps === 0) {
+      const now = Math.hypot(...error);
+      if (now > before * HOPE.share) return undefined;
+      before = now;
+    }
     const columns = joints.map((_, index) => {
       const moved = [...at];
       moved[index]! += DIFFERENCE;

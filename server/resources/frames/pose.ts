@@ -90,6 +90,23 @@ export function unit(rotation: Quaternion): Quaternion {
   return { w: w / length, x: x / length, y: y / length, z: z / length };
 }
 
+/** Between two rotations, the shortest way; at 0 the first, at 1 the second. */
+export function slerp(from: Quaternion, to: Quaternion, share: number): Quaternion {
+  const dot = from.w * to.w + from.x * to.x + from.y * to.y + from.z * to.z;
+  const angle = Math.acos(Math.min(1, Math.abs(dot)));
+  const sine = Math.sin(angle);
+  const [a, b] = sine < 1e-9
+    ? [1 - share, share]
+    : [Math.sin((1 - share) * angle) / sine, Math.sin(share * angle) / sine];
+  const sign = dot < 0 ? -b : b;
+  return unit({
+    w: from.w * a + to.w * sign,
+    x: from.x * a + to.x * sign,
+    y: from.y * a + to.y * sign,
+    z: from.z * a + to.z * sign,
+  });
+}
+
 function turned(rotation: Quaternion, { x, y, z }: Vector): Vector {
   const around = multiply(multiply(rotation, { w: 0, x, y, z }), conjugate(rotation));
   return { x: around.x, y: around.y, z: around.z };

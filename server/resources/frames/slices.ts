@@ -19,9 +19,14 @@ export class Slices {
     return this.clock.monotonicMs() >= this.#endMs;
   }
 
+  /** True when it is time for {@link pause}, which need not be awaited before. */
+  get isDue(): boolean {
+    return this.clock.monotonicMs() - this.#sinceMs >= SLICE_MS;
+  }
+
   /** Called often: gives way once a slice is over. @throws what the signal aborts with. */
   async pause(signal: AbortSignal): Promise<void> {
-    if (this.clock.monotonicMs() - this.#sinceMs < SLICE_MS) return;
+    if (!this.isDue) return;
     await this.clock.sleep(0, signal);
     signal.throwIfAborted();
     this.#sinceMs = this.clock.monotonicMs();

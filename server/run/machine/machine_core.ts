@@ -137,6 +137,7 @@ export class MachineCore {
     this.#operations = new Operations(clock);
     context.seat.take({
       resources: this.resources.index,
+      frames: this.#frames,
       serviceOf: (api) => this.#apis.serviceOf(api),
       db: context.db,
       cloud: cloud?.data,
