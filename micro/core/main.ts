@@ -1,5 +1,6 @@
 import { hex } from "./bytes/bytes.ts";
 import { CloudClient, type Credentials } from "./cloud/cloud_client.ts";
+import { Certificates } from "./cloud/certificates.ts";
 import type { Key } from "./cloud/machine_config.ts";
 import type { LogQueue } from "./log/log_queue.ts";
 import { readCredentials } from "./cloud/credentials.ts";
@@ -17,7 +18,7 @@ import { Ota } from "./ota/ota.ts";
 import type { Model } from "./resources/models.ts";
 import { RpcError, textOf } from "./rpc/errors.ts";
 import { Access } from "./serving/access.ts";
-import { Server } from "./serving/server.ts";
+import { Port } from "./serving/port.ts";
 import { Services } from "./serving/services.ts";
 
 /** Where callers of the local network find the machine. */
@@ -35,6 +36,11 @@ export interface StartOptions {
   readonly credentials?: string;
   /** Port for calls from the local network; default 8080, 0 for any free one. */
   readonly port?: number;
+  /**
+   * Whether the port is opened with the certificate of a cloud that is reached by TLS, and only with
+   * it; default true. Ports that only this device reaches need none.
+   */
+  readonly tls?: boolean;
   /** Version of the program, as it is reported. */
   readonly version: string;
   /** Models next to the built-in ones. */
@@ -47,7 +53,7 @@ const BUILT_IN: readonly Model[] = [...fakes, ...pinModels, ...i2cSensors, wheel
 
 /** A running machine. */
 export interface Running {
-  /** Port of the local network. */
+  /** Port of the local network; 0 while it is not open. */
   readonly port: number;
   /** Ends everything; the host may then end the process. */
   stop(): void;
@@ -79,7 +85,15 @@ export function start(host: Host, options: StartOptions): Running {
     version: options.version,
     restart: () => host.restart(),
   });
-  const server = listen(host, services, options, log);
+  const wantsTls = (options.tls ?? true) && cloud?.credentials.origin.tls === true;
+  const port = new Port({
+    ...{ host, services, log, wantsTls },
+    port: options.port ?? DEFAULT_PORT,
+    title: `machine-micro-server ${options.version}`,
+  });
+  const certificates = wantsTls && cloud
+    ? new Certificates({ host, client: cloud, log, use: (issued) => port.use(issued) })
+    : undefined;
   const ota = new Ota({
     ...{ host, log, publicKey: options.updateKey },
     headersFor: async (origin, refused) => await cloud?.headersFor(origin, refused) ?? {},
@@ -107,18 +121,24 @@ export function start(host: Host, options: StartOptions): Running {
   const capture = new DataCapture({ host, graph: machine.graph, log, client: cloud });
   machine.onApplied((config) => {
     link?.changed();
+    port.configure(config);
     capture.apply(config);
     void ota.apply(config.ota);
   });
   machine.restore();
+  certificates?.start();
+  port.start();
   link?.start();
   const stopWatchdog = feedWatchdog(host);
   return {
-    port: server?.port ?? 0,
+    get port() {
+      return port.port;
+    },
     stop() {
       stopWatchdog();
       link?.close();
-      server?.close();
+      certificates?.close();
+      port.close();
       capture.close();
       ota.close();
       machine.graph.close();
@@ -136,22 +156,6 @@ function connectCloud(
     return new CloudClient(host, readCredentials(text));
   } catch (error) {
     log.write("error", "machine", `runs without a cloud: ${textOf(error)}`);
-    return undefined;
-  }
-}
-
-function listen(
-  host: Host,
-  services: Services,
-  { port = DEFAULT_PORT, version }: StartOptions,
-  log: LogQueue,
-): Server | undefined {
-  try {
-    const server = new Server({ host, services, port, title: `machine-micro-server ${version}` });
-    log.write("info", "serving", `port ${server.port}`);
-    return server;
-  } catch (error) {
-    log.write("error", "serving", `nobody can call: port ${port}: ${textOf(error)}`);
     return undefined;
   }
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { join } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
@@ -14,7 +15,8 @@ import { ROOT } from "../../tools/programs.ts";
 import { waitForPort } from "../../tools/run/ports.ts";
 import { runTypescriptSdk } from "../compat/typescript_sdk.ts";
 import { Program } from "../e2e/program.ts";
-import { runPython } from "../e2e/python_sdk.ts";
+import { noNamesBecause, withName } from "../e2e/named_hosts.ts";
+import { ensurePythonSdk, runPython } from "../e2e/python_sdk.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
 import { freePort } from "../ports/free_port.ts";
 
@@ -24,6 +26,7 @@ const MOST_MEMORY_KIB = 6 * 1024;
 const MOST_BYTES = 4e6;
 
 const ignore = ignoreBecause(import.meta.url, await noSourcesBecause());
+const cannotName = ignoreBecause(import.meta.url, await noNamesBecause());
 const file = ignore ? "" : await build();
 
 async function build(): Promise<string> {
@@ -64,6 +67,8 @@ const sensor = (name: string, attributes = {}) => ({
   model: "rdk:builtin:fake",
   attributes,
 });
+
+const WHEEL = { name: "wheel", api: "rdk:component:motor", model: "rdk:builtin:fake" };
 
 Deno.test({
   name: "machine-micro-server is small enough and tells its version",
@@ -188,8 +193,7 @@ rigTest(
 
 rigTest("the published SDKs read a compiled machine-micro-server", async (rig) => {
   await rig.startCloud();
-  const wheel = { name: "wheel", api: "rdk:component:motor", model: "rdk:builtin:fake" };
-  await rig.saveConfig({ components: [sensor("fake"), wheel] });
+  await rig.saveConfig({ components: [sensor("fake"), WHEEL] });
   const port = freePort();
   const micro = startMicro(rig, ["-listen", `127.0.0.1:${port}`]);
   await micro.waitForLine(/applied revision/, DEADLINE_MS);
@@ -207,9 +211,21 @@ rigTest("the published SDKs read a compiled machine-micro-server", async (rig) =
   const web = await runTypescriptSdk("micro_tour.mjs", [`http://localhost:${port}`, id, key]);
   // One wheel, turned by both.
   assert.deepEqual(web, { ...found, position: 4 });
+  const { fqdn } = rig.bootstrapped;
+  const relayed = await runTypescriptSdk("micro_tour.mjs", [fqdn, id, key, rig.cloudUrl]);
+  assert.deepEqual(relayed, { ...found, position: 6 });
+  micro.signal("SIGKILL");
+  await micro.exited;
+  startMicro(rig);
+  const back = await eventually(
+    "calls through the cloud after a kill",
+    () => runTypescriptSdk("micro_tour.mjs", [fqdn, id, key, rig.cloudUrl]),
+  );
+  assert.deepEqual(back, found);
 }, { ignore });
 
-rigTest("machine-micro-server speaks TLS with a cloud, but with no impostor", async (rig) => {
+/** A cloud with TLS, and the file of who issued its certificate. */
+async function startTlsCloud(rig: Rig): Promise<string> {
   const folder = join(rig.dir, "elsewhere");
   await Deno.mkdir(folder);
   const now = new Date();
@@ -222,21 +238,112 @@ rigTest("machine-micro-server speaks TLS with a cloud, but with no impostor", as
     await Deno.writeTextFile(join(folder, name), text);
   }
   const url = `https://localhost:${rig.cloudPort}`;
-  await rig.bootstrap({ components: [sensor("one")] }, url);
+  await rig.bootstrap({ components: [sensor("fake"), WHEEL] }, url);
   const cloud = rig.spawn("machine-cloud", [
     ...["serve", "--listen", `127.0.0.1:${rig.cloudPort}`, "--data", join(rig.dir, "cloud")],
     ...["--public-url", url, "--tls-cert", join(folder, "tls.crt")],
     ...["--tls-key", join(folder, "tls.key")],
   ]);
   await waitForPort("127.0.0.1", rig.cloudPort, cloud);
+  return join(folder, "roots.pem");
+}
 
+rigTest("machine-micro-server speaks TLS with a cloud, but with no impostor", async (rig) => {
+  const roots = await startTlsCloud(rig);
   const stranger = startMicro(rig, ["-debug"]);
   await stranger.waitForLine(
     /certificate of localhost is refused|no list of certificate/,
     DEADLINE_MS,
   );
   await stranger.stop(DEADLINE_MS);
-  const micro = startMicro(rig, ["-ca-file", join(folder, "roots.pem")]);
+  const micro = startMicro(rig, ["-ca-file", roots]);
   await micro.waitForLine(/applied revision/, DEADLINE_MS);
   await assertSmall(micro, "with TLS and the system's authorities");
 }, { ignore });
+
+rigTest(
+  "the port of machine-micro-server has TLS with the certificate of its cloud",
+  async (rig) => {
+    const roots = await startTlsCloud(rig);
+    const port = freePort();
+    const { fqdn, api_key_id: id, api_key: key } = rig.bootstrapped;
+    const micro = startMicro(rig, ["-ca-file", roots, "-listen", `0.0.0.0:${port}`]);
+    await micro.waitForLine(/opens when the cloud has issued a certificate/, DEADLINE_MS);
+    await micro.waitForLine(new RegExp(`port ${port} with TLS`), DEADLINE_MS);
+    await micro.waitForLine(/applied revision/, DEADLINE_MS);
+    const cloudRoots = Deno.createHttpClient({ caCerts: [await Deno.readTextFile(roots)] });
+    const caFile = join(rig.dir, "machines.pem");
+    const ca = await fetch(`https://localhost:${rig.cloudPort}/ca.pem`, { client: cloudRoots });
+    await Deno.writeTextFile(caFile, await ca.text());
+    cloudRoots.close();
+
+    const read = async (address: string, ...trust: string[]) => {
+      const curl = new Deno.Command("curl", {
+        args: [
+          ...["--silent", "--show-error", "--max-time", "20", ...trust],
+          ...["--connect-to", `::127.0.0.1:${port}`, `${address}/`],
+        ],
+      });
+      const { code, stdout, stderr } = await curl.output();
+      return { code, text: new TextDecoder().decode(code === 0 ? stdout : stderr) };
+    };
+    const found = await read(`https://${fqdn}`, "--cacert", caFile);
+    assert.match(found.text, /^machine-micro-server 1\.2\.3/);
+    for (
+      const refused of [
+        await read(`http://${fqdn}`),
+        await read("https://elsewhere.example.com", "--cacert", caFile),
+        await read(`https://${fqdn}`, "--cacert", roots),
+      ]
+    ) assert.notEqual(refused.code, 0, refused.text);
+
+    // Native gRPC: HTTP/2 by ALPN.
+    if (!cannotName) {
+      const script = fileURLToPath(new URL("../compat/micro_tour.py", import.meta.url));
+      const python = await ensurePythonSdk();
+      const args = [script, `${fqdn}:${port}`, id, key, "tls"];
+      const program = Program.start({
+        name: "micro_tour.py",
+        ...await withName(rig.dir, fqdn, python, args),
+        env: { PYTHONDONTWRITEBYTECODE: "1", SSL_CERT_FILE: caFile },
+      });
+      rig.programs.push(program);
+      const [line] = await program.waitForLine(/^\{"resources".*/, DEADLINE_MS);
+      assert.match(line, /"resources": \["fake", "wheel"\]/);
+    }
+
+    // Who begins TLS and says no more keeps nobody out.
+    const silent = await Promise.all(
+      Array.from({ length: 20 }, () => Deno.connect({ hostname: "127.0.0.1", port })),
+    );
+    await eventually(
+      "an answer next to silent peers",
+      async () => (await read(`https://${fqdn}`, "--cacert", caFile)).code === 0,
+    );
+    for (const one of silent) one.close();
+    await assertSmall(micro, "with TLS both ways");
+    const open = [];
+    for (let n = 0; n < 6; n++) {
+      const plain = await Deno.connect({ hostname: "127.0.0.1", port });
+      const caCerts = [await Deno.readTextFile(caFile)];
+      const tls = await Deno.startTls(plain, { hostname: fqdn, caCerts });
+      await tls.handshake();
+      await tls.write(new TextEncoder().encode("GET / HTTP/1.1\r\n\r\n"));
+      assert.ok(await tls.read(new Uint8Array(1000)));
+      open.push(tls);
+    }
+    await assertSmall(micro, "with six connections by TLS");
+    for (const one of open) one.close();
+
+    // It is kept: the port is open before the cloud is reached.
+    await micro.stop(DEADLINE_MS);
+    const again = startMicro(rig, ["-listen", `0.0.0.0:${port}`], { SSL_CERT_FILE: "/dev/null" });
+    await again.waitForLine(new RegExp(`port ${port} with TLS`), DEADLINE_MS);
+    assert.equal((await read(`https://${fqdn}`, "--cacert", caFile)).code, 0);
+    await again.stop(DEADLINE_MS);
+    const plain = startMicro(rig, ["-no-tls", "-ca-file", roots, "-listen", `0.0.0.0:${port}`]);
+    await plain.waitForLine(/applied revision/, DEADLINE_MS);
+    assert.equal((await read(`http://${fqdn}`)).code, 0);
+  },
+  { ignore },
+);

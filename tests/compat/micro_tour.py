@@ -1,4 +1,4 @@
-"""Reads a machine-micro-server with the published Python SDK: ADDRESS KEY_ID KEY."""
+"""Reads a machine-micro-server with the published Python SDK: ADDRESS KEY_ID KEY [tls]."""
 
 import asyncio
 import json
@@ -11,9 +11,10 @@ from viam.rpc.dial import DialOptions
 
 
 async def main():
-    address, key_id, key = sys.argv[1:]
+    address, key_id, key, *tls = sys.argv[1:]
     dial = DialOptions.with_api_key(api_key=key, api_key_id=key_id)
-    dial.insecure = True
+    dial.insecure = not tls
+    dial.disable_webrtc = bool(tls)
     options = RobotClient.Options(dial_options=dial, refresh_interval=0, check_connection_interval=0)
     robot = await RobotClient.at_address(address, options)
     try:

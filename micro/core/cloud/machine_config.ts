@@ -31,6 +31,8 @@ export interface MachineConfig {
   readonly ota: JsonObject | undefined;
   readonly keys: readonly Key[];
   readonly cloud: Messages["viam.app.v1.CloudConfig"] | undefined;
+  /** The port is to be without TLS. */
+  readonly noTls: boolean;
   /** What is wrong or has no effect, one sentence each. */
   readonly warnings: readonly string[];
 }
@@ -43,7 +45,7 @@ export const OTA_MODEL = "rdk:builtin:ota_service";
 
 /** @throws Error where the whole configuration cannot be used */
 export function readConfig(config: Messages["viam.app.v1.RobotConfig"]): MachineConfig {
-  const { components, services, auth, cloud, revision } = config;
+  const { components, services, auth, cloud, network, revision } = config;
   if (components.length > MOST_RESOURCES) {
     throw new Error(
       `the configuration has ${components.length} components; a device takes ${MOST_RESOURCES}`,
@@ -89,6 +91,7 @@ export function readConfig(config: Messages["viam.app.v1.RobotConfig"]): Machine
     ota,
     keys: readKeys(auth, cloud),
     cloud,
+    noTls: network?.noTls ?? false,
     warnings,
   };
 }

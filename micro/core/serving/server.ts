@@ -1,5 +1,5 @@
 import { concat } from "../bytes/bytes.ts";
-import type { Connection, ConnectionEvents, Host, Listener } from "../host/host.ts";
+import type { Connection, ConnectionEvents, Host, Listener, ListenOptions } from "../host/host.ts";
 import { PREFACE } from "../../../shared/rpc/h2/frames.ts";
 import { Http1Connection } from "./http1.ts";
 import { Http2Connection } from "./http2.ts";
@@ -32,6 +32,8 @@ export interface ServerOptions {
   readonly host: Host;
   readonly services: Services;
   readonly port: number;
+  /** Left out: without TLS. */
+  readonly tls?: NonNullable<ListenOptions["tls"]>;
   /** Answer to `GET /`. */
   readonly title: string;
 }
@@ -44,8 +46,11 @@ export class Server {
 
   /** @throws Error where the port cannot be opened */
   constructor(private readonly options: ServerOptions) {
-    const { host, port } = options;
-    this.#listener = host.listen({ port }, (connection) => this.#accept(connection));
+    const { host, port, tls } = options;
+    this.#listener = host.listen(
+      { port, ...(tls && { tls }) },
+      (connection) => this.#accept(connection),
+    );
     this.#sweeping = host.setTimer(FIRST_MS, () => this.#sweep());
   }
 

@@ -77,8 +77,11 @@ static char *quote(char *to, const char *text) {
 static char *script_options(const options_t *options, const char *config) {
   char *text = malloc(strlen(config) * 6 + 200), *at = text;
   if (!text) end("there is not enough memory");
-  at += sprintf(at, "{\"port\":%d,\"debug\":%s,\"version\":\"%s\",\"credentials\":", options->port,
-                options->debug ? "true" : "false", MICRO_VERSION);
+  // Nobody else receives what goes over loopback, and callers there know the machine by no name.
+  bool no_tls = options->no_tls || strncmp(options->address, "127.", 4) == 0;
+  at += sprintf(at, "{\"port\":%d,\"tls\":%s,\"debug\":%s,\"version\":\"%s\",\"credentials\":",
+                options->port, no_tls ? "false" : "true", options->debug ? "true" : "false",
+                MICRO_VERSION);
   at = quote(at, config);
   strcpy(at, "}");
   return text;

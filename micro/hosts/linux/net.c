@@ -20,6 +20,9 @@
 #define MOST_CONNECTIONS 96
 #define MOST_ACCEPTED 64
 #define MOST_PORTS 8
+/** TLS of peers nobody knows yet: how many at once (the oldest goes) and in a second. */
+#define MOST_HANDSHAKES 4
+#define MOST_HANDSHAKES_A_SECOND 10
 /** From the call until it is open, TLS done. */
 #define OPEN_MS 15000
 /** For what is kept after an end. */
@@ -427,13 +430,36 @@ static int accepted_count(void) {
   return count;
 }
 
+// Whether a peer may begin TLS now; makes room for it.
+static bool admits_handshake(void) {
+  static double second;
+  static int begun;
+  double now = platform_now();
+  if (now - second >= 1000) {
+    second = now;
+    begun = 0;
+  }
+  if (++begun > MOST_HANDSHAKES_A_SECOND) return false;
+  connection *oldest = NULL;
+  int count = 0;
+  for (int i = 0; i < MOST_CONNECTIONS; i++) {
+    connection *each = connections[i];
+    if (!each || !each->accepted || each->state != HANDSHAKE) continue;
+    count++;
+    if (!oldest || each->id < oldest->id) oldest = each;
+  }
+  if (count >= MOST_HANDSHAKES) release(oldest);
+  return true;
+}
+
 static void accept_all(listener *at) {
   for (int turn = 0; turn < 16; turn++) {
     struct sockaddr_in peer;
     socklen_t size = sizeof peer;
     int fd = accept4(at->fd, (struct sockaddr *)&peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return;
-    connection *of = accepted_count() < MOST_ACCEPTED ? add() : NULL;
+    bool admitted = accepted_count() < MOST_ACCEPTED && (!at->server || admits_handshake());
+    connection *of = admitted ? add() : NULL;
     if (!of) {
       close(fd);
       continue;

@@ -16,6 +16,7 @@ static const char HELP[] =
     "                       0: any free port)\n"
     "  -ca-file FILE        certificate authorities to trust next to the system's, in PEM form\n"
     "  -heap-mb N           most memory for the program's own objects, 1 to 512 (default 8)\n"
+    "  -no-tls              leave that port without TLS, for a network where nobody listens\n"
     "  -debug               log debug lines too\n"
     "  -version             print the version\n"
     "  -help                print this\n"
@@ -72,6 +73,10 @@ void options_read(int count, char **arguments, options_t *options) {
     }
     if (strcmp(copy, "debug") == 0 && !value) {
       options->debug = true;
+      continue;
+    }
+    if (strcmp(copy, "no-tls") == 0 && !value) {
+      options->no_tls = true;
       continue;
     }
     static const char *const WITH_VALUE[] = {"config", "state", "listen", "ca-file", "heap-mb"};

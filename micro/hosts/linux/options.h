@@ -8,7 +8,7 @@
 typedef struct {
   const char *config, *state, *address, *ca_file;
   int port;
-  bool debug;
+  bool debug, no_tls;
   /** Bytes. */
   size_t heap;
 } options_t;

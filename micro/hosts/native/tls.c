@@ -140,6 +140,9 @@ tls_server *tls_server_new(const char *certificate, const char *key, const char 
     return NULL;
   }
   prepare_config(&server->config, MBEDTLS_SSL_IS_SERVER);
+  // Browsers offer both, and speak gRPC-web; clients of native gRPC offer HTTP/2 alone.
+  static const char *protocols[] = {"http/1.1", "h2", NULL};
+  mbedtls_ssl_conf_alpn_protocols(&server->config, protocols);
   mbedtls_x509_crt_init(&server->certificate);
   mbedtls_pk_init(&server->key);
   const unsigned char *chain = (const unsigned char *)certificate, *secret = (const unsigned char *)key;
