@@ -5,6 +5,7 @@ import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling
 import type { ResourceName } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { StreamService } from "../../shared/gen/proto/stream/v1/stream_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import { RELAYED_HEADER } from "../../shared/rpc/data_channel/relayed_header.ts";
 import { createDataChannelTransport } from "../../shared/rpc/data_channel/transport.ts";
 import { callPeer } from "../../shared/rtc/signaling/caller.ts";
 import { isSignedOut } from "../api/errors.ts";
@@ -33,8 +34,8 @@ export type LinkState = "connecting" | "connected" | "failed";
  */
 export class MachineLink {
   state = $state<LinkState>("connecting");
-  /** Straight to the machine, or by a TURN server. */
-  way = $state<"direct" | "relay">();
+  /** Straight to the machine, by a TURN server, or to the cloud, which passes the calls on. */
+  way = $state<"direct" | "relay" | "cloud">();
   /** Time that the last question for resources took, in milliseconds. */
   roundTripMs = $state<number>();
   error = $state.raw<unknown>();
@@ -132,10 +133,14 @@ export class MachineLink {
       const ended = peer.closed.then(() => true);
       for (let looks = 0;; looks++) {
         const startedAt = performance.now();
-        const { resources } = await robot.resourceNames({}, { timeoutMs: DEADLINE_MS });
+        let isRelayed = false;
+        const { resources } = await robot.resourceNames({}, {
+          timeoutMs: DEADLINE_MS,
+          onHeader: (header) => isRelayed = header.has(RELAYED_HEADER),
+        });
         this.roundTripMs = performance.now() - startedAt;
         if (looks === 0) {
-          this.way = await wayOf(peer.connection);
+          this.way = isRelayed ? "cloud" : await wayOf(peer.connection);
           this.generation++;
           this.error = undefined;
           this.state = "connected";

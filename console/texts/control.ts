@@ -6,11 +6,16 @@ export const control = {
   connecting: ["Connecting to the machine …", "Verbindung zur Maschine wird aufgebaut …"],
   direct: ["Connected directly", "Direkt verbunden"],
   relayed: ["Connected by a relay (TURN)", "Über ein Relay (TURN) verbunden"],
+  byCloud: ["Connected through the cloud", "Über die Cloud verbunden"],
   connected: ["Connected", "Verbunden"],
   lost: ["Not connected", "Nicht verbunden"],
   lostWhat: [
     "The machine does not answer; the connection is tried again by itself. What you see is from before. A machine that loses this page stops what the page moved.",
     "Die Maschine antwortet nicht; die Verbindung wird von selbst erneut versucht. Was Sie sehen, ist von vorher. Eine Maschine, die diese Seite verliert, hält an, was die Seite bewegt hat.",
+  ],
+  lostByCloud: [
+    "The machine does not answer; the connection is tried again by itself. What you see is from before. This machine does not notice when a page is lost: what the page moved continues.",
+    "Die Maschine antwortet nicht; die Verbindung wird von selbst erneut versucht. Was Sie sehen, ist von vorher. Diese Maschine bemerkt nicht, wenn sie eine Seite verliert: Was die Seite bewegt hat, läuft weiter.",
   ],
   roundTrip: ["{ms} ms", "{ms} ms"],
   offline: ["The machine is offline.", "Die Maschine ist offline."],

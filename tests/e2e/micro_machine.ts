@@ -4,7 +4,10 @@ import { denoHost, type DenoHostOptions } from "../../micro/hosts/deno/deno_host
 import { eventually, type Rig } from "./rig.ts";
 
 /** The core of machine-micro-server on Deno's sockets and files, with a rig's credentials. */
-export async function startMicro(rig: Rig, parts: DenoHostOptions["parts"] = {}) {
+export async function startMicro(
+  rig: Pick<Rig, "dir" | "credentialsFile">,
+  parts: DenoHostOptions["parts"] = {},
+) {
   const dir = join(rig.dir, "flash");
   await Deno.mkdir(dir, { recursive: true });
   const lines: string[] = [];

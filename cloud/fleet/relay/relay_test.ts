@@ -123,7 +123,9 @@ class Rig implements AsyncDisposable {
 Deno.test("the cloud answers for a device that takes calls, and says who calls", async () => {
   await using rig = await Rig.open();
   const { robot } = await rig.dial();
-  assert.equal((await robot.getVersion({})).version, "9.9.9");
+  let header = new Headers();
+  const { version } = await robot.getVersion({}, { onHeader: (got) => void (header = got) });
+  assert.deepEqual([version, header.get("machine-relayed")], ["9.9.9", "cloud"]);
   const operator = await rig.key("robot_operator", rig.made.machine_id);
   const theirs = await rig.dial(operator);
   await theirs.robot.getVersion({});

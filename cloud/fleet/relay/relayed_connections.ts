@@ -5,6 +5,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { machineRight } from "../../../shared/rights/machine_methods.ts";
 import { type Role, roleAllows } from "../../../shared/rights/roles.ts";
+import { RELAYED_HEADER } from "../../../shared/rpc/data_channel/relayed_header.ts";
 import { serveDataChannel } from "../../../shared/rpc/data_channel/server.ts";
 import { RequestBudgets, type RequestLimits } from "../../../shared/rpc/request_budget.ts";
 import type { Call, Interceptor } from "../../../shared/rpc/server/interceptor.ts";
@@ -116,13 +117,12 @@ export class RelayedConnections {
     const { calls, log } = this.options;
     const { peer, part, actor, facts: { address } } = relayed;
     const router = deviceRouter({
-      unary: ({ path, cancelSignal }, request) =>
-        calls.call(part.id, {
-          method: path,
-          request,
-          caller: actor.id,
-          isOwner: relayed.role === "owner",
-        }, cancelSignal),
+      unary({ path, cancelSignal, responseHeader }, request) {
+        responseHeader.set(RELAYED_HEADER, "cloud");
+        const isOwner = relayed.role === "owner";
+        const call = { method: path, request, caller: actor.id, isOwner };
+        return calls.call(part.id, call, cancelSignal);
+      },
       // deno-lint-ignore require-yield
       async *stream() {
         throw new ConnectError("devices have no streams", Code.Unimplemented);
