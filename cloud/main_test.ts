@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { waitFor } from "../shared/base/time/wait_for.ts";
 
-const MAIN = new URL("./main.ts", import.meta.url).pathname;
-const CONFIG = new URL("../deno.json", import.meta.url).pathname;
-const ARGUMENTS = ["run", "-A", "--no-check", "--config", CONFIG, MAIN];
+/** Bundled, as it starts in a third of the time that its sources take. */
+const PROGRAM = new URL("../bin/machine-cloud", import.meta.url).pathname;
 
 async function run(...args: string[]) {
-  const command = new Deno.Command(Deno.execPath(), { args: [...ARGUMENTS, ...args] });
+  const command = new Deno.Command(PROGRAM, { args });
   const { code, stdout, stderr } = await command.output();
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return { code, stdout: text(stdout), stderr: text(stderr) };
@@ -143,8 +142,8 @@ Deno.test("machine-cloud serve refuses a data folder that another one serves, an
 
 /** Starts `serve` on a free port and waits for its ready line; `end` waits for its end too. */
 async function startServing(data: string) {
-  const args = [...ARGUMENTS, "serve", "--data", data, "--listen", "127.0.0.1:0"];
-  const process = new Deno.Command(Deno.execPath(), { args, stdout: "piped" }).spawn();
+  const args = ["serve", "--data", data, "--listen", "127.0.0.1:0"];
+  const process = new Deno.Command(PROGRAM, { args, stdout: "piped" }).spawn();
   const output = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   await waitFor(async () => {

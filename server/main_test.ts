@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { waitFor } from "../shared/base/time/wait_for.ts";
 
-const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
+/** Bundled, as it starts in a twentieth of the time that its sources take. */
+const PROGRAM = fileURLToPath(new URL("../bin/machine-server", import.meta.url));
 
 async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "machine-main-" });
@@ -16,8 +17,8 @@ async function withFolder(body: (folder: string) => Promise<void>): Promise<void
 }
 
 function command(args: string[], folder: string, env: Record<string, string> = {}): Deno.Command {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", MAIN, ...args],
+  return new Deno.Command(PROGRAM, {
+    args,
     env: { MACHINE_HOME: join(folder, "home"), ...env },
     stdin: "null",
     stdout: "piped",

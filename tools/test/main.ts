@@ -83,7 +83,9 @@ async function main(): Promise<number> {
   const tests: TimedTest[] = [];
   const begun = performance.now();
   try {
-    if (groups.some(({ paths }) => paths.some((path) => /^(\.\/)?tests\b/.test(path)))) {
+    if (
+      groups.some(({ paths }) => paths.some((path) => /^(\.\/)?(tests|cloud|server)\b/.test(path)))
+    ) {
       await bundlePrograms();
     }
     await Promise.all(groups.map(async (group, at) => {
