@@ -26,13 +26,8 @@ const GONE = 4;
  */
 export function hotspotName(prefix: string, hostName: string): string {
   const full = `${prefix}-${hostName.toLowerCase()}`;
-  const encoder = new TextEncoder();
-  let name = "";
-  for (const character of full) {
-    if (encoder.encode(name + character).length > LONGEST_SSID) break;
-    name += character;
-  }
-  return name;
+  const { read } = new TextEncoder().encodeInto(full, new Uint8Array(LONGEST_SSID));
+  return full.slice(0, read);
 }
 
 /** There is no hotspot, and why; one sentence. */

@@ -1,4 +1,4 @@
-import type { Database } from "../../../shared/base/store/sqlite.ts";
+import type { Database, Statement } from "../../../shared/base/store/sqlite.ts";
 import type { ConnectionAttempt } from "../../provisioning/provisioning_port.ts";
 import type { BootClock } from "./boot_clock.ts";
 
@@ -42,6 +42,8 @@ interface ProfileRow extends Omit<KeptProfile, "learned"> {
 export class NetworkMemory {
   readonly #db: Database;
   readonly #boot: BootClock;
+  /** Read at each turn of the networks' worker. */
+  #profiles: Statement<[], ProfileRow> | undefined;
 
   constructor(db: Database, boot: BootClock) {
     this.#db = db;
@@ -73,11 +75,13 @@ export class NetworkMemory {
   }
 
   profiles(): Map<string, KeptProfile> {
-    const rows = this.#db.prepare<[], ProfileRow>(
+    this.#profiles ??= this.#db.prepare<[], ProfileRow>(
       "SELECT label, wanted, kept, attempts, failure, learned FROM network_profile",
-    ).all();
+    );
     return new Map(
-      rows.map((row) => [row.label, { ...row, learned: JSON.parse(row.learned) as Learned }]),
+      this.#profiles.all().map((
+        row,
+      ) => [row.label, { ...row, learned: JSON.parse(row.learned) as Learned }]),
     );
   }
 

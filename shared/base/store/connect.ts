@@ -6,6 +6,8 @@ import { privateAddon } from "./private_addon.ts";
 
 /** An open better-sqlite3 handle. Kysely's `SqliteDialect({ database })` takes it as it is. */
 export type Database = BetterSqlite3.Database;
+/** A statement that was prepared, by what it takes and the rows that it gives. */
+export type Statement<Taken extends unknown[], Row> = BetterSqlite3.Statement<Taken, Row>;
 
 // How long a statement waits for another process's lock (bootstrap runs alongside serve).
 const BUSY_TIMEOUT_MS = 5_000;

@@ -5,7 +5,7 @@ import { applyMigrations, checkMigrations, type Migration } from "./migrations.t
 import { dropSmallStatistics, renewStatistics } from "./statistics.ts";
 import { storeError, type StoreLocation, toStoreError } from "./store_error.ts";
 
-export type { Database } from "./connect.ts";
+export type { Database, Statement } from "./connect.ts";
 export type { Migration } from "./migrations.ts";
 export { StoreError, type StoreErrorCode } from "./store_error.ts";
 
