@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import {
   ArmService,
   JointPositionsSchema,
@@ -39,7 +40,8 @@ type Arm = SnapshotPart & { readonly chain: KinematicChain; readonly key: string
 /** See above. */
 export class ArmMover {
   readonly #moving = new Map<string, { readonly motion: Motion; readonly driver: UsedArm }>();
-  #plans = 0;
+  /** What ends the plans that are being made. */
+  readonly #plans = new Set<AbortController>();
 
   constructor(private readonly options: ArmMoverOptions) {}
 
@@ -68,25 +70,32 @@ export class ArmMover {
     return { success: isThere };
   }
 
-  /** Ends what moves. */
+  /** Ends what moves, and what is being planned: it must not begin after a stop. */
   async stop(): Promise<void> {
+    for (const plan of this.#plans) {
+      plan.abort(new ConnectError("it was stopped while it was planned", Code.Aborted));
+    }
     const active = [...this.#moving.values()].filter(({ motion }) => motion.active);
     for (const { motion } of active) motion.end();
     await Promise.all(active.map(({ driver }) => driver.stop()));
   }
 
   async #plan(request: MoveRequest, signal: AbortSignal) {
-    if (this.#plans >= MOST_PLANS) {
+    if (this.#plans.size >= MOST_PLANS) {
       throw new ConnectError(
         `${MOST_PLANS} arms are being planned for already; try again later`,
         Code.ResourceExhausted,
       );
     }
-    this.#plans++;
+    const plan = linkedController(signal);
+    this.#plans.add(plan);
     try {
-      return await this.#planned(request, signal);
+      const planned = await this.#planned(request, plan.signal);
+      plan.signal.throwIfAborted();
+      return planned;
     } finally {
-      this.#plans--;
+      this.#plans.delete(plan);
+      plan.abort(new Error("done"));
     }
   }
 

@@ -425,6 +425,11 @@ Deno.test("a call that is cancelled, and StopAll, stop the arm; a newer call tak
   await motion.stop();
   assert.deepEqual(await second, { success: false });
   assert.equal(stops, 2);
+  // What is still planned does not begin to move after a stop.
+  const planned = failure(move(at("world", near)));
+  await motion.stop();
+  assert.match(await planned, /aborted.*stopped while it was planned/);
+  assert.equal(running.length, 3);
   const third = move(at("world", near));
   await waitFor(() => running.length === 4, { deadlineMs: 60_000 });
   running[3]!(at_);

@@ -60,6 +60,8 @@ interface Wanted {
   readonly heading: number | undefined;
   readonly obstacles: readonly Obstacle[];
   readonly configuration: MotionConfiguration | undefined;
+  /** How often everything was stopped when the call came. */
+  readonly stops: number;
 }
 
 /** See {@link motionModel}. */
@@ -68,6 +70,8 @@ export class MotionDriver implements Driver<typeof MotionService> {
   readonly #arms: ArmMover;
   readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>();
 
+  /** How often everything was stopped. */
+  #stops = 0;
   #isClosed = false;
 
   constructor(private readonly options: MotionOptions) {
@@ -97,13 +101,14 @@ export class MotionDriver implements Driver<typeof MotionService> {
       const { latitude = NaN, longitude = NaN } = coordinate ?? {};
       return { latitude, longitude };
     };
+    const stops = this.#stops;
     const origin = await placed(signal);
     const look = async (signal: AbortSignal): Promise<Stand> => {
       const [place, heading] = await Promise.all([placed(signal), headingOf(sensor, signal)]);
       return known({ ...metersFrom(origin, place), heading }, sensor.name);
     };
     return await this.#begin({
-      ...{ base, look, goal: metersFrom(origin, destination), heading: request.heading },
+      ...{ base, look, goal: metersFrom(origin, destination), heading: request.heading, stops },
       obstacles: geoObstacles(request.obstacles, origin, await radiusOf(base, signal)),
       configuration: request.motionConfiguration,
     }, signal);
@@ -123,8 +128,9 @@ export class MotionDriver implements Driver<typeof MotionService> {
       return known({ x: x / MM, y: y / MM, heading: -theta }, slam.name);
     };
     const { x, y, oZ, theta } = destination;
+    const stops = this.#stops;
     return await this.#begin({
-      ...{ base, look },
+      ...{ base, look, stops },
       goal: { x: finite(x, "destination.x") / MM, y: finite(y, "destination.y") / MM },
       // A pose without an orientation names no heading.
       heading: oZ === 0 && theta === 0 ? undefined : -finite(theta, "destination.theta"),
@@ -175,6 +181,7 @@ export class MotionDriver implements Driver<typeof MotionService> {
 
   /** All of them: what was stopped by StopAll must not be moved on. */
   async stop(): Promise<void> {
+    this.#stops++;
     await Promise.all([
       this.#arms.stop(),
       ...[...this.#running.keys()].map((component) => this.#stop(component)),
@@ -205,6 +212,9 @@ export class MotionDriver implements Driver<typeof MotionService> {
     const path = planned(at, goal, obstacles);
     // Another call may have begun meanwhile.
     while (this.#running.has(base.name)) await this.#stop(base.name);
+    if (this.#stops !== wanted.stops) {
+      throw new ConnectError("it was stopped before the base moved", Code.Aborted);
+    }
     if (this.#isClosed) throw new ConnectError("the service was closed", Code.Unavailable);
     const execution = new Execution(base.name, this.options.clock);
     execution.begin(path, heading);

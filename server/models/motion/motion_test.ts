@@ -134,6 +134,11 @@ Deno.test("StopAll, which calls stop() of all resources, ends what drives a base
   await world.motion.stop();
   assert.equal((await world.ended()).state, PlanState.STOPPED);
   assert.equal(world.stops, 1);
+  // One that has not begun does not begin afterwards.
+  const late = assert.rejects(world.globe(60, 0), /aborted.*stopped before the base moved/);
+  await world.motion.stop();
+  await late;
+  assert.deepEqual(world.motion.getStatus(), { moving: [] });
 });
 
 Deno.test("a base that fails or does not come forward ends its plan with the reason", async () => {

@@ -2,6 +2,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import type { GeoPoint } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import type { Mode } from "../../../shared/gen/viam/service/navigation/v1/navigation_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
@@ -116,10 +117,10 @@ export class Waypoints {
         await clock.sleep(IDLE_MS, signal);
         continue;
       }
-      const skip = new AbortController();
+      const skip = linkedController(signal);
       this.#current = { id: next.id, skip };
       try {
-        await legs.drive({ spot: next.spot }, AbortSignal.any([signal, skip.signal]));
+        await legs.drive({ spot: next.spot }, skip.signal);
         this.#reason = "";
         // It may have been removed in the last moment.
         await store.change((kept) => ({
@@ -132,10 +133,11 @@ export class Waypoints {
         const reason = toError(error).message;
         if (reason !== this.#reason) log.warn("a waypoint is not reached", { id: next.id, reason });
         this.#reason = reason;
-        await clock.sleep(RETRY_MS, AbortSignal.any([signal, skip.signal])).catch(() => {});
+        await clock.sleep(RETRY_MS, skip.signal).catch(() => {});
         signal.throwIfAborted();
       } finally {
         this.#current = undefined;
+        skip.abort(new Error("done"));
       }
     }
   }
