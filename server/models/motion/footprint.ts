@@ -1,11 +1,15 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { GeoGeometry, Geometry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
-import { disc, type Obstacle, type Point, rectangle } from "./path.ts";
+import { disc, type Obstacle, type Point, rectangle, shrunk } from "./path.ts";
 
 const METERS_PER_DEGREE = 6_371_008.8 * Math.PI / 180;
 const MM = 1_000;
 /** Looking for a way takes longer with each. */
 export const MOST_OBSTACLES = 50;
+
+const MOST_BOUNDS = 20;
+/** By what share of its radius the corners of a disc's polygon stand out. */
+const OUTSIDE = 1 / Math.cos(Math.PI / 8) - 1;
 
 /** A place on the globe. */
 export interface Place {
@@ -43,6 +47,42 @@ export function geoObstacles(
     return geometries.map((geometry) => footprint(geometry, middle, grown));
   });
   return bounded(all);
+}
+
+/**
+ * Where a base has to stay, seen from an origin.
+ *
+ * @param smaller by how much the regions shrink: by the radius of the base.
+ * @throws {ConnectError} INVALID_ARGUMENT for regions that are tilted, too small, or too many.
+ */
+export function geoBounds(
+  regions: readonly GeoGeometry[],
+  origin: Place,
+  smaller: number,
+): Obstacle[] {
+  const all = regions.flatMap(({ location, geometries }) => {
+    const middle = metersFrom(origin, location ?? { latitude: 0, longitude: 0 });
+    return geometries.map((geometry) => {
+      const { center, geometryType, label } = geometry;
+      const refuse = (why: string) =>
+        new ConnectError(`bounding region ${label} ${why}`, Code.InvalidArgument);
+      if (center && (center.oX !== 0 || center.oY !== 0)) throw refuse("is tilted");
+      const isRound = geometryType.case !== "box";
+      const polygon = footprint(geometry, middle, 0);
+      // The polygon of a disc lies outside of it.
+      const outer = isRound
+        ? OUTSIDE * (geometryType.value as { radiusMm: number }).radiusMm / MM
+        : 0;
+      const left = shrunk(polygon, smaller + outer);
+      if (left.length >= 3) return left;
+      throw refuse("is smaller than the base");
+    });
+  });
+  if (all.length <= MOST_BOUNDS) return all;
+  throw new ConnectError(
+    `there are ${all.length} bounding regions; at most ${MOST_BOUNDS} are considered`,
+    Code.InvalidArgument,
+  );
 }
 
 /** What obstacles of a map take up. @throws {ConnectError} */

@@ -25,7 +25,7 @@ import { type Used, useDriver } from "../drivers/dependency.ts";
 import { finite } from "../drivers/motion.ts";
 import { drive, type DriveOptions, LeftPathError, type Stand } from "./drive.ts";
 import { Execution, Executions, planMessage } from "./executions.ts";
-import { geoObstacles, mapObstacles, metersFrom } from "./footprint.ts";
+import { geoBounds, geoObstacles, mapObstacles, metersFrom } from "./footprint.ts";
 import { NoPathError, type Obstacle, type Point, shortestPath } from "./path.ts";
 
 const BASE = "rdk:component:base";
@@ -59,6 +59,8 @@ interface Wanted {
   readonly goal: Point;
   readonly heading: number | undefined;
   readonly obstacles: readonly Obstacle[];
+  /** Where it has to stay; anywhere when there are none. */
+  readonly bounds: readonly Obstacle[];
   readonly configuration: MotionConfiguration | undefined;
   /** How often everything was stopped when the call came. */
   readonly stops: number;
@@ -80,12 +82,6 @@ export class MotionDriver implements Driver<typeof MotionService> {
   }
 
   async moveOnGlobe(request: MoveOnGlobeRequest, { signal }: CallContext) {
-    if (request.boundingRegions.length > 0) {
-      throw new ConnectError(
-        "bounding_regions are not kept to; leave them out, or name what is outside as obstacles",
-        Code.Unimplemented,
-      );
-    }
     const { destination } = request;
     if (!destination) throw new ConnectError("destination: it is empty", Code.InvalidArgument);
     finite(destination.latitude, "destination.latitude");
@@ -102,14 +98,15 @@ export class MotionDriver implements Driver<typeof MotionService> {
       return { latitude, longitude };
     };
     const stops = this.#stops;
-    const origin = await placed(signal);
+    const [origin, radius] = [await placed(signal), await radiusOf(base, signal)];
     const look = async (signal: AbortSignal): Promise<Stand> => {
       const [place, heading] = await Promise.all([placed(signal), headingOf(sensor, signal)]);
       return known({ ...metersFrom(origin, place), heading }, sensor.name);
     };
     return await this.#begin({
       ...{ base, look, goal: metersFrom(origin, destination), heading: request.heading, stops },
-      obstacles: geoObstacles(request.obstacles, origin, await radiusOf(base, signal)),
+      obstacles: geoObstacles(request.obstacles, origin, radius),
+      bounds: geoBounds(request.boundingRegions, origin, radius),
       configuration: request.motionConfiguration,
     }, signal);
   }
@@ -135,6 +132,7 @@ export class MotionDriver implements Driver<typeof MotionService> {
       // A pose without an orientation names no heading.
       heading: oZ === 0 && theta === 0 ? undefined : -finite(theta, "destination.theta"),
       obstacles: mapObstacles(request.obstacles, await radiusOf(base, signal)),
+      bounds: [],
       configuration: request.motionConfiguration,
     }, signal);
   }
@@ -206,10 +204,10 @@ export class MotionDriver implements Driver<typeof MotionService> {
 
   /** Plans, and drives on after the call. A base that is on its way is stopped first. */
   async #begin(wanted: Wanted, signal: AbortSignal) {
-    const { base, look, goal, heading, obstacles } = wanted;
+    const { base, look, heading } = wanted;
     const settings = settingsOf(wanted, this.options.clock);
     const at = await look(signal);
-    const path = planned(at, goal, obstacles);
+    const path = planned(at, wanted);
     // Another call may have begun meanwhile.
     while (this.#running.has(base.name)) await this.#stop(base.name);
     if (this.#stops !== wanted.stops) {
@@ -235,11 +233,12 @@ export class MotionDriver implements Driver<typeof MotionService> {
   /** Never rejects: what happens is in the execution. */
   async #run(
     execution: Execution,
-    { base, look, goal, heading, obstacles }: Wanted,
+    wanted: Wanted,
     first: readonly Point[],
     settings: DriveOptions,
     signal: AbortSignal,
   ): Promise<void> {
+    const { base, look, heading } = wanted;
     let path = first;
     try {
       while (true) {
@@ -250,7 +249,7 @@ export class MotionDriver implements Driver<typeof MotionService> {
           if (!(error instanceof LeftPathError) || execution.plans.length >= MOST_PLANS) {
             throw error;
           }
-          path = planned(await look(signal), goal, obstacles);
+          path = planned(await look(signal), wanted);
           execution.end(FAILED, error.message);
           execution.begin(path, heading);
         }
@@ -271,9 +270,9 @@ export class MotionDriver implements Driver<typeof MotionService> {
   }
 }
 
-function planned(at: Point, goal: Point, obstacles: readonly Obstacle[]): Point[] {
+function planned(at: Point, { goal, obstacles, bounds }: Wanted): Point[] {
   try {
-    return shortestPath(at, goal, obstacles);
+    return shortestPath(at, goal, obstacles, bounds);
   } catch (error) {
     if (!(error instanceof NoPathError)) throw error;
     throw new ConnectError(error.message, Code.FailedPrecondition);

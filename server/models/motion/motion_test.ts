@@ -8,7 +8,15 @@ import {
 } from "../../../shared/gen/viam/service/motion/v1/motion_pb.ts";
 import { testCall } from "../testing.ts";
 import { metersFrom } from "./footprint.ts";
-import { disc, distance, NoPathError, type Point, rectangle, shortestPath } from "./path.ts";
+import {
+  disc,
+  distance,
+  NoPathError,
+  type Point,
+  rectangle,
+  shortestPath,
+  shrunk,
+} from "./path.ts";
 import { place, World } from "./testing.ts";
 
 const length = (way: readonly Point[]) =>
@@ -43,6 +51,53 @@ Deno.test("shortestPath() says that there is no way, and leaves what it stands i
   const cage = [box(-2, 0, 1, 6), box(2, 0, 1, 6), box(0, 2.5, 6, 1), box(0, -2.5, 6, 1)];
   assert.throws(() => shortestPath({ x: 0, y: 0 }, goal, cage), /no way/);
   assert.equal(shortestPath({ x: 0, y: 0 }, goal, [box(0, 0, 1, 1)]).length, 2);
+});
+
+Deno.test("shortestPath() stays in its bounds, from one region into the next", () => {
+  const region = (x: number, y: number, width: number, depth: number) =>
+    shrunk(rectangle({ x, y }, { x: width, y: depth }, 0, 0), 0.2);
+  // An L: up, then to the right.
+  const bounds = [region(0, 5, 2, 12), region(5, 10, 12, 2)];
+  const [start, goal] = [{ x: 0, y: 0 }, { x: 10, y: 10 }];
+  const way = shortestPath(start, goal, [], bounds);
+  assert.ok(length(way) > Math.hypot(10, 10) + 1 && length(way) < 20, `${length(way)}`);
+  const inside = ({ x, y }: Point) =>
+    (Math.abs(x) <= 0.81 && y <= 10.81) || (Math.abs(y - 10) <= 0.81 && x >= -0.81);
+  way.slice(1).forEach((to, leg) => {
+    for (let share = 0; share <= 1; share += 0.02) {
+      const from = way[leg]!;
+      const at = { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share };
+      assert.ok(inside(at), JSON.stringify(at));
+    }
+  });
+  const wall = rectangle({ x: 5, y: 9.6 }, { x: 0.4, y: 1 }, 0, 0);
+  const around = shortestPath(start, goal, [wall], bounds);
+  assert.ok(around.some(({ x, y }) => Math.abs(x - 5) < 0.3 && y > 10.1 && y < 10.81));
+  const shut = rectangle({ x: 5, y: 10 }, { x: 0.4, y: 2 }, 0, 0);
+  assert.throws(() => shortestPath(start, goal, [shut], bounds), /no way/);
+  assert.throws(() => shortestPath(start, { x: 5, y: 5 }, [], bounds), /destination is outside/);
+  assert.throws(() => shortestPath({ x: 5, y: 5 }, goal, [], bounds), /base is outside/);
+  assert.throws(() => shortestPath(start, goal, [], [bounds[0]!, region(7, 10, 7, 2)]), /no way/);
+});
+
+Deno.test("MoveOnGlobe keeps to bounding regions, of which the base needs its width", async () => {
+  const world = new World();
+  const region = (north: number, east: number, x: number, y: number) => ({
+    location: place(north, east),
+    geometries: [{
+      geometryType: { case: "box" as const, value: { dimsMm: { x, y, z: 1 } } },
+      label: "lane",
+    }],
+  });
+  const boundingRegions = [region(2, 0, 1_500, 6_000), region(4, 2, 6_000, 1_500)];
+  await world.globe(4, 4, { boundingRegions });
+  assert.equal((await world.ended()).state, PlanState.SUCCEEDED);
+  const outside = world.trace.filter(({ x, y }) => Math.abs(x) > 0.75 && Math.abs(y - 4) > 0.75);
+  assert.deepEqual(outside, []);
+  const refused = (more: MessageInitShape<typeof MoveOnGlobeRequestSchema>, reason: RegExp) =>
+    assert.rejects(world.globe(4, 0, more), reason);
+  await refused({ boundingRegions: [region(0, 0, 300, 300)] }, /lane is smaller than the base/);
+  await refused({ boundingRegions: [region(9, 9, 900, 900)] }, /base is outside of the bounding/);
 });
 
 Deno.test("metersFrom() knows the date line and narrower circles", () => {
@@ -180,7 +235,6 @@ Deno.test("what is not done, and what is wrong, is said before the base moves", 
     more: MessageInitShape<typeof MoveOnGlobeRequestSchema>,
     reason: RegExp,
   ) => await assert.rejects(async () => await world.globe(5, 0, more), reason);
-  await refused({ boundingRegions: [{}] }, /unimplemented.*bounding_regions/);
   await refused({ componentName: "none" }, /none is no base/);
   await refused({ movementSensorName: "none" }, /none is no movement_sensor/);
   await refused({ destination: { latitude: NaN, longitude: 1 } }, /latitude is NaN/);

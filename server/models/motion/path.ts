@@ -53,16 +53,32 @@ export function rectangle(
  * The way around the obstacles, start and goal included.
  *
  * @param obstacles already grown by the size of what moves.
- * @throws {NoPathError} when the goal is inside an obstacle, or is enclosed.
+ * @param bounds already shrunk by it; the way stays within them. Default: anywhere.
+ * @throws {NoPathError} when the goal is inside an obstacle, or is enclosed, or out of bounds.
  */
-export function shortestPath(start: Point, goal: Point, obstacles: readonly Obstacle[]): Point[] {
+export function shortestPath(
+  start: Point,
+  goal: Point,
+  obstacles: readonly Obstacle[],
+  bounds: readonly Obstacle[] = [],
+): Point[] {
+  if (bounds.length > 0) {
+    const outside = [["the base", start], ["the destination", goal]] as const;
+    for (const [what, point] of outside) {
+      if (bounds.some((one) => isInside(point, one))) continue;
+      throw new NoPathError(
+        `${what} is outside of the bounding regions, or too near to their edge`,
+      );
+    }
+  }
   const blocking = obstacles.filter((one) => isInside(goal, one));
   if (blocking.length > 0) throw new NoPathError("the destination is inside an obstacle");
   // What stands where it is already has to be left; it does not hold up.
   const walls = obstacles.filter((one) => !isInside(start, one));
   const corners = walls.flatMap((wall) => around(wall))
     .filter((corner) => !walls.some((wall) => isInside(corner, wall)));
-  const nodes = [start, goal, ...corners];
+  const crossings = passages(bounds).filter((one) => !walls.some((wall) => isInside(one, wall)));
+  const nodes = [start, goal, ...corners, ...crossings];
   const best = nodes.map((_, index) => index === 0 ? 0 : Infinity);
   const from = new Array<number>(nodes.length).fill(-1);
   const open = new Set(nodes.keys());
@@ -75,6 +91,7 @@ export function shortestPath(start: Point, goal: Point, obstacles: readonly Obst
       const length = best[current]! + distance(nodes[current]!, nodes[next]!);
       if (length >= best[next]!) continue;
       if (walls.some((wall) => crosses(nodes[current]!, nodes[next]!, wall))) continue;
+      if (bounds.length > 0 && !isWithin(nodes[current]!, nodes[next]!, bounds)) continue;
       best[next] = length;
       from[next] = current;
     }
@@ -145,18 +162,85 @@ function isInside(point: Point, wall: Obstacle): boolean {
   });
 }
 
-/** Whether some of the line lies inside a convex polygon: it is clipped by each of its edges. */
+/** Whether some of the line lies inside a convex polygon. */
 function crosses(from: Point, to: Point, wall: Obstacle): boolean {
+  const [enter, leave] = shareInside(from, to, wall);
+  return leave - enter > 1e-9;
+}
+
+/** The part of a line inside a convex polygon: it is clipped by each of its edges. */
+function shareInside(from: Point, to: Point, wall: Obstacle): [enter: number, leave: number] {
   let [enter, leave] = [0, 1];
   for (const [index, corner] of wall.entries()) {
     const next = wall[(index + 1) % wall.length]!;
     const [begins, ends] = [side(corner, next, from), side(corner, next, to)];
-    if (begins <= 0 && ends <= 0) return false;
+    if (begins <= 0 && ends <= 0) return [0, 0];
     const share = begins / (begins - ends);
     if (begins <= 0) enter = Math.max(enter, share);
     else if (ends <= 0) leave = Math.min(leave, share);
   }
-  return leave - enter > 1e-9;
+  return [enter, leave];
+}
+
+/** Whether all of the line lies in one of the polygons, or passes from one to another. */
+function isWithin(from: Point, to: Point, bounds: readonly Obstacle[]): boolean {
+  const shares = bounds.map((one) => shareInside(from, to, one)).sort(([a], [b]) => a - b);
+  let reached = 0;
+  for (const [enter, leave] of shares) {
+    if (enter <= reached + 1e-6) reached = Math.max(reached, leave);
+  }
+  return reached >= 1 - 1e-6;
+}
+
+/** Points where one can pass from one polygon to another. */
+function passages(bounds: readonly Obstacle[]): Point[] {
+  return bounds.flatMap((one, index) =>
+    bounds.slice(index + 1).flatMap((other) => {
+      const both = other.reduce<Obstacle>(
+        (left, corner, at) => cutBy(left, corner, other[(at + 1) % other.length]!),
+        one,
+      );
+      if (both.length < 3) return [];
+      const middle = {
+        x: both.reduce((sum, { x }) => sum + x, 0) / both.length,
+        y: both.reduce((sum, { y }) => sum + y, 0) / both.length,
+      };
+      const inner = both.map(({ x, y }) => ({
+        x: x + (middle.x - x) * 0.01,
+        y: y + (middle.y - y) * 0.01,
+      }));
+      return [middle, ...inner];
+    })
+  );
+}
+
+/** A convex polygon whose edges have moved inwards; without corners when nothing is left. */
+export function shrunk(polygon: Obstacle, by: number): Obstacle {
+  return polygon.reduce<Obstacle>((left, corner, at) => {
+    const next = polygon[(at + 1) % polygon.length]!;
+    const length = Math.max(1e-9, distance(corner, next));
+    const inwards = {
+      x: -(next.y - corner.y) / length * by,
+      y: (next.x - corner.x) / length * by,
+    };
+    const moved = ({ x, y }: Point) => ({ x: x + inwards.x, y: y + inwards.y });
+    return cutBy(left, moved(corner), moved(next));
+  }, polygon);
+}
+
+/** What of a convex polygon lies on the left of a line. */
+function cutBy(polygon: Obstacle, from: Point, to: Point): Obstacle {
+  return polygon.flatMap((corner, at) => {
+    const next = polygon[(at + 1) % polygon.length]!;
+    const [here, there] = [side(from, to, corner), side(from, to, next)];
+    const kept = here >= 0 ? [corner] : [];
+    if (here >= 0 === there >= 0) return kept;
+    const share = here / (here - there);
+    return [
+      ...kept,
+      { x: corner.x + (next.x - corner.x) * share, y: corner.y + (next.y - corner.y) * share },
+    ];
+  });
 }
 
 /** Positive: `point` lies on the left of the line. */

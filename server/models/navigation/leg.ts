@@ -11,7 +11,7 @@ import type {
 import type { NavErrorCode } from "../../../shared/gen/viam/service/navigation/v1/navigation_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Used } from "../drivers/dependency.ts";
-import { geoObstacles, metersFrom, type Place, placeAt } from "../motion/footprint.ts";
+import { geoBounds, geoObstacles, metersFrom, type Place, placeAt } from "../motion/footprint.ts";
 import { radiusOf } from "../motion/motion_service.ts";
 import { distance, distanceToLine, NoPathError, shortestPath } from "../motion/path.ts";
 import type { NavigationAttributes } from "./navigation_attributes.ts";
@@ -87,8 +87,9 @@ export class Legs {
     this.#checkZones(to);
     const radius = await radiusOf(this.options.base, signal);
     const obstacles = geoObstacles(this.obstacles(), from, radius);
+    const bounds = geoBounds(this.options.attributes.bounding_regions ?? [], from, radius);
     try {
-      return shortestPath({ x: 0, y: 0 }, metersFrom(from, to), obstacles)
+      return shortestPath({ x: 0, y: 0 }, metersFrom(from, to), obstacles, bounds)
         .map((point) => placeAt(from, point));
     } catch (error) {
       if (!(error instanceof NoPathError)) throw error;

@@ -168,6 +168,22 @@ Deno.test("NavigateToPoint drives around obstacles and keepout zones, and report
     await driver.close?.();
   }));
 
+Deno.test("the base stays within bounding_regions of the attributes", () =>
+  inFolder(async (home) => {
+    const geometries = [{ type: "box", x: 2_000, y: 6_000, z: 1 }];
+    const { call, driver, state, world } = await navigate(home, {
+      bounding_regions: [{ location: place(2, 0), geometries }],
+    });
+    await call("navigateToPoint", { destination: at(3, 0) });
+    await state(GoalState.SUCCEEDED);
+    const stood = world.trace.length;
+    await assert.rejects(call("planToPoint", { destination: at(3, 3) }), /outside of the bounding/);
+    await call("navigateToPoint", { destination: at(3, 3) });
+    assert.match((await state(GoalState.FAILED)).error!.message, /outside of the bounding/);
+    assert.equal(world.trace.slice(stood).filter(({ x }) => Math.abs(x) > 0.2).length, 0);
+    await driver.close?.();
+  }));
+
 Deno.test("a goal is suspended with a reason, resumed where it was, and cancelled", () =>
   inFolder(async (home) => {
     const { call, driver, world, state } = await navigate(home);
