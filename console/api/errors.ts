@@ -1,13 +1,17 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { reasonOf } from "../../shared/rpc/reasons.ts";
 import { errors } from "../texts/errors.ts";
-import type { Text } from "../texts/text.ts";
+import { reasons } from "../texts/reasons.ts";
+import type { Text, Values } from "../texts/text.ts";
 
 /** A failed call for a person: what is wrong, what to do, and the raw text for whoever helps. */
 export interface Problem {
   readonly what: Text;
   readonly todo: Text;
-  /** What the cloud reported; empty where that adds nothing. */
+  /** What the cloud reported, in English; empty where that adds nothing. */
   readonly said: string;
+  /** The same in the languages of the catalogue, where the cloud gave a reason that is in it. */
+  readonly reason: readonly [text: Text, values: Values] | undefined;
   /** For copying: code and message. */
   readonly raw: string;
   readonly code: Code | undefined;
@@ -32,11 +36,13 @@ export function problemOf(error: unknown): Problem {
   const failure = ConnectError.from(error);
   const isNetwork = isUnreachable(error);
   const code = isNetwork ? Code.Unavailable : failure.code;
+  const given = isNetwork ? undefined : reasonOf(failure);
   const [what, todo] = BY_CODE[code] ?? [errors.internal, errors.internalDo];
   return {
     what,
     todo,
     said: isNetwork ? "" : failure.rawMessage,
+    reason: given && [reasons[given.reason], given.values],
     raw: `${Code[failure.code]}: ${failure.rawMessage}`,
     code,
   };

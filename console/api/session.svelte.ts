@@ -5,6 +5,7 @@ import {
   type GetAccountResponse,
 } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
+import { type Reason, refusal } from "../../shared/rpc/reasons.ts";
 import { isSignedOut } from "./errors.ts";
 
 /** Where the token of an API key is kept: as long as the tab is open. People have a cookie instead. */
@@ -118,11 +119,14 @@ async function sendSession(
     throw new ConnectError(String(error), Code.Unavailable, undefined, undefined, error);
   }
   if (response.ok) return answer as SessionAnswer;
-  const { code = "", message = "" } = answer as {
+  const { code = "", message = "", reason, values = {} } = answer as {
     readonly code?: string;
     readonly message?: string;
+    readonly reason?: Reason;
+    readonly values?: Readonly<Record<string, string>>;
   };
-  throw new ConnectError(message, CODES[code] ?? Code.Internal);
+  const known = CODES[code] ?? Code.Internal;
+  throw reason ? refusal(reason, values, message, known) : new ConnectError(message, known);
 }
 
 const CODES: Readonly<Record<string, Code>> = {
@@ -145,7 +149,10 @@ async function isStillIn(): Promise<boolean> {
 }
 
 function refused(error: unknown): ConnectError {
-  return new ConnectError(ConnectError.from(error).rawMessage, Code.InvalidArgument);
+  const { rawMessage, details } = ConnectError.from(error);
+  const other = new ConnectError(rawMessage, Code.InvalidArgument);
+  other.details = details;
+  return other;
 }
 
 /** What says who calls: the token of a key. People have their cookie. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { IDLE_DEPS } from "../../cli/program/idle_deps.ts";
 import { machineProgram } from "../../cli/program/program.ts";
+import { reasons } from "../../console/texts/reasons.ts";
 import { builtinModels } from "../../server/models/builtin.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
@@ -43,6 +44,7 @@ export interface Document {
 export async function documents(): Promise<Document[]> {
   return await Promise.all([
     document("ARCHITECTURE.md", new Map([["areas", areaTable()]])),
+    document("docs/api.md", new Map([["reasons", reasonTable()]])),
     document("docs/command-line.md", new Map([["commands", commandList()]])),
     document("docs/configuration.md", configurationBlocks()),
     document("docs/models.md", await modelBlocks()),
@@ -52,6 +54,14 @@ export async function documents(): Promise<Document[]> {
 async function document(path: string, blocks: Map<string, string>): Promise<Document> {
   const text = await Deno.readTextFile(join(ROOT, path));
   return { path, text: await format(fillBlocks(text, blocks)) };
+}
+
+/** Why calls fail, as the console says it. */
+function reasonTable(): string {
+  const rows = Object.entries(reasons).map(([reason, [english]]) =>
+    `| \`${reason}\` | ${english} |`
+  );
+  return ["| reason | in words, with the values in braces |", "| --- | --- |", ...rows].join("\n");
 }
 
 /** Every command of `machine` with what it takes. */

@@ -8,6 +8,7 @@ import type { Role } from "../../../shared/rights/roles.ts";
 import type { ApiKeysTable, ResourceType } from "../../storage/database/schema.ts";
 import { alphanumeric, type Random } from "../../storage/keys/random.ts";
 import { allows, type Caller, type Place } from "./caller.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What an API key may do, and on what. */
 export interface KeyGrant {
@@ -163,7 +164,9 @@ export async function insertKey(
 /** Throws PERMISSION_DENIED unless the caller has at least what the grants give. */
 export function requireNoMoreThanOwn(caller: Caller, places: readonly Place[]): void {
   if (places.every((place) => allows(caller, "manage", place))) return;
-  throw new ConnectError(
+  throw refusal(
+    "KEY_TOO_STRONG",
+    {},
     "a key can only be given by an owner of everything that it opens",
     Code.PermissionDenied,
   );

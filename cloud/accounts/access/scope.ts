@@ -21,6 +21,7 @@ import {
   type Place,
 } from "./caller.ts";
 import { reaches } from "./reach.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export type OrganizationRow = Selectable<OrganizationsTable>;
 export type LocationRow = Selectable<LocationsTable>;
@@ -246,7 +247,9 @@ export class Scope {
 
   /** Throws PERMISSION_DENIED for something that the caller sees. */
   refuse(what: string, needed = ""): never {
-    throw new ConnectError(
+    throw refusal(
+      needed === "" ? "RIGHT_MISSING" : "OWNER_NEEDED",
+      {},
       `these ${this.caller.actor.type} credentials do not allow that on this ${what}${needed}`,
       Code.PermissionDenied,
     );
@@ -293,5 +296,5 @@ export function partPlace(row: PartRow): Place {
 /** The answer for what does not exist and for what belongs to somebody else. */
 export function notFound(what: string, id: string): ConnectError {
   if (id === "") return new ConnectError(`the ${what} id is missing`, Code.InvalidArgument);
-  return new ConnectError(`no ${what} with id ${JSON.stringify(id)}`, Code.NotFound);
+  return refusal("NOT_FOUND", { id }, `no ${what} with id ${JSON.stringify(id)}`, Code.NotFound);
 }

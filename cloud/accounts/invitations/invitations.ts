@@ -8,6 +8,7 @@ import type { Random } from "../../storage/keys/random.ts";
 import { findOrCreateUser, giveRole, type UserGrant, type UserRow } from "../people/users.ts";
 import { hashOfToken, linkUrl, newToken } from "../links/one_time_links.ts";
 import { mailHtml, type SendMail } from "../links/mail.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 type Row = Selectable<InvitationsTable>;
 
@@ -65,7 +66,9 @@ export class Invitations {
         .where("user_grants.org_id", "=", orgId).where("users.email", "=", email)
         .executeTakeFirst();
       if (member) {
-        throw new ConnectError(
+        throw refusal(
+          "MEMBER_ALREADY",
+          { email },
           `email: ${email} is a member; give more rights with AddRole`,
           Code.AlreadyExists,
         );
@@ -73,7 +76,9 @@ export class Invitations {
       const all = await transaction.selectFrom("invitations").select("email")
         .where("org_id", "=", orgId).execute();
       if (all.some((each) => each.email === email)) {
-        throw new ConnectError(
+        throw refusal(
+          "INVITED_ALREADY",
+          { email },
           `email: ${email} is invited already; send it again with ResendOrganizationInvite`,
           Code.AlreadyExists,
         );

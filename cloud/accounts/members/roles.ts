@@ -2,6 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { UserGrant } from "../people/users.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Who has a role: a person, or an API key. */
 export interface Holder {
@@ -114,7 +115,9 @@ export async function endWithoutGrants(queries: Queries, holder: Holder, now: Da
 export async function requireAnOwner(queries: Queries, orgId: string): Promise<void> {
   const all = await grantsInOrganization(queries, orgId);
   if (all.some(({ role, resource }) => role === "owner" && resource === "organization")) return;
-  throw new ConnectError(
+  throw refusal(
+    "LAST_OWNER",
+    {},
     "this would leave the organisation without an owner; make somebody else owner first",
     Code.FailedPrecondition,
   );

@@ -11,6 +11,7 @@ import { withdrawGrants } from "../../storage/keys/withdraw_grants.ts";
 import { createLocation } from "./creation.ts";
 import { titleProblem } from "../../api/names/names.ts";
 import { type LocationMessagesOptions, toLocations } from "./location_messages.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface LocationMethodsOptions extends LocationMessagesOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -123,7 +124,9 @@ async function requireNoCircle(
   parentId: string,
 ): Promise<void> {
   if ((await locationPath(queries, parentId)).includes(row.id)) {
-    throw new ConnectError(
+    throw refusal(
+      "LOCATION_WITHIN_ITSELF",
+      { name: row.name },
       `parent_location_id: ${row.name} would be within itself; choose a location that is not in it`,
       Code.InvalidArgument,
     );
@@ -133,7 +136,9 @@ async function requireNoCircle(
 
 async function requireRoom(queries: Queries, parentId: string, levels: number): Promise<void> {
   if ((await locationPath(queries, parentId)).length + levels <= DEEPEST_LOCATION) return;
-  throw new ConnectError(
+  throw refusal(
+    "LOCATION_TOO_DEEP",
+    { most: DEEPEST_LOCATION },
     `parent_location_id: at most ${DEEPEST_LOCATION} locations may be within one another`,
     Code.InvalidArgument,
   );
@@ -149,7 +154,9 @@ async function requireEmpty(queries: Queries, row: LocationRow): Promise<void> {
     : { what: "locations", all: locations };
   if (inside.all.length === 0) return;
   const names = inside.all.slice(0, TOLD_NAMES).map(({ name }) => name).join(", ");
-  throw new ConnectError(
+  throw refusal(
+    "LOCATION_NOT_EMPTY",
+    { name: row.name, content: names },
     `location ${row.name} has ${inside.what} (${names}` +
       `${inside.all.length > TOLD_NAMES ? ", …" : ""}); move or delete them first`,
     Code.FailedPrecondition,

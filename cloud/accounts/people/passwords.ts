@@ -21,14 +21,28 @@ const HASH_BYTES = 32;
 const SHORTEST = 8;
 const LONGEST = 256;
 
+/** Why a password cannot be taken. */
+export interface PasswordProblem {
+  readonly reason: "PASSWORD_SHORT" | "PASSWORD_LONG" | "PASSWORD_SIMPLE" | "PASSWORD_IS_ADDRESS";
+  readonly values: { readonly least: number; readonly most: number };
+  /** For people: `it needs …`. */
+  readonly message: string;
+}
+
 /** What is wrong with a new password; undefined: nothing. */
-export function passwordProblem(password: string, email: string): string | undefined {
+export function passwordProblem(password: string, email: string): PasswordProblem | undefined {
+  const values = { least: SHORTEST, most: LONGEST };
+  const is = (reason: PasswordProblem["reason"], message: string) => ({ reason, values, message });
   const length = [...password].length;
-  if (length < SHORTEST) return `it needs at least ${SHORTEST} characters`;
-  if (length > LONGEST) return `it has more than ${LONGEST} characters`;
-  if (new Set(password).size < 3) return "it has fewer than 3 different characters";
+  if (length < SHORTEST) return is("PASSWORD_SHORT", `it needs at least ${SHORTEST} characters`);
+  if (length > LONGEST) return is("PASSWORD_LONG", `it has more than ${LONGEST} characters`);
+  if (new Set(password).size < 3) {
+    return is("PASSWORD_SIMPLE", "it has fewer than 3 different characters");
+  }
   const name = email.split("@")[0] ?? "";
-  if ([email, name].includes(password.toLowerCase())) return "it is your e-mail address";
+  if ([email, name].includes(password.toLowerCase())) {
+    return is("PASSWORD_IS_ADDRESS", "it is your e-mail address");
+  }
 }
 
 export interface PasswordsOptions {

@@ -1,14 +1,17 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { HandlerContext } from "@connectrpc/connect";
 import { peerKey } from "../../../shared/rpc/server/peer.ts";
 import type { Person } from "../access/caller.ts";
 import type { Scope } from "../access/scope.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** The person who calls. @throws {ConnectError} PERMISSION_DENIED for keys and machines */
 export function personOf(scope: Scope): Person {
   const { person, actor } = scope.caller;
   if (person) return person;
-  throw new ConnectError(
+  throw refusal(
+    "PERSON_NEEDED",
+    {},
     `this is for people who signed in; these are ${actor.type} credentials`,
     Code.PermissionDenied,
   );

@@ -20,7 +20,8 @@ import type { Sessions, Started } from "../sessions/sessions.ts";
 import { INTERVAL_S, type ProgramSignIn } from "../program_sign_in/program_sign_in.ts";
 import type { Logos } from "../branding/logos.ts";
 import type { Joining } from "./joining.ts";
-import { requirePassword, type SignIn } from "./sign_in.ts";
+import { codeWrong, requirePassword, type SignIn } from "./sign_in.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface AccountServiceOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -155,7 +156,9 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
     async unlinkSingleSignOn({ issuer, subject }, context) {
       const { user } = await caller(context);
       if (user.password_hash === null) {
-        throw new ConnectError(
+        throw refusal(
+          "PASSWORD_FIRST",
+          {},
           "set a password first with ChangePassword; without one you could not sign in any more",
           Code.FailedPrecondition,
         );
@@ -242,7 +245,7 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
       }
       await provePassword(user, password, context);
       if (!await secondFactor.take(user, code)) {
-        throw new ConnectError("code: it is wrong, was used, or is too old", Code.Unauthenticated);
+        throw codeWrong();
       }
       await queries.transaction().execute((transaction) =>
         secondFactor.remove(transaction, user.id)

@@ -7,6 +7,7 @@ import type { Passwords } from "../people/passwords.ts";
 import { userByEmail, type UserRow } from "../people/users.ts";
 import type { Origin, Started } from "../sessions/sessions.ts";
 import { requirePassword, type SignIn } from "./sign_in.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface JoiningOptions {
   readonly queries: Queries;
@@ -28,7 +29,9 @@ export class Joining {
     const { limiter, invitations, queries } = this.options;
     const outcome = await limiter.attempt({ address }, () => invitations.byToken(token));
     if (outcome.kind !== "right") {
-      throw new ConnectError(
+      throw refusal(
+        outcome.kind === "wrong" ? "INVITATION_OVER" : "TOO_MANY_ATTEMPTS",
+        {},
         "this invitation was accepted, withdrawn or replaced, or has expired; request another",
         outcome.kind === "wrong" ? Code.NotFound : Code.ResourceExhausted,
       );

@@ -17,6 +17,7 @@ import type { SecondFactor } from "../second_factor/second_factor.ts";
 import { endAllIn, type Origin, type Sessions, type Started } from "../sessions/sessions.ts";
 import { mailHtml, type SendMail } from "../links/mail.ts";
 import { createLink, linkOwner, linkUrl, useLink } from "../links/one_time_links.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface SignInOptions {
   readonly queries: Queries;
@@ -77,7 +78,7 @@ export class SignIn {
     if (await this.options.secondFactor.take(user, given.code)) return user;
     this.options.limiter.failed(origin.address);
     this.failed(user, "wrong code", origin);
-    throw new ConnectError("code: it is wrong, was used, or is too old", Code.Unauthenticated);
+    throw codeWrong();
   }
 
   async #attempt(
@@ -98,9 +99,9 @@ export class SignIn {
       case "right":
         return outcome.value;
       case "refused":
-        throw new ConnectError(TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
+        throw refusal("TOO_MANY_ATTEMPTS", {}, TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
       case "wrong":
-        throw new ConnectError(WRONG, Code.Unauthenticated);
+        throw refusal("SIGN_IN_WRONG", {}, WRONG, Code.Unauthenticated);
     }
   }
 
@@ -133,7 +134,9 @@ export class SignIn {
           const user = people.find((row) => row.id === id);
           const other = people.find((row) => row.id !== id);
           if (!user || !other) return user;
-          throw new ConnectError(
+          throw refusal(
+            "LINK_OF_OTHER",
+            { email: other.email, link_email: user.email },
             `you are signed in as ${other.email} and the link is that of ${user.email}`,
             Code.FailedPrecondition,
           );
@@ -157,7 +160,9 @@ export class SignIn {
   async requestReset(email: string): Promise<void> {
     const { queries, clock, random, sendMail, log, publicUrl } = this.options;
     if (!sendMail) {
-      throw new ConnectError(
+      throw refusal(
+        "NO_MAIL",
+        {},
         "this cloud sends no mail; ask its operator for a link: machine-cloud reset-password EMAIL",
         Code.FailedPrecondition,
       );
@@ -238,16 +243,29 @@ export class SignIn {
     const outcome = await this.options.limiter.attempt({ address }, use);
     if (outcome.kind === "right") return outcome.value;
     if (outcome.kind === "refused") {
-      throw new ConnectError(TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
+      throw refusal("TOO_MANY_ATTEMPTS", {}, TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
     }
-    throw new ConnectError(LINK_IS_OVER, Code.Unauthenticated);
+    throw refusal("LINK_OVER", {}, LINK_IS_OVER, Code.Unauthenticated);
   }
 }
 
 /** @throws {ConnectError} INVALID_ARGUMENT for what is no good password */
 export function requirePassword(field: string, password: string, email: string): void {
   const problem = passwordProblem(password, email);
-  if (problem) throw new ConnectError(`${field}: ${problem}`, Code.InvalidArgument);
+  if (problem) {
+    throw refusal(
+      problem.reason,
+      problem.values,
+      `${field}: ${problem.message}`,
+      Code.InvalidArgument,
+    );
+  }
+}
+
+/** The code of a second factor does not fit. */
+export function codeWrong(): ConnectError {
+  const message = "code: it is wrong, was used, or is too old";
+  return refusal("CODE_WRONG", {}, message, Code.Unauthenticated);
 }
 
 /** Says in the audit log who it was, for calls that come without a token. */

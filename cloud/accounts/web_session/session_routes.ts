@@ -6,6 +6,7 @@ import type { SignIn } from "../sign_in/sign_in.ts";
 import { type HeaderOf, isFromOwnPage, type SessionCookie } from "./cookies.ts";
 import type { CurrentSession, SessionOf } from "./current_session.ts";
 import { readBody, statusOf } from "./request_body.ts";
+import { reasonOf } from "../../../shared/rpc/reasons.ts";
 
 export interface SessionRoutesOptions {
   readonly signIn: SignIn;
@@ -84,7 +85,8 @@ export function sessionRoutes(
       return await answer(request, header, origin);
     } catch (error) {
       if (!(error instanceof ConnectError)) throw error;
-      return json({ code: codeToString(error.code), message: error.rawMessage }, statusOf(error));
+      const { code, rawMessage: message } = error;
+      return json({ code: codeToString(code), message, ...reasonOf(error) }, statusOf(error));
     }
   };
 }

@@ -15,6 +15,7 @@ import { invalid } from "../ingest/capture.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { DatasetsTable } from "../../storage/database/data_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface DatasetServiceOptions {
   readonly callers: Callers;
@@ -209,7 +210,9 @@ async function requireFree(queries: Queries, { id, org_id, name }: DatasetRow): 
     .where("org_id", "=", org_id).where("name", "=", name).where("id", "!=", id)
     .executeTakeFirst();
   if (!taken) return;
-  throw new ConnectError(
+  throw refusal(
+    "NAME_TAKEN",
+    { name },
     `name: the organisation has a dataset ${JSON.stringify(name)} already`,
     Code.AlreadyExists,
   );

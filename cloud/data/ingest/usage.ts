@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** How much an organisation has stored, or what is added to that. */
 export interface DataAmount {
@@ -101,7 +102,9 @@ export async function subtractUsage(
 }
 
 export function quotaExceeded(quotaBytes: number): ConnectError {
-  return new ConnectError(
+  return refusal(
+    "QUOTA_REACHED",
+    { bytes: quotaBytes },
     `the organisation may store ${quotaBytes} bytes of data, and with this it would have more; ` +
       "nothing was saved. Delete data or raise the quota (machine-cloud data settings)",
     Code.ResourceExhausted,

@@ -5,6 +5,7 @@ import { withDeadline } from "../../../shared/base/time/deadline.ts";
 import type { QueryRequest } from "./query_form.ts";
 import { Turns } from "../../storage/subprocess/turns.ts";
 import { QueryChild, type QueryProgram, type QueryResult } from "./query_child.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface QueryRunnerOptions {
   /** Folder of the cloud's data. */
@@ -77,11 +78,18 @@ export class QueryRunner {
       case "rows":
         return outcome.documents;
       case "refused":
-        throw new ConnectError(`the query is wrong: ${outcome.message}`, Code.InvalidArgument);
+        throw refusal(
+          "QUERY_WRONG",
+          { problem: outcome.message },
+          `the query is wrong: ${outcome.message}`,
+          Code.InvalidArgument,
+        );
       case "too-large":
         throw new ConnectError(outcome.message, Code.ResourceExhausted);
       case "too-slow":
-        throw new ConnectError(
+        throw refusal(
+          "QUERY_SLOW",
+          { seconds: limitMs / 1_000 },
           `the query took longer than ${limitMs / 1_000} s and was terminated; narrow it: name a ` +
             "component_name, and a span of received_us (microseconds since 1970)",
           Code.DeadlineExceeded,

@@ -11,6 +11,7 @@ import type { SavedQueriesTable } from "../../storage/database/sequence_schema.t
 import type { Random } from "../../storage/keys/random.ts";
 import { pageSize } from "../../api/paging/paging.ts";
 import { readStages } from "./stages.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface SavedQueryMethodsOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -131,7 +132,9 @@ async function requireFree(
     .where("org_id", "=", org_id).where("name", "=", name).where("id", "!=", id)
     .executeTakeFirst();
   if (!taken) return;
-  throw new ConnectError(
+  throw refusal(
+    "NAME_TAKEN",
+    { name },
     `name: the organisation has a saved query ${JSON.stringify(name)} already`,
     Code.AlreadyExists,
   );

@@ -1,16 +1,18 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import { isJsonObject } from "../../../shared/base/json/json.ts";
 import type { ConfigReading } from "../../../shared/config/reading.ts";
 import { formatProblem } from "../../../shared/config/problem.ts";
 import { validateReading, warningsForSave } from "../../../shared/config/validate.ts";
 import { type ConfigDocument, documentOf, LONGEST_CONFIG } from "./config_document.ts";
-
 import { RecentDocuments } from "./recent_documents.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Problems reported in one answer; the rest are counted. */
 const REPORTED_PROBLEMS = 20;
+
+const NOT_SAVED = "the configuration was not saved: ";
 
 /** The configuration cannot be saved; the message lists every problem with its JSON path. */
 export class ConfigRefusedError extends Error {
@@ -40,7 +42,7 @@ export function readConfig(
   const shown = problems.slice(0, REPORTED_PROBLEMS).map(formatProblem);
   const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];
   throw new ConfigRefusedError(
-    `the configuration was not saved: ${[...shown, ...more].join("; ")}`,
+    `${NOT_SAVED}${[...shown, ...more].join("; ")}`,
   );
 }
 
@@ -74,7 +76,8 @@ function asCall<T>(work: () => T): T {
     return work();
   } catch (error) {
     if (!(error instanceof ConfigRefusedError)) throw error;
-    throw new ConnectError(error.message, Code.InvalidArgument);
+    const problem = error.message.replace(NOT_SAVED, "");
+    throw refusal("CONFIG_REFUSED", { problem }, error.message, Code.InvalidArgument);
   }
 }
 
@@ -85,12 +88,12 @@ function parseText(text: string): ConfigDocument {
   } catch (error) {
     const reason = toError(error).message;
     throw new ConfigRefusedError(
-      `the configuration was not saved: its text is no JSON (${reason})`,
+      `${NOT_SAVED}its text is no JSON (${reason})`,
       { cause: error },
     );
   }
   if (!isJsonObject(value)) {
-    throw new ConfigRefusedError("the configuration was not saved: it must be a JSON object");
+    throw new ConfigRefusedError(`${NOT_SAVED}it must be a JSON object`);
   }
   return { text, value };
 }

@@ -21,6 +21,7 @@ import { requireNotUsedByOthers, usersOf } from "./fragment_usage.ts";
 import { resolveConfig } from "./resolve.ts";
 import { startRollout } from "./fragment_rollouts.ts";
 import { variableNames } from "./variables.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What a save of a fragment changes; what is left out stays. */
 export interface FragmentEdit {
@@ -76,7 +77,9 @@ export async function saveFragment(
     .executeTakeFirst();
   if (!before) throw notFound("fragment", id);
   if (edit.lastKnownUpdateMs !== undefined && edit.lastKnownUpdateMs < before.last_updated) {
-    throw new ConnectError(
+    throw refusal(
+      "SAVED_MEANWHILE",
+      { at: new Date(before.last_updated).toJSON() },
       `the fragment was saved at ${new Date(before.last_updated).toJSON()}, after the state you ` +
         "changed; read it again, apply your change to that and save",
       Code.FailedPrecondition,
@@ -117,7 +120,9 @@ export async function saveFragment(
 export async function deleteFragment(queries: Queries, row: FragmentRow): Promise<void> {
   const users = await usersOf(queries, row);
   if (users.length > 0) {
-    throw new ConnectError(
+    throw refusal(
+      "IN_USE",
+      { name: row.name, users: users.join(", ") },
       `fragment ${row.name} is in use by ${users.join(", ")}; take it out of their ` +
         "configurations first",
       Code.FailedPrecondition,
@@ -175,7 +180,9 @@ async function requireFreeName(queries: Queries, row: FragmentRow): Promise<void
     .where("org_id", "=", row.org_id).where("name", "=", row.name).where("id", "!=", row.id)
     .executeTakeFirst();
   if (!other) return;
-  throw new ConnectError(
+  throw refusal(
+    "NAME_TAKEN",
+    { name: row.name },
     `name: the organisation has another fragment named ${JSON.stringify(row.name)}`,
     Code.AlreadyExists,
   );
@@ -204,11 +211,11 @@ async function requireValid(
     }
   } catch (error) {
     if (!(error instanceof FragmentProblem)) throw error;
-    throw new ConnectError(
+    throw refusal(
+      "FRAGMENT_REFUSED",
+      { problem: error.message },
       `the fragment was not saved: ${error.message}`,
       Code.InvalidArgument,
-      undefined,
-      undefined,
       error,
     );
   }

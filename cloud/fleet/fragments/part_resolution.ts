@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { formatPath, formatProblem } from "../../../shared/config/problem.ts";
 import { validateForSave } from "../../../shared/config/validate.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -12,6 +12,7 @@ import { FragmentProblem } from "./fragment_problem.ts";
 import { FragmentSources } from "./fragment_sources.ts";
 import type { Origin, ValueSource } from "./merged_config.ts";
 import { hasFragments, resolveConfig, type Resolved } from "./resolve.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 const REPORTED_PROBLEMS = 20;
 
@@ -71,7 +72,9 @@ export async function resolveForSave(
     return resolution;
   } catch (error) {
     if (!(error instanceof FragmentProblem)) throw error;
-    throw new ConnectError(
+    throw refusal(
+      "CONFIG_REFUSED",
+      { problem: error.message },
       `the configuration was not saved: ${error.message}`,
       Code.InvalidArgument,
     );

@@ -12,6 +12,7 @@ import { type ConfigDocument, documentOf, EMPTY_CONFIG } from "../configuration/
 import { createMachine, createPart } from "./creation.ts";
 import { allRobots, type MachineMethodsOptions, robotPart, robots } from "./machine_methods.ts";
 import { withdrawGrants } from "../../storage/keys/withdraw_grants.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface FleetMethodsOptions extends MachineMethodsOptions {
   readonly changes: Pick<ChangeFeed, "drain">;
@@ -258,7 +259,9 @@ async function requireFreeMachineName(
     .where("location_id", "=", locationId).where("name", "=", name).where("id", "!=", ownId)
     .executeTakeFirst();
   if (!other) return;
-  throw new ConnectError(
+  throw refusal(
+    "NAME_TAKEN",
+    { name },
     `name: the location has another machine named ${JSON.stringify(name)}`,
     Code.AlreadyExists,
   );
@@ -268,5 +271,5 @@ function requireName(field: string, name: string): void {
   const problem = machineNameProblem(name);
   if (problem === undefined) return;
   const message = `${field}: ${JSON.stringify(name)} cannot be a name: ${problem}`;
-  throw new ConnectError(message, Code.InvalidArgument);
+  throw refusal("NAME_INVALID", { name }, message, Code.InvalidArgument);
 }

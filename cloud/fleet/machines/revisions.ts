@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import { sameJson } from "../../../shared/base/json/json.ts";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
@@ -17,6 +17,7 @@ import {
   sameJsonInOrder,
   summarizeDiff,
 } from "../configuration/config_document.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export type RevisionRow = Selectable<PartRevisionsTable>;
 
@@ -129,7 +130,9 @@ export async function savePart(
     .executeTakeFirst();
   if (!part) throw notFound("part", partId);
   if (edit.lastKnownUpdateMs !== undefined && edit.lastKnownUpdateMs < part.last_updated) {
-    throw new ConnectError(
+    throw refusal(
+      "SAVED_MEANWHILE",
+      { at: new Date(part.last_updated).toJSON() },
       `the part was saved at ${new Date(part.last_updated).toJSON()}, after the state you ` +
         "changed; read it again, apply your change to that and save",
       Code.FailedPrecondition,
@@ -190,7 +193,9 @@ async function requireFreeName(queries: Queries, part: PartRow, name: string): P
     .where("machine_id", "=", part.machine_id).where("name", "=", name)
     .where("id", "!=", part.id).executeTakeFirst();
   if (!other) return;
-  throw new ConnectError(
+  throw refusal(
+    "NAME_TAKEN",
+    { name },
     `the machine has another part named ${JSON.stringify(name)}`,
     Code.AlreadyExists,
   );

@@ -1,7 +1,8 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { RegistryItemRow } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { partsNaming } from "../packages/followers.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Machines listed in one answer. */
 const TOLD_MACHINES = 5;
@@ -29,7 +30,9 @@ export async function requireUnused(
       : []),
     ...(others > 0 ? [`${others} of other organisations`] : []),
   ];
-  throw new ConnectError(
+  throw refusal(
+    "IN_USE",
+    { name: item.name, users: users.join(", ") },
     `machines use ${item.name}: ${users.join(", and ")}; ${advice}`,
     Code.FailedPrecondition,
   );

@@ -10,6 +10,7 @@ import { partsNaming, tellFollowers } from "../packages/followers.ts";
 import { insertItem, type PackageStore } from "../packages/package_store.ts";
 import { requireUnused } from "./item_users.ts";
 import type { WholeItem } from "./whole_item.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What a save changes; what is left out stays. */
 export interface ItemEdit {
@@ -40,7 +41,9 @@ export class RegistryItems {
       const known = await transaction.selectFrom("registry_items").select("type")
         .where("org_id", "=", item.orgId).where("name", "=", item.name).executeTakeFirst();
       if (known) {
-        throw new ConnectError(
+        throw refusal(
+          "NAME_TAKEN",
+          { name: item.name },
           `name: the organisation has a ${known.type} named ${JSON.stringify(item.name)} already`,
           Code.AlreadyExists,
         );

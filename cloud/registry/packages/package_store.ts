@@ -16,6 +16,7 @@ import type { BlobStore } from "../../storage/blobs/blob_store.ts";
 import { type BlobUpkeep, keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
 import { tellFollowers } from "./followers.ts";
 import { uploadFailure } from "../../storage/blobs/upload_failure.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export type ItemRow = Selectable<RegistryItemsTable>;
 export type FileRow = Selectable<PackageFilesTable>;
@@ -188,7 +189,9 @@ export class PackageStore {
       .where("item_id", "=", item.id).where("version", "=", version)
       .where("platform", "=", platform).executeTakeFirst();
     if (used) {
-      throw new ConnectError(
+      throw refusal(
+        "VERSION_EXISTS",
+        { name, version, platform },
         `version: ${name} has ${version} for ${platform} already, and an uploaded version is ` +
           "never changed; give a new version",
         Code.AlreadyExists,

@@ -16,6 +16,7 @@ import type {
   Program,
 } from "../../storage/database/release_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What an operator wants of the agent of a part. */
 export interface AgentWish {
@@ -71,7 +72,9 @@ export class AgentCommands {
       const waiting = await transaction.selectFrom("agent_commands").select("id")
         .where("part_id", "=", part.id).execute();
       if (waiting.length >= MOST_WAITING) {
-        throw new ConnectError(
+        throw refusal(
+          "COMMANDS_WAIT",
+          { most: MOST_WAITING },
           `${MOST_WAITING} commands wait for this machine already; wait until it has taken them`,
           Code.ResourceExhausted,
         );

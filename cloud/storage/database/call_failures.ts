@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { postgresCallFailure } from "./postgres_failures.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /**
  * What a caller sees when the database refuses: the reason, and whether trying again can help.
@@ -11,7 +12,7 @@ export function toCallFailure(error: unknown): unknown {
   const options = [undefined, undefined, error] as const;
   if (code.startsWith("SQLITE_FULL") || code === "SQLITE_IOERR_WRITE") {
     const message = "the cloud's disk is full; nothing was saved. Free space there and try again";
-    return new ConnectError(message, Code.ResourceExhausted, ...options);
+    return refusal("DISK_FULL", {}, message, Code.ResourceExhausted, error);
   }
   if (code.startsWith("SQLITE_BUSY")) {
     const message = "the cloud's database is busy; nothing was saved. Try again";

@@ -13,6 +13,7 @@ import {
   transition,
   UNFINISHED_STATES,
 } from "./job_states.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export type JobRow = Selectable<TrainingJobsTable>;
 
@@ -160,7 +161,9 @@ export class TrainingJobs {
       .where(sql`(org_id || '')`, "=", orgId).where("state", "in", UNFINISHED_STATES)
       .executeTakeFirstOrThrow();
     if (count < mostUnfinished) return;
-    throw new ConnectError(
+    throw refusal(
+      "TRAININGS_UNFINISHED",
+      { most: mostUnfinished },
       `the organization has ${count} training jobs that wait or run, and no more than ` +
         `${mostUnfinished} are allowed; cancel some or wait until they finish`,
       Code.ResourceExhausted,

@@ -23,6 +23,7 @@ import { readTrigger, type TriggerDefinition, type TriggerEntry } from "./trigge
 import type { TriggerEditor } from "./trigger_editor.ts";
 import { listTriggers } from "./trigger_list.ts";
 import { toComparison, toDelivery, toPast, toTrigger } from "./trigger_messages.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** How the cloud sends mail and webhooks. */
 export interface NotificationFacts {
@@ -190,7 +191,12 @@ function required(trigger: JsonObject | undefined): JsonObject {
 /** Throws for a trigger that could never fire. */
 function defined({ definition, problem }: TriggerEntry): TriggerDefinition {
   if (definition) return definition;
-  throw new ConnectError(`the trigger cannot be used: ${problem}`, Code.FailedPrecondition);
+  throw refusal(
+    "TRIGGER_UNUSABLE",
+    { problem: problem ?? "" },
+    `the trigger cannot be used: ${problem}`,
+    Code.FailedPrecondition,
+  );
 }
 
 function shownSecret([newest]: readonly Uint8Array[]): string {
