@@ -47,10 +47,14 @@ export async function roverParts(motor: JsonObject = {}): Promise<Parts> {
   await parts.add("board", simulatedBoardModel(parts.environment) as Model<unknown>, ROVER_BOARD);
   for (const [side, pwm] of [["left", 1], ["right", 3]] as const) {
     const [a, b] = [`${side[0]}a`, `${side[0]}b`];
-    await parts.add(`${side}-encoder`, incrementalEncoderModel as Model<unknown>, {
-      board: "board",
-      pins: { a, b },
-    });
+    await parts.add(
+      `${side}-encoder`,
+      incrementalEncoderModel(parts.environment) as Model<unknown>,
+      {
+        board: "board",
+        pins: { a, b },
+      },
+    );
     await parts.add<GpioMotor>(side, gpioMotorModel(parts.environment) as Model<unknown>, {
       board: "board",
       pins: { pwm: String(pwm), dir: String(pwm + 1) },

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
-import { systemClock } from "../../../shared/base/time/clock.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { BoardService } from "../../../shared/gen/viam/component/board/v1/board_pb.ts";
 import {
   type EncoderService,
@@ -18,6 +18,7 @@ export interface BoardEncoderOptions {
   readonly pins: readonly string[];
   /** Ticks of an edge; undefined: one each, in the direction that a motor says. */
   readonly count: ((edge: Level) => number) | undefined;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -78,7 +79,7 @@ export class BoardEncoder implements Driver<typeof EncoderService> {
 
   /** Edges of a board that fails, as one of a module can, are requested again. */
   async #run(): Promise<void> {
-    const { board, pins, log } = this.options;
+    const { board, pins, clock, log } = this.options;
     const { signal } = this.#ending;
     const backoff = new Backoff({ minMs: 200, maxMs: 10_000 });
     while (!signal.aborted) {
@@ -96,7 +97,7 @@ export class BoardEncoder implements Driver<typeof EncoderService> {
         if (signal.aborted) return;
         this.#problem = `board ${board.name}: ${toError(error).message}`;
         log.warn(`the encoder has no edges; ${this.#problem}`);
-        await systemClock.sleep(backoff.next(), signal).catch(() => {});
+        await clock.sleep(backoff.next(), signal).catch(() => {});
       }
     }
   }

@@ -2,6 +2,7 @@ import { attributes, objectOf, text } from "../../resources/graph/attributes.ts"
 import type { Model } from "../../resources/graph/registry.ts";
 import { BoardService } from "../../../shared/gen/viam/component/board/v1/board_pb.ts";
 import { useDriver } from "../drivers/dependency.ts";
+import type { BuiltinEnvironment } from "../environment.ts";
 
 export interface IncrementalEncoderAttributes {
   board: string;
@@ -16,7 +17,9 @@ export interface SingleEncoderAttributes {
 const board = text("Board with the pins, built in or of a module.");
 
 /** Model `rdk:builtin:incremental` of `rdk:component:encoder`: two lines, which give the direction. */
-export const incrementalEncoderModel: Model<IncrementalEncoderAttributes> = {
+export const incrementalEncoderModel = (
+  { clock }: Pick<BuiltinEnvironment, "clock">,
+): Model<IncrementalEncoderAttributes> => ({
   api: "rdk:component:encoder",
   model: "rdk:builtin:incremental",
   attributes: attributes<IncrementalEncoderAttributes>({
@@ -31,12 +34,20 @@ export const incrementalEncoderModel: Model<IncrementalEncoderAttributes> = {
     const { BoardEncoder } = await import("./board_encoder.ts");
     const { quadrature } = await import("./quadrature.ts");
     const used = useDriver(BoardService, "rdk:component:board", board, dependencies);
-    return new BoardEncoder({ board: used, pins: [pins.a, pins.b], count: quadrature(pins), log });
+    return new BoardEncoder({
+      board: used,
+      pins: [pins.a, pins.b],
+      count: quadrature(pins),
+      clock,
+      log,
+    });
   },
-};
+});
 
 /** Model `rdk:builtin:single` of `rdk:component:encoder`: one line; the motor gives the direction. */
-export const singleEncoderModel: Model<SingleEncoderAttributes> = {
+export const singleEncoderModel = (
+  { clock }: Pick<BuiltinEnvironment, "clock">,
+): Model<SingleEncoderAttributes> => ({
   api: "rdk:component:encoder",
   model: "rdk:builtin:single",
   attributes: attributes<SingleEncoderAttributes>({
@@ -49,6 +60,6 @@ export const singleEncoderModel: Model<SingleEncoderAttributes> = {
   async construct({ attributes: { board, pins }, dependencies, log }) {
     const { BoardEncoder } = await import("./board_encoder.ts");
     const used = useDriver(BoardService, "rdk:component:board", board, dependencies);
-    return new BoardEncoder({ board: used, pins: [pins.i], count: undefined, log });
+    return new BoardEncoder({ board: used, pins: [pins.i], count: undefined, clock, log });
   },
-};
+});

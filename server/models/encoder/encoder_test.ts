@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { linuxBoardModel } from "../board/board_model.ts";
 import { EmulatedKernel } from "../kernel/emulated_kernel.ts";
@@ -22,7 +23,7 @@ const ticks = (encoder: BoardEncoder) => encoder.getPosition({}).value;
 Deno.test("incremental encoder counts two ticks a cycle, both ways", async () => {
   const { kernel, board, dependencies } = await setUp();
   const encoder = await construct<BoardEncoder, unknown>(
-    incrementalEncoderModel,
+    incrementalEncoderModel({ clock: systemClock }),
     { board: "board", pins: { a: "a", b: "b" } },
     { dependencies },
   );
@@ -45,7 +46,7 @@ Deno.test("incremental encoder counts two ticks a cycle, both ways", async () =>
 Deno.test("single encoder counts in the direction that the motor says", async () => {
   const { kernel, board, dependencies } = await setUp();
   const encoder = await construct<BoardEncoder, unknown>(
-    singleEncoderModel,
+    singleEncoderModel({ clock: systemClock }),
     { board: "board", pins: { i: "a" } },
     { dependencies },
   );
@@ -60,13 +61,16 @@ Deno.test("single encoder counts in the direction that the motor says", async ()
 
 Deno.test("an encoder on an interrupt that is not there says so", async () => {
   const { board, dependencies } = await setUp();
+  const clock = new FakeClock();
   const encoder = await construct<BoardEncoder, unknown>(
-    singleEncoderModel,
+    singleEncoderModel({ clock }),
     { board: "board", pins: { i: "z" } },
     { dependencies },
   );
   await waitFor(() => encoder.getStatus().error, { deadlineMs: 60_000 });
   assert.throws(() => encoder.getPosition({}), /no digital interrupt z; the board has a, b/);
+  assert.equal(clock.pendingTimers, 1, "it asks again after a while");
   await encoder.close();
+  assert.equal(clock.pendingTimers, 0);
   await board.close!();
 });
