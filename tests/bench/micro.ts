@@ -11,6 +11,7 @@ import { Program } from "../e2e/program.ts";
 import { eventually, Rig } from "../e2e/rig.ts";
 import { residentMiB } from "./footprint.ts";
 import { findGhz, runGhz } from "./ghz.ts";
+import { benchRelay } from "./micro_relay.ts";
 import { percentile, type Reporter } from "./report.ts";
 import { GET_READINGS, runOwnClient } from "./throughput.ts";
 
@@ -27,7 +28,7 @@ export async function benchMicro(reporter: Reporter): Promise<void> {
   const output = join(ROOT, ".tools", "micro", "bench", "machine-micro-server");
   const { file } = await buildMicro(ownTarget(), { ...options, output });
   await using rig = await Rig.create();
-  await rig.startCloud();
+  const cloud = await rig.startCloud();
   await rig.saveConfig({
     components: ["fake", "b", "c", "d", "e"].map((name) => ({
       ...{ name, api: "rdk:component:sensor", model: "rdk:builtin:fake" },
@@ -79,4 +80,6 @@ export async function benchMicro(reporter: Reporter): Promise<void> {
   }
   await new Promise((done) => setTimeout(done, SETTLE_MS));
   reporter.report("rss_after_load_micro", await residentMiB(micro.pid), "MiB");
+  await benchRelay(reporter, rig, cloud.pid);
+  reporter.report("rss_after_relay_micro", await residentMiB(micro.pid), "MiB");
 }

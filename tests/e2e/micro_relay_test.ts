@@ -1,17 +1,8 @@
 /** Calls to a machine-micro-server that come through a real cloud. */
 import assert from "node:assert/strict";
-import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { systemClock } from "../../shared/base/time/clock.ts";
-import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
-import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
-import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
-import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { createDataChannelTransport } from "../../shared/rpc/data_channel/transport.ts";
-import { callPeer } from "../../shared/rtc/signaling/caller.ts";
-import { weriftPeers } from "../../shared/rtc/webrtc/werift_peers.ts";
-import { signIn } from "../../tools/run/cloud_api.ts";
+import { dialThroughCloud as dial } from "./dial_through_cloud.ts";
 import { startMicro } from "./micro_machine.ts";
 import { eventually, type Rig, rigTest } from "./rig.ts";
 
@@ -19,29 +10,6 @@ const COMPONENTS = [
   { name: "fake", api: "rdk:component:sensor", model: "rdk:builtin:fake" },
   { name: "wheel", api: "rdk:component:motor", model: "rdk:builtin:fake" },
 ];
-
-/** Calls the machine as SDKs do. @param key of somebody; left out: that of the owner */
-async function dial(rig: Rig, key?: { readonly id: string; readonly key: string }) {
-  const cloud = key ? await signIn(rig.cloudUrl, key) : await rig.cloud();
-  const stop = new AbortController();
-  const peer = await callPeer({
-    client: cloud.client(SignalingService),
-    host: rig.bootstrapped.fqdn,
-    peers: weriftPeers({ clock: systemClock, log: memoryLogger("test") }),
-    signal: stop.signal,
-  });
-  const transport = createDataChannelTransport(peer.channel);
-  return {
-    peer,
-    auth: createClient(AuthService, transport),
-    sensor: createClient(SensorService, transport),
-    robot: createClient(RobotService, transport),
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await peer.close();
-    },
-  };
-}
 
 async function online(rig: Rig) {
   await rig.startCloud();
