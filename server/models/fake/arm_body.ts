@@ -83,7 +83,9 @@ export async function bodyOfFile(path: string, clock: Clock): Promise<ArmBody> {
   const text = await Deno.readTextFile(path);
   let file: JsonObject;
   try {
-    if (/\.urdf$/i.test(path)) return bodyOfChain(chainOfUrdf(text), URDF, text, path, clock);
+    if (/\.urdf$/i.test(path)) {
+      return bodyOfChain(await chainOfUrdf(text), URDF, text, path, clock);
+    }
     file = JSON.parse(text) as JsonObject;
   } catch (error) {
     throw new Error(`${path}: ${toError(error).message}`);

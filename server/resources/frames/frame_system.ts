@@ -238,7 +238,7 @@ export class FrameSystem {
   async #joints(part: DescribedPart, signal: AbortSignal): Promise<PartJoints | undefined> {
     try {
       const answer = await this.#kinematics(part, signal);
-      const chain = answer && kinematicChain(answer);
+      const chain = answer && await kinematicChain(answer);
       if (!chain) return undefined;
       if (chain.jointCount === 0) return { chain, positions: [] };
       const positions = await this.#ask(part, signal, currentPositions) ?? [];

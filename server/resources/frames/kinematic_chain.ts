@@ -12,7 +12,6 @@ import type {
 import { piecesOfJson } from "./kinematics_file.ts";
 import { fixed, moving, type Piece } from "./piece.ts";
 import { compose, IDENTITY, NO_ROTATION, ofOrientation, type Pose, unit } from "./pose.ts";
-import { piecesOfUrdf } from "./urdf.ts";
 
 const PRISMATIC: JointType.PRISMATIC = 2;
 const SVA: KinematicsFileFormat.SVA = 1;
@@ -138,10 +137,12 @@ function sorted(all: readonly Piece[]): Piece[] {
  *
  * @throws {Error} for a file that is damaged.
  */
-export function kinematicChain(answer: GetKinematicsResponse): KinematicChain | undefined {
+export async function kinematicChain(
+  answer: GetKinematicsResponse,
+): Promise<KinematicChain | undefined> {
   const { model, format, kinematicsData } = answer;
   if (model && model.joints.length + model.links.length > 0) return ofModel(model);
-  if (format === URDF) return chainOfUrdf(new TextDecoder().decode(kinematicsData));
+  if (format === URDF) return await chainOfUrdf(new TextDecoder().decode(kinematicsData));
   return format === SVA ? chainOfJson(svaOf(answer)) : undefined;
 }
 
@@ -152,7 +153,8 @@ export function chainOfJson(file: JsonValue | undefined): KinematicChain | undef
 }
 
 /** @throws {Error} for what is no URDF. */
-export function chainOfUrdf(text: string): KinematicChain {
+export async function chainOfUrdf(text: string): Promise<KinematicChain> {
+  const { piecesOfUrdf } = await import("./urdf.ts");
   return new KinematicChain(piecesOfUrdf(text), undefined, true);
 }
 

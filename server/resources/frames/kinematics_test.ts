@@ -101,8 +101,8 @@ Deno.test("chainOfJson() reads Denavit-Hartenberg parameters as the family's arm
   assert.throws(() => chain.endAt([1, 2]), /2 positions, and its kinematics have 6 joints/);
 });
 
-Deno.test("chainOfJson() and chainOfUrdf() know the same arm, its limits and shapes", () => {
-  for (const chain of [chainOfJson(SVA)!, chainOfUrdf(URDF)]) {
+Deno.test("chainOfJson() and chainOfUrdf() know the same arm, its limits and shapes", async () => {
+  for (const chain of [chainOfJson(SVA)!, await chainOfUrdf(URDF)]) {
     // From the base on, whatever the order of the file; the finger does not move the end.
     assert.deepEqual(chain.joints.map(({ id }) => id), ["lift", "slide"]);
     assert.deepEqual(chain.joints.map(({ min, max }) => [min, Math.round(max * 1e6) / 1e6]), [
@@ -122,17 +122,17 @@ Deno.test("chainOfJson() and chainOfUrdf() know the same arm, its limits and sha
   }
 });
 
-Deno.test("what are no kinematics say so, and hang nobody up", () => {
+Deno.test("what are no kinematics say so, and hang nobody up", async () => {
   assert.equal(chainOfJson([1]), undefined);
   assert.equal(chainOfJson({ kinematic_param_type: "DH" }), undefined);
-  assert.throws(() => chainOfUrdf("<robot"), /Missing|Expected|Unclosed|Invalid/i);
-  assert.throws(() => chainOfUrdf("<html/>"), /first element is not robot/);
-  assert.throws(
-    () => chainOfUrdf('<robot><joint name="j" type="floating"/></robot>'),
+  await assert.rejects(chainOfUrdf("<robot"), /Missing|Expected|Unclosed|Invalid/i);
+  await assert.rejects(chainOfUrdf("<html/>"), /first element is not robot/);
+  await assert.rejects(
+    chainOfUrdf('<robot><joint name="j" type="floating"/></robot>'),
     /joint j is floating/,
   );
-  assert.throws(() =>
-    chainOfUrdf('<robot><joint type="fixed"><origin xyz="a b"/></joint></robot>')
+  await assert.rejects(
+    chainOfUrdf('<robot><joint type="fixed"><origin xyz="a b"/></joint></robot>'),
   );
   const circle = { links: [{ id: "a", parent: "b" }, { id: "b", parent: "a" }], joints: [] };
   assert.deepEqual(chainOfJson(circle)!.endAt([]), IDENTITY);
