@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
+import { currentTerm, runInTerm } from "../storage/database/leader_term.ts";
 import { readSetting, writeSetting } from "../storage/database/settings.ts";
 import { LARGEST_PAYLOAD } from "./node_bus.ts";
 import { LocalNodes } from "./nodes.ts";
@@ -159,4 +161,12 @@ Deno.test({
     stop.abort();
     await work;
   },
+});
+
+Deno.test("what goes on after the work of a leader has ended is not counted as its work", async () => {
+  const inside = await runInTerm(3, () => {
+    assert.equal(currentTerm(), 3);
+    return Promise.resolve(AsyncLocalStorage.snapshot());
+  });
+  assert.equal(inside(() => currentTerm()), undefined);
 });

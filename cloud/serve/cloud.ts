@@ -206,7 +206,6 @@ async function serve(
   await writeSetting(queries, "public_url", url);
   await writeSetting(queries, "domain", options.domain);
 
-  await services.training.start();
   const { database } = folder;
   const checkpoints = database instanceof SqliteDatabase
     ? new Checkpoints({ database, dataDir: options.dataDir, clock, log: log.child("database") })
@@ -228,7 +227,7 @@ async function serve(
     services.statuses.run(stopping.signal),
     services.notifications.run(stopping.signal),
     lead((signal) => services.notifications.lead(signal)),
-    lead((signal) => services.training.run(signal)),
+    lead((signal) => services.training.lead(signal)),
     lead((signal) => services.releases.keepSwept(sweeping(signal, "releases"))),
     releaseSource && lead((signal) =>
       runReleaseSource(releaseSource, {

@@ -9,18 +9,28 @@ import { TrainingJobs } from "../training/jobs/jobs.ts";
 import { trainingService } from "../training/jobs/training_service.ts";
 import { EndMailer } from "../training/queue/end_mailer.ts";
 import { openTrainingQueue } from "../training/queue/open_training_queue.ts";
+import type { TrainingQueue } from "../training/queue/training_queue.ts";
 import type { RunExchange } from "../training/remote/exchange.ts";
 import { LocalRunner } from "../training/runs/local_runner.ts";
 import type { TrainingRunner } from "../training/runs/runner.ts";
-import { TRAINING_JOBS, type TrainingOptions } from "./training_settings.ts";
+import {
+  CANCEL_TOPIC,
+  TRAINING_JOBS,
+  type TrainingOptions,
+  WAKE_TOPIC,
+} from "./training_settings.ts";
 
 /** The calls about training, and the queue behind them. */
 export interface LoadedTraining {
   readonly service: ServiceImpl<typeof MLTrainingService>;
+  /** Starts with the jobs that wait; looks for them again when it has begun. */
+  begin(): void;
+  /** Stops what runs: it waits for the node that trains next. */
+  end(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Puts training together and starts with the jobs that wait. */
+/** Puts training together. */
 export async function loadTraining(
   options: TrainingOptions,
   logs: JobLogs,
@@ -29,32 +39,61 @@ export async function loadTraining(
   const { queries, clock, random, log, settings, mail, publicUrl } = options;
   const { jobs: total = TRAINING_JOBS } = settings;
   const limits = { total, perOrganization: settings.jobsPerOrganization ?? total };
-  const runner = settings.runner ?? await ownRunner(options, exchange);
+  const makeRunner = async () => settings.runner ?? await ownRunner(options, exchange);
+  const { containers } = await makeRunner();
   const from = () => mail.mailFrom ?? defaultSender(publicUrl());
   const { smtpUrl } = mail;
   const mailer = smtpUrl === undefined ? undefined : new Mailer({ smtpUrl, from });
   const endMailer = new EndMailer({ queries, mailer, logs, clock, log });
-  const queue = openTrainingQueue({
-    ...options,
-    limits,
-    logs,
-    runner: () => Promise.resolve(runner),
-    ended: (job) => endMailer.tell(job),
-  });
+  const openQueue = () =>
+    openTrainingQueue({
+      ...options,
+      limits,
+      logs,
+      // One that was closed runs nothing any more.
+      runner: makeRunner,
+      ended: (job) => endMailer.tell(job),
+    });
+  let queue: TrainingQueue | undefined;
+  const end = async () => {
+    const ending = queue;
+    queue = undefined;
+    await ending?.close();
+  };
+  const { bus } = options.nodes;
+  const subscriptions = [
+    bus.subscribe(WAKE_TOPIC, () => queue?.wake()),
+    bus.subscribe(CANCEL_TOPIC, ({ payload }) => queue?.cancel(payload)),
+  ];
+  const say = (topic: string, payload: string) =>
+    void bus.publish(topic, payload).catch((error) =>
+      log.error("cannot notify the node that trains; it looks again when it starts", {
+        error: String(error),
+      })
+    );
   const service = trainingService({
     callers: options.callers,
     queries,
     jobs: new TrainingJobs({ queries, clock, random, mostUnfinished: settings.mostUnfinished }),
     logs,
-    containers: runner.containers,
+    containers,
     checkManaged: (wish) => checkManaged(queries, wish),
-    queue,
+    queue: {
+      wake: () => say(WAKE_TOPIC, ""),
+      cancel: (jobId) => say(CANCEL_TOPIC, jobId),
+    },
   });
-  queue.start();
   return {
+    begin() {
+      if (queue) return queue.wake();
+      queue = openQueue();
+      queue.start();
+    },
+    end,
     service: total === 0 ? { ...service, ...refusingJobs } : service,
     async close() {
-      await queue.close();
+      for (const one of subscriptions) one[Symbol.dispose]();
+      await end();
       await endMailer.close();
       await mailer?.close();
     },
@@ -75,7 +114,8 @@ export function loadTrainingRecords(
     checkManaged: (wish) => checkManaged(queries, wish),
     queue: { wake: () => {}, cancel: () => {} },
   });
-  return { service, close: () => Promise.resolve() };
+  const nothing = () => Promise.resolve();
+  return { service, begin: () => {}, end: nothing, close: nothing };
 }
 
 const refusingJobs = {

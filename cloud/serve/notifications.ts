@@ -18,6 +18,7 @@ import { SigningSecrets } from "../triggers/delivery/signing_secrets.ts";
 import { WebhookSender } from "../triggers/delivery/webhook.ts";
 import type { DerivedSecrets } from "../storage/keys/derived_secrets.ts";
 import type { Random } from "../storage/keys/random.ts";
+import type { Nodes } from "../nodes/nodes.ts";
 import type { LogIntake } from "../fleet/logs/log_intake.ts";
 import type { LogStore } from "../fleet/logs/log_store.ts";
 import { defaultSender, type Mail, Mailer } from "../triggers/mail/mailer.ts";
@@ -41,6 +42,7 @@ export interface NotificationSettings {
 
 export interface NotificationsOptions extends NotificationSettings {
   readonly database: CloudDatabase;
+  readonly nodes: Nodes;
   readonly changes: ChangeFeed;
   readonly callers: Pick<Callers, "scope">;
   readonly presence: Presence;
@@ -72,16 +74,16 @@ export interface Notifications {
   mount(router: RpcRouter): void;
   /** Reads what was logged and not reported. */
   load(): Promise<void>;
-  /** Sends what waits, until the signal aborts. */
+  /** Looks at what is logged, and deletes what is old, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** For one node: notes who comes and goes, and deletes what is old, until the signal aborts. */
+  /** For one node: sends what waits, and notes who comes and goes, until the signal aborts. */
   lead(signal: AbortSignal): Promise<void>;
   /** Ends what is under way and lets go of everything. */
   close(): Promise<void>;
 }
 
 export function openNotifications(options: NotificationsOptions): Notifications {
-  const { database, changes, callers, presence, clock, random, log } = options;
+  const { database, nodes, changes, callers, presence, clock, random, log } = options;
   const { queries } = database;
   const { smtpUrl, publicUrl } = options;
   const signing = new SigningSecrets(queries, options.secrets, clock);
@@ -99,6 +101,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     store: new DeliveryStore(database),
     send: (row, signal) => sender.send(notificationOf(row), signal),
     failed: (row, outcome, at) => failures.noteRow(row, outcome, at),
+    isSender: () => nodes.leadership.isLeader,
     foreignVersion: () => database.foreignVersion(),
     clock,
     cautious: options.cautious,
@@ -112,7 +115,13 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     waitingOf: (partId, name) => deliverer.waitingOf(partId, name),
     posted: (partId, name) => retention.fired(partId, name),
   });
-  const wake = () => deliverer.wake();
+  // The node that sends looks each second; this is sooner.
+  const wake = () => {
+    deliverer.wake();
+    if (nodes.leadership.isLeader) return;
+    void nodes.bus.publish(DELIVERY_TOPIC, "").catch(() => undefined);
+  };
+  const woken = nodes.bus.subscribe(DELIVERY_TOPIC, () => deliverer.wake());
   const triggers = new Triggers({ triggers: partTriggers, firing, wake });
   const liveness = new Liveness({ queries, presence, triggers, clock, log: log.child("triggers") });
   const logWatch = new LogWatch({
@@ -135,7 +144,11 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     sendMail: mailer && ((mail) => mailer.send(mail)),
     mount(router) {
       const { secrets } = options;
-      const wakes = options.isBeside ? SOMEBODY_ELSE : deliverer;
+      const lookAgain = () => {
+        deliverer.lookAgain();
+        wake();
+      };
+      const wakes = options.isBeside ? SOMEBODY_ELSE : { wake, lookAgain };
       const settings = () => ({
         ...mailServerOf(smtpUrl),
         mailFrom: mailer ? from() : "",
@@ -152,13 +165,16 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     },
     async run(signal) {
       deliverer.wake();
-      await logWatch.run(signal);
+      await Promise.all([logWatch.run(signal), retention.run(signal)]);
     },
     async lead(signal) {
+      // What another node has sent or left is seen now.
+      deliverer.lookAgain();
       await liveness.load();
-      await Promise.all([liveness.run(signal), retention.run(signal)]);
+      await liveness.run(signal);
     },
     async close() {
+      woken[Symbol.dispose]();
       await deliverer.close();
       partTriggers.close();
       logWatch.close();
@@ -175,5 +191,7 @@ function mailServerOf(smtpUrl: string | undefined) {
   return { mailServer: host, mailServerTls: protocol === "smtps:" };
 }
 
+/** Something may have to be sent. */
+const DELIVERY_TOPIC = "deliveries";
 /** The process that serves the folder sees what is to be sent within a second. */
 const SOMEBODY_ELSE = { wake: () => {}, lookAgain: () => {} };

@@ -2,14 +2,19 @@ import { join, resolve } from "node:path";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { MLTrainingService } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import type { RpcRouter } from "../../shared/rpc/server/router.ts";
+import { ALWAYS_LEADER } from "../nodes/leadership.ts";
 import { withCallFailures } from "../storage/database/call_failures.ts";
 import { JobLogs } from "../training/jobs/job_logs.ts";
 import { UNFINISHED_STATES } from "../training/jobs/job_states.ts";
 import { TrainingUpkeep } from "../training/jobs/upkeep.ts";
 import { RunExchange } from "../training/remote/exchange.ts";
 import { JobFolders, TRAINING_FOLDER } from "../training/queue/job_folder.ts";
+import { pollLoop } from "../../shared/workers/poll_loop.ts";
+import { Watched } from "../../shared/workers/watched.ts";
 import type { LoadedTraining } from "./loaded_training.ts";
-import type { TrainingOptions } from "./training_settings.ts";
+import { type TrainingOptions, WAKE_TOPIC } from "./training_settings.ts";
+
+const LOOK_EVERY_MS = 10_000;
 
 type Method = (request: never, context: never) => unknown;
 
@@ -22,6 +27,8 @@ export class Training {
   readonly exchange: RunExchange;
   readonly #logs: JobLogs;
   #loaded: Promise<LoadedTraining> | undefined;
+  /** Changes when it was loaded, or may have to be. */
+  readonly #loads = new Watched(0);
   #isClosed = false;
 
   private readonly options: TrainingOptions;
@@ -46,8 +53,26 @@ export class Training {
     return router.service(MLTrainingService, withCallFailures(service));
   }
 
+  /** For one node: trains, and deletes old logs, until the signal aborts. */
+  async lead(signal: AbortSignal): Promise<void> {
+    const { cautious: clock, log, nodes } = this.options;
+    const upkeep = new TrainingUpkeep({ logs: this.#logs, clock, log }).keep(signal);
+    await this.#resume();
+    // What waits is looked for now and then: who submits it may be unable to say so.
+    const waits = { clock: this.options.clock, intervalMs: LOOK_EVERY_MS, changes: [this.#loads] };
+    using _woken = nodes.bus.subscribe(WAKE_TOPIC, () => this.#loads.value++);
+    const turn = async () => {
+      if (!this.#loaded && nodes.leadership !== ALWAYS_LEADER) await this.#resume();
+      const loaded = await this.#loaded?.catch(() => undefined);
+      if (!this.#isClosed) loaded?.begin();
+    };
+    await pollLoop(turn, waits, signal);
+    await (await this.#loaded?.catch(() => undefined))?.end();
+    await upkeep;
+  }
+
   /** Resumes the jobs of the last run of this cloud, if there are any. */
-  async start(): Promise<void> {
+  async #resume(): Promise<void> {
     const { queries, dataDir, log } = this.options;
     try {
       const waiting = await queries.selectFrom("training_jobs").select("seq")
@@ -61,12 +86,6 @@ export class Training {
     }
   }
 
-  /** Deletes old logs until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { cautious: clock, log } = this.options;
-    await new TrainingUpkeep({ logs: this.#logs, clock, log }).keep(signal);
-  }
-
   /** Stops what runs; it waits for the next start of the cloud. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -75,14 +94,22 @@ export class Training {
 
   async #load(): Promise<LoadedTraining> {
     if (this.#isClosed) throw new ConnectError("the cloud is shutting down", Code.Unavailable);
-    this.#loaded ??= import("./loaded_training.ts").then((loaded) =>
-      this.options.isBeside
-        ? loaded.loadTrainingRecords(this.options, this.#logs)
-        : loaded.loadTraining(this.options, this.#logs, this.exchange)
-    );
-    this.#loaded.catch(() => {
-      this.#loaded = undefined;
-    });
+    if (!this.#loaded) {
+      this.#loaded = this.#import();
+      this.#loaded.catch(() => {
+        this.#loaded = undefined;
+      });
+    }
     return await this.#loaded;
+  }
+
+  async #import(): Promise<LoadedTraining> {
+    const { loadTraining, loadTrainingRecords } = await import("./loaded_training.ts");
+    if (this.options.isBeside) return loadTrainingRecords(this.options, this.#logs);
+    const loaded = await loadTraining(this.options, this.#logs, this.exchange);
+    // A node that is alone trains from the first call on; else the one that leads does, in its term.
+    if (this.options.nodes.leadership === ALWAYS_LEADER && !this.#isClosed) loaded.begin();
+    this.#loads.value++;
+    return loaded;
   }
 }

@@ -1,3 +1,4 @@
+import type { Nodes } from "../nodes/nodes.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import type { Callers } from "../accounts/access/callers.ts";
@@ -45,10 +46,17 @@ export interface TrainingSettings {
   readonly runner?: TrainingRunner | undefined;
 }
 
+/** Nodes notify the one that trains: a job was submitted. */
+export const WAKE_TOPIC = "training-wake";
+/** A job was canceled: its id. */
+export const CANCEL_TOPIC = "training-cancel";
+
 export interface TrainingOptions {
   readonly settings: TrainingSettings;
   /** Another process serves the folder and trains: this one reads and forgets jobs. */
   readonly isBeside?: boolean;
+  /** One of them trains. */
+  readonly nodes: Nodes;
   readonly mail: Pick<NotificationSettings, "smtpUrl" | "mailFrom">;
   readonly queries: Queries;
   readonly dataDir: string;

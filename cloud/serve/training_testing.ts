@@ -41,7 +41,11 @@ export class TrainingCloud implements AsyncDisposable {
     options: { training?: TrainingSettings; notifications?: NotificationSettings } = {},
   ): Promise<TrainingCloud> {
     const training = { allowNoWalls: true, ...options.training };
-    const cloud = await TestCloud.open({ ...options, training });
+    return await TrainingCloud.on(await TestCloud.open({ ...options, training }));
+  }
+
+  /** The same over a cloud that is open, and is closed with it. */
+  static async on(cloud: TestCloud): Promise<TrainingCloud> {
     const made = await cloud.bootstrap();
     const dataset = await cloud.client(DatasetService, apiKey(made))
       .createDataset({ organizationId: made.org_id, name: "shapes" });

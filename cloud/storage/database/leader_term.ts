@@ -9,20 +9,32 @@ export class LeadershipLostError extends Error {
   }
 }
 
-const current = new AsyncLocalStorage<number>();
+interface Term {
+  readonly number: number;
+  isOver: boolean;
+}
+
+const current = new AsyncLocalStorage<Term>();
 
 /**
  * Does work that only the leader may do. Each transaction in it is refused, with
  * {@link LeadershipLostError}, once there was another leader: a node that stood still does not know
- * that it is not the leader any more.
+ * that it is not the leader any more. What continues when the work has ended is not refused: Deno 2.9.6
+ * has calls of others run in the context of one that has loaded code by `import()`.
  *
- * @param term of the leader
+ * @param number of the term
  */
-export function runInTerm<T>(term: number, work: () => T): T {
-  return current.run(term, work);
+export async function runInTerm<T>(number: number, work: () => Promise<T>): Promise<T> {
+  const term = { number, isOver: false };
+  try {
+    return await current.run(term, work);
+  } finally {
+    term.isOver = true;
+  }
 }
 
 /** Undefined: the work is not that of a leader. */
 export function currentTerm(): number | undefined {
-  return current.getStore();
+  const term = current.getStore();
+  return term?.isOver === false ? term.number : undefined;
 }

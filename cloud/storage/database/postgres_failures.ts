@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { LeadershipLostError } from "./leader_term.ts";
 
 /** PostgreSQL cannot be reached, or ended the connection. */
 export class DatabaseUnreachableError extends Error {
@@ -19,6 +20,9 @@ export function postgresCallFailure(error: unknown): ConnectError | undefined {
     new ConnectError(message, code, undefined, undefined, error);
   if (error instanceof DatabaseUnreachableError) {
     return failure("the cloud's database cannot be reached. Try again", Code.Unavailable);
+  }
+  if (error instanceof LeadershipLostError) {
+    return failure("another node of the cloud leads by now. Try again", Code.Unavailable);
   }
   const code = postgresCode(error);
   if (code === undefined) return undefined;

@@ -20,6 +20,8 @@ export interface DelivererOptions {
   readonly store: DeliveryStore;
   readonly send: SendNotification;
   readonly failed: NoteFailure;
+  /** Whether this process is the one that sends; others only count. Left out: always. */
+  readonly isSender?: () => boolean;
   /** Changes when another process wrote to the database. */
   readonly foreignVersion: () => number;
   readonly clock: Clock;
@@ -126,7 +128,9 @@ export class Deliverer {
       this.#isAsked = false;
       if (this.#closed) return 0;
       if (this.#unrecorded.length >= MOST_UNRECORDED) return TRY_AGAIN_MS;
-      if (this.#isAwake) await this.#readNew();
+      const isSender = this.options.isSender?.() ?? true;
+      if (this.#isAwake) await this.#readNew(isSender);
+      if (!isSender) return 0;
       await this.#feed();
       const taken = this.#queues.take(this.#nowMs(), AT_ONCE);
       if (taken.length === 0 && !this.#isAwake) return 0;
@@ -134,7 +138,7 @@ export class Deliverer {
     }
   }
 
-  async #readNew(): Promise<void> {
+  async #readNew(isSender: boolean): Promise<void> {
     this.#isAwake = false;
     const isLookingAgain = this.#lastSeq === 0;
     if (isLookingAgain) this.#waitingByTrigger.clear();
@@ -146,7 +150,7 @@ export class Deliverer {
       for (const row of rows) {
         const key = triggerKey(row.part_id, row.trigger_name);
         this.#waitingByTrigger.set(key, (this.#waitingByTrigger.get(key) ?? 0) + 1);
-        this.#queues.add(this.#toWaiting(row));
+        if (isSender) this.#queues.add(this.#toWaiting(row));
       }
       this.#lastSeq = rows.at(-1)?.seq ?? this.#lastSeq;
       if (rows.length < PENDING_PAGE) return;

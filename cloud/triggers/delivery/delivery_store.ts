@@ -124,8 +124,8 @@ async function recordOne(queries: Queries, record: AttemptRecord): Promise<void>
       : "pending",
     next_attempt_at: againMs ?? finishedAt,
     finished_at: againMs === undefined ? finishedAt : null,
-  }).where("seq", "=", seq).executeTakeFirstOrThrow();
-  // Its part may have been deleted meanwhile.
+  }).where("seq", "=", seq).where("state", "=", "pending").executeTakeFirstOrThrow();
+  // Its part may have been deleted meanwhile, or another node have sent it.
   if (numUpdatedRows === 0n) return;
   await queries.insertInto("delivery_attempts").values({
     ...result,

@@ -96,9 +96,7 @@ export class LogWatch {
     for (const [partId, watched] of this.#parts) {
       for (const one of watched.values()) {
         const nowMs = this.options.clock.now().getTime();
-        // A last time in the future comes from a clock that was set back.
-        const isDue = one.lastMs > nowMs || nowMs - one.lastMs >= TOLD_EVERY_MS;
-        if (one.count > 0 && isDue) await this.#tell(partId, one);
+        if (one.count > 0 && !isWithinPace(one.lastMs, nowMs)) await this.#tell(partId, one);
       }
     }
   }
@@ -161,7 +159,15 @@ export class LogWatch {
     const { trigger, count } = watched;
     const lines = watched.lines.slice();
     const at = clock.now();
-    await queries.transaction().execute(async (transaction) => {
+    const isDue = await queries.transaction().execute(async (transaction) => {
+      const last = await transaction.selectFrom("notification_paces").select("last_at")
+        .where("part_id", "=", partId).where("trigger_name", "=", trigger.name)
+        .where("notification", "=", PACE).executeTakeFirst();
+      // Another node has notified of lines that came there.
+      if (last && last.last_at !== watched.lastMs && isWithinPace(last.last_at, at.getTime())) {
+        watched.lastMs = last.last_at;
+        return false;
+      }
       const fired = await firing.fire(transaction, partId, trigger, {
         at,
         facts: () => logFacts(lines),
@@ -170,12 +176,19 @@ export class LogWatch {
       const look = { at, fired, incomparable: 0, problem: "" };
       await addLook(transaction, partId, trigger.name, look);
       await notePace(transaction, partId, trigger.name, at.getTime());
+      return true;
     });
+    if (!isDue) return;
     watched.lastMs = at.getTime();
     watched.count -= count;
     watched.lines.splice(0, lines.length);
     committed();
   }
+}
+
+/** A last time in the future comes from a clock that was set back. */
+function isWithinPace(lastMs: number, nowMs: number): boolean {
+  return lastMs <= nowMs && nowMs - lastMs < TOLD_EVERY_MS;
 }
 
 function keep(watched: Watched, lines: readonly LogLine[]): void {
