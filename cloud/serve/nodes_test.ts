@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { ConsoleService, MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { AgentService } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
+import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import {
+  MLTrainingService,
+  TrainingStatus,
+} from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
@@ -9,7 +16,15 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { Watching } from "../fleet/watch/watch_testing.ts";
+import { AuthorityError, CertificateAuthority } from "../accounts/certificates/authority.ts";
+import { sharedAuthority } from "../accounts/certificates/shared_authority.ts";
+import { DerivedSecrets } from "../storage/keys/derived_secrets.ts";
+import { TestReceiver } from "../triggers/delivery/receiver_testing.ts";
+import { dataEvent, trigger, webhook } from "../triggers/rules/rig_testing.ts";
 import { apiKey, partSecret, TestCloud } from "./cloud_testing.ts";
+import { FakeRunner } from "../training/queue/queue_testing.ts";
+import { TrainingCloud } from "./training_testing.ts";
+import type { TrainingSettings } from "./training_settings.ts";
 
 const ignore = ignoreWithout(import.meta.url, "postgresql");
 const DEADLINE = { deadlineMs: 60_000 };
@@ -22,11 +37,15 @@ class Pair implements AsyncDisposable {
     readonly other: TestCloud,
   ) {}
 
-  static async open(clock: Clock = systemClock): Promise<Pair> {
+  static async open(
+    clock: Clock = systemClock,
+    options: { readonly training?: TrainingSettings } = {},
+  ): Promise<Pair> {
     const server = await PostgresServer.start();
     const database = server.address("pool=4");
-    const one = await TestCloud.open({ database });
-    const other = await TestCloud.open({ database, nodeOf: one, clock });
+    const common = { database, notifications: { allowPrivateWebhooks: true }, ...options };
+    const one = await TestCloud.open(common);
+    const other = await TestCloud.open({ ...common, nodeOf: one, clock });
     await waitFor(() => one.services.nodes.members().length === 2, DEADLINE);
     return new Pair(server, one, other);
   }
@@ -166,5 +185,159 @@ Deno.test({
       return sign()?.isStreaming;
     }, DEADLINE);
     await waitFor(() => one.services.nodes.members().length === 2, DEADLINE);
+  },
+});
+
+Deno.test({
+  name: "notifications of both nodes are sent once each, also when the leader changes",
+  ignore,
+  async fn() {
+    await using receiver = TestReceiver.start();
+    await using pair = await Pair.open();
+    const { one, other } = pair;
+    const config = { triggers: [trigger(dataEvent("tabular"), [webhook(receiver)])] };
+    const made = await one.bootstrap({ config });
+    const stop = new AbortController();
+    const leading = [one, other].map(({ services: { nodes, notifications } }) =>
+      nodes.leadership.run((signal) => notifications.lead(signal), stop.signal)
+    );
+    const sync = async (cloud: TestCloud) => {
+      const time = timestampFromDate(new Date());
+      await cloud.client(DataSyncService, partSecret(made)).dataCaptureUpload({
+        metadata: {
+          partId: made.part_id,
+          componentType: "rdk:component:sensor",
+          componentName: "host",
+          methodName: "Readings",
+          type: DataType.TABULAR_SENSOR,
+        },
+        sensorContents: [{
+          metadata: { timeRequested: time, timeReceived: time },
+          data: { case: "struct", value: { readings: { cpu: count++ } } },
+        }],
+      });
+    };
+    let count = 0;
+    for (let turn = 0; turn < 5; turn++) {
+      await sync(one);
+      await sync(other);
+    }
+    const isOver = async () => {
+      const rows = await one.folder.database.queries.selectFrom("deliveries").select("state")
+        .execute();
+      return rows.length === count && rows.every(({ state }) => state === "delivered");
+    };
+    await waitFor(isOver, DEADLINE);
+    const leader = one.services.nodes.leadership.isLeader ? one : other;
+    const follower = leader === one ? other : one;
+    assert.equal(follower.services.nodes.leadership.isLeader, false);
+    // The lock of the leader is lost with its connection, as in a break of the network.
+    await pair.server.query(
+      `select pg_terminate_backend(l.pid) from pg_locks l
+       join pg_stat_activity a on a.pid = l.pid
+       where l.locktype = 'advisory' and a.state = 'idle'`,
+    );
+    await sync(follower);
+    await sync(leader);
+    await waitFor(isOver, DEADLINE);
+    stop.abort();
+    await Promise.all(leading);
+    const ids = receiver.requests.map(({ headers }) => headers.get("webhook-id"));
+    assert.equal(receiver.requests.length, count);
+    assert.equal(new Set(ids).size, count);
+  },
+});
+
+Deno.test({
+  name: "a job that is submitted and canceled on one node is trained by the one that leads",
+  ignore,
+  async fn() {
+    const runner = new FakeRunner();
+    await using pair = await Pair.open(systemClock, { training: { runner } });
+    const all = [pair.one, pair.other];
+    const leaders = () => all.filter(({ services }) => services.nodes.leadership.isLeader);
+    await waitFor(() => leaders().length === 1, DEADLINE);
+    const [leader] = leaders();
+    const follower = all.find((cloud) => cloud !== leader);
+    assert.ok(leader && follower);
+    const stop = new AbortController();
+    const leading = all.map(({ services: { nodes, training } }) =>
+      nodes.leadership.run((signal) => training.lead(signal), stop.signal)
+    );
+    const rig = await TrainingCloud.on(leader);
+    const version = await rig.script();
+    const jobs = follower.client(MLTrainingService, apiKey(rig.made));
+    const submit = async (modelVersion: string) => {
+      const { id } = await jobs.submitCustomTrainingJob({
+        organizationId: rig.made.org_id,
+        datasetId: rig.datasetId,
+        registryItemId: `${rig.made.org_id}:trainer`,
+        registryItemVersion: version,
+        modelName: "shape-model",
+        modelVersion,
+      });
+      return id;
+    };
+    const status = async (id: string) => (await jobs.getTrainingJob({ id })).metadata?.status;
+    const first = await submit("1");
+    await waitFor(async () => await status(first) === TrainingStatus.COMPLETED, DEADLINE);
+    runner.behave = async (_task, _output, signal) => {
+      if (!signal.aborted) await new Promise((end) => signal.addEventListener("abort", end));
+      return { kind: "aborted" };
+    };
+    const second = await submit("2");
+    await waitFor(() => runner.running.has(second), DEADLINE);
+    await jobs.cancelTrainingJob({ id: second });
+    await waitFor(async () => await status(second) === TrainingStatus.CANCELED, DEADLINE);
+    assert.deepEqual(runner.tasks.map(({ jobId }) => jobId), [first, second]);
+    stop.abort();
+    await Promise.all(leading);
+  },
+});
+
+Deno.test({
+  name: "nodes have one certificate authority, which only their key opens in the database",
+  ignore,
+  async fn() {
+    await using pair = await Pair.open();
+    const [first, second] = await Promise.all(
+      [pair.one, pair.other].map(({ services }) => services.certificates.rootPem()),
+    );
+    assert.match(first ?? "", /BEGIN CERTIFICATE/);
+    assert.equal(second, first);
+    const kept = await pair.server.query(
+      "select value from machine_cloud.settings where name = 'authority'",
+    );
+    assert.notEqual(kept, "");
+    assert.doesNotMatch(Buffer.from(kept, "base64").toString("latin1"), /BEGIN/);
+    const { folder: { database } } = pair.one;
+    const another = new DerivedSecrets(new Uint8Array(32));
+    await assert.rejects(
+      async () => await sharedAuthority(database, another)?.read(),
+      AuthorityError,
+    );
+  },
+});
+
+Deno.test({
+  name: "the authority that a folder had goes to the database, and stays the one",
+  ignore,
+  async fn() {
+    await using server = await PostgresServer.start();
+    const before = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
+    try {
+      const now = new Date();
+      const { rootPem } = await CertificateAuthority.open(before, { now });
+      await using cloud = await TestCloud.open({ database: server.address("pool=4") });
+      await Deno.copyFile(`${before}/ca.pem`, cloud.path("ca.pem"));
+      assert.equal(await cloud.services.certificates.rootPem(), rootPem);
+      await using other = await TestCloud.open({
+        database: server.address("pool=4"),
+        nodeOf: cloud,
+      });
+      assert.equal(await other.services.certificates.rootPem(), rootPem);
+    } finally {
+      await Deno.remove(before, { recursive: true });
+    }
   },
 });

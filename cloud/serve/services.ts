@@ -21,6 +21,7 @@ import { originOf } from "../accounts/sessions/person_calls.ts";
 import { AuditedRouter } from "../accounts/audit/audited.ts";
 import { ApiKeys } from "../accounts/access/api_keys.ts";
 import type { AuthorityFiles } from "../accounts/certificates/authority.ts";
+import { sharedAuthority } from "../accounts/certificates/shared_authority.ts";
 import { MachineCertificates } from "../accounts/certificates/machine_certificates.ts";
 import type { Caller } from "../accounts/access/caller.ts";
 import { Callers } from "../accounts/access/callers.ts";
@@ -180,6 +181,7 @@ export async function createServices(options: ServicesOptions) {
   const packages = new ConfigPackages(queries, store);
   const certificates = new MachineCertificates({
     ...{ dataDir: options.dataDir, files: options.authority, domain, time },
+    shared: sharedAuthority(database, keys.secrets),
   });
   const configs = new MachineConfigs({
     ...{ queries, documents, secrets, machineKeys, packages, domain, publicUrl },
@@ -195,6 +197,7 @@ export async function createServices(options: ServicesOptions) {
     ...options.notifications,
     isBeside: owner !== undefined,
     database,
+    nodes,
     changes,
     callers,
     presence,
@@ -219,6 +222,7 @@ export async function createServices(options: ServicesOptions) {
   const training = new Training({
     settings: options.training ?? {},
     isBeside: owner !== undefined,
+    nodes,
     mail: options.notifications ?? {},
     queries,
     dataDir: options.dataDir,

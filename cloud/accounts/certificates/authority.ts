@@ -4,11 +4,10 @@ import * as x509 from "@peculiar/x509";
 import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { toFileError } from "../../../shared/base/files/fs_error.ts";
 import { readIfExists } from "../../../shared/base/files/read_file.ts";
+import { AuthorityError } from "./authority_error.ts";
+import type { SharedAuthority } from "./shared_authority.ts";
 
-/** A certificate authority cannot be used; the message says what to do. */
-export class AuthorityError extends Error {
-  override readonly name = "AuthorityError";
-}
+export { AuthorityError };
 
 /** PEM texts of a certificate and its key. */
 export interface CertificatePair {
@@ -44,20 +43,28 @@ export class CertificateAuthority {
 
   /**
    * The authority of a cloud: files of the operator's own, or one that is made at the first start
-   * and kept in the data folder, readable by its owner only.
+   * and kept in the data folder, readable by its owner only, or where all processes find it.
    *
    * @throws {AuthorityError} when it cannot be used; {FileError}
    */
   static async open(
     dataDir: string,
-    options: { readonly files?: AuthorityFiles | undefined; readonly now: Date },
+    options: {
+      readonly files?: AuthorityFiles | undefined;
+      readonly shared?: SharedAuthority | undefined;
+      readonly now: Date;
+    },
   ): Promise<CertificateAuthority> {
-    const { files, now } = options;
+    const { files, shared, now } = options;
     if (files) {
       const [certificate, key] = [await read(files.certificate), await read(files.key)];
       return await load(certificate, key, { name: files.certificate, now });
     }
     const path = join(dataDir, AUTHORITY_FILE);
+    if (shared) {
+      const found = await shared.read() ?? await shared.keep(await ownOrNew(path, now));
+      return await load(found, found, { name: "the database", now });
+    }
     const kept = await readIfExists(path);
     if (kept !== undefined) return await load(kept, kept, { name: path, now });
     const made = await makeAuthority(now);
@@ -122,6 +129,17 @@ export class CertificateAuthority {
       notAfter,
     };
   }
+}
+
+/** The authority that a folder has from before, or a new one. */
+async function ownOrNew(path: string, now: Date): Promise<string> {
+  const kept = await readIfExists(path);
+  if (kept !== undefined) {
+    await load(kept, kept, { name: path, now });
+    return kept;
+  }
+  const { certificate, key } = await makeAuthority(now);
+  return `${certificate}\n${key}\n`;
 }
 
 async function load(

@@ -6,11 +6,14 @@ import type { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import type { PartRow } from "../access/scope.ts";
 import { hostNames } from "../../api/addresses/host_names.ts";
 import type { AuthorityFiles, CertificateAuthority, CertificatePair } from "./authority.ts";
+import type { SharedAuthority } from "./shared_authority.ts";
 
 export interface MachineCertificatesOptions {
   readonly dataDir: string;
   /** Left out: an authority of the cloud's own. */
   readonly files?: AuthorityFiles | undefined;
+  /** Where the authority of the cloud's own is; left out: in the data folder. */
+  readonly shared?: SharedAuthority | undefined;
   /** Domain of the machines' host names. */
   readonly domain: string;
   readonly time: Pick<SteadyTime, "cautious" | "strict">;
@@ -85,10 +88,10 @@ export class MachineCertificates {
   }
 
   #open(): Promise<CertificateAuthority> {
-    const { dataDir, files, time } = this.options;
+    const { dataDir, files, shared, time } = this.options;
     // Its library is loaded with the first machine that asks.
     const opening = this.#authority ??= import("./authority.ts").then(({ CertificateAuthority }) =>
-      CertificateAuthority.open(dataDir, { files, now: time.cautious.now() })
+      CertificateAuthority.open(dataDir, { files, shared, now: time.cautious.now() })
     );
     opening.catch(() => {
       this.#authority = undefined;

@@ -2,6 +2,7 @@ import type { Queries } from "./cloud_database.ts";
 
 /** What one process of the cloud leaves for the others. */
 export type SettingName =
+  | "authority"
   | "public_url"
   | "domain"
   | "key_fingerprint"

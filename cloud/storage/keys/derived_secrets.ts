@@ -46,6 +46,11 @@ export class DerivedSecrets {
     return new Uint8Array(createHmac("sha256", this.#master).update(purpose).digest()).slice(0, 20);
   }
 
+  /** 32 bytes that the certificate authority is encrypted with in a database that others can read. */
+  authorityKey(): Uint8Array {
+    return new Uint8Array(createHmac("sha256", this.#master).update("authority").digest());
+  }
+
   /** Distinguishes two master secrets without giving them away. */
   fingerprint(): string {
     return this.#derive("fingerprint").slice(0, 12);
