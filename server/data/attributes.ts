@@ -42,7 +42,7 @@ export const DEFAULTS = {
   unchangedForMs: 10_000,
 } as const;
 
-/** A file of readings goes to the cloud in one message, and that may have 32 MiB. */
+/** The server reads a file whole to send it. */
 const LARGEST_FILE_BYTES = 16 * 1024 * 1024;
 
 export const dataManagerAttributes: Attributes<DataManagerAttributes> = attributes<

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { DataCaptureUploadRequestSchema } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import { checkValues } from "../../shared/rpc/message_values.ts";
 import type { Resource } from "../resources/graph/resource.ts";
 import { call, type DataRig, filesIn, testSensor, withRig } from "./testing.ts";
 
@@ -89,6 +92,34 @@ Deno.test("sync() streams a binary that is large in pieces of 64 KiB", () =>
     assert.deepEqual([upload!.kind, upload!.pieces], ["stream", Math.ceil(1_200_000 / 65_536)]);
     assert.deepEqual(upload!.bytes, image);
     assert.equal(upload!.metadata.fileExtension, ".jpeg");
+    await manager.close();
+  }, { clock: new FakeClock() }));
+
+Deno.test("sync() sends a long file of readings in messages of so few values that clouds take them", () =>
+  withRig(async (rig) => {
+    const sizes: number[] = [];
+    const note = rig.cloud.uploads.push.bind(rig.cloud.uploads);
+    rig.cloud.uploads.push = (upload) => {
+      const sensorContents = [...upload.readings];
+      const request = create(DataCaptureUploadRequestSchema, { sensorContents });
+      const bytes = toBinary(DataCaptureUploadRequestSchema, request);
+      checkValues(DataCaptureUploadRequestSchema, bytes);
+      sizes.push(bytes.length);
+      return note(upload);
+    };
+    let n = 0;
+    const wide = () => ({ n: ++n, flags: new Array(40_000).fill(false) });
+    await rig.configure(testSensor("s", wide, readings));
+    const manager = await rig.start({
+      sync_disabled: true,
+      maximum_capture_file_size_bytes: 16 * 1024 * 1024,
+    });
+    await (rig.clock as FakeClock).advance(1_050);
+    await manager.sync({}, call);
+    assert.ok(sizes.length > 1, `${sizes}`);
+    const sent = rig.cloud.values as { n: number }[];
+    assert.deepEqual(sent.map((value) => value.n), Array.from({ length: n }, (_, at) => at + 1));
+    assert.deepEqual(await filesIn(rig.folder), []);
     await manager.close();
   }, { clock: new FakeClock() }));
 

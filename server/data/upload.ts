@@ -1,22 +1,26 @@
 /** One file on its way to the cloud. */
 import { extname } from "node:path";
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { decodeCapture } from "../../shared/capture_file/decode.ts";
 import {
   DataType,
   type FileUploadRequestSchema,
   type SensorData,
+  SensorDataSchema,
   type StreamingDataCaptureUploadRequestSchema,
   type UploadMetadata,
   UploadMetadataSchema,
 } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import { MOST_VALUES, VALUE_BYTES } from "../../shared/rpc/message_values.ts";
 import { type FoundFile, isCapture } from "./capture_folder.ts";
 import type { DataCloud } from "./machine_seat.ts";
 
 /** Binaries larger than this go in pieces. Bytes. */
 const STREAM_ABOVE_BYTES = 1_000_000;
 const PIECE_BYTES = 64 * 1024;
+/** Readings of a message take no more, so that it never has more values than a cloud takes. */
+const MESSAGE_BYTES = MOST_VALUES * VALUE_BYTES;
 /** For the answer to one message. Milliseconds. */
 const CALL_TIMEOUT_MS = 60_000;
 /** For a file in pieces: this and a second for each {@link SLOWEST_BYTES_PER_S}. Milliseconds. */
@@ -73,10 +77,29 @@ async function uploadCapture(
     );
     return;
   }
-  await client.dataCaptureUpload(
-    { metadata, sensorContents: [...readings] },
-    { signal, timeoutMs: CALL_TIMEOUT_MS },
-  );
+  const isTabular = first.data.case === "struct";
+  for (const sensorContents of isTabular ? inMessages(readings) : [[...readings]]) {
+    await client.dataCaptureUpload(
+      { metadata, sensorContents },
+      { signal, timeoutMs: CALL_TIMEOUT_MS },
+    );
+  }
+}
+
+/** The same readings give the same messages: what the cloud has of them already, it recognises. */
+function* inMessages(readings: readonly SensorData[]): Generator<SensorData[]> {
+  let some: SensorData[] = [];
+  let size = 0;
+  for (const reading of readings) {
+    const { length } = toBinary(SensorDataSchema, reading);
+    if (some.length > 0 && size + length > MESSAGE_BYTES) {
+      yield some;
+      [some, size] = [[], 0];
+    }
+    some.push(reading);
+    size += length;
+  }
+  yield some;
 }
 
 async function* binaryInPieces(

@@ -20,6 +20,27 @@ export type Path = readonly (string | number)[];
 /** Takes problems as they are found. */
 export type Report = (problem: ConfigProblem) => void;
 
+/** Takes problems up to a number, at which a check may end: what has so many is refused anyway. */
+export class ProblemList {
+  readonly found: ConfigProblem[] = [];
+  readonly report: Report = (problem) => {
+    this.found.push(problem);
+    if (this.found.length >= this.most) throw this.#enough;
+  };
+  readonly #enough = new Error("there are enough problems");
+
+  constructor(private readonly most: number) {}
+
+  /** Runs a check to its end, or until there are enough problems. */
+  until(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      if (error !== this.#enough) throw error;
+    }
+  }
+}
+
 const LONGEST_FOUND = 80;
 
 /**

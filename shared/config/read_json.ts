@@ -35,20 +35,24 @@ export function readMachineConfigJson(json: unknown, report: Report, warn: Repor
   }
   const shape: Readonly<Record<string, z.ZodType>> = machineConfigSchema().shape;
   let hints = MOST_HINTS;
-  const entries = Object.entries(json).flatMap(([key, value]): [string, unknown][] => {
-    if (value === null || value === undefined) return [];
+  const read: [string, unknown][] = Object.entries(emptyMachineConfig());
+  for (const [key, value] of Object.entries(json)) {
+    if (value === null || value === undefined) continue;
     const schema = Object.hasOwn(shape, key) ? shape[key] : undefined;
+    const list = LIST_KEYS.find((known) => known === key);
     if (schema === undefined) {
       warn(unknownKey([key], value, hints-- > 0 ? Object.keys(shape) : []));
-      return [[key, value]];
+      read.push([key, value]);
+    } else if (key === "agent") {
+      read.push([key, readAgentConfig(value, [key], report, warn)]);
+    } else if (list === undefined) {
+      read.push(...readKey(key, schema, value, report, warn));
+    } else {
+      readList(list, value, lists, report, warn);
+      read.push([key, lists[list].map((entry) => entry.value)]);
     }
-    if (key === "agent") return [[key, readAgentConfig(value, [key], report, warn)]];
-    const list = LIST_KEYS.find((known) => known === key);
-    if (list === undefined) return readKey(key, schema, value, report, warn);
-    readList(list, value, lists, report, warn);
-    return [[key, lists[list].map((entry) => entry.value)]];
-  });
-  return { config: { ...emptyMachineConfig(), ...Object.fromEntries(entries) }, lists };
+  }
+  return { config: Object.fromEntries(read) as unknown as MachineConfig, lists };
 }
 
 function readKey(

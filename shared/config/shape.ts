@@ -63,32 +63,59 @@ type Visitor = (
 function visit(schema: z.ZodType, value: unknown, path: Path, enter: Visitor): void {
   const inner = unwrap(schema, value);
   if (inner instanceof z.ZodArray && Array.isArray(value)) {
-    value.forEach((item, at) => visit(inner.element as z.ZodType, item, [...path, at], enter));
+    const element = inner.element as z.ZodType;
+    if (!hasForm(element)) return;
+    value.forEach((item, at) => visit(element, item, [...path, at], enter));
   } else if (isJsonObject(value) && inner instanceof z.ZodObject) {
     const shape: Record<string, z.ZodType> = inner.shape;
     enter(shape, value, path);
-    for (const [key, field] of Object.entries(shape)) {
-      if (value[key] !== undefined) visit(field, value[key], [...path, key], enter);
+    for (const [key, item] of Object.entries(value)) {
+      const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
+      if (field && hasForm(field)) visit(field, item, [...path, key], enter);
     }
   } else if (isJsonObject(value) && inner instanceof z.ZodRecord) {
-    for (const [key, item] of Object.entries(value)) {
-      visit(inner.valueType as z.ZodType, item, [...path, key], enter);
-    }
+    const field = inner.valueType as z.ZodType;
+    if (!hasForm(field)) return;
+    for (const [key, item] of Object.entries(value)) visit(field, item, [...path, key], enter);
   }
 }
 
-/** A copy without optional keys that say nothing, and with lists where one entry stands alone. */
+/** Whether values of a schema may hold objects with known keys, so that they are looked into. */
+function hasForm(schema: z.ZodType): boolean {
+  const inner = unwrap(schema, {});
+  return inner instanceof z.ZodObject || inner instanceof z.ZodArray ||
+    inner instanceof z.ZodRecord;
+}
+
+/**
+ * The value without optional keys that say nothing, and with lists where one entry stands alone.
+ * Free-form values are the same in it.
+ */
 function tidied(schema: z.ZodType, value: unknown): unknown {
-  const copy = structuredClone(value);
-  visit(schema, copy, [], (shape, object) => {
-    for (const [key, item] of Object.entries(object)) {
-      const field = Object.hasOwn(shape, key) ? shape[key] as z.ZodType : undefined;
+  const inner = unwrap(schema, value);
+  if (inner instanceof z.ZodArray && Array.isArray(value)) {
+    const element = inner.element as z.ZodType;
+    return hasForm(element) ? value.map((item) => tidied(element, item)) : value;
+  }
+  if (!isJsonObject(value)) return value;
+  if (inner instanceof z.ZodRecord) {
+    const field = inner.valueType as z.ZodType;
+    if (!hasForm(field)) return value;
+    const entries = Object.entries(value).map(([key, item]) => [key, tidied(field, item)]);
+    return Object.fromEntries(entries);
+  }
+  if (!(inner instanceof z.ZodObject)) return value;
+  const shape: Record<string, z.ZodType> = inner.shape;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, item]): [string, unknown][] => {
+      const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
+      if (!field) return [[key, item]];
       const saysNothing = item === null || item === "";
-      if (saysNothing && field instanceof z.ZodOptional) delete object[key];
-      else if (field && isJsonObject(item) && isListOrOne(field)) object[key] = [item];
-    }
-  });
-  return copy;
+      if (saysNothing && field instanceof z.ZodOptional) return [];
+      const isAlone = isJsonObject(item) && isListOrOne(field);
+      return [[key, tidied(field, isAlone ? [item] : item)]];
+    }),
+  );
 }
 
 /** The schema below optional, nullable and default; of a union the part that fits an object. */

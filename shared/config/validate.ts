@@ -4,10 +4,12 @@ import {
   type DependencyNode,
   findDependencyCycles,
   findUnknownDependencies,
+  indexNames,
   remoteOf,
+  resolveDependency,
 } from "./dependencies.ts";
 import type { MachineConfig } from "./machine_config.ts";
-import { type ConfigProblem, type Path, problemAt, type Report } from "./problem.ts";
+import { type ConfigProblem, type Path, problemAt, ProblemList, type Report } from "./problem.ts";
 import { type ConfigReading, readConfigOnce } from "./reading.ts";
 import type { ResourceConfig } from "./resources.ts";
 import { withoutEffect } from "./without_effect.ts";
@@ -23,8 +25,11 @@ export function validateForSave(
   json: unknown,
   options: SaveOptions = {},
 ): ConfigProblem[] {
-  return validateReading(readConfigOnce(json), options);
+  return validateReading(readConfigOnce(json, MOST_PROBLEMS), options);
 }
+
+/** Problems after which a check of what is to be saved ends. */
+export const MOST_PROBLEMS = 1_000;
 
 export interface SaveOptions {
   /** `elsewhere`: it is a piece of a configuration, what it depends on may be in another. */
@@ -36,13 +41,16 @@ export function validateReading(
   { json, config, lists, problems: wrongForms }: ConfigReading,
   options: SaveOptions = {},
 ): ConfigProblem[] {
-  const problems = [...wrongForms];
-  const report = (problem: ConfigProblem) => problems.push(problem);
-  checkLocated(config, lists, report);
-  for (const { value, path } of lists.triggers) checkTriggerPatterns(value, path, report);
-  const names = options.dependencies === "elsewhere" ? undefined : namesInJson(json);
-  checkDependencies(config, lists, names, report);
-  return problems;
+  if (wrongForms.length >= MOST_PROBLEMS) return [...wrongForms];
+  const problems = new ProblemList(MOST_PROBLEMS - wrongForms.length);
+  const { report } = problems;
+  problems.until(() => {
+    checkLocated(config, lists, report);
+    for (const { value, path } of lists.triggers) checkTriggerPatterns(value, path, report);
+    const names = options.dependencies === "elsewhere" ? undefined : namesInJson(json);
+    checkDependencies(config, lists, names, report);
+  });
+  return [...wrongForms, ...problems.found];
 }
 
 /**
@@ -52,6 +60,9 @@ export function validateReading(
 export function warningsForSave({ json, warnings }: ConfigReading): ConfigProblem[] {
   return [...warnings, ...withoutEffect(json)];
 }
+
+/** More takes seconds, and no machine needs it. */
+const MOST_EDGES = 100_000;
 
 function checkDependencies(
   config: MachineConfig,
@@ -66,6 +77,13 @@ function checkDependencies(
     if (!byName.has(name)) byName.set(name, entry);
   }
   const nodes = [...byName.values()].map(nodeOf);
+  if (hasManyEdges(nodes)) {
+    const message = `there are more than ${MOST_EDGES} dependencies: a short name means all ` +
+      "resources that have it";
+    return report(
+      problemAt(["components"], config.components, message, "full names in depends_on"),
+    );
+  }
   for (const cycle of findDependencyCycles(nodes)) reportCycle(cycle, byName, report);
   // What a remote or a fragment brings is not seen here, so a name may well be one of its.
   if (!names || config.remotes.length > 0 || config.fragments.length > 0) return;
@@ -78,6 +96,15 @@ function checkDependencies(
     const message = "there is no component or service of this name";
     report(problemAt(path, dependency, message, "the name of a component or service"));
   }
+}
+
+function hasManyEdges(nodes: readonly DependencyNode[]): boolean {
+  const index = indexNames(nodes.map(({ name }) => name));
+  let edges = 0;
+  for (const { dependsOn } of nodes) {
+    for (const text of dependsOn) edges += resolveDependency(text, index).length;
+  }
+  return edges > MOST_EDGES;
 }
 
 function reportCycle(

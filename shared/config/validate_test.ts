@@ -125,6 +125,31 @@ Deno.test("validateForSave() names the cycle and the log pattern's reason", () =
   match(pattern?.message ?? "", /does not compile: Unterminated group/);
 });
 
+Deno.test("validateForSave() ends at a thousand problems, of whatever kind they are", () => {
+  const many = <T>(entry: T) => new Array<T>(3_000).fill(entry);
+  const wrong = {
+    "wrong forms": { triggers: many({}) },
+    "entries that are none": { components: many(1) },
+    "checks": { components: many({}) },
+    "both": { triggers: many({}).slice(0, 600), components: many({}) },
+    "doubles": { components: many(sensor("a")) },
+    "dependencies": { components: [sensor("a", { depends_on: many("x") })] },
+  };
+  for (const [what, config] of Object.entries(wrong)) {
+    strictEqual(validateForSave(config).length, 1_000, what);
+  }
+});
+
+Deno.test("validateForSave() refuses short names that mean more resources than can be checked", () => {
+  const components = Array.from({ length: 400 }, (_, n) => ({
+    ...{ name: "a", api: `acme:component:t${n}`, model: "acme:demo:a" },
+    depends_on: ["a"],
+  }));
+  const [problem, ...others] = validateForSave({ components });
+  match(problem?.message ?? "", /more than 100000 dependencies/);
+  strictEqual(others.length, 0);
+});
+
 Deno.test("validateForSave() never shows a secret", () => {
   const problems = validateForSave({
     cloud: { secret: ["hunter2"], api_key: { key: { x: "hunter2" } } },

@@ -6,11 +6,11 @@ import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf
 import { Code, ConnectError } from "@connectrpc/connect";
 
 /** Most values of a message: fields with what is in them, elements of lists, entries of maps. */
-export const MOST_VALUES = 524_288;
+export const MOST_VALUES = 262_144;
 /** Bytes of a packed list that count as one value: a number takes less than a message. */
 const PACKED_BYTES = 16;
 /** The same for numbers of fixed length, as in tensors. */
-const PACKED_FIXED_BYTES = 64;
+const PACKED_FIXED_BYTES = 192;
 const FIXED: ReadonlySet<ScalarType | undefined> = new Set([
   ScalarType.FLOAT,
   ScalarType.DOUBLE,
@@ -20,7 +20,7 @@ const FIXED: ReadonlySet<ScalarType | undefined> = new Set([
   ScalarType.SFIXED64,
 ]);
 /** Shortest value: a tag, and a number or a length. */
-const VALUE_BYTES = 2;
+export const VALUE_BYTES = 2;
 /** Levels that are counted; the decoder takes no more. */
 const MOST_LEVELS = 100;
 

@@ -8,6 +8,8 @@ import { SensorService } from "../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { FlatTensorDataFloatSchema } from "../gen/viam/service/mlmodel/v1/mlmodel_pb.ts";
 import { openForwardChannel } from "./client/forward.ts";
 import { checkJsonValues, checkValues, MOST_VALUES } from "./message_values.ts";
+import { serveEcho } from "./data_channel/testing.ts";
+import { createDataChannelTransport } from "./data_channel/transport.ts";
 import { RpcRouter } from "./server/router.ts";
 import { GET_READINGS, post, withGrpc, withServer } from "./testing.ts";
 
@@ -46,9 +48,9 @@ async function sent(transport: Transport, request: Uint8Array): Promise<unknown>
 
 const tooMany = (error: unknown) =>
   error instanceof ConnectError && error.code === Code.ResourceExhausted &&
-  /more than 524288 values/.test(error.message);
+  /more than 262144 values/.test(error.message);
 
-Deno.test("messages have 524,288 values at most, wherever they stand in it", () => {
+Deno.test("messages have 262,144 values at most, wherever they stand in it", () => {
   assert.throws(() => checkValues(GetReadingsRequestSchema, wide(MOST_VALUES)), tooMany);
   checkValues(GetReadingsRequestSchema, wide(MOST_VALUES - 10));
   const unknown = new Uint8Array(2 * MOST_VALUES + 2).map((_, at) => at % 2 === 0 ? 0x78 : 0);
@@ -89,7 +91,7 @@ Deno.test("a call with too many values is refused over every protocol, before it
       });
       return `${await answer.text()} ${answer.headers.get("grpc-message")}`;
     };
-    const refused = /more than 524288 values/;
+    const refused = /more than 262144 values/;
     assert.match(await ask("proto", proto), refused);
     assert.match(await ask("json", json), refused);
     assert.match(decodeURIComponent(await ask("grpc-web+proto", frame)), refused);
@@ -100,20 +102,33 @@ Deno.test("a call with too many values is refused over every protocol, before it
   });
 });
 
-Deno.test("a remote or a module that answers with too many values fails its call", async () => {
+/** A sensor whose readings named `many` have too many values. */
+function manyValues(): RpcRouter {
   const value = create(ValueSchema, { kind: { case: "nullValue", value: 0 } });
   const kind = {
     case: "listValue",
     value: { values: new Array(MOST_VALUES).fill(value) },
   } as const;
-  const router = new RpcRouter().service(SensorService, {
+  return new RpcRouter().service(SensorService, {
     getReadings: ({ name }) => ({ readings: name === "many" ? { list: { kind } } : {} }),
   });
-  await withServer({ router }, async (url) => {
+}
+
+async function refusesMany(transport: Transport): Promise<void> {
+  const sensor = createClient(SensorService, transport);
+  await assert.rejects(sensor.getReadings({ name: "many" }), tooMany);
+  assert.deepEqual((await sensor.getReadings({ name: "few" })).readings, {});
+}
+
+Deno.test("a remote or a module that answers with too many values fails its call", async () => {
+  await withServer({ router: manyValues() }, async (url) => {
     const channel = openForwardChannel({ address: url });
-    const sensor = createClient(SensorService, channel.transport);
-    await assert.rejects(sensor.getReadings({ name: "many" }), tooMany);
-    assert.deepEqual((await sensor.getReadings({ name: "few" })).readings, {});
+    await refusesMany(channel.transport);
     channel.close();
   });
+});
+
+Deno.test("a machine that answers with too many values over a data channel fails its call", async () => {
+  const { client } = serveEcho({ router: manyValues() });
+  await refusesMany(createDataChannelTransport(client));
 });

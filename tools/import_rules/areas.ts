@@ -35,7 +35,7 @@ const TABLE: Readonly<Record<string, string>> = {
   "cloud/local": "accounts api fleet serve storage",
   "cloud/nodes": "storage",
   "cloud/operations": "api fleet storage",
-  "cloud/registry": "accounts fleet storage",
+  "cloud/registry": "accounts api fleet storage",
   "cloud/releases": "accounts fleet nodes registry storage",
   "cloud/serve":
     "accounts api data fleet inference nodes operations registry releases storage training triggers web",

@@ -9,6 +9,7 @@ import {
   AuthorizationDetailsSchema,
   type AuthorizedPermissions,
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import { requireFew } from "../../api/lists/few.ts";
 import { titleProblem } from "../../api/names/names.ts";
 import { type ApiKey, type ApiKeys, requireNoMoreThanOwn } from "./api_keys.ts";
 import type { Action } from "../../../shared/rights/roles.ts";
@@ -58,6 +59,7 @@ export function keyMethods(
 
     async createKey({ authorizations, name }, context) {
       const scope = await callers.scope(context);
+      requireFew("authorizations", authorizations);
       if (authorizations.length === 0) {
         throw new ConnectError("authorizations: a key needs at least one", Code.InvalidArgument);
       }
@@ -99,6 +101,7 @@ export function keyMethods(
 
     async checkPermissions({ permissions }, context) {
       const scope = await callers.scope(context);
+      requireFew("permissions", permissions);
       if (permissions.length === 0) {
         throw new ConnectError("permissions: there are none to check", Code.InvalidArgument);
       }

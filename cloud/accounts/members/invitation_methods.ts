@@ -8,6 +8,7 @@ import {
   type OrganizationInvite,
   OrganizationInviteSchema,
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import { requireFew } from "../../api/lists/few.ts";
 import { requireNoMoreThanOwn } from "../access/api_keys.ts";
 import { placeOf, toGrant } from "../access/authorizations.ts";
 import type { Callers } from "../access/callers.ts";
@@ -107,6 +108,7 @@ async function grantsIn(
   orgId: string,
   authorizations: readonly Authorization[],
 ): Promise<UserGrant[]> {
+  requireFew("authorizations", authorizations);
   return await Promise.all(authorizations.map(async (each) => {
     const { grant, place } = await toGrant(scope, each);
     if (place.orgId === orgId) return grant;

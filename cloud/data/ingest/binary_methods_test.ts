@@ -119,6 +119,28 @@ function interval(from: number, to: number) {
   };
 }
 
+Deno.test("a filter has 1,000 entries of each kind at most", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const data = cloud.client(DataService, apiKey(made));
+  const many = new Array<string>(40_000).fill("a");
+  const filters = {
+    mime_type: { mimeType: many },
+    bbox_labels: { bboxLabels: many },
+    location_ids: { locationIds: many },
+    organization_ids: { organizationIds: many },
+    "tags_filter.tags": { tagsFilter: { type: TagsFilterType.MATCH_BY_OR, tags: many } },
+  };
+  for (const [field, filter] of Object.entries(filters)) {
+    const { code, message } = await failure(data.binaryDataByFilter({ dataRequest: { filter } }));
+    assert.equal(code, Code.InvalidArgument, field);
+    assert.match(message, new RegExp(`^filter.${field}: there are more than 1000`));
+  }
+  const few = many.slice(0, 1_000);
+  const filter = { mimeType: few, bboxLabels: few, locationIds: few };
+  assert.deepEqual((await data.binaryDataByFilter({ dataRequest: { filter } })).data, []);
+});
+
 Deno.test("BinaryDataByIDs() answers in order, and NOT_FOUND for what is another's", async () => {
   const { cloud, made, ids, data } = await withPictures(2);
   await using _ = cloud;

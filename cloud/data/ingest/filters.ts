@@ -1,4 +1,5 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { requireFew } from "../../api/lists/few.ts";
 import type { Scope } from "../../accounts/access/scope.ts";
 import type { Action } from "../../../shared/rights/roles.ts";
 
@@ -25,8 +26,16 @@ export interface SourceFilter {
   readonly methodName?: string;
 }
 
-/** What a filter of the protocol says about sources. */
+/**
+ * What a filter of the protocol says about sources.
+ *
+ * @throws {ConnectError} INVALID_ARGUMENT when one of its lists is too long.
+ */
 export function sourceFilter(filter: Filter | undefined): SourceFilter {
+  requireFew("filter.organization_ids", filter?.organizationIds);
+  requireFew("filter.location_ids", filter?.locationIds);
+  requireFew("filter.mime_type", filter?.mimeType);
+  requireFew("filter.bbox_labels", filter?.bboxLabels);
   return filter
     ? {
       organizationIds: filter.organizationIds,
@@ -136,6 +145,7 @@ export type WantedTags =
   | { readonly kind: "none" };
 
 export function readTags(filter: TagsFilter | undefined): WantedTags | undefined {
+  requireFew("filter.tags_filter.tags", filter?.tags);
   switch (filter?.type) {
     case TagsFilterType.TAGGED:
       return { kind: "any" };

@@ -1,6 +1,7 @@
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { requireFew } from "../../api/lists/few.ts";
 import { canonicalJson } from "../../../shared/base/json/json.ts";
 import {
   type CaptureMetadataSchema,
@@ -134,6 +135,7 @@ export function tabularMethods(options: TabularMethodsOptions): Methods {
     async deleteTabularData({ organizationId, deleteOlderThanDays, filter }, context) {
       const scope = await callers.scope(context);
       const { id } = await scope.organization(organizationId, "see");
+      requireFew("filter.location_ids", filter?.locationIds);
       const sources = await sourcesFor(scope, {
         organizationIds: [id],
         locationIds: filter?.locationIds ?? [],

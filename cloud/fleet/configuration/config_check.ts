@@ -2,10 +2,15 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import { isJsonObject } from "../../../shared/base/json/json.ts";
-import type { ConfigReading } from "../../../shared/config/reading.ts";
-import { formatProblem } from "../../../shared/config/problem.ts";
-import { validateReading, warningsForSave } from "../../../shared/config/validate.ts";
-import { type ConfigDocument, documentOf, LONGEST_CONFIG } from "./config_document.ts";
+import { letOthersWork } from "../../../shared/base/time/other_work.ts";
+import { type ConfigReading, readConfigOnce } from "../../../shared/config/reading.ts";
+import { type ConfigProblem, formatProblem } from "../../../shared/config/problem.ts";
+import {
+  MOST_PROBLEMS,
+  validateReading,
+  warningsForSave,
+} from "../../../shared/config/validate.ts";
+import { type ConfigDocument, documentOf, sizeProblem } from "./config_document.ts";
 import { RecentDocuments } from "./recent_documents.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
@@ -22,28 +27,37 @@ export class ConfigRefusedError extends Error {
 /**
  * A configuration that may be saved, from a JSON text or an object.
  *
- * @param recent keeps what was read, for others that need it. Default: nothing is kept.
- *
  * @throws {ConfigRefusedError}
  */
-export function readConfig(
-  input: string | JsonObject,
-  recent = new RecentDocuments(),
-): ConfigDocument {
+export function readConfig(input: string | JsonObject): ConfigDocument {
+  const document = fittingDocument(input);
+  refuse(validateReading(readConfigOnce(document.value, MOST_PROBLEMS)));
+  return document;
+}
+
+function fittingDocument(input: string | JsonObject): ConfigDocument {
   const document = typeof input === "string" ? parseText(input) : documentOf(input);
-  if (document.text.length > LONGEST_CONFIG) {
-    throw new ConfigRefusedError(
-      `the configuration has ${document.text.length} characters; ${LONGEST_CONFIG} are allowed`,
-    );
-  }
-  recent.keep(document);
-  const problems = validateReading(recent.reading(document.text));
-  if (problems.length === 0) return document;
-  const shown = problems.slice(0, REPORTED_PROBLEMS).map(formatProblem);
-  const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];
-  throw new ConfigRefusedError(
-    `${NOT_SAVED}${[...shown, ...more].join("; ")}`,
-  );
+  const problem = sizeProblem(document);
+  if (problem) throw new ConfigRefusedError(`the configuration ${problem}`);
+  return document;
+}
+
+function refuse(problems: readonly ConfigProblem[]): void {
+  if (problems.length === 0) return;
+  const list = listed(problems, formatProblem);
+  throw new ConfigRefusedError(`${NOT_SAVED}${list}`);
+}
+
+/** The first problems, and how many more there are. */
+export function listed(
+  problems: readonly ConfigProblem[],
+  format: (problem: ConfigProblem) => string,
+): string {
+  const shown = problems.slice(0, REPORTED_PROBLEMS).map(format);
+  const left = problems.length - shown.length;
+  if (left === 0) return shown.join("; ");
+  const least = problems.length >= MOST_PROBLEMS ? "at least " : "";
+  return [...shown, `and ${least}${left} more`].join("; ");
 }
 
 /** What is odd about a configuration that may be saved, one sentence each: keys nobody reads, and what has no effect. */
@@ -62,13 +76,25 @@ export function parseConfig(input: string | JsonObject | undefined): ConfigDocum
   return typeof input === "string" ? asCall(() => parseText(input)) : documentOf(input);
 }
 
-/** {@link readConfig} for calls: INVALID_ARGUMENT when it is refused, undefined when none was sent. */
-export function checkedConfig(
+/**
+ * {@link readConfig} for calls: INVALID_ARGUMENT when it is refused, undefined when none was sent.
+ * Other calls have their turn in between: with the largest configuration each part of it takes a
+ * tenth of a second.
+ *
+ * @param recent keeps what was read, for others that need it. Default: nothing is kept.
+ */
+export async function checkedConfig(
   input: string | JsonObject | undefined,
-  recent?: RecentDocuments,
-): ConfigDocument | undefined {
+  recent = new RecentDocuments(),
+): Promise<ConfigDocument | undefined> {
   if (input === undefined) return undefined;
-  return asCall(() => readConfig(input, recent));
+  await letOthersWork();
+  const document = asCall(() => fittingDocument(input));
+  const reading = recent.keep(document, MOST_PROBLEMS);
+  await letOthersWork();
+  asCall(() => refuse(validateReading(reading)));
+  await letOthersWork();
+  return document;
 }
 
 function asCall<T>(work: () => T): T {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject, sameJson } from "../../../shared/base/json/json.ts";
+import { countValues, isJsonObject, sameJson } from "../../../shared/base/json/json.ts";
 
 /** A machine configuration as somebody sent it. */
 export interface ConfigDocument {
@@ -18,10 +18,29 @@ export interface ConfigDiffSummary {
 
 export const EMPTY_CONFIG: ConfigDocument = { text: "{}", value: {} };
 
-/** Longest configuration, in characters of its JSON text. */
-export const LONGEST_CONFIG = 4 * 1024 * 1024;
-/** The same with everything that it includes. */
-export const LONGEST_RESOLVED_CONFIG = 2 * LONGEST_CONFIG;
+/** Longest configuration, in characters of its JSON text; twice that with all that it includes. */
+const LONGEST_CONFIG = 4 * 1024 * 1024;
+/** Most JSON values of a configuration; reading and checking each takes microseconds. */
+export const MOST_CONFIG_VALUES = 65_536;
+
+/**
+ * What of a configuration is too large, as the end of a sentence; undefined: nothing is.
+ *
+ * @param what `own`, or `resolved` with everything that it includes.
+ */
+export function sizeProblem(
+  { text, value }: ConfigDocument,
+  what: "own" | "resolved" = "own",
+): string | undefined {
+  const times = what === "own" ? 1 : 2;
+  if (text.length > times * LONGEST_CONFIG) {
+    return `has ${text.length} characters; ${times * LONGEST_CONFIG} are allowed`;
+  }
+  const most = times * MOST_CONFIG_VALUES;
+  return countValues(value, most) > most
+    ? `has more than ${most} values; no more are allowed`
+    : undefined;
+}
 
 export function documentOf(value: JsonObject): ConfigDocument {
   return { text: JSON.stringify(value), value };

@@ -18,9 +18,16 @@ export class RecentDocuments {
   readonly #byText = new Map<string, ReadDocument>();
   #characters = 0;
 
-  /** Keeps a document that somebody sent. */
-  keep(document: ConfigDocument): void {
-    this.#find(document.text, () => document);
+  /**
+   * Reads a document that somebody sent, and keeps it; one of so many problems is not kept, as it
+   * was not read to its end.
+   */
+  keep(document: ConfigDocument, mostProblems: number): ConfigReading {
+    const known = this.#byText.get(document.text)?.reading;
+    const reading = known ?? readConfigOnce(document.value, mostProblems);
+    if (reading.problems.length >= mostProblems) return reading;
+    const found = this.#find(document.text, () => document);
+    return found.reading ??= reading;
   }
 
   /** What was read of a text; reads it when it was not. */

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { checkedConfig, configWarnings } from "./config_check.ts";
 import { RecentDocuments } from "./recent_documents.ts";
 
-Deno.test("RecentDocuments reads a text once, for the check of a save and for who fetches it", () => {
+Deno.test("RecentDocuments reads a text once, for the check of a save and for who fetches it", async () => {
   const documents = new RecentDocuments();
   const config = { components: [{ name: "a", api: "rdk:component:sensor", model: "m", modle: 1 }] };
-  const document = checkedConfig(config, documents);
+  const document = await checkedConfig(config, documents);
   const reading = documents.reading(document!.text);
   assert.equal(
     reading.json,

@@ -5,6 +5,7 @@ import {
   type ResolvedFragment,
   ResolvedFragmentSchema,
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import { requireFew } from "../../api/lists/few.ts";
 import type { Scope } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { documentOf, parseDocument } from "../configuration/config_document.ts";
@@ -44,6 +45,8 @@ export function fragmentListMethods(
     async listMachineFragments(request, context) {
       const scope = await callers.scope(context);
       const machine = await scope.machine(request.machineId, "manage");
+      requireFew("additional_fragment_ids", request.additionalFragmentIds);
+      requireFew("additional_fragments", request.additionalFragments);
       const parts = await queries.selectFrom("parts")
         .innerJoin("part_revisions", (join) =>
           join.onRef("part_revisions.part_id", "=", "parts.id")

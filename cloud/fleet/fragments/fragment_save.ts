@@ -8,11 +8,12 @@ import type { Actor } from "../../accounts/access/caller.ts";
 import { type FragmentRow, notFound } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Visibility } from "../../storage/database/schema.ts";
+import { listed } from "../configuration/config_check.ts";
 import {
   type ConfigDocument,
   documentOf,
-  LONGEST_CONFIG,
   sameJsonInOrder,
+  sizeProblem,
 } from "../configuration/config_document.ts";
 import { readImports } from "./fragment_import.ts";
 import { FragmentProblem } from "./fragment_problem.ts";
@@ -34,7 +35,6 @@ export interface FragmentEdit {
 }
 
 const LONGEST_NAME = 100;
-const REPORTED_PROBLEMS = 20;
 
 /** Makes a fragment with its first revision. Call it in a transaction. */
 export async function createFragment(
@@ -194,12 +194,8 @@ async function requireValid(
   row: FragmentRow,
   config: ConfigDocument,
 ): Promise<void> {
-  if (config.text.length > LONGEST_CONFIG) {
-    throw new ConnectError(
-      `the fragment has ${config.text.length} characters; ${LONGEST_CONFIG} are allowed`,
-      Code.InvalidArgument,
-    );
-  }
+  const problem = sizeProblem(config);
+  if (problem) throw new ConnectError(`the fragment ${problem}`, Code.InvalidArgument);
   const draft = { id: row.id, orgId: row.org_id, revision: "draft", config: config.value };
   try {
     const resolved = await tryOut(queries, draft, row.id, config.value);
@@ -237,9 +233,7 @@ function requireForm(config: JsonObject): void {
   // Dependencies may be on what the machine has itself.
   const problems = validateForSave(config, { dependencies: "elsewhere" });
   if (problems.length === 0) return;
-  const shown = problems.slice(0, REPORTED_PROBLEMS).map(formatProblem);
-  const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];
-  throw new FragmentProblem("invalid", "", [...shown, ...more].join("; "));
+  throw new FragmentProblem("invalid", "", listed(problems, formatProblem));
 }
 
 /** What everybody may include must not bring along what others may not see. */

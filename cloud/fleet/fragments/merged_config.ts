@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject, sameJson } from "../../../shared/base/json/json.ts";
-import { indexOf, withoutValue, withValue } from "./json_path.ts";
+import { canonicalJson, isJsonObject } from "../../../shared/base/json/json.ts";
+import { indexAmong, STEPS_A_KEY, withoutValue, withValue, type Work } from "./json_path.ts";
 
 /** Where a value comes from; undefined: the part's own configuration. */
 export type Origin = { readonly fragmentId: string; readonly revision: string } | undefined;
@@ -12,7 +12,9 @@ export interface ValueSource {
 }
 
 interface Piece {
-  value: JsonValue;
+  readonly value: JsonValue;
+  /** The value as canonical JSON, once somebody compared it. */
+  text?: string;
   /** In order: later and deeper ones win. */
   sources: { readonly path: readonly string[]; readonly origin: Origin }[];
 }
@@ -27,6 +29,11 @@ const NOT_MERGED = new Set(["fragments", "fragment_mods"]);
 export class MergedConfig {
   readonly #lists = new Map<string, Piece[]>();
   readonly #blocks = new Map<string, Piece>();
+  /** Entries of lists by name; of lists that were changed there is none. */
+  readonly #byName = new Map<string, Map<JsonValue | undefined, Piece[]>>();
+
+  /** @param work bounds what is done. Default: anything. */
+  constructor(private readonly work: Work = () => {}) {}
 
   static of(config: JsonObject, origin: Origin): MergedConfig {
     const merged = new MergedConfig();
@@ -58,13 +65,15 @@ export class MergedConfig {
     const [section = "", name = "", ...rest] = path;
     const list = this.#lists.get(section);
     if (list && path.length === 1) return false;
-    const index = list ? indexOf(list.map((each) => each.value), name) : -1;
+    const index = list ? this.#indexIn(list, name) : -1;
     const piece = list ? list[index] : this.#blocks.get(section);
     const inside = list ? rest : path.slice(1);
     if (list && !piece) return false;
-    const changed = withValue(piece?.value, inside, value);
+    const changed = withValue(piece?.value, inside, value, this.work);
     if (changed === undefined) return false;
     const source = { path: inside, origin };
+    this.work(piece?.sources.length ?? 0);
+    this.#byName.delete(section);
     if (list) list[index] = { value: changed, sources: [...piece?.sources ?? [], source] };
     else this.#blocks.set(section, { value: changed, sources: [...piece?.sources ?? [], source] });
     return true;
@@ -78,24 +87,25 @@ export class MergedConfig {
       const block = this.#blocks.get(section);
       if (!block) return false;
       if (path.length === 1) return this.#blocks.delete(section);
-      const value = withoutValue(block.value, path.slice(1));
+      const value = withoutValue(block.value, path.slice(1), this.work);
       this.#blocks.set(section, { ...block, value });
       return value !== block.value;
     }
+    this.#byName.delete(section);
     if (path.length === 1) return this.#lists.delete(section);
-    const index = indexOf(list.map((each) => each.value), name);
+    const index = this.#indexIn(list, name);
     const piece = list[index];
     if (!piece) return false;
     if (rest.length === 0) return list.splice(index, 1).length > 0;
-    const value = withoutValue(piece.value, rest);
-    list[index] = { ...piece, value };
+    const value = withoutValue(piece.value, rest, this.work);
+    list[index] = { value, sources: piece.sources };
     return value !== piece.value;
   }
 
   /** With its values changed by `change`, which must leave the places of list entries as they are. */
   mapped(change: (config: JsonObject) => JsonObject): MergedConfig {
     const changed = change(this.toJson());
-    const copy = new MergedConfig();
+    const copy = new MergedConfig(this.work);
     for (const [section, piece] of this.#blocks) {
       copy.#blocks.set(section, { ...piece, value: changed[section] ?? null });
     }
@@ -104,7 +114,7 @@ export class MergedConfig {
       copy.#lists.set(
         section,
         pieces.map((piece, i) => ({
-          ...piece,
+          sources: piece.sources,
           value: (Array.isArray(list) ? list[i] : undefined) ?? null,
         })),
       );
@@ -147,36 +157,59 @@ export class MergedConfig {
    */
   #addItems(section: string, pieces: readonly Piece[]): void {
     this.#blocks.delete(section);
-    const before = this.#lists.get(section) ?? [];
-    const byName = Map.groupBy(before, ({ value }) => nameIn(value));
-    const added = pieces.filter(({ value }) =>
-      !byName.get(nameIn(value))?.some((other) => sameJson(other.value, value))
-    );
-    this.#lists.set(section, [...before, ...added]);
+    const list = this.#lists.get(section) ?? [];
+    const byName = this.#byName.get(section) ?? Map.groupBy(list, ({ value }) => nameIn(value));
+    // What comes at once is compared with what was there before.
+    const added = pieces.filter((piece) => {
+      const others = byName.get(nameIn(piece.value)) ?? [];
+      if (others.length > 0) this.work(others.length);
+      return !others.some((other) => textOf(other) === textOf(piece));
+    });
+    for (const piece of added) {
+      list.push(piece);
+      const name = nameIn(piece.value);
+      const others = byName.get(name);
+      if (others) others.push(piece);
+      else byName.set(name, [piece]);
+    }
+    this.#lists.set(section, list);
+    this.#byName.set(section, byName);
+  }
+
+  #indexIn(list: readonly Piece[], step: string): number {
+    return indexAmong(list, ({ value }) => value, step, this.work);
   }
 
   #addBlock(section: string, piece: Piece): void {
     this.#lists.delete(section);
+    this.#byName.delete(section);
     const before = this.#blocks.get(section);
     if (!before) return void this.#blocks.set(section, piece);
+    this.work(before.sources.length);
     this.#blocks.set(section, {
-      value: mergeValues(before.value, piece.value),
+      value: mergeValues(before.value, piece.value, this.work),
       sources: [...before.sources, ...leafSources(before.value, piece)],
     });
   }
+}
+
+function textOf(piece: Piece): string {
+  return piece.text ??= canonicalJson(piece.value);
 }
 
 function nameIn(value: JsonValue): JsonValue | undefined {
   return isJsonObject(value) ? value["name"] ?? value["id"] : undefined;
 }
 
-function mergeValues(before: JsonValue, after: JsonValue): JsonValue {
+function mergeValues(before: JsonValue, after: JsonValue, work: Work): JsonValue {
   if (!isJsonObject(before) || !isJsonObject(after)) return after;
+  const old = Object.entries(before);
+  work(STEPS_A_KEY * old.length);
   return Object.fromEntries([
-    ...Object.entries(before),
+    ...old,
     ...Object.entries(after).map(([key, value]): [string, JsonValue] => [
       key,
-      Object.hasOwn(before, key) ? mergeValues(before[key] ?? null, value) : value,
+      Object.hasOwn(before, key) ? mergeValues(before[key] ?? null, value, work) : value,
     ]),
   ]);
 }

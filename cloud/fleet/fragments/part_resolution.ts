@@ -3,18 +3,13 @@ import { Code } from "@connectrpc/connect";
 import { formatPath, formatProblem } from "../../../shared/config/problem.ts";
 import { validateForSave } from "../../../shared/config/validate.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import {
-  type ConfigDocument,
-  documentOf,
-  LONGEST_RESOLVED_CONFIG,
-} from "../configuration/config_document.ts";
+import { listed } from "../configuration/config_check.ts";
+import { type ConfigDocument, documentOf, sizeProblem } from "../configuration/config_document.ts";
 import { FragmentProblem } from "./fragment_problem.ts";
 import { FragmentSources } from "./fragment_sources.ts";
 import type { Origin, ValueSource } from "./merged_config.ts";
 import { hasFragments, resolveConfig, type Resolved } from "./resolve.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
-
-const REPORTED_PROBLEMS = 20;
 
 /** A part's configuration with its fragments, ready to be kept. */
 export interface PartResolution {
@@ -45,13 +40,9 @@ export async function resolveWith(
   const lookup = await sources.load(config.value);
   const resolved = resolveConfig(config.value, lookup);
   const document = documentOf(resolved.config);
-  if (document.text.length > LONGEST_RESOLVED_CONFIG) {
-    throw new FragmentProblem(
-      "invalid",
-      "",
-      `the configuration has ${document.text.length} characters with its fragments; ` +
-        `${LONGEST_RESOLVED_CONFIG} are allowed`,
-    );
+  const problem = sizeProblem(document, "resolved");
+  if (problem) {
+    throw new FragmentProblem("invalid", "", `the configuration with its fragments ${problem}`);
   }
   const hash = createHash("sha256").update(document.text).digest("hex");
   return { document, hash, resolved };
@@ -84,12 +75,11 @@ export async function resolveForSave(
 function requireValid({ config, sources }: Resolved): void {
   const problems = validateForSave(config);
   if (problems.length === 0) return;
-  const shown = problems.slice(0, REPORTED_PROBLEMS).map((problem) => {
+  const list = listed(problems, (problem) => {
     const origin = originAt(sources, problem.path);
     return formatProblem(problem) + (origin ? ` (of fragment ${origin.fragmentId})` : "");
   });
-  const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];
-  throw new FragmentProblem("invalid", "", `with its fragments: ${[...shown, ...more].join("; ")}`);
+  throw new FragmentProblem("invalid", "", `with its fragments: ${list}`);
 }
 
 /** Where the value at a path comes from. */

@@ -1,4 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { countValues } from "../../../shared/base/json/json.ts";
+import { MOST_CONFIG_VALUES } from "../configuration/config_document.ts";
 import { type FragmentImport, readImports, readMods } from "./fragment_import.ts";
 import { FragmentProblem } from "./fragment_problem.ts";
 import { MergedConfig, type Origin, type ValueSource } from "./merged_config.ts";
@@ -30,6 +32,10 @@ export interface Resolved {
 export const DEEPEST_NESTING = 5;
 /** Fragments that one configuration may include, those within others counted each time. */
 export const MOST_IMPORTS = 1_000;
+/** Values of all of them; putting each in its place takes microseconds. */
+const MOST_INCLUDED_VALUES = 2 * MOST_CONFIG_VALUES;
+/** Steps of putting values in their places one by one, a fifth of a microsecond each. */
+const MOST_STEPS = 500_000;
 /** Entries that the lists of a resolved configuration may have. */
 export const MOST_ENTRIES = 50_000;
 
@@ -57,13 +63,17 @@ export function resolveConfig(config: JsonObject, lookup: FragmentLookup): Resol
 
 class Resolver {
   readonly used = new Map<string, FragmentSource>();
+  /** Of configurations that were counted before. */
+  readonly #values = new WeakMap<JsonObject, number>();
   #imports = 0;
+  #valuesLeft = MOST_INCLUDED_VALUES;
+  #stepsLeft = MOST_STEPS;
   #entries = 0;
 
   constructor(private readonly lookup: FragmentLookup) {}
 
   resolve(config: JsonObject, origin: Origin, path: readonly string[]): MergedConfig {
-    const merged = new MergedConfig();
+    const merged = new MergedConfig(this.#work);
     const mods = readMods(config);
     const imports = readImports(config);
     const included = new Set(imports.map(({ id }) => id));
@@ -129,9 +139,33 @@ class Resolver {
     const filled = source.hasVariables === false
       ? source.config
       : fillVariables(source.config, variables, id);
+    this.#countValues(filled, id);
     const inner = this.resolve(filled, origin, [...path, id]);
     return prefix === "" ? inner : inner.mapped((config) => withPrefix(config, prefix));
   }
+
+  #countValues(config: JsonObject, id: string): void {
+    const values = this.#values.get(config) ?? countValues(config, MOST_INCLUDED_VALUES);
+    this.#values.set(config, values);
+    this.#valuesLeft -= values;
+    if (this.#valuesLeft >= 0) return;
+    throw new FragmentProblem(
+      "invalid",
+      id,
+      `the fragments have more than ${MOST_INCLUDED_VALUES} values, counted each time that they ` +
+        "are included",
+    );
+  }
+
+  readonly #work = (steps: number): void => {
+    this.#stepsLeft -= steps;
+    if (this.#stepsLeft >= 0) return;
+    throw new FragmentProblem(
+      "invalid",
+      "",
+      "fragment_mods: there are too many, or in too large lists and objects",
+    );
+  };
 }
 
 function mentions(config: JsonObject, fragmentId: string): boolean {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { FragmentProblem, type FragmentProblemKind } from "./fragment_problem.ts";
 import { originOf } from "./part_resolution.ts";
 import { DEEPEST_NESTING, MOST_IMPORTS, resolveConfig } from "./resolve.ts";
@@ -170,6 +170,9 @@ const chain = (depth: number): Record<string, JsonObject> =>
     ]),
   );
 
+const wide = (keys: number): JsonObject =>
+  Object.fromEntries(Array.from({ length: keys }, (_, n) => [`k${n}`, n]));
+
 const REFUSED: {
   what: string;
   config: JsonObject;
@@ -242,6 +245,58 @@ const REFUSED: {
     ),
     kind: "invalid",
     message: new RegExp(`more than ${MOST_IMPORTS}`),
+  },
+  {
+    what: "many mods of entries of a long list",
+    config: {
+      fragments: ["f"],
+      fragment_mods: [{
+        fragment_id: "f",
+        mods: Array.from(
+          { length: 3_000 },
+          (_, n) => ({ $set: { [`components.c1999.x${n}`]: n } }),
+        ),
+      }],
+    },
+    fragments: { f: { components: Array.from({ length: 2_000 }, (_, n) => ({ name: `c${n}` })) } },
+    kind: "invalid",
+    message: /fragment_mods: there are too many/,
+  },
+  {
+    what: "many mods of a large object",
+    config: {
+      fragments: ["f"],
+      fragment_mods: [{
+        fragment_id: "f",
+        mods: Array.from({ length: 200 }, (_, n) => ({ $unset: { [`notes.k${n}`]: "" } })),
+      }],
+    },
+    fragments: { f: { notes: wide(1_000) } },
+    kind: "invalid",
+    message: /fragment_mods: there are too many/,
+  },
+  {
+    what: "many fragments that change a large object",
+    config: {
+      fragments: ["f", ...Array.from({ length: 200 }, (_, n) => ({ id: "g", prefix: `p${n}` }))],
+    },
+    fragments: { f: { notes: wide(1_000) }, g: { notes: { own: 1 } } },
+    kind: "invalid",
+    message: /there are too many, or in too large/,
+  },
+  {
+    what: "fragments of more values than a machine takes",
+    config: { fragments: Array.from({ length: 140 }, (_, n) => ({ id: "f", prefix: `p${n}` })) },
+    fragments: { f: { list: [wide(1_000)] } },
+    kind: "invalid",
+    message: /more than 131072 values/,
+  },
+  {
+    what: "a large variable in many places",
+    config: { fragments: [{ id: "f", variables: { list: new Array<JsonValue>(1_000).fill(1) } }] },
+    fragments: { f: { notes: new Array<JsonValue>(140).fill({ $variable: { name: "list" } }) } },
+    kind: "invalid",
+    message: /more than 131072 values/,
   },
   { what: "no list", config: { fragments: 1 }, kind: "invalid", message: /must be a list/ },
   { what: "no id", config: { fragments: [{}] }, kind: "invalid", message: /fragments\[0\]\.id/ },

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type LogEntry, LogEntrySchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { letOthersWork } from "../../../shared/base/time/other_work.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { type LogLine, toLogLines } from "./log_line.ts";
 import { type DroppedLines, LOG_LIMITS, LogQuota, NOTICE_EVERY_MS } from "./log_quota.ts";
@@ -10,6 +11,9 @@ import type { LogTail } from "./log_tail.ts";
 
 /** Logger of the lines that the cloud itself writes into a part's log about that log. */
 export const LOGS_LOGGER = "machine-cloud.logs";
+
+/** Lines that are taken before other calls have their turn. */
+const SLICE = 5_000;
 
 /** Takes what machines log: stores it, then shows it to whoever reads along. */
 export class LogIntake {
@@ -61,11 +65,14 @@ export class LogIntake {
   }
 
   async #keep(partId: string, entries: readonly LogEntry[]): Promise<void> {
-    const lines = toLogLines(entries, this.clock.now());
-    const added = await this.store.append(partId, lines);
-    await this.store.keepWithin(partId, this.limits.keptBytes);
-    this.tail.publish(partId, added);
-    for (const listener of this.#listeners) listener(partId, added);
+    for (let at = 0; at < entries.length; at += SLICE) {
+      if (at > 0) await letOthersWork();
+      const lines = toLogLines(entries.slice(at, at + SLICE), this.clock.now());
+      const added = await this.store.append(partId, lines);
+      await this.store.keepWithin(partId, this.limits.keptBytes);
+      this.tail.publish(partId, added);
+      for (const listener of this.#listeners) listener(partId, added);
+    }
   }
 
   #notice({ lines, bytes }: DroppedLines): LogEntry {

@@ -3,6 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { ConfigurationService } from "../../../shared/gen/machine/cloud/v1/configuration_pb.ts";
 import { MachineService } from "../../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
+import { MOST_CONFIG_VALUES } from "../configuration/config_document.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 
 const sensor = (name: string) => ({
@@ -132,6 +133,37 @@ Deno.test("a configuration of 5 MB is refused with its size, one of 10,000 resou
   assert.equal(config?.components.length, 10_000);
   const { history } = await app.getRobotPartHistory({ id: made.part_id });
   assert.equal(history.length, 1);
+});
+
+Deno.test("a configuration of more values than a save takes is refused, however it comes", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const app = cloud.app(made);
+  const notes = (values: number) => ({ notes: new Array<number>(values).fill(1) });
+  const values = notes(MOST_CONFIG_VALUES);
+  const saves = {
+    struct: () => app.updateRobotPart({ id: made.part_id, robotConfig: values }),
+    text: () => app.updateRobotPart({ id: made.part_id, robotConfigJson: JSON.stringify(values) }),
+    fragment: () => app.createFragment({ name: "f", organizationId: made.org_id, config: values }),
+  };
+  for (const [what, save] of Object.entries(saves)) {
+    const { code, message } = await failure(save());
+    assert.equal(code, Code.InvalidArgument, what);
+    assert.match(message, /has more than 65536 values/, what);
+  }
+  await app.updateRobotPart({ id: made.part_id, robotConfig: notes(MOST_CONFIG_VALUES - 2) });
+  const { fragment } = await app.createFragment({
+    ...{ name: "f", organizationId: made.org_id, config: { components: [sensor("s")] } },
+  });
+  const id = fragment?.id ?? "";
+  // Each of the three gets the list.
+  const mods = [{ $set: { "components.s.attributes": notes(50_000) } }];
+  const robotConfig = {
+    fragments: ["a", "b", "c"].map((prefix) => ({ id, prefix })),
+    fragment_mods: [{ fragment_id: id, mods }],
+  };
+  const { message } = await failure(app.updateRobotPart({ id: made.part_id, robotConfig }));
+  assert.match(message, /with its fragments has more than 131072 values/);
 });
 
 Deno.test("lists of machines go on past one slice, each machine once", async () => {

@@ -86,7 +86,7 @@ export function machineMethods(
     async updateRobotPart(request, context) {
       const scope = await callers.scope(context);
       const part = await scope.part(request.id, "manage");
-      const edit = partEdit(request, options.documents);
+      const edit = await partEdit(request, options.documents);
       const saved = await revisions.save(
         part.id,
         { ...edit, how: savedHow(context) },
@@ -124,7 +124,7 @@ export function machineMethods(
 }
 
 /** Checks everything a save says before anything is written. */
-function partEdit(request: UpdateRobotPartRequest, documents: RecentDocuments) {
+async function partEdit(request: UpdateRobotPartRequest, documents: RecentDocuments) {
   const { name, lastKnownUpdate, robotConfig, robotConfigJson } = request;
   const problem = name === "" ? undefined : machineNameProblem(name);
   if (problem) {
@@ -135,7 +135,7 @@ function partEdit(request: UpdateRobotPartRequest, documents: RecentDocuments) {
   }
   return {
     name: name === "" ? undefined : name,
-    config: checkedConfig(robotConfigJson ?? robotConfig, documents),
+    config: await checkedConfig(robotConfigJson ?? robotConfig, documents),
     keepText: robotConfigJson !== undefined,
     lastKnownUpdateMs: lastKnownUpdate && timestampMs(lastKnownUpdate),
   };

@@ -39,7 +39,7 @@ export function propertyMethods(
         return { path, success: true, ...(value ? { value } : {}) };
       });
       if (results.some(({ success }) => success)) {
-        const edit = { config: checkedConfig(config), how: savedHow(context) };
+        const edit = { config: await checkedConfig(config), how: savedHow(context) };
         await revisions.save(
           part.id,
           { ...edit, lastKnownUpdateMs: part.last_updated },

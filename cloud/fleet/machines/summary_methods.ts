@@ -8,6 +8,7 @@ import {
   type PartSummary,
   PartSummarySchema,
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import { requireFew } from "../../api/lists/few.ts";
 import { among } from "../../accounts/access/reach.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
 import { inSlices } from "../../api/paging/slices.ts";
@@ -39,6 +40,8 @@ export function summaryMethods(
     async listMachineSummaries({ organizationId, fragmentIds, locationIds, limit }, context) {
       const scope = await callers.scope(context);
       await scope.organization(organizationId, "see");
+      requireFew("location_ids", locationIds);
+      requireFew("fragment_ids", fragmentIds);
       for (const id of locationIds) await scope.location(id, "see");
       const most = limit ?? DEFAULT_LIMIT;
       if (most < 1 || most > LARGEST_LIMIT) {

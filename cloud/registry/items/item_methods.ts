@@ -9,6 +9,7 @@ import {
   RegistryItemStatus,
   type UpdateRegistryItemRequest,
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import { requireFew } from "../../api/lists/few.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import type { RegistryItemRow, Scope } from "../../accounts/access/scope.ts";
 import type { Visibility } from "../../storage/database/schema.ts";
@@ -83,6 +84,9 @@ async function listed(
   request: ListRegistryItemsRequest,
 ): Promise<RegistryItemRow[]> {
   const { organizationId, types, visibilities, publicNamespaces } = request;
+  requireFew("types", types);
+  requireFew("visibilities", visibilities);
+  requireFew("public_namespaces", publicNamespaces);
   let query = scope.registryItems().selectAll("registry_items").select("organizations.namespace")
     .where((eb) =>
       eb.or([

@@ -44,7 +44,7 @@ export class TriggerEditor {
   ): Promise<void> {
     const before = await this.#config(part);
     const triggers = Array.isArray(before["triggers"]) ? before["triggers"] : [];
-    const config = checkedConfig({ ...before, triggers: edit(triggers) });
+    const config = await checkedConfig({ ...before, triggers: edit(triggers) });
     // Somebody else may have saved between the reading and this.
     await this.revisions.save(part.id, { config, lastKnownUpdateMs: part.last_updated }, actor);
   }

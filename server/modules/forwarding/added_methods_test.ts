@@ -8,6 +8,7 @@ import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { openForwardChannel } from "../../../shared/rpc/client/forward.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
+import { MOST_VALUES } from "../../../shared/rpc/message_values.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { RpcServer } from "../../../shared/rpc/server/server.ts";
 import { createWebTransport } from "../../../shared/rpc/client/fallback/web_transport.ts";
@@ -31,7 +32,10 @@ function olderText(service: DescService, without: readonly string[]): DescServic
 function moduleRouter(): RpcRouter {
   return new RpcRouter().service(InputControllerService, {
     getControls: ({ controller }) => ({ controls: [controller] }),
-    doCommand: ({ name, command }) => ({ result: { name, got: command ?? null } }),
+    doCommand: ({ name, command }) =>
+      command?.["many"]
+        ? { result: { many: new Array(MOST_VALUES).fill(0) } }
+        : { result: { name, got: command ?? null } },
     async *streamEvents({ controller }) {
       yield { event: { event: controller } };
       yield { event: { event: "second" } };
@@ -90,6 +94,12 @@ Deno.test("a module's methods that this server has no text of are served, on eve
       assert.deepEqual(controls, ["far"], `${what}: what was known goes on`);
       await assert.rejects(ask(transport, "near"), { code: Code.Unimplemented }, what);
       await assert.rejects(ask(transport, "nowhere"), what);
+    }
+    // Where answers are decoded here; over native gRPC they are passed on as bytes.
+    for (const what of ["web", "in process"]) {
+      const client = createClient(InputControllerService, transports[what]!);
+      const many = client.doCommand({ name: "far", command: { many: true } });
+      await assert.rejects(many, { code: Code.ResourceExhausted }, what);
     }
   } finally {
     native.close();

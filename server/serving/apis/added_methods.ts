@@ -8,6 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { type ForwardedCall, isForwardedKey } from "../../../shared/rpc/client/forward.ts";
+import { checkValues } from "../../../shared/rpc/message_values.ts";
 import type { RpcRouter, UntypedHandler } from "../../../shared/rpc/server/router.ts";
 import type { ResourceIndex } from "../../resources/graph/resource_index.ts";
 import type { SafetyMonitor } from "../sessions/monitored.ts";
@@ -45,7 +46,11 @@ function passingOn(mounted: Parameters<typeof counted>[0]): UntypedHandler {
     throw notSupported(api, name, method.name);
   };
   const encode = (request: object) => toBinary(method.input, request as Message);
-  const decode = (bytes: Uint8Array) => fromBinary(method.output, bytes);
+  const decode = (bytes: Uint8Array) => {
+    // A module's answer must not stop this process.
+    checkValues(method.output, bytes);
+    return fromBinary(method.output, bytes);
+  };
   async function* answers(
     call: HandlerContext,
     { name, all }: { name: string; all: AsyncIterable<object> },

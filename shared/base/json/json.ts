@@ -5,6 +5,25 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/**
+ * How many values a JSON value consists of: itself, and all in its lists and objects.
+ *
+ * @param most counting ends when there are more.
+ */
+export function countValues(value: unknown, most = Infinity): number {
+  // Without recursion: a text may have a million levels.
+  const left: object[] = [];
+  let count = 1;
+  if (typeof value === "object" && value !== null) left.push(value);
+  for (let next; count <= most && (next = left.pop());) {
+    for (const inner of Array.isArray(next) ? next : Object.values(next)) {
+      count++;
+      if (typeof inner === "object" && inner !== null) left.push(inner);
+    }
+  }
+  return count;
+}
+
 /** True when two JSON values are the same, whatever the order of keys; undefined equals absent. */
 export function sameJson(left: unknown, right: unknown): boolean {
   if (Object.is(left, right) || left === right) return true;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { canonicalJson, isJsonObject, sameJson } from "./json.ts";
+import { canonicalJson, countValues, isJsonObject, sameJson } from "./json.ts";
 
 Deno.test("canonicalJson() gives one text for equal values, and their values", () => {
   const one = { b: [{ z: 1, a: null }, "x"], a: { d: true, c: -0.5 } };
@@ -25,6 +25,13 @@ Deno.test("sameJson() ignores the order of keys and what is undefined, not that 
   assert.ok(!sameJson([1, 2], [2, 1]));
   assert.ok(!sameJson({ a: null }, {}));
   assert.ok(!sameJson([], {}));
+});
+
+Deno.test("countValues() counts lists, objects and what is in them, at any depth", () => {
+  assert.equal(countValues(null), 1);
+  assert.equal(countValues({ a: [1, { b: null }], c: {} }), 6);
+  assert.ok(countValues(new Array(1_000).fill([0]), 10) > 10);
+  assert.equal(countValues(JSON.parse("[".repeat(200_000) + "]".repeat(200_000))), 200_000);
 });
 
 Deno.test("isJsonObject() is false for lists and null", () => {

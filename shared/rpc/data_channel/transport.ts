@@ -12,13 +12,14 @@ import { abortReason, MadeCall } from "./made_call.ts";
 
 /**
  * A Connect transport over a data channel. Takes over all that can be set on the channel; when it
- * closes, running calls and later ones end with UNAVAILABLE.
+ * closes, running calls and later ones end with UNAVAILABLE. An answer of too many values fails its
+ * call with RESOURCE_EXHAUSTED: what a machine answers must not stop who calls it.
  */
 export function createDataChannelTransport(
   channel: MessageChannel,
   options: { readonly interceptors?: Interceptor[] } = {},
 ): Transport {
-  return transportOver(new DataChannelCalls(channel), options);
+  return transportOver(new DataChannelCalls(channel), { ...options, fewValues: true });
 }
 
 /** Calls over one data channel, as bytes. */

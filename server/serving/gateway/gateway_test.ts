@@ -1,0 +1,100 @@
+/** What bodies may wait at the JSON gateway. */
+import assert from "node:assert/strict";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
+import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
+import { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import { Gateway } from "./gateway.ts";
+
+const MIB = 1024 * 1024;
+/** White space of JSON; every body sends the same, so that they take no memory here. */
+const PIECE = new Uint8Array(MIB).fill(0x20);
+
+function openGateway(): Gateway {
+  return new Gateway({
+    mount: (router: RpcRouter) => {
+      router.service(RobotService, { getVersion: () => ({}) })
+        .service(SensorService, { getReadings: () => ({}) });
+    },
+    interceptors: [],
+    allowsOrigin: () => false,
+    version: "1.0.0",
+    nowMs: () => 0,
+  });
+}
+
+/** A call whose body has so many MiB and then continues for as long as nobody ends it. */
+class OpenCall {
+  readonly answer: Promise<Response>;
+  taken = 0;
+  isHeld = false;
+  readonly #end = Promise.withResolvers<void>();
+
+  constructor(gateway: Gateway, address: string, mib: number) {
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      pull: async (controller) => {
+        if (this.taken < mib) {
+          this.taken++;
+          return controller.enqueue(PIECE);
+        }
+        // What came before is counted when more is wanted.
+        this.isHeld = true;
+        await this.#end.promise;
+        controller.close();
+      },
+    }, { highWaterMark: 0 });
+    const request = new Request("http://machine/api/sensor/s/GetReadings", {
+      method: "POST",
+      body,
+    });
+    const peer = { address, port: 1, transport: "tcp", local: false } as const;
+    this.answer = gateway.answer(request, peer);
+  }
+
+  async end(): Promise<number> {
+    this.#end.resolve();
+    return (await this.answer).status;
+  }
+}
+
+async function held(gateway: Gateway, address: string, mib: number): Promise<OpenCall> {
+  const call = new OpenCall(gateway, address, mib);
+  await waitFor(() => call.isHeld, { deadlineMs: 60_000, what: `${mib} MiB taken` });
+  return call;
+}
+
+async function refused(
+  gateway: Gateway,
+  { address, mib, where }: { address: string; mib: number; where: string },
+): Promise<void> {
+  const call = new OpenCall(gateway, address, mib);
+  const soon = await Promise.race([
+    call.answer,
+    waitFor(() => call.isHeld, { deadlineMs: 60_000 }),
+  ]);
+  assert.ok(soon, "all of it was taken");
+  const response = await call.answer;
+  assert.equal(response.status, 429);
+  assert.match((await response.json()).message, new RegExp(`unfinished requests wait ${where};`));
+}
+
+Deno.test("bodies that wait at the gateway have a bound in all, whatever addresses they come from", async () => {
+  const gateway = openGateway();
+  const waiting: OpenCall[] = [];
+  for (let n = 0; n < 4; n++) waiting.push(await held(gateway, `192.0.2.${n}`, 31));
+  await refused(gateway, { address: "192.0.2.9", mib: 8, where: "here" });
+  const last = await held(gateway, "192.0.2.9", 4);
+  assert.equal(await waiting[0]!.end(), 200);
+  const next = await held(gateway, "192.0.2.9", 31);
+  for (const call of [...waiting.slice(1), last, next]) assert.equal(await call.end(), 200);
+});
+
+Deno.test("one address has half of what may wait at the gateway, and a body 32 MiB", async () => {
+  const gateway = openGateway();
+  const waiting = [await held(gateway, "192.0.2.1", 32), await held(gateway, "192.0.2.1", 31)];
+  await refused(gateway, { address: "192.0.2.1", mib: 2, where: "from this address" });
+  const other = await held(gateway, "192.0.2.2", 31);
+  for (const call of [...waiting, other]) assert.equal(await call.end(), 200);
+  const large = new OpenCall(gateway, "192.0.2.3", 33);
+  assert.equal((await large.answer).status, 429);
+});
