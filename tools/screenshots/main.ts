@@ -51,7 +51,7 @@ const SHOTS: Readonly<Record<string, Shot>> = {
     ready: (page) => page.getByRole("img", { name: /^temperature/ }).waitFor(),
   },
   picture: {
-    path: () => "/data?tab=pictures",
+    path: () => "/data?tab=pictures&tag=good",
     async ready(page) {
       await page.locator("ul.grid button").first().click();
       await page.getByRole("dialog").locator("img").waitFor();

@@ -8,6 +8,8 @@ import type { SignedIn } from "../run/cloud_api.ts";
 import type { Bootstrapped } from "../run/demo.ts";
 
 const HOUR_MS = 3_600_000;
+/** The camera of the sample pictures; the demo has one of its own. */
+export const BELT = "belt";
 
 export interface FillOptions {
   readonly made: Bootstrapped;
@@ -77,7 +79,7 @@ export async function fillIn({ made, cloud, machine }: FillOptions): Promise<voi
     await sync.dataCaptureUpload({
       metadata: {
         ...{ partId: made.part_id, componentType: "rdk:component:camera" },
-        ...{ componentName: "belt", methodName: "ReadImage", fileExtension: ".png" },
+        ...{ componentName: BELT, methodName: "ReadImage", fileExtension: ".png" },
         type: DataType.BINARY_SENSOR,
       },
       sensorContents: [{
@@ -88,7 +90,7 @@ export async function fillIn({ made, cloud, machine }: FillOptions): Promise<voi
   }
   const data = cloud.client(DataService);
   const found = await data.binaryDataByFilter({
-    dataRequest: { limit: 1n, sortOrder: Order.DESCENDING },
+    dataRequest: { limit: 1n, sortOrder: Order.DESCENDING, filter: { componentName: BELT } },
   });
   const binaryDataId = found.data[0]?.metadata?.binaryDataId ?? "";
   await data.addTagsToBinaryDataByIDs({ binaryDataIds: [binaryDataId], tags: ["good"] });

@@ -5,6 +5,7 @@ import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.
 import { ROOT } from "../programs.ts";
 import type { SignedIn } from "../run/cloud_api.ts";
 import type { Bootstrapped } from "../run/demo.ts";
+import { BELT } from "./sample_data.ts";
 
 /** Learns to distinguish pictures by how often each byte is in their files: little, and without libraries. */
 const SCRIPT = `import argparse, json, math
@@ -44,7 +45,9 @@ export async function startTraining(
   { url, folder }: { readonly url: string; readonly folder: string },
 ): Promise<string> {
   const data = cloud.client(DataService);
-  const { data: found } = await data.binaryDataByFilter({ dataRequest: { limit: 50n } });
+  const { data: found } = await data.binaryDataByFilter({
+    dataRequest: { limit: 50n, filter: { componentName: BELT } },
+  });
   const ids = found.map(({ metadata }) => metadata?.binaryDataId ?? "");
   const half = ids.slice(0, ids.length / 2);
   await data.addTagsToBinaryDataByIDs({ binaryDataIds: half, tags: ["good"] });
