@@ -156,7 +156,7 @@ consoleTest(
     await dialog.getByLabel("Present password").fill(PASSWORD);
     await dialog.getByLabel("New password").fill("short");
     await press("Change password");
-    await dialog.getByText("it needs at least 8 characters").waitFor();
+    await dialog.getByText("The password needs at least 8 characters").waitFor();
     first.complaints.splice(0);
     await first.inspect("account-password");
     await dialog.getByLabel("New password").fill("another long one");
@@ -211,7 +211,7 @@ consoleTest(
     await other.go(reset.pathname + reset.search);
     await other.page.getByLabel("New password").fill("short");
     await other.page.getByRole("button", { name: "Set the password" }).click();
-    await other.page.getByText("it needs at least 8 characters").waitFor();
+    await other.page.getByText("The password needs at least 8 characters").waitFor();
     other.complaints.splice(0);
     assert.deepEqual(await other.axe(), []);
     await other.picture("reset-link");

@@ -139,7 +139,7 @@ consoleTest(
       await press("Delete");
     };
     await removeAll();
-    await dialog.getByText("machines use weather").waitFor();
+    await dialog.getByText("weather is in use by").waitFor();
     opened.complaints.splice(0);
     await press("Cancel");
     await app.updateRobotPart({ id: made.part_id, robotConfig: {} });
