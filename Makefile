@@ -4,7 +4,7 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run console screenshots test test-training lint fmt proto docs bench faults ftdc server agent cloud cli micro dist images release site smoke \
+.PHONY: help setup run console screenshots test test-training lint fmt proto docs bench simulate faults ftdc server agent cloud cli micro dist images release site smoke \
 	clean check-console \
 	check-lint check-format check-types check-generated check-imports
 
@@ -20,6 +20,7 @@ help:
 #> make proto    generate shared/gen from proto/
 #> make docs     write the generated tables of docs/ from the code
 #> make bench    measure, print figures as JSON lines               [ARGS=]
+#> make simulate  run a cloud with simulated machines, disturb them  [MACHINES=1000 SECONDS=60]
 #> make faults   kill machines in updates at random moments         [ARGS="--kills N --seed N"]
 #> make ftdc     show full-time data capture [FILE=file or folder SVG=out.svg METRIC=text]
 #> make screenshots  take the pictures in docs/console/ [ARGS=names]
@@ -89,6 +90,10 @@ docs: setup
 
 bench: setup
 	@$(DENO) run -A $(FROZEN) --quiet tests/bench/main.ts $(ARGS)
+
+simulate: setup
+	@$(DENO) run -A $(FROZEN) --quiet tests/simulate/main.ts \
+		$(if $(MACHINES),--machines $(MACHINES)) $(if $(SECONDS),--seconds $(SECONDS))
 
 faults: setup
 	@$(DENO) run -A $(FROZEN) --quiet --no-check tests/faults/updates/random_kills.ts $(ARGS)

@@ -13,6 +13,8 @@ export async function copyMachine(queries: Queries, count: number): Promise<stri
     const saved = await work.selectFrom("part_revisions").selectAll()
       .where("number", "=", part.revision_number).executeTakeFirstOrThrow();
     const resolved = await work.selectFrom("part_resolved").selectAll().executeTakeFirst();
+    const fragments = await work.selectFrom("part_fragments").selectAll()
+      .where("part_id", "=", part.id).execute();
     const ids = [part.id];
     for (let n = 1; n < count; n++) {
       const machine_id = crypto.randomUUID();
@@ -25,6 +27,9 @@ export async function copyMachine(queries: Queries, count: number): Promise<stri
       await work.insertInto("part_revisions").values({ ...saved, part_id: id }).execute();
       if (resolved) {
         await work.insertInto("part_resolved").values({ ...resolved, part_id: id }).execute();
+      }
+      for (const fragment of fragments) {
+        await work.insertInto("part_fragments").values({ ...fragment, part_id: id }).execute();
       }
     }
     return ids;

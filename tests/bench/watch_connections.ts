@@ -21,7 +21,7 @@ export interface WatchListener {
  * 10,000 of grpc-js take more memory than the cloud that is measured.
  */
 export class WatchConnections implements Disposable {
-  readonly #connections = new Set<Deno.TcpConn>();
+  readonly #connections = new Map<number, Deno.TcpConn>();
 
   constructor(
     private readonly port: number,
@@ -32,7 +32,7 @@ export class WatchConnections implements Disposable {
   /** Opens a connection and a stream on it. */
   async open(n: number, partId: string): Promise<void> {
     const connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
-    this.#connections.add(connection);
+    this.#connections.set(n, connection);
     const message = toBinary(WatchRequestSchema, create(WatchRequestSchema, { partId }));
     await send(
       connection,
@@ -50,7 +50,13 @@ export class WatchConnections implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const connection of this.#connections) connection.close();
+    for (const n of [...this.#connections.keys()]) this.close(n);
+  }
+
+  /** Ends the connection of a machine, as when its cable is pulled; `ended` is called. */
+  close(n: number): void {
+    this.#connections.get(n)?.close();
+    this.#connections.delete(n);
   }
 
   async #read(n: number, connection: Deno.TcpConn): Promise<void> {
