@@ -14,21 +14,28 @@ export interface CallRecord {
   readonly client: string;
   /** It is in the database. */
   isWritten: boolean;
+  /** The call has ended: what it left running is not part of it. */
+  isOver?: boolean;
 }
 
 const current = new AsyncLocalStorage<CallRecord>();
 
 /**
  * Runs a call that changes something. The first transaction that it commits takes the record with
- * it, so that there is no change without one.
+ * it, so that there is no change without one. What goes on after its end takes nothing.
  */
-export function runRecorded<T>(record: CallRecord, work: () => T): T {
-  return current.run(record, work);
+export async function runRecorded<T>(record: CallRecord, work: () => T): Promise<Awaited<T>> {
+  try {
+    return await current.run(record, work);
+  } finally {
+    record.isOver = true;
+  }
 }
 
 /** The record of the call that is under way; undefined in one that changes nothing. */
 export function currentRecord(): CallRecord | undefined {
-  return current.getStore();
+  const record = current.getStore();
+  return record?.isOver ? undefined : record;
 }
 
 const COLUMNS = [
