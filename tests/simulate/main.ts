@@ -163,7 +163,7 @@ async function cutOff(machines: SimulatedMachines, seconds: number, signal: Abor
   for (let n = 0; n < machines.count * CUT; n++) machines.cut(machines.count - 1 - n);
 }
 
-/** Configurations are saved one after the other, until their machine hears of it. */
+/** Configurations are saved one after the other, until their machine learns of it. */
 async function save({ machines, grpc, fragmentId }: Fleet, signal: AbortSignal) {
   const latencies = new Latencies();
   const app = grpc.client(AppService);

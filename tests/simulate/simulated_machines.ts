@@ -50,14 +50,14 @@ export class SimulatedMachines implements Disposable {
     while (this.online < this.count) await sleep(20);
   }
 
-  /** Pulls the cable of a machine; it comes back by itself. */
+  /** Pulls the cable of a machine; it comes back on its own. */
   cut(n: number): void {
     if (!this.#online.delete(n)) return;
     this.#lostAt.set(n, performance.now());
     this.#connections.close(n);
   }
 
-  /** Resolves when a machine hears that its configuration changed. */
+  /** Resolves when a machine learns that its configuration changed. */
   notified(n: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#notified.set(n, [...this.#notified.get(n) ?? [], resolve]);

@@ -19,7 +19,7 @@ export const READINGS = 60;
 const MOST_UNDER_WAY = 400;
 const LOOK_EVERY_MS = 5;
 
-/** What machines send besides their streams. Each kind goes on until the signal aborts. */
+/** What machines send besides their streams. Each kind continues until the signal aborts. */
 export class Traffic {
   readonly statuses = new Latencies();
   readonly logs = new Latencies();

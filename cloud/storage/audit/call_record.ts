@@ -22,7 +22,7 @@ const current = new AsyncLocalStorage<CallRecord>();
 
 /**
  * Runs a call that changes something. The first transaction that it commits takes the record with
- * it, so that there is no change without one. What goes on after its end takes nothing.
+ * it, so that there is no change without one. What continues after its end takes nothing.
  */
 export async function runRecorded<T>(record: CallRecord, work: () => T): Promise<Awaited<T>> {
   try {
