@@ -45,6 +45,7 @@ export class StockAgent implements AsyncDisposable {
   #urls: readonly string[] = [];
   #environment: Record<string, string> = {};
   #handlesNeedsRestart = false;
+  #wantsRestart = false;
 
   private constructor(
     private readonly dir: string,
@@ -94,9 +95,10 @@ export class StockAgent implements AsyncDisposable {
     const environment = answer.advancedSettings?.["viam_server_env"] ?? {};
     const isOther = JSON.stringify(environment) !== JSON.stringify(this.#environment);
     this.#environment = environment as Record<string, string>;
-    if (this.#isRunning && (isNew || isOther)) {
-      if ((await this.restartStatus()).restart_allowed) await this.stop();
-      else this.complaints.push("viam-server has NOT allowed a restart");
+    this.#wantsRestart ||= isNew || isOther;
+    // A server that is just applying a configuration refuses; a later turn gets its way.
+    if (this.#isRunning && this.#wantsRestart && (await this.restartStatus()).restart_allowed) {
+      await this.stop();
     }
     await this.#startServer();
     return answer;
@@ -221,6 +223,7 @@ export class StockAgent implements AsyncDisposable {
 
   async #startServer(): Promise<void> {
     if (this.#isRunning) return;
+    this.#wantsRestart = false;
     // Always this name: nothing is started when the cloud named the link otherwise.
     const command = join(this.dir, "bin", "viam-server");
     if (!await Deno.stat(command).then(() => true, () => false)) {
