@@ -14,7 +14,7 @@ consoleTest(
     await opened.inspect("new-machine-name");
     await page.keyboard.type("rover");
     await page.keyboard.press("Enter");
-    await page.getByText("another machine named").waitFor();
+    await page.getByText("Another one here is named").waitFor();
     opened.complaints.splice(0);
     await page.getByLabel("Name", { exact: true }).fill("digger");
     await page.getByLabel("Location").selectOption("new");
