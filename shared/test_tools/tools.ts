@@ -27,6 +27,12 @@ export const TOOLS = {
   ),
   bluez: tool("bluetoothctl", "bluez"),
   chromium: tool("chromium", "chromium"),
+  // The name in Debian 12 of one that fetches crates without a project.
+  cargo: tool("cargo", "cargo-web"),
+  "cortex-m": tool(
+    "arm-none-eabi-gcc /usr/lib/arm-none-eabi/lib/libc.a",
+    "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+  ),
   coturn: tool("turnserver", "coturn"),
   curl: tool("curl", "curl"),
   dbus: tool("dbus-daemon", "dbus"),
@@ -49,6 +55,7 @@ export const TOOLS = {
     "/usr/bin/python3 /usr/lib/python3/dist-packages/cryptography/__init__.py",
     "python3 python3-cryptography",
   ),
+  "qemu-system-arm": tool("qemu-system-arm", "qemu-system-arm"),
   rpm: tool("rpmbuild rpm", "rpm"),
   rpmlint: tool("rpmlint", "rpmlint"),
   ruby: tool("ruby", "ruby"),

@@ -236,6 +236,7 @@ probeTest("an update runs once, stays when confirmed, and goes back when not", a
   assert.equal(await restart(), "2.0.0 false");
   await probe.ask({ op: "confirm" });
   assert.equal(await restart(), "2.0.0 true", "a confirmed image does not stay");
+  assert.deepEqual(await probe.ask({ op: "drop" }), {}, "there is no image to drop");
   await probe.ask({ op: "rollBack" });
   assert.equal(await restart(), "1.0.0 true", "roll-back does not bring the installed program");
   listener.close();

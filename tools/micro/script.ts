@@ -9,9 +9,14 @@ export const ENTRY = "micro/hosts/native/main.ts";
  * A module of `micro/`, or a project's program, and all that it imports, in one script of ES2023.
  *
  * @param source a path relative to the root of the checkout, or the project.
+ * @param lean with short names of variables
  * @throws Error naming the file and line that esbuild could not take.
  */
-export async function bundleScript(root: string, source: string | Project): Promise<string> {
+export async function bundleScript(
+  root: string,
+  source: string | Project,
+  { lean = false } = {},
+): Promise<string> {
   try {
     const result = await build({
       ...(typeof source === "string"
@@ -24,6 +29,7 @@ export async function bundleScript(root: string, source: string | Project): Prom
       target: "es2023",
       write: false,
       minifySyntax: true,
+      minifyIdentifiers: lean,
       legalComments: "none",
       logLevel: "silent",
     });

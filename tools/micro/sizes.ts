@@ -1,7 +1,11 @@
 import type { Built } from "./build.ts";
 
-/** What takes how much room in the program, a line a part. */
-export async function sizeReport(built: Built): Promise<string> {
+/**
+ * What takes how much room in the program, a line a part.
+ *
+ * @param libc name of the C library
+ */
+export async function sizeReport(built: Built, libc = "musl"): Promise<string> {
   const { size } = await Deno.stat(built.file);
   const kib = (bytes: number): string => `${(bytes / 1024).toFixed(0).padStart(6)} KiB`;
   const own = new Map<string, string>();
@@ -12,7 +16,7 @@ export async function sizeReport(built: Built): Promise<string> {
   }
   const sums = new Map<string, number>();
   for (const symbol of symbolsOf(await Deno.readFile(built.withSymbols))) {
-    const part = own.get(symbol.name) ?? "C library (musl) and the rest";
+    const part = own.get(symbol.name) ?? `C library (${libc}) and the rest`;
     sums.set(part, (sums.get(part) ?? 0) + symbol.size);
   }
   const lines = [...sums].map(([name, bytes]) => `  ${kib(bytes)}  ${name}`);

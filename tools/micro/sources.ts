@@ -41,6 +41,13 @@ export const LIBRARIES = {
     version: "4.0.2",
     folder: "Monocypher/src",
   },
+  lwip: {
+    name: "lwip",
+    carries: "lwIP 2.2.1 (BSD-3-Clause)",
+    crate: "lwip",
+    version: "0.4.0",
+    folder: "src",
+  },
 } as const satisfies Readonly<Record<string, Library>>;
 
 /**

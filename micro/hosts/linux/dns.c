@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../native/dns.h"
 #include "../native/platform.h"
-#include "host.h"
 
 #define SERVERS 3
 #define ROUNDS 2

@@ -166,6 +166,8 @@ const char *firmware_write(const uint8_t *bytes, size_t length) {
 }
 
 const char *firmware_finish(bool activate) {
+  // A download may fail before it has brought anything.
+  if (writing < 0 && !activate) return NULL;
   if (writing < 0) return "no image is being written";
   bool whole = left == 0 && fsync(writing) == 0;
   close(writing);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../native/rounds.h"
+
 /** Starts the program again in place of this one; returns when that is not possible. */
 void host_exec(void);
 
@@ -24,15 +26,14 @@ const char *file_write(int folder, const char *name, const void *bytes, size_t l
 /** Whether a name is a file's and no path: letters, digits, `-`, `_`; 1 to 31 of them. */
 bool file_name_fits(const char *name);
 
-/** Asks for the IPv4 address of a name; see dns.c. */
-typedef struct dns_query dns_query;
-/** NULL and `*problem` when it cannot; `*address` at once for what needs no server. */
-dns_query *dns_start(const char *name, uint32_t *address, const char **problem);
-int dns_fd(const dns_query *query);
-/** When the query wants dns_step() though nothing came. */
-double dns_until(const dns_query *query);
-/** 0: not yet, 1: there is an address (network order), -1: failed, with `*problem`. */
-int dns_step(dns_query *query, uint32_t *address, const char **problem);
-void dns_free(dns_query *query);
+/** Trusts the authorities in a file of PEM texts next to the system's. NULL, or what is wrong. */
+const char *tls_trust(const char *file);
+
+/** The event loop: runs until a signal (0) or a restart (1). */
+int loop_run(void);
+
+/** pins.c: before and after poll(), for pins that are watched. */
+void pins_prepare(round_t *round);
+void pins_handle(const round_t *round);
 
 #endif

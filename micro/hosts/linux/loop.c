@@ -1,4 +1,4 @@
-#include "loop.h"
+#include "../native/rounds.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../native/engine.h"
+#include "../native/timers.h"
 #include "host.h"
 
 static double milliseconds(clockid_t clock) {
@@ -39,58 +40,16 @@ void platform_random(uint8_t *bytes, size_t length) {
   }
 }
 
+size_t platform_memory_used(void) {
+  return engine_heap_used();
+}
+
+size_t platform_memory_limit(void) {
+  return engine_heap_limit();
+}
+
 void platform_log(const char *line) {
   fprintf(stderr, "%s\n", line);
-}
-
-typedef struct timer {
-  struct timer *next;
-  double due;
-  int id;
-} timer;
-
-// Sorted, the next one first.
-static timer *timers;
-static int last_timer;
-
-int timer_set(double ms) {
-  timer *made = malloc(sizeof *made);
-  if (!made) return 0;
-  made->due = platform_now() + (ms > 0 ? ms : 0);
-  made->id = ++last_timer;
-  timer **at = &timers;
-  while (*at && (*at)->due <= made->due) at = &(*at)->next;
-  made->next = *at;
-  *at = made;
-  return made->id;
-}
-
-void timer_clear(int id) {
-  for (timer **at = &timers; *at; at = &(*at)->next) {
-    if ((*at)->id != id) continue;
-    timer *gone = *at;
-    *at = gone->next;
-    free(gone);
-    return;
-  }
-}
-
-// Those that are due now; one that a callback sets waits for the next round.
-static void run_timers(void) {
-  double now = platform_now();
-  int newest = last_timer;
-  for (timer **at = &timers; *at && (*at)->due <= now;) {
-    if ((*at)->id > newest) {
-      at = &(*at)->next;
-      continue;
-    }
-    timer *due = *at;
-    int id = due->id;
-    *at = due->next;
-    free(due);
-    engine_event(EVENT_TIMER, id);
-    at = &timers;
-  }
 }
 
 static bool restarting;
@@ -126,20 +85,6 @@ void platform_watchdog(double ms) {
   setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-int round_add(round_t *round, int fd, short events) {
-  if (round->count == LOOP_MOST_FDS) return -1;
-  round->fds[round->count] = (struct pollfd){.fd = fd, .events = events};
-  return round->count++;
-}
-
-short round_events(const round_t *round, int place) {
-  return place < 0 || place >= round->count ? 0 : round->fds[place].revents;
-}
-
-void round_until(round_t *round, double moment) {
-  if (moment < round->until) round->until = moment;
-}
-
 int loop_run(void) {
   static round_t round;
   if (pipe(waker)) return 0;
@@ -147,19 +92,15 @@ int loop_run(void) {
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGINT, &action, NULL);
   while (!stopping && !restarting) {
-    round.count = 0;
-    round.until = timers ? timers->due : INFINITY;
+    round_begin(&round);
     round_add(&round, waker[0], POLLIN);
     net_prepare(&round);
     pins_prepare(&round);
-    double wait = round.until - platform_now();
-    // Up to the next whole millisecond, else it would spin until the moment comes.
-    int timeout = isinf(wait) ? -1 : wait <= 0 ? 0 : wait > 60e3 ? 60000 : (int)ceil(wait);
-    if (poll(round.fds, round.count, timeout) < 0) {
+    if (poll(round.fds, round.count, round_timeout(&round)) < 0) {
       for (int i = 0; i < round.count; i++) round.fds[i].revents = 0;
     }
     if (stopping) break;
-    run_timers();
+    timers_run();
     net_handle(&round);
     pins_handle(&round);
   }

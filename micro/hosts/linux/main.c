@@ -8,10 +8,8 @@
 #include <unistd.h>
 
 #include "../native/engine.h"
-#include "../native/tls.h"
 #include "bytecode.h"
 #include "host.h"
-#include "loop.h"
 #include "options.h"
 
 /** A credentials file or a configuration next to it. */

@@ -13,7 +13,6 @@
 
 #include "../native/engine.h"
 #include "host.h"
-#include "loop.h"
 
 #define MOST_PINS 48
 

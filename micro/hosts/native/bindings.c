@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
 #include "platform.h"
 
 #define FUNCTION(name) \
@@ -172,11 +171,11 @@ FUNCTION(verify_ed25519) {
 }
 
 FUNCTION(memory_used) {
-  return JS_NewFloat64(ctx, engine_heap_used());
+  return JS_NewFloat64(ctx, platform_memory_used());
 }
 
 FUNCTION(memory_limit) {
-  return JS_NewFloat64(ctx, engine_heap_limit());
+  return JS_NewFloat64(ctx, platform_memory_limit());
 }
 
 FUNCTION(watchdog) {

@@ -1,4 +1,5 @@
-// compile SCRIPT HEADER: writes the engine's bytecode of a script as a C header. Runs when
+// compile SCRIPT HEADER [lean]: writes the engine's bytecode of a script as a C header; a lean one has
+// no numbers of lines. Runs when
 // machine-micro-server is built; bytecode is the same for all processors with the same byte order.
 #include <quickjs.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@ static char *read_file(const char *path, size_t *length) {
 }
 
 int main(int count, char **arguments) {
-  if (count != 3) {
-    fprintf(stderr, "compile SCRIPT HEADER\n");
+  if (count != 3 && count != 4) {
+    fprintf(stderr, "compile SCRIPT HEADER [lean]\n");
     return 2;
   }
   size_t length, size;
@@ -38,8 +39,8 @@ int main(int count, char **arguments) {
     return 1;
   }
   // Without the source, which only toString() of a function shows; with lines, for stacks.
-  uint8_t *bytes =
-      JS_WriteObject(context, &size, script, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
+  int flags = JS_WRITE_OBJ_BYTECODE | (count == 4 ? JS_WRITE_OBJ_STRIP_DEBUG : JS_WRITE_OBJ_STRIP_SOURCE);
+  uint8_t *bytes = JS_WriteObject(context, &size, script, flags);
   fprintf(header, "#include <stddef.h>\n#include <stdint.h>\n\nstatic const size_t BYTECODE_LENGTH = "
                   "%zu;\nstatic const uint8_t BYTECODE[] = {", size);
   for (size_t i = 0; i < size; i++) fprintf(header, "%s%u,", i % 24 ? "" : "\n", bytes[i]);

@@ -93,6 +93,16 @@ static void rejected(JSContext *of, JSValueConst promise, JSValueConst reason, b
   }
 }
 
+#ifdef ENGINE_GARBAGE
+// Cycles of objects are looked for when the heap has grown by this, not by half as the engine does.
+static void collect_garbage(void) {
+  static size_t after;
+  if (used < after + ENGINE_GARBAGE) return;
+  JS_RunGC(runtime);
+  after = used;
+}
+#endif
+
 static void run_jobs(void) {
   JSContext *of;
   int ran;
@@ -105,6 +115,9 @@ static void run_jobs(void) {
     JS_Throw(context, unseen[unseen_count].reason);
     log_thrown("a promise failed and nobody looks");
   }
+#ifdef ENGINE_GARBAGE
+  collect_garbage();
+#endif
 }
 
 // Takes over the arguments.
@@ -155,6 +168,9 @@ bool engine_start(const uint8_t *bytecode, size_t length, size_t heap_limit, con
     return false;
   }
   JS_SetMemoryLimit(runtime, heap_limit);
+#ifdef ENGINE_STACK
+  JS_SetMaxStackSize(runtime, ENGINE_STACK);
+#endif
   JS_SetHostPromiseRejectionTracker(runtime, rejected, NULL);
   JSValue script = JS_ReadObject(context, bytecode, length, JS_READ_OBJ_BYTECODE);
   JSValue result = JS_IsException(script) ? script : JS_EvalFunction(context, script);

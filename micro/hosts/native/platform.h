@@ -27,6 +27,9 @@ double platform_now(void);
 double platform_wall_clock(void);
 /** Fills with cryptographic random bytes; ends the program when there are none. */
 void platform_random(uint8_t *bytes, size_t length);
+/** Bytes of the heap that the program uses, and the most they may be. */
+size_t platform_memory_used(void);
+size_t platform_memory_limit(void);
 /** Writes a line for a person, the line break is added. */
 void platform_log(const char *line);
 /** Restarts soon, after the running callback. */
@@ -53,7 +56,9 @@ bool net_local_address(char *text, size_t size);
 const char *flash_read(const char *key, uint8_t **bytes, size_t *length);
 const char *flash_write(const char *key, const uint8_t *bytes, size_t length);
 const char *flash_remove(const char *key);
+#ifndef FLASH_LARGEST
 #define FLASH_LARGEST (1024 * 1024)
+#endif
 
 bool firmware_confirmed(void);
 const char *firmware_begin(double size);

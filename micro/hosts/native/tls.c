@@ -8,10 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "platform.h"
+#include "sockets.h"
 
 struct tls {
   mbedtls_ssl_context ssl;
@@ -29,17 +28,9 @@ struct tls_server {
   mbedtls_pk_context key;
 };
 
-// Where systems keep the authorities they trust, in PEM.
-static const char *const STORES[] = {
-    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",             "/etc/ssl/cert.pem",
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-};
-
 static mbedtls_x509_crt roots;
 static mbedtls_ssl_config client_config;
 static bool client_ready;
-static const char *own_file;
 
 static int random_for_tls(void *context, unsigned char *bytes, size_t length) {
   platform_random(bytes, length);
@@ -67,38 +58,14 @@ static void prepare_config(mbedtls_ssl_config *config, int endpoint) {
   mbedtls_ssl_conf_rng(config, random_for_tls, NULL);
 }
 
-const char *tls_trust(const char *file) {
-  static char problem[512];
-  mbedtls_x509_crt tried;
-  psa_crypto_init();
-  mbedtls_x509_crt_init(&tried);
-  int failed = mbedtls_x509_crt_parse_file(&tried, file);
-  mbedtls_x509_crt_free(&tried);
-  if (failed) {
-    snprintf(problem, sizeof problem, "%s has no certificates in PEM form, or cannot be read", file);
-    return problem;
-  }
-  own_file = file;
-  return NULL;
-}
-
-// Read with the first connection and kept: some 130 authorities take about 0.6 MB.
+// Read with the first connection and kept.
 static const char *prepare_client(void) {
   if (client_ready) return NULL;
   mbedtls_x509_crt_init(&roots);
-  const char *named = getenv("SSL_CERT_FILE");
-  if (named && *named) {
-    mbedtls_x509_crt_parse_file(&roots, named);
-  } else {
-    for (size_t i = 0; i < sizeof STORES / sizeof *STORES && !roots.raw.len; i++) {
-      mbedtls_x509_crt_parse_file(&roots, STORES[i]);
-    }
-  }
-  if (own_file) mbedtls_x509_crt_parse_file(&roots, own_file);
-  if (!roots.raw.len) {
+  const char *problem = tls_roots(&roots);
+  if (problem) {
     mbedtls_x509_crt_free(&roots);
-    return "this system has no list of certificate authorities, so no certificate can be checked; "
-           "install the package ca-certificates, or name a file with -ca-file or SSL_CERT_FILE";
+    return problem;
   }
   prepare_config(&client_config, MBEDTLS_SSL_IS_CLIENT);
   mbedtls_ssl_conf_ca_chain(&client_config, &roots, NULL);

@@ -9,8 +9,10 @@
 typedef struct tls tls;
 typedef struct tls_server tls_server;
 
-/** Trusts the authorities in a file of PEM texts next to the system's. NULL, or what is wrong. */
-const char *tls_trust(const char *file);
+struct mbedtls_x509_crt;
+
+/** Adds the authorities that the platform trusts. NULL, or what is wrong. Each platform has its own. */
+const char *tls_roots(struct mbedtls_x509_crt *roots);
 
 /** A client for `fd` that expects a certificate for `name`; NULL and `*problem` when it cannot be. */
 tls *tls_client(int fd, const char *name, const char **problem);

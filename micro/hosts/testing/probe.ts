@@ -16,7 +16,7 @@ export type Ask =
   | { op: "check"; message: string; key: string; signature: string }
   | { op: "listen"; certificate: string; privateKey: string }
   | { op: "update"; port: number; size: number; activate: boolean }
-  | { op: "confirm" | "rollBack" | "restart" | "exhaust" | "reject" | "hang" };
+  | { op: "confirm" | "drop" | "rollBack" | "restart" | "exhaust" | "reject" | "hang" };
 
 type Reply = (value: unknown) => void;
 
@@ -132,6 +132,9 @@ function answer(host: Host, ask: Ask, reply: Reply, connection: Connection): (()
       return update(host, ask, reply);
     case "confirm":
       host.firmware?.confirm();
+      return reply({});
+    case "drop":
+      host.firmware?.finish(false);
       return reply({});
     case "rollBack":
       host.firmware?.rollBack();

@@ -1,24 +1,20 @@
 // Connections and ports: what the script asks for, and what poll() tells of them.
-#include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
-#include <math.h>
-#include <net/if.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "../native/engine.h"
-#include "../native/tls.h"
-#include "host.h"
-#include "loop.h"
+#include "dns.h"
+#include "engine.h"
+#include "rounds.h"
+#include "sockets.h"
+#include "tls.h"
 
+#ifndef MOST_CONNECTIONS
 /** Connections at once. Of those that come the rest are closed, so that it can still connect itself. */
 #define MOST_CONNECTIONS 96
 #define MOST_ACCEPTED 64
+#endif
 #define MOST_PORTS 8
 /** TLS of peers nobody knows yet: how many at once (the oldest goes) and in a second. */
 #define MOST_HANDSHAKES 4
@@ -28,7 +24,9 @@
 /** For what is kept after an end. */
 #define END_MS 5000
 #define KEPT_ENOUGH (64 * 1024)
+#ifndef KEPT_MOST
 #define KEPT_MOST (1024 * 1024)
+#endif
 
 typedef enum { RESOLVING, CONNECTING, HANDSHAKE, OPEN, ENDING, FAILED, GONE } state_t;
 
@@ -261,20 +259,6 @@ void net_close_listener(int id) {
     listeners[i] = (listener){0};
     return;
   }
-}
-
-bool net_local_address(char *text, size_t size) {
-  struct ifaddrs *all;
-  bool found = false;
-  if (getifaddrs(&all)) return false;
-  for (struct ifaddrs *each = all; each && !found; each = each->ifa_next) {
-    if (!each->ifa_addr || each->ifa_addr->sa_family != AF_INET) continue;
-    if ((each->ifa_flags & IFF_LOOPBACK) || !(each->ifa_flags & IFF_UP)) continue;
-    struct in_addr *address = &((struct sockaddr_in *)each->ifa_addr)->sin_addr;
-    found = inet_ntop(AF_INET, address, text, size) != NULL;
-  }
-  freeifaddrs(all);
-  return found;
 }
 
 void net_prepare(round_t *round) {

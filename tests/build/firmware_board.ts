@@ -1,0 +1,153 @@
+/** The firmware of machine-micro-server on the board that QEMU emulates. */
+import { basename, dirname, join } from "node:path";
+import process from "node:process";
+import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
+import { missingTools } from "../../shared/test_tools/skips.ts";
+import { BOARD, buildFirmware, type BuiltFirmware } from "../../tools/micro/firmware/build.ts";
+import { flashImage } from "../../tools/micro/firmware/flash_image.ts";
+import { noSourcesBecause } from "../../tools/micro/sources.ts";
+import { findZig } from "../../tools/micro/zig.ts";
+import { ROOT } from "../../tools/programs.ts";
+import { Program } from "../e2e/program.ts";
+import { freePort } from "../ports/free_port.ts";
+
+/** Where the board finds the host that runs the emulator. */
+export const HOST_ADDRESS = "10.0.2.2";
+
+/** Why no firmware can be made or run here. */
+export async function noFirmwareBecause(): Promise<string | undefined> {
+  return missingTools("cortex-m", "qemu-system-arm") ?? await noSourcesBecause();
+}
+
+/**
+ * Builds a firmware.
+ *
+ * @param entry the script, relative to the root; default: the machine
+ */
+export async function firmware(version: string, entry?: string): Promise<BuiltFirmware> {
+  const name = `${entry === undefined ? "own" : basename(entry, ".ts")}-${version}`;
+  const output = join(ROOT, ".tools/micro/firmware-tests", name);
+  return await buildFirmware({
+    ...{ root: ROOT, zig: await findZig(ROOT), version, commit: "0123456" },
+    ...(entry === undefined ? {} : { entry }),
+    output: join(output, `${name}.bin`),
+  });
+}
+
+/** A board with a flash chip that outlives it. */
+export class Board {
+  readonly #flash: string;
+  readonly #loader: string;
+  /** Of this host, where the board's port 8080 is. */
+  readonly port: number = freePort();
+
+  private constructor(flash: string, loader: string) {
+    this.#flash = flash;
+    this.#loader = loader;
+  }
+
+  /** Writes a new flash chip in a folder. */
+  static async make(
+    folder: string,
+    { image, loader }: BuiltFirmware,
+    values: Readonly<Record<string, string>> = {},
+  ): Promise<Board> {
+    const flash = join(folder, "board.flash");
+    await Deno.mkdir(dirname(flash), { recursive: true });
+    const encoder = new TextEncoder();
+    const bytes = Object.entries(values).map(([key, text]) => [key, encoder.encode(text)] as const);
+    await Deno.writeFile(flash, flashImage(await Deno.readFile(image), Object.fromEntries(bytes)));
+    return new Board(flash, loader);
+  }
+
+  /** Switches it on. */
+  start(): Program {
+    return Program.start({
+      name: "firmware",
+      command: "qemu-system-arm",
+      args: [
+        ...["-M", BOARD, "-kernel", this.#loader, "-monitor", "none", "-serial", "stdio"],
+        ...["-display", "none"],
+        ...["-semihosting-config", `enable=on,target=native,arg=${this.#flash}`],
+        ...["-nic", `user,model=lan9118,hostfwd=tcp:127.0.0.1:${this.port}-:8080`],
+      ],
+    });
+  }
+}
+
+/** TLS in front of a plain server of this host, as a board reaches it. */
+export class TlsFront implements AsyncDisposable {
+  readonly url: string;
+  readonly #listener: Deno.TlsListener;
+  readonly #connections = new Set<Deno.Conn>();
+
+  private constructor(
+    readonly rootPem: string,
+    /** For the address of the host. */
+    readonly pair: { readonly cert: string; readonly key: string },
+    listener: Deno.TlsListener,
+    private readonly to: () => number,
+  ) {
+    this.#listener = listener;
+    this.url = `https://${HOST_ADDRESS}:${(listener.addr as Deno.NetAddr).port}`;
+    void this.#accept();
+  }
+
+  /** @param to port of the plain server */
+  static async open(folder: string, to: () => number): Promise<TlsFront> {
+    const home = join(folder, "authority");
+    await Deno.mkdir(home, { recursive: true });
+    const now = new Date();
+    const authority = await CertificateAuthority.open(home, { now });
+    const { certificate, key } = await authority.issue({
+      ...{ names: [HOST_ADDRESS], commonName: HOST_ADDRESS, now },
+    });
+    const pair = { cert: certificate, key };
+    const listener = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...pair });
+    return new TlsFront(authority.rootPem, pair, listener, to);
+  }
+
+  /** Ends what is open, as a router that restarts. */
+  cut(): void {
+    for (const connection of this.#connections) close(connection);
+    this.#connections.clear();
+  }
+
+  // deno-lint-ignore require-await -- the interface's
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listener.close();
+    this.cut();
+  }
+
+  async #accept(): Promise<void> {
+    try {
+      for await (const outer of this.#listener) void this.#pipe(outer);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.BadResource)) process.stderr.write(`${String(error)}\n`);
+    }
+  }
+
+  async #pipe(outer: Deno.Conn): Promise<void> {
+    this.#connections.add(outer);
+    const inner = await Deno.connect({ hostname: "127.0.0.1", port: this.to() })
+      .catch(() => undefined);
+    if (inner) {
+      this.#connections.add(inner);
+      const there = outer.readable.pipeTo(inner.writable).catch(() => undefined);
+      const back = inner.readable.pipeTo(outer.writable).catch(() => undefined);
+      await Promise.all([there, back]);
+      close(inner);
+      this.#connections.delete(inner);
+    }
+    close(outer);
+    this.#connections.delete(outer);
+  }
+}
+
+function close(connection: Deno.Conn): void {
+  try {
+    connection.close();
+  } catch {
+    // It was closed by its streams.
+  }
+}
