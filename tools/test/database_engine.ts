@@ -4,6 +4,7 @@ import { testFiles } from "./bunches.ts";
 
 /** Tests of the cloud that are about SQLite, or about what there is with SQLite alone. */
 const SQLITE_ONLY: Readonly<Record<string, string>> = {
+  "cloud/accounts/access/long_lists_test.ts": "its callers have pipelines, which need SQLite",
   "cloud/accounts/access/role_methods_test.ts": "puts rows back by a second SQLite connection",
   "cloud/data/pipelines/data_pipelines_test.ts": "pipelines need SQLite",
   "cloud/data/queries/query_methods_test.ts": "queries need SQLite",
