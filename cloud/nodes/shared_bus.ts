@@ -69,7 +69,7 @@ export class SharedBus implements NodeBus {
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#outgoing.push({ message: { to, topic, payload }, sent: resolve, failed: reject });
-    this.#sending ??= this.#send().finally(() => this.#sending = undefined);
+    this.#sending ??= this.#send();
     await promise;
   }
 
@@ -80,7 +80,7 @@ export class SharedBus implements NodeBus {
   /** Delivers what others sent until now. */
   async drain(): Promise<void> {
     this.#isDue = true;
-    this.#reading ??= this.#readAll().finally(() => this.#reading = undefined);
+    this.#reading ??= this.#readAll();
     await this.#reading;
   }
 
@@ -98,19 +98,28 @@ export class SharedBus implements NodeBus {
   }
 
   async #readAll(): Promise<void> {
-    while (this.#isDue) {
-      this.#isDue = false;
-      for (;;) {
-        const messages = await this.options.store.read(this.#after, TOGETHER);
-        for (const { seq, key, from, message } of messages) {
-          this.#after = Math.max(this.#after, seq);
-          if (this.#delivered.has(key)) continue;
-          this.#remember(key);
-          if (message) this.#subscribers.tell(message.topic, { from, payload: message.payload });
-        }
-        if (messages.length < TOGETHER) break;
+    try {
+      await Promise.resolve();
+      while (this.#isDue) {
+        this.#isDue = false;
+        while (await this.#readSome());
       }
+    } finally {
+      // Here and not later: what is due from now on is for another one.
+      this.#reading = undefined;
     }
+  }
+
+  /** @returns whether there may be more */
+  async #readSome(): Promise<boolean> {
+    const messages = await this.options.store.read(this.#after, TOGETHER);
+    for (const { seq, key, from, message } of messages) {
+      this.#after = Math.max(this.#after, seq);
+      if (this.#delivered.has(key)) continue;
+      this.#remember(key);
+      if (message) this.#subscribers.tell(message.topic, { from, payload: message.payload });
+    }
+    return messages.length >= TOGETHER;
   }
 
   #remember(key: string): void {
@@ -122,15 +131,20 @@ export class SharedBus implements NodeBus {
 
   /** Those that come while some are sent go together after them. */
   async #send(): Promise<void> {
-    await Promise.resolve();
-    while (this.#outgoing.length > 0) {
-      const batch = this.#outgoing.splice(0, TOGETHER);
-      try {
-        await this.options.store.send(batch.map(({ message }) => message));
-        for (const { sent } of batch) sent();
-      } catch (error) {
-        for (const { failed } of batch) failed(error);
+    try {
+      await Promise.resolve();
+      while (this.#outgoing.length > 0) {
+        const batch = this.#outgoing.splice(0, TOGETHER);
+        try {
+          await this.options.store.send(batch.map(({ message }) => message));
+          for (const { sent } of batch) sent();
+        } catch (error) {
+          for (const { failed } of batch) failed(error);
+        }
       }
+    } finally {
+      // Here and not later: what comes from now on is for another one.
+      this.#sending = undefined;
     }
   }
 }
