@@ -6,7 +6,7 @@ import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../cloud/storage/keys/random.ts";
 import { eventually, Rig } from "../e2e/rig.ts";
 import { copyMachine } from "./copied_machines.ts";
-import { residentMiB } from "./footprint.ts";
+import { processorMs, residentMiB } from "./footprint.ts";
 import { GrpcClient } from "./grpc_client.ts";
 import { percentile, type Reporter } from "./report.ts";
 import { WatchConnections } from "./watch_connections.ts";
@@ -150,11 +150,4 @@ async function coreShare(pid: number, work: () => Promise<void>): Promise<number
   const before = await processorMs(pid);
   await work();
   return (await processorMs(pid) - before) / (performance.now() - started);
-}
-
-/** Processor time of all threads of a process; the clock of Linux ticks 100 times a second. */
-async function processorMs(pid: number): Promise<number> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }

@@ -85,3 +85,10 @@ async function statusMiB(pid: number, field: string): Promise<number> {
   if (kib === undefined) throw new Error(`/proc/${pid}/status names no ${field}`);
   return Number(kib) / 1024;
 }
+
+/** Processor time of all threads of a process; the clock of Linux ticks 100 times a second. */
+export async function processorMs(pid: number): Promise<number> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}

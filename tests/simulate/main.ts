@@ -9,7 +9,7 @@ import { textTable } from "../../shared/commands/output/text_table.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { copyMachine } from "../bench/copied_machines.ts";
-import { residentMiB } from "../bench/footprint.ts";
+import { processorMs, residentMiB } from "../bench/footprint.ts";
 import { GrpcClient } from "../bench/grpc_client.ts";
 import { Rig } from "../e2e/rig.ts";
 import { Latencies } from "./latencies.ts";
@@ -244,13 +244,6 @@ async function until(condition: () => boolean, what: string): Promise<void> {
     if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
     await sleep(50);
   }
-}
-
-/** Processor time of all threads of a process; the clock of Linux ticks 100 times a second. */
-async function processorMs(pid: number): Promise<number> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 function note(text: string): void {
