@@ -34,6 +34,7 @@ const FALLBACK_FOLDER = "/etc/systemd/system";
 const OWN_FOLDER = "/usr/local/lib/systemd/system";
 /** Made by start_guard.sh for each trial. */
 const GUARD_TIMERS = "machine-agent-trial-*.timer";
+const GUARD_UNITS = "machine-agent-trial-*";
 
 /**
  * Installs this program as a service that starts with the host, or upgrades one that is there.
@@ -93,7 +94,11 @@ export async function uninstallSystemd(
     }
     await removeEmpty(join(root, OWN_FOLDER));
     await removeEmpty(join(root, dirname(OWN_FOLDER)));
-    if (isLive) await systemctl("daemon-reload");
+    if (isLive) {
+      await systemctl("daemon-reload");
+      // A unit that failed stays in systemd's lists until then; none of them is no error here.
+      await options.run("systemctl", ["reset-failed", SERVICE, GUARD_UNITS]);
+    }
   } else say("there is no service of ours");
   await putSystemBack({ root, dir, isLive, run: options.run, say });
   await removeOwnFiles(join(root, dir));

@@ -175,7 +175,12 @@ test("uninstallSystemd() removes what was made and nothing else", async (system)
   system.takeCalls();
   await uninstall(system);
   const stop = `stop ${SERVICE} machine-agent-trial-*.timer`;
-  assert.deepEqual(system.takeCalls(), [stop, `disable ${SERVICE}`, "daemon-reload"]);
+  assert.deepEqual(system.takeCalls(), [
+    stop,
+    `disable ${SERVICE}`,
+    "daemon-reload",
+    `reset-failed ${SERVICE} machine-agent-trial-*`,
+  ]);
   assert.deepEqual(await system.files(""), before);
   await assert.rejects(Deno.stat(system.path("/usr/local/lib/systemd")), Deno.errors.NotFound);
   assert(system.said.some((line) => /machine\.json stays; --purge/.test(line)));
