@@ -58,7 +58,7 @@ export interface NotificationsOptions extends NotificationSettings {
   readonly log: Logger;
   readonly publicUrl: () => string;
   /** Another process serves the folder, and sends what this one leaves to be sent. */
-  readonly isBeside?: boolean;
+  readonly isServedElsewhere?: boolean;
 }
 
 /** Triggers and all that brings their notifications to receivers, put together. */
@@ -148,7 +148,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
         deliverer.lookAgain();
         wake();
       };
-      const wakes = options.isBeside ? SOMEBODY_ELSE : { wake, lookAgain };
+      const wakes = options.isServedElsewhere ? SOMEBODY_ELSE : { wake, lookAgain };
       const settings = () => ({
         ...mailServerOf(smtpUrl),
         mailFrom: mailer ? from() : "",

@@ -105,7 +105,7 @@ export class Training {
 
   async #import(): Promise<LoadedTraining> {
     const { loadTraining, loadTrainingRecords } = await import("./loaded_training.ts");
-    if (this.options.isBeside) return loadTrainingRecords(this.options, this.#logs);
+    if (this.options.isServedElsewhere) return loadTrainingRecords(this.options, this.#logs);
     const loaded = await loadTraining(this.options, this.#logs, this.exchange);
     // A node that is alone trains from the first call on; else the one that leads does, in its term.
     if (this.options.nodes.leadership === ALWAYS_LEADER && !this.#isClosed) loaded.begin();

@@ -54,7 +54,7 @@ export const CANCEL_TOPIC = "training-cancel";
 export interface TrainingOptions {
   readonly settings: TrainingSettings;
   /** Another process serves the folder and trains: this one reads and forgets jobs. */
-  readonly isBeside?: boolean;
+  readonly isServedElsewhere?: boolean;
   /** One of them trains. */
   readonly nodes: Nodes;
   readonly mail: Pick<NotificationSettings, "smtpUrl" | "mailFrom">;
