@@ -20,6 +20,7 @@ import { RpcError, textOf } from "./rpc/errors.ts";
 import { Access } from "./serving/access.ts";
 import { Port } from "./serving/port.ts";
 import { Services } from "./serving/services.ts";
+import { DEFAULT_WINDOW_MS, Sessions } from "./serving/sessions.ts";
 
 /** Where callers of the local network find the machine. */
 const DEFAULT_PORT = 8080;
@@ -79,9 +80,15 @@ export function start(host: Host, options: StartOptions): Running {
       await cloud.verifyKey(id, key);
     },
   });
+  const sessions = new Sessions({
+    host,
+    halt: (names) => machine.graph.halt(names),
+    warn: (text) => log.write("warn", "sessions", text),
+  });
   const services = new Services({
     machine,
     access,
+    sessions,
     version: options.version,
     restart: () => host.restart(),
   });
@@ -122,6 +129,7 @@ export function start(host: Host, options: StartOptions): Running {
   machine.onApplied((config) => {
     link?.changed();
     port.configure(config);
+    sessions.windowMs = config.sessionMs ?? DEFAULT_WINDOW_MS;
     capture.apply(config);
     void ota.apply(config.ota);
   });
@@ -139,6 +147,7 @@ export function start(host: Host, options: StartOptions): Running {
       link?.close();
       certificates?.close();
       port.close();
+      sessions.close();
       capture.close();
       ota.close();
       machine.graph.close();

@@ -17,6 +17,8 @@ async def main():
     dial.disable_webrtc = bool(tls)
     options = RobotClient.Options(dial_options=dial, refresh_interval=0, check_connection_interval=0)
     robot = await RobotClient.at_address(address, options)
+    options.disable_sessions = True
+    onlooker = await RobotClient.at_address(address, options)
     try:
         fake = Sensor.from_robot(robot, "fake")
         many = [await fake.get_readings() for _ in range(100)]
@@ -30,9 +32,17 @@ async def main():
             "version": (await robot.get_version()).version,
         }
         found["echo"] = len(found["echo"]["text"])
+        await wheel.set_power(1)
+        seen = Motor.from_robot(onlooker, "wheel")
+        found["moves"] = await seen.is_moving()
+        await robot.close()
+        end = asyncio.get_running_loop().time() + 60
+        while await seen.is_moving() and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(0.05)
+        found["stopped"] = not await seen.is_moving()
         print("\n" + json.dumps(found))
     finally:
-        await robot.close()
+        await onlooker.close()
 
 
 asyncio.run(main())

@@ -4,8 +4,10 @@ import {
   type DescMessage,
   type DescMethod,
   type FileRegistry,
+  getOption,
   ScalarType,
 } from "@bufbuild/protobuf";
+import { safety_heartbeat_monitored } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { MICRO_METHODS, UNUSED_FIELDS } from "./micro_methods.ts";
 
 /** Messages with a form of their own in TypeScript: letter in the table, and type. */
@@ -68,13 +70,9 @@ export const ENUMS = {
 ${sortedEnums.map((one) => `  ${quote(one.typeName)}: ${quote(enumTable(one))},`).join("\n")}
 } as const;
 
-/** Messages of methods: what they take and what they give. */
+/** Messages of methods: what they take and what they give; \`moves\`: the caller's session counts. */
 export const METHODS = {
-${
-    methods.map((method) =>
-      `  ${quote(pathOf(method))}: ${quote(`${method.input.typeName} ${method.output.typeName}`)},`
-    ).join("\n")
-  }
+${methods.map((method) => `  ${quote(pathOf(method))}: ${quote(methodTable(method))},`).join("\n")}
 } as const;
 
 /** Messages by name. */
@@ -156,6 +154,11 @@ function enumTable({ values, typeName }: DescEnum): string {
     names[number] ??= name;
   }
   return Array.from(names, (name) => name ?? "").join(",");
+}
+
+function methodTable(method: DescMethod): string {
+  const moves = getOption(method, safety_heartbeat_monitored) ? " moves" : "";
+  return `${method.input.typeName} ${method.output.typeName}${moves}`;
 }
 
 function typeOf(message: DescMessage): string {

@@ -25,6 +25,8 @@ export interface DeviceCall {
   /** Who calls, as it is reported to the device. */
   readonly caller: string;
   readonly isOwner: boolean;
+  /** The session of the device that it belongs to; empty: none. */
+  readonly sessionId: string;
 }
 
 /** The same as it stands in the stream. */

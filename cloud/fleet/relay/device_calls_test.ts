@@ -13,7 +13,7 @@ import {
 const { signal: never } = new AbortController();
 
 function callOf(caller = "key", bytes = 0): DeviceCall {
-  return { method: "/a.B/C", request: new Uint8Array(bytes), caller, isOwner: true };
+  return { method: "/a.B/C", request: new Uint8Array(bytes), caller, isOwner: true, sessionId: "" };
 }
 
 function answer(id: number, { code = 0, bytes = 1, message = "" } = {}) {

@@ -7,7 +7,13 @@ import { type ExpectedCaller, RelayBus } from "./relay_bus.ts";
 
 const log = memoryLogger("nodes");
 const { signal: never } = new AbortController();
-const CALL = { method: "/a.B/C", request: new Uint8Array(0), caller: "key", isOwner: true };
+const CALL = {
+  method: "/a.B/C",
+  request: new Uint8Array(0),
+  caller: "key",
+  isOwner: true,
+  sessionId: "",
+};
 
 /** Two nodes in this process; what one publishes is at the other when the call returns. */
 function twoNodes() {

@@ -26,6 +26,8 @@ import {
 
 /** Connections of one caller to devices. */
 export const MOST_OF_CALLER = 16;
+/** Characters of a session's id that are passed on; a device's own have 32. */
+const MOST_SESSION_ID = 64;
 
 const MIB = 1024 * 1024;
 /** What requests may hold that have come in part. */
@@ -117,11 +119,16 @@ export class RelayedConnections {
     const { calls, log } = this.options;
     const { peer, part, actor, facts: { address } } = relayed;
     const router = deviceRouter({
-      unary({ path, cancelSignal, responseHeader }, request) {
+      unary(call, request) {
+        const { path, cancelSignal, responseHeader } = call;
         responseHeader.set(RELAYED_HEADER, "cloud");
         const isOwner = relayed.role === "owner";
-        const call = { method: path, request, caller: actor.id, isOwner };
-        return calls.call(part.id, call, cancelSignal);
+        const sessionId = String(call.forwardedHeaders()["viam-sid"] ?? "").slice(
+          0,
+          MOST_SESSION_ID,
+        );
+        const passedOn = { method: path, request, caller: actor.id, isOwner, sessionId };
+        return calls.call(part.id, passedOn, cancelSignal);
       },
       // deno-lint-ignore require-yield
       async *stream() {

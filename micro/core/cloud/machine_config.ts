@@ -33,6 +33,8 @@ export interface MachineConfig {
   readonly cloud: Messages["viam.app.v1.CloudConfig"] | undefined;
   /** The port is to be without TLS. */
   readonly noTls: boolean;
+  /** How long a client's session lives without a heartbeat; undefined: the default. Milliseconds. */
+  readonly sessionMs: number | undefined;
   /** What is wrong or has no effect, one sentence each. */
   readonly warnings: readonly string[];
 }
@@ -92,6 +94,7 @@ export function readConfig(config: Messages["viam.app.v1.RobotConfig"]): Machine
     keys: readKeys(auth, cloud),
     cloud,
     noTls: network?.noTls ?? false,
+    sessionMs: network?.sessions?.heartbeatWindow || undefined,
     warnings,
   };
 }

@@ -40,13 +40,15 @@ export class Relay {
     void this.#perform(call).then((answer) => this.#put(answer));
   }
 
-  async #perform({ id, method, request, caller, role }: RelayedCall): Promise<CallAnswer> {
+  async #perform(
+    { id, method, request, caller, role, sessionId }: RelayedCall,
+  ): Promise<CallAnswer> {
     const { services } = this.options;
     try {
       const admitted = services.admitRelayed(method, {
         entity: caller,
         role: role === OWNER ? "owner" : "operator",
-      });
+      }, sessionId);
       if (request.length > admitted.most) {
         throw new RpcError("resource_exhausted", "the request is too large");
       }

@@ -13,6 +13,7 @@ const CALL: Messages["machine.cloud.v1.RelayedCall"] = {
   request: new Uint8Array(0),
   caller: "somebody",
   role: 1,
+  sessionId: "",
 };
 
 function setUp(perform: (request: Uint8Array) => Promise<Uint8Array> | Uint8Array) {
@@ -35,7 +36,10 @@ function setUp(perform: (request: Uint8Array) => Promise<Uint8Array> | Uint8Arra
       admitRelayed(path: string, caller: unknown): Admitted {
         callers.push(caller);
         if (path.includes("Shutdown")) throw new RpcError("permission_denied", "not for you");
-        return { path: path as Admitted["path"], caller: undefined, most: 1000 };
+        return {
+          ...{ path: path as Admitted["path"], caller: undefined, session: undefined },
+          most: 1000,
+        };
       },
       call: async (_admitted: Admitted, request: Uint8Array) => await perform(request),
     },

@@ -76,9 +76,10 @@ export class ResourceGraph {
     this.#states = build.done;
   }
 
-  /** Ends all motions. */
-  halt(): void {
+  /** Ends the motions of these resources; default: of all. */
+  halt(names?: ReadonlySet<string>): void {
     for (const [name, { resource }] of this.#states) {
+      if (names && !names.has(name)) continue;
       try {
         resource?.halt?.();
       } catch (error) {

@@ -9,6 +9,7 @@ import { FakeHost, turns } from "../testing.ts";
 import { Access } from "./access.ts";
 import { Server } from "./server.ts";
 import { Services } from "./services.ts";
+import { Sessions } from "./sessions.ts";
 
 const KEY = { type: "api-key", entity: "id", secret: "key", role: "operator" } as const;
 
@@ -29,7 +30,8 @@ async function served() {
     keys: () => [KEY],
     verify: () => Promise.reject(new Error("no cloud")),
   });
-  const services = new Services({ machine, access, version: "1", restart: host.restart });
+  const sessions = new Sessions({ host, halt: () => {}, warn: () => {} });
+  const services = new Services({ machine, access, sessions, version: "1", restart: host.restart });
   new Server({ host, services, port: 8080, title: "micro" });
   const token = await access.signIn("id", "api-key", "key");
   return { host, machine, token };

@@ -5,9 +5,10 @@ import { fromJson, toJson } from "../proto/json.ts";
 import { fromUtf8, utf8 } from "../bytes/utf8.ts";
 import { WireError } from "../proto/wire.ts";
 import type { Machine } from "../machine.ts";
-import { methodOf, SERVICES, toResourceName } from "../resources/apis.ts";
+import { type Method, methodOf, SERVICES, toResourceName } from "../resources/apis.ts";
 import { RpcError } from "../rpc/errors.ts";
 import type { Access, Caller } from "./access.ts";
+import type { Session, Sessions } from "./sessions.ts";
 
 /** Largest request of a caller who signed in, and of one who did not. Bytes. */
 export const MOST_REQUEST_BYTES = 32 * 1024;
@@ -21,10 +22,19 @@ const API_OF: ReadonlyMap<string, string> = new Map(
   Object.entries(SERVICES).map(([api, service]) => [service, api]),
 );
 
+/** Calls without which a client could not come to a session, or that look at one themselves. */
+const WITHOUT_SESSION: ReadonlySet<string> = new Set([
+  SIGN_IN,
+  ...["ResourceNames", "ResourceRPCSubtypes", "SendSessionHeartbeat", "StartSession"]
+    .map((method) => `/viam.robot.v1.RobotService/${method}`),
+]);
+
 /** What is known of a call before its body. */
 export interface Admitted {
   readonly path: keyof typeof METHODS;
   readonly caller: Caller | undefined;
+  /** The session that it belongs to. */
+  readonly session: Session | undefined;
   /** Largest body. Bytes. */
   readonly most: number;
 }
@@ -35,6 +45,7 @@ export type Coding = "proto" | "json";
 export interface ServicesOptions {
   readonly machine: Machine;
   readonly access: Access;
+  readonly sessions: Sessions;
   readonly version: string;
   readonly restart: () => void;
 }
@@ -47,19 +58,20 @@ export class Services {
 
   /** Decides by the head of a call, before a byte of its body is kept. @throws RpcError */
   admit(path: string, headers: ReadonlyMap<string, string>): Admitted {
-    return this.#admit(path, this.options.access.identify(headers.get("authorization")));
+    const caller = this.options.access.identify(headers.get("authorization"));
+    return this.#admit(path, caller, headers.get("viam-sid") ?? "");
   }
 
   /** The same for a call that the cloud passes on, which says who calls. @throws RpcError */
-  admitRelayed(path: string, caller: Caller): Admitted {
+  admitRelayed(path: string, caller: Caller, sessionId: string): Admitted {
     if (path === SIGN_IN) {
       throw new RpcError("failed_precondition", "who calls through the cloud is signed in already");
     }
-    return this.#admit(path, caller);
+    return this.#admit(path, caller, sessionId);
   }
 
-  #admit(path: string, caller: Caller | undefined): Admitted {
-    const { access } = this.options;
+  #admit(path: string, caller: Caller | undefined, sessionId: string): Admitted {
+    const { access, sessions } = this.options;
     const known = Object.hasOwn(METHODS, path) && !/^\/(viam\.app|machine\.cloud)\./.test(path);
     if (!known) {
       if (!caller) throw new RpcError("unauthenticated", "authentication required");
@@ -70,17 +82,21 @@ export class Services {
     return {
       path: path as keyof typeof METHODS,
       caller,
+      session: caller && sessionId !== "" && !WITHOUT_SESSION.has(path)
+        ? sessions.seen(caller.entity, sessionId)
+        : undefined,
       most: caller ? MOST_REQUEST_BYTES : MOST_SIGN_IN_BYTES,
     };
   }
 
   /** Performs a call. @throws RpcError, or whatever a driver throws */
-  async call({ path }: Admitted, body: Uint8Array, coding: Coding): Promise<Uint8Array> {
+  async call(admitted: Admitted, body: Uint8Array, coding: Coding): Promise<Uint8Array> {
+    const { path } = admitted;
     const [input = "", output = ""] = METHODS[path].split(" ") as (keyof Messages)[];
     this.#running++;
     try {
       const request = readRequest(input as keyof Messages, body, coding);
-      const answer = await this.#perform(path, request as Record<string, unknown>) ?? {};
+      const answer = await this.#perform(admitted, request as Record<string, unknown>) ?? {};
       return coding === "json"
         ? utf8(JSON.stringify(toJson(output as keyof Messages, answer as never)))
         : encode(output as keyof Messages, answer as never);
@@ -89,12 +105,15 @@ export class Services {
     }
   }
 
-  #perform(path: string, request: Record<string, unknown>): unknown {
+  #perform(admitted: Admitted, request: Record<string, unknown>): unknown {
+    const { path, caller } = admitted;
     if (path === SIGN_IN) {
       return this.#signIn(request as unknown as Messages["proto.rpc.v1.AuthenticateRequest"]);
     }
     const [, service = "", method = ""] = path.split("/");
-    if (service === "viam.robot.v1.RobotService") return this.#robot(method);
+    if (service === "viam.robot.v1.RobotService") {
+      return this.#robot(method, caller?.entity ?? "", request);
+    }
     const api = API_OF.get(service) ?? "";
     const name = String(request["name"] ?? request["boardName"] ?? "");
     const { graph } = this.options.machine;
@@ -108,7 +127,17 @@ export class Services {
     }
     const own = methodOf(resource, method);
     if (!own) throw new RpcError("unimplemented", `${name} does not support ${method}`);
-    return own(request);
+    return METHODS[path].endsWith(" moves")
+      ? this.#move(admitted, name, own, request)
+      : own(request);
+  }
+
+  async #move({ session }: Admitted, name: string, own: Method, request: unknown) {
+    const { sessions } = this.options;
+    if (session) sessions.moves(name, session);
+    const answer = await own(request);
+    if (!session) sessions.movedWithout(name);
+    return answer;
   }
 
   async #signIn(request: Messages["proto.rpc.v1.AuthenticateRequest"]) {
@@ -116,9 +145,19 @@ export class Services {
     return { accessToken: await this.options.access.signIn(request.entity, type, payload) };
   }
 
-  #robot(method: string): unknown {
-    const { machine, version, restart } = this.options;
+  #robot(method: string, entity: string, request: Record<string, unknown>): unknown {
+    const { machine, sessions, version, restart } = this.options;
     switch (method) {
+      case "StartSession":
+        return {
+          id: sessions.start(entity, String(request["resume"] ?? "")),
+          heartbeatWindow: sessions.windowMs,
+        };
+      case "SendSessionHeartbeat":
+        sessions.seen(entity, String(request["id"] ?? ""));
+        return {};
+      case "GetSessions":
+        return { sessions: sessions.ids.map((id) => ({ id })) };
       case "ResourceNames":
         return {
           resources: machine.graph.states.filter(({ resource }) => resource)
@@ -138,7 +177,6 @@ export class Services {
       case "StopAll":
         return machine.graph.halt();
       case "GetOperations":
-      case "GetSessions":
       case "FrameSystemConfig":
         return {};
       case "GetCloudMetadata":

@@ -18,7 +18,7 @@ export const MESSAGES = {
   "machine.cloud.v1.ListAccessKeysRequest": "1 partId s",
   "machine.cloud.v1.ListAccessKeysResponse": "1 keys *m machine.cloud.v1.AccessKey",
   "machine.cloud.v1.LiveRequested": "1 duration ?D",
-  "machine.cloud.v1.RelayedCall": "1 id u;2 method s;3 request y;4 caller s;5 role e machine.cloud.v1.KeyRole",
+  "machine.cloud.v1.RelayedCall": "1 id u;2 method s;3 request y;4 caller s;5 role e machine.cloud.v1.KeyRole;6 sessionId s",
   "machine.cloud.v1.ReportStatusRequest": "1 partId s;2 status ?m viam.robot.v1.GetMachineStatusResponse;3 configError s;4 readings *m machine.cloud.v1.ResourceReadings",
   "machine.cloud.v1.ReportStatusResponse": "",
   "machine.cloud.v1.ResourceReadings": "1 name s;2 readings ?S;3 error s",
@@ -211,7 +211,7 @@ export const ENUMS = {
   "viam.robot.v1.ResourceStatus.State": "STATE_UNSPECIFIED,STATE_UNCONFIGURED,STATE_CONFIGURING,STATE_READY,STATE_REMOVING,STATE_UNHEALTHY",
 } as const;
 
-/** Messages of methods: what they take and what they give. */
+/** Messages of methods: what they take and what they give; `moves`: the caller's session counts. */
 export const METHODS = {
   "/proto.rpc.v1.AuthService/Authenticate": "proto.rpc.v1.AuthenticateRequest proto.rpc.v1.AuthenticateResponse",
   "/viam.app.v1.RobotService/Config": "viam.app.v1.ConfigRequest viam.app.v1.ConfigResponse",
@@ -252,10 +252,10 @@ export const METHODS = {
   "/viam.component.sensor.v1.SensorService/DoCommand": "viam.common.v1.DoCommandRequest viam.common.v1.DoCommandResponse",
   "/viam.component.sensor.v1.SensorService/GetStatus": "viam.common.v1.GetStatusRequest viam.common.v1.GetStatusResponse",
   "/viam.component.sensor.v1.SensorService/GetGeometries": "viam.common.v1.GetGeometriesRequest viam.common.v1.GetGeometriesResponse",
-  "/viam.component.motor.v1.MotorService/SetPower": "viam.component.motor.v1.SetPowerRequest viam.component.motor.v1.SetPowerResponse",
-  "/viam.component.motor.v1.MotorService/GoFor": "viam.component.motor.v1.GoForRequest viam.component.motor.v1.GoForResponse",
-  "/viam.component.motor.v1.MotorService/GoTo": "viam.component.motor.v1.GoToRequest viam.component.motor.v1.GoToResponse",
-  "/viam.component.motor.v1.MotorService/SetRPM": "viam.component.motor.v1.SetRPMRequest viam.component.motor.v1.SetRPMResponse",
+  "/viam.component.motor.v1.MotorService/SetPower": "viam.component.motor.v1.SetPowerRequest viam.component.motor.v1.SetPowerResponse moves",
+  "/viam.component.motor.v1.MotorService/GoFor": "viam.component.motor.v1.GoForRequest viam.component.motor.v1.GoForResponse moves",
+  "/viam.component.motor.v1.MotorService/GoTo": "viam.component.motor.v1.GoToRequest viam.component.motor.v1.GoToResponse moves",
+  "/viam.component.motor.v1.MotorService/SetRPM": "viam.component.motor.v1.SetRPMRequest viam.component.motor.v1.SetRPMResponse moves",
   "/viam.component.motor.v1.MotorService/ResetZeroPosition": "viam.component.motor.v1.ResetZeroPositionRequest viam.component.motor.v1.ResetZeroPositionResponse",
   "/viam.component.motor.v1.MotorService/GetPosition": "viam.component.motor.v1.GetPositionRequest viam.component.motor.v1.GetPositionResponse",
   "/viam.component.motor.v1.MotorService/GetProperties": "viam.component.motor.v1.GetPropertiesRequest viam.component.motor.v1.GetPropertiesResponse",
@@ -265,7 +265,7 @@ export const METHODS = {
   "/viam.component.motor.v1.MotorService/DoCommand": "viam.common.v1.DoCommandRequest viam.common.v1.DoCommandResponse",
   "/viam.component.motor.v1.MotorService/GetStatus": "viam.common.v1.GetStatusRequest viam.common.v1.GetStatusResponse",
   "/viam.component.motor.v1.MotorService/GetGeometries": "viam.common.v1.GetGeometriesRequest viam.common.v1.GetGeometriesResponse",
-  "/viam.component.servo.v1.ServoService/Move": "viam.component.servo.v1.MoveRequest viam.component.servo.v1.MoveResponse",
+  "/viam.component.servo.v1.ServoService/Move": "viam.component.servo.v1.MoveRequest viam.component.servo.v1.MoveResponse moves",
   "/viam.component.servo.v1.ServoService/GetPosition": "viam.component.servo.v1.GetPositionRequest viam.component.servo.v1.GetPositionResponse",
   "/viam.component.servo.v1.ServoService/Stop": "viam.component.servo.v1.StopRequest viam.component.servo.v1.StopResponse",
   "/viam.component.servo.v1.ServoService/IsMoving": "viam.component.servo.v1.IsMovingRequest viam.component.servo.v1.IsMovingResponse",
@@ -278,10 +278,10 @@ export const METHODS = {
   "/viam.component.encoder.v1.EncoderService/DoCommand": "viam.common.v1.DoCommandRequest viam.common.v1.DoCommandResponse",
   "/viam.component.encoder.v1.EncoderService/GetStatus": "viam.common.v1.GetStatusRequest viam.common.v1.GetStatusResponse",
   "/viam.component.encoder.v1.EncoderService/GetGeometries": "viam.common.v1.GetGeometriesRequest viam.common.v1.GetGeometriesResponse",
-  "/viam.component.base.v1.BaseService/MoveStraight": "viam.component.base.v1.MoveStraightRequest viam.component.base.v1.MoveStraightResponse",
-  "/viam.component.base.v1.BaseService/Spin": "viam.component.base.v1.SpinRequest viam.component.base.v1.SpinResponse",
-  "/viam.component.base.v1.BaseService/SetPower": "viam.component.base.v1.SetPowerRequest viam.component.base.v1.SetPowerResponse",
-  "/viam.component.base.v1.BaseService/SetVelocity": "viam.component.base.v1.SetVelocityRequest viam.component.base.v1.SetVelocityResponse",
+  "/viam.component.base.v1.BaseService/MoveStraight": "viam.component.base.v1.MoveStraightRequest viam.component.base.v1.MoveStraightResponse moves",
+  "/viam.component.base.v1.BaseService/Spin": "viam.component.base.v1.SpinRequest viam.component.base.v1.SpinResponse moves",
+  "/viam.component.base.v1.BaseService/SetPower": "viam.component.base.v1.SetPowerRequest viam.component.base.v1.SetPowerResponse moves",
+  "/viam.component.base.v1.BaseService/SetVelocity": "viam.component.base.v1.SetVelocityRequest viam.component.base.v1.SetVelocityResponse moves",
   "/viam.component.base.v1.BaseService/Stop": "viam.component.base.v1.StopRequest viam.component.base.v1.StopResponse",
   "/viam.component.base.v1.BaseService/IsMoving": "viam.component.base.v1.IsMovingRequest viam.component.base.v1.IsMovingResponse",
   "/viam.component.base.v1.BaseService/DoCommand": "viam.common.v1.DoCommandRequest viam.common.v1.DoCommandResponse",
@@ -306,7 +306,7 @@ export const METHODS = {
   "/viam.component.powersensor.v1.PowerSensorService/GetReadings": "viam.common.v1.GetReadingsRequest viam.common.v1.GetReadingsResponse",
   "/viam.component.powersensor.v1.PowerSensorService/DoCommand": "viam.common.v1.DoCommandRequest viam.common.v1.DoCommandResponse",
   "/viam.component.powersensor.v1.PowerSensorService/GetStatus": "viam.common.v1.GetStatusRequest viam.common.v1.GetStatusResponse",
-  "/viam.component.switch.v1.SwitchService/SetPosition": "viam.component.switch.v1.SetPositionRequest viam.component.switch.v1.SetPositionResponse",
+  "/viam.component.switch.v1.SwitchService/SetPosition": "viam.component.switch.v1.SetPositionRequest viam.component.switch.v1.SetPositionResponse moves",
   "/viam.component.switch.v1.SwitchService/GetPosition": "viam.component.switch.v1.GetPositionRequest viam.component.switch.v1.GetPositionResponse",
   "/viam.component.switch.v1.SwitchService/GetNumberOfPositions": "viam.component.switch.v1.GetNumberOfPositionsRequest viam.component.switch.v1.GetNumberOfPositionsResponse",
   "/viam.component.switch.v1.SwitchService/DoCommand": "viam.common.v1.DoCommandRequest viam.common.v1.DoCommandResponse",
@@ -328,7 +328,7 @@ export interface Messages {
   "machine.cloud.v1.ListAccessKeysRequest": { "partId": string };
   "machine.cloud.v1.ListAccessKeysResponse": { "keys": Messages["machine.cloud.v1.AccessKey"][] };
   "machine.cloud.v1.LiveRequested": { "duration"?: number | undefined };
-  "machine.cloud.v1.RelayedCall": { "id": number; "method": string; "request": Uint8Array; "caller": string; "role": number };
+  "machine.cloud.v1.RelayedCall": { "id": number; "method": string; "request": Uint8Array; "caller": string; "role": number; "sessionId": string };
   "machine.cloud.v1.ReportStatusRequest": { "partId": string; "status"?: Messages["viam.robot.v1.GetMachineStatusResponse"] | undefined; "configError": string; "readings": Messages["machine.cloud.v1.ResourceReadings"][] };
   "machine.cloud.v1.ReportStatusResponse": {  };
   "machine.cloud.v1.ResourceReadings": { "name": string; "readings"?: JsonObject | undefined; "error": string };
