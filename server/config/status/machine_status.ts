@@ -12,7 +12,7 @@ import {
 } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { PackageType } from "../../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import type { JobSnapshot } from "../../modules/jobs/job_manager.ts";
-import type { ModuleSnapshot } from "../../modules/manager/module_supervisor.ts";
+import type { ModuleSnapshot } from "../../modules/manager/module_status.ts";
 import type { PackageSnapshot } from "../../modules/packages/package_types.ts";
 import type { ResourceSnapshot } from "../../resources/graph/manager.ts";
 import { toResourceName } from "../../resources/graph/name.ts";

@@ -1,7 +1,10 @@
 /** The file of a module's program. */
 import { describeFsError } from "../../../shared/base/files/fs_error.ts";
+import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 
 const ANY_EXECUTE = 0o111;
+/** How often the file of a running program is looked at. */
+const LOOK_AT_FILE_MS = 10_000;
 
 /**
  * What distinguishes one content of the file from another: another inode, size or time of change.
@@ -22,8 +25,43 @@ export async function executableIdentity(path: string): Promise<string> {
   return `${info.dev}:${info.ino}:${info.size}:${info.mtime?.getTime()}`;
 }
 
+/** Looks at the file of a running program until it was replaced, once, or the watch is closed. */
+export class ExecutableWatch {
+  #timer: Timer | undefined;
+  #isClosed = false;
+
+  /**
+   * @param identity of the file when the program was started.
+   * @param onReplaced the file is another one by now, or gone.
+   */
+  constructor(
+    private readonly path: string,
+    private readonly identity: string,
+    private readonly clock: Clock,
+    private readonly onReplaced: () => void,
+  ) {
+    this.#arm();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+  }
+
+  #arm(): void {
+    this.#timer = this.clock.setTimer(LOOK_AT_FILE_MS, () => void this.#look());
+  }
+
+  async #look(): Promise<void> {
+    const replaced = await isReplaced(this.path, this.identity);
+    if (this.#isClosed) return;
+    if (replaced) this.onReplaced();
+    else this.#arm();
+  }
+}
+
 /** True when the file has another content than when it was looked at, or is gone. */
-export async function isReplaced(path: string, identity: string): Promise<boolean> {
+async function isReplaced(path: string, identity: string): Promise<boolean> {
   try {
     return await executableIdentity(path) !== identity;
   } catch {

@@ -14,7 +14,8 @@ import { type MachineFacts, moduleEnvironment } from "./module_environment.ts";
 import { writeModuleLog } from "./module_log.ts";
 import { modelsOf } from "./module_models.ts";
 import { type KnownApis, ModuleRun, type ModuleRunOptions } from "./module_run.ts";
-import { type ModuleSnapshot, ModuleSupervisor } from "./module_supervisor.ts";
+import type { ModuleSnapshot } from "./module_status.ts";
+import { ModuleSupervisor } from "./module_supervisor.ts";
 import type { ModuleTransport, ParentServer } from "./parent_server.ts";
 import { checkModules, type WantedModule } from "./wanted_module.ts";
 

@@ -7,8 +7,16 @@ import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
 import { ChangeOver } from "./change_over.ts";
-import { executableIdentity, isReplaced } from "./executable.ts";
+import { executableIdentity, ExecutableWatch } from "./executable.ts";
 import type { ModuleRun } from "./module_run.ts";
+import {
+  errorOf,
+  type ModuleSnapshot,
+  type PublishedModule,
+  publishedModule,
+  reasonOf,
+  snapshotState,
+} from "./module_status.ts";
 import {
   isSettled,
   type ModuleEffect,
@@ -30,8 +38,6 @@ export const REMOVE_ALL_MS = 20_000;
 export const STOP_GRACE_MS = 20_000;
 /** Of failures in a row that are the same so many are one in the log: about one each minute. */
 const TOLD_EVERY = 15;
-/** How often the file of a running program is looked at. */
-const LOOK_AT_FILE_MS = 10_000;
 
 export interface SupervisorOptions {
   readonly name: string;
@@ -57,27 +63,6 @@ export interface SupervisorOptions {
   readonly random?: () => number;
 }
 
-/** What is reported to the resource graph of a module. */
-export interface PublishedModule {
-  /** The run whose models can be built; undefined while none can. */
-  readonly run: ModuleRun | undefined;
-  /** Why no model can be built. */
-  readonly unavailable: string | undefined;
-  /** True while the module is on its way and has not failed. */
-  readonly starting: boolean;
-}
-
-/** What the status reports of a module. */
-export interface ModuleSnapshot {
-  readonly name: string;
-  readonly state: "pending" | "starting" | "ready" | "unhealthy" | "closing";
-  /** Why it is not ready, or what is wrong though it is. "" when there is nothing to say. */
-  readonly error: string;
-  readonly lastUpdated: Date;
-  /** Starts and runs in a row that failed, without a run of a minute in between. */
-  readonly consecutiveFailures: number;
-}
-
 export class ModuleSupervisor {
   #state: ModuleState = { kind: "gone" };
   #wanted: WantedModule | undefined;
@@ -88,7 +73,7 @@ export class ModuleSupervisor {
   #attempt: { controller: AbortController; done: Promise<void> } | undefined;
   #published: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
-  #fileTimer: Timer | undefined;
+  #file: ExecutableWatch | undefined;
   #isReplaced = false;
   #toldError = "";
   #lastUpdated: Date;
@@ -140,11 +125,7 @@ export class ModuleSupervisor {
     const state = this.#state;
     return {
       name: this.options.name,
-      state: state.kind === "refused"
-        ? "unhealthy"
-        : state.kind === "gone"
-        ? "closing"
-        : state.kind,
+      state: snapshotState(state),
       error: this.#errorText(),
       lastUpdated: this.#lastUpdated,
       consecutiveFailures: "failures" in state ? state.failures : 0,
@@ -236,7 +217,7 @@ export class ModuleSupervisor {
     this.#timer?.cancel();
     if (state.kind === "ready") {
       this.#timer = clock.setTimer(STABLE_MS, () => this.tell({ type: "stable" }));
-    } else this.#fileTimer?.cancel();
+    } else this.#file?.close();
     if (state.kind === "unhealthy") {
       const ms = Math.round(this.#backoff.next());
       // It is retried every few seconds permanently: the same failure is logged the first times, then rarely.
@@ -249,7 +230,9 @@ export class ModuleSupervisor {
       });
       this.#timer = clock.setTimer(ms, () => this.tell({ type: "backoff-over" }));
     } else if (state.kind === "refused") log.error(state.reason, { event: "module_refused" });
-    const publishing = state.kind === "gone" ? withdraw() : publish(this.#news(state));
+    const publishing = state.kind === "gone"
+      ? withdraw()
+      : publish(publishedModule(name, state, this.#run));
     this.#published = publishing.catch((error) =>
       log.error("the resources of the module could not be brought in line with it", { error })
     );
@@ -283,7 +266,7 @@ export class ModuleSupervisor {
       this.#watchFile(module.executable, identity);
       void run.exited.then((exit) => {
         if (this.#run !== run) return;
-        this.#run = undefined;
+        this.#forgetRun();
         run.channel.close();
         this.tell({ type: "exited", error: `it ${describeExit(exit)}` });
       });
@@ -318,89 +301,31 @@ export class ModuleSupervisor {
       const text = `module ${describeExit(exit)}`;
       if (exit.signal === "SIGKILL") log.warn(`${text}, having ignored TERM`);
       else log.info(text);
-      if (this.#run === run) this.#run = undefined;
+      if (this.#run === run) this.#forgetRun();
     }
     this.tell({ type: "closed" });
   }
 
-  #watchFile(path: string, identity: string): void {
-    const { clock, log, onChange } = this.options;
-    const look = async () => {
-      const run = this.#run;
-      if (await isReplaced(path, identity) && this.#run === run && run) {
-        this.#isReplaced = true;
-        log.warn(`${path} was replaced; the running module is the old one until it is restarted`);
-        this.#lastUpdated = clock.now();
-        onChange();
-      } else if (this.#run === run && run) arm();
-    };
-    const arm = () => {
-      this.#fileTimer = clock.setTimer(LOOK_AT_FILE_MS, () => void look());
-    };
-    arm();
+  #forgetRun(): void {
+    this.#run = undefined;
+    this.#file?.close();
   }
 
-  #news(state: ModuleState): PublishedModule {
-    const { name } = this.options;
-    const off = (unavailable: string, starting: boolean) => ({
-      run: undefined,
-      unavailable,
-      starting,
+  #watchFile(path: string, identity: string): void {
+    const { clock, log, onChange } = this.options;
+    this.#file?.close();
+    this.#file = new ExecutableWatch(path, identity, clock, () => {
+      this.#isReplaced = true;
+      log.warn(`${path} was replaced; the running module is the old one until it is restarted`);
+      this.#lastUpdated = clock.now();
+      onChange();
     });
-    switch (state.kind) {
-      case "ready":
-        return { run: this.#run, unavailable: undefined, starting: false };
-      case "pending":
-        return off(`module ${name} waits: ${state.reason}`, true);
-      case "starting":
-        // The same words as while it waits for this start: resources log each change of them.
-        return state.error === ""
-          ? off(`module ${name} is starting`, true)
-          : off(notRunning(name, state.error), false);
-      case "closing":
-        return off(
-          `module ${name} is ${state.then === "start" ? "restarted" : "ended"}`,
-          state.then === "start",
-        );
-      case "refused":
-      case "unhealthy":
-      case "gone":
-        return off(this.#errorText(), false);
-    }
   }
 
   #errorText(): string {
-    const state = this.#state;
-    const { name } = this.options;
-    switch (state.kind) {
-      case "pending":
-      case "refused":
-        return state.reason;
-      case "unhealthy":
-        return notRunning(name, state.error);
-      case "starting":
-        return state.error === ""
-          ? ""
-          : `module ${name} is started again after a failure: ${state.error}`;
-      case "ready":
-        if (this.#changeOver.error !== "") {
-          return `its new version is not used, it keeps running as it was: ${this.#changeOver.error}`;
-        }
-        return this.#isReplaced
-          ? "its executable was replaced on disk; restart the module to use the new one"
-          : "";
-      case "closing":
-      case "gone":
-        return "";
-    }
+    return errorOf(this.options.name, this.#state, {
+      changeOverError: this.#changeOver.error,
+      isReplaced: this.#isReplaced,
+    });
   }
-}
-
-function notRunning(name: string, error: string): string {
-  return `module ${name} is not running: ${error}`;
-}
-
-/** Why a state that waits waits; "" for others. */
-function reasonOf(state: ModuleState): string {
-  return state.kind === "pending" || state.kind === "refused" ? state.reason : "";
 }

@@ -4,7 +4,8 @@ import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { ModuleRun } from "./module_run.ts";
-import { ModuleSupervisor, type PublishedModule, REMOVE_ALL_MS } from "./module_supervisor.ts";
+import type { PublishedModule } from "./module_status.ts";
+import { ModuleSupervisor, REMOVE_ALL_MS } from "./module_supervisor.ts";
 import type { WantedModule } from "./wanted_module.ts";
 
 /** A run of no program. */

@@ -97,9 +97,9 @@ export class CloudSide implements CloudLink {
 
   /** Serves before the cloud is queried: what speaks with it takes longer to load than all else. */
   async #startKept({ core, source, keys, certificates }: Talk, kept: Candidate): Promise<void> {
-    core.certificate = await certificates?.first(QUICK_READ_TIMEOUT_MS);
+    core.port.certificate = await certificates?.first(QUICK_READ_TIMEOUT_MS);
     await listen(core, kept.config);
-    core.announce();
+    core.port.announce();
     void keys.ask();
     const asked = fetchFirst(source, QUICK_READ_TIMEOUT_MS);
     this.#offerFirst(core, asked.then((candidate) => candidate ?? kept));
@@ -111,11 +111,11 @@ export class CloudSide implements CloudLink {
     const hasKeys = !isEmpty(keys.access);
     const asked = fetchFirst(source, timeoutMs);
     const asking = keys.ask();
-    core.certificate = await certificates?.first(timeoutMs);
+    core.port.certificate = await certificates?.first(timeoutMs);
     const candidate = await asked;
     if (!hasKeys && candidate) await asking;
     await listen(core, candidate ? candidate.config : emptyMachineConfig());
-    core.announce();
+    core.port.announce();
     this.#offerFirst(core, Promise.resolve(candidate));
   }
 
@@ -276,7 +276,7 @@ export class CloudSide implements CloudLink {
 
 async function listen(core: MachineCore, config: MachineConfig): Promise<void> {
   core.setIdentity(config);
-  await core.listen(config);
+  await core.port.listen(config);
 }
 
 /** What the cloud has; undefined when it does not answer in time. */
@@ -300,8 +300,8 @@ function certificateRun(
 ): (signal: AbortSignal) => Promise<void> {
   return (signal) =>
     certificates.run(signal, async (issued) => {
-      core.certificate = issued;
-      await core.listenAgain().catch((error) =>
+      core.port.certificate = issued;
+      await core.port.listenAgain().catch((error) =>
         log.error(`cannot serve with the new certificate: ${toError(error).message}`)
       );
     });

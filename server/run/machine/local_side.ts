@@ -36,9 +36,9 @@ export class LocalSide {
       throw new ConfigurationFileError(`${path}: ${fatal.map(problemText).join("; ")}`);
     }
     core.setIdentity(candidate.config);
-    await core.listen(candidate.config);
+    await core.port.listen(candidate.config);
     await core.applier.offer(candidate);
-    core.announce();
+    core.port.announce();
     this.#watching = watchFile(path, {
       clock: this.context.clock,
       signal: this.#stop.signal,

@@ -3,12 +3,8 @@
  * configuration. Most machines have only resources: the other parts are loaded when a
  * configuration first has one of theirs.
  */
-import { join } from "node:path";
-import type { DescService } from "@bufbuild/protobuf";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { MachineConfig } from "../../../shared/config/machine_config.ts";
-import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
-import type { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import type { FindPackage, PlaceholderSources } from "../../config/source/placeholders.ts";
 import {
   type PackageManifest,
@@ -16,43 +12,27 @@ import {
   wantedModules,
   wantedPackages,
 } from "../../config/source/wanted.ts";
-import type { LearnedApis } from "../../serving/apis/learned_apis.ts";
 import type { JobManager, JobSnapshot } from "../../modules/jobs/job_manager.ts";
-import type { MachineFacts } from "../../modules/manager/module_environment.ts";
 import type { ModuleManager } from "../../modules/manager/module_manager.ts";
-import type { ModuleSnapshot } from "../../modules/manager/module_supervisor.ts";
+import type { ModuleSnapshot } from "../../modules/manager/module_status.ts";
 import type { WantedModule } from "../../modules/manager/wanted_module.ts";
-import type {
-  PackageManager,
-  PackageManagerOptions,
-} from "../../modules/packages/package_manager.ts";
+import type { PackageManager } from "../../modules/packages/package_manager.ts";
 import type { PackageSnapshot, PackageType } from "../../modules/packages/package_types.ts";
 import type { ProcessManager } from "../../modules/processes/process_manager.ts";
-import { PackageService } from "../../../shared/gen/viam/app/packages/v1/packages_pb.ts";
-import { agentInfo } from "../../cloud/link/agent_info.ts";
-import { fullName } from "../../resources/graph/name.ts";
-import type { ResourceManager } from "../../resources/graph/manager.ts";
 import type { RemoteFrames } from "../../resources/frames/frame_system.ts";
 import { remoteWorld } from "../../resources/frames/frame_tree.ts";
-import type { CloudSignaling } from "../../remotes/dial.ts";
 import type { RemoteManager } from "../../remotes/remote_manager.ts";
 import type { RemoteSnapshot } from "../../config/status/machine_status.ts";
 import type { ResourceSpec } from "../../resources/graph/target.ts";
 import type { MachineContext } from "./machine_context.ts";
-
-export interface MachinePartsOptions {
-  readonly resources: ResourceManager;
-  readonly apis: LearnedApis;
-  /** Adds what modules may call of the server; the returned function ends that. */
-  readonly mountForModules: (router: RpcRouter) => () => void;
-  /** Run around what modules and jobs call. */
-  readonly interceptors: readonly Interceptor[];
-  readonly facts: () => MachineFacts;
-  /** Where the machine's cloud signals, for remotes; undefined without a cloud. */
-  readonly cloudSignaling: () => CloudSignaling | undefined;
-  /** Called after each change of what status shows. */
-  readonly onChange: () => void;
-}
+import {
+  loadJobs,
+  loadModules,
+  loadPackages,
+  loadProcesses,
+  loadRemotes,
+  type PartsOptions,
+} from "./part_loading.ts";
 
 export class MachineParts {
   #packages: PackageManager | undefined;
@@ -74,7 +54,7 @@ export class MachineParts {
 
   constructor(
     private readonly context: MachineContext,
-    private readonly options: MachinePartsOptions,
+    private readonly options: PartsOptions,
   ) {}
 
   /** Undefined while the configuration has had no module. */
@@ -220,6 +200,16 @@ export class MachineParts {
     return this.#manifests.get(folder);
   }
 
+  /** Resources of remotes that are captured here count for the data manager as the machine's own. */
+  #setRemoteSpecs(specs: readonly ResourceSpec[]): void {
+    const wereCaptured = this.#remoteSpecs.some(({ extra }) => extra);
+    this.#remoteSpecs = specs;
+    const captured = specs.filter(({ extra }) => extra);
+    if (wereCaptured || captured.length > 0) {
+      this.context.seat.setSpecs([...this.#specs, ...captured]);
+    }
+  }
+
   /** What modules and resources see of the packages, in a form that can be compared. */
   #places(): string {
     return JSON.stringify(
@@ -261,128 +251,24 @@ export class MachineParts {
 
   async #load(config: MachineConfig): Promise<void> {
     if (this.#isClosed) return;
-    if (wantedPackages(config).length > 0) this.#packages ??= await this.#createPackages();
-    if (config.modules.length > 0) this.#modules ??= await this.#createModules();
-    if (config.jobs.length > 0) this.#jobs ??= await this.#createJobs();
-    if (config.processes.length > 0) this.#processes ??= await this.#createProcesses();
-    if (config.remotes.length > 0) this.#remotes ??= await this.#createRemotes();
-  }
-
-  async #createPackages(): Promise<PackageManager> {
-    const { PackageManager } = await import("../../modules/packages/package_manager.ts");
-    const { environment, db, clock, log } = this.context;
-    return new PackageManager({
-      home: environment.home,
-      db,
-      cloud: this.#packageCloud(),
-      clock,
-      log: log.child("package_manager"),
-      onChange: () => this.#packagesChanged(),
-    });
-  }
-
-  /** How packages are had from the cloud; undefined without one. */
-  #packageCloud(): PackageManagerOptions["cloud"] {
-    const { cloud, build, switches } = this.context;
-    return cloud && {
-      client: cloud.connection.client(PackageService),
-      address: cloud.credentials.appAddress,
-      credentials: cloud.credentials.credentials,
-      allowInsecure: switches.allowInsecure,
-      platform: agentInfo(build).platform ?? "",
-    };
-  }
-
-  async #createModules(): Promise<ModuleManager> {
-    const { ModuleManager } = await import("../../modules/manager/module_manager.ts");
-    const { ParentServer } = await import("../../modules/manager/parent_server.ts");
     const { context, options } = this;
-    const { environment, log } = context;
-    return new ModuleManager({
-      registry: context.registry,
-      resourcesChanged: () => options.resources.refresh(),
-      learned: options.apis,
-      parent: new ParentServer({
-        mount: options.mountForModules,
-        interceptors: options.interceptors,
-        log: log.child("modmanager"),
-        folderFile: join(environment.home, "module-sockets"),
-      }),
-      processes: context.processes,
-      clock: context.clock,
-      log: log.child("modmanager"),
-      writeLog: (line) => context.logSettings.forward(line),
-      facts: options.facts,
-      home: environment.home,
-      readVariables: context.variables,
-      startupTimeoutMs: environment.moduleStartupTimeoutMs,
-      tcpSockets: environment.tcpSockets,
-      untrusted: context.switches.untrusted,
-      onChange: options.onChange,
-      onChangedOver: () => void this.#cleanUpPackages(),
-      onFirstRun: (name, running, error) => this.#packages?.setFirstRun(name, running, error),
-    });
-  }
-
-  async #createJobs(): Promise<JobManager> {
-    const { JobManager } = await import("../../modules/jobs/job_manager.ts");
-    const { createJobCaller } = await import("../../modules/jobs/job_caller.ts");
-    const { RpcRouter } = await import("../../../shared/rpc/server/router.ts");
-    const { clock, log } = this.context;
-    const { apis, resources, onChange, interceptors } = this.options;
-    const router = new RpcRouter();
-    apis.mount(router);
-    const call = createJobCaller({
-      router,
-      interceptors,
-      apisOf: (name) =>
-        resources.snapshot().filter((one) =>
-          one.name === name || fullName(one.api, one.name) === name
-        ),
-      serviceOf: (api): DescService | undefined => apis.serviceOf(api),
-    });
-    return new JobManager({ clock, call, log: log.child("job_manager"), onChange });
-  }
-
-  async #createRemotes(): Promise<RemoteManager> {
-    const { RemoteManager } = await import("../../remotes/remote_manager.ts");
-    const { dialRemote } = await import("../../remotes/dial.ts");
-    const { clock, switches: { webrtc, allowInsecure }, seat } = this.context;
-    const { apis, resources, cloudSignaling, onChange } = this.options;
-    const log = this.context.log.child("remotes");
-    const peers = async () => {
-      const { weriftPeers } = await import("../../../shared/rtc/webrtc/werift_peers.ts");
-      return weriftPeers({ clock, log });
-    };
-    const options = { webrtc, allowInsecure, cloudSignaling, peers, clock, log };
-    return new RemoteManager({
-      ownId: this.#id,
-      apis,
-      dial: (settings, signal) => dialRemote(settings, options, signal),
-      clock,
-      log,
-      onChange: (specs, facts) => {
-        const wereCaptured = this.#remoteSpecs.some(({ extra }) => extra);
-        this.#remoteSpecs = specs;
-        const captured = specs.filter(({ extra }) => extra);
-        if (wereCaptured || captured.length > 0) seat.setSpecs([...this.#specs, ...captured]);
-        resources.setFound(specs, facts);
-        onChange();
-      },
-    });
-  }
-
-  async #createProcesses(): Promise<ProcessManager> {
-    const { ProcessManager } = await import("../../modules/processes/process_manager.ts");
-    const { processes, clock, log, switches, variables, environment } = this.context;
-    return new ProcessManager({
-      processes,
-      clock,
-      log: log.child("process"),
-      untrusted: switches.untrusted,
-      environment: variables(),
-      home: environment.home,
-    });
+    if (wantedPackages(config).length > 0) {
+      this.#packages ??= await loadPackages(context, () => this.#packagesChanged());
+    }
+    if (config.modules.length > 0) {
+      this.#modules ??= await loadModules(context, options, {
+        onChangedOver: () => void this.#cleanUpPackages(),
+        onFirstRun: (name, running, error) => this.#packages?.setFirstRun(name, running, error),
+      });
+    }
+    if (config.jobs.length > 0) this.#jobs ??= await loadJobs(context, options);
+    if (config.processes.length > 0) this.#processes ??= await loadProcesses(context);
+    if (config.remotes.length > 0) {
+      this.#remotes ??= await loadRemotes(context, options, {
+        ownId: this.#id,
+        onSpecs: (specs) => this.#setRemoteSpecs(specs),
+      });
+    }
   }
 }
 

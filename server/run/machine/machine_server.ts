@@ -73,7 +73,7 @@ export class MachineServer {
 
   /** Where the server listens. */
   get address(): { hostname: string; port: number } | undefined {
-    return this.core.web.address;
+    return this.core.port.address;
   }
 
   /** Resolves when somebody asked the server to end. */
