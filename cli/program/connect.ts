@@ -2,7 +2,11 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { isLoopbackHost } from "../../shared/base/net/loopback.ts";
 import { type FlagTable, type FlagValues, UsageError } from "../../shared/base/flags/flags.ts";
 import { Secret } from "../../shared/base/redaction/secret.ts";
-import { type AccessToken, CloudConnection } from "../../shared/cloud/client/connection.ts";
+import {
+  type AccessToken,
+  CloudConnection,
+  type CloudConnectionOptions,
+} from "../../shared/cloud/client/connection.ts";
 import type { OpenCloud } from "../../shared/commands/run/run_command.ts";
 import type { CloudCredentials } from "../../shared/cloud/auth/cloud_credentials.ts";
 import { getLogger } from "../../shared/log/loggers.ts";
@@ -98,7 +102,8 @@ export function connect(profile: Profile | Place): OpenCloud {
     atMachine(address) {
       const url = cloudAddress(address, "--address");
       if (account?.credentials.type === "api-key") {
-        return open(url, account.credentials, allowInsecure);
+        // A machine must not stop who calls it.
+        return open(url, account.credentials, allowInsecure, { fewValues: true });
       }
       throw new UsageError(
         "--address needs an API key, since the machine's own port does not know the cloud's " +
@@ -145,11 +150,13 @@ function open(
   cloud: string,
   credentials: CloudCredentials | AccessToken | undefined,
   allowInsecure: boolean,
+  options: Pick<CloudConnectionOptions, "fewValues"> = {},
 ): CloudConnection {
   try {
     return CloudConnection.open({
       appAddress: cloud,
       credentials,
+      ...options,
       client: "cli",
       allowInsecure,
       log: getLogger("machine"),

@@ -2,24 +2,24 @@ import { partArgument } from "../../shared/commands/choice/part.ts";
 import {
   type DescMethodUnary,
   type DescService,
-  fromBinary,
   fromJson,
   type JsonObject,
   toJson,
 } from "@bufbuild/protobuf";
-import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import { nearestName } from "../../shared/base/flags/nearest.ts";
 import { textTable } from "../../shared/commands/output/text_table.ts";
 import { command, type CommandTree } from "../../shared/commands/run/command.ts";
-import { registryOf } from "../../shared/rpc/client/described_files.ts";
-import { ServerReflection } from "../../shared/gen/grpc/reflection/v1/reflection_pb.ts";
+import { learnService } from "../../shared/rpc/client/reflection_client.ts";
 import type { ResourceName } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { parseConfig } from "../config/part_config.ts";
 import { knownService } from "./known_services.ts";
 import { reach, type Reached, reachFlags } from "./reach.ts";
+
+/** A machine may be at the end of a slow radio link. */
+const QUESTION_MS = 60_000;
 
 /** Calls of what a machine has. */
 export const callCommands: CommandTree = {
@@ -53,7 +53,7 @@ export const callCommands: CommandTree = {
       const input = parseConfig(json, "JSON");
       await using machine = await reach(context, wanted, values.address);
       const resource = await findResource(machine, name);
-      const service = await serviceOf(machine.transport, resource);
+      const service = await serviceOf(machine, resource);
       const found = findMethod(service, method);
       const answer = await callUnary(machine.transport, found, { ...input, name });
       return { json: answer, text: `${JSON.stringify(answer, null, 2)}\n` };
@@ -79,51 +79,28 @@ async function findResource({ transport, part }: Reached, wanted: string): Promi
 }
 
 /** The API of a resource, as the machine itself describes it: modules may have their own. */
-async function serviceOf(transport: Transport, resource: ResourceName): Promise<DescService> {
-  const robot = createClient(RobotService, transport);
+async function serviceOf(machine: Reached, resource: ResourceName): Promise<DescService> {
+  const robot = createClient(RobotService, machine.transport);
   const { resourceRpcSubtypes } = await robot.resourceRPCSubtypes({});
   const name = resourceRpcSubtypes.find(({ subtype }) =>
     subtype && apiOf(subtype) === apiOf(resource)
   )?.protoService;
-  const service = name === undefined ? undefined : await describedService(transport, name);
+  const service = name === undefined ? undefined : await describedService(machine, name);
   if (service) return service;
   throw new Error(`the machine does not describe the methods of ${apiOf(resource)}`);
 }
 
 /** As the machine describes it; as this program knows it where the machine describes nothing. */
 async function describedService(
-  transport: Transport,
+  { transport, signal }: Reached,
   name: string,
 ): Promise<DescService | undefined> {
   try {
-    const known = new Map((await describe(transport, name)).map((bytes) => {
-      const file = fromBinary(FileDescriptorProtoSchema, bytes);
-      return [file.name, file];
-    }));
-    const root = [...known.values()].find((file) =>
-      file.service.some((each) => `${file.package}.${each.name}` === name)
-    );
-    return root && registryOf(root.name, known).getService(name);
+    return await learnService(transport, name, { signal, questionMs: QUESTION_MS });
   } catch (error) {
     if (ConnectError.from(error).code !== Code.Unimplemented) throw error;
     return await knownService(name);
   }
-}
-
-async function describe(transport: Transport, symbol: string): Promise<Uint8Array[]> {
-  const reflection = createClient(ServerReflection, transport);
-  async function* asked() {
-    yield { messageRequest: { case: "fileContainingSymbol" as const, value: symbol } };
-  }
-  for await (const { messageResponse } of reflection.serverReflectionInfo(asked())) {
-    if (messageResponse.case === "fileDescriptorResponse") {
-      return messageResponse.value.fileDescriptorProto;
-    }
-    if (messageResponse.case === "errorResponse") {
-      throw new Error(messageResponse.value.errorMessage);
-    }
-  }
-  return [];
 }
 
 /** By its name in any case, with or without `Get`. @throws {UsageError} that lists what there is */

@@ -3,7 +3,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
-import { learnService } from "../modules/manager/reflection_client.ts";
+import { learnService } from "../../shared/rpc/client/reflection_client.ts";
 import { reasonOf } from "../resources/graph/errors.ts";
 import type { RemoteLink } from "./remote_link.ts";
 import type { RemoteList } from "./remote_lists.ts";
@@ -48,7 +48,7 @@ export async function learnApis(
       if (brought.size + unknown.size > MOST_APIS) return;
       // A list may name it twice.
       unknown.delete(api);
-      const service = await learnService(channel.transport, protoService, signal);
+      const service = await learnService(channel.transport, protoService, { signal });
       brought.add(api);
       apis.add(service, api);
     }

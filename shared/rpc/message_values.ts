@@ -39,9 +39,14 @@ const known = new WeakMap<DescMessage | DescField, Inside>();
  */
 export function checkValues(schema: DescMessage, bytes: Uint8Array): void {
   if (bytes.length <= MOST_VALUES * VALUE_BYTES) return;
+  if (countedValues(schema, bytes) > MOST_VALUES) throw tooMany();
+}
+
+/** How many values an encoded message has; where they are more than {@link MOST_VALUES}, more. */
+export function countedValues(schema: DescMessage, bytes: Uint8Array): number {
   const counter = new Counter(bytes);
   counter.count(schema, bytes.length, 0);
-  if (counter.values > MOST_VALUES) throw tooMany();
+  return counter.values;
 }
 
 /**

@@ -15,7 +15,7 @@ import { reasonOf } from "../../resources/graph/errors.ts";
 import { ModuleOutput } from "./module_output.ts";
 import type { Admission, ModuleTransport, ParentServer } from "./parent_server.ts";
 import { type ModuleApi, waitUntilReady } from "./ready.ts";
-import { learnService } from "./reflection_client.ts";
+import { learnService } from "../../../shared/rpc/client/reflection_client.ts";
 import type { WantedModule } from "./wanted_module.ts";
 
 /** From TERM to KILL for a program that did not become ready. */
@@ -197,7 +197,7 @@ async function learnServices(
   for (const { api, serviceName } of apis) {
     const known = learned.serviceOf(api);
     try {
-      learned.add(await learnService(transport, serviceName, signal), api);
+      learned.add(await learnService(transport, serviceName, { signal }), api);
     } catch (error) {
       signal.throwIfAborted();
       // Its methods are those that this server knows.

@@ -40,6 +40,8 @@ export interface CloudConnectionOptions {
    * far as the runtime is good for it.
    */
   readonly http2?: boolean;
+  /** Answers of too many values fail their call: for who is not trusted. Default false. */
+  readonly fewValues?: boolean;
   readonly log: Logger;
 }
 
@@ -58,8 +60,8 @@ export class CloudConnection {
 
   private constructor(options: CloudConnectionOptions) {
     this.#options = options;
-    const { appAddress: baseUrl, ca, http2 = hasReliableHttp2() } = options;
-    const wired = { baseUrl, ca, interceptors: [this.#authenticated()] };
+    const { appAddress: baseUrl, ca, http2 = hasReliableHttp2(), fewValues = false } = options;
+    const wired = { baseUrl, ca, fewValues, interceptors: [this.#authenticated()] };
     // 70 ms of a start, and a program may serve before it needs its cloud.
     this.#plain = lazyTransport(async () => {
       if (http2) {

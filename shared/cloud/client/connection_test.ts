@@ -8,6 +8,7 @@ import { TokenIssuer } from "../auth/token_issuer.ts";
 import { AuthService } from "../../gen/proto/rpc/v1/auth_pb.ts";
 import { MachineService } from "../../gen/machine/cloud/v1/machine_pb.ts";
 import { RobotService } from "../../gen/viam/app/v1/robot_pb.ts";
+import { RobotService as MachineRobot } from "../../gen/viam/robot/v1/robot_pb.ts";
 import { memoryLogger } from "../../log/memory_logger.ts";
 import { RpcRouter } from "../../rpc/server/router.ts";
 import { RpcServer } from "../../rpc/server/server.ts";
@@ -130,3 +131,44 @@ Deno.test("client() says that the credentials are wrong, and tries again with th
 Deno.test("open() refuses to send credentials over plaintext to another host", () => {
   assert.throws(() => open("http://203.0.113.7:8080", "right"), /plaintext.*-allow-insecure-creds/);
 });
+
+for (const http2 of [true, false]) {
+  const runtime = http2 ? "" : ", without native gRPC";
+  Deno.test(`fewValues fails calls whose answers have too many values${runtime}`, async () => {
+    const empty = Array.from({ length: 300_000 }, () => ({}));
+    const router = new RpcRouter()
+      .service(RobotService, {
+        config: () => ({ config: { components: empty } }),
+        needsRestart: () => ({ id: "answered" }),
+      })
+      .service(MachineRobot, {
+        async *streamStatus() {
+          yield { status: empty };
+        },
+      });
+    const listen = { hostname: "127.0.0.1", port: 0 };
+    const server = await RpcServer.start({ router, listen, interceptors: [] });
+    const { port } = server.address;
+    const connection = CloudConnection.open({
+      ...{ http2, fewValues: true, credentials: undefined, log: memoryLogger() },
+      appAddress: `http://127.0.0.1:${port}`,
+    });
+    try {
+      const robot = connection.client(RobotService);
+      const machine = connection.client(MachineRobot);
+      const calls = [
+        () => robot.config({}),
+        () => Array.fromAsync(machine.streamStatus({})),
+      ];
+      for (const call of calls) {
+        const error = await call().then(() => undefined, ConnectError.from);
+        assert.equal(error?.code, Code.ResourceExhausted);
+        assert.match(error.message, /more than 262144 values/);
+      }
+      assert.equal((await robot.needsRestart({})).id, "answered");
+    } finally {
+      connection.close();
+      await server.close({ graceMs: 100 });
+    }
+  });
+}

@@ -4,6 +4,8 @@ import { transportOver } from "./transport_over.ts";
 
 export interface GrpcTransportOptions extends GrpcChannelOptions {
   readonly interceptors?: Interceptor[];
+  /** As for {@link transportOver}. */
+  readonly fewValues?: boolean;
 }
 
 /**
@@ -12,9 +14,10 @@ export interface GrpcTransportOptions extends GrpcChannelOptions {
 export function createGrpcTransport(
   options: GrpcTransportOptions,
 ): Transport & { close(): void } {
+  const { interceptors, fewValues = false } = options;
   const channel = new GrpcChannel(options);
   return {
-    ...transportOver(channel, { interceptors: options.interceptors }),
+    ...transportOver(channel, { interceptors, fewValues }),
     close: () => channel.close(),
   };
 }

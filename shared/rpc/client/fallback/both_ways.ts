@@ -13,12 +13,18 @@ export interface BothWaysOptions {
   readonly interceptors: Interceptor[];
   /** PEM text of the authority to trust. Default: the system's. */
   readonly ca?: string | undefined;
+  /** As for {@link transportOver}; then nothing goes by gRPC-web. Default false. */
+  readonly fewValues?: boolean;
 }
 
 type Closable = Transport & { close(): void };
 
 /** What speaks with a cloud of ours on runtimes whose HTTP/2 client cannot be relied on. */
 export function createFallbackTransport(options: BothWaysOptions): Closable {
+  if (options.fewValues) {
+    const channel = channelTo(options);
+    return { ...transportOver(channel, options), close: () => channel.close() };
+  }
   return withBothWays(createWebTransport(options), options);
 }
 

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
-import { ServerReflection } from "../../../shared/gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
-import { mountReflection } from "../../../shared/rpc/server/reflection.ts";
-import { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
+import { ServerReflection } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { createInProcessTransport } from "../server/in_process.ts";
+import { mountReflection } from "../server/reflection.ts";
+import { RpcRouter } from "../server/router.ts";
 import { learnService } from "./reflection_client.ts";
 
-const never = new AbortController().signal;
+const options = { signal: new AbortController().signal };
 
 /** A server that describes everything by these files; who asks a thousand times asks on for good. */
 function describing(files: () => Uint8Array[]) {
@@ -31,7 +31,7 @@ Deno.test("learnService() learns what a server describes", async () => {
   const router = new RpcRouter().service(SensorService, {});
   mountReflection(router);
   const { typeName } = SensorService;
-  const service = await learnService(createInProcessTransport(router), typeName, never);
+  const service = await learnService(createInProcessTransport(router), typeName, options);
   assert.equal(service.typeName, typeName);
   assert.deepEqual(
     service.methods.map(({ name }) => name),
@@ -43,7 +43,21 @@ Deno.test("learnService() decodes no description of a million values", async () 
   // Empty messages: two bytes each, and hundreds once they are decoded.
   const bomb = new Uint8Array(1_800_000).map((_, at) => at % 2 === 0 ? 0x22 : 0);
   const transport = describing(() => [bomb]);
-  await assert.rejects(learnService(transport, "a.v1.B", never), /more than 262144 values/);
+  await assert.rejects(learnService(transport, "a.v1.B", options), /more than 100000 values/);
+});
+
+Deno.test("learnService() takes 100,000 values at most, in however many files", async () => {
+  let asked = 0;
+  const transport = describing(() => {
+    const file = create(FileDescriptorProtoSchema, {
+      name: `${asked}.proto`,
+      dependency: [`${++asked}.proto`],
+      messageType: Array.from({ length: 10_000 }, () => ({})),
+    });
+    return [toBinary(FileDescriptorProtoSchema, file)];
+  });
+  await assert.rejects(learnService(transport, "a.v1.B", options), /more than 100000 values/);
+  assert.ok(asked < 20, `${asked} files`);
 });
 
 Deno.test("learnService() takes 2 MiB at most, in however many files", async () => {
@@ -56,7 +70,7 @@ Deno.test("learnService() takes 2 MiB at most, in however many files", async () 
       create(FileDescriptorProtoSchema, { name, dependency }),
     )];
   });
-  await assert.rejects(learnService(transport, "a.v1.B", never), /more than 2097152 bytes/);
+  await assert.rejects(learnService(transport, "a.v1.B", options), /more than 2097152 bytes/);
   assert.ok(asked < 30, `asked ${asked} times`);
 });
 
@@ -70,6 +84,6 @@ Deno.test("learnService() does not ask for 10,000 imports", async () => {
       create(FileDescriptorProtoSchema, { name, dependency }),
     )];
   });
-  await assert.rejects(learnService(transport, "a.v1.B", never), /more than 500 files/);
+  await assert.rejects(learnService(transport, "a.v1.B", options), /more than 500 files/);
   assert.equal(asked, 1);
 });

@@ -6,17 +6,17 @@ import {
   type ErrorResponse,
   type FileDescriptorResponse,
   ServerReflection,
-} from "../../../shared/gen/grpc/reflection/v1/reflection_pb.ts";
-import { checkValues } from "../../../shared/rpc/message_values.ts";
-import { registryOf } from "../../../shared/rpc/client/described_files.ts";
-import { ServerReflection as ServerReflectionAlpha } from "../../../shared/gen/grpc/reflection/v1alpha/reflection_pb.ts";
+} from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { countedValues } from "../message_values.ts";
+import { registryOf } from "./described_files.ts";
+import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 
-/** One question may take this long. */
-const QUESTION_MS = 5_000;
 /** More files than any API has; a server that never comes to an end is not listened to. */
 const MOST_FILES = 500;
 /** Bytes of all files of one service, as they come: what they describe is kept for good. */
 const MOST_BYTES = 2 * 2 ** 20;
+/** Values of all of them; the largest public API has 15,000. */
+const MOST_DESCRIBED_VALUES = 100_000;
 
 type Question =
   | { readonly case: "fileContainingSymbol"; readonly value: string }
@@ -24,33 +24,44 @@ type Question =
 
 type Ask = (question: Question) => Promise<Uint8Array[]>;
 
+export interface LearnOptions {
+  readonly signal: AbortSignal;
+  /** One question may take this long, milliseconds. Default: 5 s. */
+  readonly questionMs?: number;
+}
+
 /**
  * The service of that full name with all its messages, as the server behind `transport` describes
  * it. Asks version 1alpha first, which existing modules have, then version 1.
  *
- * @throws an error that says what the server does not describe.
+ * @throws an error that says what the server does not describe, or that it describes too much;
+ *   UNIMPLEMENTED when it describes nothing.
  */
 export async function learnService(
   transport: Transport,
   typeName: string,
-  signal: AbortSignal,
+  options: LearnOptions,
 ): Promise<DescService> {
   try {
-    return await learn(asker(transport, ServerReflectionAlpha, signal), typeName);
+    return await learn(asker(transport, ServerReflectionAlpha, options), typeName);
   } catch (error) {
     if (ConnectError.from(error).code !== Code.Unimplemented) throw error;
   }
-  return await learn(asker(transport, ServerReflection, signal), typeName);
+  return await learn(asker(transport, ServerReflection, options), typeName);
 }
 
 async function learn(ask: Ask, typeName: string): Promise<DescService> {
   const files = new Map<string, FileDescriptorProto>();
   let size = 0;
+  let values = 0;
   const take = (all: Uint8Array[]) => {
     for (const bytes of all) {
       size += bytes.length;
       if (size > MOST_BYTES) throw new Error(`it describes more than ${MOST_BYTES} bytes`);
-      checkValues(FileDescriptorProtoSchema, bytes);
+      values += countedValues(FileDescriptorProtoSchema, bytes);
+      if (values > MOST_DESCRIBED_VALUES) {
+        throw new Error(`it describes more than ${MOST_DESCRIBED_VALUES} values`);
+      }
       const file = fromBinary(FileDescriptorProtoSchema, bytes);
       files.set(file.name, file);
     }
@@ -89,11 +100,11 @@ function servicesIn(file: FileDescriptorProto): string[] {
 function asker(
   transport: Transport,
   version: typeof ServerReflection | typeof ServerReflectionAlpha,
-  signal: AbortSignal,
+  { signal, questionMs: timeoutMs = 5_000 }: LearnOptions,
 ): Ask {
   const client = createClient(version as typeof ServerReflection, transport);
   return async (question) => {
-    const answers = client.serverReflectionInfo(once(question), { timeoutMs: QUESTION_MS, signal });
+    const answers = client.serverReflectionInfo(once(question), { timeoutMs, signal });
     for await (const { messageResponse } of answers) {
       if (messageResponse.case === "fileDescriptorResponse") {
         return (messageResponse.value as FileDescriptorResponse).fileDescriptorProto;
