@@ -16,6 +16,7 @@ import {
 import type { Confirm } from "../asking/confirm.ts";
 import { editText, type OpenEditor } from "./edit.ts";
 import {
+  configProblems,
   diffText,
   parseConfig,
   type PartConfig,
@@ -115,7 +116,7 @@ export function configCommands(deps: ConfigDeps): CommandTree {
         const { part, config } = await readPartConfig(context, wanted);
         if (file !== undefined) {
           const after = parseConfig(await readText(file, deps.readInput), file);
-          return diffOutput(context, config, after);
+          return diffOutput(context, config, after, configProblems(after));
         }
         const [one, other] = [revisionNumber("FROM", from), revisionNumber("TO", to)];
         const before = await revisionOf(context, part.id, one);
@@ -226,10 +227,12 @@ function diffOutput(
   context: CommandContext,
   before: PartConfig,
   after: PartConfig["value"],
+  problems?: readonly string[],
 ): Output {
   const changes = lines(before, after);
   const text = changes.length === 0 ? "nothing differs" : coloured(context, changes);
-  return { json: { changes }, text: `${text}\n` };
+  for (const problem of problems ?? []) context.warn(`it cannot be saved: ${problem}`);
+  return { json: { changes, ...(problems ? { problems: [...problems] } : {}) }, text: `${text}\n` };
 }
 
 function coloured({ terminal }: CommandContext, changes: readonly string[]): string {

@@ -5,6 +5,9 @@ import { parseJsonc } from "../../shared/base/files/jsonc.ts";
 import { diffConfigs } from "../../shared/config/diff.ts";
 import { sameJson } from "../../shared/base/json/json.ts";
 import { parseMachineConfig } from "../../shared/config/parse.ts";
+import { formatProblem } from "../../shared/config/problem.ts";
+import { readConfigOnce } from "../../shared/config/reading.ts";
+import { MOST_PROBLEMS, validateReading } from "../../shared/config/validate.ts";
 import { renderDiff } from "../../shared/config/render_diff.ts";
 import { type ChosenPart, findPart } from "../../shared/commands/choice/part.ts";
 import { clientOf, type CommandContext } from "../../shared/commands/run/command.ts";
@@ -124,6 +127,11 @@ export function diffText(before: JsonObject, after: JsonObject): string {
   const [one, other] = [before, after].map((value) => parseMachineConfig(value).config);
   // What no machine reads is in neither of the two.
   return renderDiff(diffConfigs(one!, other!)) || "~ keys that machines do not read";
+}
+
+/** Why a cloud refuses to save a configuration, a sentence for each entry; secrets masked. */
+export function configProblems(value: JsonObject): string[] {
+  return validateReading(readConfigOnce(value, MOST_PROBLEMS)).map(formatProblem);
 }
 
 /** What came of a save. */

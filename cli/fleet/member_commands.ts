@@ -11,7 +11,7 @@ import {
 } from "../../shared/commands/run/command.ts";
 import { AppService, type OrganizationInvite } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Confirm } from "../asking/confirm.ts";
-import { authorization, newRoleFlags, roleFlags, type RoleOn, roleTexts } from "./roles.ts";
+import { authorization, roleFlags, type RoleOn, roleTexts } from "./roles.ts";
 
 const yesFlag = { type: "boolean", aliases: ["y"], doc: "Do not ask for confirmation." } as const;
 
@@ -54,7 +54,7 @@ export function memberCommands(confirm: Confirm): CommandTree {
           ...[id, email, state, texts[index] ?? "", since],
         ]);
         const text = rows.length === 0
-          ? `no people yet, API keys only; ${context.program} members invite EMAIL invites somebody\n`
+          ? `no people yet, API keys only; ${context.program} members invite EMAIL --role ROLE invites somebody\n`
           : textTable([["ID", "E-MAIL", "", "MAY", "SINCE"], ...rows], context.terminal.columns);
         return { json, text, ids: members.map(({ userId }) => userId) };
       },
@@ -70,16 +70,17 @@ export function memberCommands(confirm: Confirm): CommandTree {
         await app.createOrganizationInvite({
           ...{ organizationId, email, authorizations, sendEmailInvite: true },
         });
+        const [role] = await roleTexts(context, [authorizations]);
         return done(
           { email, role: values.role },
-          `${email} is invited as ${values.role}; a mail brings the link, or where the cloud sends no ` +
+          `${email} is invited as ${role}; a mail brings the link, or where the cloud sends no ` +
             `mail: machine-cloud invitation link ${email} --data DIR, on its host`,
         );
       },
     }),
     "members role": command({
       summary: "Give a member another role, in the organisation, a location or with a machine.",
-      flags: newRoleFlags,
+      flags: roleFlags,
       arguments: [{ placeholder: "EMAIL", doc: "E-mail address, or id of a member." }],
       async run(context, { values, arguments: [wanted = ""] }) {
         const { id: organizationId } = await chooseOrganization(context);

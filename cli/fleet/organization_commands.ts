@@ -147,7 +147,8 @@ export function keyCommands(confirm: Confirm, profiles: KeyProfiles): CommandTre
         const authorizations = [await authorization(context, organizationId, values)];
         const app = await clientOf(context, AppService);
         const { id, key } = await app.createKey({ name, authorizations });
-        return done({ id, key, name }, `id   ${id}\nkey  ${key}`);
+        const [may] = await roleTexts(context, [authorizations]);
+        return done({ id, key, name }, `id   ${id}\nkey  ${key}\nmay  ${may}`);
       },
     }),
     "keys rename": command({

@@ -5,24 +5,17 @@ import { chooseMachine } from "../../shared/commands/choice/part.ts";
 import { clientOf, type CommandContext } from "../../shared/commands/run/command.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 
-const roleFlag = {
-  type: "string",
-  choices: ["owner", "operator"],
-  placeholder: "ROLE",
-  doc: "owner may everything; operator may use machines and read their data.",
-} as const;
-
-/** Who may do what with what, as command lines say it. */
+/** Who may do what with what, as command lines say it. The role is never assumed. */
 export const roleFlags = {
-  "role": { ...roleFlag, default: "owner" },
+  "role": {
+    type: "string",
+    choices: ["owner", "operator"],
+    placeholder: "ROLE",
+    required: true,
+    doc: "owner may everything; operator may use machines and read their data.",
+  },
   "location": { type: "string", placeholder: "ID", doc: "Only in this location, by id or name." },
   "machine": { type: "string", placeholder: "ID", doc: "Only with this machine, by id or name." },
-} as const;
-
-/** The same of somebody who has a role, which has to be said then. */
-export const newRoleFlags = {
-  ...roleFlags,
-  "role": { ...roleFlag, required: true },
 } as const;
 
 /** A role on something, as lists of the API have it. */

@@ -201,6 +201,13 @@ Deno.test("config set, diff, history and restore", async () => {
   const { changes } = await rig.json("config", "diff", "demo");
   assert.deepEqual(changes, ["- resource rdk:component:sensor/host"]);
   assert.match((await rig.run(["config", "diff", "demo", "--file", file])).out, /^\+ resource/);
+  const wrong = await rig.write("wrong.json", { components: [HOST, { ...HOST, name: "a b" }] });
+  const compared = await rig.run(["config", "diff", "demo", "--file", wrong]);
+  assert.match(compared.err, /^it cannot be saved: components\[1\]\.name: .*"a b"/m);
+  assert.match(compared.out, /^\+ resource rdk:component:sensor\/host/);
+  const { problems } = await rig.json("config", "diff", "demo", "--file", wrong);
+  assert.match(problems.join(), /^components\[1\]\.name: /);
+  assert.deepEqual((await rig.json("config", "diff", "demo", "--file", file)).problems, []);
   assert.match((await rig.run(["config", "diff", "demo", "0", "2"])).out, /^nothing differs/);
   await rig.run(["config", "restore", "demo", "1"]);
   assert.equal((await rig.json("config", "get", "demo")).components.length, 1);

@@ -168,7 +168,18 @@ Deno.test("people are invited, listed and removed", async () => {
   await using rig = await CliRig.open({ email: ANN, password: PASSWORD });
   const invited = await rig.json("members", "invite", "ben@example.com", "--role", "operator");
   assert.equal(invited.email, "ben@example.com");
-  await rig.run(["members", "invite", "cy@example.com", "--machine", "demo"]);
+  await rig.run(["members", "invite", "cy@example.com", "--role", "owner", "--machine", "demo"]);
+  for (const words of [["members", "invite", "cy@example.com"], ["keys", "create", "ci"]]) {
+    await assert.rejects(rig.run(words), { name: "UsageError", message: /--role/ });
+  }
+  const of = ["--role", "operator", "--location", rig.made.location_id];
+  const { out: told } = await rig.run(["members", "invite", "di@example.com", ...of]);
+  assert.match(told, /di@example\.com is invited as operator of location Lab;/);
+  await rig.run(["members", "remove", "di@example.com", "--yes"]);
+  assert.match(
+    (await rig.run(["keys", "create", "ci", ...of])).out,
+    /^may {2}operator of location Lab$/m,
+  );
   const { members, invites } = await rig.json("members", "list");
   assert.deepEqual(members.map(({ emails }: { emails: string[] }) => emails), [[ANN]]);
   assert.deepEqual(
