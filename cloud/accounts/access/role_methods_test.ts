@@ -9,13 +9,7 @@ import { type CallerName, CALLERS, PATIENCE_MS, RoleRig } from "./role_rig_testi
 
 const TABLE = new URL("role_methods.txt", import.meta.url);
 
-const STRANGERS = [
-  "operator@organization",
-  "owner@location",
-  "owner@robot",
-  "part",
-  "ended",
-] as const;
+const STRANGERS = CALLERS.filter((caller) => caller !== "nobody");
 
 /**
  * How a call ends for several callers, as letters of the table.

@@ -15,7 +15,9 @@ import { systemRandom } from "../../storage/keys/random.ts";
 import { BSON_LIMIT, hostFor, type Ids, requestFor } from "./role_requests_testing.ts";
 import { userByEmail } from "../people/users.ts";
 
-/** Everybody who calls; `ended` is a person whose membership ended, `person` an owner signed in. */
+/**
+ * Everybody who calls; `part` and `secret@location` have the secret of a machine and that of a
+ * location, `ended` is a person whose membership ended, `person` an owner signed in. */
 export const CALLERS = [
   "owner@organization",
   "operator@organization",
@@ -24,6 +26,7 @@ export const CALLERS = [
   "owner@robot",
   "operator@robot",
   "part",
+  "secret@location",
   "person",
   "ended",
   "nobody",
@@ -107,6 +110,7 @@ export class RoleRig implements AsyncDisposable {
       "owner@robot": await key("owner", "robot", made.machine_id),
       "operator@robot": await key("operator", "robot", made.machine_id),
       part: partSecret(made),
+      "secret@location": await locationSecret(app, made),
       "owner@outer": await key("owner", "location", outerId),
       "owner@guest": apiKey(guest),
       "owner@elsewhere": apiKey(await cloud.bootstrap({ organization: "Elsewhere" })),
@@ -295,6 +299,18 @@ async function sequencesOf(
   await data.addSequencesToDataset({ datasetId, sequenceIds: [sequence] });
   const { jobId } = await datasets.startSequenceDatasetExport({ datasetId });
   return { sequence, export: jobId };
+}
+
+/** What every machine of a location may sign in with, as the name of one of them. */
+async function locationSecret(
+  app: ReturnType<TestCloud["app"]>,
+  { location_id: locationId, fqdn }: BootstrapResult,
+): Promise<Credentials> {
+  const { auth } = await app.createLocationSecret({ locationId });
+  return {
+    ...{ type: "robot-location-secret", entity: fqdn },
+    payload: auth?.secrets.at(-1)?.secret ?? "",
+  };
 }
 
 async function otherOrganization(cloud: TestCloud): Promise<Ids> {
