@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { AccountService } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
+import { TriggerService } from "../../shared/gen/machine/cloud/v1/triggers_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { createClient } from "@connectrpc/connect";
@@ -11,7 +12,9 @@ import { addOwner } from "../local/people/people_command.ts";
 import { needsNoToken } from "../accounts/sign_in/open_calls.ts";
 import { systemRandom } from "../storage/keys/random.ts";
 import { SteadyTime } from "../storage/steady_time/steady_time.ts";
-import { failure, TestCloud } from "./cloud_testing.ts";
+import { postEvent } from "../triggers/delivery/outbox.ts";
+import { transitionFacts } from "../triggers/events/facts_testing.ts";
+import { apiKey, failure, TestCloud } from "./cloud_testing.ts";
 
 const DAY = 24 * 60 * 60_000;
 const ANN = { email: "ann@example.com", password: "correct horse battery" };
@@ -47,7 +50,7 @@ async function opened() {
     await audit.sweep();
   };
   const kept = async () => (await audit.page({ orgId: made.org_id }, { size: 0, token: "" })).rows;
-  return { cloud, clock, signIn, sweep, kept };
+  return { cloud, made, clock, signIn, sweep, kept };
 }
 
 Deno.test("a clock that jumps years ahead ends no session for good and deletes no entry", async () => {
@@ -87,4 +90,27 @@ Deno.test("a clock that is set back prolongs no session", async () => {
   await before();
   await clock.advance(2_000);
   assert.equal((await failure(before())).code, Code.Unauthenticated);
+});
+
+Deno.test("a notification that is sent again after the clock was set back is tried for a day", async () => {
+  const { cloud, made, clock } = await opened();
+  await using _ = cloud;
+  const { queries } = cloud.folder.database;
+  const partId = made.part_id;
+  const at = clock.now();
+  const [deliveryId = ""] = await postEvent(
+    queries,
+    {
+      ...{ partId, triggerName: "t", triggerType: "part_data_ingested" },
+      ...{ componentName: "c", methodName: "m", at, isTest: false, evaluation: {} },
+      facts: transitionFacts(partId),
+    },
+    [{ type: "webhook", target: "http://127.0.0.1:1/", credentials: undefined }],
+    systemRandom,
+  );
+  clock.setNow(at.getTime() - 400 * DAY);
+  await cloud.client(TriggerService, apiKey(made)).replayDelivery({ partId, deliveryId });
+  const { expires_at } = await queries.selectFrom("deliveries").select("expires_at")
+    .executeTakeFirstOrThrow();
+  assert.ok(expires_at >= at.getTime() + DAY, new Date(expires_at).toISOString());
 });

@@ -143,7 +143,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     retention,
     sendMail: mailer && ((mail) => mailer.send(mail)),
     mount(router) {
-      const { secrets } = options;
+      const { secrets, strict } = options;
       const lookAgain = () => {
         deliverer.lookAgain();
         wake();
@@ -155,7 +155,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
         privateWebhooks: options.allowPrivateWebhooks ?? false,
       });
       const service = {
-        ...{ queries, callers, changes, secrets, clock, random, settings },
+        ...{ queries, callers, changes, secrets, clock, strict, random, settings },
         deliverer: wakes,
       };
       router.service(TriggerService, withCallFailures(openTriggerService(service)));

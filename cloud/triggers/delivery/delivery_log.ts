@@ -29,7 +29,8 @@ export interface DeliveryLogQuery {
 
 /** What became of notifications. */
 export class DeliveryLog {
-  constructor(private readonly queries: Queries, private readonly clock: Clock) {}
+  /** @param strict by it what is sent again is given up: the later time where clocks disagree */
+  constructor(private readonly queries: Queries, private readonly strict: Clock) {}
 
   /** Newest first. */
   async list(partId: string, query: DeliveryLogQuery): Promise<LoggedDelivery[]> {
@@ -66,7 +67,7 @@ export class DeliveryLog {
     const result = await this.queries.updateTable("deliveries").set({
       state: "pending",
       next_attempt_at: 0,
-      expires_at: this.clock.now().getTime() + TRY_FOR_MS,
+      expires_at: this.strict.now().getTime() + TRY_FOR_MS,
       finished_at: null,
     }).where("part_id", "=", partId).where("id", "=", id).executeTakeFirst();
     if (result.numUpdatedRows === 0n) throw notFound("delivery", id);

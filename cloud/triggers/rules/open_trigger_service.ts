@@ -20,6 +20,8 @@ export interface OpenTriggerServiceOptions {
   readonly changes: ChangeFeed;
   readonly secrets: DerivedSecrets;
   readonly clock: Clock;
+  /** By it no notification that is sent again is given up too early. */
+  readonly strict: Clock;
   readonly random: Random;
   /** What the operator set. */
   readonly settings: () => NotificationFacts;
@@ -31,8 +33,8 @@ export interface OpenTriggerServiceOptions {
 export function openTriggerService(
   options: OpenTriggerServiceOptions,
 ): ServiceImpl<typeof TriggerService> {
-  const { queries, callers, changes, clock, random, deliverer } = options;
-  const deliveries = new DeliveryLog(queries, clock);
+  const { queries, callers, changes, clock, strict, random, deliverer } = options;
+  const deliveries = new DeliveryLog(queries, strict);
   const recent = recentReadings(queries);
   const wake = () => deliverer.wake();
   return triggerService({
