@@ -11,7 +11,6 @@ import {
 import { type GeoPoint, GeoPointSchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { ownVersion } from "../../shared/base/build_info/family_version.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
-import { among } from "../accounts/access/reach.ts";
 import { inOrder, inSlices } from "../api/paging/slices.ts";
 import type { Callers } from "../accounts/access/callers.ts";
 import type { Scope } from "../accounts/access/scope.ts";
@@ -109,7 +108,7 @@ async function machinesWith(
   organizationId: string,
   { presence, live }: Pick<FleetStreamOptions, "presence" | "live">,
 ): Promise<FleetMachine[]> {
-  const rows = await scope.machines()
+  const found = await scope.machinesAmong(ids)
     .innerJoin("locations", "locations.id", "machines.location_id")
     .leftJoin(
       "parts",
@@ -121,9 +120,10 @@ async function machinesWith(
         join.onRef("resource_metadata.resource_id", "=", "machines.id")
           .on("resource_metadata.resource_type", "=", "robot"),
     )
-    .select(["machines.id", "machines.name", "machines.location_id"])
+    .select(["machines.id", "machines.name", "machines.location_id", "machines.org_id"])
     .select(["locations.name as location_name", "parts.id as part_id", "resource_metadata.data"])
-    .where("machines.org_id", "=", organizationId).where(among("machines.id", ids)).execute();
+    .execute();
+  const rows = found.filter((row) => row.org_id === organizationId);
   return inOrder(ids, rows).map((row) => {
     const partId = row.part_id ?? "";
     const known = presence.of(partId);

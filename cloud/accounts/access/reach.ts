@@ -13,6 +13,10 @@ export const among = (column: string, ids: readonly string[]): RawBuilder<SqlBoo
     ? sql<SqlBool>`${sql.ref(column)} = ${ids[0]}`
     : sql<SqlBool>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(ids)}))`;
 
+/** A condition by which no database looks for rows: it is evaluated for those found otherwise. */
+export const checked = (condition: RawBuilder<SqlBool>): RawBuilder<SqlBool> =>
+  sql<SqlBool>`case when ${condition} then 1 else 0 end = 1`;
+
 const is = (column: string): Condition => (ids) => among(column, ids);
 
 /** The row is the one that a row of another table with that id names. */

@@ -20,7 +20,7 @@ import {
   organizationsReached,
   type Place,
 } from "./caller.ts";
-import { reaches } from "./reach.ts";
+import { among, checked, reaches } from "./reach.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export type OrganizationRow = Selectable<OrganizationsTable>;
@@ -74,8 +74,23 @@ export class Scope {
     return this.queries.selectFrom("machines").where(reaches(this.caller, "see", "machines"));
   }
 
+  /**
+   * Those of many machines: found by their ids, where {@link Scope.machines} with a condition on the
+   * ids goes through all of an organisation.
+   */
+  machinesAmong(ids: readonly string[]) {
+    return this.queries.selectFrom("machines").where(among("machines.id", ids))
+      .where(checked(reaches(this.caller, "see", "machines")));
+  }
+
   parts() {
     return this.queries.selectFrom("parts").where(reaches(this.caller, "see", "parts"));
+  }
+
+  /** The parts of many machines, found by the ids of these. */
+  partsOfMachines(machineIds: readonly string[]) {
+    return this.queries.selectFrom("parts").where(among("parts.machine_id", machineIds))
+      .where(checked(reaches(this.caller, "see", "parts")));
   }
 
   /** Sources of captured data whose data the caller may see, or do something else with. */

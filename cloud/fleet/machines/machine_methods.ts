@@ -17,7 +17,6 @@ import {
 } from "../../accounts/access/scope.ts";
 import type { SharedSecrets } from "../../accounts/access/secrets.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import { among } from "../../accounts/access/reach.ts";
 import { inOrder, inSlices } from "../../api/paging/slices.ts";
 import type { LogIntake } from "../logs/log_intake.ts";
 import { machineNameProblem } from "../../api/names/names.ts";
@@ -191,8 +190,7 @@ export async function allRobots(
     .orderBy("machines.name").orderBy("machines.id").execute();
   const found: Robot[] = [];
   for await (const slice of inSlices(ids.map(({ id }) => id))) {
-    const rows = await scope.machines().selectAll("machines").where(among("machines.id", slice))
-      .execute();
+    const rows = await scope.machinesAmong(slice).selectAll("machines").execute();
     found.push(...await robots(options, scope, inOrder(slice, rows)));
   }
   return found;
@@ -205,8 +203,8 @@ export async function robots(
   machines: readonly MachineRow[],
 ) {
   if (machines.length === 0) return [];
-  const mainParts = await scope.parts().select(["parts.id", "parts.machine_id"])
-    .where(among("parts.machine_id", machines.map((machine) => machine.id)))
+  const mainParts = await scope.partsOfMachines(machines.map((machine) => machine.id))
+    .select(["parts.id", "parts.machine_id"])
     .where("parts.is_main", "=", 1).execute();
   const byMachine = new Map(mainParts.map((part) => [part.machine_id, part.id]));
   const now = clock.now();

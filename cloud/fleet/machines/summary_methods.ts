@@ -72,7 +72,7 @@ export function summaryMethods(
       const summaries = new Map<string, MachineSummary>();
       for await (const slice of inSlices(rows)) {
         const ids = slice.map(({ id }) => id);
-        const parts = await scope.parts().selectAll("parts").where(among("parts.machine_id", ids))
+        const parts = await scope.partsOfMachines(ids).selectAll("parts")
           .orderBy("parts.is_main", "desc").orderBy("parts.name").execute();
         const fragments = await queries.selectFrom("part_fragments")
           .innerJoin("parts", "parts.id", "part_fragments.part_id")
