@@ -6,7 +6,7 @@ import {
   type GetLocationResponse,
   GetLocationResponseSchema,
 } from "../../../shared/gen/viam/service/navigation/v1/navigation_pb.ts";
-import type { Spot } from "./navigation_store.ts";
+import type { Spot } from "./kept.ts";
 
 /** Field 1 holds a GeoPoint, field 2 the compass heading: no field of the message as it is now. */
 export function globeLocation({ latitude, longitude, heading = 0 }: Spot): GetLocationResponse {

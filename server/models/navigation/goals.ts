@@ -14,7 +14,7 @@ import type {
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Place } from "../motion/footprint.ts";
 import { LegError, type Legs } from "./leg.ts";
-import type { Spot } from "./navigation_store.ts";
+import type { Spot } from "./kept.ts";
 import { positionMessage } from "./positions.ts";
 
 const ACTIVE: GoalState.ACTIVE = 1;

@@ -15,7 +15,8 @@ import { geoBounds, geoObstacles, metersFrom, type Place, placeAt } from "../mot
 import { radiusOf } from "../motion/motion_service.ts";
 import { distance, distanceToLine, NoPathError, shortestPath } from "../motion/path.ts";
 import type { NavigationAttributes } from "./navigation_attributes.ts";
-import type { NavigationStore, Spot } from "./navigation_store.ts";
+import type { Spot } from "./kept.ts";
+import type { NavigationStore } from "./navigation_store.ts";
 import { areaOf, isInside, obstaclesOf } from "./zones.ts";
 
 const IN_PROGRESS: PlanState.IN_PROGRESS = 1;

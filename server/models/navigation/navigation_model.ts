@@ -88,7 +88,7 @@ export function navigationModel(
       const { NavigationStore } = await import("./navigation_store.ts");
       const isKept = attributes.store?.type !== "memory";
       const file = join(home, "navigation", `${encodeURIComponent(name)}.json`);
-      const store = await NavigationStore.open(isKept ? file : undefined);
+      const store = await NavigationStore.open(isKept ? file : undefined, log);
       return navigationDriver({ attributes, dependencies, store, clock, log });
     },
   };

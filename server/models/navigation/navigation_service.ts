@@ -25,7 +25,8 @@ import { Goals, type GoalStop } from "./goals.ts";
 import { Legs } from "./leg.ts";
 import { globeLocation } from "./globe_location.ts";
 import type { NavigationAttributes } from "./navigation_attributes.ts";
-import type { NavigationStore, Spot, Stop } from "./navigation_store.ts";
+import type { Spot, Stop } from "./kept.ts";
+import type { NavigationStore } from "./navigation_store.ts";
 import { positionMessage, spotOf } from "./positions.ts";
 import { found, savedPlaces, stopsOf, waypointMessage } from "./saved_places.ts";
 import { Waypoints } from "./waypoints.ts";
@@ -72,7 +73,7 @@ export function navigationDriver(options: NavigationOptions): Driver<typeof Navi
       sensor.call("getCompassHeading", {}, signal).then(({ value }) => value, () => undefined),
     ]);
     const { latitude = NaN, longitude = NaN } = coordinate ?? {};
-    if (Number.isFinite(latitude) && Number.isFinite(longitude)) {
+    if (Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180) {
       return { latitude, longitude, ...(Number.isFinite(heading) && { heading: heading! }) };
     }
     throw new ConnectError(`${sensor.name} does not know where the base is`, Code.Unavailable);

@@ -1,43 +1,20 @@
 /** What a navigation service keeps: it survives a restart and a power cut. */
 import { dirname } from "node:path";
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonValue } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
-import { isJsonObject } from "../../../shared/base/json/json.ts";
-
-/** A position on the globe. Degrees; heading clockwise from north. */
-export interface Spot {
-  readonly latitude: number;
-  readonly longitude: number;
-  readonly heading?: number;
-}
-
-/** A stop of a route: a location by its name, or a position. */
-export type Stop = { readonly location: string } | { readonly spot: Spot };
-
-/** All of it, in the order in which it was added. */
-export interface Kept {
-  readonly waypoints: readonly { readonly id: string; readonly spot: Spot }[];
-  readonly locations: readonly { readonly name: string; readonly spot: Spot }[];
-  readonly routes: readonly { readonly name: string; readonly stops: readonly Stop[] }[];
-  readonly zones: readonly KeptZone[];
-}
-
-export interface KeptZone {
-  readonly name: string;
-  readonly type: "keepout" | "speed_limit";
-  readonly geometry: JsonObject;
-  /** Metres a second, of a speed_limit. */
-  readonly maxSpeed?: number;
-}
+import { toError } from "../../../shared/base/errors/to_error.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import { type Kept, LISTS, type ReadKept, readKept } from "./kept.ts";
 
 const NOTHING: Kept = { waypoints: [], locations: [], routes: [], zones: [] };
-const LISTS = ["waypoints", "locations", "routes", "zones"] as const;
 /** So many of each, and stops in all: a caller must not fill the disk. */
 const MOST = 1_000;
 const MOST_STOPS = 10_000;
 /** Of a zone, in JSON. */
 const MOST_BYTES = 20_000;
+/** Of entries that are wrong so many are logged. */
+const MOST_REASONS = 10;
 
 /** See above. A change counts once it is on the disk. */
 export class NavigationStore {
@@ -50,10 +27,11 @@ export class NavigationStore {
 
   /**
    * @param file undefined: nothing outlives the process.
-   * @throws when there is a file that is not one of this service.
+   * @param log receives what of the file is wrong and left out.
+   * @throws when there is a file that is not one of this service, or one with a zone that is wrong.
    */
-  static async open(file: string | undefined): Promise<NavigationStore> {
-    return new NavigationStore(file, file === undefined ? NOTHING : await readKept(file));
+  static async open(file: string | undefined, log: Logger): Promise<NavigationStore> {
+    return new NavigationStore(file, file === undefined ? NOTHING : await load(file, log));
   }
 
   get kept(): Kept {
@@ -71,7 +49,7 @@ export class NavigationStore {
       const kept = bounded(change(this.#kept));
       if (this.file !== undefined) {
         await Deno.mkdir(dirname(this.file), { recursive: true, mode: 0o700 });
-        await writeFileAtomic(this.file, `${JSON.stringify({ version: 1, ...kept })}\n`);
+        await write(this.file, kept);
       }
       this.#kept = kept;
     });
@@ -93,23 +71,41 @@ function bounded(kept: Kept): Kept {
   throw new ConnectError(`at most ${what} are kept; delete some first`, Code.ResourceExhausted);
 }
 
-async function readKept(file: string): Promise<Kept> {
-  let found: JsonValue;
+/** What is wrong is left out, and stays in a copy of the file. */
+async function load(file: string, log: Logger): Promise<Kept> {
+  let content: string;
   try {
-    found = JSON.parse(await Deno.readTextFile(file)) as JsonValue;
+    content = await Deno.readTextFile(file);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return NOTHING;
-    if (error instanceof SyntaxError) throw damaged(file);
     throw error;
   }
-  if (!isJsonObject(found) || found["version"] !== 1) throw damaged(file);
-  for (const list of LISTS) if (!Array.isArray(found[list])) throw damaged(file);
-  return found as unknown as Kept;
+  let read: ReadKept;
+  try {
+    read = readKept(JSON.parse(content) as JsonValue);
+  } catch (error) {
+    throw damaged(file, toError(error).message);
+  }
+  const { kept, wrong } = read;
+  if (wrong.length === 0) return kept;
+  const aside = `${file}.damaged`;
+  log.error("what the navigation service keeps is damaged; the rest of it is used", {
+    event: "navigation_damaged",
+    wrong: wrong.slice(0, MOST_REASONS),
+    aside,
+  });
+  await writeFileAtomic(aside, content);
+  await write(file, kept);
+  return kept;
 }
 
-function damaged(file: string): Error {
+async function write(file: string, kept: Kept): Promise<void> {
+  await writeFileAtomic(file, `${JSON.stringify({ version: 1, ...kept })}\n`);
+}
+
+function damaged(file: string, reason: string): Error {
   return new Error(
-    `${file} is no file of this version of the navigation service; move it away to begin without ` +
-      "waypoints, locations, routes and zones",
+    `${file} is no file of this version of the navigation service (${reason}); correct it, or move ` +
+      "it away to begin without waypoints, locations, routes and zones",
   );
 }

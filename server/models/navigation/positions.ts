@@ -6,7 +6,7 @@ import type {
   PositionSchema,
 } from "../../../shared/gen/viam/service/navigation/v1/navigation_pb.ts";
 import { finite } from "../drivers/motion.ts";
-import type { Spot } from "./navigation_store.ts";
+import type { Spot } from "./kept.ts";
 
 export function positionMessage(
   { latitude, longitude, heading }: Spot,

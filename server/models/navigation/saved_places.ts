@@ -1,5 +1,5 @@
 /** Methods that keep locations, routes and zones. */
-import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type {
   NavigationService,
@@ -9,7 +9,8 @@ import type {
 import type { Driver } from "../../resources/graph/driver.ts";
 import { MOST_OBSTACLES } from "../motion/footprint.ts";
 import type { Legs } from "./leg.ts";
-import type { Kept, KeptZone, NavigationStore, Spot, Stop } from "./navigation_store.ts";
+import { type Kept, type KeptZone, type Spot, type Stop, zoneOf } from "./kept.ts";
+import type { NavigationStore } from "./navigation_store.ts";
 import { positionMessage, spotOf } from "./positions.ts";
 import { areaOf, obstaclesOf } from "./zones.ts";
 
@@ -89,25 +90,6 @@ const zoneMessage = ({ name, type, geometry, maxSpeed }: KeptZone) => ({
   ...{ name, type, geometry },
   ...(maxSpeed !== undefined && { maxSpeed }),
 });
-
-function zoneOf(
-  name: string,
-  type: string,
-  geometry: JsonObject | undefined,
-  maxSpeed: number | undefined,
-): KeptZone {
-  const refuse = (reason: string) => new ConnectError(reason, Code.InvalidArgument);
-  if (!geometry) throw refuse("geometry: it is empty");
-  areaOf(geometry);
-  if (type === "keepout") return { name, type, geometry };
-  if (type !== "speed_limit") {
-    throw refuse(`type: found ${JSON.stringify(type)}, allowed: "keepout", "speed_limit"`);
-  }
-  if (maxSpeed === undefined || !(maxSpeed > 0 && Number.isFinite(maxSpeed))) {
-    throw refuse(`max_speed: found ${maxSpeed}, allowed: more than 0, in metres a second`);
-  }
-  return { name, type, geometry, maxSpeed };
-}
 
 /** Methods of locations, routes and zones. */
 export function savedPlaces(
