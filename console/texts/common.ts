@@ -37,6 +37,10 @@ export const common = {
   pages: ["Pages", "Seiten"],
   actions: ["Actions", "Aktionen"],
   machines: ["Machines", "Maschinen"],
+  noMachinesToChange: [
+    "There is no machine that you may change.",
+    "Es gibt keine Maschine, die Sie ändern dürfen.",
+  ],
   theme: ["Appearance", "Darstellung"],
   themeAuto: ["As the system", "Wie das System"],
   themeLight: ["Light", "Hell"],

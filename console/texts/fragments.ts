@@ -84,9 +84,5 @@ export const fragments = {
   thisRevision: ["Revision {n}, always", "Revision {n}, immer"],
   machines: ["Machines", "Maschinen"],
   includesIt: ["includes it", "bindet es ein"],
-  noMachines: [
-    "There is no machine that you may change.",
-    "Es gibt keine Maschine, die Sie ändern dürfen.",
-  ],
   added: ["Added to {n} {n|machine|machines}.", "Zu {n} {n|Maschine|Maschinen} hinzugefügt."],
 } as const satisfies Texts;

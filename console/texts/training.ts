@@ -96,11 +96,6 @@ export const training = {
   follow: ["Which version", "Welche Version"],
   thisOne: ["This one: {version}", "Diese: {version}"],
   latest: ["Always the newest", "Immer die neueste"],
-  machines: ["Machines", "Maschinen"],
-  noMachines: [
-    "There is no machine that you may change.",
-    "Es gibt keine Maschine, die Sie ändern dürfen.",
-  ],
   review: ["Review", "Prüfen"],
   reviewOf: ["What changes on {machine}", "Was sich auf {machine} ändert"],
   unchanged: ["{machine} has it already.", "{machine} hat es schon."],
