@@ -32,6 +32,7 @@ export function fragmentListMethods(
   return {
     async listNestedFragments({ fragmentId, additionalFragments }, context) {
       const scope = await callers.scope(context);
+      requireFew("additional_fragments", additionalFragments);
       const first = fragmentId ? [{ id: fragmentId, version: "" }] : [];
       const row = fragmentId ? await scope.fragment(fragmentId, "see") : undefined;
       const orgId = row ? askingOrganization(scope, row) : scope.caller.orgId;
