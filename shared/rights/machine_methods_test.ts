@@ -1,16 +1,39 @@
 import assert from "node:assert/strict";
-import { isListed, isMachineWide, listedMethods, machineRight } from "./machine_methods.ts";
+import {
+  isListed,
+  isMachineWide,
+  listedMethods,
+  machineRight,
+  type MethodRight,
+} from "./machine_methods.ts";
 import { roleAllows } from "./roles.ts";
 
-Deno.test("machineRight() keeps what ends or opens a machine for owners", () => {
-  const robot = "viam.robot.v1.RobotService";
-  for (
-    const method of ["Shutdown", "RestartModule", "Tunnel", "ListTunnels", "UploadDataFromPath"]
-  ) assert.equal(machineRight(robot, method), "manage", method);
-  for (const method of ["Shell", "CopyFilesToMachine", "CopyFilesFromMachine", "DoCommand"]) {
-    assert.equal(machineRight("viam.service.shell.v1.ShellService", method), "manage", method);
-  }
-  assert.equal(machineRight(robot, "StopAll"), "operate");
+/** Methods of the table that need a right, without packages. */
+function needing(right: MethodRight): string[] {
+  return listedMethods().map((path) => path.split("/")).filter(([, service = "", method = ""]) =>
+    machineRight(service, method) === right
+  ).map(([, service = "", method]) => `${service.split(".").at(-1)}/${method}`).sort();
+}
+
+Deno.test("what needs no sign-in, what sees only and what owners may is just this", () => {
+  assert.deepEqual(needing("open"), [
+    ...["AuthService/Authenticate", "Health/Check", "Health/List", "Health/Watch"],
+  ]);
+  assert.deepEqual(needing("see"), [
+    ...["RobotService/GetCloudMetadata", "RobotService/GetMachineStatus"],
+    ...["RobotService/GetOperations", "RobotService/GetVersion", "RobotService/ResourceNames"],
+    ...["RobotService/ResourceRPCSubtypes", "RobotService/SendSessionHeartbeat"],
+    ...["RobotService/StartSession", "ServerReflection/ServerReflectionInfo"],
+    ...["ServerReflection/ServerReflectionInfo", "SignalingService/Call"],
+    ...["SignalingService/CallUpdate", "SignalingService/OptionalWebRTCConfig"],
+    ...["SignalingService/ReportConnectionMetadata", "StreamService/ListStreams"],
+  ]);
+  assert.deepEqual(needing("manage"), [
+    ...["RobotService/ListTunnels", "RobotService/RestartModule", "RobotService/Shutdown"],
+    ...["RobotService/Tunnel", "RobotService/UploadDataFromPath"],
+    ...["ShellService/CopyFilesFromMachine", "ShellService/CopyFilesToMachine"],
+    ...["ShellService/DoCommand", "ShellService/Shell", "SignalingService/Answer"],
+  ]);
 });
 
 Deno.test("machineRight() is `manage` for what the table forgot, `operate` for resources", () => {
