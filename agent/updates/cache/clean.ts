@@ -7,7 +7,8 @@ import type { Database } from "../../../shared/base/store/sqlite.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { DownloadStore } from "../downloads/download_store.ts";
 import { programOf } from "../downloads/wanted_file.ts";
-import { anyChange, Watched } from "../../../shared/workers/watched.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
+import { Watched } from "../../../shared/workers/watched.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Versions that were not requested in so long are removed. */
@@ -43,7 +44,7 @@ interface Unneeded {
 
 export class CacheCleaner {
   readonly #store: DownloadStore;
-  readonly #asked = new Watched(false);
+  readonly #asked = new Watched(undefined);
   #cleaning: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: CacheCleanerOptions) {
@@ -52,17 +53,13 @@ export class CacheCleaner {
 
   /** Cleans once a day, and when it was asked to. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#untilDue(FIRST_MS, signal);
-    while (!signal.aborted) {
-      this.#asked.value = false;
-      await this.clean();
-      await this.#untilDue(DAY_MS, signal);
-    }
+    const waits = { firstMs: FIRST_MS, intervalMs: DAY_MS, changes: [this.#asked] };
+    await pollLoop(() => this.clean(), { clock: this.options.clock, ...waits }, signal);
   }
 
   /** Has {@link run} clean now, in the background: an update has ended and left files behind. */
   cleanSoon(): void {
-    this.#asked.value = true;
+    this.#asked.value = undefined;
   }
 
   /**
@@ -74,11 +71,6 @@ export class CacheCleaner {
     return this.#cleaning = this.#cleaning.then(() => this.#clean(what)).catch((error) => {
       this.options.log.warn("the cache cannot be cleaned", { error });
     });
-  }
-
-  async #untilDue(ms: number, signal: AbortSignal): Promise<void> {
-    if (this.#asked.value) return signal.throwIfAborted();
-    await anyChange([this.#asked], signal, { clock: this.options.clock, ms });
   }
 
   async #clean(what: "usual" | "all"): Promise<void> {

@@ -134,7 +134,7 @@ Deno.test("clean() removes nothing while it is not known what is in use", () =>
 Deno.test("run() cleans a quarter of an hour after the start and then once a day", () =>
   withBench(async ({ cleaner, add, names, clock }) => {
     const stop = new AbortController();
-    const running = assert.rejects(cleaner.run(stop.signal), /enough/);
+    const running = cleaner.run(stop.signal);
     for (let day = 0; day < 2; day++) {
       const untilNextMs = day === 0 ? 15 * 60_000 : DAY_MS;
       add(server("1"), 100);
@@ -144,14 +144,14 @@ Deno.test("run() cleans a quarter of an hour after the start and then once a day
       await waitFor(() => names().length === 0, { deadlineMs: 60_000 });
       await waitFor(() => clock.pendingTimers === 1, { deadlineMs: 60_000 });
     }
-    stop.abort(new Error("enough"));
+    stop.abort();
     await running;
   }));
 
 Deno.test("cleanSoon() has run() clean in the background, also right after the start", () =>
   withBench(async ({ cleaner, clock, add, names }) => {
     const stop = new AbortController();
-    const running = assert.rejects(cleaner.run(stop.signal), /enough/);
+    const running = cleaner.run(stop.signal);
     const cleaned = async () => {
       await waitFor(() => names().length === 0, { deadlineMs: 60_000 });
       await waitFor(() => clock.pendingTimers === 1, { deadlineMs: 60_000 });
@@ -168,6 +168,6 @@ Deno.test("cleanSoon() has run() clean in the background, also right after the s
     add(server("0.3.0"), 40);
     cleaner.cleanSoon();
     await cleaned();
-    stop.abort(new Error("enough"));
+    stop.abort();
     await running;
   }));

@@ -2,6 +2,8 @@ import { sql, type Transaction } from "kysely";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
+import { Watched } from "../../../shared/workers/watched.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { CloudDatabase, Queries } from "../../storage/database/cloud_database.ts";
@@ -71,50 +73,31 @@ export class FragmentRollouts {
   #resolverOf = 0;
   #batchSize = SMALLEST_BATCH;
   #running: Promise<void> = Promise.resolve();
-  #wake: () => void = () => {};
+  readonly #begun = new Watched(undefined);
 
   constructor(private readonly options: FragmentRolloutsOptions) {}
 
   /** Brings what waits to as many parts as one batch has; {@link run} continues with the rest. */
   async begin(): Promise<void> {
     await this.#step();
-    this.#wake();
+    this.#begun.value = undefined;
   }
 
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    while (!signal.aborted) {
-      let worked = false;
-      try {
-        worked = await this.#step();
-      } catch (error) {
-        log.error("cannot bring a change of a fragment to its machines; trying again", {
-          error: String(error),
-        });
-      }
-      await this.#pause(clock, worked ? PAUSE_MS : POLL_MS, signal);
-    }
+    const turn = async () => await this.#step() ? PAUSE_MS : POLL_MS;
+    const onFailure = (error: unknown) =>
+      log.error("cannot bring a change of a fragment to its machines; retrying", {
+        error: String(error),
+      });
+    const waits = { clock, intervalMs: POLL_MS, changes: [this.#begun], onFailure };
+    await pollLoop(turn, waits, signal);
   }
 
   /** For those that have no {@link run}: works until nothing is left. */
   async finish(): Promise<void> {
     while (await this.#step());
-  }
-
-  #pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        timer.cancel();
-        signal.removeEventListener("abort", done);
-        this.#wake = () => {};
-        resolve();
-      };
-      const timer = clock.setTimer(ms, done);
-      signal.addEventListener("abort", done);
-      if (ms === POLL_MS) this.#wake = done;
-      if (signal.aborted) done();
-    });
   }
 
   /** One batch of the oldest rollout; whether there was any. One after the other. */

@@ -7,6 +7,7 @@ import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { sayEnd } from "../tls/watched_certificate.ts";
 import { inspectPair, type TlsPair } from "../tls/pair.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import type { HttpChallenges } from "./http_challenges.ts";
 import { placeholderPair } from "./placeholder.ts";
 
@@ -92,10 +93,8 @@ export class AcmeCertificate {
     const { promise: stopped, resolve } = Promise.withResolvers<number>();
     signal.addEventListener("abort", () => resolve(0), { once: true });
     const tell = (pair: TlsPair) => signal.aborted ? undefined : onChange(pair);
-    while (!signal.aborted) {
-      const waitMs = await Promise.race([this.look(tell), stopped]);
-      await clock.sleep(waitMs, signal).catch(() => undefined); // the loop looks itself
-    }
+    const turn = () => Promise.race([this.look(tell), stopped]);
+    await pollLoop(turn, { clock, intervalMs: LOOK_EVERY_MS }, signal);
   }
 
   /** Requests a certificate where one is needed. @returns milliseconds until the next look */

@@ -12,7 +12,8 @@ import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 import { type Candidate, candidateOf } from "./candidate.ts";
-import { linkedController } from "../../../shared/base/time/linked_controller.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
+import { Watched } from "../../../shared/workers/watched.ts";
 
 /** Default of `cloud.refresh_interval`. Milliseconds. */
 export const DEFAULT_REFRESH_MS = 10_000;
@@ -44,7 +45,9 @@ export interface CloudSourceOptions {
 }
 
 export class CloudSource {
-  #wake = Promise.withResolvers<void>();
+  /** Somebody wants it fetched now, which {@link run} has not begun yet. */
+  #isWanted = false;
+  readonly #refreshes = new Watched(undefined);
   #online: boolean | undefined;
   /** A stream reports the newest revision. */
   #isStreamed = false;
@@ -85,7 +88,8 @@ export class CloudSource {
 
   /** Fetches now instead of at the next turn. */
   refresh(): void {
-    this.#wake.resolve();
+    this.#isWanted = true;
+    this.#refreshes.value = undefined;
   }
 
   /** The push stream works. @param revision the newest one; empty: the stream does not report it. */
@@ -104,24 +108,27 @@ export class CloudSource {
   /** Polls until the signal aborts; the first time after an interval or a {@link refresh}. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.options;
-    while (!signal.aborted) {
-      const waiting = linkedController(signal);
-      const intervalMs = this.#isStreamed ? STREAMED_REFRESH_MS : this.#refreshMs;
-      const waitMs = this.#online === false ? this.#backoff.next() : intervalMs;
-      const sleep = clock.sleep(waitMs, waiting.signal);
-      const isWoken = await Promise.race([
-        sleep.then(() => false, () => false),
-        this.#wake.promise.then(() => true),
-      ]);
-      waiting.abort();
-      if (signal.aborted) return;
-      // The stream began to work meanwhile.
-      const isEarly = this.#isStreamed && waitMs < STREAMED_REFRESH_MS;
-      if (!isWoken && isEarly && this.#online !== false) continue;
-      // A push that comes while the answer is on its way leads to one more turn.
-      this.#wake = Promise.withResolvers();
+    let askedMs = clock.monotonicMs();
+    const turn = async (): Promise<number> => {
+      // The stream began to work while the interval without one ran.
+      const leftMs = askedMs + STREAMED_REFRESH_MS - clock.monotonicMs();
+      if (!this.#isWanted && this.#isStreamed && this.#online !== false && leftMs > 0) {
+        return leftMs;
+      }
+      this.#isWanted = false;
       await this.#turn(signal);
-    }
+      askedMs = clock.monotonicMs();
+      return this.#waitMs();
+    };
+    // A push that comes while the answer is on its way leads to one more turn.
+    const intervalMs = this.#refreshMs;
+    const firstMs = this.#isWanted ? 0 : this.#waitMs();
+    await pollLoop(turn, { clock, intervalMs, firstMs, changes: [this.#refreshes] }, signal);
+  }
+
+  #waitMs(): number {
+    if (this.#online === false) return this.#backoff.next();
+    return this.#isStreamed ? STREAMED_REFRESH_MS : this.#refreshMs;
   }
 
   async #turn(signal: AbortSignal): Promise<void> {
