@@ -16,6 +16,7 @@ import { joinNodes } from "../nodes/join_nodes.ts";
 import { placeEmptyDatabase } from "../storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../storage/keys/random.ts";
 import type { SteadyTime } from "../storage/steady_time/steady_time.ts";
+import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
 import type { LogLimits } from "../fleet/logs/log_quota.ts";
 import { LogStore } from "../fleet/logs/log_store.ts";
 import { readConfig } from "../fleet/configuration/config_check.ts";
@@ -73,6 +74,7 @@ export class TestCloud implements AsyncDisposable {
       training?: TrainingSettings;
       iceServers?: readonly IceServerSetting[];
       logLimits?: LogLimits;
+      singleSignOn?: SingleSignOnSettings;
       /** Address of PostgreSQL, whose nodes it joins; left out: as the environment says, alone. */
       database?: string;
       /** Another node of the same cloud. */
@@ -103,6 +105,7 @@ export class TestCloud implements AsyncDisposable {
       training: options.training,
       iceServers: options.iceServers,
       logLimits: options.logLimits,
+      singleSignOn: options.singleSignOn,
       peers: options.peers,
       passwordCost: { ln: 4, r: 8, p: 1 },
       logs,
