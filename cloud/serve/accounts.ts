@@ -97,6 +97,8 @@ export function openAccounts(options: AccountsOptions) {
   const joining = new Joining({ queries, invitations, passwords, signIn, limiter });
   const audit = new AuditLog(queries, options.time.cautious, options.auditDays);
   return {
+    /** Wrong codes of second factors. */
+    codeLimiter: secondFactor.limiter,
     signIn,
     joining,
     sessions,

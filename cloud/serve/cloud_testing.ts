@@ -116,7 +116,7 @@ export class TestCloud implements AsyncDisposable {
       log: memoryLogger("machine-cloud"),
       domain: "machine.internal",
       publicUrl: () => "http://127.0.0.1:8080",
-      limiter: new AttemptLimiter(),
+      limiter: new AttemptLimiter(undefined, {}, folder.keys.secrets.attemptsKey()),
     });
     await services.changes.start();
     const shared = services.share();
