@@ -384,6 +384,27 @@ Deno.test("planning that takes long leaves room for other calls, ends in time, a
   assert.ok(turns > 3, `others had ${turns} turns in ${performance.now() - started} ms`);
 });
 
+Deno.test("what reaches far is planned for no longer than the time allows", async () => {
+  const { move } = await setUp();
+  await move(at("world", BEGIN));
+  const boom = (x: number) => ({
+    referenceFrame: "boom",
+    poseInObserverFrame: { referenceFrame: "arm", pose: pose(x, 0, 0) },
+    physicalObject: geometry(sphere(10), pose(0, 0, 0), "boom"),
+  });
+  const carrying = (x: number, more = {}) =>
+    failure(move({
+      ...{ ...at("world", { x: 400, y: 300, z: 300, ...DOWN }), extra: { timeout: 0.3 } },
+      ...{ worldState: { transforms: [boom(x)] }, ...more },
+    }));
+  const late = /failed_precondition.*in time/;
+  for (const x of [1e12, 1e300]) assert.match(await carrying(x), late);
+  assert.match(await carrying(1e12, { constraints: { linearConstraint: [{}] } }), late);
+  for (const x of [NaN, Infinity]) {
+    assert.match(await carrying(x), /invalid_argument.*the geometry boom is nowhere/);
+  }
+});
+
 Deno.test("a call that is cancelled, and StopAll, stop the arm; a newer call takes over", async () => {
   let at_ = [0, -90, 90, -90, -90, 0];
   let stops = 0;
