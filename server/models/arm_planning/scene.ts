@@ -99,6 +99,13 @@ export class Scene {
     }
     this.#still = still;
     this.#carried = carried;
+    const own = arm.chain.shapesAt(arm.positions ?? []).length;
+    if (own > MOST_OBSTACLES) {
+      throw new ConnectError(
+        `the arm has ${own} geometries; at most ${MOST_OBSTACLES} are considered`,
+        Code.InvalidArgument,
+      );
+    }
     this.#reach = this.#farthest(arm.positions ?? []);
     this.#pairs = this.#choose(arm.positions ?? []);
   }
