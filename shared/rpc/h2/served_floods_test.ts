@@ -149,7 +149,7 @@ Deno.test("ServedConnection ends for SETTINGS long before a flood: each may chan
   let sent = 0;
   for (; client.ends === 0 && sent < 1_000; sent++) client.send(window);
   assert.equal(await client.goaway(), ErrorCode.enhanceYourCalm);
-  assert.ok(sent > 90 && sent <= 110, String(sent));
+  assert.ok(sent > 90 && sent < 300, String(sent));
 });
 
 Deno.test("ServedConnection ends a flood of CONTINUATION in many requests", async () => {
