@@ -17,11 +17,12 @@ import {
 } from "../../../shared/rpc/h2/frames.ts";
 import { HpackDecoder } from "../../../shared/rpc/h2/hpack.ts";
 import { concat } from "../bytes/bytes.ts";
-import { utf8 } from "../bytes/utf8.ts";
 import type { Connection, Host } from "../host/host.ts";
 import { envelopeHead } from "../rpc/envelopes.ts";
 import { Code, RpcError, toRpcError } from "../rpc/errors.ts";
 import { escapeMessage, unwrap } from "./http1.ts";
+import { Floods } from "./http2_floods.ts";
+import { headerBlock } from "./http2_headers.ts";
 import type { Admitted, Services } from "./services.ts";
 
 const MOST_STREAMS = 8;
@@ -30,13 +31,6 @@ const MOST_OPEN_STREAMS = 2;
 const MOST_HEADER_BYTES = 8 * 1024;
 const FRAME_BYTES = 16_384;
 const FIRST_WINDOW = 65_535;
-/** Streams that a peer may give up before it had as many answers. */
-const MOST_RESETS = 100;
-/** Frames that carry nothing of a call, such as pings, which a peer may send at once. */
-const MOST_EMPTY_FRAMES = 1000;
-/** How many more it may send: each millisecond, and for each call that was answered. */
-const EMPTY_FRAMES_A_MS = 0.02;
-const EMPTY_FRAMES_A_CALL = 20;
 
 interface Stream {
   readonly id: number;
@@ -61,9 +55,7 @@ export class Http2Connection {
   #lastId = 0;
   #window = FIRST_WINDOW;
   #streamWindow = FIRST_WINDOW;
-  #resets = 0;
-  #emptyFrames = 0;
-  #emptyAt = 0;
+  readonly #floods: Floods;
   #known = false;
   #over = false;
 
@@ -72,6 +64,7 @@ export class Http2Connection {
     private readonly connection: Connection,
     private readonly services: Services,
   ) {
+    this.#floods = new Floods(() => host.now());
     connection.write(encodeSettings([
       [Setting.maxConcurrentStreams, MOST_STREAMS],
       [Setting.maxHeaderListSize, MOST_HEADER_BYTES],
@@ -120,7 +113,7 @@ export class Http2Connection {
     }
     const carries = type === FrameType.data || type === FrameType.headers ||
       type === FrameType.continuation && payload.length > 0;
-    if (!carries) this.#countEmpty();
+    if (!carries) this.#floods.empty();
     switch (type) {
       case FrameType.data:
         return this.#data(id, flags, payload);
@@ -133,10 +126,7 @@ export class Http2Connection {
       }
       case FrameType.rstStream:
         this.#streams.delete(id);
-        if (++this.#resets > MOST_RESETS) {
-          throw new ProtocolError(ErrorCode.enhanceYourCalm, "too many streams are given up");
-        }
-        return;
+        return this.#floods.reset();
       case FrameType.settings:
         return this.#settings(flags, payload);
       case FrameType.ping:
@@ -149,17 +139,6 @@ export class Http2Connection {
         return this.#windowUpdate(id, payload);
       case FrameType.pushPromise:
         throw broken("a client cannot push");
-    }
-  }
-
-  /** @throws ProtocolError where a peer sends many frames for nothing */
-  #countEmpty(): void {
-    const now = this.host.now();
-    const forgotten = (now - this.#emptyAt) * EMPTY_FRAMES_A_MS;
-    this.#emptyAt = now;
-    this.#emptyFrames = Math.max(0, this.#emptyFrames - forgotten) + 1;
-    if (this.#emptyFrames > MOST_EMPTY_FRAMES) {
-      throw new ProtocolError(ErrorCode.enhanceYourCalm, "too many frames carry nothing");
     }
   }
 
@@ -243,9 +222,9 @@ export class Http2Connection {
       this.connection.write(encodeNumberFrame(FrameType.windowUpdate, 0, payload.length));
     }
     const stream = this.#streams.get(id);
-    if (!stream || stream.answered) return this.#countEmpty();
+    if (!stream || stream.answered) return this.#floods.empty();
     const bytes = unpadded(FrameType.data, flags, payload);
-    if (bytes.length === 0 && !(flags & Flag.endStream)) this.#countEmpty();
+    if (bytes.length === 0 && !(flags & Flag.endStream)) this.#floods.empty();
     stream.size += bytes.length;
     // The envelope of 5 bytes stands around the message.
     if (stream.size > stream.admitted.most + 5) {
@@ -293,8 +272,7 @@ export class Http2Connection {
     }
     if (!stream.trailers) return;
     this.#streams.delete(stream.id);
-    this.#resets = Math.max(0, this.#resets - 1);
-    this.#emptyFrames = Math.max(0, this.#emptyFrames - EMPTY_FRAMES_A_CALL);
+    this.#floods.answered();
     const flags = Flag.endHeaders | Flag.endStream;
     this.connection.write(encodeFrame(FrameType.headers, flags, stream.id, stream.trailers));
   }
@@ -343,24 +321,4 @@ function grown(window: number, more: number): number {
 
 function broken(text: string): ProtocolError {
   return new ProtocolError(ErrorCode.protocolError, text);
-}
-
-/** Headers as literals that no table keeps (RFC 7541, 6.2.2). */
-function headerBlock(fields: readonly (readonly [string, string])[]): Uint8Array {
-  return concat(fields.flatMap(([name, value]) => [
-    Uint8Array.of(0),
-    ...[name, value].map((text) => {
-      const bytes = utf8(text);
-      return concat([hpackLength(bytes.length), bytes]);
-    }),
-  ]));
-}
-
-/** A length with a prefix of 7 bits (RFC 7541, 5.1), not compressed. */
-function hpackLength(length: number): Uint8Array {
-  if (length < 127) return Uint8Array.of(length);
-  const bytes = [127];
-  let rest = length - 127;
-  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push(rest % 128 | 128);
-  return Uint8Array.from([...bytes, rest]);
 }
