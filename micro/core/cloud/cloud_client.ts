@@ -3,7 +3,14 @@ import { concat } from "../bytes/bytes.ts";
 import { fromUtf8 } from "../bytes/utf8.ts";
 import type { Host, TimerId } from "../host/host.ts";
 import { HttpClient, type Origin } from "../http/client.ts";
-import { decode, encode, type Input } from "../proto/codec.ts";
+import {
+  decode,
+  decodeMessage,
+  encode,
+  encodeMessage,
+  type Fields,
+  type Input,
+} from "../proto/codec.ts";
 import { envelopeHead, Envelopes } from "../rpc/envelopes.ts";
 import { Code, type CodeName, RpcError } from "../rpc/errors.ts";
 
@@ -154,7 +161,7 @@ export class CloudClient {
       method: "POST",
       path,
       headers: { "content-type": "application/proto", "connect-protocol-version": "1", ...headers },
-      body: encode(inputName as keyof Messages, input as Input<Messages[keyof Messages]>),
+      body: encodeMessage(inputName, input as Fields),
       timeoutMs: CALL_TIMEOUT_MS,
       most: MOST_ANSWER_BYTES,
     }).catch((error: Error) => {
@@ -162,7 +169,7 @@ export class CloudClient {
     });
     this.#setClock(response.headers.get("date"));
     if (response.status !== 200) throw failureOf(response.status, response.body);
-    return decode(outputName as keyof Messages, response.body) as Methods[P]["output"];
+    return decodeMessage(outputName, response.body) as Methods[P]["output"];
   }
 
   /** A device without a battery learns the time from its cloud, to a second. */

@@ -3,7 +3,7 @@ import type { CloudClient } from "../cloud/cloud_client.ts";
 import type { Capture, MachineConfig } from "../cloud/machine_config.ts";
 import type { Host, TimerId } from "../host/host.ts";
 import type { LogQueue } from "../log/log_queue.ts";
-import type { Input } from "../proto/codec.ts";
+import type { Fields, Input } from "../proto/codec.ts";
 import { toJson } from "../proto/json.ts";
 import { methodOf, SERVICES } from "../resources/apis.ts";
 import type { ResourceGraph } from "../resources/graph.ts";
@@ -206,5 +206,5 @@ async function read(
   const answer = await own({ name });
   const path = `/${service}/${full}` as keyof typeof METHODS;
   const [, output = ""] = METHODS[path].split(" ");
-  return toJson(output as keyof Messages, answer as never);
+  return toJson(output, answer as Fields);
 }

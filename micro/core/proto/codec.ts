@@ -10,12 +10,15 @@ export type Input<T> = T extends Uint8Array ? T
   : T extends object ? { readonly [K in keyof T]?: Input<T[K]> | undefined }
   : T;
 
+/** A message by the names of its fields. */
+export type Fields = Readonly<Record<string, unknown>>;
+
 /** How deep messages and values may be nested: what comes from outside must not end the stack. */
 const MOST_NESTED = 24;
 
 /** The message in protobuf's binary form. */
 export function encode<N extends keyof Messages>(name: N, message: Input<Messages[N]>): Uint8Array {
-  return encodeMessage(name, message as JsonLike);
+  return encodeMessage(name, message as Fields);
 }
 
 /**
@@ -25,19 +28,18 @@ export function encode<N extends keyof Messages>(name: N, message: Input<Message
  * @throws WireError
  */
 export function decode<N extends keyof Messages>(name: N, bytes: Uint8Array): Messages[N] {
-  return decodeMessage(name, bytes, 0) as Messages[N];
+  return decodeMessage(name, bytes) as Messages[N];
 }
 
-type JsonLike = Readonly<Record<string, unknown>>;
-
-function encodeMessage(name: string, message: JsonLike): Uint8Array {
+/** {@link encode} of a message whose name is known when the call comes. */
+export function encodeMessage(name: string, message: Fields): Uint8Array {
   const writer = new Writer();
   for (const field of fieldsOf(name).list) {
     const value = message[field.name];
     if (value === undefined) continue;
     if (field.label === "list") writeList(writer, field, value as readonly unknown[]);
     else if (field.label === "map") {
-      for (const [key, one] of Object.entries(value as JsonLike)) {
+      for (const [key, one] of Object.entries(value as Fields)) {
         const entry = new Writer();
         entry.tag(1, 2);
         entry.text(key);
@@ -91,7 +93,7 @@ function writeValue(writer: Writer, { kind, of }: Field, value: unknown): void {
     case "f":
       return writer.float(value as number);
     case "m":
-      return writer.raw(encodeMessage(of, value as JsonLike));
+      return writer.raw(encodeMessage(of, value as Fields));
     case "S":
       return writer.raw(encodeStruct(value as JsonObject));
     case "V":
@@ -147,7 +149,12 @@ function encodeJson(value: Json): Uint8Array {
   return writer.finish();
 }
 
-function decodeMessage(name: string, bytes: Uint8Array, depth: number): Record<string, unknown> {
+/** {@link decode} of a message whose name is known when the call comes. @throws WireError */
+export function decodeMessage(
+  name: string,
+  bytes: Uint8Array,
+  depth = 0,
+): Record<string, unknown> {
   if (depth > MOST_NESTED) throw new WireError(`more than ${MOST_NESTED} levels of messages`);
   const fields = fieldsOf(name);
   const message: Record<string, unknown> = {};

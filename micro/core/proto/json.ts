@@ -1,25 +1,11 @@
-import type { Json, JsonObject, Messages } from "../../../shared/gen/micro/messages.ts";
+import type { Json, JsonObject } from "../../../shared/gen/micro/messages.ts";
 import { base64, fromBase64 } from "../bytes/bytes.ts";
-import type { Input } from "./codec.ts";
+import type { Fields } from "./codec.ts";
 import { emptyValue, enumNames, type Field, fieldsOf } from "./fields.ts";
 import { WireError } from "./wire.ts";
 
 /** The message in protobuf's JSON form, fields with zero values left out. */
-export function toJson<N extends keyof Messages>(name: N, message: Input<Messages[N]>): JsonObject {
-  return messageToJson(name, message as Readonly<Record<string, unknown>>);
-}
-
-/**
- * The message of protobuf's JSON form; names as in JSON or as in the `.proto` file, unknown ones
- * are skipped.
- *
- * @throws WireError that names the field
- */
-export function fromJson<N extends keyof Messages>(name: N, json: Json): Messages[N] {
-  return messageFromJson(name, json, name) as Messages[N];
-}
-
-function messageToJson(name: string, message: Readonly<Record<string, unknown>>): JsonObject {
+export function toJson(name: string, message: Fields): JsonObject {
   const json: JsonObject = {};
   for (const field of fieldsOf(name).list) {
     const value = message[field.name];
@@ -47,7 +33,7 @@ function isEmpty(value: unknown): boolean {
 function valueToJson({ kind, of }: Field, value: unknown): Json {
   switch (kind) {
     case "m":
-      return messageToJson(of, value as Record<string, unknown>);
+      return toJson(of, value as Record<string, unknown>);
     case "y":
       return base64(value as Uint8Array);
     case "e":
@@ -67,7 +53,13 @@ function valueToJson({ kind, of }: Field, value: unknown): Json {
   }
 }
 
-function messageFromJson(name: string, json: Json, path: string): Record<string, unknown> {
+/**
+ * The message of protobuf's JSON form; names as in JSON or as in the `.proto` file, unknown ones
+ * are skipped.
+ *
+ * @throws WireError that names the field
+ */
+export function fromJson(name: string, json: Json, path = name): Record<string, unknown> {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw new WireError(`${path} must be an object`);
   }
@@ -101,7 +93,7 @@ function valueFromJson({ kind, of }: Field, json: Json, at: string): unknown {
   const wrong = (what: string) => new WireError(`${at} must be ${what}`);
   switch (kind) {
     case "m":
-      return messageFromJson(of, json, at);
+      return fromJson(of, json, at);
     case "s":
       if (typeof json !== "string") throw wrong("a text");
       return json;

@@ -1,6 +1,6 @@
 import { type Messages, METHODS } from "../../../shared/gen/micro/messages.ts";
 import type { MachineConfig } from "../cloud/machine_config.ts";
-import { decode, encode, type Input } from "../proto/codec.ts";
+import { decodeMessage, encodeMessage, type Fields, type Input } from "../proto/codec.ts";
 import { fromJson, toJson } from "../proto/json.ts";
 import { fromUtf8, utf8 } from "../bytes/utf8.ts";
 import { WireError } from "../proto/wire.ts";
@@ -92,14 +92,14 @@ export class Services {
   /** Performs a call. @throws RpcError, or whatever a driver throws */
   async call(admitted: Admitted, body: Uint8Array, coding: Coding): Promise<Uint8Array> {
     const { path } = admitted;
-    const [input = "", output = ""] = METHODS[path].split(" ") as (keyof Messages)[];
+    const [input = "", output = ""] = METHODS[path].split(" ");
     this.#running++;
     try {
-      const request = readRequest(input as keyof Messages, body, coding);
-      const answer = await this.#perform(admitted, request as Record<string, unknown>) ?? {};
+      const request = readRequest(input, body, coding);
+      const answer = (await this.#perform(admitted, request) ?? {}) as Fields;
       return coding === "json"
-        ? utf8(JSON.stringify(toJson(output as keyof Messages, answer as never)))
-        : encode(output as keyof Messages, answer as never);
+        ? utf8(JSON.stringify(toJson(output, answer)))
+        : encodeMessage(output, answer);
     } finally {
       this.#running--;
     }
@@ -204,9 +204,9 @@ function cloudMetadata(
   };
 }
 
-function readRequest(name: keyof Messages, body: Uint8Array, coding: Coding): unknown {
+function readRequest(name: string, body: Uint8Array, coding: Coding): Record<string, unknown> {
   try {
-    if (coding === "proto") return decode(name, body);
+    if (coding === "proto") return decodeMessage(name, body);
     return fromJson(name, JSON.parse(fromUtf8(body) || "{}"));
   } catch (error) {
     if (!(error instanceof WireError) && !(error instanceof SyntaxError)) throw error;
