@@ -18,9 +18,11 @@ import { needsNoToken } from "../accounts/sign_in/open_calls.ts";
 import { createRoutes } from "../api/http/routes.ts";
 import { loadStaticFiles } from "../api/http/static_files.ts";
 import type { Random } from "../storage/keys/random.ts";
+import { takeOverEarlierLogs } from "../fleet/logs/earlier_logs.ts";
 import { keepLogsForRetention } from "../fleet/logs/log_retention.ts";
 import type { LogLimits } from "../fleet/logs/log_quota.ts";
-import { LogStore } from "../fleet/logs/log_store.ts";
+import type { LogStore } from "../fleet/logs/log_store.ts";
+import { openLogStore } from "../fleet/logs/open_log_store.ts";
 import { joinNodes } from "../nodes/join_nodes.ts";
 import type { Nodes } from "../nodes/nodes.ts";
 import type { NotificationSettings } from "./notifications.ts";
@@ -110,7 +112,7 @@ export async function startCloud(options: CloudOptions, deps: CloudDeps): Promis
   const folder = await openDataFolder(options.dataDir, deps.random, options.database);
   opened.defer(() => folder.database.close());
   const lock = opened.use(await lockDatabase(folder.database));
-  const logs = LogStore.open(options.dataDir, deps.clock);
+  const logs = openLogStore(folder.database, options.dataDir, deps.clock);
   opened.defer(() => logs.close());
   const nodes = await joinNodes(folder.database, {
     host: options.hostname,
@@ -138,11 +140,7 @@ async function serve(
 ): Promise<Omit<Cloud, "lost">> {
   const { clock, random, log } = deps;
   const { queries } = folder.database;
-  const limiter = new AttemptLimiter(
-    () => clock.monotonicMs(),
-    {},
-    folder.keys.secrets.attemptsKey(),
-  );
+  const limiter = new AttemptLimiter(() => clock.monotonicMs());
   const publicUrl = (): string => url;
   let url = options.publicUrl ?? "";
   const time = new SteadyTime(clock);
@@ -244,7 +242,8 @@ async function serve(
     lead((signal) => services.dataPipelines.run(signal)),
     lead((signal) => services.store.keepSwept(sweeping(signal, "packages"))),
     services.intake.run(log.child("logs"), stopping.signal),
-    keepLogsForRetention(logs, time, log.child("logs"), stopping.signal),
+    takeOverEarlierLogs(logs, options.dataDir, time, log.child("logs"), stopping.signal),
+    lead((signal) => keepLogsForRetention(logs, time, log.child("logs"), signal)),
     time.run(queries, log.child("time"), stopping.signal),
   ];
   const close = async ({ graceMs }: { graceMs: number }) => {

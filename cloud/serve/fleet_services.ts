@@ -101,6 +101,7 @@ export function openFleetServices(options: FleetServicesOptions) {
       presence.share(nodes),
       restarts.share(nodes, log.child("restarts")),
       live.share(nodes, log.child("live")),
+      tail.share(nodes, { logs: options.logs, clock, log: log.child("logs") }),
     ],
     mount: (router: RpcRouter): RpcRouter =>
       router

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { ConsoleService, MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
@@ -9,9 +10,10 @@ import {
   MLTrainingService,
   TrainingStatus,
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
+import { LogEntrySchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
-import { systemClock } from "../../shared/base/time/clock.ts";
+import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
@@ -24,9 +26,38 @@ import { dataEvent, trigger, webhook } from "../triggers/rules/rig_testing.ts";
 import { apiKey, partSecret, TestCloud } from "./cloud_testing.ts";
 import { FakeRunner } from "../training/queue/queue_testing.ts";
 import { TrainingCloud } from "./training_testing.ts";
-import { DEADLINE, Pair } from "./pair_testing.ts";
+import type { TrainingSettings } from "./training_settings.ts";
 
 const ignore = ignoreWithout(import.meta.url, "postgresql");
+const DEADLINE = { deadlineMs: 60_000 };
+
+/** Two nodes of one cloud in this process; programs call `one`, machines `other`. */
+class Pair implements AsyncDisposable {
+  private constructor(
+    readonly server: PostgresServer,
+    readonly one: TestCloud,
+    readonly other: TestCloud,
+  ) {}
+
+  static async open(
+    clock: Clock = systemClock,
+    options: { readonly training?: TrainingSettings } = {},
+  ): Promise<Pair> {
+    const server = await PostgresServer.start();
+    const database = server.address("pool=4");
+    const common = { database, notifications: { allowPrivateWebhooks: true }, ...options };
+    const one = await TestCloud.open(common);
+    const other = await TestCloud.open({ ...common, nodeOf: one, clock });
+    await waitFor(() => one.services.nodes.members().length === 2, DEADLINE);
+    return new Pair(server, one, other);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.other[Symbol.asyncDispose]();
+    await this.one[Symbol.asyncDispose]();
+    await this.server[Symbol.asyncDispose]();
+  }
+}
 
 Deno.test({
   name: "a machine on one node is seen on the other: saves, presence, health, readings, agents",
@@ -81,6 +112,37 @@ Deno.test({
       () => [...one.services.presence.signs()].every(({ isStreaming }) => !isStreaming),
       DEADLINE,
     );
+  },
+});
+
+Deno.test({
+  name: "a log line that comes to one node is read on the other, also by who reads along there",
+  ignore,
+  async fn() {
+    await using pair = await Pair.open();
+    const { one, other } = pair;
+    const made = await one.bootstrap();
+    const id = made.part_id;
+    const robot = other.client(RobotService, partSecret(made));
+    const app = one.app(made);
+    const stop = new AbortController();
+    const shown = new Set<string>();
+    const reading = (async () => {
+      const stream = app.tailRobotPartLogs({ id }, { signal: stop.signal });
+      for await (const { logs } of stream) for (const { message } of logs) shown.add(message);
+    })().catch((error) => error);
+    let said = 0;
+    // The other node learns a moment later that somebody reads along.
+    await waitFor(async () => {
+      await robot.log({ id, logs: [create(LogEntrySchema, { message: `line ${said++}` })] });
+      return shown.size > 0;
+    }, DEADLINE);
+    await robot.log({ id, logs: [create(LogEntrySchema, { message: "x".repeat(60_000) })] });
+    await waitFor(() => shown.has("x".repeat(60_000)), DEADLINE);
+    const { logs } = await app.getRobotPartLogs({ id, limit: 1_000n });
+    assert.equal(logs.length, Math.min(said + 1, 1_000));
+    stop.abort();
+    assert.equal((await reading as { code: Code }).code, Code.Canceled);
   },
 });
 

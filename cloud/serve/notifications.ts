@@ -165,6 +165,9 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     },
     async run(signal) {
       deliverer.wake();
+      using _ = nodes.listen(({ kind }) => {
+        if (kind === "died" || kind === "left") logWatch.readAgain();
+      });
       await Promise.all([logWatch.run(signal), retention.run(signal)]);
     },
     async lead(signal) {

@@ -1,4 +1,3 @@
-import { writeNumbersIn } from "./numbers.ts";
 import { fill, type Language, LANGUAGES, type Text, type Values } from "./text.ts";
 
 const KEPT = "language";
@@ -11,13 +10,8 @@ function chosen(): Language {
 class LanguageChoice {
   current = $state<Language>(chosen());
 
-  constructor() {
-    writeNumbersIn(this.current);
-  }
-
   choose(language: Language): void {
     this.current = language;
-    writeNumbersIn(language);
     localStorage.setItem(KEPT, language);
     document.documentElement.lang = language;
   }

@@ -85,9 +85,8 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
       return { signedIn: toSignedIn(await programs.exchange(given, originOf(context))) };
     },
 
-    async startDeviceSignIn({ clientName }, context) {
-      const started = await programs.start(clientName, originOf(context));
-      const { device, deviceCode, expiresAtMs } = started;
+    startDeviceSignIn({ clientName }, context) {
+      const { device, deviceCode, expiresAtMs } = programs.start(clientName, originOf(context));
       const url = `${options.publicUrl().replace(/\/$/, "")}/account/device`;
       return {
         deviceCode,

@@ -18,7 +18,10 @@ interface Filterable {
   readonly message: string;
 }
 
-/** The filter as a function; `sqlCondition` of the store reports the same in SQL. */
+/** Texts whose letters have one case each for the databases, too. */
+export const ASCII = /^[\x20-\x7e]*$/;
+
+/** The filter as a function; `sqlCondition` of the stores says the same in SQL. */
 export function matcher(filter: LogFilter): (line: Filterable) => boolean {
   const text = filter.text?.toLowerCase();
   const { levels, source, fromNs, toNs } = filter;

@@ -79,7 +79,8 @@ Deno.test("RobotService.Log keeps to the rate of a part, and its log says what w
   // The probe: 65 MB of lines in a second, in calls of 1 MB.
   for (let call = 0; call < 65; call++) await robot.log({ id, logs: flood("info", 1_000, 1_000) });
 
-  assert.ok(cloud.logs.bytesOf(id) <= LIMITS.burstBytes * 1.1, `${cloud.logs.bytesOf(id)} bytes`);
+  const bytes = await cloud.logs.bytesOf(id);
+  assert.ok(bytes <= LIMITS.burstBytes * 1.1, `${bytes} bytes`);
   await cloud.services.intake.writeNotices(true);
   const { logs } = await cloud.app(made).getRobotPartLogs({ id, source: LOGS_LOGGER });
   assert.equal(logs.length, 1);
@@ -108,13 +109,13 @@ Deno.test("the oldest lines of a part go when it has more than its size; other p
     await robot.log({ id: made.part_id, logs: flood("info", 300) });
   }
 
-  const kept = cloud.logs.bytesOf(made.part_id);
+  const kept = await cloud.logs.bytesOf(made.part_id);
   assert.ok(kept <= limits.keptBytes && kept > limits.keptBytes / 2, `${kept} bytes`);
-  assert.ok(cloud.logs.bytesOf(other.part_id) > 90_000);
+  assert.ok(await cloud.logs.bytesOf(other.part_id) > 90_000);
   const { logs } = await cloud.app(made).getRobotPartLogs({ id: made.part_id, limit: 1n });
   assert.equal(Number(logs[0]?.time?.seconds) * 1_000, clock.now().getTime());
 
-  await clock.advance(1_000);
+  clock.setNow(clock.now().getTime() + 24 * 60 * 60_000);
   await cloud.logs.deleteReceivedBefore(clock.now());
-  assert.equal(cloud.logs.bytesOf(made.part_id), 0, "what retention deletes is counted");
+  assert.equal(await cloud.logs.bytesOf(made.part_id), 0, "what retention deletes is counted");
 });

@@ -1,12 +1,12 @@
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { SteadyTime } from "../../storage/steady_time/steady_time.ts";
+import { DAY_MS } from "./log_days.ts";
 import type { LogStore } from "./log_store.ts";
 import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 /** How long log lines are kept, by when they were received. */
 export const LOG_RETENTION_DAYS = 30;
 
-const DAY_MS = 24 * 60 * 60_000;
 const EVERY_MS = 10 * 60_000;
 const FIRST_AFTER_MS = 30_000;
 

@@ -8,7 +8,7 @@ import { createInProcessTransport } from "../../../shared/rpc/server/in_process.
 import type { Call } from "../../../shared/rpc/server/interceptor.ts";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
 import { DEFAULT_ADDRESS, DEFAULT_DOMAIN } from "../../api/addresses/defaults.ts";
-import { LogStore } from "../../fleet/logs/log_store.ts";
+import { openLogStore } from "../../fleet/logs/open_log_store.ts";
 import { createServices, type Services } from "../../serve/services.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { readSetting } from "../../storage/database/settings.ts";
@@ -58,7 +58,7 @@ export async function openLocalCloud(
   opened.defer(() => folder.database.close());
   const { queries } = folder.database;
   const owner = await folderOwner(queries, organization);
-  const logs = LogStore.open(dataDir, clock);
+  const logs = openLogStore(folder.database, dataDir, clock);
   opened.defer(() => logs.close());
   const publicUrl = await readSetting(queries, "public_url") ?? `http://${DEFAULT_ADDRESS}`;
   const services = await createServices({

@@ -6,7 +6,7 @@ import { addonFor, connect } from "../../../shared/base/store/connect.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { FAULT_TRACE_VARIABLE } from "../../../shared/base/faults/fault_point.ts";
 import { logMigrations } from "../../fleet/logs/log_migrations.ts";
-import { LogStore } from "../../fleet/logs/log_store.ts";
+import { SqliteLogStore } from "../../fleet/logs/sqlite_log_store.ts";
 import { FolderBlobStore } from "../../storage/blobs/folder_blob_store.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { lockForServing } from "../../storage/data_folder/serve_lock.ts";
@@ -34,7 +34,7 @@ async function withFolders(
     } finally {
       database.close();
     }
-    const logs = LogStore.open(data, systemClock);
+    const logs = SqliteLogStore.open(data, systemClock);
     await logs.append("part", [line("hello")]);
     logs.close();
     await Deno.writeTextFile(join(data, "serve.lock"), "");
@@ -77,7 +77,7 @@ function line(message: string) {
 }
 
 async function messages(data: string) {
-  const logs = LogStore.open(data, systemClock);
+  const logs = SqliteLogStore.open(data, systemClock);
   const { lines } = await logs.read("part", { filter: {}, limit: 10 });
   logs.close();
   return lines.map(({ message }) => message);

@@ -33,8 +33,10 @@ export async function examine(options: DoctorOptions, clock: Clock): Promise<Fin
   const postgres = await checkPostgres(dataDir, cloudMigrations.length);
   const read = postgres?.read ?? sqliteSettings(dataDir);
   findings.push(
-    ...postgres?.findings ?? [checkDatabase(dataDir, "cloud.db", cloudMigrations.length)],
-    checkDatabase(dataDir, "logs.db", logMigrations.length),
+    ...postgres?.findings ?? [
+      checkDatabase(dataDir, "cloud.db", cloudMigrations.length),
+      checkDatabase(dataDir, "logs.db", logMigrations.length),
+    ],
     ...await checkKeyFiles(dataDir),
     ...await checkKeyFits(dataDir, read, postgres ? "the database" : "cloud.db"),
     checkClock(dataDir, clock.now(), read),

@@ -4,7 +4,7 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { CertificateAuthority } from "../../accounts/certificates/authority.ts";
-import { LogStore } from "../../fleet/logs/log_store.ts";
+import { SqliteLogStore } from "../../fleet/logs/sqlite_log_store.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { SqliteDatabase } from "../../storage/database/cloud_database.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
@@ -19,7 +19,7 @@ async function withFolder(work: (data: string) => Promise<void>) {
   const data = await Deno.makeTempDir({ prefix: "machine-doctor-" });
   try {
     (await openDataFolder(data, systemRandom)).database.close();
-    LogStore.open(data, systemClock).close();
+    SqliteLogStore.open(data, systemClock).close();
     await work(data);
   } finally {
     await Deno.remove(data, { recursive: true });
@@ -78,7 +78,7 @@ Deno.test("examine() says what to do about each fault", () =>
 
 Deno.test("examine() tells a clock that is behind what was written", () =>
   withFolder(async (dataDir) => {
-    const logs = LogStore.open(dataDir, systemClock);
+    const logs = SqliteLogStore.open(dataDir, systemClock);
     const texts = { level: "info", logger: "l", message: "m", host: "h" };
     await logs.append("part", [
       { timeNs: 1n, digest: 1, ...texts, caller: null, stack: null, fields: null },

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { Kysely, type Transaction } from "kysely";
 import { closeSqlite, type Database, openSqlite } from "../../../shared/base/store/sqlite.ts";
 import { CommitSync } from "./commit_sync.ts";
+import type { DirectStatements } from "./direct_statements.ts";
 import { cloudMigrations } from "./migrations.ts";
 import type { NodeStore } from "./node_store.ts";
 import type { CloudTables } from "./schema.ts";
@@ -10,7 +11,7 @@ import { CloudSqliteDialect } from "./sqlite_dialect.ts";
 /** What queries are built on: the database itself or an open transaction. */
 export type Queries = Kysely<CloudTables>;
 
-/** Everything the cloud keeps but the logs, whichever engine keeps it. */
+/** Everything the cloud keeps, whichever engine keeps it; with SQLite all but the logs. */
 export interface CloudDatabase {
   readonly engine: "sqlite" | "postgres";
   readonly queries: Queries;
@@ -36,6 +37,9 @@ export interface CloudDatabase {
 
   /** Calls `heard` when another process wrote, where the engine reports that. */
   listen(heard: () => void): Disposable;
+
+  /** Undefined: there are none, as one writes at a time. */
+  direct(): DirectStatements | undefined;
 
   /** What nodes that serve the database together know of each other; undefined: there is one. */
   nodes(): NodeStore | undefined;
@@ -120,6 +124,10 @@ export class SqliteDatabase implements CloudDatabase {
   /** SQLite does not tell; {@link foreignVersion} is asked at intervals. */
   listen(): Disposable {
     return { [Symbol.dispose]: () => undefined };
+  }
+
+  direct(): undefined {
+    return undefined;
   }
 
   /** The process that has the data folder serves alone. */

@@ -7,13 +7,13 @@ import { factsMigration } from "./facts_migration.ts";
 import { fragmentMigration } from "./fragment_migration.ts";
 import { locationMigration } from "./location_migration.ts";
 import { versionSchemaMigration } from "./version_schema_migration.ts";
+import { logMigration } from "./log_migration.ts";
 import { modelSchemaMigration } from "./model_schema_migration.ts";
 import { namespaceMigration } from "./namespace_migration.ts";
 import { peopleMigration } from "./people_migration.ts";
 import { nodeMigration } from "./node_migration.ts";
 import { pipelineMigration } from "./pipeline_migration.ts";
 import { secretMigration } from "./secret_migration.ts";
-import { signInMigration } from "./sign_in_migration.ts";
 import { sequenceMigration } from "./sequence_migration.ts";
 import { trainingMigration } from "./training_migration.ts";
 import { versionMigration } from "./version_migration.ts";
@@ -387,5 +387,5 @@ export const cloudMigrations: readonly Migration[] = [
   modelSchemaMigration,
   versionSchemaMigration,
   nodeMigration,
-  signInMigration,
+  logMigration,
 ];

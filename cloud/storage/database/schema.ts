@@ -10,7 +10,6 @@ import type { ActorType, ResourceType } from "./row_types.ts";
 import type { RegistryTables } from "./registry_schema.ts";
 import type { ReleaseTables } from "./release_schema.ts";
 import type { SequenceTables } from "./sequence_schema.ts";
-import type { SignInTables } from "./sign_in_schema.ts";
 import type { TrainingTables } from "./training_schema.ts";
 import type { TriggerTables } from "./trigger_schema.ts";
 import type { ModelSchemaTables } from "./model_schema_schema.ts";
@@ -180,7 +179,6 @@ export interface CloudTables
     RegistryTables,
     ReleaseTables,
     SequenceTables,
-    SignInTables,
     TrainingTables,
     TriggerTables,
     VersionTables,

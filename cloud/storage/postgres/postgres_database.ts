@@ -11,11 +11,13 @@ import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import type { CloudDatabase, Queries } from "../database/cloud_database.ts";
 import { CommitSync } from "../database/commit_sync.ts";
 import { cloudMigrations } from "../database/migrations.ts";
+import type { DirectStatements } from "../database/direct_statements.ts";
 import type { NodeStore } from "../database/node_store.ts";
+import { DatabaseUnreachableError, postgresCode } from "../database/postgres_failures.ts";
 import type { CloudTables } from "../database/schema.ts";
 import type { PostgresAddress } from "./address.ts";
 import { clientConfig } from "./connect.ts";
-import { openingFailure } from "./failures.ts";
+import { openingFailure, reasonOf } from "./failures.ts";
 import { messageChannel } from "./functions.ts";
 import { Listener } from "./listener.ts";
 import { migrate } from "./migrate.ts";
@@ -122,6 +124,23 @@ export class PostgresDatabase implements CloudDatabase {
       heard();
     };
     return this.#listen(this.address.schema, note);
+  }
+
+  direct(): DirectStatements {
+    const run = async <R extends object>(sql: string, values?: readonly unknown[]) => {
+      try {
+        return await this.pool.query<R>(sql, values && [...values]);
+      } catch (error) {
+        if (postgresCode(error) !== undefined) throw error;
+        throw new DatabaseUnreachableError(reasonOf(error), { cause: error });
+      }
+    };
+    return {
+      query: async <R extends object>(sql: string, values: readonly unknown[] = []) =>
+        (await run<R>(sql, values)).rows,
+      script: async (sql) => void await run(sql),
+      settle: () => this.#commits.wait(),
+    };
   }
 
   nodes(): NodeStore {

@@ -50,6 +50,7 @@ export class LogWatch {
   readonly #parts = new Map<string, Map<string, Watched>>();
   readonly #changed = new Set<string>();
   #allChanged = false;
+  #isToReadAgain = false;
   readonly #stopListening: (() => void)[];
 
   constructor(private readonly options: LogWatchOptions) {
@@ -72,6 +73,11 @@ export class LogWatch {
     }
   }
 
+  /** Lines that another node had in memory are looked for in the logs with the next look. */
+  readAgain(): void {
+    this.#isToReadAgain = true;
+  }
+
   /** Looks every minute until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
@@ -92,6 +98,12 @@ export class LogWatch {
     for (const partId of [...this.#changed]) {
       await this.#follow(partId);
       this.#changed.delete(partId);
+    }
+    if (this.#isToReadAgain) {
+      this.#isToReadAgain = false;
+      for (const [partId, watched] of this.#parts) {
+        for (const one of watched.values()) await this.#readMissed(partId, one);
+      }
     }
     for (const [partId, watched] of this.#parts) {
       for (const one of watched.values()) {
@@ -142,6 +154,12 @@ export class LogWatch {
     this.#parts.set(partId, watched);
   }
 
+  async #readMissed(partId: string, watched: Watched): Promise<void> {
+    const told = await lastTold(this.options.queries, partId, watched.trigger.name);
+    if (told !== undefined) watched.lastMs = Math.max(watched.lastMs, told);
+    await this.#readWaiting(partId, watched);
+  }
+
   async #readWaiting(partId: string, watched: Watched): Promise<void> {
     const { lines } = await this.options.logs.read(partId, {
       filter: {
@@ -151,7 +169,8 @@ export class LogWatch {
       limit: MOST_TOLD_LINES,
       order: "oldest-first",
     });
-    keep(watched, lines);
+    const known = new Set(watched.lines.map(keyOf));
+    keep(watched, lines.filter((line) => !known.has(keyOf(line))));
   }
 
   async #tell(partId: string, watched: Watched): Promise<void> {
@@ -160,12 +179,10 @@ export class LogWatch {
     const lines = watched.lines.slice();
     const at = clock.now();
     const isDue = await queries.transaction().execute(async (transaction) => {
-      const last = await transaction.selectFrom("notification_paces").select("last_at")
-        .where("part_id", "=", partId).where("trigger_name", "=", trigger.name)
-        .where("notification", "=", PACE).executeTakeFirst();
+      const last = await lastTold(transaction, partId, trigger.name);
       // Another node has notified of lines that came there.
-      if (last && last.last_at !== watched.lastMs && isWithinPace(last.last_at, at.getTime())) {
-        watched.lastMs = last.last_at;
+      if (last !== undefined && last !== watched.lastMs && isWithinPace(last, at.getTime())) {
+        watched.lastMs = last;
         return false;
       }
       const fired = await firing.fire(transaction, partId, trigger, {
@@ -184,6 +201,21 @@ export class LogWatch {
     watched.lines.splice(0, lines.length);
     committed();
   }
+}
+
+function keyOf({ timeNs, digest }: LogLine): string {
+  return `${timeNs} ${digest}`;
+}
+
+async function lastTold(
+  queries: Queries,
+  partId: string,
+  triggerName: string,
+): Promise<number | undefined> {
+  const row = await queries.selectFrom("notification_paces").select("last_at")
+    .where("part_id", "=", partId).where("trigger_name", "=", triggerName)
+    .where("notification", "=", PACE).executeTakeFirst();
+  return row?.last_at;
 }
 
 /** A last time in the future comes from a clock that was set back. */

@@ -125,6 +125,35 @@ Deno.test("conditional_logs_ingested finds what waits when the cloud starts agai
   assert.deepEqual(messagesOf(second?.body ?? ""), ["waits"]);
 });
 
+Deno.test("conditional_logs_ingested finds what waited on a node that is gone, and tells it once", async () => {
+  await using receiver = TestReceiver.start();
+  await using logs = await LogRig.open([trigger(logged("error"), [webhook(receiver)])]);
+  const { LogWatch } = await import("./log_watch.ts");
+  const other = new LogWatch({
+    ...logs.rig.cloud.services.notifications.logWatch["options"],
+    intake: { listen: () => () => {} },
+  });
+  await other.load();
+  await logs.write("error", "told");
+  await logs.look();
+  await receiver.received(1);
+  await logs.rig.settled();
+  await logs.clock.advance(1_000);
+  await logs.write("error", "waits");
+  await logs.clock.advance(TOLD_EVERY_MS);
+  await other.look();
+  assert.equal(receiver.requests.length, 1, "it knows of no line");
+  other.readAgain();
+  await other.look();
+  const [, second] = await receiver.received(2);
+  assert.deepEqual(messagesOf(second?.body ?? ""), ["waits"]);
+  other.readAgain();
+  await logs.clock.advance(TOLD_EVERY_MS);
+  await other.look();
+  other.close();
+  assert.equal(receiver.requests.length, 2);
+});
+
 Deno.test("conditional_logs_ingested follows the configuration, and not what triggers log", async () => {
   await using receiver = TestReceiver.start();
   await using logs = await LogRig.open([]);

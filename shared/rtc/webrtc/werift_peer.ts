@@ -30,10 +30,16 @@ const TRICKLE_MS = 5_000;
 /** Makes connections that show the same certificate. */
 export class PeerFactory implements RtcPeers {
   readonly #options: PeerFactoryOptions;
-  readonly #certificate: OwnCertificate = createCertificate();
+  readonly #certificate: OwnCertificate;
 
-  constructor(options: PeerFactoryOptions) {
+  private constructor(options: PeerFactoryOptions, certificate: OwnCertificate) {
     this.#options = options;
+    this.#certificate = certificate;
+  }
+
+  /** Makes the certificate too. */
+  static async create(options: PeerFactoryOptions): Promise<PeerFactory> {
+    return new PeerFactory(options, await createCertificate());
   }
 
   async answer(offerSdp: string, options: RtcOptions): Promise<{ peer: RtcPeer; sdp: string }> {

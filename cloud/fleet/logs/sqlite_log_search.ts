@@ -1,40 +1,21 @@
 import type { Database } from "../../../shared/base/store/sqlite.ts";
-import { type LogFilter, matcher } from "./log_filter.ts";
-import type { LogLine } from "./log_line.ts";
+import { ASCII, type LogFilter, matcher } from "./log_filter.ts";
+import {
+  lastPosition,
+  type LogPosition,
+  type LogQuery,
+  type LogRow,
+  type LogSearch,
+  type LogSlice,
+  startOf,
+} from "./log_store.ts";
 
-/** A place between two lines, as far as a page reaches. */
-export interface LogPosition {
-  readonly timeNs: bigint;
-  readonly seq: bigint;
-}
+/** Of a {@link StoredRow}. */
+export const LINE_COLUMNS =
+  "seq, time_ns, digest, level, logger, message, host, caller, stack, fields";
 
-export interface LogPage {
-  readonly lines: readonly LogLine[];
-  /** Where the next page continues; undefined when there is none. */
-  readonly next: LogPosition | undefined;
-}
-
-export interface LogQuery {
-  readonly filter: LogFilter;
-  readonly limit: number;
-  readonly after?: LogPosition | undefined;
-  /** Default newest first. */
-  readonly order?: "newest-first" | "oldest-first";
-}
-
-export type LogRow = LogLine & { readonly seq: bigint };
-
-/** What a slice of lines holds. */
-export interface LogSlice {
-  readonly rows: readonly LogRow[];
-  /** The last line that was looked at; undefined when there are no more. */
-  readonly end: LogPosition | undefined;
-}
-
-const LAST = (1n << 63n) - 1n;
-
-/** Looks through the lines of one source, a slice at a time. */
-export class LogSearch {
+/** A search in `logs.db`. */
+export class SqliteLogSearch implements LogSearch {
   readonly start: LogPosition;
   readonly #matches: (row: LogRow) => boolean;
   readonly #bounds;
@@ -63,15 +44,14 @@ export class LogSearch {
     ).safeIntegers(true);
     const { condition, values } = sqlCondition(filter);
     const select = database.prepare<(string | number | bigint)[], StoredRow>(
-      `SELECT seq, time_ns, digest, level, logger, message, host, caller, stack, fields
+      `SELECT ${LINE_COLUMNS}
        ${from} AND (time_ns, seq) ${upTo} (?, ?)${condition} ${ordered}`,
     ).safeIntegers(true);
     this.#select = (after: LogPosition, until: LogPosition) =>
       select.all(source, after.timeNs, after.seq, until.timeNs, until.seq, ...values);
-    this.#last = newestFirst ? { timeNs: -LAST, seq: -1n } : { timeNs: LAST, seq: LAST };
+    this.#last = lastPosition(newestFirst);
   }
 
-  /** The lines that match among the next `count` ones behind a position. */
   slice(after: LogPosition, count: number): LogSlice {
     const bound = this.#bounds.get(this.source, after.timeNs, after.seq, count - 1);
     const end = bound && { timeNs: bound.time_ns, seq: bound.seq };
@@ -104,14 +84,13 @@ function sqlCondition(filter: LogFilter): { condition: string; values: string[] 
   return { condition: conditions.map((each) => ` AND ${each}`).join(""), values };
 }
 
-const ASCII = /^[\x20-\x7e]*$/;
-
 interface Bound {
   time_ns: bigint;
   seq: bigint;
 }
 
-interface StoredRow {
+/** A line of `logs.db` with whole numbers as they are stored. */
+export interface StoredRow {
   seq: bigint;
   time_ns: bigint;
   digest: bigint;
@@ -124,14 +103,7 @@ interface StoredRow {
   fields: string | null;
 }
 
-function startOf({ after, filter }: LogQuery, newestFirst: boolean): LogPosition {
-  if (after) return after;
-  return newestFirst
-    ? { timeNs: filter.toNs ?? LAST, seq: filter.toNs === undefined ? LAST : -1n }
-    : { timeNs: filter.fromNs ?? -LAST, seq: -1n };
-}
-
-function toRow(stored: StoredRow): LogRow {
+export function toRow(stored: StoredRow): LogRow {
   const { time_ns: timeNs, digest, ...rest } = stored;
   return { ...rest, timeNs, digest: Number(digest) };
 }
