@@ -76,7 +76,7 @@ export const organizationCommands: CommandTree = {
     },
   }),
   "organizations logo set": command({
-    summary: "Show a picture of your own in the console and on pages to sign in.",
+    summary: "Show an image of your own in the console and on pages to sign in.",
     flags: {},
     arguments: [{ placeholder: "FILE", doc: "PNG, JPEG or WebP, 200 kB at most." }],
     async run(context, { arguments: [file = ""] }) {

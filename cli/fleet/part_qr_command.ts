@@ -9,7 +9,7 @@ export const partQrCommands: CommandTree = {
   "parts qr": command({
     summary: "Show a QR code with a part's credentials, for a phone that sets the machine up.",
     flags: {
-      "svg": { type: "string", placeholder: "FILE", doc: "Write a picture, to be printed." },
+      "svg": { type: "string", placeholder: "FILE", doc: "Write an image, to be printed." },
     },
     arguments: [partArgument],
     async run(context, { values: { svg }, arguments: [wanted = ""] }) {

@@ -8,7 +8,7 @@ const LEAST_CONFIDENCE = 0.05;
 const MOST_CLASSIFICATIONS = 10;
 const MOST_BOXES = 100;
 
-/** What the outputs of a model mean, as annotations of the picture. */
+/** What the outputs of a model mean, as annotations of the image. */
 export function annotationsOf(
   outputs: readonly OutputTensor[],
   labels: readonly string[],

@@ -3,11 +3,11 @@ import type { NumberType } from "../../shared/inference/tensors.ts";
 /** First argument of the process that runs models; `subprocesses.ts` knows it. */
 export const INFERENCE_PROCESS = "inference-process";
 
-/** What that process reads: this as a line of JSON, then the package, then the picture. */
+/** What that process reads: this as a line of JSON, then the package, then the image. */
 export interface InferenceRequest {
   /** Bytes of the package: a tar.gz with a model and perhaps its labels. */
   readonly packageBytes: number;
-  /** Bytes of the picture. */
+  /** Bytes of the image. */
   readonly pictureBytes: number;
 }
 
@@ -27,7 +27,7 @@ export type InferenceAnswer =
     /** One a class; empty when the package has none. */
     readonly labels: readonly string[];
   }
-  /** The model, or the picture, is not one that can be run here. */
+  /** The model, or the image, is not one that can be run here. */
   | { readonly kind: "refused"; readonly message: string };
 
 /** Most bytes of an answer; a message may have 32 MiB. */

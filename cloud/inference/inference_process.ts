@@ -11,12 +11,12 @@ import { decodePicture, PictureError } from "../../shared/picture/decode.ts";
 import { readModelPackage } from "./model_package.ts";
 
 /**
- * Runs one model on one picture, both from standard input, and ends. It stands apart from the
+ * Runs one model on one image, both from standard input, and ends. It stands apart from the
  * cloud because the model is somebody else's: it may take all memory or continue endlessly, and it
  * runs in WebAssembly in a process that has given up its rights to files, network and programs.
  */
 export async function runInferenceProcess(): Promise<void> {
-  // Pictures are decoded by libraries that are loaded now, as files cannot be read later.
+  // Images are decoded by libraries that are loaded now, as files cannot be read later.
   const [litert] = await Promise.all([loadLiteRt(), import("jpeg-js"), import("fast-png")]);
   for (const name of ["net", "write", "run", "env", "ffi", "sys", "read"] as const) {
     await Deno.permissions.revoke({ name });
@@ -45,7 +45,7 @@ async function answerTo(
     const loaded = await LoadedModel.load(litert, model);
     const [input, ...more] = loaded.inputs;
     if (!input || more.length > 0) {
-      throw new InferenceRefusedError("the model has not one input, a picture");
+      throw new InferenceRefusedError("the model has not one input, an image");
     }
     const outputs = await loaded.run([pictureTensor(picture, input.shape, input.type)]);
     const answered = outputs.map((output) => ({ ...output, values: Array.from(output.values) }));

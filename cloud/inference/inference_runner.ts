@@ -47,7 +47,7 @@ export class InferenceRunner {
   constructor(private readonly options: InferenceRunnerOptions) {}
 
   /**
-   * @throws {ConnectError} INVALID_ARGUMENT when model or picture cannot be used,
+   * @throws {ConnectError} INVALID_ARGUMENT when model or image cannot be used,
    * RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, or UNAVAILABLE.
    */
   async run(input: InferenceInput, signal: AbortSignal): Promise<

@@ -16,16 +16,16 @@ export interface InferenceServiceOptions {
   readonly store: Pick<PackageStore, "filesOf">;
   /** Holds the packages of models. */
   readonly packages: BlobStore;
-  /** Holds pictures. */
+  /** Holds images. */
   readonly files: BlobStore;
   readonly runner: Pick<InferenceRunner, "run">;
 }
 
-/** Largest package and picture, bytes: both are held in memory by the process that runs them. */
+/** Largest package and image, bytes: both are held in memory by the process that runs them. */
 const MOST_PACKAGE_BYTES = 256 * 1024 * 1024;
 const MOST_PICTURE_BYTES = 32 * 1024 * 1024;
 
-/** `MLInferenceService`: runs TensorFlow Lite models of the registry on pictures of the cloud. */
+/** `MLInferenceService`: runs TensorFlow Lite models of the registry on images of the cloud. */
 export function inferenceService(
   { callers, store, packages, files, runner }: InferenceServiceOptions,
 ): ServiceImpl<typeof MLInferenceService> {
@@ -39,7 +39,7 @@ export function inferenceService(
         request.binaryDataId || (request.binaryId?.fileId ?? ""),
       );
       requireSize("registry_item_id: the model", model.size, MOST_PACKAGE_BYTES);
-      requireSize("binary_data_id: the picture", picture.size, MOST_PICTURE_BYTES);
+      requireSize("binary_data_id: the image", picture.size, MOST_PICTURE_BYTES);
       using modelReader = await opened(packages, model.id);
       using pictureReader = await opened(files, picture.id);
       const { outputs, labels } = await runner.run({

@@ -15,7 +15,7 @@ const MODELS = new URL("../../tests/training/tflite_model/", import.meta.url);
 const RED = [255, 0, 0] as const;
 const GRAY = [90, 90, 90] as const;
 
-/** A picture whose upper left quarter has one colour, and the rest another. */
+/** An image whose upper left quarter has one colour, and the rest another. */
 function pixels(side: number, corner: readonly number[], rest: readonly number[], alpha: boolean) {
   return Uint8Array.from({ length: side * side }).map((_, n) => n).reduce<number[]>((all, _, n) => {
     const isCorner = n % side < side / 2 && n < side * side / 2;
@@ -138,8 +138,8 @@ Deno.test("GetInference() says what is wrong with a model or a picture, and show
     [none, picture, Code.InvalidArgument, /no file that ends in \.tflite/],
     [broken, picture, Code.InvalidArgument, /the model cannot be/],
     [colours, letter, Code.InvalidArgument, /neither JPEG nor PNG/],
-    [colours, cut, Code.InvalidArgument, /the picture cannot be decoded/],
-    [colours, bomb, Code.InvalidArgument, /the picture cannot be decoded: .*too large/],
+    [colours, cut, Code.InvalidArgument, /the image cannot be decoded/],
+    [colours, bomb, Code.InvalidArgument, /the image cannot be decoded: .*too large/],
     [moduleId, picture, Code.InvalidArgument, /is a module, not an ml_model/],
     [`${organizationId}:absent`, picture, Code.NotFound, /no registry item/],
     [colours, "", Code.InvalidArgument, /binary_data_id: it is missing/],

@@ -46,7 +46,7 @@ export interface DataServicesOptions {
   /** What it wrote is safe when it resolves. */
   readonly transact: CloudDatabase["sharedTransaction"];
   readonly dataDir: string;
-  /** Holds pictures and other files. */
+  /** Holds images and other files. */
   readonly files: BlobStore;
   /** Holds exports of datasets. */
   readonly archives: BlobStore;

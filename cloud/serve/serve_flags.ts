@@ -108,7 +108,7 @@ export const serveFlags = {
     min: 1,
     max: 1024 * 1024,
     placeholder: "MIB",
-    doc: "Largest picture, video or other file that machines may send, in MiB.",
+    doc: "Largest image, video or other file that machines may send, in MiB.",
   },
   "blob-store": {
     type: "string",
@@ -373,7 +373,7 @@ export const serveFlags = {
     type: "string",
     placeholder: "URL",
     doc: "Tiles for the console's map, such as https://tiles.example/{z}/{x}/{y}.png: browsers " +
-      "load pictures from there, too. Default: none, the map shows outlines of the land.",
+      "load images from there, too. Default: none, the map shows outlines of the land.",
   },
   "map-attribution": {
     type: "string",

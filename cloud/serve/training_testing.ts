@@ -36,7 +36,7 @@ export class TrainingCloud implements AsyncDisposable {
     this.training = cloud.client(MLTrainingService, apiKey(made));
   }
 
-  /** With a dataset of one picture, and a script that does what its argument `do` says. */
+  /** With a dataset of one image, and a script that does what its argument `do` says. */
   static async open(
     options: { training?: TrainingSettings; notifications?: NotificationSettings } = {},
   ): Promise<TrainingCloud> {

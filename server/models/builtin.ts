@@ -107,7 +107,7 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
     );
 }
 
-/** One process of pictures for all resources. */
+/** One process of images for all resources. */
 function pictureWork(environment: BuiltinEnvironment): () => Pictures {
   let pictures: Pictures | undefined;
   return () =>

@@ -5,14 +5,14 @@ export interface FoundBox {
   readonly label: string;
   /** From 0 to 1; left out where the model gives none. */
   readonly confidence?: number;
-  /** Shares of the picture's width and height, from 0 to 1. */
+  /** Shares of the image's width and height, from 0 to 1. */
   readonly xMin: number;
   readonly yMin: number;
   readonly xMax: number;
   readonly yMax: number;
 }
 
-/** A word for the whole picture. */
+/** A word for the whole image. */
 export interface FoundClass {
   readonly label: string;
   /** From 0 to 1. */

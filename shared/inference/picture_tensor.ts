@@ -13,10 +13,10 @@ export interface PictureNumbers {
 }
 
 /**
- * The picture in the form that a model takes: bytes from 0 to 255, or numbers from 0 to 1.
+ * The image in the form that a model takes: bytes from 0 to 255, or numbers from 0 to 1.
  *
  * @param shape `[1, height, width, 3]` or `[1, 3, height, width]`.
- * @throws {InferenceRefusedError} when the model takes no picture.
+ * @throws {InferenceRefusedError} when the model takes no image.
  */
 export function pictureTensor(
   picture: Picture,
@@ -29,14 +29,14 @@ export function pictureTensor(
   const [height, width, channels] = channelsFirst ? [b, c, a] : [a, b, c];
   if (shape.length !== 4 || count !== 1 || channels !== 3 || height < 1 || width < 1) {
     throw new InferenceRefusedError(
-      `the model's input has the shape [${shape}]; a picture is [1, height, width, 3] or ` +
+      `the model's input has the shape [${shape}]; an image is [1, height, width, 3] or ` +
         "[1, 3, height, width]",
     );
   }
   const isOfBytes = type === "uint8";
   if (!isOfBytes && type !== "float32") {
     throw new InferenceRefusedError(
-      `the model's input holds ${type}; a picture is uint8 or float32`,
+      `the model's input holds ${type}; an image is uint8 or float32`,
     );
   }
   const { rgb } = resize(picture, width, height);

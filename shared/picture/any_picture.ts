@@ -10,11 +10,11 @@ export async function decodeAnyPicture(bytes: Uint8Array): Promise<Picture> {
     return await decodePicture(bytes);
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (bytes.length < RAW_HEAD_BYTES) throw new PictureError("the raw picture is cut short");
+  if (bytes.length < RAW_HEAD_BYTES) throw new PictureError("the raw image is cut short");
   const [width, height] = [view.getUint32(4), view.getUint32(8)];
   if (bytes.length !== RAW_HEAD_BYTES + width * height * 4) {
     throw new PictureError(
-      `the raw picture of ${width} times ${height} pixels has ${bytes.length} bytes`,
+      `the raw image of ${width} times ${height} pixels has ${bytes.length} bytes`,
     );
   }
   const rgb = new Uint8Array(width * height * 3);

@@ -1,24 +1,24 @@
 import { Buffer } from "node:buffer";
 import { inflateSync } from "node:zlib";
 
-/** Bytes that are no picture, or one that is too large. The message is for who sent them. */
+/** Bytes that are no image, or one that is too large. The message is for who sent them. */
 export class PictureError extends Error {
   override readonly name = "PictureError";
 }
 
-/** A picture, three bytes a pixel: red, green, blue. */
+/** An image, three bytes a pixel: red, green, blue. */
 export interface Picture {
   readonly width: number;
   readonly height: number;
   readonly rgb: Uint8Array;
 }
 
-/** A picture of a camera of 50 megapixels takes 200 MB while it is decoded. */
+/** An image of a camera of 50 megapixels takes 200 MB while it is decoded. */
 const MOST_PIXELS = 50_000_000;
 const JPEG_MEMORY_MB = 512;
 /** Bytes of a pixel: four channels of 16 bits. */
 const MOST_PIXEL_BYTES = 8;
-/** Parts of a PNG that the picture is made of. */
+/** Parts of a PNG that the image is made of. */
 const PNG_PARTS = new Set(["IHDR", "PLTE", "tRNS", "IDAT", "IEND"]);
 
 /** Decodes a JPEG or PNG. @throws {PictureError} */
@@ -26,12 +26,12 @@ export async function decodePicture(bytes: Uint8Array): Promise<Picture> {
   const isPng = bytes[0] === 0x89 && bytes[1] === 0x50;
   const isJpeg = bytes[0] === 0xff && bytes[1] === 0xd8;
   if (!isPng && !isJpeg) {
-    throw new PictureError("these bytes are no picture: they are neither JPEG nor PNG");
+    throw new PictureError("these bytes are no image: they are neither JPEG nor PNG");
   }
   try {
     return isPng ? await decodePng(bytes) : await decodeJpeg(bytes);
   } catch (error) {
-    throw new PictureError(`the picture cannot be decoded: ${String(error)}`);
+    throw new PictureError(`the image cannot be decoded: ${String(error)}`);
   }
 }
 
@@ -86,7 +86,7 @@ function boundedPng(bytes: Uint8Array): Uint8Array {
     if (type === "IEND") break;
     at = end;
   }
-  // Each line begins with a byte; an interlaced picture has at most two lines for one, and seven more.
+  // Each line begins with a byte; an interlaced image has at most two lines for one, and seven more.
   const most = width * height * MOST_PIXEL_BYTES + 2 * height + 7;
   try {
     inflateSync(Buffer.concat(pixels), { maxOutputLength: most });

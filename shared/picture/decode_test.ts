@@ -1,4 +1,4 @@
-/** Pictures that take more memory than they say. */
+/** Images that take more memory than they say. */
 import { encode } from "fast-png";
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -14,7 +14,7 @@ function chunk(type: string, content: Uint8Array): Buffer {
   return bytes;
 }
 
-/** A picture of two by two gray pixels with other parts. */
+/** An image of two by two gray pixels with other parts. */
 function png(...parts: Buffer[]): Uint8Array {
   const signature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
   const head = chunk("IHDR", Uint8Array.of(0, 0, 0, 2, 0, 0, 0, 2, 8, 0, 0, 0, 0));

@@ -2,7 +2,7 @@ import type { Picture } from "./decode.ts";
 
 const QUALITY = 85;
 
-/** The picture as JPEG. Takes some 100 ns for each pixel. */
+/** The image as JPEG. Takes some 100 ns for each pixel. */
 export async function encodeJpeg(
   { width, height, rgb }: Picture,
 ): Promise<Uint8Array<ArrayBuffer>> {

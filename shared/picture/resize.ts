@@ -1,6 +1,6 @@
 import type { Picture } from "./decode.ts";
 
-/** The picture at another size, each colour between those of the four pixels around. */
+/** The image at another size, each colour between those of the four pixels around. */
 export function resize(picture: Picture, width: number, height: number): Picture {
   if (picture.width === width && picture.height === height) return picture;
   const rgb = new Uint8Array(width * height * 3);

@@ -32,7 +32,7 @@ interface Operator {
  * A detector as large as SSD MobileNet v1 (1.1 billion multiplications at 300 pixels), with random
  * weights: how fast a model runs does not depend on what it has learned.
  *
- * @param side of the picture it takes, `[1, side, side, 3]` of float32.
+ * @param side of the image it takes, `[1, side, side, 3]` of float32.
  */
 export function detectorModel(side: number): Uint8Array<ArrayBuffer> {
   const graph = new Graph();

@@ -7,7 +7,7 @@ import type { Reporter } from "./report.ts";
 const PICTURES = 300;
 const SIDE = 96;
 
-/** How good the models of managed training get from few pictures, and how long that takes. */
+/** How good the models of managed training get from few images, and how long that takes. */
 export async function benchManaged(reporter: Reporter): Promise<void> {
   reporter.note("making the environment of managed training …");
   const environment = await openTrainingEnvironment();

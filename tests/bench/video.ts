@@ -1,6 +1,6 @@
 /**
- * Video of a camera: what it costs the server next to the encoder, and how old a picture is when
- * Chromium shows it. The camera's pictures are made before, 720p with the number of the picture in
+ * Video of a camera: what it costs the server next to the encoder, and how old an image is when
+ * Chromium shows it. The camera's images are made before, 720p with the number of the image in
  * black and white; which one is taken follows from the clock, so that its number is its age.
  */
 import { join } from "node:path";
@@ -44,7 +44,7 @@ export async function benchVideo(reporter: Reporter): Promise<void> {
     await first.call("look", "front");
     await first.until("front", "a picture", ({ frames }) => frames > 0);
     reporter.report("video_first_picture", performance.now() - started, "ms");
-    reporter.note(`720p at 30 pictures a second, ${LOOK_MS / 1_000} s …`);
+    reporter.note(`720p at 30 frames a second, ${LOOK_MS / 1_000} s …`);
     await agesSeen(first, LOOK_MS / 3);
     const before = await cpuSeconds(pid);
     const ages = await agesSeen(first, LOOK_MS);
@@ -79,7 +79,7 @@ async function makePictures(folder: string): Promise<Uint8Array<ArrayBuffer>[]> 
   );
 }
 
-/** How old each picture is when it is shown, in milliseconds. */
+/** How old each image is when it is shown, in milliseconds. */
 async function agesSeen({ page }: VideoPage, forMs: number): Promise<number[]> {
   const seen = await page.evaluate(`new Promise((resolve) => {
     const video = document.querySelector("video");

@@ -11,7 +11,7 @@ import { CliRig } from "./rig.ts";
 
 const NOON = Date.UTC(2026, 0, 2, 12);
 
-/** Uploads a reading and a picture as the machine `demo` does. */
+/** Uploads a reading and an image as the machine `demo` does. */
 async function capture(rig: CliRig, at = NOON): Promise<void> {
   const { part_id: partId, part_secret } = rig.made;
   const connection = CloudConnection.open({

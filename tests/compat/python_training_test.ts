@@ -109,7 +109,7 @@ rigTest(
     assert.equal(found.left, 0);
     const uncalled = found.uncalled.filter((name) => submitted.uncalled.includes(name));
     assert.deepEqual(uncalled, [], "give them a case in training_tour.py");
-    // Three pictures of nine bytes each, in a package that outlives its job.
+    // Three images of nine bytes each, in a package that outlives its job.
     assert.match(model, /\{"pictures": 3, "bytes": 27\}/);
     assert.match(model, /labels\.txt/);
   },

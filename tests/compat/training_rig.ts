@@ -11,7 +11,7 @@ import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/
 import { eventually, type Rig } from "../e2e/rig.ts";
 import { uploadPackage } from "../e2e/upload_package.ts";
 
-/** Counts pictures and writes that down; what a picture with the tag `slow` is in takes forever. */
+/** Counts images and writes that down; what an image with the tag `slow` is in takes forever. */
 const COUNTING = `
 import argparse, json, os, time
 

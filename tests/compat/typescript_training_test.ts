@@ -19,6 +19,6 @@ rigTest("the published TypeScript SDK trains a model and drives all calls", asyn
     ...[rig.cloudUrl, api_key_id, api_key, org_id, rig.partId, script],
   ], 300_000);
   assert.deepEqual(uncalled, [], "give them a case in training_tour.mjs");
-  // Three pictures of six bytes each, in a package that outlives its job.
+  // Three images of six bytes each, in a package that outlives its job.
   assert.match(await modelText(rig, model, "1"), /\{"pictures": 3, "bytes": 18\}/);
 });

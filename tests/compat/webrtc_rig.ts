@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { Program } from "../e2e/program.ts";
 import { READY_LINE, type Rig } from "../e2e/rig.ts";
 
-/** Size of the picture that the camera gives, in bytes. */
+/** Size of the image that the camera gives, in bytes. */
 export const PICTURE_BYTES = 3_000_000;
 
 /** A machine that lets everybody in, and logs all it does. */
@@ -12,7 +12,7 @@ export interface WebrtcMachine {
   server: Program;
   /** Its configuration. */
   file: string;
-  /** Of the camera's picture, in hexadecimal digits. */
+  /** Of the camera's image, in hexadecimal digits. */
   pictureSha256: string;
 }
 
@@ -27,7 +27,7 @@ export async function startWebrtcMachine(rig: Rig): Promise<WebrtcMachine> {
   return { server, file, pictureSha256: createHash("sha256").update(picture).digest("hex") };
 }
 
-/** What the tours of `webrtc_tour.py` and `webrtc_tour.mjs` use. Writes the camera's picture. */
+/** What the tours of `webrtc_tour.py` and `webrtc_tour.mjs` use. Writes the camera's image. */
 export async function webrtcComponents(rig: Rig): Promise<{ components: JsonObject[] }> {
   const picture = picturePath(rig);
   await Deno.writeFile(picture, largePng());

@@ -17,7 +17,7 @@ import { systemClock } from "../../shared/base/time/clock.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { programPath } from "../../shared/test_tools/tools.ts";
 
-/** Folder for pictures of the pages, to be looked at; none are made without it. */
+/** Folder for images of the pages, to be looked at; none are made without it. */
 const PICTURES = Deno.env.get("MACHINE_TEST_PICTURES");
 /** On a loaded host a page may take long; nothing waits that long when all is well. */
 const WAIT_MS = 30_000;
@@ -282,7 +282,7 @@ export class ConsolePage {
     assert.ok(content <= window, `the page is ${content} px wide in a window of ${window} px`);
   }
 
-  /** Writes a picture, where `MACHINE_TEST_PICTURES` names a folder. */
+  /** Writes an image, where `MACHINE_TEST_PICTURES` names a folder. */
   async picture(name: string): Promise<void> {
     if (PICTURES && !this.page.isClosed()) {
       await this.page.screenshot({ path: join(PICTURES, `${name}.png`), caret: "initial" });
@@ -290,7 +290,7 @@ export class ConsolePage {
   }
 
   /**
-   * Pictures at desktop and phone width, dark and light; axe and the width are checked in each. A
+   * Images at desktop and phone width, dark and light; axe and the width are checked in each. A
    * dark page differs from a light one by its colours alone.
    */
   async inspect(name: string): Promise<void> {

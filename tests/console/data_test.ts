@@ -10,7 +10,7 @@ import { HOSTILE } from "./hostile.ts";
 
 const ignore = ignoreWithout(import.meta.url, "chromium");
 
-/** Two hours of readings with a pause, hostile ones of another sensor, and 26 pictures. */
+/** Two hours of readings with a pause, hostile ones of another sensor, and 26 images. */
 async function capture(rig: ConsoleRig): Promise<void> {
   const sync = rig.part(DataSyncService);
   const partId = rig.made.part_id;

@@ -153,7 +153,7 @@ async function prepare({ app, made }: ConsoleRig): Promise<void> {
   }
 }
 
-/** Lines of a log, readings and a picture. */
+/** Lines of a log, readings and an image. */
 async function send(rig: ConsoleRig): Promise<void> {
   const { part_id: id } = rig.made;
   const at = (level: string, message: string) => ({
@@ -192,7 +192,7 @@ async function send(rig: ConsoleRig): Promise<void> {
   });
 }
 
-/** Pictures with tags in a dataset, as labelling leaves them. */
+/** Images with tags in a dataset, as labelling leaves them. */
 async function tagged(rig: ConsoleRig): Promise<void> {
   const { id: datasetId } = await rig.client(DatasetService)
     .createDataset({ name: "screws", organizationId: rig.made.org_id });

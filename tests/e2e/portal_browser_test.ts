@@ -15,7 +15,7 @@ import { join } from "node:path";
 
 const ignore = ignoreWithout(import.meta.url, "chromium");
 const PHONE = { width: 360, height: 740 };
-/** Folder for pictures of the pages, to be looked at; none are made without it. */
+/** Folder for images of the pages, to be looked at; none are made without it. */
 const PICTURES = Deno.env.get("MACHINE_TEST_PICTURES");
 const WAIT = { deadlineMs: 60_000 };
 const CREDENTIALS = JSON.stringify({

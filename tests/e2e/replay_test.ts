@@ -148,7 +148,7 @@ rigTest("cameras and sensors play captured data back in its order, to its end", 
   );
 });
 
-/** A picture of the camera `gate`, as many seconds after noon as it is wide. */
+/** An image of the camera `gate`, as many seconds after noon as it is wide. */
 async function uploadPicture(rig: Rig, width: number): Promise<void> {
   const time = timestampFromMs(NOON + width * 1_000);
   await (await rig.cloud()).client(DataSyncService).dataCaptureUpload({

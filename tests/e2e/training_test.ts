@@ -1,4 +1,4 @@
-/** From a training script and some pictures to a model's files on a machine, with the programs. */
+/** From a training script and some images to a model's files on a machine, with the programs. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ async function writeScript(rig: Rig): Promise<string> {
   return folder;
 }
 
-/** Uploads three tagged pictures as the machine, and puts them into the dataset `birds`. */
+/** Uploads three tagged images as the machine, and puts them into the dataset `birds`. */
 async function makeDataset(rig: Rig): Promise<void> {
   const { org_id: organizationId, part_id: partId, part_secret: key } = rig.bootstrapped;
   const part = await signIn(rig.cloudUrl, { id: partId, key, type: "robot-secret" });

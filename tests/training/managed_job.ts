@@ -40,7 +40,7 @@ export class ManagedRig implements AsyncDisposable {
     return new ManagedRig(cloud, made, id);
   }
 
-  /** Uploads a picture as a machine does. @returns its id */
+  /** Uploads an image as a machine does. @returns its id */
   async upload(bytes: Uint8Array, tags: readonly string[]): Promise<string> {
     const sync = this.cloud.client(DataSyncService, partSecret(this.made));
     const changes = { datasetIds: [this.datasetId], tags: [...tags] };
@@ -53,7 +53,7 @@ export class ManagedRig implements AsyncDisposable {
     );
   }
 
-  /** Uploads a picture of shapes, labelled with tags or with boxes. */
+  /** Uploads an image of shapes, labelled with tags or with boxes. */
   async add(picture: ShapePicture, labelled: "tags" | "boxes"): Promise<void> {
     const tags = labelled === "tags" ? picture.shapes.map(({ label }) => label) : [];
     const binaryDataId = await this.upload(toJpeg(picture), tags);

@@ -15,9 +15,9 @@ import { openTrainingEnvironment } from "./training_environment.ts";
 /** Enough for shapes; what users get trains for longer. */
 const EPOCHS = "14";
 const SIDE = 96;
-/** Sides of the models' inputs for pictures of that size. */
+/** Sides of the models' inputs for images of that size. */
 const CLASSIFIER_SIDE = 96, DETECTOR_SIDE = 128;
-/** Fresh pictures have other numbers than those that were trained on. */
+/** Fresh images have other numbers than those that were trained on. */
 const FRESH = 10_000;
 const FRESH_PICTURES = 60;
 

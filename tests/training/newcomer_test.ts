@@ -1,4 +1,4 @@
-/** What docs/training.md says to type, from drawing pictures to asking the machine, as it stands. */
+/** What docs/training.md says to type, from drawing images to asking the machine, as it stands. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
@@ -143,7 +143,7 @@ function blocks(page: string, heading: string): string[] {
   return [...section.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
 }
 
-/** How many pictures the cloud has. */
+/** How many images the cloud has. */
 async function pictures(walk: Walk): Promise<number> {
   const cloud = await signIn(walk.here("http://127.0.0.1:8080"), walk.key);
   const { count } = await cloud.client(DataService).binaryDataByFilter({ countOnly: true });

@@ -29,7 +29,7 @@ const ignore = ignoreBecause(
   typeof python === "string" ? `Ray cannot run here: ${python}` : undefined,
 );
 
-/** A cloud that trains on a cluster, with a dataset of one picture and an obedient script. */
+/** A cloud that trains on a cluster, with a dataset of one image and an obedient script. */
 class RayRig implements AsyncDisposable {
   #jobs = 0;
 
@@ -75,7 +75,7 @@ class RayRig implements AsyncDisposable {
     return id;
   }
 
-  /** Submits a job of managed training on pictures of shapes. */
+  /** Submits a job of managed training on images of shapes. */
   async submitManaged(): Promise<string> {
     const { client } = await this.rig.cloud();
     const { org_id: organizationId, part_id } = this.rig.bootstrapped;

@@ -4,7 +4,7 @@ import jpeg from "jpeg-js";
 export const SHAPES = ["red circle", "green square", "blue triangle"] as const;
 export type ShapeLabel = typeof SHAPES[number];
 
-/** Something in a picture; its box in shares of the picture's size. */
+/** Something in an image; its box in shares of the image's size. */
 export interface Shape {
   readonly label: ShapeLabel;
   readonly xMin: number;
@@ -26,16 +26,16 @@ const COLOURS: Readonly<Record<ShapeLabel, readonly number[]>> = {
   "blue triangle": [50, 70, 200],
 };
 const NOISE = 25;
-/** Half of a shape's size, in shares of the picture's. */
+/** Half of a shape's size, in shares of the image's. */
 const SMALLEST = 0.1, LARGEST = 0.2;
 const PLACES_TRIED = 50;
 
-/** A picture of one shape; the three take turns. The same number gives the same picture. */
+/** An image of one shape; the three take turns. The same number gives the same image. */
 export function oneShape(number: number, side: number): ShapePicture {
   return draw(number, side, [SHAPES[number % SHAPES.length] ?? SHAPES[0]]);
 }
 
-/** A picture of one to three different shapes, all sets in turn. */
+/** An image of one to three different shapes, all sets in turn. */
 export function someShapes(number: number, side: number): ShapePicture {
   const set = number % 7 + 1;
   return draw(number, side, SHAPES.filter((_, bit) => set & (1 << bit)));

@@ -9,10 +9,10 @@ const SURE_ENOUGH = 0.3;
 /** Numbers of one box. */
 const BOX = 4;
 
-/** What a model said about pictures. */
+/** What a model said about images. */
 export interface ModelAnswers {
   readonly outputs: readonly { readonly name: string; readonly shape: readonly number[] }[];
-  /** By picture, then by output, flattened. */
+  /** By image, then by output, flattened. */
   readonly results: readonly (readonly (readonly number[])[])[];
 }
 
@@ -37,7 +37,7 @@ export async function runModel(
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-/** Share of pictures of one shape whose label is the most probable one. */
+/** Share of images of one shape whose label is the most probable one. */
 export function singleAccuracy(
   { results }: ModelAnswers,
   labels: readonly string[],
@@ -50,7 +50,7 @@ export function singleAccuracy(
   return right.length / pictures.length;
 }
 
-/** Share of right answers to "is this label in this picture?". */
+/** Share of right answers to "is this label in this image?". */
 export function multiAccuracy(
   { results }: ModelAnswers,
   labels: readonly string[],

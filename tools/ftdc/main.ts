@@ -1,5 +1,5 @@
 // deno run -A tools/ftdc/main.ts [-metric text] [-csv] [-svg file] FILE_OR_FOLDER
-// Shows what full-time data capture has written: a table, CSV, or a picture.
+// Shows what full-time data capture has written: a table, CSV, or an image.
 import { join } from "node:path";
 import process from "node:process";
 import { toError } from "../../shared/base/errors/to_error.ts";

@@ -1,4 +1,4 @@
-/** Shows series: a table for the terminal, a picture, values for a spreadsheet. Pure. */
+/** Shows series: a table for the terminal, an image, values for a spreadsheet. Pure. */
 import type { Series } from "../../server/diagnostics/ftdc/read.ts";
 
 const BLOCKS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588";

@@ -1,4 +1,4 @@
-// deno run -A tools/screenshots/main.ts [NAME…]   takes the pictures in docs/console/, of a demo of its own
+// deno run -A tools/screenshots/main.ts [NAME…]   takes the images in docs/console/, of a demo of its own
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import process from "node:process";

@@ -8,7 +8,7 @@ import type { SignedIn } from "../run/cloud_api.ts";
 import type { Bootstrapped } from "../run/demo.ts";
 
 const HOUR_MS = 3_600_000;
-/** The camera of the sample pictures; the demo has one of its own. */
+/** The camera of the sample images; the demo has one of its own. */
 export const BELT = "belt";
 
 export interface FillOptions {
@@ -19,7 +19,7 @@ export interface FillOptions {
   readonly machine: SignedIn;
 }
 
-/** Gives a new demo what pages need to show something: more machines, readings, pictures, labels. */
+/** Gives a new demo what pages need to show something: more machines, readings, images, labels. */
 export async function fillIn({ made, cloud, machine }: FillOptions): Promise<void> {
   const app = cloud.client(AppService);
   await fillRegistry(made, cloud);

@@ -7,7 +7,7 @@ import type { SignedIn } from "../run/cloud_api.ts";
 import type { Bootstrapped } from "../run/demo.ts";
 import { BELT } from "./sample_data.ts";
 
-/** Learns to distinguish pictures by how often each byte is in their files: little, and without libraries. */
+/** Learns to distinguish images by how often each byte is in their files: little, and without libraries. */
 const SCRIPT = `import argparse, json, math
 from pathlib import Path
 
@@ -38,7 +38,7 @@ out = options.model_output_directory
 (out / "metrics.json").write_text(json.dumps({"loss": loss, "accuracy": accuracy}))
 `;
 
-/** Starts a training of the pictures that are there. @returns the job's id */
+/** Starts a training of the images that are there. @returns the job's id */
 export async function startTraining(
   { org_id: organizationId, api_key_id, api_key }: Bootstrapped,
   cloud: SignedIn,

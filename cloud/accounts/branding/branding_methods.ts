@@ -32,7 +32,7 @@ export function brandingMethods(
       }
       const mediaType = mediaTypeOf(logo);
       if (mediaType === undefined) {
-        throw new ConnectError("logo: it is no PNG, JPEG or WebP picture", Code.InvalidArgument);
+        throw new ConnectError("logo: it is no PNG, JPEG or WebP image", Code.InvalidArgument);
       }
       await logos.set(id, { mediaType, picture: logo });
       return {};

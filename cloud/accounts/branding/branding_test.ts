@@ -36,7 +36,7 @@ Deno.test("OrganizationSetLogo() keeps a picture that anybody sees by its addres
   const page = await (await cloud.services.accountRoutes(asked, PEER)).text();
   assert.ok(page.includes(`<img src="${pathname}"`), page);
 
-  // Another picture has another address, so that browsers request it.
+  // Another image has another address, so that browsers request it.
   await app.organizationSetLogo({ orgId, logo: JPEG });
   assert.notEqual((await app.organizationGetLogo({ orgId })).url, url);
   const old = await cloud.services.logos(pathname.split("/").at(-1) ?? "");

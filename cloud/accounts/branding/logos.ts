@@ -4,26 +4,26 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 /** Largest logo, bytes: it comes with the sign-in page, before anything else. */
 export const MOST_LOGO_BYTES = 200_000;
 
-/** A picture as it is served. */
+/** An image as it is served. */
 export interface Logo {
   readonly mediaType: string;
   readonly picture: Uint8Array;
 }
 
-/** First bytes of the pictures that browsers show and that run no scripts, as SVG would. */
+/** First bytes of the images that browsers show and that run no scripts, as SVG would. */
 const KINDS: readonly (readonly [mediaType: string, pattern: RegExp])[] = [
   ["image/png", /^\x89PNG\r\n/],
   ["image/jpeg", /^\xff\xd8\xff/],
   ["image/webp", /^RIFF[^]{4}WEBP/],
 ];
 
-/** The type that a picture's first bytes are of; undefined for others than PNG, JPEG and WebP. */
+/** The type that an image's first bytes are of; undefined for others than PNG, JPEG and WebP. */
 export function mediaTypeOf(picture: Uint8Array): string | undefined {
   const head = String.fromCharCode(...picture.subarray(0, 16));
   return KINDS.find(([, pattern]) => pattern.test(head))?.[0];
 }
 
-/** Logos of organisations, each under a path that changes with the picture. */
+/** Logos of organisations, each under a path that changes with the image. */
 export class Logos {
   constructor(private readonly queries: Queries) {}
 
@@ -34,7 +34,7 @@ export class Logos {
       if (!picture) return;
       await transaction.insertInto("organization_logos").values({
         org_id: orgId,
-        // Two organisations with the same picture have each their own path.
+        // Two organisations with the same image have each their own path.
         hash: createHash("sha256").update(orgId).update(picture.picture).digest("hex"),
         media_type: picture.mediaType,
         picture: picture.picture,
@@ -56,7 +56,7 @@ export class Logos {
     return first && await this.pathOf(first.id);
   }
 
-  /** Serves a picture by the last piece of its path, to anybody. */
+  /** Serves an image by the last piece of its path, to anybody. */
   async serve(hash: string): Promise<Response> {
     const row = await this.queries.selectFrom("organization_logos")
       .select(["media_type", "picture"]).where("hash", "=", hash).executeTakeFirst();

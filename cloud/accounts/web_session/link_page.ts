@@ -20,7 +20,7 @@ export function linkPage(): string {
 /** Exchanges the code for a session and continues to the first page. */
 export const LINK_SCRIPT = `const main = document.querySelector("main");
 const code = location.hash.slice(1);
-// Neither the history of the browser nor a picture of the screen keeps it.
+// Neither the history of the browser nor an image of the screen keeps it.
 history.replaceState(null, "", location.pathname);
 
 async function signIn(replace) {

@@ -17,7 +17,7 @@ export interface Button {
 /** A page by which people sign in: it needs neither the console nor, but for links, scripts. */
 export interface Page {
   readonly title: string;
-  /** Path of a picture above the title. */
+  /** Path of an image above the title. */
   readonly logo?: string | undefined;
   /** Sentences above the form. */
   readonly texts?: readonly string[];

@@ -60,7 +60,7 @@ export interface RoutesOptions {
   }) => Promise<Response>;
   /** A logo of an organisation, for anybody. */
   readonly logos: (hash: string) => Promise<Response>;
-  /** Origin that pages may show pictures of, beyond the cloud's own; left out: none. */
+  /** Origin that pages may show images of, beyond the cloud's own; left out: none. */
   readonly pictureOrigin?: string | undefined;
   /** A file of a release. */
   readonly releases: (asked: {

@@ -16,7 +16,7 @@ import { NOON, uploadPicture } from "./data_testing.ts";
 
 type Changes = Omit<Partial<Filter>, "$typeName" | "$unknown">;
 
-/** A cloud with `count` pictures a second apart; picture n is n + 1 bytes of n. */
+/** A cloud with `count` images a second apart; image n is n + 1 bytes of n. */
 async function withPictures(count: number) {
   const cloud = await TestCloud.open();
   const made = await cloud.bootstrap();

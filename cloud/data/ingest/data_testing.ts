@@ -54,7 +54,7 @@ export async function uploadTemperatures(
   return fileId;
 }
 
-/** Metadata of pictures of the camera `eye`. */
+/** Metadata of images of the camera `eye`. */
 export function pictureMetadata(partId: string, changes: MetadataInit = {}): UploadMetadata {
   return create(UploadMetadataSchema, {
     partId,
@@ -67,7 +67,7 @@ export function pictureMetadata(partId: string, changes: MetadataInit = {}): Upl
   });
 }
 
-/** Uploads one small picture, taken `at` (milliseconds). @returns its id */
+/** Uploads one small image, taken `at` (milliseconds). @returns its id */
 export async function uploadPicture(
   client: Client<typeof DataSyncService>,
   partId: string,

@@ -38,7 +38,7 @@ async function opened() {
     data,
     datasets,
     dataset,
-    /** A dataset with one sequence of ten readings and two pictures. */
+    /** A dataset with one sequence of ten readings and two images. */
     async walk() {
       await uploadTemperatures(sync, made.part_id, NOON, Array.from({ length: 12 }, (_, n) => n));
       const pictures = [];

@@ -13,7 +13,7 @@ export interface TarEntry {
 
 const BLOCK = 512;
 
-/** A gzipped tar of entries, as they come; pictures hardly shrink, so it does not try hard. */
+/** A gzipped tar of entries, as they come; images hardly shrink, so it does not try hard. */
 export async function* tarGz(entries: AsyncIterable<TarEntry>): AsyncIterable<Uint8Array> {
   const source = Readable.from(tar(entries), { objectMode: false });
   const gzip = createGzip({ level: 1 });

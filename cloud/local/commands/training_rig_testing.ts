@@ -64,7 +64,7 @@ export class TrainingRig implements AsyncDisposable {
     return `http://127.0.0.1:${this.server.address.port}`;
   }
 
-  /** Makes a dataset of one picture. @returns its id */
+  /** Makes a dataset of one image. @returns its id */
   async dataset(name: string): Promise<string> {
     const { cloud, made } = this;
     const datasets = cloud.client(DatasetService, apiKey(made));

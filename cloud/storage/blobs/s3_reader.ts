@@ -17,7 +17,7 @@ export class S3Reader implements BlobReader {
     private piece: { readonly from: number; readonly bytes: Uint8Array<ArrayBuffer> },
   ) {}
 
-  /** Undefined when it is not there. Reads the first piece, which is all of most pictures. */
+  /** Undefined when it is not there. Reads the first piece, which is all of most images. */
   static async open(client: S3Client, key: string): Promise<S3Reader | undefined> {
     try {
       const { headers, body } = await client.send(pieceOf(key, 0));

@@ -55,7 +55,7 @@ export interface TabularReadingsTable {
   data: Fixed<string>;
 }
 
-/** One picture, point cloud or other file. */
+/** One image, point cloud or other file. */
 export interface BinaryDataTable {
   /** Also the file's name in the folder of data. */
   id: Fixed<string>;
@@ -84,11 +84,11 @@ export interface BinaryTagsTable {
   tag: Fixed<string>;
 }
 
-/** What somebody or something saw in a picture. */
+/** What somebody or something saw in an image. */
 export interface BinaryAnnotationsTable {
   id: Fixed<string>;
   binary_id: Fixed<string>;
-  /** A classification is about the whole picture. */
+  /** A classification is about the whole image. */
   kind: Fixed<"box" | "classification">;
   label: string;
   /** 0 to 1. */

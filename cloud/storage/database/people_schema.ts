@@ -94,7 +94,7 @@ export interface InvitationsTable {
   expires_at: TimeMs;
 }
 
-/** A small picture of each organisation that has set one. */
+/** A small image of each organisation that has set one. */
 export interface OrganizationLogosTable {
   org_id: Fixed<string>;
   /** What its path ends in; unique. */

@@ -6,7 +6,7 @@ import { isoText } from "../../data/ingest/times.ts";
 export type DatasetForm =
   /** Every file, with all that is known of it. */
   | { readonly kind: "custom" }
-  /** Pictures only, with the labels that were requested. */
+  /** Images only, with the labels that were requested. */
   | { readonly kind: "managed"; readonly modelType: ModelType; readonly tags: readonly string[] };
 
 /** Something that somebody or something saw in a file. */
@@ -41,7 +41,7 @@ interface Label {
 }
 
 /**
- * The line of a file in the dataset file of a custom job. Tags are labels of the whole picture, too.
+ * The line of a file in the dataset file of a custom job. Tags are labels of the whole image, too.
  *
  * @param path of the file, relative to the dataset's folder.
  */
@@ -61,8 +61,8 @@ export function customLine(file: DatasetFile, path: string): string {
 }
 
 /**
- * The line of a picture in the dataset file of a managed job: only labels that were requested, none
- * when it has none of them. Undefined for a picture that has several where a model gives one.
+ * The line of an image in the dataset file of a managed job: only labels that were requested, none
+ * when it has none of them. Undefined for an image that has several where a model gives one.
  */
 export function managedLine(
   file: DatasetFile,

@@ -25,7 +25,7 @@ async function rig() {
   let pictures = 0;
   return {
     ...{ cloud, made, data, queries, files, datasetId: id },
-    /** Uploads a picture of one byte into the dataset. */
+    /** Uploads an image of one byte into the dataset. */
     async picture(tags: string[] = [], byte = pictures, changes = {}) {
       const binaryId = await uploadPicture(
         sync,

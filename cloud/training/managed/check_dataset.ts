@@ -21,7 +21,7 @@ const MOST_NAMED = 10;
 
 /**
  * Checks that a dataset can be trained on. Only counts come out of the database, so it takes a
- * fraction of a second with 100,000 pictures.
+ * fraction of a second with 100,000 images.
  *
  * @throws {ConnectError} INVALID_ARGUMENT for tags that no dataset could be trained with,
  * FAILED_PRECONDITION with the counts when this dataset is not fit.
@@ -53,20 +53,20 @@ async function checkLabelled(
     FROM (${pictures(wish)}) AS p`.execute(queries);
   if (!counts || counts.pictures < FEWEST_PICTURES) {
     throw unfit(
-      `the dataset has ${counts?.pictures ?? 0} pictures, and managed training needs ` +
+      `the dataset has ${counts?.pictures ?? 0} images, and managed training needs ` +
         `${FEWEST_PICTURES} at least`,
     );
   }
   if (counts.labelled < LEAST_LABELLED_SHARE * counts.pictures) {
     throw unfit(
-      `${counts.labelled} of the dataset's ${counts.pictures} pictures have a ` +
+      `${counts.labelled} of the dataset's ${counts.pictures} images have a ` +
         `${isDetection ? "bounding box" : "tag or classification"}, and managed training needs ` +
         `${LEAST_LABELLED_SHARE * 100} % (${Math.ceil(LEAST_LABELLED_SHARE * counts.pictures)})`,
     );
   }
 }
 
-/** Looks for one picture of each label first: all of them are counted only for the error. */
+/** Looks for one image of each label first: all of them are counted only for the error. */
 async function checkTags(queries: Queries, wish: ManagedDataset, tags: string[]): Promise<void> {
   const missing: string[] = [];
   for (const tag of tags) {
@@ -80,12 +80,12 @@ async function checkTags(queries: Queries, wish: ManagedDataset, tags: string[])
   const how = isSingle ? ", or only together with others that were requested" : "";
   const counts = await labelCounts(queries, wish);
   throw unfit(
-    `no picture of the dataset has ${named(missing)}${how}; pictures by label: ` +
+    `no image of the dataset has ${named(missing)}${how}; images by label: ` +
       (counts.length === 0 ? "none" : named(counts)),
   );
 }
 
-/** Whether a job takes picture p for a label: one for single labels takes none with several. */
+/** Whether a job takes image p for a label: one for single labels takes none with several. */
 function isTrainedWith(
   { modelType }: ManagedDataset,
   tag: string,
@@ -98,7 +98,7 @@ function isTrainedWith(
   return sql`${has([tag])} AND NOT ${has(tags.filter((other) => other !== tag))}`;
 }
 
-/** Pictures by label, as texts for people. */
+/** Images by label, as texts for people. */
 async function labelCounts(queries: Queries, wish: ManagedDataset): Promise<string[]> {
   const annotations = (kind: "box" | "classification") =>
     sql`SELECT p.id, a.label FROM (${pictures(wish)}) AS p
@@ -133,7 +133,7 @@ async function checkBoxes(queries: Queries, wish: ManagedDataset, tags: string[]
 const IN_PICTURE = sql`a.x_min >= 0 AND a.x_min < a.x_max AND a.x_max <= 1
   AND a.y_min >= 0 AND a.y_min < a.y_max AND a.y_max <= 1`;
 
-/** Whether picture p has one of the tags; without tags: any. */
+/** Whether image p has one of the tags; without tags: any. */
 function hasTag(tags?: readonly string[]): RawBuilder<unknown> {
   const which = tags ? sql`AND t.tag IN (${sql.join(tags)})` : sql``;
   return sql`EXISTS (SELECT 1 FROM binary_tags AS t WHERE t.binary_id = p.id ${which})`;
@@ -147,7 +147,7 @@ function hasLabel(kind: "box" | "classification", labels?: readonly string[]): R
 }
 
 /**
- * Ids of what the dataset has written out for a managed job: its pictures alone. No bare column keeps the
+ * Ids of what the dataset has written out for a managed job: its images alone. No bare column keeps the
  * database from going through all data of the organisation in place of the dataset's.
  */
 function pictures({ orgId, datasetId }: ManagedDataset): RawBuilder<unknown> {

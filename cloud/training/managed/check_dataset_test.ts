@@ -81,12 +81,12 @@ Deno.test("checkManaged() counts pictures alone, and of its own organisation", a
   await it.addMany(14, { tags: ["star", "blue"] });
   await it.add({ tags: ["star"], mimeType: "pointcloud/pcd" });
   const check = () => it.check(MULTI_LABEL_CLASSIFICATION, ["star", "blue"]);
-  await assert.rejects(check, notReady(/has 14 pictures.* 15 at least/));
+  await assert.rejects(check, notReady(/has 14 images.* 15 at least/));
   await it.add({ tags: ["star"], mimeType: "image/png" });
   await check();
   await assert.rejects(
     () => it.check(MULTI_LABEL_CLASSIFICATION, ["star", "blue"], "other"),
-    notReady(/has 0 pictures/),
+    notReady(/has 0 images/),
   );
 });
 
@@ -96,14 +96,14 @@ Deno.test("checkManaged() wants labels of the model's kind on four of five pictu
   await it.addMany(7, { tags: ["blue"] });
   await it.add({ boxes: [{ label: "star" }] });
   await it.addMany(3, {});
-  const message = /^15 of the dataset's 19 pictures have a tag or classification.* 80 % \(16\)$/;
+  const message = /^15 of the dataset's 19 images have a tag or classification.* 80 % \(16\)$/;
   await assert.rejects(
     () => it.check(SINGLE_LABEL_CLASSIFICATION, ["star", "blue"]),
     notReady(message),
   );
   await assert.rejects(
     () => it.check(OBJECT_DETECTION, ["star"]),
-    notReady(/^9 of the dataset's 19 pictures have a bounding box/),
+    notReady(/^9 of the dataset's 19 images have a bounding box/),
   );
   await it.add({ tags: ["other"] });
   await it.check(SINGLE_LABEL_CLASSIFICATION, ["star", "blue"]);
@@ -116,11 +116,11 @@ Deno.test("checkManaged() names the labels that no picture is trained with", asy
   await it.check(MULTI_LABEL_CLASSIFICATION, ["star", "blue"]);
   await assert.rejects(
     () => it.check(SINGLE_LABEL_CLASSIFICATION, ["star", "blue"]),
-    notReady(/no picture of the dataset has "blue", or only together .*: "star" 20, "blue" 10$/),
+    notReady(/no image of the dataset has "blue", or only together .*: "star" 20, "blue" 10$/),
   );
   await assert.rejects(
     () => it.check(MULTI_LABEL_CLASSIFICATION, ["star", "sun", "moon"]),
-    notReady(/has "sun", "moon"; pictures by label: "star" 20, "blue" 10$/),
+    notReady(/has "sun", "moon"; images by label: "star" 20, "blue" 10$/),
   );
 });
 

@@ -79,7 +79,7 @@ export class FakeRunner implements TrainingRunner {
   }
 }
 
-/** A dataset of one picture and a training script, of one organisation. */
+/** A dataset of one image and a training script, of one organisation. */
 export interface TestOrganization {
   readonly orgId: string;
   readonly datasetId: string;

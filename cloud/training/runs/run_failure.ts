@@ -13,7 +13,7 @@ export class RunFailedError extends Error {
 /** What signals mean that a script gets without anybody having sent them. */
 const SIGNALS: Readonly<Record<string, string>> = {
   SIGKILL: "was killed (SIGKILL), most likely by the system because the host's memory was " +
-    "used up; smaller batches or pictures need less",
+    "used up; smaller batches or images need less",
   SIGSEGV: "crashed in a library (SIGSEGV, a wrong memory access)",
   SIGBUS: "crashed in a library (SIGBUS, a wrong memory access, or a disk that is full)",
   SIGABRT: "crashed in a library (SIGABRT)",

@@ -21,7 +21,7 @@ export interface TrainingTask {
   /** 1 for the first start of the job. */
   readonly attempt: number;
   readonly script: TrainingScript;
-  /** Holds the dataset: the file of {@link datasetFile} and the pictures that it names. */
+  /** Holds the dataset: the file of {@link datasetFile} and the images that it names. */
   readonly datasetFolder: string;
   /** JSON lines, a path within {@link datasetFolder}. */
   readonly datasetFile: string;

@@ -1,4 +1,4 @@
-/** For models of cameras: what one implements whose pictures come encoded. */
+/** For models of cameras: what one implements whose images come encoded. */
 export type {
   EncodedCamera,
   EncodedFrame,

@@ -35,13 +35,13 @@ export async function findSerialPorts(root: string): Promise<DeviceFile[]> {
   return ports;
 }
 
-/** Devices that take pictures, one a camera, sorted by name. */
+/** Devices that take images, one a camera, sorted by name. */
 export async function findVideoDevices(root: string): Promise<DeviceFile[]> {
   const stable = await linksTo(join(root, "dev/v4l/by-id"), "/dev/v4l/by-id");
   const videos: DeviceFile[] = [];
   for (const name of await namesIn(join(root, "sys/class/video4linux"))) {
     const folder = join(root, "sys/class/video4linux", name);
-    // The further nodes of a camera carry data about its pictures.
+    // The further nodes of a camera carry data about its images.
     if (!/^video\d+$/.test(name) || (await read(join(folder, "index")) ?? "0") !== "0") continue;
     videos.push({
       name,

@@ -47,7 +47,7 @@ export function fakeCameraModel({ clock }: { clock: Clock }): Model<FakeCameraAt
       width: optional(pixels("Pixels from left to right. Default 1280.")),
       height: optional(pixels("Pixels from top to bottom. Default 720.")),
       animated: optional(
-        boolean("Whether the gradient moves: ten pictures a second, in a circle."),
+        boolean("Whether the gradient moves: ten images a second, in a circle."),
       ),
     }),
     construct: ({ attributes: { width = 1280, height = 720, animated = false } }) =>
@@ -55,7 +55,7 @@ export function fakeCameraModel({ clock }: { clock: Clock }): Model<FakeCameraAt
   };
 }
 
-/** Pictures of the moving gradient, and how many are taken in a second. */
+/** Images of the moving gradient, and how many are taken in a second. */
 const ANIMATION = { pictures: 20, perSecond: 10 };
 
 /** What streams video of an image needs an even size. */

@@ -1,4 +1,4 @@
-/** Pictures of a gradient from yellow, top left, to blue, bottom right. */
+/** Images of a gradient from yellow, top left, to blue, bottom right. */
 
 /** Quality of the JPEG, 1 to 100. */
 const QUALITY = 85;
@@ -19,7 +19,7 @@ export function gradientColor(
 }
 
 /**
- * The picture as JPEG. Takes some 100 ms for 1280 × 720: keep it.
+ * The image as JPEG. Takes some 100 ms for 1280 × 720: keep it.
  *
  * @param phase how far the gradient has moved on, from 0 to 1; at 1 it is where it was at 0
  */

@@ -8,18 +8,18 @@ import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import { gradientJpeg } from "./gradient.ts";
 
-/** JPEG pictures one after the other, as `ffmpeg -f mjpeg` reads them. */
+/** JPEG images one after the other, as `ffmpeg -f mjpeg` reads them. */
 const CONTAINER = "mjpeg";
 
 const SIZE = { width: 320, height: 180 };
 
-/** One picture stands for this. Milliseconds. */
+/** One image stands for this. Milliseconds. */
 const FRAME_MS = 1_000;
 
-/** Most pictures of one answer. */
+/** Most images of one answer. */
 const MOST_FRAMES = 600;
 
-/** Model `rdk:builtin:fake` of `rdk:service:video`: one picture a second, always the same. */
+/** Model `rdk:builtin:fake` of `rdk:service:video`: one image a second, always the same. */
 export const fakeVideoModel: Model<JsonObject> = {
   api: "rdk:service:video",
   model: "rdk:builtin:fake",

@@ -113,7 +113,7 @@ async function readStill(path: string, signal: AbortSignal): Promise<Still> {
   }
 }
 
-/** A device or a pipe may have no end, and is no picture. */
+/** A device or a pipe may have no end, and is no image. */
 async function stat(path: string): Promise<Deno.FileInfo> {
   let info: Deno.FileInfo;
   try {

@@ -60,7 +60,7 @@ function jpegSize(view: DataView): Size | undefined {
     }
     const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
     if (isFrame) return { width: view.getUint16(at + 7), height: view.getUint16(at + 5) };
-    if (marker === 0xda || marker === 0xd9) return undefined; // picture data, or the end
+    if (marker === 0xda || marker === 0xd9) return undefined; // image data, or the end
     at += 2 + view.getUint16(at + 2);
   }
 }

@@ -1,4 +1,4 @@
-/** The smallest images and point clouds that have a header. Their pictures cannot be decoded. */
+/** The smallest images and point clouds that have a header. Their images cannot be decoded. */
 
 /** A PNG: signature and IHDR. */
 export function pngBytes(width: number, height: number): Uint8Array<ArrayBuffer> {
@@ -12,7 +12,7 @@ export function pngBytes(width: number, height: number): Uint8Array<ArrayBuffer>
   return bytes;
 }
 
-/** A JPEG: APP0, a table, the frame header of a progressive picture, the end. */
+/** A JPEG: APP0, a table, the frame header of a progressive image, the end. */
 export function jpegBytes(width: number, height: number): Uint8Array<ArrayBuffer> {
   const app0 = [0xff, 0xe0, 0, 4, 1, 2];
   const huffman = [0xff, 0xc4, 0, 3, 9];

@@ -5,7 +5,7 @@ import type { StartFfmpeg } from "../../resources/video/ffmpeg_program.ts";
 import type { EncodedFrame, EncodedVideo } from "../camera/encoded_source.ts";
 import { streamProblem } from "./stream_problem.ts";
 
-/** Cameras send a keyframe only now and then, but pictures all the time. */
+/** Cameras send a keyframe only now and then, but frames all the time. */
 const FROZEN_MS = 10_000;
 
 export interface CopiedVideoOptions {
@@ -19,7 +19,7 @@ export interface CopiedVideoOptions {
   readonly clock: Clock;
 }
 
-/** Nothing is decoded: ffmpeg takes the pictures out of the stream. */
+/** Nothing is decoded: ffmpeg takes the frames out of the stream. */
 export function copiedVideo(options: CopiedVideoOptions): EncodedVideo {
   return { codec: "H264", frames: (signal) => frames(options, signal) };
 }
@@ -51,7 +51,7 @@ async function* frames(
     if (signal.aborted) return;
     throw new Error(
       isFrozen
-        ? `${shown}: no picture in H.264 came for ${FROZEN_MS / 1_000} s; if the camera sends ` +
+        ? `${shown}: no frame in H.264 came for ${FROZEN_MS / 1_000} s; if the camera sends ` +
           "another format, take rtp_passthrough away"
         : `${shown}: ${streamProblem((await run.ended).reason, secrets)}`,
     );

@@ -25,7 +25,7 @@ type Camera = Driver<typeof CameraService>;
 /** Quality of JPEG, 2 (best) to 31. */
 export const QUALITY = ["-q:v", "4"];
 
-/** @throws when no picture comes, with what to do. */
+/** @throws when no frame comes, with what to do. */
 export async function createRtspCamera(
   { rtsp_address: address, frame_rate = 10, transport = "tcp", rtp_passthrough }: RtspAttributes,
   environment: LiveEnvironment,
@@ -44,7 +44,7 @@ export async function createRtspCamera(
   return { ...camera, encodedVideo: () => video };
 }
 
-/** @throws when there is no such camera, or no picture comes, with what to do. */
+/** @throws when there is no such camera, or no frame comes, with what to do. */
 export async function createWebcam(
   attributes: WebcamAttributes,
   environment: LiveEnvironment,
@@ -89,7 +89,7 @@ export function webcamArguments(path: string, attributes: Omit<WebcamAttributes,
   };
 }
 
-/** A camera over such a stream, once it has given a picture. */
+/** A camera over such a stream, once it has given a frame. */
 export async function opened(
   stream: {
     readonly input: readonly string[];

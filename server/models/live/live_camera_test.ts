@@ -52,8 +52,8 @@ Deno.test("multipartFrames() finds pictures wherever the pieces are cut", async 
   const all = async (stream: Uint8Array, most = 99) => {
     for await (const _ of multipartFrames(bytes(stream), most)) { /* reads */ }
   };
-  await assert.rejects(all(stream, 3), /a picture has \d+ bytes; 3 are taken/);
-  await assert.rejects(all(new Uint8Array(2_000)), /a picture has no head/);
+  await assert.rejects(all(stream, 3), /a frame has \d+ bytes; 3 are taken/);
+  await assert.rejects(all(new Uint8Array(2_000)), /a frame has no head/);
 });
 
 Deno.test("streamProblem() says what to do, and shows no password", () => {
@@ -244,7 +244,7 @@ Deno.test("LiveSource begins a stream again that freezes, while somebody looks",
   await clock.advance(2_000);
   const second = failure(source.take(signal));
   await clock.advance(5_000);
-  assert.match(await second, /cam: it is frozen: no picture came for 5 s; see its power/);
+  assert.match(await second, /cam: it is frozen: no frame came for 5 s; see its power/);
   assert.equal(source.state.state, "failing");
   assert.ok(runs.length > 1, "it was begun again");
 

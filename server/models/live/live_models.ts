@@ -33,7 +33,7 @@ export function rtspModel(environment: Environment): Model<RtspAttributes> {
       })),
       transport: optional(oneOf(
         ["tcp", "udp"],
-        "How the stream comes; udp loses pictures where the network is bad. Default tcp.",
+        "How the stream comes; udp loses frames where the network is bad. Default tcp.",
       )),
       rtp_passthrough: optional(boolean(
         "Viewers get the video as the camera sends it, where that is H.264 without B-frames. " +

@@ -22,17 +22,17 @@ export interface LiveSourceOptions {
   readonly log: Logger;
 }
 
-/** A picture at most this old is given at once. Milliseconds. */
+/** A frame at most this old is given at once. Milliseconds. */
 const FRESH_MS = 1_000;
-/** The first picture may take this long: cameras send a whole one only now and then. */
+/** The first frame may take this long: cameras send a whole one only now and then. */
 const FIRST_MS = 15_000;
-/** Without a picture for so long, a stream is frozen and begun again. */
+/** Without a frame for so long, a stream is frozen and begun again. */
 const FROZEN_MS = 5_000;
 /** A stream that nobody looks at ends after this. */
 const IDLE_MS = 30_000;
 
 /**
- * The pictures of a stream. It runs while somebody requests them; one that ends, freezes or breaks is
+ * The frames of a stream. It runs while somebody requests them; one that ends, freezes or breaks is
  * begun again, with pauses that grow to half a minute.
  */
 export class LiveSource {
@@ -64,7 +64,7 @@ export class LiveSource {
     };
   }
 
-  /** A picture of now. @throws why there is none, with what to do. */
+  /** A frame of now. @throws why there is none, with what to do. */
   async take(signal: AbortSignal): Promise<Still> {
     const { clock } = this.options;
     this.#requestedMs = clock.monotonicMs();
@@ -76,7 +76,7 @@ export class LiveSource {
     const leave = () => left.reject(signal.reason);
     signal.addEventListener("abort", leave, { once: true });
     const timer = clock.setTimer(FIRST_MS, () => {
-      left.reject(new Error(`${this.options.shown} gave no picture within ${FIRST_MS / 1_000} s`));
+      left.reject(new Error(`${this.options.shown} gave no frame within ${FIRST_MS / 1_000} s`));
     });
     try {
       return await Promise.race([this.#next.promise, left.promise]);
@@ -104,7 +104,7 @@ export class LiveSource {
       } catch (error) {
         if (signal.aborted) return;
         const problem = `${shown}: ${streamProblem(toError(error).message, secrets)}`;
-        if (problem !== this.#problem) log.warn("the camera gives no pictures", { problem });
+        if (problem !== this.#problem) log.warn("the camera gives no frames", { problem });
         this.#problem = problem;
         this.#fail(new Error(problem));
       }
@@ -135,7 +135,7 @@ export class LiveSource {
       }
       if (frozenMs === 0) throw new Error((await run.ended).reason);
       throw new Error(
-        `it is frozen: no picture came for ${frozenMs / 1_000} s; see its power and network`,
+        `it is frozen: no frame came for ${frozenMs / 1_000} s; see its power and network`,
       );
     } finally {
       timer.cancel();
@@ -147,8 +147,8 @@ export class LiveSource {
 
   #give(bytes: Uint8Array): void {
     const { clock, shown, log } = this.options;
-    readImageHeader(bytes, `a picture of ${shown}`);
-    if (this.#problem !== undefined) log.info("the camera gives pictures again", { source: shown });
+    readImageHeader(bytes, `a frame of ${shown}`);
+    if (this.#problem !== undefined) log.info("the camera gives frames again", { source: shown });
     this.#problem = undefined;
     this.#backoff.reset();
     this.#frames++;

@@ -1,15 +1,15 @@
 /** Most bytes of the head of a part. */
 const MOST_HEAD = 1_024;
 
-/** A stream of pictures is not what it has to be. */
+/** A stream of frames is not what it has to be. */
 export class BrokenStreamError extends Error {
   override readonly name = "BrokenStreamError";
 }
 
 /**
- * The pictures of a multipart stream whose parts have their length, as ffmpeg's `mpjpeg` writes it.
+ * The frames of a multipart stream whose parts have their length, as ffmpeg's `mpjpeg` writes it.
  *
- * @param most bytes of a picture.
+ * @param most bytes of a frame.
  * @throws {BrokenStreamError}
  */
 export async function* multipartFrames(
@@ -33,7 +33,7 @@ export async function* multipartFrames(
       const head = joined([rest, left]);
       const end = endOfHead(head);
       if (end < 0) {
-        if (head.length > MOST_HEAD) throw new BrokenStreamError("a picture has no head");
+        if (head.length > MOST_HEAD) throw new BrokenStreamError("a frame has no head");
         rest = head;
         break;
       }
@@ -57,9 +57,9 @@ function endOfHead(bytes: Uint8Array): number {
 function lengthIn(head: Uint8Array, most: number): number {
   const text = new TextDecoder().decode(head);
   const length = Number(/content-length:\s*(\d+)/i.exec(text)?.[1] ?? "0");
-  if (length < 1) throw new BrokenStreamError("a picture has no length");
+  if (length < 1) throw new BrokenStreamError("a frame has no length");
   if (length > most) {
-    throw new BrokenStreamError(`a picture has ${length} bytes; ${most} are taken`);
+    throw new BrokenStreamError(`a frame has ${length} bytes; ${most} are taken`);
   }
   return length;
 }

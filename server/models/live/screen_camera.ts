@@ -1,7 +1,7 @@
 import type { ScreenAttributes } from "./live_attributes.ts";
 import { type LiveEnvironment, opened, QUALITY } from "./live_camera.ts";
 
-/** @throws when there is no screen, or no picture comes, with what to do. */
+/** @throws when there is no screen, or no frame comes, with what to do. */
 export function createScreenCamera(attributes: ScreenAttributes, environment: LiveEnvironment) {
   if (Deno.build.os !== "linux") {
     throw new Error("screens are taken on Linux with X only");

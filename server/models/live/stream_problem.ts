@@ -30,11 +30,11 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /Not a video capture device|Inappropriate ioctl/i,
-    "that is no camera that takes pictures; name another video_path",
+    "that is no camera that takes frames; name another video_path",
   ],
   [
     /Cannot find a proper format|not supported|Invalid argument/i,
-    "the camera has no pictures of that format, size or rate; leave out format, width_px, " +
+    "the camera has no frames of that format, size or rate; leave out format, width_px, " +
     "height_px and frame_rate to take its own",
   ],
   [/Invalid data found|Could not find codec parameters/i, "what comes is no video"],

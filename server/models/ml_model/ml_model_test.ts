@@ -24,7 +24,7 @@ async function opened(attributes: JsonObject) {
   };
 }
 
-/** A picture of 16 × 16 pixels of one colour. */
+/** An image of 16 × 16 pixels of one colour. */
 function picture(colour: readonly number[], shape = [1, 16, 16, 3]) {
   const values = Uint8Array.from({ length: 16 * 16 * 3 }, (_, at) => colour[at % 3] ?? 0);
   return flatTensor({ type: "uint8", shape, values });

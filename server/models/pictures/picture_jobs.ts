@@ -1,4 +1,4 @@
-/** What the process of pictures does with them. */
+/** What the process of images does with them. */
 import type { Frame } from "../../../shared/base/process/frames.ts";
 import { type PictureNumbers, pictureTensor } from "../../../shared/inference/picture_tensor.ts";
 import { decodeAnyPicture } from "../../../shared/picture/any_picture.ts";
@@ -17,11 +17,11 @@ import {
   withoutOutliers,
 } from "./segments.ts";
 
-/** One part: the picture, or the cloud of points. */
+/** One part: the image, or the cloud of points. */
 export type PictureJob =
   | {
     readonly kind: "tensor";
-    /** -1 stands for the size of the picture. */
+    /** -1 stands for the size of the image. */
     readonly shape: readonly number[];
     readonly type: string;
     readonly numbers: PictureNumbers;
@@ -33,12 +33,12 @@ export type PictureJob =
     readonly boxes: readonly Box[];
     readonly deviations: number;
   }
-  /** Parts: the picture, an image of depth, or both. */
+  /** Parts: the image, an image of depth, or both. */
   | { readonly kind: "steps"; readonly steps: readonly PictureStep[] }
   /** Its part is empty. */
   | { readonly kind: "room"; readonly scene: RoomScene };
 
-/** Width and height are those of the picture; the part holds the tensor's numbers. */
+/** Width and height are those of the image; the part holds the tensor's numbers. */
 export interface TensorResult {
   readonly width: number;
   readonly height: number;
@@ -96,7 +96,7 @@ export async function runPictureJob(
   }
 }
 
-/** A model that takes any size takes that of the picture. */
+/** A model that takes any size takes that of the image. */
 function sized(
   shape: readonly number[],
   { width, height }: { readonly width: number; readonly height: number },

@@ -5,8 +5,8 @@ import { type PictureJob, runPictureJob } from "./picture_jobs.ts";
 import { PointCloudError } from "./point_cloud_text.ts";
 
 /**
- * Works on pictures until standard input ends. A process of its own, as decoding one takes tens of
- * milliseconds in which no call would be answered; and as pictures come from elsewhere, it gives up
+ * Works on images until standard input ends. A process of its own, as decoding one takes tens of
+ * milliseconds in which no call would be answered; and as images come from elsewhere, it gives up
  * its rights to files, network and programs.
  */
 export async function runPictureProcess(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Changes of pictures, one after the other. */
+/** Changes of images, one after the other. */
 import { type Picture, PictureError } from "../../../shared/picture/decode.ts";
 import { resize } from "../../../shared/picture/resize.ts";
 import { colouredDepth, type Depth } from "./depth_picture.ts";
@@ -35,7 +35,7 @@ export type PictureStep =
 const BOX_COLOUR = [255, 64, 0] as const;
 const LINE_PX = 2;
 
-/** The picture after all steps. @throws {PictureError} when a step does not fit it. */
+/** The image after all steps. @throws {PictureError} when a step does not fit it. */
 export function changedPicture(
   picture: Picture,
   depth: Depth | undefined,
@@ -100,7 +100,7 @@ function boxed(picture: Picture, box: PixelBox, label: string | undefined): Pict
   return copy;
 }
 
-/** Quarter turns are exact; else what is outside is black, in a picture that holds all of it. */
+/** Quarter turns are exact; else what is outside is black, in an image that holds all of it. */
 function rotated(picture: Picture, degrees: number): Picture {
   const { width, height } = picture;
   const angle = degrees * Math.PI / 180;
@@ -147,7 +147,7 @@ function overlaid(picture: Picture, depth: Depth | undefined): Picture {
   return { ...picture, rgb: picture.rgb.map((value, at) => (value + rgb[at]!) / 2) };
 }
 
-/** Outside the picture it stays black. */
+/** Outside the image it stays black. */
 function take({ width, height, rgb }: Picture, x: number, y: number, to: Uint8Array): void {
   if (x < 0 || y < 0 || x >= width || y >= height) return;
   const from = (y * width + x) * 3;

@@ -1,4 +1,4 @@
-/** Text in pictures, in capitals of 3 by 5 dots. */
+/** Text in images, in capitals of 3 by 5 dots. */
 import type { Picture } from "../../../shared/picture/decode.ts";
 
 /** Rows of three bits, from the top, five a glyph. */
@@ -18,7 +18,7 @@ const STEP_PX = 4 * DOT_PX;
 /** Pixels from the upper edge to the lower, with a margin. */
 export const TEXT_HEIGHT = 5 * DOT_PX + 2 * DOT_PX;
 
-/** Writes light letters on a dark ground into the picture; what does not fit is left out. */
+/** Writes light letters on a dark ground into the image; what does not fit is left out. */
 export function drawText(
   { width, height, rgb }: Picture,
   text: string,

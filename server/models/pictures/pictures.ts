@@ -7,12 +7,12 @@ import type { PictureStep } from "./picture_steps.ts";
 import type { RoomScene } from "./room_drawing.ts";
 import type { Box, Lens } from "./segments.ts";
 
-/** One picture takes at most this. Milliseconds. */
+/** One image takes at most this. Milliseconds. */
 const LIMIT_MS = 30_000;
 /** After this without work the process ends. Milliseconds. */
 const IDLE_MS = 60_000;
 
-/** Work on pictures, in a process of its own that starts with the first and ends after a while. */
+/** Work on images, in a process of its own that starts with the first and ends after a while. */
 export class Pictures {
   #child: JobChild | undefined;
   #running = 0;
@@ -21,9 +21,9 @@ export class Pictures {
   constructor(private readonly options: Pick<JobChildOptions, "program" | "clock">) {}
 
   /**
-   * The picture as numbers for a model.
+   * The image as numbers for a model.
    *
-   * @throws {JobRefusedError} when the bytes are no picture, or the model takes none.
+   * @throws {JobRefusedError} when the bytes are no image, or the model takes none.
    */
   async tensor(
     image: Uint8Array,
@@ -44,7 +44,7 @@ export class Pictures {
     return (await this.#run<ColoursResult>({ kind: "colours", sought }, image, signal)).head;
   }
 
-  /** The points of a cloud inside boxes of a picture. @throws {JobRefusedError} */
+  /** The points of a cloud inside boxes of an image. @throws {JobRefusedError} */
   async segments(
     cloud: Uint8Array,
     lens: Lens,
@@ -59,10 +59,10 @@ export class Pictures {
   }
 
   /**
-   * The picture after the steps, as JPEG.
+   * The image after the steps, as JPEG.
    *
-   * @param images the picture, an image of depth where the first step colours it, or both.
-   * @throws {JobRefusedError} when a step does not fit the picture.
+   * @param images the image, an image of depth where the first step colours it, or both.
+   * @throws {JobRefusedError} when a step does not fit the image.
    */
   async changed(
     images: readonly Uint8Array[],
@@ -91,7 +91,7 @@ export class Pictures {
       if (!this.#child?.isAlive) {
         this.#child = new JobChild({
           ...this.options,
-          what: "the process that works on pictures",
+          what: "the process that works on images",
           limitMs: LIMIT_MS,
         });
       }

@@ -15,7 +15,7 @@ const LENS = {
   ...{ centerXPx: 50, centerYPx: 50 },
 };
 
-/** A picture of letters: r, b or anything else for gray. */
+/** An image of letters: r, b or anything else for gray. */
 function drawn(rows: readonly string[]) {
   const colours: Record<string, number[]> = { r: [250, 10, 10], b: [10, 10, 250] };
   const pixels = rows.flatMap((row) => [...row].flatMap((one) => colours[one] ?? [90, 90, 90]));
@@ -100,11 +100,11 @@ Deno.test("Pictures does its work in another process, and says what is no pictur
     assert.equal(areas.length, 1);
     await assert.rejects(
       pictures.tensor(new Uint8Array([1, 2]), input, {}),
-      /no picture: they are neither JPEG nor PNG/,
+      /no image: they are neither JPEG nor PNG/,
     );
     await assert.rejects(
       pictures.tensor(png, { shape: [1, 5], type: "float32" }, {}),
-      /shape \[1,5\]; a picture is/,
+      /shape \[1,5\]; an image is/,
     );
     const cloud = writePcd({ points: Float32Array.of(0, 0, 1) });
     const boxes = [{ xMin: 0, yMin: 0, xMax: 1, yMax: 1 }, {

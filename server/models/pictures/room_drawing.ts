@@ -33,7 +33,7 @@ const LAMP: Colour = [0.3, -0.4, 0.866];
 /** Distance at which half the light is left. Metres. */
 const DIM = 14;
 
-/** The picture. Takes some 20 ms for 480 × 270 and a few balls. */
+/** The image. Takes some 20 ms for 480 × 270 and a few balls. */
 export function drawRoom({ pose, room, balls, picture }: RoomScene): Picture {
   const { width, height, focal } = picture;
   const rgb = new Uint8Array(width * height * 3);

@@ -1,6 +1,6 @@
 import type { PointCloud } from "./point_cloud_text.ts";
 
-/** How a camera maps the room to its picture, in pixels. */
+/** How a camera maps the room to its image, in pixels. */
 export interface Lens {
   readonly widthPx: number;
   readonly heightPx: number;
@@ -26,7 +26,7 @@ export interface Bounds {
 /**
  * The points of a cloud that the camera sees inside a box. Pure.
  *
- * @param box in shares of the picture.
+ * @param box in shares of the image.
  */
 export function pointsInBox(cloud: PointCloud, lens: Lens, box: Box): PointCloud {
   const kept: number[] = [];

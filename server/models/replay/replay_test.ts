@@ -43,7 +43,7 @@ function movementSensor(cloud: ReplayCloudFake, changes: JsonObject = {}): Promi
   return construct<MovementSensor, unknown>(model, { ...ATTRIBUTES, ...changes });
 }
 
-/** A cloud with pictures that are 1, 2, 3… wide, one a second from noon on. */
+/** A cloud with images that are 1, 2, 3… wide, one a second from noon on. */
 function withPictures(count: number): ReplayCloudFake {
   const cloud = new ReplayCloudFake();
   for (let n = 1; n <= count; n++) addPicture(cloud, n);
@@ -55,7 +55,7 @@ function addPicture(cloud: ReplayCloudFake, width: number): void {
   cloud.files.push({ mimeType: "image/png", bytes: pngBytes(width, 1), at });
 }
 
-/** Width of the next picture, and seconds from noon to its time. */
+/** Width of the next image, and seconds from noon to its time. */
 async function nextPicture(eye: Camera): Promise<[number, number]> {
   const response = await eye.getImages!(create(GetImagesRequestSchema), testCall());
   const bytes = response.images![0]!.image!;

@@ -16,7 +16,7 @@ import { PoseInRoom } from "./room_pose.ts";
 
 const SOURCE = "color";
 const JPEG = "image/jpeg";
-/** Images a second, of which viewers are notified; each picture takes another process some 30 ms. */
+/** Images a second, of which viewers are notified; each image takes another process some 30 ms. */
 const PICTURES_PER_SECOND = 10;
 
 export interface RoomCameraOptions {

@@ -41,7 +41,7 @@ export class Cameras {
     return { name, camera };
   }
 
-  /** The camera's image of colours: the one named so, else the first that is a picture. */
+  /** The camera's image of colours: the one named so, else the first that is an image. */
   async look(
     given: string,
     call: CallContext,

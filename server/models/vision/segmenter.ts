@@ -102,7 +102,7 @@ async function cloudOf(camera: Camera, name: string, call: CallContext): Promise
   throw new ConnectError(`camera ${name} gave no point cloud`, Code.Unavailable);
 }
 
-/** In shares of the picture; detectors of modules may give pixels alone. */
+/** In shares of the image; detectors of modules may give pixels alone. */
 function sharesOf(box: Detection, { widthPx, heightPx }: Lens) {
   return {
     xMin: box.xMinNormalized ?? Number(box.xMin ?? 0) / widthPx,

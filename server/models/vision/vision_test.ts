@@ -180,7 +180,7 @@ Deno.test("vision services say what is wrong with images and cameras", async () 
   await withModel(classes, {}, async (service) => {
     const call = testCall();
     const wrong = { image: new Uint8Array([1, 2, 3]), n: 1 };
-    await assert.rejects(service.getClassifications(wrong, call), /invalid_argument.*no picture/);
+    await assert.rejects(service.getClassifications(wrong, call), /invalid_argument.*no image/);
     const empty = { image: new Uint8Array(), n: 1 };
     await assert.rejects(service.getClassifications(empty, call), /image: it is empty/);
     const none = { cameraName: "x", n: 1 };

@@ -1,14 +1,14 @@
-/** Reads the containers in which encoders write video to a pipe: one picture at once. Pure. */
+/** Reads the containers in which encoders write video to a pipe: one frame at once. Pure. */
 import { Buffer } from "node:buffer";
 import type { EncodedFrame } from "./encoded_source.ts";
 
-/** Takes bytes as they come, and gives the pictures that are whole. */
+/** Takes bytes as they come, and gives the frames that are whole. */
 export interface FrameReader {
   /** @throws Error when it is not the container it should be. */
   read(bytes: Uint8Array): EncodedFrame[];
 }
 
-/** Longer pictures are no pictures. */
+/** Longer frames are no frames. */
 const LONGEST_FRAME = 16 * 1024 * 1024;
 
 /** Pieces of a stream, put together as far as a reader needs. */
@@ -39,7 +39,7 @@ class Pending {
 const IVF_HEADER = 32;
 const IVF_FRAME_HEADER = 12;
 
-/** VP8 in IVF: a header, then each picture after its length and time. */
+/** VP8 in IVF: a header, then each frame after its length and time. */
 export class IvfReader implements FrameReader {
   readonly #pending = new Pending();
   #isBegun = false;
@@ -57,11 +57,11 @@ export class IvfReader implements FrameReader {
     for (let header; (header = this.#pending.peek(IVF_FRAME_HEADER));) {
       const length = header.readUInt32LE(0);
       if (length > LONGEST_FRAME) {
-        throw new Error(`the encoder writes a picture of ${length} bytes`);
+        throw new Error(`the encoder writes a frame of ${length} bytes`);
       }
       if (this.#pending.length < IVF_FRAME_HEADER + length) break;
       const data = this.#pending.take(IVF_FRAME_HEADER + length).subarray(IVF_FRAME_HEADER);
-      // RFC 6386, 9.1: the lowest bit says that it depends on another picture.
+      // RFC 6386, 9.1: the lowest bit says that it depends on another frame.
       if (length > 0) frames.push({ data, isKeyframe: ((data[0] ?? 1) & 1) === 0 });
     }
     return frames;

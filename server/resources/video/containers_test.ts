@@ -36,7 +36,7 @@ Deno.test("IvfReader gives VP8 pictures, whatever pieces they come in", () => {
   ]);
   assert.throws(() => new IvfReader().read(Buffer.alloc(40)), /writes no IVF/);
   const huge = Buffer.concat([ivfHeader, Buffer.alloc(12, 255)]);
-  assert.throws(() => new IvfReader().read(huge), /a picture of \d+ bytes/);
+  assert.throws(() => new IvfReader().read(huge), /a frame of \d+ bytes/);
 });
 
 Deno.test("FlvReader gives H.264 with start codes, and parameter sets before keyframes", () => {

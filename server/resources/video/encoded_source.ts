@@ -1,12 +1,12 @@
-/** What a camera offers whose pictures come encoded: they go to viewers as they are. */
+/** What a camera offers whose frames come encoded: they go to viewers as they are. */
 
 /** How video is encoded that browsers take over WebRTC. */
 export type VideoCodec = "H264" | "VP8";
 
-/** One picture, encoded. */
+/** One frame, encoded. */
 export interface EncodedFrame {
   /**
-   * H.264: one access unit in Annex B form (start codes), with SPS and PPS before each IDR picture.
+   * H.264: one access unit in Annex B form (start codes), with SPS and PPS before each IDR frame.
    * VP8: one frame.
    */
   readonly data: Uint8Array;
@@ -20,7 +20,7 @@ export interface EncodedVideo {
   /** Pixels, where they are known. */
   readonly size?: { readonly width: number; readonly height: number };
   /**
-   * The pictures as they are taken, without B-frames: in the order in which they are shown. Begins
+   * The frames as they are taken, without B-frames: in the order in which they are shown. Begins
    * with the first `next()` and ends, with all that it holds, when `signal` aborts or the loop is
    * left. Only one runs at a time; all viewers share it.
    *

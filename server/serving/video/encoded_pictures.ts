@@ -1,4 +1,4 @@
-/** A camera's pictures, encoded by ffmpeg. */
+/** A camera's frames, encoded by ffmpeg. */
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { EncodedFrame } from "../../resources/video/encoded_source.ts";
@@ -23,7 +23,7 @@ export interface EncodedPicturesOptions {
   /** Of ffmpeg. */
   readonly version: string;
   readonly start: StartFfmpeg;
-  /** Of the video; undefined: that of the pictures. */
+  /** Of the video; undefined: that of the frames. */
   readonly size: PictureSize | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -31,13 +31,13 @@ export interface EncodedPicturesOptions {
 
 /** A camera that sees nothing new is still sent this often. Milliseconds. */
 const SAME_EVERY_MS = 1_000;
-/** An encoder that gives nothing for this long, though it gets pictures, is ended. */
+/** An encoder that gives nothing for this long, though it gets frames, is ended. */
 const SILENT_MS = 6_000;
-/** Unusable pictures one after the other until it ends. */
+/** Unusable frames one after the other until it ends. */
 const MOST_BROKEN = 50;
 
 /**
- * Encodes until `signal` aborts; the program ends with it. Pictures of another kind or size than
+ * Encodes until `signal` aborts; the program ends with it. Frames of another kind or size than
  * before go to a new run.
  *
  * @throws when the camera, or the program, gives nothing any more.
@@ -109,9 +109,9 @@ async function* readFrames(
 }
 
 /**
- * Gives the program pictures as often as the camera takes them.
+ * Gives the program frames as often as the camera takes them.
  *
- * @returns a picture that needs another run; undefined when the program has ended.
+ * @returns a frame that needs another run; undefined when the program has ended.
  */
 async function feed({ run, first, rate, camera, clock, log, signal }: {
   run: FfmpegRun;
@@ -150,7 +150,7 @@ async function feed({ run, first, rate, camera, clock, log, signal }: {
       broken = 0;
     } catch (error) {
       if (!(error instanceof BrokenPicture) || ++broken >= MOST_BROKEN) throw error;
-      if (broken === 1) log.warn(`a picture is left out of the video: ${error.message}`);
+      if (broken === 1) log.warn(`a frame is left out of the video: ${error.message}`);
       continue;
     }
     const isOther = picture.mimeType !== first.mimeType ||

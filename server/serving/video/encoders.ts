@@ -1,7 +1,7 @@
 /** Which encoders of ffmpeg work on this host. */
 import type { VideoCodec } from "../../resources/video/encoded_source.ts";
 
-/** One encoder, and the options with which it keeps no picture back. */
+/** One encoder, and the options with which it keeps no frame back. */
 export interface Encoder {
   /** As ffmpeg calls it. */
   readonly name: string;
@@ -11,7 +11,7 @@ export interface Encoder {
   readonly hardware: string | undefined;
   /** Before the input. */
   readonly device: readonly string[];
-  /** Follows the scaling, where pictures have to get into a device. */
+  /** Follows the scaling, where frames have to get into a device. */
   readonly upload: string;
   readonly options: readonly string[];
 }
@@ -44,7 +44,7 @@ export const ENCODERS: readonly Encoder[] = [
   h264("h264_mf", "windows", ["-hw_encoding", "1"]),
   h264("libx264", undefined, [
     ...["-preset", "ultrafast", "-tune", "zerolatency", "-profile:v", "baseline"],
-    // Threads that share one picture keep none back.
+    // Threads that share one frame keep none back.
     ...["-threads", "2"],
   ]),
   {
@@ -70,7 +70,7 @@ function h264(
   return { name, codec: "H264", container: "flv", hardware, device: [], upload, options };
 }
 
-/** What is run to know whether an encoder works: ten pictures of nothing. */
+/** What is run to know whether an encoder works: ten frames of nothing. */
 export function trial({ name, device, upload, options, container }: Encoder): string[] {
   return [
     ...["-hide_banner", "-loglevel", "error", "-nostdin", ...device],
@@ -82,9 +82,9 @@ export function trial({ name, device, upload, options, container }: Encoder): st
 
 /** What an encoder is to do. */
 export interface Encoding {
-  /** Of the pictures that come in. */
+  /** Of the frames that come in. */
   readonly mimeType: string;
-  /** Of raw pictures: their size. */
+  /** Of raw frames: their size. */
   readonly rawSize?: { readonly width: number; readonly height: number };
   /** Of the video, in pixels; even numbers. */
   readonly width: number;
@@ -92,14 +92,14 @@ export interface Encoding {
   readonly framesPerSecond: number;
 }
 
-/** Bits for each pixel of a moving picture; 720p at 30/s gets 1.9 Mbit/s. */
+/** Bits for each pixel of a moving frame; 720p at 30/s gets 1.9 Mbit/s. */
 const BITS_PER_PIXEL = 0.07;
 const LEAST_KBIT = 250;
 const MOST_KBIT = 8_000;
 /** Seconds from keyframe to keyframe: what a viewer may wait for, and what is kept for new ones. */
 export const KEYFRAME_EVERY_S = 1;
 
-/** The program's arguments: pictures from its input, video to its output. */
+/** The program's arguments: frames from its input, video to its output. */
 export function encodingArguments(
   encoder: Encoder,
   encoding: Encoding,
@@ -113,7 +113,7 @@ export function encodingArguments(
   const keyframes = Math.max(1, Math.round(framesPerSecond * KEYFRAME_EVERY_S));
   return [
     ...["-hide_banner", "-loglevel", "error", ...encoder.device],
-    // Nothing is held back to look ahead, and the time of a picture is that of its arrival.
+    // Nothing is held back to look ahead, and the time of a frame is that of its arrival.
     ...["-fflags", "nobuffer", "-probesize", "32", "-analyzeduration", "0", "-threads", "1"],
     ...["-use_wallclock_as_timestamps", "1", ...input(encoding), "-i", "pipe:0"],
     ...["-vf", `scale=${width}:${height}:flags=fast_bilinear${encoder.upload}`, "-an"],
@@ -124,13 +124,13 @@ export function encodingArguments(
   ];
 }
 
-/** The option that keeps each picture, which version 5.1 has renamed. */
+/** The option that keeps each frame, which version 5.1 has renamed. */
 function passthrough(version: string): string {
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(version) ?? [];
   return major !== undefined && Number(`${major}.${minor}`) < 5.1 ? "-vsync" : "-fps_mode";
 }
 
-/** Of raw pictures as cameras of the family give them, after a header of twelve bytes. */
+/** Of raw frames as cameras of the family give them, after a header of twelve bytes. */
 export const RAW_RGBA = "image/vnd.viam.rgba";
 export const RAW_HEADER_BYTES = 12;
 
@@ -139,12 +139,12 @@ function input({ mimeType, rawSize }: Encoding): string[] {
     const size = `${rawSize.width}x${rawSize.height}`;
     return ["-f", "rawvideo", "-pix_fmt", "rgba", "-video_size", size];
   }
-  // Parts of multipart MJPEG tell their length, so that a picture is read when it is whole; as such
+  // Parts of multipart MJPEG tell their length, so that a frame is read when it is whole; as such
   // the program takes PNG, too.
   return [...(mimeType === "image/png" ? ["-c:v", "png"] : []), "-f", "mpjpeg"];
 }
 
-/** What is written to the program for one picture. */
+/** What is written to the program for one frame. */
 export function framed(mimeType: string, image: Uint8Array): Uint8Array[] {
   if (mimeType === RAW_RGBA) return [image.subarray(RAW_HEADER_BYTES)];
   const head = `--p\r\nContent-type: image/jpeg\r\nContent-length: ${image.length}\r\n\r\n`;

@@ -20,7 +20,7 @@ export interface FeedOptions {
 
 /** Since the last keyframe: what a new viewer gets at once. More is not kept. */
 const KEPT = { frames: 900, bytes: 8 * 1024 * 1024 };
-/** Starts without one picture until it ends. */
+/** Starts without one frame until it ends. */
 const MOST_FAILURES = 5;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
@@ -46,7 +46,7 @@ export class Feed {
     return this.#viewers.size;
   }
 
-  /** A viewer that joins sees a picture at once, where there was one. */
+  /** A viewer that joins sees a frame at once, where there was one. */
   add(track: VideoTrack): void {
     this.#viewers.set(track, { waits: true });
     track.onKeyframeWanted = () => this.#refresh(track);

@@ -15,7 +15,7 @@ const WAIT = { deadlineMs: 60_000 };
 const jpeg = (tag: number) =>
   Uint8Array.of(0xff, 0xd8, 0xff, 0xc0, 0, 11, 8, 0, 8, 0, 16, 1, 1, 0x11, 0, 0xff, 0xd9, tag);
 
-/** A program that gives a keyframe for each picture, until it is killed. */
+/** A program that gives a keyframe for each frame, until it is killed. */
 function program() {
   const runs: { args: readonly string[]; written: Uint8Array[]; die: () => void }[] = [];
   const start = (args: readonly string[]): FfmpegRun => {
@@ -122,7 +122,7 @@ Deno.test("damaged pictures are left out, and the video continues", async () => 
   assert.equal(runs.length, 1);
   assert.match(
     log.text(),
-    /left out of the video: the camera gives a picture that is no image\/jpeg/,
+    /left out of the video: the camera gives a frame that is no image\/jpeg/,
   );
   await feed.close();
 });
@@ -134,6 +134,6 @@ Deno.test("a camera that is frozen ends the video after five starts, with the re
   );
   await until(() => sent.length === 2);
   await until(givenUp, 500);
-  assert.match(log.text(), /ends, after several starts.*the camera gave no picture for 5 s/);
+  assert.match(log.text(), /ends, after several starts.*the camera gave no frame for 5 s/);
   await feed.done;
 });

@@ -1,4 +1,4 @@
-/** Width and height of a picture, of its first bytes. Nothing is decoded. Pure. */
+/** Width and height of a frame, of its first bytes. Nothing is decoded. Pure. */
 import { RAW_RGBA } from "./encoders.ts";
 
 /** In pixels. */
@@ -7,7 +7,7 @@ export interface PictureSize {
   readonly height: number;
 }
 
-/** Undefined when the bytes are no such picture. */
+/** Undefined when the bytes are no such frame. */
 export function pictureSize(bytes: Uint8Array, mimeType: string): PictureSize | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {

@@ -1,4 +1,4 @@
-/** The pictures of a camera, one after the other. */
+/** The frames of a camera, one after the other. */
 import { Buffer } from "node:buffer";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { GetImagesResponse } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
@@ -7,26 +7,26 @@ import type { Resource } from "../../resources/graph/resource.ts";
 import { RAW_HEADER_BYTES, RAW_RGBA } from "./encoders.ts";
 import { type PictureSize, pictureSize } from "./picture_size.ts";
 
-/** A picture that an encoder takes. */
+/** A frame that an encoder takes. */
 export interface Picture extends PictureSize {
   readonly mimeType: string;
   readonly bytes: Uint8Array;
 }
 
-/** A picture that cannot be used. */
+/** A frame that cannot be used. */
 export class BrokenPicture extends Error {
   override readonly name = "BrokenPicture";
 }
 
-/** How long a camera may take for a picture. Milliseconds. */
+/** How long a camera may take for a frame. Milliseconds. */
 export const PICTURE_DEADLINE_MS = 5_000;
 const MIME_TYPES: readonly string[] = ["image/jpeg", "image/png", RAW_RGBA];
-/** Pictures a second where the camera reports nothing, and at most. */
+/** Frames a second where the camera reports nothing, and at most. */
 const PICTURES_A_SECOND = { usual: 30, least: 1, most: 60 };
 const LARGEST_PX = 8_192;
 
 /**
- * The next picture: of several sources the first in a form that can be encoded.
+ * The next frame: of several sources the first in a form that can be encoded.
  *
  * @throws {BrokenPicture} when there is none, Error when it takes longer than
  * {@link PICTURE_DEADLINE_MS}, and what the camera throws.
@@ -53,11 +53,11 @@ export async function nextPicture(
   const { mimeType, image: bytes } = image;
   const size = pictureSize(bytes, mimeType);
   if (!size || Math.max(size.width, size.height) > LARGEST_PX) {
-    throw new BrokenPicture(`the camera gives a picture that is no ${mimeType}, or too large`);
+    throw new BrokenPicture(`the camera gives a frame that is no ${mimeType}, or too large`);
   }
   const raw = mimeType === RAW_RGBA;
   if (raw && bytes.length !== RAW_HEADER_BYTES + size.width * size.height * 4) {
-    throw new BrokenPicture("the camera gives a raw picture that is cut short");
+    throw new BrokenPicture("the camera gives a raw frame that is cut short");
   }
   return { mimeType, bytes, ...size };
 }
@@ -78,7 +78,7 @@ async function withDeadline<T>(
   const left = () => end(signal.reason);
   const timer = clock.setTimer(
     PICTURE_DEADLINE_MS,
-    () => end(new Error(`the camera gave no picture for ${PICTURE_DEADLINE_MS / 1_000} s`)),
+    () => end(new Error(`the camera gave no frame for ${PICTURE_DEADLINE_MS / 1_000} s`)),
   );
   signal.addEventListener("abort", left, { once: true });
   try {
@@ -90,7 +90,7 @@ async function withDeadline<T>(
   }
 }
 
-/** Pictures a second that the camera says it takes. */
+/** Frames a second that the camera says it takes. */
 export async function pictureRate(
   camera: Resource,
   signal: AbortSignal,
@@ -111,7 +111,7 @@ export async function pictureRate(
   }
 }
 
-/** Whether two pictures are the same one. */
+/** Whether two frames are the same one. */
 export function isSamePicture(a: Picture | undefined, b: Picture): boolean {
   return a !== undefined && (a.bytes === b.bytes || Buffer.compare(a.bytes, b.bytes) === 0);
 }

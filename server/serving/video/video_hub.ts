@@ -175,7 +175,7 @@ export class VideoHub {
     if (!encoder) {
       throw new ConnectError(`no encoder for ${codec} works here`, Code.FailedPrecondition);
     }
-    log.debug("a camera's pictures are encoded", { encoder: encoder.name });
+    log.debug("a camera's frames are encoded", { encoder: encoder.name });
     yield* encodedPictures({
       ...{ encoder, version, clock, log, start: this.#start },
       camera: () => camera(name),

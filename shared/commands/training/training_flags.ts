@@ -33,7 +33,7 @@ export const submitFlags = {
     type: "string",
     choices: MODEL_TYPE_NAMES,
     placeholder: "TYPE",
-    doc: "Train with the script that comes with the cloud, for one label a picture, several, " +
+    doc: "Train with the script that comes with the cloud, for one label an image, several, " +
       "or boxes.",
   },
   "tags": {

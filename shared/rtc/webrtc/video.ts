@@ -3,7 +3,7 @@
 /** How video is encoded; what all browsers take. */
 export type VideoCodec = "H264" | "VP8";
 
-/** One encoded picture. */
+/** One encoded image. */
 export interface VideoFrame {
   /** H.264: one access unit in Annex B form. VP8: one frame. */
   readonly data: Uint8Array;
@@ -24,7 +24,7 @@ export interface VideoTrack {
   readonly codec: VideoCodec;
   /** The peer cannot decode anything without a keyframe. */
   onKeyframeWanted: () => void;
-  /** Sends a picture; lost when the connection is. */
+  /** Sends an image; lost when the connection is. */
   send(frame: VideoFrame): void;
   /** Takes the track away from the peer. */
   remove(): void;

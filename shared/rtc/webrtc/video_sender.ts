@@ -1,4 +1,4 @@
-/** One track: encoded pictures become packets, and what is lost is sent again. */
+/** One track: encoded images become packets, and what is lost is sent again. */
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { H264Packetizer, type RtpPacket, Vp8Packetizer } from "werift";
@@ -26,7 +26,7 @@ export interface VideoSenderOptions {
   readonly sendReport: (report: Buffer) => void;
 }
 
-/** Sends the pictures of one track. */
+/** Sends the images of one track. */
 export class VideoSender {
   onKeyframeWanted: () => void = () => {};
   readonly #options: VideoSenderOptions;
@@ -49,7 +49,7 @@ export class VideoSender {
       : new Vp8Packetizer({ payloadType, ssrc });
   }
 
-  /** Sends a picture. Pictures of the same moment get times that follow each other. */
+  /** Sends an image. Images of the same moment get times that follow each other. */
   send({ data, atMs }: VideoFrame): void {
     const { protect, send } = this.#options;
     const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);

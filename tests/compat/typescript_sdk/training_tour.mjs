@@ -73,7 +73,7 @@ await refused(
   "model_type: it is missing",
 );
 const boxes = manage(ModelType.OBJECT_DETECTION, ["cat", "dog"], "x");
-await refused(boxes, CODE.precondition, "0 of the dataset's 16 pictures have a bounding box");
+await refused(boxes, CODE.precondition, "0 of the dataset's 16 images have a bounding box");
 
 const done = await until(good, TrainingStatus.COMPLETED);
 equal(about(done), ["good-model", "1", true, script]);
