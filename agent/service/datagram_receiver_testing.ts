@@ -1,4 +1,4 @@
-/** A unix datagram socket as systemd listens on, for tests of the other end. Linux only. */
+/** A unix datagram socket as systemd listens on, for tests of the sender. Linux only. */
 import { socketAddress } from "./notify_socket.ts";
 
 const SYMBOLS = {

@@ -178,7 +178,7 @@ async function isForeign(path: string): Promise<boolean> {
   return text !== undefined && !text.startsWith(MADE_BY);
 }
 
-/** A masked unit is a link to /dev/null: a user's wish, and the text is empty. */
+/** A masked unit is a link to /dev/null: a user's choice, and the text is empty. */
 const readUnit = readIfExists;
 
 /** Starts the service, or restarts it when something changed; one that is switched off stays so. */

@@ -3,7 +3,7 @@ import { severity } from "./level.ts";
 import type { LogLine, LogSink } from "./line.ts";
 import type { Level } from "./logger.ts";
 
-// A line costs some 40 µs with all outputs. At this pace a flood takes less than a tenth of one
+// A line costs some 40 µs with all outputs. At this rate a flood takes less than a tenth of one
 // processor, and no call waits longer for it than half a millisecond.
 const LINES_PER_MS = 2;
 /** Lines that are written at once after a quiet time. */
@@ -31,7 +31,7 @@ interface LeftOut {
 }
 
 /**
- * Hands lines on at a pace that leaves the event loop free. What comes faster waits in order; what
+ * Hands lines on at a rate that leaves the event loop free. What comes faster waits in order; what
  * finds no room is left out, and a line of the same logger shows how many.
  */
 export class Pacer {

@@ -104,7 +104,7 @@ export class RequestBody {
     return this.#inflated(message).then(({ message }) => message);
   }
 
-  /** The messages, in the pace of their reader. */
+  /** The messages, as fast as they are read. */
   async *messages(): AsyncGenerator<Uint8Array> {
     for (;;) {
       const message = this.#messages.shift();

@@ -48,7 +48,7 @@ async function withQueue(
   try {
     await body({
       secrets: new KnownSecrets((values) => logging.setSecrets(values)),
-      // Logging hands a flood on at a pace that leaves the agent its time.
+      // Logging hands a flood on at a rate that leaves the agent its time.
       written: async (count) => void await waitFor(() => lines >= count, DEADLINE),
     });
   } finally {

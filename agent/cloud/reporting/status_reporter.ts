@@ -26,7 +26,7 @@ export interface StatusReporterOptions {
 }
 
 const REPORT_TIMEOUT_MS = 15_000;
-/** Without a change; it also is how soon a wish of an operator is learned of. */
+/** Without a change; it also is how soon an operator's command is received. */
 const REPORT_EVERY_MS = 20_000;
 /** Changes that come one after the other are reported together. */
 const GATHER_MS = 1_000;

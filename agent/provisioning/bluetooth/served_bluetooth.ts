@@ -216,6 +216,6 @@ function keepLooking(
   return () => over.abort();
 }
 
-/** What the other end of the bus does, and no mistake of ours. */
+/** What the peer on the bus does, and no mistake of ours. */
 export const isOfBus = (error: unknown): boolean =>
   error instanceof DBusCallError || error instanceof DBusClosed || error instanceof DBusTimeout;

@@ -49,7 +49,7 @@ export class PlannedRestarts {
     this.#options = options;
   }
 
-  /** Somebody wishes for a restart. One that waits to be started again is started at once. */
+  /** A restart was requested. A server that waits to be started again is started at once. */
   request(reason: string): void {
     const { supervisor, log } = this.#options;
     const { kind } = supervisor.state.value;

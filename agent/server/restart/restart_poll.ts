@@ -25,7 +25,7 @@ const LONGEST_RETRY_MS = 30_000;
 
 /**
  * Queries the cloud again and again whether somebody wants the server restarted. That is a person's
- * wish, so the server is not asked whether it suits.
+ * command, so the server is not asked whether it suits.
  */
 export async function pollRestarts(
   { client, partId, restart, clock, log, random = Math.random }: RestartPollOptions,

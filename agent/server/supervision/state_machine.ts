@@ -39,7 +39,7 @@ export type ServerEvent =
   | { readonly type: "start" }
   /** It shall not run. Likewise. */
   | { readonly type: "stop" }
-  /** It shall run again, because of a wish from outside. */
+  /** It shall run again: that was requested from outside. */
   | { readonly type: "restart" }
   | { readonly type: "ready"; readonly urls: readonly string[] }
   /** The process is gone, or could not be made. */

@@ -37,7 +37,7 @@ export class Orders {
     this.#hurry();
   }
 
-  /** Grows with each wish of a person, after which no {@link Delay} from before counts. */
+  /** Grows with each command of a person, after which no {@link Delay} from before counts. */
   get hurries(): number {
     return this.#hurries;
   }

@@ -35,7 +35,7 @@ export interface ToldVersions {
   partIds(): Iterable<string>;
 }
 
-/** Where wishes for agents are left. */
+/** Where commands for agents are left. */
 export interface CommandIntake {
   add(
     part: PartRow,

@@ -93,7 +93,7 @@ export interface ReleaseOutcomesTable {
   at: TimeMs;
 }
 
-/** What a part's agent reported last; written at a slow pace. */
+/** What a part's agent reported last; written at long intervals. */
 export interface PartAgentsTable {
   part_id: Fixed<string>;
   /** JSON of machine.cloud.v1.AgentStatus. */

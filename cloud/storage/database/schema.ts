@@ -113,7 +113,7 @@ export interface PartRevisionsTable {
   saved_how: ColumnType<SavedHow, SavedHow | undefined, never>;
 }
 
-/** What a part last reported of itself; written at a slow pace. */
+/** What a part last reported of itself; written at long intervals. */
 export interface PartPresenceTable {
   part_id: Fixed<string>;
   last_access: TimeMs | null;

@@ -80,7 +80,7 @@ export class TestListener implements AsyncDisposable {
     for await (const connection of this.#listener) {
       this.connections++;
       this.#open.add(connection);
-      // Whoever is at the other end may go at any time.
+      // The peer may go at any time.
       this.treat(connection).catch(() => undefined);
     }
   }

@@ -96,7 +96,7 @@ export class Firing {
     trigger: TriggerDefinition,
     at: Date,
   ): Promise<readonly NotificationDefinition[]> {
-    // Every transition is notified, however soon after the one before; logs have a pace of their
+    // Every transition is notified, however soon after the one before; logs have a rate of their
     // own.
     if (UNPACED.has(trigger.type)) return trigger.notifications;
     const paced = trigger.notifications.filter(({ spacingMs }) => spacingMs > 0);

@@ -26,7 +26,7 @@ export interface TrialsOptions {
 const WAIT_MS = 25_000;
 const LOOK_EVERY_MS = 50;
 
-/** Tries triggers out: their receivers get a sample, once, whatever their pace is. */
+/** Tries triggers out: their receivers get a sample, once, whatever their rate limit is. */
 export class Trials {
   constructor(private readonly options: TrialsOptions) {}
 

@@ -144,7 +144,7 @@ export class RemoteControl implements Resource {
     }
   }
 
-  /** Sends the newest wish until the base has it. */
+  /** Sends the newest command until the base has it. */
   async #drive(): Promise<void> {
     // Not within the same turn: the promise must be kept before this ends.
     await Promise.resolve();

@@ -102,7 +102,7 @@ export async function keepLink(options: KeepLinkOptions): Promise<void> {
         signal.removeEventListener("abort", hangUp);
         await link.close();
       }
-      if (!signal.aborted) state("the other side ended the connection");
+      if (!signal.aborted) state("the peer closed the connection");
     } catch (error) {
       if (signal.aborted) return;
       state(ConnectError.from(error).rawMessage);

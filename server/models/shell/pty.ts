@@ -2,7 +2,7 @@
 export interface Pty {
   /** The end for the program. A session leader that opens it is controlled by it. */
   readonly path: string;
-  /** What the program prints next; undefined when nobody has the other end open any more. */
+  /** What the program prints next; undefined when no process has the terminal open any more. */
   read(): Promise<Uint8Array | undefined>;
   /** Resolves when all is handed over, or nobody can read it any more. */
   write(bytes: Uint8Array): Promise<void>;

@@ -7,7 +7,7 @@ import { runProgram } from "../command/run_program.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import type { BuiltinEnvironment } from "../environment.ts";
 
-/** The command only hands the wish over; it does not wait for the end. Milliseconds. */
+/** The command only hands the request over; it does not wait for the shutdown. Milliseconds. */
 const REBOOT_TIMEOUT_MS = 15_000;
 
 /** Ways to restart the host, tried in order until one is there. */

@@ -17,7 +17,7 @@ export interface Turn {
   readonly failed: boolean;
 }
 
-/** The pace of one job. */
+/** The schedule of one job. */
 export interface Rhythm {
   /**
    * Resolves when the next run is due. Rejects with the signal's reason when aborted.

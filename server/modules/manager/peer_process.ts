@@ -1,4 +1,4 @@
-/** Which process is at the other end of a TCP connection of this host. */
+/** Which process of this host is the peer of a TCP connection. */
 
 /** The two ends of a connection, as the accepting side sees them. IPv4 addresses. */
 export interface TcpEnds {
@@ -24,6 +24,6 @@ export const SECRET_VARIABLE = "MACHINE_MODULE_SECRET";
 
 /** The operating system's list of connections and of who holds them. */
 export interface PeerProcesses {
-  /** Whether the run's program, or something that it started, holds the other end. */
+  /** Whether the run's program, or something that it started, is the peer. */
   isOf(ends: TcpEnds, run: ModuleProcess): boolean;
 }

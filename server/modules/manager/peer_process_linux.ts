@@ -30,7 +30,7 @@ export class LinuxPeerProcesses implements PeerProcesses {
       this.#others(run).some((pid) => this.#holds(pid, inode));
   }
 
-  /** The socket at the other end; undefined when nobody holds it any more. */
+  /** The peer's socket; undefined when no process holds it any more. */
   #inodeOf({ remoteAddress, remotePort, localAddress, localPort }: TcpEnds): string | undefined {
     const far = [addressHex(remoteAddress), portHex(remotePort)] as const;
     const near = [addressHex(localAddress), portHex(localPort)] as const;

@@ -1,4 +1,4 @@
-/** One machine on one link: claims its names, announces them, answers, says farewell. */
+/** One machine on one link: claims its names, announces them, answers, says goodbye. */
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
@@ -24,7 +24,7 @@ const DEFER_MS = 1_000;
 const QUIET_MS = 60_000;
 /** Names tried one after the other before this machine keeps quiet for a while. */
 const MOST_NAMES = 20;
-/** A farewell must not hold up the end of the server. */
+/** A goodbye must not hold up the end of the server. */
 const FAREWELL_MS = 200;
 
 /** Why a claim began again. */
@@ -59,7 +59,7 @@ export class LinkAnnouncer {
   readonly #running: Promise<void>;
   /** What is claimed or announced. */
   #instances: readonly Instance[] = [];
-  /** What is announced; a farewell takes it back. */
+  /** What is announced; a goodbye takes it back. */
   #announced: readonly Instance[] = [];
   #number = 1;
   #interrupt: (why: Interruption) => void = () => {};
@@ -89,7 +89,7 @@ export class LinkAnnouncer {
     if (this.#isAway) this.#interrupt({ kind: "link was down" });
   }
 
-  /** Says farewell and gives the port back. Never rejects. */
+  /** Says goodbye and gives the port back. Never rejects. */
   async close(): Promise<void> {
     this.#stop.abort();
     this.#answers.close();
@@ -152,7 +152,7 @@ export class LinkAnnouncer {
   /** What is to be done before the next claim. */
   async #settle(why: Interruption, signal: AbortSignal): Promise<void> {
     const { clock, log, names, link } = this.options;
-    // No farewell: what it takes back would be the other's.
+    // No goodbye: what it takes back would be the other's.
     this.#announced = [];
     if (why.kind === "link was down") return;
     // The other has the name when it is requested again, or it was nobody.
@@ -191,9 +191,9 @@ export class LinkAnnouncer {
   async #sayFarewell(): Promise<void> {
     const { clock } = this.options;
     const ending = new AbortController();
-    const farewell = this.#sendAll(unasked(this.#announced.map(allRecords), "gone"));
+    const goodbye = this.#sendAll(unasked(this.#announced.map(allRecords), "gone"));
     const limit = clock.sleep(FAREWELL_MS, ending.signal).catch(() => {});
-    await Promise.race([farewell, limit]);
+    await Promise.race([goodbye, limit]);
     ending.abort();
   }
 

@@ -57,7 +57,7 @@ export class MachineAnnouncer {
     this.#wake();
   }
 
-  /** Says farewell on all links. Never rejects; takes well under a second. */
+  /** Says goodbye on all links. Never rejects; takes well under a second. */
   async close(): Promise<void> {
     this.#stop.abort();
     this.#wake();
@@ -95,7 +95,7 @@ export class MachineAnnouncer {
         link,
       ]),
     );
-    // First: a farewell after the new announcement would take that back.
+    // First: a goodbye after the new announcement would take that back.
     await this.#closeAll([...this.#links.keys()].filter((key) => !wanted.has(key)));
     for (const [key, link] of wanted) {
       const running = this.#links.get(key);

@@ -82,7 +82,7 @@ const RECORDS = (name: string, port: number, from = OWN, gone = "") => [
   `${from} A ${name}.local ${from}${gone}`,
 ];
 
-Deno.test("MachineAnnouncer asks three times, announces twice, says farewell once", async () => {
+Deno.test("MachineAnnouncer asks three times, announces twice, says goodbye once", async () => {
   const rig = new Rig();
   await rig.set();
   await rig.clock.advance(CLAIMED_MS);
@@ -98,7 +98,7 @@ Deno.test("MachineAnnouncer asks three times, announces twice, says farewell onc
   assert.equal(rig.clock.pendingTimers, 0);
 });
 
-Deno.test("MachineAnnouncer begins no answer while it says farewell", async () => {
+Deno.test("MachineAnnouncer begins no answer while it says goodbye", async () => {
   const rig = new Rig();
   await rig.announced();
   rig.group.onSent = ({ message }) => {
@@ -275,7 +275,7 @@ Deno.test("MachineAnnouncer yields a name that another defends, and does not tak
   rig.group.say(STRANGER, { type: "query", questions: [{ name: SERVICE, type: "PTR" }] });
   await rig.clock.advance(5_000);
   await rig[Symbol.asyncDispose]();
-  assert.deepEqual(rig.group.lines().slice(1), [], "neither an answer nor a farewell");
+  assert.deepEqual(rig.group.lines().slice(1), [], "neither an answer nor a goodbye");
 });
 
 Deno.test("MachineAnnouncer defends its name against all, also when it has just told it", async () => {

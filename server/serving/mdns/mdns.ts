@@ -32,7 +32,7 @@ export class Mdns {
     });
   }
 
-  /** Says farewell; takes a fraction of a second. Never rejects. */
+  /** Says goodbye; takes a fraction of a second. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const announcer = await this.#announcer;

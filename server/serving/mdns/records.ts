@@ -73,7 +73,7 @@ export function onlyAddresses({ name, ipv4, ipv6 }: Instance): ServedRecord {
   return none(hostOf(name), types, HOST_TTL);
 }
 
-/** All that an announcement says, and a farewell takes back. */
+/** All that an announcement says, and a goodbye takes back. */
 export function allRecords(instance: Instance): ServedRecord[] {
   return [
     pointer(instance),

@@ -26,7 +26,7 @@ import {
   servicesRecord,
 } from "./records.ts";
 
-/** Longest lifetime for resolvers that cannot receive a farewell. Seconds; RFC 6762, 6.7. */
+/** Longest lifetime for resolvers that cannot receive a goodbye. Seconds; RFC 6762, 6.7. */
 const LEGACY_TTL = 10;
 
 /** One message to send. */
@@ -66,7 +66,7 @@ export function replies(
   });
 }
 
-/** All that an announcement or a farewell consists of: one message for each instance. */
+/** All that an announcement or a goodbye consists of: one message for each instance. */
 export function unasked(records: readonly ServedRecord[][], kind: "alive" | "gone"): Said[] {
   return records.map((answers) => ({
     type: "response",

@@ -15,7 +15,7 @@ export const rtcPeerKey: ContextKey<RtcPeer | undefined> = createContextKey<RtcP
   { description: "WebRTC connection of the call" },
 );
 
-/** Who is at the other end of a connection. */
+/** Who the peer of a connection is. */
 export interface RemoteCaller {
   /** Undefined where nobody signs in. */
   readonly identity: Identity | undefined;

@@ -142,7 +142,7 @@ function endFirst(pid: number): void {
   }
 }
 
-/** The other side: answers the requests on standard input until that ends. */
+/** The child: answers the requests on standard input until that ends. */
 export async function serveJobs<Request extends object>(
   answer: (request: Frame<Request>) => Promise<Frame<object>>,
   isRefusal: (error: unknown) => boolean,

@@ -119,7 +119,7 @@ export class Http2Channel implements CallChannel {
   }
 }
 
-/** Hands the messages of a stream on in the pace of their reader. */
+/** Hands the messages of a stream on as fast as they are read. */
 class StreamReader {
   readonly answer: Http2Response;
   /** Resolves when the headers are there or never come. */

@@ -18,7 +18,7 @@ interface Waiting {
   readonly done: () => void;
 }
 
-/** Writes the frames of all calls of a channel in the pace in which they leave. */
+/** Writes the frames of all calls of a channel as fast as they leave. */
 export class FrameWriter {
   #closed = false;
   readonly #waiting = new Set<Waiting>();

@@ -106,7 +106,7 @@ export class MadeCall {
     }
   }
 
-  /** The answers, in the pace of their reader; who stops reading cancels the call. */
+  /** The answers, as fast as they are read; who stops reading cancels the call. */
   async *messages(): AsyncIterable<Uint8Array> {
     try {
       yield* this.answers.read();

@@ -27,7 +27,7 @@ export interface DataChannelServerOptions {
   /** Finds what answers a method. */
   readonly router: Pick<RpcRouter, "method">;
   readonly interceptors: readonly Interceptor[];
-  /** Who is at the other end. */
+  /** Who the peer is. */
   readonly peer: Peer;
   /** Leaves what is known of the caller in each call's context, before interceptors run. */
   readonly values?: (values: ContextValues) => void;

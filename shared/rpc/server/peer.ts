@@ -1,7 +1,7 @@
 import { type ContextKey, createContextKey } from "@connectrpc/connect";
 import { networkInterfaces } from "node:os";
 
-/** Who is at the other end of a connection. */
+/** The remote end of a connection. */
 export interface Peer {
   /** IP address without a zone or brackets; the socket's path for `unix`; empty in-process. */
   readonly address: string;

@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { LOW_WATER_BYTES, MAX_FRAME_BYTES, type MessageChannel } from "./channel.ts";
 import { Inbox } from "./inbox.ts";
 
-/** A channel whose way to the other end a test can block. */
+/** A channel whose way to the peer a test can block. */
 export interface TestChannel extends MessageChannel {
   /** While true, what this end sends stays in {@link MessageChannel.bufferedBytes}. */
   held: boolean;

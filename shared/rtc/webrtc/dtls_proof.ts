@@ -1,5 +1,5 @@
 /**
- * What proves that the one at the other end of DTLS holds the key of its certificate. werift
+ * What proves that the peer of DTLS holds the key of its certificate. werift
  * compares the certificate only: whoever can answer in the peer's place could show it too.
  */
 import { Buffer } from "node:buffer";
