@@ -12,6 +12,7 @@ const OF_CLOUD =
 
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
+  cacheDir: fileURLToPath(new URL("../.tools/vite", import.meta.url)),
   plugins: [svelte({ configFile: false, compilerOptions: { runes: true } })],
   build: {
     target: "es2023",

@@ -66,16 +66,18 @@ export class NodeBroadcast<T> implements AsyncDisposable {
    *
    * @param item read when it is sent; undefined: nothing is to be said
    * @param withinMs when the others must know
+   * @returns false: there are no others
    */
-  send(key: string, item: () => T | undefined, withinMs: number): void {
-    if (this.#isClosed || !this.#hasOthers()) return;
+  send(key: string, item: () => T | undefined, withinMs: number): boolean {
+    if (this.#isClosed || !this.#hasOthers()) return false;
     this.#due.set(key, item);
     const { clock } = this.options;
     const atMs = clock.monotonicMs() + withinMs;
-    if (this.#timer && atMs >= this.#dueMs) return;
+    if (this.#timer && atMs >= this.#dueMs) return true;
     this.#timer?.cancel();
     this.#dueMs = atMs;
     this.#timer = clock.setTimer(withinMs, () => this.#sendDue());
+    return true;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

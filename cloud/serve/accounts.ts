@@ -21,6 +21,7 @@ import { Joining } from "../accounts/sign_in/joining.ts";
 import { brandingMethods } from "../accounts/branding/branding_methods.ts";
 import { Logos } from "../accounts/branding/logos.ts";
 import type { SendMail } from "../accounts/links/mail.ts";
+import { sweepUsedCodes } from "../accounts/links/sealed_codes.ts";
 import { SignIn } from "../accounts/sign_in/sign_in.ts";
 import {
   type AccountRoutes,
@@ -31,7 +32,7 @@ import { ProgramSignIn } from "../accounts/program_sign_in/program_sign_in.ts";
 import { ProgramPages } from "../accounts/web_session/program_pages.ts";
 import { CurrentSession } from "../accounts/web_session/current_session.ts";
 import { SingleSignOnRoutes } from "../accounts/web_session/single_sign_on_routes.ts";
-import { FlowSeal } from "../accounts/single_sign_on/flow_seal.ts";
+import { flowSeal } from "../accounts/single_sign_on/flow_seal.ts";
 import { Identities } from "../accounts/single_sign_on/identities.ts";
 import { Issuer } from "../accounts/single_sign_on/issuer.ts";
 import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
@@ -90,12 +91,14 @@ export function openAccounts(options: AccountsOptions) {
   const singleSignOn = settings && {
     issuer: new Issuer(settings, { clock, log: log.child("single-sign-on") }),
     identities: new Identities({ queries, invitations, clock, settings }),
-    seal: new FlowSeal(),
+    seal: flowSeal(options),
     trustsSecondFactor: settings.trustsSecondFactor,
   };
   const joining = new Joining({ queries, invitations, passwords, signIn, limiter });
   const audit = new AuditLog(queries, options.time.cautious, options.auditDays);
   return {
+    /** Wrong codes of second factors. */
+    codeLimiter: secondFactor.limiter,
     signIn,
     joining,
     sessions,
@@ -132,7 +135,7 @@ export function openAccounts(options: AccountsOptions) {
         ...{ ...from, signIn, joining, sessions, audit, clock, current, logos },
         programs: new ProgramPages({ programs, current, sessions }),
         singleSignOn: singleSignOn && new SingleSignOnRoutes({
-          ...{ ...singleSignOn, signIn, secondFactor, limiter, current, clock },
+          ...{ ...singleSignOn, signIn, secondFactor, limiter, current, queries },
           publicUrl: options.publicUrl,
         }),
       });
@@ -144,7 +147,12 @@ export function openAccounts(options: AccountsOptions) {
     },
     /** For one node: ends sessions whose time is over and forgets old entries. */
     async sweep(signal: AbortSignal): Promise<void> {
-      const chores = [() => sessions.sweep(), () => audit.sweep()];
+      const { cautious } = options.time;
+      const chores = [
+        () => sessions.sweep(),
+        () => sweepUsedCodes(queries, cautious.now()),
+        () => audit.sweep(),
+      ];
       await keepSwept(chores, { clock, log, signal });
     },
   };

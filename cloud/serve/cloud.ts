@@ -140,7 +140,11 @@ async function serve(
 ): Promise<Omit<Cloud, "lost">> {
   const { clock, random, log } = deps;
   const { queries } = folder.database;
-  const limiter = new AttemptLimiter(() => clock.monotonicMs());
+  const limiter = new AttemptLimiter(
+    () => clock.monotonicMs(),
+    {},
+    folder.keys.secrets.attemptsKey(),
+  );
   const publicUrl = (): string => url;
   let url = options.publicUrl ?? "";
   const time = new SteadyTime(clock);

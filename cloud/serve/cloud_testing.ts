@@ -16,6 +16,7 @@ import { joinNodes } from "../nodes/join_nodes.ts";
 import { placeEmptyDatabase } from "../storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../storage/keys/random.ts";
 import type { SteadyTime } from "../storage/steady_time/steady_time.ts";
+import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
 import type { LogLimits } from "../fleet/logs/log_quota.ts";
 import type { LogStore } from "../fleet/logs/log_store.ts";
 import { openLogStore } from "../fleet/logs/open_log_store.ts";
@@ -74,6 +75,7 @@ export class TestCloud implements AsyncDisposable {
       training?: TrainingSettings;
       iceServers?: readonly IceServerSetting[];
       logLimits?: LogLimits;
+      singleSignOn?: SingleSignOnSettings;
       /** Address of PostgreSQL, whose nodes it joins; left out: as the environment says, alone. */
       database?: string;
       /** Another node of the same cloud. */
@@ -104,6 +106,7 @@ export class TestCloud implements AsyncDisposable {
       training: options.training,
       iceServers: options.iceServers,
       logLimits: options.logLimits,
+      singleSignOn: options.singleSignOn,
       peers: options.peers,
       passwordCost: { ln: 4, r: 8, p: 1 },
       logs,
@@ -114,7 +117,7 @@ export class TestCloud implements AsyncDisposable {
       log: memoryLogger("machine-cloud"),
       domain: "machine.internal",
       publicUrl: () => "http://127.0.0.1:8080",
-      limiter: new AttemptLimiter(),
+      limiter: new AttemptLimiter(undefined, {}, folder.keys.secrets.attemptsKey()),
     });
     await services.changes.start();
     const shared = services.share();

@@ -13,7 +13,7 @@ import {
 import { LogEntrySchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
-import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
@@ -26,38 +26,9 @@ import { dataEvent, trigger, webhook } from "../triggers/rules/rig_testing.ts";
 import { apiKey, partSecret, TestCloud } from "./cloud_testing.ts";
 import { FakeRunner } from "../training/queue/queue_testing.ts";
 import { TrainingCloud } from "./training_testing.ts";
-import type { TrainingSettings } from "./training_settings.ts";
+import { DEADLINE, Pair } from "./pair_testing.ts";
 
 const ignore = ignoreWithout(import.meta.url, "postgresql");
-const DEADLINE = { deadlineMs: 60_000 };
-
-/** Two nodes of one cloud in this process; programs call `one`, machines `other`. */
-class Pair implements AsyncDisposable {
-  private constructor(
-    readonly server: PostgresServer,
-    readonly one: TestCloud,
-    readonly other: TestCloud,
-  ) {}
-
-  static async open(
-    clock: Clock = systemClock,
-    options: { readonly training?: TrainingSettings } = {},
-  ): Promise<Pair> {
-    const server = await PostgresServer.start();
-    const database = server.address("pool=4");
-    const common = { database, notifications: { allowPrivateWebhooks: true }, ...options };
-    const one = await TestCloud.open(common);
-    const other = await TestCloud.open({ ...common, nodeOf: one, clock });
-    await waitFor(() => one.services.nodes.members().length === 2, DEADLINE);
-    return new Pair(server, one, other);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.other[Symbol.asyncDispose]();
-    await this.one[Symbol.asyncDispose]();
-    await this.server[Symbol.asyncDispose]();
-  }
-}
 
 Deno.test({
   name: "a machine on one node is seen on the other: saves, presence, health, readings, agents",

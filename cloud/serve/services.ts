@@ -9,6 +9,7 @@ import { ChangeFeed } from "../storage/database/change_feed.ts";
 import { partCredentials } from "../fleet/machines/part_credentials.ts";
 import { InferenceRunner } from "../inference/inference_runner.ts";
 import { inferenceService } from "../inference/inference_service.ts";
+import { shareAttempts } from "../nodes/shared_attempts.ts";
 import { LocalNodes } from "../nodes/nodes.ts";
 import { SteadyTime } from "../storage/steady_time/steady_time.ts";
 import type { ExchangeRequest } from "../training/remote/exchange.ts";
@@ -137,7 +138,9 @@ export async function createServices(options: ServicesOptions) {
     nodes,
     /** Once everything is loaded: shares with other nodes what this one has in memory, and learns theirs. */
     share(): AsyncDisposable {
-      const shared = [...fleet.share(), releases.share(nodes)];
+      const limiters = { secrets: limiter, codes: accounts.codeLimiter };
+      const attempts = shareAttempts(nodes, limiters, { clock, log: log.child("attempts") });
+      const shared = [...fleet.share(), releases.share(nodes), attempts];
       return {
         [Symbol.asyncDispose]: async () => {
           await Promise.all(shared.map((one) => one[Symbol.asyncDispose]()));

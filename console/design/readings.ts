@@ -1,4 +1,5 @@
 /** Readings of sensors as text for people. */
+import { listSeparator, localized } from "../texts/numbers.ts";
 import { plain } from "./values.ts";
 
 /** A reading that is taken apart. */
@@ -63,7 +64,8 @@ function readableText(name: string, value: unknown, all: Entries): string {
   const { _type: kind, ...parts } = entries;
   const numbers = Object.entries(parts).every(([, part]) => typeof part === "number");
   if (kind === "geopoint" && numbers && "lat" in parts && "lng" in parts) {
-    return `${degrees(Number(parts.lat), "N", "S")}, ${degrees(Number(parts.lng), "E", "W")}`;
+    const [lat, lng] = [Number(parts.lat), Number(parts.lng)];
+    return [degrees(lat, "N", "S"), degrees(lng, "E", "W")].join(listSeparator());
   }
   if (kind === "orientation_vector_degrees" && numbers) {
     const { theta, ...axis } = parts;
@@ -83,12 +85,13 @@ function partsText(parts: Entries): string {
 function listText(list: readonly unknown[]): string {
   if (list.length === 0) return "–";
   const isFlat = list.every((each) => typeof each !== "object" || each === null);
-  return isFlat && list.length <= MOST_PARTS ? list.map(plain).join(", ") : plain(list);
+  return isFlat && list.length <= MOST_PARTS ? list.map(plain).join(listSeparator()) : plain(list);
 }
 
 /** `48.137154° N`; as many digits as tell a tenth of a metre. */
 function degrees(value: number, positive: string, negative: string): string {
-  return `${Number(Math.abs(value).toFixed(PLACE_DIGITS))}° ${value < 0 ? negative : positive}`;
+  const size = String(Number(Math.abs(value).toFixed(PLACE_DIGITS)));
+  return `${localized(size)}° ${value < 0 ? negative : positive}`;
 }
 
 /** Readings of the kinds that only movement sensors have. */

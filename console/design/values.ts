@@ -1,3 +1,10 @@
+import { localized } from "../texts/numbers.ts";
+
+/** 12.345 → "12.35", or "12,35", with so many digits. */
+export function fixed(value: number, digits: number): string {
+  return localized(value.toFixed(digits));
+}
+
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 
 /**
@@ -13,7 +20,7 @@ export function bytes(value: number, more = 0): string {
     unit++;
   }
   const digits = unit === 0 ? 0 : (amount >= 100 ? 0 : amount >= 10 ? 1 : 2) + more;
-  return `${value < 0 ? "-" : ""}${amount.toFixed(digits)} ${UNITS[unit]}`;
+  return `${value < 0 ? "-" : ""}${fixed(amount, digits)} ${UNITS[unit]}`;
 }
 
 /**
@@ -22,11 +29,16 @@ export function bytes(value: number, more = 0): string {
  * @param more digits in addition
  */
 export function percent(value: number, more = 0): string {
-  return `${value.toFixed(1 + more)} %`;
+  return `${fixed(value, 1 + more)} %`;
 }
 
 /** Any reading as text; numbers with three decimals at most. */
 export function plain(value: unknown): string {
-  if (typeof value === "number") return String(Math.round(value * 1000) / 1000);
+  if (typeof value === "number") return localized(rounded(value));
   return typeof value === "string" ? value : JSON.stringify(value) ?? "";
+}
+
+/** A number with three decimals at most, as fields for numbers take it. */
+export function rounded(value: number): string {
+  return String(Math.round(value * 1000) / 1000);
 }

@@ -25,7 +25,7 @@ export const common = {
   state: ["State", "Zustand"],
   online: ["online", "online"],
   offline: ["offline", "offline"],
-  awaitingSetup: ["awaiting setup", "wartet auf Einrichtung"],
+  awaitingSetup: ["awaiting setup", "nicht eingerichtet"],
   skip: ["Skip to content", "Zum Inhalt springen"],
   navigation: ["Main navigation", "Hauptnavigation"],
   openPalette: ["Find or do …", "Suchen oder ausführen …"],

@@ -140,6 +140,7 @@ export const configure = {
   revision: ["Revision", "Revision"],
   savedAt: ["Saved", "Gespeichert"],
   by: ["By", "Von"],
+  whatMore: ["{n} more", "{n} weitere"],
   what: ["What changed", "Was sich änderte"],
   compare: ["Compare with now", "Mit jetzt vergleichen"],
   restore: ["Restore", "Wiederherstellen"],

@@ -3,6 +3,9 @@ import type { Texts } from "./text.ts";
 /** The map of the fleet. */
 export const map = {
   label: ["Map of the fleet", "Karte der Flotte"],
+  place: ["Where it is", "Wo sie ist"],
+  placeMap: ["Map of where the machine is", "Karte des Ortes der Maschine"],
+  onFleetMap: ["On the map of the fleet", "Auf der Karte der Flotte"],
   keys: [
     "Arrow keys move the map, + and − zoom. The machines in it are in the list after it.",
     "Pfeiltasten bewegen die Karte, + und − zoomen. Die Maschinen darin stehen in der Liste danach.",

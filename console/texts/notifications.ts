@@ -11,7 +11,7 @@ export const notifications = {
   ownersEdit: ["Change addresses", "Adressen ändern"],
   ownersText: [
     "Triggers that notify all_machine_owners write to these addresses, and to those of the machine and its location.",
-    "Auslöser, die all_machine_owners benachrichtigen, schreiben an diese Adressen und an die der Maschine und ihres Standorts.",
+    "Trigger, die all_machine_owners benachrichtigen, schreiben an diese Adressen und an die der Maschine und ihres Standorts.",
   ],
   ownersNone: ["No addresses yet.", "Noch keine Adressen."],
   addresses: ["E-mail addresses", "E-Mail-Adressen"],
@@ -44,7 +44,7 @@ export const notifications = {
   ],
   signed: [
     "Each trigger signs its webhooks with a secret of its own (machine triggers secret).",
-    "Jeder Auslöser signiert seine Webhooks mit einem eigenen Geheimnis (machine triggers secret).",
+    "Jeder Trigger signiert seine Webhooks mit einem eigenen Geheimnis (machine triggers secret).",
   ],
-  toTriggers: ["Triggers and deliveries", "Auslöser und Zustellungen"],
+  toTriggers: ["Triggers and deliveries", "Trigger und Zustellungen"],
 } as const satisfies Texts;

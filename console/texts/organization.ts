@@ -136,8 +136,8 @@ export const organization = {
   usageMail: ["Mail", "E-Mail"],
   usageMailOn: ["The cloud sends mail.", "Die Cloud versendet E-Mails."],
   usageMailOff: [
-    "The cloud sends no mail: start it with --smtp-url.",
-    "Die Cloud versendet keine E-Mails: Starten Sie sie mit --smtp-url.",
+    "The cloud sends no mail; Notifications says what to set.",
+    "Die Cloud versendet keine E-Mails; unter Benachrichtigungen steht, was zu setzen ist.",
   ],
   quotaEdit: ["Change limits", "Grenzen ändern"],
   quotaField: ["Most stored, GB", "Höchstens gespeichert, GB"],

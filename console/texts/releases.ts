@@ -28,7 +28,7 @@ export const releases = {
   empty: ["No releases yet", "Noch keine Releases"],
   emptyText: [
     "Machines whose agent follows its channel install a release by themselves. An owner of the cloud’s first organisation adds them, here or by a command:",
-    "Maschinen, deren Agent dem Kanal folgt, installieren ein Release von selbst. Ein Eigentümer der ersten Organisation der Cloud fügt sie hinzu, hier oder mit einem Befehl:",
+    "Maschinen, deren Agent dem Kanal folgt, installieren ein Release von selbst. Ein Besitzer der ersten Organisation der Cloud fügt sie hinzu, hier oder mit einem Befehl:",
   ],
   runs: ["Who runs what", "Wer läuft womit"],
   runsNone: [

@@ -1,3 +1,4 @@
+import { writeNumbersIn } from "./numbers.ts";
 import { fill, type Language, LANGUAGES, type Text, type Values } from "./text.ts";
 
 const KEPT = "language";
@@ -10,8 +11,13 @@ function chosen(): Language {
 class LanguageChoice {
   current = $state<Language>(chosen());
 
+  constructor() {
+    writeNumbersIn(this.current);
+  }
+
   choose(language: Language): void {
     this.current = language;
+    writeNumbersIn(language);
     localStorage.setItem(KEPT, language);
     document.documentElement.lang = language;
   }

@@ -15,10 +15,10 @@ export const training = {
   ],
   toPictures: ["Label pictures", "Bilder labeln"],
   toDatasets: ["Make a dataset", "Datensatz anlegen"],
-  ownersOnly: ["Trainings are for owners", "Trainings sind für Eigentümer"],
+  ownersOnly: ["Trainings are for owners", "Trainings sind für Besitzer"],
   ownersOnlyText: [
     "Only owners of the whole organisation see and start trainings. Ask one of them.",
-    "Nur Eigentümer der ganzen Organisation sehen und starten Trainings. Fragen Sie einen von ihnen.",
+    "Nur Besitzer der ganzen Organisation sehen und starten Trainings. Fragen Sie einen von ihnen.",
   ],
   pending: ["waiting", "wartet"],
   inProgress: ["training", "trainiert"],

@@ -43,7 +43,7 @@ export const triggers = {
   otherEvent: ["event {what}", "Ereignis {what}"],
   and: ["{a} and {b}", "{a} und {b}"],
   theValue: ["value", "Wert"],
-  owners: ["all owners of the machine", "alle Eigentümer der Maschine"],
+  owners: ["all owners of the machine", "alle Besitzer der Maschine"],
   spacing: ["at most every {n} s", "höchstens alle {n} s"],
   fired: ["fired {n} {n|time|times}", "{n}-mal ausgelöst"],
   notCompared: [

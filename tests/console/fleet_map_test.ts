@@ -56,6 +56,15 @@ consoleTest(
     assert.deepEqual((await app.getRobotMetadata({ id: sydney })).data, {
       ...{ position: { latitude: -37.8, longitude: 144.9 }, tags: [] },
     });
+
+    await page.goto(`${rig.cloud.url}/machines/${sydney}`);
+    const place = page.getByRole("region", { name: "Where it is" });
+    await place.getByText("-37.80000°, 144.90000°").waitFor();
+    await place.locator(".machine.awaiting-setup").waitFor();
+    await opened.inspect("machine-place");
+    await place.getByRole("link", { name: "On the map of the fleet" }).click();
+    await page.waitForURL(/view=map&at=-37\.8/);
+    await map.getByRole("link", { name: "sydney" }).waitFor();
   },
 );
 

@@ -20,6 +20,12 @@ consoleTest(
     const names = () => page.getByRole("row").getByRole("link").allInnerTexts();
     await page.getByRole("link", { name: "rover" }).waitFor();
     assert.deepEqual(await names(), ["picker", "rover"]);
+    await page.getByRole("columnheader", { name: "Server" }).waitFor();
+    const cut = page.getByRole("cell").filter({ hasText: "awaiting setup" }).first();
+    const missing = await cut.evaluate((cell: { scrollWidth: number; clientWidth: number }) =>
+      cell.scrollWidth - cell.clientWidth
+    );
+    assert.ok(missing <= 0, `${missing} pixels of a state are cut off`);
     // Compressed, by gzip, which is larger than the brotli that browsers get over TLS.
     const bytes = await page.evaluate(`performance.getEntriesByType("resource")
       .filter(({ name }) => name.includes("/assets/"))

@@ -26,10 +26,49 @@ export const UNUSED_PARTS: readonly UnusedPart[] = [
   { path: /\/mime-db\/db\.json$/, contents: "{}", loader: "json" },
 ];
 
-/** Leaves {@link UNUSED_PARTS} out of a bundle. */
+const UNUSED = "unused-import";
+
+/** A package that another one imports and uses only in what nobody here calls. */
+interface UnusedImport {
+  readonly name: string;
+  /** The package that imports it; all others get the real one. */
+  readonly by: string;
+  /** What it gets. */
+  readonly contents: string;
+}
+
+export const UNUSED_IMPORTS: readonly UnusedImport[] = [
+  // werift makes certificates with it, which we do ourselves: 350 KB, and half the time that WebRTC
+  // takes to load.
+  {
+    name: "@peculiar/x509",
+    by: "werift",
+    contents: "export const cryptoProvider = { set() {} };" +
+      "export const X509CertificateGenerator = undefined;" +
+      "export const PemConverter = undefined;",
+  },
+  // It reads certificates and signs with it: what a session shows comes from us.
+  {
+    name: "@fidm/x509",
+    by: "werift",
+    contents: "export const Certificate = undefined; export const PrivateKey = undefined;",
+  },
+];
+
+/** Leaves {@link UNUSED_PARTS} and {@link UNUSED_IMPORTS} out of a bundle. */
 export const withoutUnused: Plugin = {
   name: "without-unused",
   setup(build) {
+    const all = UNUSED_IMPORTS.map(({ name }) => name.replace("/", "\\/")).join("|");
+    build.onResolve({ filter: new RegExp(`^(${all})$`) }, ({ path, importer }) => {
+      const unused = UNUSED_IMPORTS.find(({ name, by }) =>
+        name === path && importer.replaceAll("\\", "/").includes(`/node_modules/${by}/`)
+      );
+      return unused && { path, namespace: UNUSED, pluginData: unused.contents };
+    });
+    build.onLoad({ filter: /^/, namespace: UNUSED }, ({ pluginData }) => ({
+      contents: pluginData,
+    }));
     for (const { path, contents, loader } of UNUSED_PARTS) {
       build.onLoad({ filter: path }, ({ path }) => ({
         contents,

@@ -20,9 +20,24 @@ const OF_MACHINES = new Set([
 const READS =
   /^(Binary|Check|Export|Get|List|Location|Read|Resolve|Search|Tabular|Tail|Watch)(?!.*Secret)/;
 
+/** Others that change nothing, and the report that an agent repeats. */
+const READ_TOO = new Set([
+  "BoundingBoxLabelsByFilter",
+  "CompareRevisions",
+  "IsLegalAccepted",
+  "OrganizationGetLogo",
+  "OrganizationGetSupportEmail",
+  "PlotTabularData",
+  "PreviewTrigger",
+  "ReportAgentStatus",
+  "SequencesByDatasetID",
+  "TagsByFilter",
+]);
+
 /** Whether the audit log says of a call that it was made. */
 export function isRecorded(method: DescMethod): boolean {
   return !OF_MACHINES.has(method.parent.typeName) && !READS.test(method.name) &&
+    !READ_TOO.has(method.name) &&
     (method.methodKind === "unary" || method.methodKind === "client_streaming");
 }
 

@@ -21,6 +21,10 @@ export async function userByEmail(queries: Queries, email: string): Promise<User
     .executeTakeFirst();
 }
 
+export async function userById(queries: Queries, id: string): Promise<UserRow | undefined> {
+  return await queries.selectFrom("users").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
 /** The person with an address, made where there is none. Call it in a transaction. */
 export async function findOrCreateUser(
   queries: Queries,
@@ -41,6 +45,7 @@ export async function findOrCreateUser(
     totp_generation: 0,
     totp_enabled: 0,
     totp_last_step: 0,
+    reset_mailed_at: null,
   };
   await queries.insertInto("users").values(row).execute();
   return row;

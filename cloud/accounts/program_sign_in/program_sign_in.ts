@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { z } from "zod";
 import {
   type AttemptLimiter,
   TOO_MANY_ATTEMPTS,
@@ -8,6 +9,8 @@ import { addressBlock } from "../../../shared/rpc/address_block.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { alphanumeric, type Random } from "../../storage/keys/random.ts";
+import type { DerivedSecrets } from "../../storage/keys/derived_secrets.ts";
+import { SealedCodes } from "../links/sealed_codes.ts";
 import type { UserRow } from "../people/users.ts";
 import type { Origin, SessionRow, Sessions, Started } from "../sessions/sessions.ts";
 import { userCode } from "./user_code.ts";
@@ -26,19 +29,12 @@ export interface WaitingDevice {
   readonly address: string;
 }
 
-interface Device extends WaitingDevice {
-  readonly deviceHash: string;
-  readonly until: number;
-  decision: Approver | "refused" | undefined;
-  asked: number;
-}
-
-interface Grant {
-  readonly approver: Approver;
-  readonly challenge: string;
-  readonly redirectUri: string;
-  readonly until: number;
-}
+const grantSchema = z.object({
+  userId: z.string(),
+  sessionId: z.string(),
+  challenge: z.string(),
+  redirectUri: z.string(),
+});
 
 export interface ProgramSignInOptions {
   readonly queries: Queries;
@@ -52,6 +48,7 @@ export interface ProgramSignInOptions {
       mostMs: number | undefined,
     ): Promise<Started>;
   };
+  readonly secrets: Pick<DerivedSecrets, "signInKey">;
   readonly limiter: AttemptLimiter;
   readonly clock: Clock;
   readonly random: Random;
@@ -63,32 +60,35 @@ const DEVICE_MS = 10 * 60_000;
 const CODE_MS = 60_000;
 const MOST_DEVICES = 2_000;
 const MOST_DEVICES_OF_ONE = 20;
-const MOST_GRANTS = 1_000;
 const TOKEN_LENGTH = 40;
 const LONGEST_NAME = 80;
 
 /**
  * Sessions for programs on people's computers, which a person who is signed in with a browser lets
  * in: by a code that the browser brings to the program (RFC 8252 with PKCE), or by a short code that
- * the person types (RFC 8628). What waits is in memory: it is over in minutes.
+ * the person types (RFC 8628). It may end on another node than the one on which it began.
  */
 export class ProgramSignIn {
-  readonly #grants = new Map<string, Grant>();
-  readonly #devices = new Map<string, Device>();
+  readonly #codes: SealedCodes<z.infer<typeof grantSchema>>;
+  /** When devices polled this node last, by the hash of their code. */
+  readonly #asked = new Map<string, number>();
 
-  constructor(private readonly options: ProgramSignInOptions) {}
+  constructor(private readonly options: ProgramSignInOptions) {
+    const { queries, clock, secrets } = options;
+    const key = secrets.signInKey("program");
+    this.#codes = new SealedCodes({ queries, clock, key, schema: grantSchema, lastsMs: CODE_MS });
+  }
 
   /**
    * A code for the program at a redirect URI.
    *
    * @param challenge SHA-256 of what only the program knows, base64url
    */
-  grant(approver: Approver, { challenge, redirectUri }: Pick<Grant, "challenge" | "redirectUri">) {
-    const code = alphanumeric(this.options.random, TOKEN_LENGTH);
-    const until = this.#now() + CODE_MS;
-    this.#grants.set(hashOf(code), { approver, challenge, redirectUri, until });
-    dropOldest(this.#grants, MOST_GRANTS);
-    return code;
+  grant(
+    { userId, sessionId }: Approver,
+    { challenge, redirectUri }: { readonly challenge: string; readonly redirectUri: string },
+  ): string {
+    return this.#codes.seal({ userId, sessionId, challenge, redirectUri });
   }
 
   /** @throws {ConnectError} UNAUTHENTICATED, RESOURCE_EXHAUSTED */
@@ -100,51 +100,60 @@ export class ProgramSignIn {
     },
     origin: Origin,
   ): Promise<{ session: Started; user: UserRow }> {
-    const grant = await this.#limited(origin, () => {
-      const hash = hashOf(code);
-      const grant = this.#grants.get(hash);
+    const grant = await this.#limited(origin, async () => {
+      const opened = this.#codes.open(code);
       // Whoever has the code and not the verifier uses it up: it was stolen.
-      this.#grants.delete(hash);
+      if (!opened || !await this.#codes.use(opened)) return undefined;
       const challenge = createHash("sha256").update(verifier).digest("base64url");
-      const isRight = grant && grant.until > this.#now() && grant.redirectUri === redirectUri &&
-        isEqual(challenge, grant.challenge);
-      return isRight ? grant : undefined;
+      const isRight = opened.value.redirectUri === redirectUri &&
+        isEqual(challenge, opened.value.challenge);
+      return isRight ? opened.value : undefined;
     });
     if (!grant) {
       throw new ConnectError("this code counts no more; begin again", Code.Unauthenticated);
     }
-    return await this.#begin(grant.approver, origin);
+    return await this.#begin(grant, origin);
   }
 
   /** @throws {ConnectError} RESOURCE_EXHAUSTED when too many wait */
-  start(clientName: string, { address }: Origin): {
+  async start(clientName: string, { address }: Origin): Promise<{
     readonly device: WaitingDevice;
     readonly deviceCode: string;
     readonly expiresAtMs: number;
-  } {
-    const { random, clock } = this.options;
-    const now = this.#now();
-    for (const [hash, { until }] of this.#devices) if (until <= now) this.#devices.delete(hash);
+  }> {
+    const { random, queries } = this.options;
     const block = addressBlock(address);
-    const own = [...this.#devices.values()].filter((each) => addressBlock(each.address) === block);
-    if (own.length >= MOST_DEVICES_OF_ONE || this.#devices.size >= MOST_DEVICES) {
-      throw new ConnectError(
-        "too many programs wait for approval; try again in ten minutes",
-        Code.ResourceExhausted,
-      );
-    }
     const deviceCode = alphanumeric(random, TOKEN_LENGTH);
-    const device: Device = {
-      userCode: userCode(random, new Set([...this.#devices.values()].map((each) => each.userCode))),
-      clientName: shownName(clientName),
-      address,
-      deviceHash: hashOf(deviceCode),
-      until: now + DEVICE_MS,
-      decision: undefined,
-      asked: Number.NEGATIVE_INFINITY,
-    };
-    this.#devices.set(device.deviceHash, device);
-    return { device, deviceCode, expiresAtMs: clock.now().getTime() + DEVICE_MS };
+    const name = shownName(clientName);
+    // Who begins without end waits for no writer, and nobody for them.
+    await this.#requireRoom(queries, block);
+    return await queries.transaction().execute(async (transaction) => {
+      const now = this.#now();
+      await transaction.deleteFrom("device_sign_ins").where("expires_at", "<=", now).execute();
+      const taken = await this.#requireRoom(transaction, block);
+      const device = { userCode: userCode(random, taken), clientName: name, address };
+      const expiresAtMs = now + DEVICE_MS;
+      await transaction.insertInto("device_sign_ins").values({
+        ...{ device_hash: hashOf(deviceCode), user_code: device.userCode, client_name: name },
+        ...{ address, block, expires_at: expiresAtMs },
+        ...{ decision: null, user_id: null, session_id: null },
+      }).execute();
+      return { device, deviceCode, expiresAtMs };
+    });
+  }
+
+  /** The codes that are taken. */
+  async #requireRoom(queries: Queries, block: string): Promise<ReadonlySet<string>> {
+    const rows = await queries.selectFrom("device_sign_ins").select(["user_code", "block"])
+      .where("expires_at", ">", this.#now()).execute();
+    const own = rows.filter((row) => row.block === block);
+    if (own.length < MOST_DEVICES_OF_ONE && rows.length < MOST_DEVICES) {
+      return new Set(rows.map((row) => row.user_code));
+    }
+    throw new ConnectError(
+      "too many programs wait for approval; try again in ten minutes",
+      Code.ResourceExhausted,
+    );
   }
 
   /**
@@ -153,12 +162,31 @@ export class ProgramSignIn {
    * @throws {ConnectError} NOT_FOUND, RESOURCE_EXHAUSTED
    */
   async waiting(code: string, origin: Origin): Promise<WaitingDevice> {
-    return await this.#device(code, origin);
+    const { queries } = this.options;
+    const row = await this.#limited(
+      origin,
+      () =>
+        queries.selectFrom("device_sign_ins").select(["user_code", "client_name", "address"])
+          .where("user_code", "=", typedCode(code)).where("decision", "is", null)
+          .where("expires_at", ">", this.#now()).executeTakeFirst(),
+    );
+    if (!row) throw overCode();
+    return { userCode: row.user_code, clientName: row.client_name, address: row.address };
   }
 
   /** @throws {ConnectError} NOT_FOUND, RESOURCE_EXHAUSTED */
   async decide(code: string, decision: Approver | "refused", origin: Origin): Promise<void> {
-    (await this.#device(code, origin)).decision = decision;
+    const { queries } = this.options;
+    const set = decision === "refused"
+      ? { decision }
+      : { decision: "allowed", user_id: decision.userId, session_id: decision.sessionId } as const;
+    const isDecided = await this.#limited(origin, async () => {
+      const { numUpdatedRows } = await queries.updateTable("device_sign_ins").set(set)
+        .where("user_code", "=", typedCode(code)).where("decision", "is", null)
+        .where("expires_at", ">", this.#now()).executeTakeFirst();
+      return numUpdatedRows > 0n || undefined;
+    });
+    if (!isDecided) throw overCode();
   }
 
   /**
@@ -170,37 +198,39 @@ export class ProgramSignIn {
     deviceCode: string,
     origin: Origin,
   ): Promise<{ session: Started; user: UserRow } | undefined> {
-    const device = await this.#limited(origin, () => {
-      const found = this.#devices.get(hashOf(deviceCode));
-      return found && found.until > this.#now() ? found : undefined;
-    });
-    if (!device) throw overCode();
-    const now = this.#now();
-    // Clocks and networks are not exact: half the interval passes.
-    if (now - device.asked < INTERVAL_S * 500) {
-      throw new ConnectError(`poll once in ${INTERVAL_S} seconds`, Code.ResourceExhausted);
-    }
-    device.asked = now;
-    if (device.decision === undefined) return undefined;
-    this.#devices.delete(device.deviceHash);
-    if (device.decision === "refused") {
-      throw new ConnectError("the person at the browser refused", Code.PermissionDenied);
-    }
-    return await this.#begin(device.decision, origin);
-  }
-
-  async #device(code: string, origin: Origin): Promise<Device> {
-    const wanted = code.toUpperCase().replace(/[^A-Z]/g, "");
+    const { queries } = this.options;
+    const hash = hashOf(deviceCode);
     const device = await this.#limited(
       origin,
       () =>
-        [...this.#devices.values()].find((each) =>
-          each.userCode.replace("-", "") === wanted && each.until > this.#now() &&
-          each.decision === undefined
-        ),
+        queries.selectFrom("device_sign_ins").selectAll().where("device_hash", "=", hash)
+          .where("expires_at", ">", this.#now()).executeTakeFirst(),
     );
-    if (device) return device;
-    throw overCode();
+    if (!device) throw overCode();
+    this.#requirePace(hash);
+    if (device.decision === null) return undefined;
+    this.#asked.delete(hash);
+    const { numDeletedRows } = await queries.deleteFrom("device_sign_ins")
+      .where("device_hash", "=", hash).executeTakeFirst();
+    if (numDeletedRows === 0n) throw overCode(); // another node was faster
+    if (device.user_id === null || device.session_id === null) {
+      throw new ConnectError("the person at the browser refused", Code.PermissionDenied);
+    }
+    const approver = { userId: device.user_id, sessionId: device.session_id };
+    return await this.#begin(approver, origin);
+  }
+
+  /** Of this node alone: a program that asks all nodes is answered by each in its turn. */
+  #requirePace(hash: string): void {
+    const now = this.options.clock.monotonicMs();
+    // Clocks and networks are not exact: half the interval passes.
+    if (now - (this.#asked.get(hash) ?? -Infinity) < INTERVAL_S * 500) {
+      throw new ConnectError(`poll once in ${INTERVAL_S} seconds`, Code.ResourceExhausted);
+    }
+    this.#asked.delete(hash);
+    this.#asked.set(hash, now);
+    const [oldest] = this.#asked.keys();
+    if (this.#asked.size > MOST_DEVICES && oldest !== undefined) this.#asked.delete(oldest);
   }
 
   /** A session that lasts no longer than a single sign-on does which stands behind it. */
@@ -222,11 +252,11 @@ export class ProgramSignIn {
     return { session: await signIn.begin(user, "command line", origin, most), user };
   }
 
-  async #limited<T>({ address }: Origin, look: () => T | undefined): Promise<T | undefined> {
-    const outcome = await this.options.limiter.attempt(
-      { address },
-      () => Promise.resolve(look()),
-    );
+  async #limited<T>(
+    { address }: Origin,
+    look: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const outcome = await this.options.limiter.attempt({ address }, look);
     if (outcome.kind === "refused") {
       throw new ConnectError(TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
     }
@@ -234,7 +264,7 @@ export class ProgramSignIn {
   }
 
   #now(): number {
-    return this.options.clock.monotonicMs();
+    return this.options.clock.now().getTime();
   }
 }
 
@@ -252,9 +282,9 @@ function isEqual(one: string, other: string): boolean {
   return a !== undefined && b !== undefined && a.length === b.length && timingSafeEqual(a, b);
 }
 
-function dropOldest<K, V>(map: Map<K, V>, most: number): void {
-  const [oldest] = map.keys();
-  if (map.size > most && oldest !== undefined) map.delete(oldest);
+/** As it is shown, however it was typed. */
+function typedCode(code: string): string {
+  return code.slice(0, 100).toUpperCase().replace(/[^A-Z]/g, "").replace(/^.{4}(?=.)/, "$&-");
 }
 
 function overCode(): ConnectError {

@@ -28,11 +28,16 @@ export interface SecondFactorOptions {
  * master secret; the database holds none.
  */
 export class SecondFactor {
-  readonly #limiter: AttemptLimiter;
+  /** Counts wrong codes by person. */
+  readonly limiter: AttemptLimiter;
 
   constructor(private readonly options: SecondFactorOptions) {
     const limits = { entity: LIMITS, address: LIMITS };
-    this.#limiter = new AttemptLimiter(() => options.clock.monotonicMs(), limits);
+    this.limiter = new AttemptLimiter(
+      () => options.clock.monotonicMs(),
+      limits,
+      options.secrets.attemptsKey(),
+    );
   }
 
   /** A new secret, which counts when it was confirmed. @throws {ConnectError} when there is one. */
@@ -107,7 +112,7 @@ export class SecondFactor {
     work: (transaction: Queries) => Promise<void>,
   ): Promise<boolean> {
     const credential = { type: "second factor", entity: user.id, payload: code };
-    const outcome = await this.#limiter.attempt({ address: user.id, credential }, async () => {
+    const outcome = await this.limiter.attempt({ address: user.id, credential }, async () => {
       try {
         await this.options.queries.transaction().execute(work);
         return true;

@@ -85,8 +85,9 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
       return { signedIn: toSignedIn(await programs.exchange(given, originOf(context))) };
     },
 
-    startDeviceSignIn({ clientName }, context) {
-      const { device, deviceCode, expiresAtMs } = programs.start(clientName, originOf(context));
+    async startDeviceSignIn({ clientName }, context) {
+      const started = await programs.start(clientName, originOf(context));
+      const { device, deviceCode, expiresAtMs } = started;
       const url = `${options.publicUrl().replace(/\/$/, "")}/account/device`;
       return {
         deviceCode,

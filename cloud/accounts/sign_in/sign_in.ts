@@ -12,7 +12,7 @@ import type { Random } from "../../storage/keys/random.ts";
 import type { FailedSignIn, FailedSignIns } from "../audit/failed_sign_ins.ts";
 import { normalEmail } from "../people/emails.ts";
 import { passwordProblem, type Passwords } from "../people/passwords.ts";
-import { userByEmail, type UserRow } from "../people/users.ts";
+import { userByEmail, userById, type UserRow } from "../people/users.ts";
 import type { SecondFactor } from "../second_factor/second_factor.ts";
 import { endAllIn, type Origin, type Sessions, type Started } from "../sessions/sessions.ts";
 import { mailHtml, type SendMail } from "../links/mail.ts";
@@ -39,15 +39,13 @@ export type SignInOutcome =
   | { readonly kind: "signed in"; readonly session: Started; readonly user: UserRow }
   | { readonly kind: "second factor required" };
 
+/** A person is mailed one link to set a password in this time. */
+const RESET_PAUSE_MS = 10 * 60_000;
 const WRONG = "the e-mail address or the password is wrong";
 const LINK_IS_OVER = "this link was used, replaced or has expired; request another";
-/** Mails to set a password that one address may be sent, then one each ten minutes. */
-const RESET_PAUSE_MS = 10 * 60_000;
 
 /** Proves who somebody is, and begins sessions. */
 export class SignIn {
-  readonly #resets = new Map<string, number>();
-
   constructor(private readonly options: SignInOptions) {}
 
   get sendsMail(): boolean {
@@ -169,34 +167,30 @@ export class SignIn {
     }
     const to = normalEmail(email);
     const user = await userByEmail(queries, to);
-    if (!user || !this.#mayMail(to)) return;
-    note(to);
-    const token = await queries.transaction().execute((transaction) =>
-      createLink(transaction, { userId: user.id, purpose: "set-password" }, {
-        random,
-        now: clock.now(),
-      })
-    );
+    if (!user) return;
+    const now = clock.now();
+    if (!mayMail(user, now)) return;
+    const token = await queries.transaction().execute(async (transaction) => {
+      const current = await userById(transaction, user.id);
+      if (!current || !mayMail(current, now)) return undefined;
+      note(to);
+      await transaction.updateTable("users").set({ reset_mailed_at: now.getTime() })
+        .where("id", "=", user.id).execute();
+      const link = { userId: user.id, purpose: "set-password" } as const;
+      return await createLink(transaction, link, { random, now });
+    });
+    if (token === undefined) return;
     const url = linkUrl(publicUrl(), "password", token);
     const text = "Somebody, probably you, wants to set a new password for your account at\n" +
       `${publicUrl()}. Open this link within a day to do so:\n\n${url}\n\n` +
       "If it was not you, do nothing: your password stays as it is.\n";
     const mail = { to, subject: "Set a new password", text, html: mailHtml(text, url) };
     // Nobody waits: how long the answer takes would show whether there is such a person.
-    sendMail({ ...mail, id: random.uuid() }).catch((error) => {
-      this.#resets.delete(to);
+    sendMail({ ...mail, id: random.uuid() }).catch(async (error) => {
       log.warn("cannot send a mail to set a password", { error: String(error) });
-    });
-  }
-
-  #mayMail(to: string): boolean {
-    const now = this.options.clock.monotonicMs();
-    for (const [email, at] of this.#resets) {
-      if (now - at > RESET_PAUSE_MS) this.#resets.delete(email);
-    }
-    if (this.#resets.has(to)) return false;
-    this.#resets.set(to, now);
-    return true;
+      await queries.updateTable("users").set({ reset_mailed_at: null }).where("id", "=", user.id)
+        .execute();
+    }).catch((error) => log.warn("cannot let a mail be requested again", { error: String(error) }));
   }
 
   /**
@@ -260,6 +254,11 @@ export function requirePassword(field: string, password: string, email: string):
       Code.InvalidArgument,
     );
   }
+}
+
+/** Times that a clock which was ahead has left count for nothing. */
+function mayMail({ reset_mailed_at: last }: UserRow, now: Date): boolean {
+  return last === null || Math.abs(now.getTime() - last) > RESET_PAUSE_MS;
 }
 
 /** The code of a second factor does not fit. */

@@ -1,6 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { EncryptJWT, jwtDecrypt } from "jose";
 import { z } from "zod";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { DerivedSecrets } from "../../storage/keys/derived_secrets.ts";
+import { SealedCodes } from "../links/sealed_codes.ts";
 
 const flowSchema = z.object({
   state: z.string(),
@@ -15,36 +17,40 @@ const flowSchema = z.object({
 /** What is kept, in a cookie, of a browser that was sent to the issuer. */
 export type Flow = z.infer<typeof flowSchema>;
 
+const secondStepSchema = z.object({ userId: z.string(), back: z.string() });
+
+/** What a page holds of somebody whom the issuer knows, and who still has to give a code. */
+export type SecondStep = z.infer<typeof secondStepSchema>;
+
 /** How long a person may take at the issuer. */
 export const FLOW_SECONDS = 10 * 60;
-const REMEMBERED = 10_000;
+const SECOND_STEP_MS = 5 * 60_000;
 
-/**
- * Seals flows with a key of this process, so that whoever begins one without end costs nothing here.
- * Each opens once.
- */
-export class FlowSeal {
-  readonly #key = randomBytes(32);
-  readonly #used = new Set<string>();
+/** The steps of a sign-in at an issuer. Each counts once, also when it ends on another node. */
+export interface FlowSeal {
+  readonly flows: SealedCodes<Flow>;
+  readonly secondSteps: SealedCodes<SecondStep>;
+}
 
-  async seal(flow: Flow): Promise<string> {
-    return await new EncryptJWT({ ...flow })
-      .setProtectedHeader({ alg: "dir", enc: "A256GCM" })
-      .setExpirationTime(`${FLOW_SECONDS}s`)
-      .encrypt(this.#key);
-  }
-
-  /** Undefined: it is none of this process, too old, or was opened before. */
-  async open(sealed: string): Promise<Flow | undefined> {
-    const opened = await jwtDecrypt(sealed, this.#key, {
-      keyManagementAlgorithms: ["dir"],
-      contentEncryptionAlgorithms: ["A256GCM"],
-    }).catch(() => undefined);
-    const flow = flowSchema.safeParse(opened?.payload).data;
-    if (!flow || this.#used.has(flow.state)) return undefined;
-    this.#used.add(flow.state);
-    const [oldest] = this.#used;
-    if (this.#used.size > REMEMBERED && oldest !== undefined) this.#used.delete(oldest);
-    return flow;
-  }
+export function flowSeal(
+  { secrets, ...options }: {
+    readonly queries: Queries;
+    readonly clock: Pick<Clock, "now">;
+    readonly secrets: Pick<DerivedSecrets, "signInKey">;
+  },
+): FlowSeal {
+  return {
+    flows: new SealedCodes({
+      ...options,
+      key: secrets.signInKey("single sign-on"),
+      schema: flowSchema,
+      lastsMs: FLOW_SECONDS * 1_000,
+    }),
+    secondSteps: new SealedCodes({
+      ...options,
+      key: secrets.signInKey("second step"),
+      schema: secondStepSchema,
+      lastsMs: SECOND_STEP_MS,
+    }),
+  };
 }

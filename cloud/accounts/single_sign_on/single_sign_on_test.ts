@@ -269,7 +269,7 @@ Deno.test("a second factor of this cloud is asked for after the issuer's, unless
       continue;
     }
     assert.equal(first.session, "");
-    const token = /name="token"[^>]*value="(\w+)"/.exec(first.text)?.[1] ?? "";
+    const token = /name="token"[^>]*value="([\w-]+)"/.exec(first.text)?.[1] ?? "";
     const path = "/account/single-sign-on/code";
     const wrong = await cloud.post(path, { token, code: "000000" });
     assert.equal(wrong.session, "");

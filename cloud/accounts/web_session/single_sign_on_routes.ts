@@ -3,8 +3,8 @@ import {
   type AttemptLimiter,
   TOO_MANY_ATTEMPTS,
 } from "../../../shared/cloud/auth/attempt_limiter.ts";
-import type { Clock } from "../../../shared/base/time/clock.ts";
-import type { UserRow } from "../people/users.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import { userById } from "../people/users.ts";
 import type { SecondFactor } from "../second_factor/second_factor.ts";
 import type { Origin, Started } from "../sessions/sessions.ts";
 import type { SignIn } from "../sign_in/sign_in.ts";
@@ -13,7 +13,6 @@ import type { Identities } from "../single_sign_on/identities.ts";
 import type { Issuer } from "../single_sign_on/issuer.ts";
 import type { CurrentSession } from "./current_session.ts";
 import { cookie, cookieValue, type HeaderOf, isFromOwnPage, returnPath } from "./cookies.ts";
-import { SecondStep } from "./second_step.ts";
 import { type Page, pageHtml } from "./pages.ts";
 
 export interface SingleSignOnRoutesOptions {
@@ -25,7 +24,7 @@ export interface SingleSignOnRoutesOptions {
   readonly trustsSecondFactor: boolean;
   readonly limiter: AttemptLimiter;
   readonly current: CurrentSession;
-  readonly clock: Clock;
+  readonly queries: Queries;
   readonly publicUrl: () => string;
 }
 
@@ -39,11 +38,7 @@ const DONE = "/account/single-sign-on/done";
 
 /** Sends browsers to the issuer of single sign-on, and takes them back. */
 export class SingleSignOnRoutes {
-  readonly #waiting: SecondStep<{ readonly user: UserRow; readonly back: string }>;
-
-  constructor(private readonly options: SingleSignOnRoutesOptions) {
-    this.#waiting = new SecondStep(options.clock);
-  }
+  constructor(private readonly options: SingleSignOnRoutesOptions) {}
 
   get name(): string {
     return this.options.issuer.name;
@@ -65,7 +60,7 @@ export class SingleSignOnRoutes {
     }
     const back = returnPath(url.searchParams.get("return_to"));
     const { url: location, checks } = await issuer.authorization(this.#redirectUri);
-    const sealed = await seal.seal({ ...checks, back, ...(linking ? { linking } : {}) });
+    const sealed = seal.flows.seal({ ...checks, back, ...(linking ? { linking } : {}) });
     return new Response(null, {
       status: 303,
       headers: {
@@ -84,8 +79,9 @@ export class SingleSignOnRoutes {
   /** @throws {ConnectError} that says why nobody is signed in */
   async end(url: URL, header: HeaderOf, origin: Origin): Promise<SingleSignOnEnd> {
     const { issuer, seal, identities, signIn, limiter } = this.options;
-    const flow = await seal.open(cookieValue(header, this.#cookieName) ?? "");
-    if (!flow) throw over();
+    const opened = seal.flows.open(cookieValue(header, this.#cookieName) ?? "");
+    if (!opened || await seal.flows.isUsed(opened)) throw over();
+    const flow = opened.value;
     const callback = new URL(`${this.#redirectUri}${url.search}`);
     // Each answer that does not hold costs a call to the issuer.
     const outcome = await limiter.attempt({ address: origin.address }, async () => {
@@ -103,13 +99,16 @@ export class SingleSignOnRoutes {
     }
     const { identity } = outcome.value;
     if (flow.linking) {
-      if (!await this.options.current.isOpen(flow.linking)) throw over();
+      const isOpen = await this.options.current.isOpen(flow.linking);
+      if (!isOpen || !await seal.flows.use(opened)) throw over();
       await identities.link(flow.linking.userId, identity);
       return { kind: "linked", back: flow.back };
     }
+    // First: a stranger writes nothing here, however often the issuer vouches for them.
     const user = await identities.personOf(identity);
+    if (!await seal.flows.use(opened)) throw over();
     if (user.totp_enabled === 1 && !this.options.trustsSecondFactor) {
-      const token = this.#waiting.add({ user, back: flow.back });
+      const token = seal.secondSteps.seal({ userId: user.id, back: flow.back });
       return { kind: "code", page: codePage(token) };
     }
     const session = await signIn.begin(user, "single sign-on", origin);
@@ -121,18 +120,21 @@ export class SingleSignOnRoutes {
     fields: (name: string) => string,
     origin: Origin,
   ): Promise<SingleSignOnEnd> {
-    const { secondFactor, signIn, limiter } = this.options;
+    const { secondFactor, signIn, limiter, queries } = this.options;
+    const { secondSteps } = this.options.seal;
     const token = fields("token");
-    const waiting = this.#waiting.of(token);
-    if (!waiting) throw over();
-    const { user, back } = waiting;
+    const waiting = secondSteps.open(token);
+    if (!waiting || await secondSteps.isUsed(waiting)) throw over();
+    const { userId, back } = waiting.value;
+    const user = await userById(queries, userId);
+    if (!user) throw over();
     if (!await secondFactor.take(user, fields("code"))) {
       limiter.failed(origin.address);
       signIn.failed(user, "wrong code", origin);
       const problem = "The code is wrong, was used, or is too old.";
       return { kind: "code", page: { ...codePage(token), problem } };
     }
-    this.#waiting.end(token);
+    if (!await secondSteps.use(waiting)) throw over();
     const session = await signIn.begin(user, "single sign-on", origin);
     return { kind: "signed in", session, back };
   }

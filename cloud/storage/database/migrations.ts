@@ -14,6 +14,7 @@ import { peopleMigration } from "./people_migration.ts";
 import { nodeMigration } from "./node_migration.ts";
 import { pipelineMigration } from "./pipeline_migration.ts";
 import { secretMigration } from "./secret_migration.ts";
+import { signInMigration } from "./sign_in_migration.ts";
 import { sequenceMigration } from "./sequence_migration.ts";
 import { trainingMigration } from "./training_migration.ts";
 import { versionMigration } from "./version_migration.ts";
@@ -387,5 +388,6 @@ export const cloudMigrations: readonly Migration[] = [
   modelSchemaMigration,
   versionSchemaMigration,
   nodeMigration,
+  signInMigration,
   logMigration,
 ];

@@ -29,6 +29,8 @@ export interface UsersTable {
   totp_generation: number;
   /** 0 or 1 */
   totp_enabled: number;
+  /** When a link to set a password was mailed last. */
+  reset_mailed_at: TimeMs | null;
   /** Time step of the last code that was taken: none is taken twice. */
   totp_last_step: number;
 }

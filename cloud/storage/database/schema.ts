@@ -10,6 +10,7 @@ import type { ActorType, ResourceType } from "./row_types.ts";
 import type { RegistryTables } from "./registry_schema.ts";
 import type { ReleaseTables } from "./release_schema.ts";
 import type { SequenceTables } from "./sequence_schema.ts";
+import type { SignInTables } from "./sign_in_schema.ts";
 import type { TrainingTables } from "./training_schema.ts";
 import type { TriggerTables } from "./trigger_schema.ts";
 import type { ModelSchemaTables } from "./model_schema_schema.ts";
@@ -179,6 +180,7 @@ export interface CloudTables
     RegistryTables,
     ReleaseTables,
     SequenceTables,
+    SignInTables,
     TrainingTables,
     TriggerTables,
     VersionTables,

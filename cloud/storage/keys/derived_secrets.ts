@@ -51,6 +51,18 @@ export class DerivedSecrets {
     return new Uint8Array(createHmac("sha256", this.#master).update("authority").digest());
   }
 
+  /** 32 bytes under which nodes count wrong attempts together. */
+  attemptsKey(): Uint8Array {
+    return new Uint8Array(createHmac("sha256", this.#master).update("attempts").digest());
+  }
+
+  /** 32 bytes that seal what somebody holds while signing in, for each purpose others. */
+  signInKey(purpose: "single sign-on" | "second step" | "program"): Uint8Array {
+    return new Uint8Array(
+      createHmac("sha256", this.#master).update(`sign-in:${purpose}`).digest(),
+    );
+  }
+
   /** Distinguishes two master secrets without giving them away. */
   fingerprint(): string {
     return this.#derive("fingerprint").slice(0, 12);

@@ -5,6 +5,8 @@ export interface FleetColumn {
   readonly name: string;
   readonly text: keyof typeof words;
   readonly share?: number;
+  /** Never narrower, pixels. */
+  readonly least?: number;
   /** Of the usual columns it is shown from this width, pixels. */
   readonly from?: number;
   readonly sortable?: true;
@@ -12,9 +14,9 @@ export interface FleetColumn {
 
 export const COLUMNS: readonly FleetColumn[] = [
   { name: "name", text: "colName", share: 2, sortable: true },
-  { name: "state", text: "colState", share: 1.2, sortable: true },
-  { name: "location", text: "colLocation", share: 1.2, from: 760, sortable: true },
-  { name: "version", text: "colVersion", from: 900, sortable: true },
+  { name: "state", text: "colState", share: 1.2, least: 156, sortable: true },
+  { name: "location", text: "colLocation", share: 1.2, from: 880, sortable: true },
+  { name: "version", text: "colVersion", from: 660, sortable: true },
   { name: "agent", text: "colAgent", from: 1180, sortable: true },
   { name: "platform", text: "colPlatform", from: 1040, sortable: true },
   { name: "tags", text: "colTags", share: 1.5, from: 760 },

@@ -107,6 +107,7 @@ async function line(
       throw refuse(`on a straight line ${touching} would touch at ${where}`);
     }
     if (!along.fits(next) || !await isWayFree(last, next, options)) {
+      if (slices.isOver) throw tooLate();
       throw refuse(`the constraints can't be kept at ${where}`);
     }
     way.push(next);

@@ -112,11 +112,13 @@ function withShapes() {
 
 interface Extra {
   readonly components?: (ResourceConfig & { attributes?: object })[];
+  /** Default: of {@link withShapes}. */
+  readonly kinematics?: ReturnType<typeof withShapes>;
   /** In place of the fake. */
   readonly arm?: Resource;
 }
 
-async function setUp({ components = [], arm }: Extra = {}) {
+async function setUp({ components = [], arm, kinematics }: Extra = {}) {
   const registry = builtinModels(testEnvironment());
   if (arm) {
     registry.register({
@@ -126,7 +128,7 @@ async function setUp({ components = [], arm }: Extra = {}) {
   }
   const clock = systemClock;
   const resources = new ResourceManager({ registry, clock, log: memoryLogger() });
-  const all = [{ ...armConfig(), ...(arm && { model: "t:test:arm" }) }, ...components];
+  const all = [{ ...armConfig(kinematics), ...(arm && { model: "t:test:arm" }) }, ...components];
   await resources.apply(
     all.map(({ name, api, model, attributes }) => ({
       ...{ name, api, model, dependsOn: [] },
@@ -382,6 +384,41 @@ Deno.test("planning that takes long leaves room for other calls, ends in time, a
   assert.equal(answers.filter((one) => /4 arms are being planned for/.test(one)).length, 1);
   assert.equal(answers.filter((one) => /failed_precondition/.test(one)).length, 4, answers.join());
   assert.ok(turns > 3, `others had ${turns} turns in ${performance.now() - started} ms`);
+});
+
+Deno.test("what reaches far is planned for no longer than the time allows", async () => {
+  const { move } = await setUp();
+  await move(at("world", BEGIN));
+  const boom = (x: number) => ({
+    referenceFrame: "boom",
+    poseInObserverFrame: { referenceFrame: "arm", pose: pose(x, 0, 0) },
+    physicalObject: geometry(sphere(10), pose(0, 0, 0), "boom"),
+  });
+  const carrying = (x: number, more = {}) =>
+    failure(move({
+      ...{ ...at("world", { x: 400, y: 300, z: 300, ...DOWN }), extra: { timeout: 0.3 } },
+      ...{ worldState: { transforms: [boom(x)] }, ...more },
+    }));
+  const late = /failed_precondition.*in time/;
+  for (const x of [1e12, 1e300]) assert.match(await carrying(x), late);
+  assert.match(await carrying(1e12, { constraints: { linearConstraint: [{}] } }), late);
+  for (const x of [NaN, Infinity]) {
+    assert.match(await carrying(x), /invalid_argument.*the geometry boom is nowhere/);
+  }
+});
+
+Deno.test("an arm of very many shapes is not planned for", async () => {
+  const links = Array.from({ length: 201 }, (_, at) => ({
+    ...{ id: `l${at}`, parent: at === 0 ? "j" : `l${at - 1}`, translation: { x: 0, y: 0, z: 1 } },
+    geometry: { type: "sphere", r: 1 },
+  }));
+  const joints = [
+    { id: "j", parent: "world", type: "revolute", axis: { x: 0, y: 0, z: 1 }, min: -90, max: 90 },
+  ];
+  const kinematics = { kinematic_param_type: "SVA", links, joints };
+  const { move } = await setUp({ kinematics: kinematics as never });
+  const answer = await failure(move(at("world", { x: 400, y: 300, z: 300 })));
+  assert.match(answer, /invalid_argument.*the arm has 201 geometries; at most 200/);
 });
 
 Deno.test("a call that is cancelled, and StopAll, stop the arm; a newer call takes over", async () => {

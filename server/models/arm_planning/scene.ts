@@ -5,7 +5,7 @@ import type { FrameSnapshot, SnapshotPart } from "../../resources/frames/frame_s
 import { originOf } from "../../resources/frames/frame_tree.ts";
 import type { KinematicChain } from "../../resources/frames/kinematic_chain.ts";
 import { compose, inverse, type Pose } from "../../resources/frames/pose.ts";
-import { farthestPoint, placed, type Solid, solidOf, touch } from "./solids.ts";
+import { farthestPoint, isSomewhere, placed, type Solid, solidOf, touch } from "./solids.ts";
 
 const MOST_OBSTACLES = 200;
 /** Of the lines between joints, of an arm whose kinematics have no shapes. Millimetres. */
@@ -93,8 +93,19 @@ export class Scene {
         Code.InvalidArgument,
       );
     }
+    for (const { name, solid } of [...carried, ...still]) {
+      if (isSomewhere(solid)) continue;
+      throw new ConnectError(`the geometry ${name} is nowhere`, Code.InvalidArgument);
+    }
     this.#still = still;
     this.#carried = carried;
+    const own = arm.chain.shapesAt(arm.positions ?? []).length;
+    if (own > MOST_OBSTACLES) {
+      throw new ConnectError(
+        `the arm has ${own} geometries; at most ${MOST_OBSTACLES} are considered`,
+        Code.InvalidArgument,
+      );
+    }
     this.#reach = this.#farthest(arm.positions ?? []);
     this.#pairs = this.#choose(arm.positions ?? []);
   }

@@ -21,7 +21,10 @@ export interface SearchOptions {
   readonly signal: AbortSignal;
 }
 
-/** Whether a straight way in joint space is free, its beginning left out. */
+/**
+ * Whether a straight way in joint space is free, its beginning left out. False, too, when the time
+ * is over: one that reaches far takes many looks.
+ */
 export async function isWayFree(
   from: Positions,
   to: Positions,
@@ -30,7 +33,9 @@ export async function isWayFree(
   const pieces = Math.max(1, piecesOf(from, to));
   for (let piece = pieces; piece > 0; piece--) {
     if (!isFree(toward(from, to, piece / pieces))) return false;
-    if (slices.isDue) await slices.pause(signal);
+    if (!slices.isDue) continue;
+    if (slices.isOver) return false;
+    await slices.pause(signal);
   }
   return true;
 }

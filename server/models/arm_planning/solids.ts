@@ -61,6 +61,12 @@ export function placed(solid: Solid, pose: Pose): Solid {
   return { ...solid, a: transformed(pose, solid.a), b: transformed(pose, solid.b) };
 }
 
+/** False for a solid that was placed by numbers that are none: it would touch nothing. */
+export function isSomewhere(solid: Solid): boolean {
+  const points = solid.kind === "box" ? [solid.pose.point, ...axesOf(solid)] : [solid.a, solid.b];
+  return points.every(({ x, y, z }) => Number.isFinite(x + y + z));
+}
+
 /** @param margin true, too, when they are so near; of two boxes also when they are a bit farther. */
 export function touch(one: Solid, other: Solid, margin = 0): boolean {
   const [a, b] = [ballAround(one), ballAround(other)];

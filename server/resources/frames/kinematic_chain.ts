@@ -10,14 +10,14 @@ import type {
   LinkPose,
 } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import { piecesOfJson } from "./kinematics_file.ts";
-import { fixed, moving, type Piece } from "./piece.ts";
+import { fixed, moving, type Piece, requireFewPieces } from "./piece.ts";
 import { compose, IDENTITY, NO_ROTATION, ofOrientation, type Pose, unit } from "./pose.ts";
 
 const PRISMATIC: JointType.PRISMATIC = 2;
 const SVA: KinematicsFileFormat.SVA = 1;
 const URDF: KinematicsFileFormat.URDF = 2;
-/** Of an arm there are some twenty. */
-const MOST_PIECES = 1_000;
+/** Of a file of kinematics, which is read with each question where something is. */
+const MOST_BYTES = 1_000_000;
 
 /** A shape, and the frame that it is fixed to. */
 export interface PlacedShape {
@@ -43,12 +43,7 @@ export class KinematicChain {
    * @throws {RangeError} when there are too many pieces.
    */
   constructor(all: readonly Piece[], outputFrame: string | undefined, onlyToEnd = false) {
-    if (all.length > MOST_PIECES) {
-      throw new RangeError(
-        `its kinematics have ${all.length} joints and links; at most ` +
-          `${MOST_PIECES} are considered`,
-      );
-    }
+    requireFewPieces(all.length);
     this.#pieces = sorted(all);
     const index = new Map(this.#pieces.map(({ id }, at) => [id, at]));
     this.#parents = this.#pieces.map(({ parent }) => index.get(parent) ?? -1);
@@ -142,6 +137,9 @@ export async function kinematicChain(
 ): Promise<KinematicChain | undefined> {
   const { model, format, kinematicsData } = answer;
   if (model && model.joints.length + model.links.length > 0) return ofModel(model);
+  if (kinematicsData.length > MOST_BYTES) {
+    throw new RangeError(`its kinematics have more than ${MOST_BYTES} bytes`);
+  }
   if (format === URDF) return await chainOfUrdf(new TextDecoder().decode(kinematicsData));
   return format === SVA ? chainOfJson(svaOf(answer)) : undefined;
 }
@@ -169,6 +167,7 @@ export function svaOf({ format, kinematicsData }: GetKinematicsResponse): JsonVa
 }
 
 function ofModel({ links, joints, outputFrames }: KinematicModel): KinematicChain {
+  requireFewPieces(links.length + joints.length);
   return new KinematicChain([
     ...joints.map(({ id, parent, type, axis, limits, mimic, geometry }) => {
       const { min, max } = limits ?? {};

@@ -4,16 +4,19 @@ import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { ofAxisAngle, toOrientationVector } from "../../../shared/config/orientation.ts";
 import { toGeometry } from "../../../shared/config/proto/geometry.ts";
 import type { Geometry as GeometryConfig, Orientation } from "../../../shared/config/resources.ts";
-import { fixed, moving, type Piece } from "./piece.ts";
+import { fixed, moving, type Piece, requireFewPieces } from "./piece.ts";
 import { NO_ROTATION, ofOrientation } from "./pose.ts";
 
 /** The pieces of such a file; undefined for what is none. */
 export function piecesOfJson(file: JsonValue | undefined): Piece[] | undefined {
   const { kinematic_param_type: form, links, joints, dhParams } = asObject(file);
   if (form === "DH" || (form === undefined && Array.isArray(dhParams))) {
-    return Array.isArray(dhParams) ? dhParams.map(asObject).flatMap(ofParameters) : undefined;
+    if (!Array.isArray(dhParams)) return undefined;
+    requireFewPieces(2 * dhParams.length);
+    return dhParams.map(asObject).flatMap(ofParameters);
   }
   if (!Array.isArray(links) || !Array.isArray(joints)) return undefined;
+  requireFewPieces(links.length + joints.length);
   return [...joints.map(asObject).map(ofJoint), ...links.map(asObject).map(ofLink)];
 }
 

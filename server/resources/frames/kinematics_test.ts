@@ -1,9 +1,18 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
-import { CapsuleSchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import {
+  CapsuleSchema,
+  GetKinematicsResponseSchema,
+  KinematicsFileFormat,
+} from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { farthest, solutions, turnBetween } from "./inverse_kinematics.ts";
-import { chainOfJson, chainOfUrdf, type KinematicChain } from "./kinematic_chain.ts";
+import {
+  chainOfJson,
+  chainOfUrdf,
+  type KinematicChain,
+  kinematicChain,
+} from "./kinematic_chain.ts";
 import { IDENTITY, type Pose, toPoseMessage } from "./pose.ts";
 import { Slices } from "./slices.ts";
 
@@ -137,7 +146,37 @@ Deno.test("what are no kinematics say so, and hang nobody up", async () => {
   const circle = { links: [{ id: "a", parent: "b" }, { id: "b", parent: "a" }], joints: [] };
   assert.deepEqual(chainOfJson(circle)!.endAt([]), IDENTITY);
   const links = Array.from({ length: 1_001 }, (_, at) => ({ id: `${at}`, parent: `${at - 1}` }));
-  assert.throws(() => chainOfJson({ links, joints: [] }), /1001 joints and links; at most 1000/);
+  const tooMany = /1001 joints and links; at most 1000/;
+  assert.throws(() => chainOfJson({ links, joints: [] }), tooMany);
+  await assert.rejects(chainOfUrdf(`<robot>${"<link/>".repeat(1_001)}</robot>`), tooMany);
+});
+
+Deno.test("kinematics of a stranger are not read where they are large", async () => {
+  for (const mark of ["<a/>", "&lt;", 'a="" ']) {
+    const text = mark === 'a="" '
+      ? `<robot ${mark.repeat(100_001)}/>`
+      : "<robot>" + mark.repeat(100_001);
+    await assert.rejects(chainOfUrdf(text), /more than 100000 elements and attributes/);
+  }
+  await assert.rejects(chainOfUrdf(" ".repeat(1_000_001)), /more than 1000000 characters/);
+  // Elements within elements, as deep as fits.
+  await assert.rejects(chainOfUrdf(`<robot>${"<a>".repeat(99_000)}`), Error);
+  const read: number[] = [];
+  const shapes = {
+    get geometry() {
+      read.push(1);
+      return { type: "sphere", r: 1 };
+    },
+  };
+  const links = new Array(1_001).fill(shapes);
+  assert.throws(() => chainOfJson({ links, joints: [] } as JsonObject), /1001 joints and links/);
+  assert.throws(() => chainOfJson({ dhParams: links } as JsonObject), /2002 joints and links/);
+  assert.deepEqual(read, []);
+  const kinematicsData = new Uint8Array(1_000_001);
+  for (const format of [KinematicsFileFormat.SVA, KinematicsFileFormat.URDF]) {
+    const answer = create(GetKinematicsResponseSchema, { format, kinematicsData });
+    await assert.rejects(kinematicChain(answer), /more than 1000000 bytes/);
+  }
 });
 
 /** The same numbers each time. */

@@ -7,6 +7,17 @@ const DEGREE = Math.PI / 180;
 /** Of a joint that names no limits: degrees, or millimetres. */
 const NO_LIMIT = 360;
 
+/** Of an arm there are some twenty. */
+const MOST_PIECES = 1_000;
+
+/** @throws {RangeError} when there are more pieces than are considered. */
+export function requireFewPieces(count: number): void {
+  if (count <= MOST_PIECES) return;
+  throw new RangeError(
+    `its kinematics have ${count} joints and links; at most ${MOST_PIECES} are considered`,
+  );
+}
+
 /** A joint, or the rigid piece behind one. */
 export interface Piece {
   readonly id: string;

@@ -7,12 +7,14 @@ import {
   GeometrySchema,
   PoseSchema,
 } from "../../../shared/gen/viam/common/v1/common_pb.ts";
-import { fixed, moving, type Piece } from "./piece.ts";
+import { fixed, moving, type Piece, requireFewPieces } from "./piece.ts";
 import { IDENTITY, type Pose } from "./pose.ts";
 
 const MM = 1_000;
 const DEGREE = Math.PI / 180;
-const LARGEST = 5_000_000;
+const LARGEST = 1_000_000;
+/** Elements, attributes and entities: each takes a microsecond and hundreds of bytes to read. */
+const MOST_MARKS = 100_000;
 
 /**
  * The pieces of such a file. Links stand in the joint that leads to them, and their ids are the
@@ -22,16 +24,21 @@ const LARGEST = 5_000_000;
  */
 export function piecesOfUrdf(text: string): Piece[] {
   if (text.length > LARGEST) throw new Error(`it has more than ${LARGEST} characters`);
+  let marks = 0;
+  for (let at = 0; at < text.length; at++) if ("<=&".includes(text[at]!)) marks++;
+  if (marks > MOST_MARKS) throw new Error(`it has more than ${MOST_MARKS} elements and attributes`);
   const { root } = parseXml(text);
   if (root?.name !== "robot") throw new Error("its first element is not robot");
   const joints = children(root, "joint");
+  const links = children(root, "link");
+  requireFewPieces(joints.length + links.length);
   const parentOf = new Map(joints.map((joint) => [
     child(joint, "child")?.attributes["link"] ?? "",
     joint.attributes["name"] ?? "",
   ]));
   return [
     ...joints.flatMap(ofJoint),
-    ...children(root, "link").map((link) => {
+    ...links.map((link) => {
       const id = link.attributes["name"] ?? "";
       const shapes = children(link, "collision").map((collision) => shapeOf(collision, id));
       return fixed({ id, parent: parentOf.get(id) ?? "world", shapes }, IDENTITY);

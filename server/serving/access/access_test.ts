@@ -1,15 +1,17 @@
-import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError, createClient, createContextValues } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { type Identity, identityKey } from "../../../shared/cloud/auth/identity.ts";
 import { hashKey } from "../../../shared/cloud/auth/key_hash.ts";
 import { Secret } from "../../../shared/base/redaction/secret.ts";
 import { hashSecret } from "../../../shared/cloud/auth/secret_hash.ts";
 import { emptyMachineConfig } from "../../../shared/config/machine_config.ts";
+import { Health } from "../../../shared/gen/grpc/health/v1/health_pb.ts";
 import { AuthService } from "../../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
-import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
+import type { Call, Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import type { Role } from "../../../shared/rights/roles.ts";
 import { AccessControl } from "./access_control.ts";
@@ -57,6 +59,32 @@ Deno.test("AccessControl lets everybody in when nothing is configured", async ()
   }));
   await read();
   await assert.rejects(() => signIn("api-key", "k", "x"), /unimplemented.*no authentication/);
+});
+
+Deno.test("AccessControl takes short messages only for calls that never need a token", () => {
+  const { access } = setUp();
+  const limits = (method: DescMethod) => {
+    const service = method.parent;
+    const found: number[] = [];
+    const call = {
+      ...{ service, method, path: `/${service.typeName}/${method.name}` },
+      values: createContextValues(),
+      limitMessages: (bytes: number) => void found.push(bytes),
+    };
+    access.interceptor.before!(call as unknown as Call);
+    return found;
+  };
+  for (const auth of [undefined, { handlers: [{ type: "api-key", config: {} }] }]) {
+    const config = { ...emptyMachineConfig(), ...(auth && { auth }) };
+    access.setRules(
+      accessRules({ config, credentials: undefined, cloudAccess: NO_CLOUD_ACCESS }),
+    );
+    assert.equal(access.rules.required, auth !== undefined);
+    if (!auth) assert.deepEqual(limits(RobotService.method.getVersion), []);
+    for (const method of [AuthService.method.authenticate, Health.method.check]) {
+      assert.deepEqual(limits(method), [64 * 1024], method.name);
+    }
+  }
 });
 
 Deno.test("AccessControl accepts the keys of a local configuration and nothing else", async () => {

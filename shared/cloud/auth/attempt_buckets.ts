@@ -69,6 +69,34 @@ export class AttemptBuckets {
     return (bucket.settled ??= Promise.withResolvers()).promise;
   }
 
+  /** Takes attempts that were wrong elsewhere; a bucket owes no more than it holds. */
+  charge(key: string, count: number): void {
+    this.#change(key, (left) => Math.max(left - count, Math.min(left, -this.limits.burst)));
+  }
+
+  /** Has no more left than is left elsewhere. */
+  lower(key: string, left: number): void {
+    this.#change(key, (own) => Math.min(own, Math.max(left, -this.limits.burst)));
+  }
+
+  /** What is left in buckets that are not full, those that were used last first. */
+  *levels(): Iterable<readonly [key: string, left: number]> {
+    for (const [key, bucket] of [...this.#buckets].reverse()) {
+      this.#refill(bucket);
+      if (bucket.left + bucket.pending < this.limits.burst) yield [key, bucket.left];
+    }
+  }
+
+  #change(key: string, change: (left: number) => number): void {
+    const bucket = this.#buckets.get(key) ??
+      { left: this.limits.burst, at: this.monotonicMs(), pending: 0, settled: undefined };
+    this.#refill(bucket);
+    bucket.left = change(bucket.left);
+    this.#buckets.delete(key);
+    this.#buckets.set(key, bucket);
+    this.#forget();
+  }
+
   #refill(bucket: Bucket): void {
     const now = this.monotonicMs();
     const regained = ((now - bucket.at) / 60_000) * this.limits.perMinute;

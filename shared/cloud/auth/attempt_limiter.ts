@@ -36,6 +36,9 @@ export type AttemptOutcome<Value> =
   | { readonly kind: "wrong" }
   | { readonly kind: "refused" };
 
+/** Attempts are counted by address block, and by entity and block together. */
+export type AttemptsBy = "address" | "entity";
+
 const REMEMBERED_CREDENTIALS = 10_000;
 const MOST_WAITING = 1_000;
 
@@ -48,17 +51,20 @@ export const TOO_MANY_ATTEMPTS =
  * was right, so that concurrent guesses count and a fleet behind one address is not slowed down:
  * while reservations are out, others wait for them. A credential that was right before in this
  * process always passes, whatever else comes from its address. IPv6 addresses count by their /64.
+ * Wrong attempts at other processes count where they are reported ({@link onWrong}, {@link charge}).
  */
 export class AttemptLimiter {
   readonly #byEntity: AttemptBuckets;
   readonly #byAddress: AttemptBuckets;
   readonly #remembered = new Set<string>();
-  readonly #secret = randomBytes(32);
   #waiting = 0;
+  #onWrong: (by: AttemptsBy, key: string) => void = () => {};
 
+  /** @param secret of keys of {@link AttemptsBy}: the same where processes count together */
   constructor(
     monotonicMs: () => number = () => performance.now(),
     limits: Partial<AttemptLimits> = {},
+    private readonly secret: Uint8Array = randomBytes(32),
   ) {
     this.#byEntity = new AttemptBuckets(monotonicMs, limits.entity ?? DEFAULT_LIMITS.entity);
     this.#byAddress = new AttemptBuckets(monotonicMs, limits.address ?? DEFAULT_LIMITS.address);
@@ -91,6 +97,7 @@ export class AttemptLimiter {
     } finally {
       this.#byAddress.settle(block, wrong);
       if (entity !== undefined) this.#byEntity.settle(entity, wrong);
+      if (wrong) this.#tell(block, entity);
     }
   }
 
@@ -100,6 +107,38 @@ export class AttemptLimiter {
     if (!this.#byAddress.free(block)) return;
     this.#byAddress.reserve(block);
     this.#byAddress.settle(block, true);
+    this.#tell(block, undefined);
+  }
+
+  /** Has somebody learn of each wrong attempt that is counted. It must not take time. */
+  onWrong(hear: (by: AttemptsBy, key: string) => void): void {
+    this.#onWrong = hear;
+  }
+
+  /** Counts attempts that were wrong at another process. */
+  charge(by: AttemptsBy, key: string, count: number): void {
+    this.#of(by).charge(key, count);
+  }
+
+  /** Allows no more attempts than another process does. */
+  lower(by: AttemptsBy, key: string, left: number): void {
+    this.#of(by).lower(key, left);
+  }
+
+  /** How many attempts are left where there were wrong ones lately. */
+  *levels(): Iterable<readonly [by: AttemptsBy, key: string, left: number]> {
+    for (const by of ["address", "entity"] as const) {
+      for (const [key, left] of this.#of(by).levels()) yield [by, key, left];
+    }
+  }
+
+  #of(by: AttemptsBy): AttemptBuckets {
+    return by === "address" ? this.#byAddress : this.#byEntity;
+  }
+
+  #tell(block: string, entity: string | undefined): void {
+    this.#onWrong("address", block);
+    if (entity !== undefined) this.#onWrong("entity", entity);
   }
 
   /** Whether the attempt may be verified now; it then must be settled. */
@@ -134,8 +173,8 @@ export class AttemptLimiter {
     if (oldest !== undefined) this.#remembered.delete(oldest);
   }
 
-  /** Short whatever a caller sends, and worth nothing outside of this process. */
+  /** Short whatever a caller sends, and worth nothing to whoever has no secret. */
   #digest(...pieces: readonly string[]): string {
-    return createHmac("sha256", this.#secret).update(JSON.stringify(pieces)).digest("base64url");
+    return createHmac("sha256", this.secret).update(JSON.stringify(pieces)).digest("base64url");
   }
 }

@@ -138,6 +138,20 @@ for (const [what, one] of Object.entries(OVERHEAD)) {
   });
 }
 
+Deno.test("ServedConnection ends for SETTINGS long before a flood: each may change all windows", async () => {
+  const client = new FakeClient().hello();
+  const window = encodeFrame(
+    settings,
+    0,
+    0,
+    Uint8Array.of(0, Setting.initialWindowSize, 0, 0, 9, 9),
+  );
+  let sent = 0;
+  for (; client.ends === 0 && sent < 1_000; sent++) client.send(window);
+  assert.equal(await client.goaway(), ErrorCode.enhanceYourCalm);
+  assert.ok(sent > 90 && sent < 300, String(sent));
+});
+
 Deno.test("ServedConnection ends a flood of CONTINUATION in many requests", async () => {
   const client = new FakeClient().hello();
   let requests = 0;

@@ -1,6 +1,7 @@
 /** Encrypts what goes between two ends of ICE (DTLS 1.2, RFC 6347), with the DTLS of werift. */
 import { Buffer } from "node:buffer";
-import { DtlsClient, DtlsServer, type Transport } from "werift";
+import { sign } from "node:crypto";
+import { DtlsClient, DtlsServer, HashAlgorithm, SignatureAlgorithm, type Transport } from "werift";
 import type { OwnCertificate } from "./own_certificate.ts";
 import type { Fingerprint } from "./data_channel_sdp.ts";
 import { HandshakeType, hasFingerprint, isFinished, isServersKey, isSigned } from "./dtls_proof.ts";
@@ -71,7 +72,6 @@ export class DtlsSession {
     this.#events = events;
     this.#transport = this.#makeTransport();
     const options = {
-      ...certificate.keys,
       transport: this.#transport,
       extendedMasterSecret: true,
       certificateRequest: true,
@@ -80,6 +80,7 @@ export class DtlsSession {
     };
     const dtls = isClient ? new DtlsClient(options) : new DtlsServer(options);
     this.#dtls = dtls as unknown as Dtls;
+    this.#show(certificate);
     this.#dtls.onData.subscribe((data) => {
       if (this.#open && !this.#ended) events.data(data);
     });
@@ -135,6 +136,18 @@ export class DtlsSession {
       },
       close: () => Promise.resolve(),
     };
+  }
+
+  /** werift would parse certificate and key for each session, and sign with a text of the key. */
+  #show({ der, key }: OwnCertificate): void {
+    const { cipher } = this.#dtls;
+    cipher.localCert = der;
+    cipher.signatureHashAlgorithm = {
+      hash: HashAlgorithm.sha256_4,
+      signature: SignatureAlgorithm.ecdsa_3,
+    };
+    cipher.localPrivateKey = { sign: (data, hash) => sign(hash, data, key) };
+    cipher.signatureData = (data, hash) => sign(hash, data, key);
   }
 
   #begin(dtls: DtlsClient): void {

@@ -9,12 +9,12 @@ import {
   CandidatePairState,
   candidatePriority,
   Connection,
-  getHostAddresses,
   parseMessage,
   serverReflexiveCandidate,
   StunProtocol,
 } from "werift";
 import type { Logger } from "../../log/logger.ts";
+import { hostAddresses } from "./host_addresses.ts";
 import type { HostPort, UsableServers } from "./ice_servers.ts";
 import { allocateRelay, type Relay } from "./turn_relay.ts";
 import { UdpSocket } from "./udp_socket.ts";
@@ -63,6 +63,7 @@ export class IceAgent {
   #connecting: Promise<void> = Promise.resolve();
   #again: ReturnType<typeof setInterval> | undefined;
   #closed = false;
+  #isReached = false;
 
   constructor(controlling: boolean, events: IceEvents, log: Logger) {
     this.#events = events;
@@ -93,7 +94,7 @@ export class IceAgent {
    * @throws Error of the system, when not one socket could be opened.
    */
   async gatherHosts(): Promise<void> {
-    const addresses = [...getHostAddresses(true, false).slice(0, MOST_ADDRESSES - 1), LOOPBACK];
+    const addresses = [...hostAddresses().slice(0, MOST_ADDRESSES - 1), LOOPBACK];
     this.#ice.localCandidatesStart = true;
     const opened = await Promise.allSettled(
       addresses.map((address, index) => this.#openHost(address, PREFERENCE - index)),
@@ -133,10 +134,8 @@ export class IceAgent {
     this.#early = undefined;
     for (const candidate of early) this.#try(candidate);
     this.#again = setInterval(() => this.#checkAgain(), CHECK_AGAIN_MS);
-    this.#connecting = this.#ice.connect().then(() => {
-      clearInterval(this.#again);
-      this.#reached();
-    }, (error) => {
+    this.#reportAtOnce();
+    this.#connecting = this.#ice.connect().then(() => this.#reached(), (error) => {
       if (!this.#closed) this.#events.lost(`no way to the peer: ${error.message}`);
     });
   }
@@ -173,9 +172,24 @@ export class IceAgent {
     await Promise.all([closed, Promise.race([this.#connecting, pause(LOOP_MS)])]);
   }
 
+  /** werift finds a way, but looks only every 20 ms whether it has. */
+  #reportAtOnce(): void {
+    const ice = this.#ice;
+    const { checkComplete } = ice;
+    ice.checkComplete = (pair) => {
+      checkComplete.call(ice, pair);
+      if (!ice.nominated || this.#closed || this.#isReached) return;
+      ice.queryConsent();
+      ice.setState("connected");
+      this.#reached();
+    };
+  }
+
   #reached(): void {
     const pair = this.#ice.nominated;
-    if (this.#closed || !pair) return;
+    clearInterval(this.#again);
+    if (this.#closed || !pair || this.#isReached) return;
+    this.#isReached = true;
     // Addresses of a NAT or a TURN server may be those of the peer, too.
     const own = this.#ice.localCandidates.filter(({ type }) => type === "host")
       .map(({ host }) => host);

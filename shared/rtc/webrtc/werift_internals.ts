@@ -7,11 +7,13 @@ import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import type {
   Candidate,
+  CandidatePair,
   Connection,
   DtlsClient,
   DtlsServer,
   Message,
   Protocol,
+  SignatureHash,
   Transport,
 } from "werift";
 
@@ -43,6 +45,11 @@ export type IceConnection =
     ensureProtocol(protocol: Protocol): void;
     pairLocalProtocol(protocol: Protocol): void;
     appendLocalCandidate(candidate: Candidate): void;
+    /** A check has ended; the first pair that was agreed on is `nominated` afterwards. */
+    checkComplete(pair: CandidatePair): void;
+    /** Begins to ask the peer whether it is still there; without, nothing is sent. */
+    queryConsent(): void;
+    setState(state: "connected"): void;
   };
 
 /** Its STUN over one of our sockets. */
@@ -99,6 +106,10 @@ export type Dtls =
       remoteSalt: Buffer;
     };
     cipher: {
+      localCert?: Buffer;
+      localPrivateKey?: { sign(data: Buffer, hash: string): Buffer };
+      signatureHashAlgorithm?: SignatureHash;
+      signatureData(data: Buffer, hash: string): Buffer;
       remoteCertificate?: Buffer;
       masterSecret?: Buffer;
       localRandom?: { serialize(): Buffer };

@@ -30,16 +30,10 @@ const TRICKLE_MS = 5_000;
 /** Makes connections that show the same certificate. */
 export class PeerFactory implements RtcPeers {
   readonly #options: PeerFactoryOptions;
-  readonly #certificate: OwnCertificate;
+  readonly #certificate: OwnCertificate = createCertificate();
 
-  private constructor(options: PeerFactoryOptions, certificate: OwnCertificate) {
+  constructor(options: PeerFactoryOptions) {
     this.#options = options;
-    this.#certificate = certificate;
-  }
-
-  /** Makes the certificate too. */
-  static async create(options: PeerFactoryOptions): Promise<PeerFactory> {
-    return new PeerFactory(options, await createCertificate());
   }
 
   async answer(offerSdp: string, options: RtcOptions): Promise<{ peer: RtcPeer; sdp: string }> {

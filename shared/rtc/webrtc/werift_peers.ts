@@ -30,6 +30,10 @@ export function weriftPeers(options: WeriftPeersOptions): RtcPeers {
 }
 
 async function loadFactory(options: WeriftPeersOptions): Promise<PeerFactory> {
-  const { PeerFactory } = await import("./werift_peer.ts");
-  return await PeerFactory.create({ openDeadlineMs: OPEN_DEADLINE_MS, ...options });
+  const [{ PeerFactory }, { useNativeCurves }] = await Promise.all([
+    import("./werift_peer.ts"),
+    import("./native_curves.ts"),
+  ]);
+  useNativeCurves();
+  return new PeerFactory({ openDeadlineMs: OPEN_DEADLINE_MS, ...options });
 }

@@ -33,3 +33,23 @@ Deno.test("graphOf() finds what depends_on and attributes name, and nothing else
   assert.equal(nodes[2]?.api, "rdk:component:encoder");
   assert.deepEqual(graphOf({ components: "x" }), []);
 });
+
+Deno.test("graphOf() takes no label for a need of what needs it", () => {
+  const nodes = graphOf({
+    components: [
+      {
+        ...{ name: "board", api: "rdk:component:board", model: "x" },
+        attributes: { motors: [{ name: "left", pwm: 1 }], sensors: [{ name: "heat" }] },
+      },
+      { name: "enc", api: "rdk:component:encoder", model: "x", attributes: { board: "board" } },
+      { name: "left", api: "rdk:component:motor", model: "x", attributes: { encoder: "enc" } },
+      { name: "heat", api: "rdk:component:sensor", model: "x" },
+    ],
+  });
+  assert.deepEqual(nodes.map(({ key, optional }) => [key, optional]), [
+    ["board", ["heat"]],
+    ["enc", ["board"]],
+    ["left", ["enc"]],
+    ["heat", []],
+  ]);
+});

@@ -1,5 +1,5 @@
 import { duration } from "../../../design/times.ts";
-import { bytes, percent } from "../../../design/values.ts";
+import { bytes, fixed, percent } from "../../../design/values.ts";
 import { machine as words } from "../../../texts/machine.ts";
 import type { Text } from "../../../texts/text.ts";
 import type { Said } from "./software.ts";
@@ -33,7 +33,7 @@ export function hostTiles(readings: Readings): Tile[] {
   if (cpu !== undefined) {
     const cores = number("cpu_count");
     const load = ["load_1m", "load_5m", "load_15m"].map(number)
-      .filter((value) => value !== undefined).map((value) => value.toFixed(2)).join(" ");
+      .filter((value) => value !== undefined).map((value) => fixed(value, 2)).join(" ");
     tiles.push({
       title: words.cpu,
       values: [percent(cpu)],

@@ -1,5 +1,5 @@
 import Supercluster from "supercluster";
-import type { FleetMachine } from "../../../api/fleet.svelte.ts";
+import type { FleetMachine } from "../api/fleet.svelte.ts";
 
 /** A machine that says where it is. */
 export type PlacedMachine = FleetMachine & {

@@ -1,14 +1,21 @@
 import L from "leaflet";
 import "leaflet/dist/leaflet.css";
-import type { GetMapTilesResponse } from "../../../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import type { GetMapTilesResponse } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { type Area, DEEPEST_ZOOM, type MapItem, type MapView } from "./clusters.ts";
 import { landOf } from "./land.ts";
 import landText from "./land.txt?raw";
+import "./map.css";
 
 /** How Leaflet's own parts are called. */
 export interface MapTexts {
   readonly zoomIn: string;
   readonly zoomOut: string;
+}
+
+/** How a map behaves; by default as one that a page is about. */
+export interface MapOptions {
+  /** The wheel moves the page, not the map; default false. */
+  readonly isSmall?: boolean;
 }
 
 /** What a mark shows and says; made new for each change of it. */
@@ -36,7 +43,15 @@ export class LeafletMap {
   /** Since the pointer was pressed. */
   #wasDragged = false;
 
-  constructor(box: HTMLElement, texts: MapTexts, moved: () => void) {
+  /**
+   * @param moved is called when the map begins to show something, and each time it was moved
+   */
+  constructor(
+    box: HTMLElement,
+    texts: MapTexts,
+    moved: () => void,
+    { isSmall = false }: MapOptions = {},
+  ) {
     const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.#map = L.map(box, {
       attributionControl: false,
@@ -48,6 +63,7 @@ export class LeafletMap {
       fadeAnimation: !isStill,
       markerZoomAnimation: !isStill,
       inertia: !isStill,
+      scrollWheelZoom: !isSmall,
     });
     L.control.zoom({ zoomInTitle: texts.zoomIn, zoomOutTitle: texts.zoomOut }).addTo(this.#map);
     L.control.scale({ imperial: false }).addTo(this.#map);

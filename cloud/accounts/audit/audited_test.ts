@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import type { DescService } from "@bufbuild/protobuf";
+import { AgentService } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
+import { ConfigurationService } from "../../../shared/gen/machine/cloud/v1/configuration_pb.ts";
+import { StoredDataService } from "../../../shared/gen/machine/cloud/v1/data_pb.ts";
+import { TriggerService } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
+import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
+import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import { isRecorded } from "./audited.ts";
+
+function recorded(service: DescService): Set<string> {
+  return new Set(service.methods.filter(isRecorded).map(({ name }) => name));
+}
+
+Deno.test("the audit log has what changes something or gives a secret", () => {
+  const app = recorded(AppService);
+  for (const name of ["UpdateRobotPart", "OrganizationSetLogo", "CreateKey", "DeleteRobot"]) {
+    assert.ok(app.has(name), name);
+  }
+  assert.ok(recorded(TriggerService).has("GetTriggerSecret"));
+  assert.ok(recorded(TriggerService).has("TestTrigger"));
+  assert.ok(recorded(ConfigurationService).has("RestoreRevision"));
+  assert.ok(recorded(StoredDataService).has("SetDataSettings"));
+});
+
+Deno.test("the audit log has neither what is looked at nor what machines report", () => {
+  const services = [
+    ...[AgentService, AppService, ConfigurationService, DataService],
+    ...[StoredDataService, TriggerService],
+  ];
+  const all = services.flatMap((service) => [...recorded(service)]);
+  const reads = all.filter((name) =>
+    /(Get|List|By(Filter|DatasetID)$|^Plot|^Preview|^Compare)/.test(name)
+  );
+  assert.deepEqual(reads.sort(), [
+    "AddTagsToBinaryDataByFilter",
+    "DeleteBinaryDataByFilter",
+    "GetTriggerSecret",
+    "RemoveTagsFromBinaryDataByFilter",
+  ]);
+  assert.ok(!all.includes("ReportAgentStatus"));
+});
