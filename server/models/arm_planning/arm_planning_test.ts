@@ -7,6 +7,7 @@ import type { ResourceConfig } from "../../../shared/config/resources.ts";
 import {
   type Geometry,
   GeometrySchema,
+  MeshSchema,
   WorldStateSchema,
 } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import type {
@@ -83,8 +84,22 @@ Deno.test("touch() knows spheres, capsules and turned boxes, either way around",
   is(cube, geometry(capsule(2, 200), pose(10, 0, 10, { oX: 1, oZ: -1 })), true);
   assert.throws(() => solidOf(geometry(sphere(-1))), /thing has a size of -1/);
   assert.throws(
-    () => solidOf(geometry({ case: "mesh", value: {} } as Shape)),
-    /unimplemented.*thing is mesh/,
+    () => solidOf(geometry({ case: "pointcloud", value: {} } as Shape)),
+    /unimplemented.*thing is pointcloud/,
+  );
+  const file = (contentType: string, text: string): Shape => ({
+    case: "mesh",
+    value: create(MeshSchema, { contentType, mesh: new TextEncoder().encode(text) }),
+  });
+  const corners = "vertex 0 0 0\nvertex 0.02 0.02 0\nvertex 0 0.02 0.02";
+  // From 0 to 20 mm along each axis.
+  const mesh = geometry(file("stl", `solid cube\n${corners}`));
+  is(ball, mesh, true);
+  is(geometry(sphere(10), pose(31, 10, 10)), mesh, false);
+  is(geometry(sphere(10), pose(29, 10, 10)), mesh, true);
+  assert.throws(
+    () => solidOf(geometry(file("obj", "v"))),
+    /unimplemented.*thing is a mesh that is of/,
   );
 });
 

@@ -1,8 +1,11 @@
 /** Spheres, capsules and boxes in space, and whether two of them touch. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Geometry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import { toError } from "../../../shared/base/errors/to_error.ts";
+import type { Geometry, Mesh } from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import { type MeshBox, meshBox } from "../../resources/frames/mesh.ts";
 import {
   compose,
+  IDENTITY,
   inverse,
   ofPoseMessage,
   type Pose,
@@ -19,9 +22,9 @@ export type Solid =
 const THIRDS = 24;
 
 /**
- * A geometry, seen from the frame that its center is in.
+ * A geometry, seen from the frame that its center is in. A mesh counts as the box around it.
  *
- * @throws {ConnectError} for one that is no sphere, capsule or box.
+ * @throws {ConnectError} for one that is no sphere, capsule, box or mesh.
  */
 export function solidOf({ center, geometryType, label }: Geometry): Solid {
   const pose = ofPoseMessage(center);
@@ -47,12 +50,30 @@ export function solidOf({ center, geometryType, label }: Geometry): Solid {
       const { x = 0, y = 0, z = 0 } = geometryType.value.dimsMm ?? {};
       return { kind: "box", pose, half: { x: size(x) / 2, y: size(y) / 2, z: size(z) / 2 } };
     }
+    case "mesh": {
+      const { center, half } = boxAround(geometryType.value, `the geometry ${label}`);
+      return { kind: "box", pose: compose(pose, { ...IDENTITY, point: center }), half };
+    }
   }
   throw new ConnectError(
-    `the geometry ${label} is ${geometryType.case ?? "nothing"}; spheres, capsules and boxes are ` +
-      "considered",
+    `the geometry ${label} is ${geometryType.case ?? "nothing"}; spheres, capsules, boxes and ` +
+      "meshes are considered",
     Code.Unimplemented,
   );
+}
+
+/**
+ * The box around a mesh.
+ *
+ * @param what in words, for the error.
+ * @throws {ConnectError} UNIMPLEMENTED for a file that cannot be read.
+ */
+export function boxAround(mesh: Mesh, what: string): MeshBox {
+  try {
+    return meshBox(mesh);
+  } catch (error) {
+    throw new ConnectError(`${what} is a mesh that ${toError(error).message}`, Code.Unimplemented);
+  }
 }
 
 /** The same solid, seen from where `pose` is seen from. */

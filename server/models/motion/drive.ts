@@ -17,6 +17,12 @@ export interface DriveOptions {
   readonly turnSpeed: number;
   /** Further off the way than this, it is left. Metres. */
   readonly deviation: number;
+  /**
+   * Whether it may drive on; throws when not. Default: it may.
+   *
+   * @param way from where it is to the end.
+   */
+  readonly check?: ((way: readonly Point[]) => void) | undefined;
 }
 
 /** So close to a point it is reached. Metres. */
@@ -51,20 +57,20 @@ export async function drive(
 ): Promise<void> {
   const progress = new Progress(options.clock);
   for (let next = 1; next < path.length; next++) {
-    const isLast = next === path.length - 1;
-    await reach(path[next - 1]!, path[next]!, isLast, progress, options, signal);
+    await reach(path[next - 1]!, path.slice(next), progress, options, signal);
   }
   if (heading !== undefined) await face(heading, progress, options, signal);
 }
 
 async function reach(
   from: Point,
-  to: Point,
-  isLast: boolean,
+  ahead: readonly Point[],
   progress: Progress,
-  { clock, look, move, pollMs, speed, turnSpeed, deviation }: DriveOptions,
+  { clock, look, move, pollMs, speed, turnSpeed, deviation, check }: DriveOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const to = ahead[0]!;
+  const isLast = ahead.length === 1;
   while (true) {
     const at = await look(signal);
     const left = distance(at, to);
@@ -73,6 +79,7 @@ async function reach(
     if (off > deviation) {
       throw new LeftPathError(`it is ${off.toFixed(2)} m off its way; ${deviation} m are allowed`);
     }
+    check?.([at, ...ahead]);
     progress.see(at);
     const bearing = Math.atan2(to.x - at.x, to.y - at.y) * 180 / Math.PI;
     const error = difference(bearing, at.heading);

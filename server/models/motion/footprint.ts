@@ -1,5 +1,13 @@
+import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { GeoGeometry, Geometry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import {
+  type GeoGeometry,
+  type Geometry,
+  GeometrySchema,
+  type Mesh,
+} from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import { compose, IDENTITY, ofPoseMessage, toPoseMessage } from "../../resources/frames/pose.ts";
+import { boxAround } from "../arm_planning/solids.ts";
 import { disc, type Obstacle, type Point, rectangle, shrunk } from "./path.ts";
 
 const METERS_PER_DEGREE = 6_371_008.8 * Math.PI / 180;
@@ -67,6 +75,8 @@ export function geoBounds(
       const refuse = (why: string) =>
         new ConnectError(`bounding region ${label} ${why}`, Code.InvalidArgument);
       if (center && (center.oX !== 0 || center.oY !== 0)) throw refuse("is tilted");
+      // The box around a mesh is larger than the mesh.
+      if (geometryType.case === "mesh") throw refuse("is a mesh");
       const isRound = geometryType.case !== "box";
       const polygon = footprint(geometry, middle, 0);
       // The polygon of a disc lies outside of it.
@@ -98,8 +108,15 @@ function bounded(all: Obstacle[]): Obstacle[] {
   );
 }
 
-/** On the ground, whatever its height. What is tilted counts as the circle around it. */
-function footprint({ center, geometryType, label }: Geometry, at: Point, grown: number): Obstacle {
+/**
+ * On the ground, whatever its height. What is tilted counts as the circle around it, a mesh as the
+ * box around it. Metres.
+ *
+ * @throws {ConnectError}
+ */
+export function footprint(geometry: Geometry, at: Point, grown: number): Obstacle {
+  if (geometry.geometryType.case === "mesh") return footprint(boxOf(geometry), at, grown);
+  const { center, geometryType, label } = geometry;
   const { x = 0, y = 0, oX = 0, oY = 0, oZ = 1, theta = 0 } = center ?? {};
   const middle = { x: at.x + x / MM, y: at.y + y / MM };
   const isUpright = oX === 0 && oY === 0;
@@ -126,8 +143,19 @@ function footprint({ center, geometryType, label }: Geometry, at: Point, grown: 
     }
   }
   throw new ConnectError(
-    `obstacle ${label} is ${geometryType.case ?? "nothing"}; spheres, boxes and capsules are ` +
-      "considered",
+    `obstacle ${label} is ${geometryType.case ?? "nothing"}; spheres, boxes, capsules and meshes ` +
+      "are considered",
     Code.InvalidArgument,
   );
+}
+
+/** The box around a mesh. */
+function boxOf({ center, geometryType, label }: Geometry): Geometry {
+  const box = boxAround(geometryType.value as Mesh, `obstacle ${label}`);
+  const middle = compose(ofPoseMessage(center), { ...IDENTITY, point: box.center });
+  const { x, y, z } = box.half;
+  return create(GeometrySchema, {
+    ...{ label, center: toPoseMessage(middle) },
+    geometryType: { case: "box", value: { dimsMm: { x: 2 * x, y: 2 * y, z: 2 * z } } },
+  });
 }

@@ -14,6 +14,7 @@ export function motionModel({ clock, seat }: BuiltinEnvironment): Model<JsonObje
       "rdk:component:base",
       "rdk:component:movement_sensor",
       "rdk:service:slam",
+      "rdk:service:vision",
     ],
     async construct({ dependencies, log }) {
       const { MotionDriver } = await import("./motion_service.ts");

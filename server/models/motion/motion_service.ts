@@ -26,6 +26,7 @@ import { finite } from "../drivers/motion.ts";
 import { drive, type DriveOptions, LeftPathError, type Stand } from "./drive.ts";
 import { Execution, Executions, planMessage } from "./executions.ts";
 import { geoBounds, geoObstacles, mapObstacles, metersFrom } from "./footprint.ts";
+import { BlockedError, Lookout } from "./lookout.ts";
 import { NoPathError, type Obstacle, type Point, shortestPath } from "./path.ts";
 
 const BASE = "rdk:component:base";
@@ -34,7 +35,7 @@ const SUCCEEDED: PlanState.SUCCEEDED = 3;
 const FAILED: PlanState.FAILED = 4;
 
 /** Of a MotionConfiguration that names none. */
-const DEFAULTS = { pollHz: 10, deviation: 2.6, speed: 0.3, turnSpeed: 20 };
+const DEFAULTS = { pollHz: 10, obstacleHz: 1, deviation: 2.6, speed: 0.3, turnSpeed: 20 };
 /** A base is planned for again so often. */
 const MOST_PLANS = 20;
 const MM = 1_000;
@@ -62,6 +63,8 @@ interface Wanted {
   /** Where it has to stay; anywhere when there are none. */
   readonly bounds: readonly Obstacle[];
   readonly configuration: MotionConfiguration | undefined;
+  /** What sees obstacles of which the request knows nothing. */
+  readonly lookout: Lookout;
   /** How often everything was stopped when the call came. */
   readonly stops: number;
 }
@@ -108,6 +111,7 @@ export class MotionDriver implements Driver<typeof MotionService> {
       obstacles: geoObstacles(request.obstacles, origin, radius),
       bounds: geoBounds(request.boundingRegions, origin, radius),
       configuration: request.motionConfiguration,
+      lookout: this.#lookout(base, radius, look, request.motionConfiguration),
     }, signal);
   }
 
@@ -126,14 +130,16 @@ export class MotionDriver implements Driver<typeof MotionService> {
     };
     const { x, y, oZ, theta } = destination;
     const stops = this.#stops;
+    const radius = await radiusOf(base, signal);
     return await this.#begin({
       ...{ base, look, stops },
       goal: { x: finite(x, "destination.x") / MM, y: finite(y, "destination.y") / MM },
       // A pose without an orientation names no heading.
       heading: oZ === 0 && theta === 0 ? undefined : -finite(theta, "destination.theta"),
-      obstacles: mapObstacles(request.obstacles, await radiusOf(base, signal)),
+      obstacles: mapObstacles(request.obstacles, radius),
       bounds: [],
       configuration: request.motionConfiguration,
+      lookout: this.#lookout(base, radius, look, request.motionConfiguration),
     }, signal);
   }
 
@@ -202,12 +208,28 @@ export class MotionDriver implements Driver<typeof MotionService> {
     return useDriver(BaseService, BASE, name, this.options.dependencies);
   }
 
+  #lookout(
+    base: Used<typeof BaseService>,
+    radius: number,
+    look: Wanted["look"],
+    configuration: MotionConfiguration | undefined,
+  ): Lookout {
+    const { obstacleDetectors: detectors = [], obstaclePollingFrequencyHz: hz } = configuration ??
+      {};
+    const polls = positive(hz, "obstacle_polling_frequency_hz", DEFAULTS.obstacleHz);
+    return new Lookout({
+      ...{ detectors, base: base.name, radius, look, frames: () => this.#frames() },
+      ...{ dependencies: this.options.dependencies, clock: this.options.clock },
+      pollMs: 1_000 / Math.min(10, polls),
+    });
+  }
+
   /** Plans, and drives on after the call. A base that is on its way is stopped first. */
   async #begin(wanted: Wanted, signal: AbortSignal) {
-    const { base, look, heading } = wanted;
+    const { base, look, heading, lookout } = wanted;
     const settings = settingsOf(wanted, this.options.clock);
-    const at = await look(signal);
-    const path = planned(at, wanted);
+    await lookout.lookOnce(signal);
+    const path = planned(await look(signal), wanted);
     // Another call may have begun meanwhile.
     while (this.#running.has(base.name)) await this.#stop(base.name);
     if (this.#stops !== wanted.stops) {
@@ -238,17 +260,19 @@ export class MotionDriver implements Driver<typeof MotionService> {
     settings: DriveOptions,
     signal: AbortSignal,
   ): Promise<void> {
-    const { base, look, heading } = wanted;
+    const { base, look, heading, lookout } = wanted;
     let path = first;
+    const watching = lookout.watch(signal);
     try {
       while (true) {
         try {
           await drive(path, heading, settings, signal);
           break;
         } catch (error) {
-          if (!(error instanceof LeftPathError) || execution.plans.length >= MOST_PLANS) {
-            throw error;
-          }
+          const isBlocked = error instanceof BlockedError;
+          if (!isBlocked && !(error instanceof LeftPathError)) throw error;
+          if (isBlocked) await base.stop();
+          if (execution.plans.length >= MOST_PLANS) throw error;
           path = planned(await look(signal), wanted);
           execution.end(FAILED, error.message);
           execution.begin(path, heading);
@@ -266,31 +290,29 @@ export class MotionDriver implements Driver<typeof MotionService> {
           ...{ base: base.name, reason: reason + failed },
         });
       }
+    } finally {
+      await watching.end();
     }
   }
 }
 
-function planned(at: Point, { goal, obstacles, bounds }: Wanted): Point[] {
+function planned(at: Point, { goal, obstacles, bounds, lookout }: Wanted): Point[] {
+  const around = (seen: readonly Obstacle[]) =>
+    shortestPath(at, goal, [...obstacles, ...seen], bounds);
   try {
-    return shortestPath(at, goal, obstacles, bounds);
+    try {
+      return around(lookout.obstacles(at));
+    } catch {
+      // What stood in the way before may be gone.
+      return around(lookout.seen(at));
+    }
   } catch (error) {
     if (!(error instanceof NoPathError)) throw error;
     throw new ConnectError(error.message, Code.FailedPrecondition);
   }
 }
 
-function settingsOf({ base, look, configuration }: Wanted, clock: Clock): DriveOptions {
-  if (configuration && configuration.obstacleDetectors.length > 0) {
-    throw new ConnectError(
-      "obstacle_detectors are not looked at while a base drives; name the obstacles in the request",
-      Code.Unimplemented,
-    );
-  }
-  const positive = (value: number | undefined, name: string, otherwise: number) => {
-    if (value === undefined || value === 0) return otherwise;
-    if (value > 0 && Number.isFinite(value)) return value;
-    throw new ConnectError(`${name}: found ${value}, allowed: more than 0`, Code.InvalidArgument);
-  };
+function settingsOf({ base, look, configuration, lookout }: Wanted, clock: Clock): DriveOptions {
   const { pollHz, deviation, speed, turnSpeed } = DEFAULTS;
   const polls = positive(
     configuration?.positionPollingFrequencyHz,
@@ -298,7 +320,7 @@ function settingsOf({ base, look, configuration }: Wanted, clock: Clock): DriveO
     pollHz,
   );
   return {
-    ...{ clock, look },
+    ...{ clock, look, check: (way) => lookout.check(way) },
     move: async (forward, turn, signal) => {
       const [linear, angular] = [{ y: forward * MM }, { z: turn }];
       const zero = { x: 0, y: 0, z: 0 };
@@ -312,6 +334,12 @@ function settingsOf({ base, look, configuration }: Wanted, clock: Clock): DriveO
     turnSpeed: positive(configuration?.angularDegsPerSec, "angular_degs_per_sec", turnSpeed),
     deviation: positive(configuration?.planDeviationM, "plan_deviation_m", deviation),
   };
+}
+
+function positive(value: number | undefined, name: string, otherwise: number): number {
+  if (value === undefined || value === 0) return otherwise;
+  if (value > 0 && Number.isFinite(value)) return value;
+  throw new ConnectError(`${name}: found ${value}, allowed: more than 0`, Code.InvalidArgument);
 }
 
 /** Of the disc that a base takes up, whatever way it faces. Metres. */

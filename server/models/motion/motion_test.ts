@@ -229,6 +229,83 @@ Deno.test("MoveOnMap drives to a pose of the map, around a box", async () => {
   assert.deepEqual(inside, []);
 });
 
+const DETECTED = {
+  motionConfiguration: {
+    obstacleDetectors: [{ visionService: "eyes", camera: "cam" }],
+    obstaclePollingFrequencyHz: 5,
+    ...{ linearMPerSec: 0.5, angularDegsPerSec: 90 },
+  },
+};
+
+Deno.test("MoveOnGlobe drives around what is seen on the way, and stops when nothing is seen any more", async () => {
+  const world = new World();
+  world.balls = [{ x: 0, y: 4, r: 0.5 }, { x: 1.2, y: 4.5, r: 0.3 }];
+  const { executionId } = await world.globe(8, 0, DETECTED);
+  assert.equal((await world.ended()).state, PlanState.SUCCEEDED);
+  assert.ok(distance(world, { x: 0, y: 8 }) < 0.15);
+  for (const ball of world.balls) {
+    // The base is 0.4 m wide: a disc of 0.28.
+    const nearest = Math.min(...world.trace.map((at) => distance(at, ball))) - ball.r;
+    assert.ok(nearest > 0.2, `${nearest} m from a ball`);
+  }
+  const { replanHistory } = world.plan(executionId);
+  assert.ok(replanHistory.length > 0);
+  assert.match(replanHistory[0]!.status!.reason!, /seen in the way/);
+
+  await world.globe(0, 0, DETECTED);
+  await waitFor(() => world.y < 7.5, { deadlineMs: 60_000 });
+  world.blind = "the lens is covered";
+  const { state, reason } = await world.ended();
+  assert.equal(state, PlanState.FAILED);
+  assert.match(reason!, /not seen any more: the lens is covered/);
+  const stood = { x: world.x, y: world.y };
+  assert.ok(stood.y > 1, "it has not driven on blind");
+});
+
+Deno.test("a base stops when a look takes long, and when it is told to meanwhile", async () => {
+  const world = new World();
+  await world.globe(20, 0, DETECTED);
+  await waitFor(() => world.y > 1, { deadlineMs: 60_000 });
+  world.isSlow = true;
+  const { state, reason } = await world.ended();
+  assert.equal(state, PlanState.FAILED);
+  assert.match(reason!, /a look takes longer than 3 s/);
+  assert.ok(world.y < 5, `it has driven on blind to ${world.y}`);
+  world.isSlow = false;
+  await world.globe(40, 0, DETECTED);
+  world.isSlow = true;
+  await world.motion.stopPlan({ componentName: "rover" });
+  assert.equal((await world.ended()).state, PlanState.STOPPED);
+});
+
+Deno.test("a base with something right before it turns and drives around it", async () => {
+  const world = new World();
+  world.balls = [{ x: 0, y: 0.6, r: 0.4 }];
+  await world.globe(4, 0, DETECTED);
+  assert.equal((await world.ended()).state, PlanState.SUCCEEDED);
+  const nearest = Math.min(...world.trace.map((at) => distance(at, world.balls[0]!)));
+  assert.ok(nearest > 0.45, `${nearest} m from the middle of the ball`);
+});
+
+Deno.test("MoveOnMap drives around a mesh as around the box of it", async () => {
+  const world = new World();
+  const corners = "vertex -0.5 -0.5 0\nvertex 0.5 0.5 0\nvertex 0 0 1";
+  const mesh = new TextEncoder().encode(`solid crate\n${corners}\n`);
+  await world.motion.moveOnMap(
+    create(MoveOnMapRequestSchema, {
+      ...{ componentName: "rover", slamServiceName: "map", destination: { x: 4_000, y: 0 } },
+      obstacles: [{
+        ...{ center: { x: 2_000, y: 0, oZ: 1, theta: 45 }, label: "crate" },
+        geometryType: { case: "mesh", value: { contentType: "stl", mesh } },
+      }],
+    }),
+    testCall(),
+  );
+  assert.equal((await world.ended()).state, PlanState.SUCCEEDED);
+  const inside = world.trace.filter(({ x, y }) => Math.abs(x - 2) + Math.abs(y) < 0.7);
+  assert.deepEqual(inside, []);
+});
+
 Deno.test("what is not done, and what is wrong, is said before the base moves", async () => {
   const world = new World();
   const refused = async (
@@ -239,10 +316,15 @@ Deno.test("what is not done, and what is wrong, is said before the base moves", 
   await refused({ movementSensorName: "none" }, /none is no movement_sensor/);
   await refused({ destination: { latitude: NaN, longitude: 1 } }, /latitude is NaN/);
   await refused({ motionConfiguration: { linearMPerSec: -1 } }, /linear_m_per_sec: found -1/);
-  await refused(
-    { motionConfiguration: { obstacleDetectors: [{ visionService: "v", camera: "c" }] } },
-    /unimplemented.*obstacle_detectors/,
-  );
+  const detected = (visionService: string) => ({
+    motionConfiguration: { obstacleDetectors: [{ visionService, camera: "cam" }] },
+  });
+  await refused(detected("none"), /none is no vision/);
+  world.balls = [{ x: 0, y: 1, r: 0.1 }];
+  world.cameraHasFrame = false;
+  await refused(detected("eyes"), /failed_precondition.*cam has no frame/);
+  world.blind = "the lens is covered";
+  await refused(detected("eyes"), /the lens is covered/);
   const sphere = { geometryType: { case: "sphere" as const, value: { radiusMm: 500 } } };
   await refused({ obstacles: [{ location: place(5, 0), geometries: [sphere] }] }, /inside an obst/);
   await refused(

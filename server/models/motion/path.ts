@@ -155,7 +155,8 @@ function around(wall: Obstacle): Point[] {
   });
 }
 
-function isInside(point: Point, wall: Obstacle): boolean {
+/** Whether a point lies inside a convex polygon; its edges are outside. */
+export function isInside(point: Point, wall: Obstacle): boolean {
   return wall.every((corner, index) => {
     const next = wall[(index + 1) % wall.length]!;
     return side(corner, next, point) > 0;
@@ -163,7 +164,7 @@ function isInside(point: Point, wall: Obstacle): boolean {
 }
 
 /** Whether some of the line lies inside a convex polygon. */
-function crosses(from: Point, to: Point, wall: Obstacle): boolean {
+export function crosses(from: Point, to: Point, wall: Obstacle): boolean {
   const [enter, leave] = shareInside(from, to, wall);
   return leave - enter > 1e-9;
 }

@@ -10,7 +10,9 @@ import {
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import { testCall } from "../testing.ts";
-import { MotionDriver } from "./motion_service.ts";
+import { FrameSnapshot } from "../../resources/frames/frame_snapshot.ts";
+import { IDENTITY } from "../../resources/frames/pose.ts";
+import { MotionDriver, type MotionFrames } from "./motion_service.ts";
 import type { Point } from "./path.ts";
 
 const DEGREE = 111_195.08;
@@ -30,6 +32,15 @@ export class World {
   drift = 0;
   stuck = false;
   broken: string | undefined;
+  /** Balls that stand around, which the camera sees within {@link sight}; metres. */
+  balls: { readonly x: number; readonly y: number; readonly r: number }[] = [];
+  sight = 2;
+  /** Why the camera sees nothing. */
+  blind: string | undefined;
+  /** Who asks what it sees waits forever. */
+  isSlow = false;
+  /** Whether the camera has a frame, 200 mm before the middle of the base. */
+  cameraHasFrame = true;
   /** Where it was. */
   readonly trace: Point[] = [];
 
@@ -89,17 +100,52 @@ export class World {
     }),
   };
 
-  /** Base `rover`, movement sensor `gps`, SLAM service `map`. */
+  readonly vision = {
+    getObjectPointClouds: ({ cameraName }: { cameraName: string }) => {
+      if (this.blind !== undefined) throw new Error(this.blind);
+      if (this.isSlow) return new Promise<never>(() => {});
+      const [sin, cos] = [this.heading, this.heading + 90]
+        .map((degrees) => Math.sin(degrees * Math.PI / 180)) as [number, number];
+      const objects = this.balls.flatMap(({ x, y, r }) => {
+        const [east, north] = [x - this.x, y - this.y];
+        const [right, forward] = [east * cos - north * sin, east * sin + north * cos];
+        if (forward < 0 || Math.hypot(right, forward) - r > this.sight) return [];
+        const center = { x: right * 1_000, y: forward * 1_000 - 200, z: 100, oZ: 1 };
+        const value = { radiusMm: r * 1_000 };
+        const ball = { center, label: "ball", geometryType: { case: "sphere", value } };
+        return [{ geometries: { referenceFrame: cameraName, geometries: [ball] } }];
+      });
+      return { objects };
+    },
+  };
+
+  readonly frames: MotionFrames = {
+    pose: () => Promise.reject(new Error("nobody asks")),
+    snapshot: () => {
+      const rover = { name: "rover", parent: "world", pose: IDENTITY };
+      const camera = {
+        ...{ name: "cam", parent: "rover" },
+        pose: { ...IDENTITY, point: { x: 0, y: 200, z: 0 } },
+      };
+      return Promise.resolve(
+        new FrameSnapshot(this.cameraHasFrame ? [rover, camera] : [rover]),
+      );
+    },
+  };
+
+  /** Base `rover`, movement sensor `gps`, SLAM service `map`, vision service `eyes`. */
   readonly dependencies: ReadonlyMap<string, Resource> = new Map<string, Resource>([
     ["rdk:component:base/rover", this.base as Resource],
     ["rdk:component:movement_sensor/gps", this.gps as Resource],
     ["rdk:service:slam/map", this.slam as Resource],
+    ["rdk:service:vision/eyes", this.vision as Resource],
   ]);
 
   readonly motion = new MotionDriver({
     clock: this.clock,
     log: memoryLogger(),
     dependencies: this.dependencies,
+    frames: () => this.frames,
   });
 
   globe(north: number, east: number, more: MessageInitShape<typeof MoveOnGlobeRequestSchema> = {}) {

@@ -22,7 +22,8 @@ import { areaOf, isInside, obstaclesOf } from "./zones.ts";
 const IN_PROGRESS: PlanState.IN_PROGRESS = 1;
 const STOPPED: PlanState.STOPPED = 2;
 const SUCCEEDED: PlanState.SUCCEEDED = 3;
-const NO_PATH: NavErrorCode.NO_PATH = 1;
+/** Nothing but obstacles stands between. */
+export const NO_PATH: NavErrorCode.NO_PATH = 1;
 const LOCALIZATION_LOST: NavErrorCode.LOCALIZATION_LOST = 3;
 const BASE_ERROR: NavErrorCode.BASE_ERROR = 4;
 const OTHER: NavErrorCode.OTHER = 6;
@@ -81,6 +82,19 @@ export class Legs {
       ...attributes.obstacles ?? [],
       ...zones.flatMap(({ name, geometry }) => obstaclesOf(areaOf(geometry), name)),
     ];
+  }
+
+  /** Some place, so many metres away at most. Nothing says that it can be driven to. */
+  async anywhere(metres: number, signal: AbortSignal): Promise<Spot> {
+    const at = await this.options.here(signal);
+    const away = metres * Math.sqrt(Math.random());
+    const angle = 2 * Math.PI * Math.random();
+    return placeAt(at, { x: away * Math.sin(angle), y: away * Math.cos(angle) });
+  }
+
+  /** What sees obstacles while the base drives. */
+  get hasDetectors(): boolean {
+    return (this.options.attributes.obstacle_detectors ?? []).length > 0;
   }
 
   /** The way that would be driven. @throws {ConnectError} FAILED_PRECONDITION when there is none. */

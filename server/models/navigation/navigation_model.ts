@@ -23,7 +23,7 @@ import { MAP_TYPES, type NavigationAttributes, STORES } from "./navigation_attri
 
 /** Model `rdk:builtin:builtin` of `rdk:service:navigation`: drives a base between places. */
 export function navigationModel(
-  { clock, home }: BuiltinEnvironment,
+  { clock, home, seat }: BuiltinEnvironment,
 ): Model<NavigationAttributes> {
   return {
     api: "rdk:service:navigation",
@@ -51,21 +51,19 @@ export function navigationModel(
         number("How often is looked where the base is. Default 1.", { min: 0.001, max: 100 }),
       ),
       obstacle_polling_frequency_hz: optionalOrZero(
-        number("For motion services that look at obstacle_detectors; builtin does not.", {
-          min: 0.001,
-        }),
+        number("How often obstacle_detectors are looked at. Default 1.", { min: 0.001 }),
       ),
       obstacle_detectors: optional(listOf(
         objectOf<NonNullable<NavigationAttributes["obstacle_detectors"]>[number]>({
-          vision_service: text("A vision service."),
+          vision_service: text("A vision service that finds objects in point clouds."),
           camera: text("The camera that it looks through."),
         }, "A detector."),
-        "For the motion service. The builtin one refuses to drive with them.",
+        "What sees obstacles while the base drives.",
       )),
       obstacles: optional(listOf(region, "What stands in the way.")),
       bounding_regions: optional(listOf(region, "Where the base has to stay. Default: anywhere.")),
     }),
-    dependencies({ base, movement_sensor, motion_service, map_type }) {
+    dependencies({ base, movement_sensor, motion_service, map_type, obstacle_detectors = [] }) {
       if (map_type !== "None" && movement_sensor === undefined) {
         throw new AttributeError(
           "attributes.movement_sensor",
@@ -79,6 +77,7 @@ export function navigationModel(
           base,
           ...(movement_sensor === undefined ? [] : [movement_sensor]),
           ...(motion_service === undefined ? [] : [motion]),
+          ...obstacle_detectors.map(({ vision_service }) => vision_service),
         ],
         optional: motion_service === undefined ? [motion] : [],
       };
@@ -89,7 +88,8 @@ export function navigationModel(
       const isKept = attributes.store?.type !== "memory";
       const file = join(home, "navigation", `${encodeURIComponent(name)}.json`);
       const store = await NavigationStore.open(isKept ? file : undefined, log);
-      return navigationDriver({ attributes, dependencies, store, clock, log });
+      const frames = () => seat?.machine.frames;
+      return navigationDriver({ attributes, dependencies, store, frames, clock, log });
     },
   };
 }

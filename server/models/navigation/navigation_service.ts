@@ -20,7 +20,7 @@ import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import { useDriver } from "../drivers/dependency.ts";
 import { distance } from "../motion/path.ts";
 import { metersFrom } from "../motion/footprint.ts";
-import { MotionDriver } from "../motion/motion_service.ts";
+import { MotionDriver, type MotionFrames } from "../motion/motion_service.ts";
 import { Goals, type GoalStop } from "./goals.ts";
 import { Legs } from "./leg.ts";
 import { globeLocation } from "./globe_location.ts";
@@ -35,6 +35,7 @@ const LOCAL: MapType.LOCAL = 1;
 const GPS: MapType.GPS = 2;
 const MANUAL: Mode.MANUAL = 1;
 const WAYPOINT: Mode.WAYPOINT = 2;
+const EXPLORE: Mode.EXPLORE = 3;
 const PLANNED: NavMode.PLANNED = 1;
 const DIRECT: NavMode.DIRECT = 2;
 const ROUTE: NavMode.ROUTE = 3;
@@ -44,6 +45,8 @@ export interface NavigationOptions {
   readonly attributes: NavigationAttributes;
   readonly dependencies: ReadonlyMap<string, Resource>;
   readonly store: NavigationStore;
+  /** Where the machine's parts are. */
+  readonly frames: () => MotionFrames | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -102,7 +105,7 @@ export function navigationDriver(options: NavigationOptions): Driver<typeof Navi
   const status = async (signal: AbortSignal) => {
     const at = await here(signal).catch(() => undefined);
     const goal = goals.message(at);
-    const isMoving = goals.isActive || waypoints.current !== undefined;
+    const isMoving = goals.isActive || waypoints.isDriving;
     return {
       status: {
         ...(at && { position: positionMessage(at) }),
@@ -255,9 +258,10 @@ export function navigationDriver(options: NavigationOptions): Driver<typeof Navi
 
     getMode: () => ({ mode: waypoints.mode }),
     async setMode({ mode }, { signal }) {
-      if (mode === WAYPOINT) await here(signal);
+      if (mode === EXPLORE) waypoints.checkExplore();
+      if (mode === WAYPOINT || mode === EXPLORE) await here(signal);
       await inTurn(async () => {
-        if (mode === WAYPOINT) await goals.end();
+        if (mode === WAYPOINT || mode === EXPLORE) await goals.end();
         await waypoints.setMode(mode);
       });
       return {};
@@ -286,7 +290,7 @@ export function navigationDriver(options: NavigationOptions): Driver<typeof Navi
     getStatus(): JsonObject {
       return {
         mode: modeName(waypoints.mode),
-        is_moving: goals.isActive || waypoints.current !== undefined,
+        is_moving: goals.isActive || waypoints.isDriving,
         waypoints: store.kept.waypoints.length,
         reason: goals.reason || waypoints.reason,
       };
@@ -306,7 +310,7 @@ export function navigationDriver(options: NavigationOptions): Driver<typeof Navi
 }
 
 /** The motion service of the attributes, or one of its own. */
-function motionOf({ attributes, dependencies, clock, log }: NavigationOptions) {
+function motionOf({ attributes, dependencies, frames, clock, log }: NavigationOptions) {
   const api = "rdk:service:motion";
   const name = attributes.motion_service ?? "builtin";
   const isThere = dependencies.has(`${api}/${name}`) || dependencies.has(name);
@@ -316,7 +320,7 @@ function motionOf({ attributes, dependencies, clock, log }: NavigationOptions) {
       closeMotion: () => Promise.resolve(),
     };
   }
-  const own = new MotionDriver({ dependencies, clock, log });
+  const own = new MotionDriver({ dependencies, frames, clock, log });
   const motion = useDriver(MotionService, api, name, new Map([[`${api}/${name}`, own]]));
   return { motion, closeMotion: () => own.close() };
 }
@@ -351,7 +355,7 @@ function asWaypoint(stop: Stop): Waypoint {
 }
 
 function modeName(mode: Mode): string {
-  return mode === WAYPOINT ? "waypoint" : "manual";
+  return mode === WAYPOINT ? "waypoint" : mode === EXPLORE ? "explore" : "manual";
 }
 
 /** A caller who leaves does not wait any longer; what it waits for continues. */

@@ -16,6 +16,7 @@ import {
   PositionSchema,
   ZoneSchema,
 } from "../../../shared/gen/viam/service/navigation/v1/navigation_pb.ts";
+import type { MachineSeat } from "../../data/machine_seat.ts";
 import type { Driver, UntypedMethod } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { place, World } from "../motion/testing.ts";
@@ -27,7 +28,10 @@ type Methods = typeof NavigationService.method;
 
 /** A navigation service over a simulated base; what it keeps is in `home`. */
 async function navigate(home: string, more: JsonObject = {}, world = new World()) {
-  const model = navigationModel(testEnvironment({ home, clock: world.clock })) as Model<unknown>;
+  const seat = { machine: { frames: world.frames } } as unknown as MachineSeat;
+  const model = navigationModel(
+    testEnvironment({ home, clock: world.clock, seat }),
+  ) as Model<unknown>;
   const driver = await construct<Driver<typeof NavigationService>, unknown>(
     model,
     {
@@ -100,7 +104,7 @@ Deno.test("waypoints are driven to in turn, and are gone then; a restart knows t
     assert.deepEqual((await third.call("getWaypoints")).waypoints, []);
   }));
 
-Deno.test("a waypoint that is removed or not reached is left; manual stops; explore says why not", () =>
+Deno.test("a waypoint that is removed or not reached is left; manual stops; explore wants eyes", () =>
   inFolder(async (home) => {
     const { call, driver, world } = await navigate(home);
     await call("addWaypoint", { location: place(50, 0) });
@@ -121,8 +125,41 @@ Deno.test("a waypoint that is removed or not reached is left; manual stops; expl
     assert.equal((await call("getWaypoints")).waypoints.length, 1);
     await call("setMode", { mode: Mode.MANUAL });
     assert.equal((await driver.getStatus!(testCall()))["is_moving"], false);
-    await assert.rejects(call("setMode", { mode: Mode.EXPLORE }), /unimplemented.*detectors/);
+    await assert.rejects(call("setMode", { mode: Mode.EXPLORE }), /failed_precondition.*detectors/);
     await assert.rejects(call("addWaypoint", { location: { latitude: 91 } }), /latitude: found 91/);
+    await driver.close?.();
+  }));
+
+Deno.test("explore drives about within the bounds, and around what is seen", () =>
+  inFolder(async (home) => {
+    const world = new World();
+    world.balls = [{ x: 1, y: 1, r: 0.4 }];
+    const { call, driver } = await navigate(home, {
+      obstacle_detectors: [{ vision_service: "eyes", camera: "cam" }],
+      obstacle_polling_frequency_hz: 10,
+      bounding_regions: [{
+        location: place(0, 0),
+        geometries: [{ type: "box", x: 8_000, y: 8_000, z: 1 }],
+      }],
+    }, world);
+    await call("setMode", { mode: Mode.EXPLORE });
+    assert.equal((await call("getMode")).mode, Mode.EXPLORE);
+    const driven = () => {
+      const steps = world.trace.slice(1).map((to, at) =>
+        Math.hypot(to.x - world.trace[at]!.x, to.y - world.trace[at]!.y)
+      );
+      return steps.reduce((sum, step) => sum + step, 0);
+    };
+    await waitFor(() => driven() > 15, { deadlineMs: 60_000 });
+    for (const { x, y } of world.trace) {
+      assert.ok(Math.max(Math.abs(x), Math.abs(y)) < 4.2, `${x}, ${y} is out of bounds`);
+      assert.ok(Math.hypot(x - 1, y - 1) > 0.55, `${x}, ${y} is too near to the ball`);
+    }
+    assert.equal((await driver.getStatus!(testCall()))["is_moving"], true);
+    await call("setMode", { mode: Mode.MANUAL });
+    assert.equal((await driver.getStatus!(testCall()))["is_moving"], false);
+    const stood = driven();
+    assert.equal(driven(), stood);
     await driver.close?.();
   }));
 

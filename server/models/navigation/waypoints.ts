@@ -1,4 +1,7 @@
-/** Mode and waypoints of older clients: waypoints are driven to in turn, and are gone then. */
+/**
+ * Mode and waypoints of older clients: waypoints are driven to in turn, and are gone then; in the
+ * mode explore the base drives about.
+ */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
@@ -6,7 +9,7 @@ import { linkedController } from "../../../shared/base/time/linked_controller.ts
 import type { GeoPoint } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import type { Mode } from "../../../shared/gen/viam/service/navigation/v1/navigation_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
-import type { Legs } from "./leg.ts";
+import { LegError, type Legs, NO_PATH } from "./leg.ts";
 import type { NavigationStore } from "./navigation_store.ts";
 import { degrees } from "./positions.ts";
 
@@ -17,6 +20,10 @@ const EXPLORE: Mode.EXPLORE = 3;
 /** Between looks whether a first waypoint was added, and after one that was not reached. */
 const IDLE_MS = 200;
 const RETRY_MS = 5_000;
+/** How far the next place is at most. Metres. */
+const EXPLORE_M = 5;
+/** So many places in a row that cannot be driven to are worth a word. */
+const MANY_TRIES = 20;
 
 export interface WaypointOptions {
   readonly legs: Legs;
@@ -27,7 +34,9 @@ export interface WaypointOptions {
 
 /** See above. The mode is manual at first, as a machine that starts must not drive off. */
 export class Waypoints {
-  #running: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
+  #running:
+    | { readonly mode: Mode; readonly stop: AbortController; readonly done: Promise<void> }
+    | undefined;
   /** The waypoint that is driven to, and what makes the base leave it. */
   #current: { readonly id: string; readonly skip: AbortController } | undefined;
   #reason = "";
@@ -35,7 +44,12 @@ export class Waypoints {
   constructor(private readonly options: WaypointOptions) {}
 
   get mode(): Mode {
-    return this.#running ? WAYPOINT : MANUAL;
+    return this.#running?.mode ?? MANUAL;
+  }
+
+  /** Whether the base is on its way because of the mode. */
+  get isDriving(): boolean {
+    return this.#current !== undefined || this.mode === EXPLORE;
   }
 
   /** Why the base does not get to its waypoint; empty otherwise. */
@@ -48,25 +62,30 @@ export class Waypoints {
     return this.#current?.id;
   }
 
-  /** @throws {ConnectError} UNIMPLEMENTED, INVALID_ARGUMENT. */
+  /** @throws {ConnectError} FAILED_PRECONDITION, INVALID_ARGUMENT. */
   async setMode(mode: Mode): Promise<void> {
     switch (mode) {
       case MANUAL:
         return await this.#manual();
       case WAYPOINT:
-        if (this.#running?.stop.signal.aborted) await this.#manual();
-        if (!this.#running) this.#start();
-        return;
+        return await this.#enter(mode, (signal) => this.#run(signal));
       case EXPLORE:
-        throw new ConnectError(
-          "explore drives about by what obstacle detectors see, which the motion service does " +
-            "not look at; use a route that loops, or waypoints",
-          Code.Unimplemented,
-        );
+        this.checkExplore();
+        return await this.#enter(mode, (signal) => this.#explore(signal));
     }
     throw new ConnectError(
-      `mode: found ${mode}, allowed: 1 (manual), 2 (waypoint)`,
+      `mode: found ${mode}, allowed: 1 (manual), 2 (waypoint), 3 (explore)`,
       Code.InvalidArgument,
+    );
+  }
+
+  /** @throws {ConnectError} FAILED_PRECONDITION when nothing sees obstacles. */
+  checkExplore(): void {
+    if (this.options.legs.hasDetectors) return;
+    throw new ConnectError(
+      "explore drives about where nobody has said what stands there: give the service " +
+        "obstacle_detectors, which see it",
+      Code.FailedPrecondition,
     );
   }
 
@@ -102,9 +121,35 @@ export class Waypoints {
     this.#reason = "";
   }
 
-  #start(): void {
+  async #enter(mode: Mode, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    if (this.#running?.mode === mode && !this.#running.stop.signal.aborted) return;
+    await this.#manual();
     const stop = new AbortController();
-    this.#running = { stop, done: this.#run(stop.signal).catch(() => {}) };
+    this.#running = { mode, stop, done: run(stop.signal).catch(() => {}) };
+  }
+
+  /** Drives to one place after another that is near, until the signal aborts. */
+  async #explore(signal: AbortSignal): Promise<void> {
+    const { clock, legs, log } = this.options;
+    let tries = 0;
+    while (true) {
+      try {
+        await legs.drive({ spot: await legs.anywhere(EXPLORE_M, signal) }, signal);
+        this.#reason = "";
+        tries = 0;
+      } catch (error) {
+        signal.throwIfAborted();
+        const isElsewhere = error instanceof LegError && error.code === NO_PATH;
+        if (isElsewhere && ++tries < MANY_TRIES) {
+          await clock.sleep(IDLE_MS, signal);
+          continue;
+        }
+        const reason = toError(error).message;
+        if (reason !== this.#reason) log.warn("the base cannot drive about", { reason });
+        this.#reason = reason;
+        await clock.sleep(RETRY_MS, signal);
+      }
+    }
   }
 
   /** Until the signal aborts. */

@@ -12,6 +12,7 @@ import type {
 import { piecesOfJson } from "./kinematics_file.ts";
 import { fixed, moving, type Piece, requireFewPieces } from "./piece.ts";
 import { compose, IDENTITY, NO_ROTATION, ofOrientation, type Pose, unit } from "./pose.ts";
+import type { Meshes } from "./urdf.ts";
 
 const PRISMATIC: JointType.PRISMATIC = 2;
 const SVA: KinematicsFileFormat.SVA = 1;
@@ -140,7 +141,12 @@ export async function kinematicChain(
   if (kinematicsData.length > MOST_BYTES) {
     throw new RangeError(`its kinematics have more than ${MOST_BYTES} bytes`);
   }
-  if (format === URDF) return await chainOfUrdf(new TextDecoder().decode(kinematicsData));
+  if (format === URDF) {
+    return await chainOfUrdf(
+      new TextDecoder().decode(kinematicsData),
+      answer.meshesByUrdfFilepath,
+    );
+  }
   return format === SVA ? chainOfJson(svaOf(answer)) : undefined;
 }
 
@@ -150,10 +156,10 @@ export function chainOfJson(file: JsonValue | undefined): KinematicChain | undef
   return pieces && new KinematicChain(pieces, undefined);
 }
 
-/** @throws {Error} for what is no URDF. */
-export async function chainOfUrdf(text: string): Promise<KinematicChain> {
+/** @throws {Error} for what is no URDF, and for meshes that cannot be read. */
+export async function chainOfUrdf(text: string, meshes?: Meshes): Promise<KinematicChain> {
   const { piecesOfUrdf } = await import("./urdf.ts");
-  return new KinematicChain(piecesOfUrdf(text), undefined, true);
+  return new KinematicChain(piecesOfUrdf(text, meshes), undefined, true);
 }
 
 /** The file of a resource in the form SVA; undefined where it has none. */

@@ -72,6 +72,7 @@ function shapesOf(value: JsonValue | undefined, id: JsonValue | undefined): Piec
   const shape: GeometryConfig = {
     ...numbers(value),
     type: String(type ?? "") as "",
+    ...texts(value),
     translation: numbers(translation),
     orientation: {
       type: String(turn["type"] ?? "") as "",
@@ -82,6 +83,14 @@ function shapesOf(value: JsonValue | undefined, id: JsonValue | undefined): Piec
   if (!geometry) return [];
   geometry.label ||= String(id);
   return [geometry];
+}
+
+/** Of a mesh: the file in base64, and its kind. */
+function texts({ mesh_data, mesh_content_type }: Fields): Partial<GeometryConfig> {
+  return {
+    ...(typeof mesh_data === "string" && { mesh_data }),
+    ...(typeof mesh_content_type === "string" && { mesh_content_type }),
+  };
 }
 
 function pointOf({ x = 0, y = 0, z = 0 }: Record<string, number>) {

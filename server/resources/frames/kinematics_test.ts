@@ -4,9 +4,13 @@ import {
   CapsuleSchema,
   GetKinematicsResponseSchema,
   KinematicsFileFormat,
+  type Mesh,
+  MeshSchema,
+  type RectangularPrism,
 } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { farthest, solutions, turnBetween } from "./inverse_kinematics.ts";
+import { meshBox } from "./mesh.ts";
 import {
   chainOfJson,
   chainOfUrdf,
@@ -218,4 +222,42 @@ Deno.test("solutions() gives different ones, the nearest first, and none out of 
   const small = chainOfJson(SVA)!;
   const below = { ...small.endAt([0, 0]), point: { x: 300, y: 0, z: -50 } };
   assert.deepEqual(await reach(small, below, [0, 0]), [], "the lift turns up only");
+});
+
+Deno.test("chainOfUrdf() takes the box around a mesh, scaled and placed, where its file is known", async () => {
+  const file = (mesh: string) =>
+    `<robot><link name="hand"><collision><origin xyz="0 0 1"/><geometry>${mesh}</geometry>` +
+    "</collision></link></robot>";
+  const mesh = '<mesh filename="package://hand.stl" scale="2 1 1"/>';
+  const corners = "vertex 0 0 0\nvertex 0.1 0.2 0\nvertex 0 0.2 0.4";
+  const stl = new TextEncoder().encode(`solid hand\n${corners}\n`);
+  const meshes = { "package://hand.stl": create(MeshSchema, { contentType: "stl", mesh: stl }) };
+  const shape = async (given?: typeof meshes) =>
+    (await chainOfUrdf(file(mesh), given)).shapesAt([])[0]!.shape;
+  const { center, geometryType, label } = await shape(meshes);
+  assert.equal(label, "hand");
+  assert.deepEqual([center?.x, center?.y, center?.z].map((mm) => Math.round(mm!)), [
+    100,
+    100,
+    1200,
+  ]);
+  assert.equal(geometryType.case, "box");
+  const { x = 0, y = 0, z = 0 } = (geometryType.value as RectangularPrism).dimsMm ?? {};
+  assert.deepEqual([x, y, z].map(Math.round), [200, 200, 400]);
+  assert.equal((await shape()).geometryType.case, "mesh");
+  const broken = { "package://hand.stl": create(MeshSchema, { contentType: "stl" }) };
+  await assert.rejects(shape(broken), /without its file/);
+});
+
+Deno.test("chainOfJson() keeps the file of a mesh", () => {
+  const stl = btoa("solid hand\nvertex 0 0 0\nvertex 1 1 1\nvertex 0 1 1\n");
+  const geometry = { type: "mesh", mesh_content_type: "stl", mesh_data: stl };
+  const chain = chainOfJson({
+    kinematic_param_type: "SVA",
+    links: [{ id: "hand", parent: "world", translation: { x: 0, y: 0, z: 0 }, geometry }],
+    joints: [],
+  });
+  const { geometryType } = chain!.shapesAt([])[0]!.shape;
+  assert.equal(geometryType.case, "mesh");
+  assert.deepEqual(meshBox(geometryType.value as Mesh).half, { x: 500, y: 500, z: 500 });
 });

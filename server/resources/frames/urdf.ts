@@ -1,14 +1,16 @@
 /** Kinematics in URDF: an XML file of links and joints, in metres and radians. */
 import { parseXml, type XmlElement } from "@rgrove/parse-xml";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { ofEulerAngles, vectorOf } from "../../../shared/config/orientation.ts";
+import { ofEulerAngles } from "../../../shared/config/orientation.ts";
 import {
   type Geometry,
   GeometrySchema,
+  type Mesh,
   PoseSchema,
 } from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import { meshBox } from "./mesh.ts";
 import { fixed, moving, type Piece, requireFewPieces } from "./piece.ts";
-import { IDENTITY, type Pose } from "./pose.ts";
+import { compose, IDENTITY, type Pose, toPoseMessage } from "./pose.ts";
 
 const MM = 1_000;
 const DEGREE = Math.PI / 180;
@@ -16,13 +18,17 @@ const LARGEST = 1_000_000;
 /** Elements, attributes and entities: each takes a microsecond and hundreds of bytes to read. */
 const MOST_MARKS = 100_000;
 
+/** Files of meshes, by their names in a URDF. */
+export type Meshes = Readonly<Record<string, Mesh>>;
+
 /**
  * The pieces of such a file. Links stand in the joint that leads to them, and their ids are the
  * names of the file.
  *
- * @throws {Error} for what is no URDF.
+ * @param meshes by their names in the file.
+ * @throws {Error} for what is no URDF, and for meshes that cannot be read.
  */
-export function piecesOfUrdf(text: string): Piece[] {
+export function piecesOfUrdf(text: string, meshes: Meshes = {}): Piece[] {
   if (text.length > LARGEST) throw new Error(`it has more than ${LARGEST} characters`);
   let marks = 0;
   for (let at = 0; at < text.length; at++) if ("<=&".includes(text[at]!)) marks++;
@@ -40,7 +46,7 @@ export function piecesOfUrdf(text: string): Piece[] {
     ...joints.flatMap(ofJoint),
     ...links.map((link) => {
       const id = link.attributes["name"] ?? "";
-      const shapes = children(link, "collision").map((collision) => shapeOf(collision, id));
+      const shapes = children(link, "collision").map((collision) => shapeOf(collision, id, meshes));
       return fixed({ id, parent: parentOf.get(id) ?? "world", shapes }, IDENTITY);
     }),
   ];
@@ -78,15 +84,17 @@ function ofJoint(joint: XmlElement): Piece[] {
   ];
 }
 
-/** A cylinder counts as the capsule around it; a mesh stays one, without its file. */
-function shapeOf(collision: XmlElement, label: string): Geometry {
-  const { point, rotation } = originOf(collision);
-  const { x: oX, y: oY, z: oZ, theta } = vectorOf(rotation) ?? { x: 0, y: 0, z: 1, theta: 0 };
+/** A cylinder counts as the capsule around it, a mesh as the box; one without its file stays one. */
+function shapeOf(collision: XmlElement, label: string, meshes: Meshes): Geometry {
+  const origin = originOf(collision);
   const geometry = child(collision, "geometry");
   const [shape] = geometry ? geometry.children.filter(isElement) : [];
   const number = (name: string) => Number(shape?.attributes[name] ?? 0) * MM;
-  const made = (shape: Pick<MessageInitShape<typeof GeometrySchema>, "geometryType">) => {
-    const center = create(PoseSchema, { ...point, oX, oY, oZ, theta });
+  const made = (
+    shape: Pick<MessageInitShape<typeof GeometrySchema>, "geometryType">,
+    pose = origin,
+  ) => {
+    const center = create(PoseSchema, toPoseMessage(pose));
     return Object.assign(create(GeometrySchema, shape), { label, center });
   };
   switch (shape?.name) {
@@ -100,8 +108,18 @@ function shapeOf(collision: XmlElement, label: string): Geometry {
       const [radiusMm, lengthMm] = [number("radius"), number("length") + 2 * number("radius")];
       return made({ geometryType: { case: "capsule", value: { radiusMm, lengthMm } } });
     }
-    case "mesh":
-      return made({ geometryType: { case: "mesh", value: { contentType: "" } } });
+    case "mesh": {
+      const mesh = meshes[shape.attributes["filename"] ?? ""];
+      if (!mesh) return made({ geometryType: { case: "mesh", value: { contentType: "" } } });
+      const { center, half } = meshBox(mesh);
+      const [sx = 1, sy = 1, sz = 1] = numbers(shape.attributes["scale"]);
+      const point = { x: center.x * sx, y: center.y * sy, z: center.z * sz };
+      const [x, y, z] = [half.x * sx, half.y * sy, half.z * sz].map((side) => 2 * Math.abs(side));
+      return made(
+        { geometryType: { case: "box", value: { dimsMm: { x: x!, y: y!, z: z! } } } },
+        compose(origin, { ...IDENTITY, point }),
+      );
+    }
   }
   throw new Error(`link ${label} has a collision of ${shape?.name ?? "nothing"}`);
 }
