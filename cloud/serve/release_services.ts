@@ -51,10 +51,10 @@ export async function openReleaseServices(options: ReleaseServicesOptions) {
   const { database, callers, presence, clock, random, publicUrl, log } = options;
   const { queries } = database;
   const releases = await openReleases(options);
-  const { catalogue, rollouts, wishes, blobs } = releases;
+  const { catalogue, rollouts, selectors, blobs } = releases;
   const statuses = new AgentStatuses(queries, clock, log.child("agents"));
-  const targets = new PartTargets(catalogue, wishes);
-  const outcomes = new ReleaseOutcomes(catalogue, wishes, rollouts, log.child("releases"));
+  const targets = new PartTargets(catalogue, selectors);
+  const outcomes = new ReleaseOutcomes(catalogue, selectors, rollouts, log.child("releases"));
   const versions = new VersionHistory(queries, clock);
   const commands = new AgentCommands(queries, clock, random);
   const agents = { callers, presence, targets, statuses, outcomes, versions, publicUrl };

@@ -16,7 +16,7 @@ import { toTarget } from "../releases/catalogue/release_messages.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import type { MapTiles } from "./map_tiles.ts";
 import { watchFleet } from "./fleet_stream.ts";
-import { withoutSecrets } from "../releases/catalogue/wishes.ts";
+import { withoutSecrets } from "../releases/catalogue/selectors.ts";
 import type { Presence } from "../fleet/presence/presence.ts";
 import type { LiveStatus } from "../fleet/watch/live_status.ts";
 
@@ -100,9 +100,9 @@ export function consoleService(
 
 /** Everybody who sees the machine sees this: an address has no secrets in it. */
 function shownTarget(
-  { program, wish, resolution }: PartTarget,
+  { program, selector, resolution }: PartTarget,
   place: { readonly platform: string; readonly publicUrl: string },
 ): Target {
-  const target = toTarget(program, wish, resolution, place);
+  const target = toTarget(program, selector, resolution, place);
   return { ...target, url: withoutSecrets(target.url) };
 }

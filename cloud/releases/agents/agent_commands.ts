@@ -19,7 +19,7 @@ import type { Random } from "../../storage/keys/random.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What an operator wants of the agent of a part. */
-export interface AgentWish {
+export interface NewAgentCommand {
   readonly program: Program;
   readonly action: AgentAction;
   /** For `forget bad`; empty: all of them. */
@@ -49,21 +49,21 @@ export class AgentCommands {
 
   async add(
     part: PartRow,
-    wish: AgentWish,
+    wanted: NewAgentCommand,
     actor: Actor,
   ): Promise<{ command: ProgramCommand; expiresAtMs: number }> {
-    if (wish.version.length > LONGEST_VERSION) {
+    if (wanted.version.length > LONGEST_VERSION) {
       throw new ConnectError("version: it is no version", Code.InvalidArgument);
     }
     const now = this.clock.now().getTime();
     const row: Selectable<AgentCommandsTable> = {
       id: this.random.uuid(),
       part_id: part.id,
-      program: wish.program,
-      action: wish.action,
-      version: wish.action === "forget bad" ? wish.version : "",
+      program: wanted.program,
+      action: wanted.action,
+      version: wanted.action === "forget bad" ? wanted.version : "",
       created_at: now,
-      expires_at: now + wish.validForMs,
+      expires_at: now + wanted.validForMs,
       created_by_type: actor.type,
       created_by: actor.id,
     };

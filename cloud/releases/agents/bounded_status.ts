@@ -6,7 +6,7 @@ import {
   ProgramStatusSchema,
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { Redactor } from "../../../shared/base/redaction/redactor.ts";
-import { withoutSecrets } from "../catalogue/wishes.ts";
+import { withoutSecrets } from "../catalogue/selectors.ts";
 
 const redactor = new Redactor();
 const LONGEST_TEXT = 1_000;

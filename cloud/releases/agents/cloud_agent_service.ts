@@ -41,8 +41,8 @@ export function cloudAgentService(
       });
       const place = { platform, publicUrl: options.publicUrl() };
       return {
-        agent: toTarget(agent.program, agent.wish, agent.resolution, place),
-        server: toTarget(server.program, server.wish, server.resolution, place),
+        agent: toTarget(agent.program, agent.selector, agent.resolution, place),
+        server: toTarget(server.program, server.selector, server.resolution, place),
         keys: (await catalogue.read()).keys.map(toReleaseKey),
       };
     },

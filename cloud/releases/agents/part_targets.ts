@@ -1,13 +1,13 @@
 import type { Program } from "../../storage/database/release_schema.ts";
 import type { ReleaseCatalogue } from "../catalogue/release_catalogue.ts";
-import type { WishesOfParts } from "../catalogue/part_wishes.ts";
+import type { SelectorsOfParts } from "../catalogue/part_selectors.ts";
 import { type Resolution, resolve } from "../catalogue/resolve.ts";
-import type { Wish } from "../catalogue/wishes.ts";
+import type { VersionSelector } from "../catalogue/selectors.ts";
 
 /** What one program of a part is to be. */
 export interface PartTarget {
   readonly program: Program;
-  readonly wish: Wish;
+  readonly selector: VersionSelector;
   readonly resolution: Resolution;
 }
 
@@ -23,7 +23,7 @@ export interface AskingAgent {
 export class PartTargets {
   constructor(
     private readonly catalogue: ReleaseCatalogue,
-    private readonly wishes: WishesOfParts,
+    private readonly selectors: SelectorsOfParts,
   ) {}
 
   /** What a part is to run, by its present configuration and the present releases. */
@@ -31,13 +31,13 @@ export class PartTargets {
     part: { readonly id: string; readonly revision_number: number },
     asking: AskingAgent,
   ): Promise<{ readonly agent: PartTarget; readonly server: PartTarget }> {
-    const { byProgram, tags } = await this.wishes.of(part);
+    const { byProgram, tags } = await this.selectors.of(part);
     const { releases } = await this.catalogue.read();
     const targetOf = (program: Program): PartTarget => {
-      const wish = byProgram[program];
+      const selector = byProgram[program];
       const { platform, installed } = asking;
       const asker = { id: part.id, tags, platform, installed: installed[program] };
-      return { program, wish, resolution: resolve(program, wish, releases, asker) };
+      return { program, selector, resolution: resolve(program, selector, releases, asker) };
     };
     return { agent: targetOf("machine-agent"), server: targetOf("machine-server") };
   }

@@ -6,7 +6,7 @@ import {
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Program } from "../../storage/database/release_schema.ts";
-import type { WishesOfParts } from "../catalogue/part_wishes.ts";
+import type { SelectorsOfParts } from "../catalogue/part_selectors.ts";
 import type { ReleaseCatalogue } from "../catalogue/release_catalogue.ts";
 import { isOffered } from "../catalogue/resolve.ts";
 import { type Outcome, outcomeOf, type ToldProgram } from "../catalogue/rollout_rules.ts";
@@ -22,7 +22,7 @@ export class ReleaseOutcomes {
 
   constructor(
     private readonly catalogue: ReleaseCatalogue,
-    private readonly wishes: WishesOfParts,
+    private readonly selectors: SelectorsOfParts,
     private readonly rollouts: RolloutStore,
     private readonly log: Logger,
   ) {}
@@ -37,7 +37,7 @@ export class ReleaseOutcomes {
     part: { readonly id: string; readonly revision_number: number },
     status: AgentStatus,
   ): Promise<void> {
-    const { byProgram } = await this.wishes.of(part);
+    const { byProgram } = await this.selectors.of(part);
     const { releases } = await this.catalogue.read();
     const outcomes = new Map<string, Outcome | undefined>();
     for (const program of PROGRAMS) {

@@ -4,7 +4,7 @@ import type { CloudDatabase } from "../../storage/database/cloud_database.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import type { BlobStore } from "../../storage/blobs/blob_store.ts";
 import { FolderBlobStore } from "../../storage/blobs/folder_blob_store.ts";
-import { WishesOfParts } from "./part_wishes.ts";
+import { SelectorsOfParts } from "./part_selectors.ts";
 import { ReleaseCatalogue } from "./release_catalogue.ts";
 import { ReleaseKeys } from "./release_keys.ts";
 import { ReleaseStore } from "./release_store.ts";
@@ -34,6 +34,6 @@ export async function openReleases(options: ReleasesOptions) {
     blobs,
     store: new ReleaseStore({ ...options, queries, catalogue, keys, blobs }),
     rollouts: new RolloutStore({ queries, catalogue, clock }),
-    wishes: new WishesOfParts(queries),
+    selectors: new SelectorsOfParts(queries),
   };
 }

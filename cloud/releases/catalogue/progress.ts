@@ -1,6 +1,6 @@
 import { compare, parse } from "semver";
 import type { KnownRelease } from "./known_release.ts";
-import type { WishingPart } from "./part_wishes.ts";
+import type { SelectingPart } from "./part_selectors.ts";
 import { isOffered } from "./resolve.ts";
 import { isSelected } from "./rollout_rules.ts";
 import type { OutcomeRow } from "./rollout_store.ts";
@@ -36,7 +36,7 @@ const MOST_PROBLEMS = 20;
 /** Counts where a rollout stands. */
 export function progressOf(
   release: KnownRelease,
-  parts: readonly WishingPart[],
+  parts: readonly SelectingPart[],
   outcomes: readonly OutcomeRow[],
   told: (partId: string) => ToldPart,
 ): Progress {
@@ -60,11 +60,11 @@ export function progressOf(
   };
 }
 
-function waits(release: KnownRelease, { id, wishes }: WishingPart, told: ToldPart): boolean {
+function waits(release: KnownRelease, { id, selectors }: SelectingPart, told: ToldPart): boolean {
   const { rollout, program, version } = release;
   if (release.withdrawnAtMs !== undefined) return false;
-  if (!isOffered(release, wishes.byProgram[program])) return false;
+  if (!isOffered(release, selectors.byProgram[program])) return false;
   if (!release.files.some(({ platform }) => platform === told.platform)) return false;
   const isNewer = parse(told.installed) !== null && compare(told.installed, version) > 0;
-  return !isNewer && (!rollout || isSelected(rollout, release.id, { id, tags: wishes.tags }));
+  return !isNewer && (!rollout || isSelected(rollout, release.id, { id, tags: selectors.tags }));
 }

@@ -15,7 +15,7 @@ import type { KnownFile, KnownRelease } from "./known_release.ts";
 import type { Catalogue, ReleaseCatalogue } from "./release_catalogue.ts";
 import { programFile, releaseUrl } from "./release_urls.ts";
 import { resolve } from "./resolve.ts";
-import { parseWish } from "./wishes.ts";
+import { parseSelector } from "./selectors.ts";
 
 export interface ReleaseFilesOptions {
   readonly catalogue: Pick<ReleaseCatalogue, "read">;
@@ -129,7 +129,7 @@ function redirect(
   const open = releases.filter(({ rollout }) =>
     !rollout || (rollout.state === "running" && rollout.percent >= 100)
   );
-  const found = resolve(program, parseWish(channel), open, { ...NEW_MACHINE, platform });
+  const found = resolve(program, parseSelector(channel), open, { ...NEW_MACHINE, platform });
   if (found.kind !== "release") {
     return refusal(404, `there is no release of ${program} on channel ${channel} for ${platform}`);
   }

@@ -27,7 +27,7 @@ import type { Progress } from "./progress.ts";
 import type { ReleaseKey } from "./release_keys.ts";
 import { releaseUrl } from "./release_urls.ts";
 import type { Resolution } from "./resolve.ts";
-import type { Wish } from "./wishes.ts";
+import type { VersionSelector } from "./selectors.ts";
 
 /** Stands for every version that is chosen by its address. */
 export const CUSTOM_URL = "customURL";
@@ -127,11 +127,11 @@ export function toReleaseKey(
 /** @param platform `os/architecture` of the part */
 export function toTarget(
   program: Program,
-  wish: Wish,
+  selector: VersionSelector,
   resolution: Resolution,
   { platform, publicUrl }: { readonly platform: string; readonly publicUrl: string },
 ): Target {
-  const { asked } = wish;
+  const { asked } = selector;
   switch (resolution.kind) {
     case "nothing": {
       const { problem, heldBack } = resolution;

@@ -19,7 +19,7 @@ import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.
 import { requireNotes, requirePlatform, requireProgram, requireVersion } from "./checks.ts";
 import type { KnownRelease } from "./known_release.ts";
 import { channelOf, limitsOf, toRelease, toReleaseKey, toRollout } from "./release_messages.ts";
-import type { WishesOfParts } from "./part_wishes.ts";
+import type { SelectorsOfParts } from "./part_selectors.ts";
 import { progressOf, type ToldPart } from "./progress.ts";
 import type { ReleaseAccess } from "./release_access.ts";
 import type { ReleaseCatalogue } from "./release_catalogue.ts";
@@ -39,7 +39,7 @@ export interface ToldVersions {
 export interface CommandIntake {
   add(
     part: PartRow,
-    wish: { program: Program; action: AgentAction; version: string; validForMs: number },
+    wanted: { program: Program; action: AgentAction; version: string; validForMs: number },
     actor: Actor,
   ): Promise<{ command: ProgramCommand; expiresAtMs: number }>;
 }
@@ -50,7 +50,7 @@ export interface ReleaseServiceOptions {
   readonly keys: ReleaseKeys;
   readonly store: ReleaseStore;
   readonly rollouts: RolloutStore;
-  readonly wishes: WishesOfParts;
+  readonly selectors: SelectorsOfParts;
   readonly told: ToldVersions;
   readonly commands: CommandIntake;
   readonly clock: Clock;
@@ -255,14 +255,14 @@ async function shownRollout(
 }
 
 async function withProgress(
-  { rollouts, wishes, told }: ReleaseServiceOptions,
+  { rollouts, selectors, told }: ReleaseServiceOptions,
   release: KnownRelease,
 ): Promise<Rollout> {
   const { rollout } = release;
   if (!rollout) throw noRelease(release.program, release.version);
   const progress = progressOf(
     release,
-    await wishes.all(),
+    await selectors.all(),
     await rollouts.outcomes(release.id),
     (partId) => told.of(partId, release.program),
   );
@@ -271,15 +271,16 @@ async function withProgress(
 
 /** Machines that run a release, or are pinned to it, would have nothing to go by. */
 async function whyKept(
-  { wishes, told }: ReleaseServiceOptions,
+  { selectors, told }: ReleaseServiceOptions,
   { program, version }: KnownRelease,
   platform: string | undefined,
 ): Promise<string | undefined> {
-  const users = (await wishes.all()).filter(({ id, wishes: { byProgram } }) => {
+  const users = (await selectors.all()).filter(({ id, selectors: { byProgram } }) => {
     const part = told.of(id, program);
     if (platform !== undefined && part.platform !== "" && part.platform !== platform) return false;
-    const wish = byProgram[program];
-    return part.installed === version || (wish.kind === "exact" && wish.version === version);
+    const selector = byProgram[program];
+    return part.installed === version ||
+      (selector.kind === "exact" && selector.version === version);
   });
   if (users.length === 0) return undefined;
   const names = users.slice(0, TOLD_MACHINES).map(({ machineName }) => machineName).join(", ");

@@ -2,7 +2,7 @@ import { compare, satisfies } from "semver";
 import type { Program } from "../../storage/database/release_schema.ts";
 import type { KnownFile, KnownRelease } from "./known_release.ts";
 import { isSelected } from "./rollout_rules.ts";
-import type { Wish } from "./wishes.ts";
+import type { VersionSelector } from "./selectors.ts";
 
 /** The machine that asks. */
 export interface AskingPart {
@@ -37,34 +37,34 @@ const TOLD_VERSIONS = 5;
  */
 export function resolve(
   program: Program,
-  wish: Wish,
+  selector: VersionSelector,
   releases: readonly KnownRelease[],
   part: AskingPart,
 ): Resolution {
   const own = releases.filter((release) => release.program === program).toSorted(newestFirst);
-  switch (wish.kind) {
+  switch (selector.kind) {
     case "wrong":
-      return nothing(`agent.version_control of ${program}: ${wish.problem}`);
+      return nothing(`agent.version_control of ${program}: ${selector.problem}`);
     case "address":
-      return { kind: "address", url: wish.url, sha256: wish.sha256 };
+      return { kind: "address", url: selector.url, sha256: selector.sha256 };
     case "exact":
-      return exact(program, wish.version, own, part);
+      return exact(program, selector.version, own, part);
     case "channel":
       // A cloud that nobody gave releases has nothing to complain about.
-      if (wish.isDefault && own.length === 0) return nothing("");
-      return newest(program, wish, own, part);
+      if (selector.isDefault && own.length === 0) return nothing("");
+      return newest(program, selector, own, part);
     case "range":
-      return newest(program, wish, own, part);
+      return newest(program, selector, own, part);
   }
 }
 
 /** Whether a release is one of those that a channel or a range chooses from. */
-export function isOffered(release: KnownRelease, wish: Wish): boolean {
-  switch (wish.kind) {
+export function isOffered(release: KnownRelease, selector: VersionSelector): boolean {
+  switch (selector.kind) {
     case "channel":
-      return wish.channel === "dev" || release.channel === "stable";
+      return selector.channel === "dev" || release.channel === "stable";
     case "range":
-      return release.channel === "stable" && satisfies(release.version, wish.range);
+      return release.channel === "stable" && satisfies(release.version, selector.range);
     default:
       return false;
   }
@@ -97,13 +97,13 @@ function exact(
 
 function newest(
   program: Program,
-  wish: Wish,
+  selector: VersionSelector,
   own: readonly KnownRelease[],
   part: AskingPart,
 ): Resolution {
   if (part.platform === "") return nothing("the machine has not reported its platform");
   const offered = own.filter((release) =>
-    isOffered(release, wish) && fileFor(release, part) !== undefined
+    isOffered(release, selector) && fileFor(release, part) !== undefined
   );
   const standing = offered.filter((release) => release.withdrawnAtMs === undefined);
   const open = standing.find((release) => isOpen(release, part));
@@ -121,7 +121,9 @@ function newest(
   const heldBack = first && first !== choice ? whyNot(first) : "";
   if (choice) return chosen(choice, part, heldBack);
   if (standing.length > 0) return nothing("", heldBack);
-  const on = wish.kind === "range" ? `that ${wish.asked} allows` : `on channel ${wish.asked}`;
+  const on = selector.kind === "range"
+    ? `that ${selector.asked} allows`
+    : `on channel ${selector.asked}`;
   return nothing(`there is no release of ${program} ${on} for ${part.platform}`);
 }
 

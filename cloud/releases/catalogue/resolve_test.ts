@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { KnownRelease, KnownRollout } from "./known_release.ts";
 import { type AskingPart, resolve } from "./resolve.ts";
-import { parseWish } from "./wishes.ts";
+import { parseSelector } from "./selectors.ts";
 
 type Release = Partial<Omit<KnownRelease, "rollout">> & {
   readonly platforms?: readonly string[];
@@ -246,7 +246,7 @@ const TABLE: readonly Case[] = [
 for (const { what, asked, there, part, gives, heldBack } of TABLE) {
   Deno.test(`resolve() gives ${gives} when given: ${what}`, () => {
     const asking = { id: "p", tags: [], platform: "linux/amd64", installed: "", ...part };
-    const found = resolve("machine-server", parseWish(asked), there, asking);
+    const found = resolve("machine-server", parseSelector(asked), there, asking);
     assert.notEqual(found.kind, "address");
     if (found.kind === "address") return;
     if (gives instanceof RegExp) {
@@ -267,9 +267,12 @@ for (const { what, asked, there, part, gives, heldBack } of TABLE) {
 Deno.test("resolve() hands on addresses, also where there are no releases", () => {
   const part = { id: "p", tags: [], platform: "", installed: "" };
   const sha256 = "0".repeat(64);
-  assert.deepEqual(resolve("machine-agent", parseWish(`https://x/y#sha256=${sha256}`), [], part), {
-    kind: "address",
-    url: "https://x/y",
-    sha256,
-  });
+  assert.deepEqual(
+    resolve("machine-agent", parseSelector(`https://x/y#sha256=${sha256}`), [], part),
+    {
+      kind: "address",
+      url: "https://x/y",
+      sha256,
+    },
+  );
 });

@@ -103,7 +103,7 @@ export interface PartAgentsTable {
   is_report: number;
 }
 
-/** Wishes of operators that agents have not carried out yet. */
+/** Commands of operators that agents have not carried out yet. */
 export interface AgentCommandsTable {
   id: Fixed<string>;
   part_id: Fixed<string>;

@@ -5,7 +5,7 @@ import { versionControlFields } from "../../../shared/config/agent_fields.ts";
 import type { Program, ReleaseChannel } from "../../storage/database/release_schema.ts";
 
 /** Which version of a program a machine's configuration requests. */
-export type Wish =
+export type VersionSelector =
   & {
     /** As it is written, without what could be secret in an address. */
     readonly asked: string;
@@ -30,14 +30,14 @@ export type Wish =
   );
 
 /** What a configuration says about versions. */
-export interface PartWishes {
-  readonly byProgram: Readonly<Record<Program, Wish>>;
+export interface PartSelectors {
+  readonly byProgram: Readonly<Record<Program, VersionSelector>>;
   /** `agent.tags`. */
   readonly tags: readonly string[];
 }
 
 /** Reads the `agent` object of a configuration. */
-export function wishesOf(config: JsonObject): PartWishes {
+export function selectorsOf(config: JsonObject): PartSelectors {
   const agent = objectAt(config, "agent");
   const versions = objectAt(agent, "version_control");
   const server = versions["machine-server"] ??
@@ -45,15 +45,15 @@ export function wishesOf(config: JsonObject): PartWishes {
   const tags = agent["tags"];
   return {
     byProgram: {
-      "machine-agent": parseWish(versions["agent"]),
-      "machine-server": parseWish(server),
+      "machine-agent": parseSelector(versions["agent"]),
+      "machine-server": parseSelector(server),
     },
     tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
   };
 }
 
 /** Reads one entry of `agent.version_control`; nothing there is `stable`. */
-export function parseWish(value: JsonValue | undefined): Wish {
+export function parseSelector(value: JsonValue | undefined): VersionSelector {
   if (value === undefined || value === null || value === "") {
     return { kind: "channel", channel: "stable", isDefault: true, asked: "stable" };
   }
@@ -75,7 +75,7 @@ export function parseWish(value: JsonValue | undefined): Wish {
 }
 
 /** `#sha256=…` behind an address says what the file must be. */
-function parseAddress(address: string): Wish {
+function parseAddress(address: string): VersionSelector {
   const asked = withoutSecrets(address);
   const [url = "", fragment] = address.split("#");
   if (fragment === undefined) return { kind: "address", url, sha256: "", asked };

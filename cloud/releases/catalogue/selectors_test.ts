@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { parseWish, wishesOf, withoutSecrets } from "./wishes.ts";
+import { parseSelector, selectorsOf, withoutSecrets } from "./selectors.ts";
 
 const HASH = "AB".repeat(32);
 
-Deno.test("parseWish() knows channels, versions, ranges and addresses from one another", () => {
-  const cases: [value: unknown, wish: object][] = [
+Deno.test("parseSelector() knows channels, versions, ranges and addresses from one another", () => {
+  const cases: [value: unknown, selector: object][] = [
     [undefined, { kind: "channel", channel: "stable", isDefault: true }],
     ["", { kind: "channel", channel: "stable", isDefault: true }],
     ["stable", { kind: "channel", channel: "stable", isDefault: false }],
@@ -31,25 +31,25 @@ Deno.test("parseWish() knows channels, versions, ranges and addresses from one a
     [5, { kind: "wrong", asked: "5" }],
   ];
   for (const [value, wanted] of cases) {
-    const wish: object = parseWish(value as string);
+    const selector: object = parseSelector(value as string);
     for (const [name, field] of Object.entries(wanted)) {
-      assert.equal(wish[name as keyof typeof wish], field, `${value} ${name}`);
+      assert.equal(selector[name as keyof typeof selector], field, `${value} ${name}`);
     }
   }
 });
 
-Deno.test("wishesOf() reads both programs, the other name of the server, and tags", () => {
-  const wishes = wishesOf({
+Deno.test("selectorsOf() reads both programs, the other name of the server, and tags", () => {
+  const selectors = selectorsOf({
     agent: {
       tags: ["canary", 5],
       version_control: { "agent": "dev", "viam-server": "1.2.3" },
     },
   });
-  assert.equal(wishes.byProgram["machine-agent"].asked, "dev");
-  assert.equal(wishes.byProgram["machine-server"].asked, "1.2.3");
-  assert.deepEqual(wishes.tags, ["canary"]);
+  assert.equal(selectors.byProgram["machine-agent"].asked, "dev");
+  assert.equal(selectors.byProgram["machine-server"].asked, "1.2.3");
+  assert.deepEqual(selectors.tags, ["canary"]);
   for (const config of [{}, { agent: [] }, { agent: { version_control: 5, tags: "a" } }]) {
-    const { byProgram, tags } = wishesOf(config);
+    const { byProgram, tags } = selectorsOf(config);
     assert.equal(byProgram["machine-server"].asked, "stable");
     assert.deepEqual(tags, []);
   }
