@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { reasonOf } from "../../shared/rpc/reasons.ts";
+import { reasons } from "../../shared/rpc/reason_texts.ts";
 import { errors } from "../texts/errors.ts";
-import { reasons } from "../texts/reasons.ts";
 import type { Text, Values } from "../texts/text.ts";
 
 /** A failed call for a person: what is wrong, what to do, and the raw text for whoever helps. */

@@ -1,9 +1,6 @@
-/** The languages of the console, in the order of the texts of a catalogue. */
-export const LANGUAGES = ["en", "de"] as const;
-export type Language = (typeof LANGUAGES)[number];
+import { type Language, LANGUAGES, type Text } from "../../shared/rpc/reason_texts.ts";
+export { type Language, LANGUAGES, type Text };
 
-/** One text in each language: English, German. */
-export type Text = readonly [en: string, de: string];
 /** The texts of a page. */
 export type Texts = Readonly<Record<string, Text>>;
 

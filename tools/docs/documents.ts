@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { IDLE_DEPS } from "../../cli/program/idle_deps.ts";
 import { machineProgram } from "../../cli/program/program.ts";
-import { reasons } from "../../console/texts/reasons.ts";
 import { builtinModels } from "../../server/models/builtin.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
+import { reasons } from "../../shared/rpc/reason_texts.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { machineConfigJsonSchema } from "../../shared/config/json_schema.ts";
 import { areaTable } from "../import_rules/areas.ts";

@@ -14,6 +14,8 @@ import type { CurrentSession } from "./current_session.ts";
 import { invitationPage, passwordPage, signInCodePage, signInPage } from "./form_pages.ts";
 import { LINK_SCRIPT, LINK_SCRIPT_PATH, linkPage } from "./link_page.ts";
 import { PAGE_STYLE, PAGE_STYLE_PATH } from "./page_style.ts";
+import { failureText, pageLanguage, pageTexts } from "./page_texts.ts";
+import { type Language, withValues } from "../../../shared/rpc/reason_texts.ts";
 import { type Page, pageHtml } from "./pages.ts";
 import { codePage, type ProgramAnswer, type ProgramPages } from "./program_pages.ts";
 import { readForm, statusOf } from "./request_body.ts";
@@ -66,19 +68,19 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
     recorded: (action, origin, work) => recorded(options, action, origin, work),
   });
 
-  const signedOn = (end: SingleSignOnEnd): Response => {
-    if (end.kind === "code") return html(end.page);
-    const answer = htmlText(onwardPage(end.back));
+  const signedOn = (end: SingleSignOnEnd, language: Language): Response => {
+    if (end.kind === "code") return html(end.page, language);
+    const answer = htmlText(onwardPage(end.back, language));
     if (end.kind === "linked") return answer;
     for (const [key, value] of Object.entries(opening(end.session))) answer.headers.set(key, value);
     return answer;
   };
 
   /** The form to sign in another way, under what went wrong. */
-  const signInFailed = (error: unknown): Response => {
+  const signInFailed = (error: unknown, language: Language): Response => {
     if (!(error instanceof ConnectError)) throw error;
     const form = signInPage(singleSignOn, "/", "/account/sign-in");
-    return html({ ...form, problem: sentence(error.rawMessage) }, statusOf(error));
+    return html({ ...form, problem: failureText(error) }, language, statusOf(error));
   };
 
   const forms: Readonly<Record<string, Form>> = {
@@ -96,14 +98,15 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
         if (outcome.kind === "signed in") return opened(outcome.session, back);
         return {
           ...signInCodePage(email ?? "", back),
-          problem: "Enter the password and the code once more.",
+          problem: pageTexts.onceMore,
         };
       },
     },
     ...(singleSignOn && {
       "single-sign-on/code": {
         page: () => Promise.resolve(signInPage(singleSignOn, "/", "/account/sign-in")),
-        send: async (fields, origin) => signedOn(await singleSignOn.secondStep(fields, origin)),
+        send: async (fields, origin, language) =>
+          signedOn(await singleSignOn.secondStep(fields, origin), language),
       } satisfies Form,
     }),
     "password": {
@@ -114,9 +117,9 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
       async send(fields, origin) {
         const email = await signIn.setPassword(fields("token"), fields("password"), origin);
         return {
-          title: "The password is set",
-          texts: [`You can sign in as ${email} now.`],
-          links: [{ href: "/account/sign-in", text: "Sign in" }],
+          title: pageTexts.isSet,
+          texts: [withValues(pageTexts.signInNow, { email })],
+          links: [{ href: "/account/sign-in", text: pageTexts.signIn }],
         };
       },
     },
@@ -139,7 +142,8 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
 
   const letIn = async (
     name: "authorize" | "device",
-    { request, url, header, origin }: {
+    { request, url, header, origin, language }: {
+      readonly language: Language;
       readonly request: Request;
       readonly url: URL;
       readonly header: HeaderOf;
@@ -156,13 +160,13 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
         : await programs.device(value, header, origin, isPost);
     } catch (error) {
       if (name === "authorize" || !(error instanceof ConnectError)) throw error;
-      return html(codePage(sentence(error.rawMessage)), statusOf(error));
+      return html(codePage(failureText(error)), language, statusOf(error));
     }
     switch (answer.kind) {
       case "page":
-        return html(answer.page);
+        return html(answer.page, language);
       case "onward":
-        return htmlText(onwardPage(answer.url));
+        return htmlText(onwardPage(answer.url, language));
       case "sign in first": {
         const back = encodeURIComponent(`${url.pathname}${url.search}`);
         const headers = { location: `/account/sign-in?return_to=${back}` };
@@ -174,6 +178,7 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
   return async (request, peer) => {
     const url = new URL(request.url);
     const header = (name: string) => request.headers.get(name) ?? undefined;
+    const language = pageLanguage(header("accept-language"));
     const origin = { address: peer.address, client: header("user-agent") ?? "" };
     const name = url.pathname.replace(/^\/account\//, "");
     try {
@@ -187,16 +192,17 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
           headers: { "content-type": `${file.type}; charset=utf-8`, "cache-control": "no-cache" },
         });
       }
-      if (name === "link" && request.method === "GET") return htmlText(linkPage());
+      if (name === "link" && request.method === "GET") return htmlText(linkPage(language));
       if (name === "single-sign-on" && singleSignOn) {
-        return await singleSignOn.begin(url, header).catch(signInFailed);
+        return await singleSignOn.begin(url, header)
+          .catch((error) => signInFailed(error, language));
       }
       if (name === "single-sign-on/done" && singleSignOn) {
         const answer = await recorded(options, "single sign-on", origin, async () => {
           try {
-            return signedOn(await singleSignOn.end(url, header, origin));
+            return signedOn(await singleSignOn.end(url, header, origin), language);
           } catch (error) {
-            return signInFailed(error);
+            return signInFailed(error, language);
           }
         });
         answer.headers.append("set-cookie", singleSignOn.clearing);
@@ -204,24 +210,37 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
       }
       const isPost = request.method === "POST";
       if (isPost && !isFromOwnPage(header)) {
-        return html({ title: "Refused", texts: ["A page of somebody else sent this form."] }, 403);
+        const page = { title: pageTexts.refused, texts: [pageTexts.ofSomebodyElse] };
+        return html(page, language, 403);
       }
       if (name === "sign-out" && isPost) return await signOut(options, header);
       if (name === "authorize" || name === "device") {
-        return await letIn(name, { request, url, header, origin });
+        return await letIn(name, { request, url, header, origin, language });
       }
       const form = forms[name];
-      if (!form) return html({ title: "Not found", texts: ["There is no such page."] }, 404);
+      if (!form) {
+        const page = { title: pageTexts.notFound, texts: [pageTexts.noSuchPage] };
+        return html(page, language, 404);
+      }
       const back = returnPath(url.searchParams.get("return_to"));
-      if (!isPost) return html(await form.page(url.searchParams.get("token") ?? "", origin, back));
+      if (!isPost) {
+        const page = await form.page(url.searchParams.get("token") ?? "", origin, back);
+        return html(page, language);
+      }
       const fields = await readForm(request);
       try {
-        const answer = await recorded(options, name, origin, () => form.send(fields, origin));
-        return answer instanceof Response ? answer : html(answer);
+        const answer = await recorded(
+          options,
+          name,
+          origin,
+          () => form.send(fields, origin, language),
+        );
+        return answer instanceof Response ? answer : html(answer, language);
       } catch (error) {
         const page = await form.page(fields("token"), origin, returnPath(fields("return_to")));
         return html(
-          { ...page, problem: sentence(ConnectError.from(error).rawMessage) },
+          { ...page, problem: failureText(ConnectError.from(error)) },
+          language,
           statusOf(error),
         );
       }
@@ -229,10 +248,11 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
       if (!(error instanceof ConnectError)) throw error;
       return html(
         {
-          title: "That did not work",
-          texts: [sentence(error.rawMessage)],
-          links: name === "password" ? [{ href: "/", text: "Sign in, or request a link" }] : [],
+          title: pageTexts.didNotWork,
+          texts: [failureText(error)],
+          links: name === "password" ? [{ href: "/", text: pageTexts.signInOrLink }] : [],
         },
+        language,
         statusOf(error),
       );
     }
@@ -241,7 +261,11 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
 
 interface Form {
   page(token: string, origin: Origin, back: string): Promise<Page>;
-  send(fields: (name: string) => string, origin: Origin): Promise<Response | Page>;
+  send(
+    fields: (name: string) => string,
+    origin: Origin,
+    language: Language,
+  ): Promise<Response | Page>;
 }
 
 /** In the audit log, as the calls of the same kind are. */
@@ -270,12 +294,8 @@ async function signOut(
   });
 }
 
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
-}
-
-function html(page: Page, status = 200): Response {
-  return htmlText(pageHtml(page), status);
+function html(page: Page, language: Language, status = 200): Response {
+  return htmlText(pageHtml(page, language), status);
 }
 
 function htmlText(text: string, status = 200): Response {

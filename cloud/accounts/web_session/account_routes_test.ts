@@ -7,6 +7,7 @@ import { systemClock } from "../../../shared/base/time/clock.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { startCloud } from "../../serve/cloud.ts";
+import { pageLanguage } from "./page_texts.ts";
 import { isFromOwnPage, returnPath, SessionCookie } from "./cookies.ts";
 
 const PASSWORD = "correct horse battery";
@@ -220,4 +221,38 @@ Deno.test("cookies are Secure where the cloud is, and only its own pages use the
   assert.equal(from({ host: "a:1", origin: "http://a:2" }), false);
   assert.equal(from({ host: "a:1", origin: "null" }), false);
   assert.equal(from({ "sec-fetch-site": "cross-site", host: "a", origin: "http://a" }), false);
+});
+
+Deno.test("pages and what goes wrong on them are in the language of the browser", async () => {
+  await using cloud = await openCloud();
+  const german = { "accept-language": "fr, de-AT;q=0.8, en;q=0.5" };
+  const get = async (path: string, headers: HeadersInit) =>
+    await read(await fetch(`${cloud.url}/account/${path}`, { headers }));
+  const page = await get(`password?token=${cloud.token}`, german);
+  assert.match(page.text, /<html lang="de">.*<h1>Passwort setzen<\/h1>.*>Neues Passwort</);
+  const short = await read(
+    await cloud.post("password", { token: cloud.token, password: "short" }, german),
+  );
+  assert.match(short.text, /Das Passwort braucht mindestens \d+ Zeichen\./);
+  assert.match((await get("password?token=none", german)).text, /Dieser Link wurde benutzt/);
+  assert.match((await get("link", german)).text, /<html lang="de">.*<h1>Anmeldung läuft …/);
+  const english = await get(`password?token=${cloud.token}`, {});
+  assert.match(english.text, /<html lang="en">.*<h1>Set a password<\/h1>/);
+});
+
+Deno.test("pageLanguage() takes the most wanted of its languages, and English without one", () => {
+  const cases: readonly (readonly [string | undefined, string])[] = [
+    ["de", "de"],
+    ["de-CH, en;q=0.9", "de"],
+    ["en-GB, de;q=0.9", "en"],
+    ["fr, de;q=0.4, en;q=0.3", "de"],
+    ["de;q=0, en", "en"],
+    ["fr", "en"],
+    ["", "en"],
+    [undefined, "en"],
+    [`${"x,".repeat(5_000)}de`, "en"],
+  ];
+  for (const [accepted, language] of cases) {
+    assert.equal(pageLanguage(accepted), language, String(accepted));
+  }
 });

@@ -1,3 +1,5 @@
+import { withValues } from "../../../shared/rpc/reason_texts.ts";
+import { pageTexts } from "./page_texts.ts";
 import type { Page } from "./pages.ts";
 
 const PASSWORD_FIELD = { name: "password", type: "password" } as const;
@@ -5,7 +7,7 @@ const CODE_FIELD = {
   name: "code",
   type: "text",
   autocomplete: "one-time-code",
-  label: "Code of the authenticator, or a recovery code, if you have set one up",
+  label: pageTexts.code,
 } as const;
 
 /**
@@ -19,19 +21,22 @@ export function signInPage(
 ): Page {
   const onwards = back === "/" ? "" : `?return_to=${encodeURIComponent(back)}`;
   return {
-    title: "Sign in",
+    title: pageTexts.signIn,
     form: {
       fields: [
-        { name: "email", label: "E-mail address", type: "email", autocomplete: "username" },
-        { ...PASSWORD_FIELD, label: "Password", autocomplete: "current-password" },
+        { name: "email", label: pageTexts.email, type: "email", autocomplete: "username" },
+        { ...PASSWORD_FIELD, label: pageTexts.password, autocomplete: "current-password" },
         CODE_FIELD,
-        { name: "return_to", label: "", type: "hidden", value: back },
+        { name: "return_to", type: "hidden", value: back },
       ],
-      button: "Sign in",
+      button: pageTexts.signIn,
       ...(action === undefined ? {} : { action }),
     },
     links: singleSignOn
-      ? [{ href: `/account/single-sign-on${onwards}`, text: `Sign in with ${singleSignOn.name}` }]
+      ? [{
+        href: `/account/single-sign-on${onwards}`,
+        text: withValues(pageTexts.signInWith, { name: singleSignOn.name }),
+      }]
       : [],
   };
 }
@@ -42,20 +47,20 @@ export function signInCodePage(email: string, back: string): Page {
   const fields = page.form?.fields.map((field) =>
     field.name === "email" ? { ...field, value: email } : field
   );
-  return { ...page, form: { fields: fields ?? [], button: "Sign in" } };
+  return { ...page, form: { fields: fields ?? [], button: pageTexts.signIn } };
 }
 
 /** @param token that of the link */
 export function passwordPage(token: string): Page {
   return {
-    title: "Set a password",
-    texts: ["All open sessions end when it is set."],
+    title: pageTexts.setPassword,
+    texts: [pageTexts.sessionsEnd],
     form: {
       fields: [
-        { name: "token", label: "", type: "hidden", value: token },
-        { ...PASSWORD_FIELD, label: "New password", autocomplete: "new-password" },
+        { name: "token", type: "hidden", value: token },
+        { ...PASSWORD_FIELD, label: pageTexts.newPassword, autocomplete: "new-password" },
       ],
-      button: "Set the password",
+      button: pageTexts.set,
     },
   };
 }
@@ -69,15 +74,19 @@ export function invitationPage(
 ): Page {
   const autocomplete = isKnown ? "current-password" : "new-password";
   return {
-    title: `Join ${organization}`,
-    texts: [isKnown ? `Sign in as ${email} to join.` : `Set a password for ${email} to join.`],
+    title: withValues(pageTexts.join, { organization }),
+    texts: [withValues(isKnown ? pageTexts.joinKnown : pageTexts.joinNew, { email })],
     form: {
       fields: [
-        { name: "token", label: "", type: "hidden", value: token },
-        { ...PASSWORD_FIELD, label: isKnown ? "Password" : "New password", autocomplete },
+        { name: "token", type: "hidden", value: token },
+        {
+          ...PASSWORD_FIELD,
+          label: isKnown ? pageTexts.password : pageTexts.newPassword,
+          autocomplete,
+        },
         ...(isKnown ? [CODE_FIELD] : []),
       ],
-      button: "Join",
+      button: pageTexts.joinNow,
     },
   };
 }

@@ -8,6 +8,8 @@ import type { ProgramSignIn, WaitingDevice } from "../program_sign_in/program_si
 import type { Origin, Sessions } from "../sessions/sessions.ts";
 import type { CurrentSession, SessionOf } from "./current_session.ts";
 import type { HeaderOf } from "./cookies.ts";
+import { type Text, withValues } from "../../../shared/rpc/reason_texts.ts";
+import { pageTexts } from "./page_texts.ts";
 import type { Page } from "./pages.ts";
 
 export interface ProgramPagesOptions {
@@ -24,8 +26,8 @@ export type ProgramAnswer =
   | { readonly kind: "onward"; readonly url: string };
 
 const BUTTONS = [
-  { name: "decision", value: "allow", text: "Let it in" },
-  { name: "decision", value: "refuse", text: "Refuse" },
+  { name: "decision", value: "allow", text: pageTexts.allow },
+  { name: "decision", value: "refuse", text: pageTexts.refuse },
 ] as const;
 
 /** Pages on which a person who is signed in lets a program in. */
@@ -71,32 +73,29 @@ export class ProgramPages {
     if (!person) return { kind: "sign in first" };
     const code = value("code") ?? "";
     const decision = value("decision");
-    if (code === "") return { kind: "page", page: codePage("") };
+    if (code === "") return { kind: "page", page: codePage() };
     if (!isPost || decision === null || decision === "") {
       const waiting = await programs.waiting(code, origin);
       return { kind: "page", page: await this.#devicePage(waiting, person) };
     }
     await programs.decide(code, decision === "allow" ? person : "refused", origin);
-    const done = decision === "allow"
-      ? "The program is let in. Go back to it; this page can be closed."
-      : "The program was refused.";
-    return { kind: "page", page: { title: "Done", texts: [done] } };
+    const done = decision === "allow" ? pageTexts.isLetIn : pageTexts.isRefused;
+    return { kind: "page", page: { title: pageTexts.done, texts: [done] } };
   }
 
   async #authorizePage(wanted: AuthorizationRequest, person: SessionOf): Promise<Page> {
     const email = await this.options.sessions.emailOf(person.userId);
     return {
-      title: "Let a program in",
+      title: pageTexts.letIn,
       texts: [
-        `A program on this computer wants to work as ${email}. It may do what you may, until you ` +
-        "end its session.",
-        "Refuse if you did not just start one, such as machine login.",
+        withValues(pageTexts.programHere, { email }),
+        pageTexts.refuseHere,
       ],
       form: {
         action: "/account/authorize",
         fields: Object.entries(wanted)
-          .map(([name, value]) => ({ name, value, label: "", type: "hidden" as const })),
-        button: BUTTONS,
+          .map(([name, value]) => ({ name, value, type: "hidden" as const })),
+        button: { choices: BUTTONS },
       },
     };
   }
@@ -104,32 +103,32 @@ export class ProgramPages {
   async #devicePage(device: WaitingDevice, person: SessionOf): Promise<Page> {
     const email = await this.options.sessions.emailOf(person.userId);
     return {
-      title: "Let a program in",
+      title: pageTexts.letIn,
       texts: [
-        `A program that calls itself “${device.clientName}”, at the address ${device.address}, ` +
-        `shows the code ${device.userCode} and wants to work as ${email}. It may do what you may, ` +
-        "until you end its session.",
-        "Refuse if somebody sent you this code or the address of this page.",
+        withValues(pageTexts.programElsewhere, {
+          ...{ name: device.clientName, address: device.address, code: device.userCode, email },
+        }),
+        pageTexts.refuseElsewhere,
       ],
       form: {
         action: "/account/device",
-        fields: [{ name: "code", value: device.userCode, label: "", type: "hidden" }],
-        button: BUTTONS,
+        fields: [{ name: "code", value: device.userCode, type: "hidden" }],
+        button: { choices: BUTTONS },
       },
     };
   }
 }
 
 /** Where the code is typed. */
-export function codePage(problem: string): Page {
+export function codePage(problem?: Text): Page {
   return {
-    title: "Let a program in",
-    texts: ["Type the code that the program shows."],
-    ...(problem === "" ? {} : { problem }),
+    title: pageTexts.letIn,
+    texts: [pageTexts.typeCode],
+    ...(problem === undefined ? {} : { problem }),
     form: {
       action: "/account/device",
-      fields: [{ name: "code", label: "Code", type: "text", autocomplete: "off" }],
-      button: "Continue",
+      fields: [{ name: "code", label: pageTexts.codeField, type: "text", autocomplete: "off" }],
+      button: pageTexts.continue,
     },
   };
 }

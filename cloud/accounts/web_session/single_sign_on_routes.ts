@@ -13,7 +13,9 @@ import type { Identities } from "../single_sign_on/identities.ts";
 import type { Issuer } from "../single_sign_on/issuer.ts";
 import type { CurrentSession } from "./current_session.ts";
 import { cookie, cookieValue, type HeaderOf, isFromOwnPage, returnPath } from "./cookies.ts";
+import { pageTexts } from "./page_texts.ts";
 import { type Page, pageHtml } from "./pages.ts";
+import { type Language, reasons } from "../../../shared/rpc/reason_texts.ts";
 
 export interface SingleSignOnRoutesOptions {
   readonly issuer: Issuer;
@@ -131,8 +133,7 @@ export class SingleSignOnRoutes {
     if (!await secondFactor.take(user, fields("code"))) {
       limiter.failed(origin.address);
       signIn.failed(user, "wrong code", origin);
-      const problem = "The code is wrong, was used, or is too old.";
-      return { kind: "code", page: { ...codePage(token), problem } };
+      return { kind: "code", page: { ...codePage(token), problem: reasons.CODE_WRONG } };
     }
     if (!await secondSteps.use(waiting)) throw over();
     const session = await signIn.begin(user, "single sign-on", origin);
@@ -163,28 +164,29 @@ export class SingleSignOnRoutes {
  * Leads on by a page of this cloud: browsers send the new `SameSite=Strict` cookie to what a page of
  * the cloud leads to, but not to what the issuer's answer is redirected to.
  */
-export function onwardPage(back: string): string {
-  return pageHtml({
-    title: "Going on …",
-    links: [{ href: back, text: "Continue" }],
+export function onwardPage(back: string, language: Language): string {
+  const page = {
+    title: pageTexts.goingOn,
+    links: [{ href: back, text: pageTexts.continue }],
     onward: back,
-  });
+  };
+  return pageHtml(page, language);
 }
 
 function codePage(token: string): Page {
   return {
-    title: "Sign in",
-    texts: ["Your account here has a second factor."],
+    title: pageTexts.signIn,
+    texts: [pageTexts.secondFactor],
     form: {
       action: "/account/single-sign-on/code",
       fields: [
-        { name: "token", label: "", type: "hidden", value: token },
+        { name: "token", type: "hidden", value: token },
         {
           ...{ name: "code", type: "text", autocomplete: "one-time-code" },
-          label: "Code of the authenticator, or a recovery code",
+          label: pageTexts.codeNeeded,
         },
       ],
-      button: "Sign in",
+      button: pageTexts.signIn,
     },
   };
 }

@@ -1,5 +1,11 @@
-import type { Reason } from "../../shared/rpc/reasons.ts";
-import type { Text } from "./text.ts";
+import type { Reason, ReasonGiven } from "./reasons.ts";
+
+/** The languages of the pages, in the order of their texts. */
+export const LANGUAGES = ["en", "de"] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+/** A text in each of {@link LANGUAGES}. */
+export type Text = readonly [en: string, de: string];
 
 /** Why the cloud refused a call; places are the values of the reason. */
 export const reasons = {
@@ -151,3 +157,15 @@ export const reasons = {
     "{name} hat {version} für {platform} schon, und eine Version ändert sich nie. Geben Sie eine andere an.",
   ],
 } as const satisfies Readonly<Record<Reason, Text>>;
+
+/** A reason in words, in each language. */
+export function reasonText({ reason, values }: ReasonGiven): Text {
+  return withValues(reasons[reason], values);
+}
+
+/** A text with its places filled, in each language. */
+export function withValues([en, de]: Text, values: Readonly<Record<string, string>>): Text {
+  const filled = (text: string) =>
+    text.replaceAll(/\{(\w+)\}/g, (place, name) => values[name] ?? place);
+  return [filled(en), filled(de)];
+}
