@@ -420,6 +420,10 @@ Deno.test("what reaches far is planned for no longer than the time allows", asyn
   for (const x of [NaN, Infinity]) {
     assert.match(await carrying(x), /invalid_argument.*the geometry boom is nowhere/);
   }
+  const turned = geometry(box(10, 10, 10), pose(900, 0, 0, { oX: NaN }), "turned");
+  const obstacles = [{ referenceFrame: "world", geometries: [turned] }];
+  const nowhere = /the geometry turned is nowhere/;
+  assert.match(await carrying(0, { worldState: { obstacles } }), nowhere);
 });
 
 Deno.test("an arm of very many shapes is not planned for", async () => {

@@ -32,7 +32,8 @@ export function solidOf({ center, geometryType, label }: Geometry): Solid {
     if (value >= 0 && Number.isFinite(value)) return value;
     throw new ConnectError(`the geometry ${label} has a size of ${value}`, Code.InvalidArgument);
   };
-  if (!Object.values(pose.point).every(Number.isFinite)) {
+  const { x = 0, y = 0, z = 0, oX = 0, oY = 0, oZ = 1, theta = 0 } = center ?? {};
+  if (![x, y, z, oX, oY, oZ, theta].every(Number.isFinite)) {
     throw new ConnectError(`the geometry ${label} is nowhere`, Code.InvalidArgument);
   }
   switch (geometryType.case) {
@@ -84,8 +85,8 @@ export function placed(solid: Solid, pose: Pose): Solid {
 
 /** False for a solid that was placed by numbers that are none: it would touch nothing. */
 export function isSomewhere(solid: Solid): boolean {
-  const points = solid.kind === "box" ? [solid.pose.point, ...axesOf(solid)] : [solid.a, solid.b];
-  return points.every(({ x, y, z }) => Number.isFinite(x + y + z));
+  const { center, radius } = ballAround(solid);
+  return Number.isFinite(center.x + center.y + center.z + radius);
 }
 
 /** @param margin true, too, when they are so near; of two boxes also when they are a bit farther. */
