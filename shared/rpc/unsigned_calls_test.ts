@@ -23,6 +23,9 @@ function message(bytes: Uint8Array, flag = 0): Buffer {
   return Buffer.concat([prefix, bytes]);
 }
 
+/** Whatever has no answer by then gets none. */
+const DEADLINE_MS = 60_000;
+
 interface Sent {
   readonly stream: http2.ClientHttp2Stream;
   /** `grpc-status`; undefined when there was no answer. */
@@ -34,13 +37,17 @@ function call(session: http2.ClientHttp2Session, path: string, own = {}): Sent {
   const stream = session.request({ ":method": "POST", ":path": `/${path}`, ...type, ...own });
   stream.on("error", () => undefined);
   stream.resume();
+  const late = setTimeout(() => stream.destroy(), DEADLINE_MS);
   const status = new Promise<number | undefined>((resolve) => {
     const read = (headers: http2.IncomingHttpHeaders) => {
       if (headers["grpc-status"] !== undefined) resolve(Number(headers["grpc-status"]));
     };
     stream.once("response", read);
     stream.once("trailers", read);
-    stream.once("close", () => resolve(undefined));
+    stream.once("close", () => {
+      clearTimeout(late);
+      resolve(undefined);
+    });
   });
   return { stream, status };
 }

@@ -9,6 +9,8 @@ import { GET_READINGS, post, withServer } from "./testing.ts";
 
 const MIB = 1024 * 1024;
 const HEALTH = "grpc.health.v1.Health/Check";
+/** Whatever has no answer by then gets none. */
+const DEADLINE_MS = 60_000;
 
 function signIn(): Interceptor {
   return requireAuthentication({
@@ -28,9 +30,13 @@ function half(
   let text = "";
   socket.on("data", (bytes) => text += String(bytes));
   socket.on("error", () => undefined);
+  const late = setTimeout(() => socket.destroy(), DEADLINE_MS);
   const answer = new Promise<string>((resolve) => {
     socket.on("data", () => /\r\n\r\n/.test(text) && resolve(text));
-    socket.once("close", () => resolve(text));
+    socket.once("close", () => {
+      clearTimeout(late);
+      resolve(text);
+    });
   });
   socket.write(
     `POST /${method} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\n` +
