@@ -8,6 +8,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { sayEnd } from "../tls/watched_certificate.ts";
 import { inspectPair, type TlsPair } from "../tls/pair.ts";
 import { pollLoop } from "../../../shared/workers/poll_loop.ts";
+import { DirectoryError } from "./directory.ts";
 import type { HttpChallenges } from "./http_challenges.ts";
 import { placeholderPair } from "./placeholder.ts";
 
@@ -130,7 +131,10 @@ export class AcmeCertificate {
         domains,
         in_minutes: Math.round(waitMs / 60_000),
         error: (error as Error).message,
-        advice: "each name must resolve to this host, and port 80 of it must lead to --acme-listen",
+        advice: error instanceof DirectoryError
+          ? "this host must reach the ACME server; SSL_CERT_FILE names the certificate authority of " +
+            "one of your own"
+          : "each name must resolve to this host, and port 80 of it must lead to --acme-listen",
       });
       return waitMs;
     }

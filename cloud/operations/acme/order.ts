@@ -1,6 +1,7 @@
 /** The library that speaks ACME. Loaded only where it is requested. */
 import * as acme from "acme-client";
 import type { Order } from "./acme_certificate.ts";
+import { DirectoryError, requireDirectory } from "./directory.ts";
 
 export async function newAccountKey(): Promise<string> {
   return (await acme.crypto.createPrivateEcdsaKey()).toString();
@@ -13,7 +14,7 @@ export const order: Order = async (request) => {
   } catch (error) {
     // What the library says when it got no answer at all, after its attempts.
     if (!(error instanceof TypeError && error.message.includes("reading 'config'"))) throw error;
-    throw new Error(`the ACME server at ${request.directoryUrl} cannot be reached`, {
+    throw new DirectoryError(`the ACME server at ${request.directoryUrl} cannot be reached`, {
       cause: error,
     });
   }
@@ -22,6 +23,7 @@ export const order: Order = async (request) => {
 const orderOnce: Order = async (
   { domains, email, directoryUrl, accountKey, challenges },
 ) => {
+  await requireDirectory(directoryUrl, acme.axios.defaults.httpsAgent);
   const client = new acme.Client({ directoryUrl, accountKey });
   const [key, csr] = await acme.crypto.createCsr(
     { commonName: domains[0] ?? "", altNames: [...domains] },
