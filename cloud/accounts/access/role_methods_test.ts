@@ -4,7 +4,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
-import { hostFor, nameOf, requestFor } from "./role_requests_testing.ts";
+import { hostFor, type Ids, nameOf, requestFor } from "./role_requests_testing.ts";
 import { type CallerName, CALLERS, PATIENCE_MS, RoleRig } from "./role_rig_testing.ts";
 
 const TABLE = new URL("role_methods.txt", import.meta.url);
@@ -91,33 +91,47 @@ Deno.test("an owner of the outer location owns the inner one, and guests operate
 
 Deno.test("another organisation's things answer every caller as if they did not exist", async () => {
   await using rig = await RoleRig.open();
-  const unknown = Object.fromEntries(
-    Object.keys(rig.foreign).map((name) => [
-      name,
-      name === "location"
-        ? "zzzzzzzzzz"
-        : name === "host"
-        ? "none-main.zzzzzzzzzz.machine.internal"
-        : name === "module"
-        ? `${crypto.randomUUID()}:theirs`
-        : crypto.randomUUID(),
-    ]),
-  );
+  assert.deepEqual(await differences(rig, rig.foreign, STRANGERS), []);
+});
+
+Deno.test("sub-parts of another organisation answer as if they did not exist, their certificates too", async () => {
+  await using rig = await RoleRig.open();
+  const { subPart = "", subHost = "" } = rig.foreign;
+  assert.ok(subPart !== "" && subHost !== "");
+  // Who is something on a sub-part of their own, the main part of its machine among them.
+  const callers = ["owner@robot", "operator@robot", "part", "secret@location"] as const;
+  assert.deepEqual(await differences(rig, { part: subPart, host: subHost }, callers), []);
+});
+
+/** Where calls with these ids end otherwise than with ids of nothing, for any of the callers. */
+async function differences(
+  rig: RoleRig,
+  ids: Ids,
+  callers: readonly CallerName[],
+): Promise<string[]> {
+  const unknown = Object.fromEntries(Object.keys(ids).map((name) => [name, ofNothing(name)]));
   const wrong: string[] = [];
   for (const { service } of rig.cloud.services.router.services) {
     for (const method of service.methods) {
-      const [theirs, none] = [rig.foreign, unknown].map((ids) => requestFor(method, ids));
-      const isOfHost = hostFor(method, rig.foreign) !== undefined;
+      const [theirs, none] = [ids, unknown].map((some) => requestFor(method, some));
+      const isOfHost = hostFor(method, ids) !== undefined;
       if (!isOfHost && equals(method.input, theirs!, none!)) continue;
-      for (const caller of STRANGERS) {
-        const found = await rig.refusal(caller, method, rig.foreign);
+      for (const caller of callers) {
+        const found = await rig.refusal(caller, method, ids);
         const missing = await rig.refusal(caller, method, unknown);
         if (found !== missing) wrong.push(`${caller} ${nameOf(method)}: ${found} | ${missing}`);
       }
     }
   }
-  assert.deepEqual(wrong, []);
-});
+  return wrong;
+}
+
+/** The id of a thing that is not there. */
+function ofNothing(name: string): string {
+  if (name === "location") return "zzzzzzzzzz";
+  if (/host$/i.test(name)) return "none-main.zzzzzzzzzz.machine.internal";
+  return name === "module" ? `${crypto.randomUUID()}:theirs` : crypto.randomUUID();
+}
 
 Deno.test("who owns nothing does not learn who is invited, and changes no data by a filter", async () => {
   await using rig = await RoleRig.open();

@@ -321,6 +321,8 @@ async function otherOrganization(cloud: TestCloud): Promise<Ids> {
   const dataset = await cloud.client(DatasetService, apiKey(made))
     .createDataset({ name: "theirs", organizationId });
   const { moduleId } = await app.createModule({ name: "theirs", organizationId });
+  const { part: sub } = await app.newRobotPart({ robotId: made.machine_id, partName: "arm" })
+    .then(({ partId }) => app.getRobotPart({ id: partId }));
   const hourly = { name: "theirs", schedule: "@hourly", mqlBinary: [BSON_LIMIT] };
   const { id: pipeline } = await cloud.client(DataPipelinesService, apiKey(made))
     .createDataPipeline({ ...hourly, organizationId });
@@ -332,6 +334,8 @@ async function otherOrganization(cloud: TestCloud): Promise<Ids> {
     location: made.location_id,
     robot: made.machine_id,
     part: made.part_id,
+    subPart: sub?.id ?? "",
+    subHost: sub?.fqdn ?? "",
     fragment: fragment?.id ?? "",
     key: made.api_key_id,
     dataset: dataset.id,
