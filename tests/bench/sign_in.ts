@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { request } from "node:http";
 import { freePort } from "../ports/free_port.ts";
 import { Program } from "../e2e/program.ts";
+import { processorMs } from "./footprint.ts";
 import { percentile, type Reporter } from "./report.ts";
 
 const EMAIL = "ann@example.com";
@@ -11,6 +12,8 @@ const SIGN_INS = 20;
 const GUESSES_PER_S = 100;
 const CALLS_PER_S = 50;
 const STORM_MS = 10_000;
+/** Between two sign-ins of one person: without it two of them keep a processor each. */
+const PAUSE_MS = 1_000;
 /** From where guesses come: all of 127/8 is this host. */
 const STORMS = { one_address: ["127.0.0.9"], addresses: loopback(50) } as const;
 const PROGRAM = join(
@@ -44,7 +47,7 @@ export async function benchSignIn(reporter: Reporter): Promise<void> {
       await cloud.waitForLine(/serving/, 60_000);
       const token = new URL(made.owner_password_url).searchParams.get("token") ?? "";
       await account(port, "SetPassword", { token, password: PASSWORD });
-      await measure(reporter, port).catch((error) => {
+      await measure(reporter, port, cloud.pid).catch((error) => {
         throw cloud.hasExited ? cloud.endedError() : error;
       });
     } finally {
@@ -55,16 +58,19 @@ export async function benchSignIn(reporter: Reporter): Promise<void> {
   }
 }
 
-async function measure(reporter: Reporter, port: number): Promise<void> {
+async function measure(reporter: Reporter, port: number, pid: number): Promise<void> {
   const right = { email: EMAIL, password: PASSWORD };
   reporter.note(`${SIGN_INS} sign-ins …`);
   const alone: number[] = [];
   let token = "";
+  const before = await processorMs(pid);
   for (let i = 0; i < SIGN_INS; i++) {
     const { ms, body } = await account(port, "SignIn", right);
     alone.push(ms);
     token = (JSON.parse(body) as { signedIn: { accessToken: string } }).signedIn.accessToken;
   }
+  const each = (await processorMs(pid) - before) / SIGN_INS;
+  reporter.report("sign_in_processor", each, "ms");
   reporter.report("sign_in_p50", percentile(alone, 0.5), "ms");
   reporter.report("sign_in_p99", percentile(alone, 0.99), "ms");
   const quiet = await calls(port, token);
@@ -74,12 +80,16 @@ async function measure(reporter: Reporter, port: number): Promise<void> {
   for (const [name, addresses] of Object.entries(STORMS)) {
     reporter.note(`${GUESSES_PER_S} wrong passwords a second, from ${name} …`);
     let guesses = 0;
+    let checked = 0;
+    const [startedMs, beforeMs] = [performance.now(), await processorMs(pid)];
     const answers: Promise<unknown>[] = [];
     const storm = setInterval(() => {
       const from = addresses[guesses % addresses.length] ?? "";
       const email = guesses % 2 === 0 ? EMAIL : `nobody${guesses % 50}@example.com`;
       const guess = { email, password: `guess ${guesses++}` };
-      answers.push(account(port, "SignIn", guess, { from }).catch(() => undefined));
+      const count = ({ status }: { readonly status: number }) =>
+        void (checked += +(status === 401));
+      answers.push(account(port, "SignIn", guess, { from }).then(count, () => undefined));
     }, 1000 / GUESSES_PER_S);
     const signIns: number[] = [];
     let isOver = false;
@@ -88,6 +98,7 @@ async function measure(reporter: Reporter, port: number): Promise<void> {
         const { ms, status } = await account(port, "SignIn", right);
         if (status !== 200) throw new Error(`a right password was refused: HTTP ${status}`);
         signIns.push(ms);
+        await pause();
       }
     })();
     const travels: number[] = [];
@@ -99,17 +110,20 @@ async function measure(reporter: Reporter, port: number): Promise<void> {
         if (status === 200) travels.push(ms);
         else if (status !== 429) {
           throw new Error(`one from a new address was refused: HTTP ${status}`);
-        } else {
-          // "Try again in a few seconds": so long as those who guess are as new.
-          turnedAway++;
-          await new Promise((resolve) => setTimeout(resolve, 1_000));
-        }
+        } else turnedAway++; // "Try again in a few seconds": those who guess are as new.
+        await pause();
       }
     })();
     const others = Promise.all([people, travellers]);
     let during: number[];
     try {
       [during] = await Promise.all([calls(port, token).finally(() => isOver = true), others]);
+      const tookMs = performance.now() - startedMs;
+      const usedMs = await processorMs(pid) - beforeMs;
+      const ofSignIns = (signIns.length + travels.length) * each;
+      reporter.report(`processor_guesses_from_${name}`, usedMs / tookMs * 100, "% of a core");
+      const left = (usedMs - ofSignIns) / tookMs * 100;
+      reporter.report(`processor_less_sign_ins_guesses_from_${name}`, left, "% of a core");
     } finally {
       isOver = true;
       clearInterval(storm);
@@ -123,6 +137,7 @@ async function measure(reporter: Reporter, port: number): Promise<void> {
       percentile(travels, 0.99),
       "ms",
     );
+    reporter.report(`guesses_checked_from_${name}`, checked, `of ${guesses}`);
     reporter.report(`new_addresses_turned_away_guesses_from_${name}`, turnedAway, "");
     reporter.report(`call_p99_guesses_from_${name}`, percentile(during, 0.99), "ms");
   }
@@ -138,6 +153,8 @@ async function calls(port: number, token: string): Promise<number[]> {
   }
   return (await Promise.all(samples)).map(({ ms }) => ms);
 }
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
 const account = (port: number, method: string, body: object, options: PostOptions = {}) =>
   post(port, `/machine.cloud.v1.AccountService/${method}`, body, options);
