@@ -10,7 +10,7 @@ import {
   ModuleManager,
   type ModuleManagerOptions,
 } from "../../server/modules/manager/module_manager.ts";
-import type { ModuleSnapshot } from "../../server/modules/manager/module_supervisor.ts";
+import type { ModuleSnapshot } from "../../server/modules/manager/module_status.ts";
 import { ParentServer } from "../../server/modules/manager/parent_server.ts";
 import type { WantedModule } from "../../server/modules/manager/wanted_module.ts";
 import { anyAttributes } from "../../server/resources/graph/attributes.ts";
