@@ -22,7 +22,7 @@ export type OwnerCommand =
   };
 
 /** The options of the owner's commands by the word that names them. */
-export function ownerFlags(os: string) {
+function ownerFlags(os: string) {
   const dir = DIR(os);
   return {
     "open-window": {

@@ -36,7 +36,7 @@ const SERIAL_FILES = [
 ];
 
 /** In the agent's folder: made once, and gone when the device has its credentials. */
-export function deviceKeyFile(dir: string): string {
+function deviceKeyFile(dir: string): string {
   return join(dir, "etc", "enrollment-key");
 }
 

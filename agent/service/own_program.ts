@@ -88,7 +88,7 @@ export async function placeProgram(options: PlaceOptions): Promise<Placed> {
  *
  * @throws {FileError}
  */
-export async function copyByContent(
+async function copyByContent(
   from: string,
   folder: string,
   nameOf: (sha256: string) => string,

@@ -77,7 +77,7 @@ function mainCallback(started: () => void) {
 }
 
 /** SERVICE_TABLE_ENTRYW of one service, and an empty one that ends the table. */
-export function serviceTable(
+function serviceTable(
   name: Uint8Array<ArrayBuffer>,
   main: Deno.PointerValue,
 ): Uint8Array<ArrayBuffer> {

@@ -44,7 +44,7 @@ export function parseEnrollment(value: JsonValue | undefined, where: string): En
 }
 
 /** In the agent's folder: what `--install` was given. */
-export function enrollmentFile(dir: string): string {
+function enrollmentFile(dir: string): string {
   return join(dir, "etc", "enrollment.json");
 }
 

@@ -171,7 +171,7 @@ function open(
 }
 
 /** What the caller can do where it is the connection that failed. */
-export function adviceOf(error: unknown, cloud: string, again?: Again): unknown {
+function adviceOf(error: unknown, cloud: string, again?: Again): unknown {
   if (!(error instanceof ConnectError)) return error;
   const told = (text: string) => new Error(text, { cause: error });
   switch (error.code) {

@@ -13,9 +13,9 @@ export interface SharedNodesOptions {
   readonly log: Logger;
 }
 
-export const BEAT_EVERY_MS = 1_500;
+const BEAT_EVERY_MS = 1_500;
 /** Others see within 10 seconds that a node died: this, a beat of theirs, and what it takes. */
-export const DEAD_AFTER_MS = 7_000;
+const DEAD_AFTER_MS = 7_000;
 /** A beat that takes longer is given up, with its connection. */
 const BEAT_LIMIT_MS = 4_000;
 /** How long messages stay for a node that is cut off. */

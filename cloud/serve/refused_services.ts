@@ -24,7 +24,7 @@ export const REFUSED_SERVICES: readonly (readonly [DescService, string])[] = [
 ];
 
 /** A cloud of one's own has no terms of use: everybody has agreed. */
-export const endUserService: ServiceImpl<typeof EndUserService> = {
+const endUserService: ServiceImpl<typeof EndUserService> = {
   isLegalAccepted: () => ({ acceptedLegal: true, everAcceptedLegal: true }),
   acceptLegal: () => ({}),
   registerAuthApplication: () => refuse(NO_APPLICATIONS),

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { integer, nameText, once, openObject } from "./schema_kit.ts";
 
 /** What the cloud found wrong with an entry; the machine does not use such an entry. */
-export const validationStatusSchema = once(() =>
+const validationStatusSchema = once(() =>
   openObject({ error: z.string().optional().describe("What the cloud found wrong.") })
 );
 

@@ -51,7 +51,7 @@ export function parseApiTriplet(text: string): ApiTriplet {
 }
 
 /** Writes `namespace:type:subtype`. */
-export function formatApiTriplet(api: ApiTriplet): string {
+function formatApiTriplet(api: ApiTriplet): string {
   return `${api.namespace}:${api.type}:${api.subtype}`;
 }
 
@@ -66,11 +66,6 @@ export function parseModelTriplet(text: string): ModelTriplet {
   }
   const [namespace, family, name] = triplet(text, "model", "rdk:builtin:fake or fake");
   return { namespace, family, name };
-}
-
-/** Writes `namespace:family:name`. */
-export function formatModelTriplet(model: ModelTriplet): string {
-  return `${model.namespace}:${model.family}:${model.name}`;
 }
 
 /**

@@ -12,7 +12,7 @@ const orientationTypes = [
 ] as const;
 
 /** `{x, y, z}` in millimetres. */
-export const translationSchema = once(() =>
+const translationSchema = once(() =>
   openObject({
     x: z.number().optional().describe("Millimetres along x."),
     y: z.number().optional().describe("Millimetres along y."),
@@ -21,7 +21,7 @@ export const translationSchema = once(() =>
 );
 
 /** Orientation: `type` says which numbers `value` holds. */
-export const orientationSchema = once(() =>
+const orientationSchema = once(() =>
   openObject({
     type: z.enum(orientationTypes).optional().describe(
       "Form of the orientation. Empty means no rotation.",
@@ -80,7 +80,7 @@ export const serviceConfigSchema = once(() =>
 );
 
 /** Model as an object, the form old configurations use. */
-export const modelObjectSchema = once(() =>
+const modelObjectSchema = once(() =>
   openObject({
     namespace: z.string().optional().describe("Namespace. Default: rdk."),
     model_family: z.string().optional().describe("Family. Default: builtin."),

@@ -3,16 +3,16 @@ import * as z from "zod";
 import { listOrOne, once, openObject } from "./schema_kit.ts";
 
 /** Spec §2.1, and `conditional_logs_ingested`, which configurations of the field also use. */
-export const TRIGGER_EVENT_TYPES = [
+const TRIGGER_EVENT_TYPES = [
   "part_online",
   "part_offline",
   "part_data_ingested",
   "conditional_data_ingested",
   "conditional_logs_ingested",
 ] as const;
-export const TRIGGER_DATA_TYPES = ["binary", "tabular", "file", "unspecified"] as const;
-export const TRIGGER_OPERATORS = ["lt", "gt", "lte", "gte", "eq", "neq", "regex"] as const;
-export const NOTIFICATION_TYPES = ["webhook", "email", "push"] as const;
+const TRIGGER_DATA_TYPES = ["binary", "tabular", "file", "unspecified"] as const;
+const TRIGGER_OPERATORS = ["lt", "gt", "lte", "gte", "eq", "neq", "regex"] as const;
+const NOTIFICATION_TYPES = ["webhook", "email", "push"] as const;
 
 const evalsSchema = once(() =>
   openObject({

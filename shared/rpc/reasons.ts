@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { ErrorInfoSchema } from "../gen/google/rpc/error_details_pb.ts";
 
 /** The `domain` of the reasons below. */
-export const REASON_DOMAIN = "machine-cloud";
+const REASON_DOMAIN = "machine-cloud";
 
 /** Each reason with the names of its values. Programs rely on both: they are added to, not changed. */
 export const REASONS = {

@@ -15,14 +15,14 @@ export interface RequestLimits {
 }
 
 /** Of calls that need no token, and of those whose token is not verified yet. */
-export const OPEN_REQUESTS: RequestLimits = {
+const OPEN_REQUESTS: RequestLimits = {
   perConnection: MIB,
   perAddress: 4 * MIB,
   total: 32 * MIB,
 };
 
 /** Of calls that were let in: four messages of the largest size on a connection, or many smaller ones. */
-export const LET_IN_REQUESTS: RequestLimits = {
+const LET_IN_REQUESTS: RequestLimits = {
   perConnection: 128 * MIB,
   perAddress: 256 * MIB,
   total: 512 * MIB,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { bootstrap } from "../../cloud/local/bootstrap/bootstrap.ts";
-import { uploadToFolder } from "../../cloud/data/ingest/fault_upload.ts";
+import { uploadToFolder } from "../../cloud/data/ingest/fault_upload_testing.ts";
 import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../cloud/storage/keys/random.ts";
 import { openObjectStorage } from "../../cloud/storage/blobs/open_object_storage.ts";
@@ -19,7 +19,7 @@ const HOUR_MS = 60 * 60_000;
 const PIECES = 11_000;
 
 const SOURCE = `
-  import { uploadToFolder } from "../../cloud/data/ingest/fault_upload.ts";
+  import { uploadToFolder } from "../../cloud/data/ingest/fault_upload_testing.ts";
   import { openObjectStorage } from "../../cloud/storage/blobs/open_object_storage.ts";
   import { memoryLogger } from "../../shared/log/memory_logger.ts";
   import { Secret } from "../../shared/base/redaction/secret.ts";

@@ -33,7 +33,7 @@ export interface ManagedNetwork {
 }
 
 /** Where our profiles say that they are ours: `user.data` of NetworkManager ≥ 1.8. */
-export const OWNER_KEY = "machine-agent.label";
+const OWNER_KEY = "machine-agent.label";
 
 const ROUTE_METRICS = { wired: 100, wifi: 600 } as const;
 /** NM_SETTING_WIRELESS_POWERSAVE: 0 default, 1 ignore, 2 disable, 3 enable. */

@@ -22,7 +22,7 @@ const NOT_FOUND: ConnectFailure = { kind: "not-found", text: "the network was no
 const NO_RADIO: ConnectFailure = { kind: "other", text: "this machine has no WiFi radio" };
 
 /** Label of the profile of a network that a person chose. */
-export function personsLabel(ssid: Uint8Array): string {
+function personsLabel(ssid: Uint8Array): string {
   return `@person-${createHash("sha256").update(ssid).digest("hex").slice(0, 16)}`;
 }
 

@@ -9,7 +9,7 @@ import type { ProvisioningWay, WayDeps } from "../provisioning_way.ts";
 import { provisioningService } from "./provisioning_service.ts";
 
 /** Where the family's apps expect it. */
-export const PROVISIONING_PORT = 4772;
+const PROVISIONING_PORT = 4772;
 /** Descriptors; a connection over HTTP/1.1 takes three. Some phones, and no more. */
 const CONNECTIONS = { total: 96, perAddress: 24 };
 const KIB = 1024;

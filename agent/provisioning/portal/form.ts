@@ -10,7 +10,7 @@ import type { FormProblem } from "./messages.ts";
 import type { Entered } from "./page.ts";
 
 /** A credentials file has less than 1 KB. */
-export const MOST_BODY_BYTES = 64 * 1024;
+const MOST_BODY_BYTES = 64 * 1024;
 
 /** The form cannot be taken; a person fixes it. */
 export class FormError extends Error {

@@ -56,7 +56,7 @@ export function identityOf({ size, mtime, ino }: Deno.FileInfo): string {
 }
 
 /** The file's state now. @throws {TransferError} there is no such file. */
-export async function localState(path: string): Promise<string> {
+async function localState(path: string): Promise<string> {
   let info: Deno.FileInfo;
   try {
     info = await Deno.stat(path);

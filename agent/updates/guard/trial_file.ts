@@ -16,7 +16,7 @@ import { readIfExists } from "../../../shared/base/files/read_file.ts";
 export const UPDATE_EXIT_CODE = 75;
 
 /** How long the guard lets a trial last in one boot of the host, unless set otherwise. */
-export const DEFAULT_LIMIT_S = 900;
+const DEFAULT_LIMIT_S = 900;
 
 /** A version of the agent that has to prove itself. Paths are those that the link leads to. */
 export interface Trial {
@@ -133,7 +133,7 @@ export async function forgetRollback(dir: string): Promise<void> {
   await removeFile(guardFiles(dir).rollback);
 }
 
-export function formatTrial({ trial, previous, limitS, starts, boots }: Trial): string {
+function formatTrial({ trial, previous, limitS, starts, boots }: Trial): string {
   for (const path of [trial, previous]) {
     if (path.includes("\n")) throw new Error(`a path with a line feed: ${JSON.stringify(path)}`);
   }

@@ -119,7 +119,7 @@ export function keyMethods(
 }
 
 /** A key that the caller sees and has all rights of. */
-export async function ownedKey(scope: Scope, keys: ApiKeys, id: string): Promise<ApiKey> {
+async function ownedKey(scope: Scope, keys: ApiKeys, id: string): Promise<ApiKey> {
   const all = await Promise.all(scope.orgIds.map((orgId) => keys.list(orgId)));
   const key = all.flat().find((key) => key.id === id);
   // The key of a training job has no grants of its own: it is its organisation's.

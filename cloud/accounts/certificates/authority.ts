@@ -27,7 +27,7 @@ const AUTHORITY_FILE = "ca.pem";
 const DAY_MS = 86_400_000;
 const AUTHORITY_DAYS = 3_650;
 /** Certificates are made again while this is left of them, see `MachineCertificates`. */
-export const CERTIFICATE_DAYS = 90;
+const CERTIFICATE_DAYS = 90;
 /** Clocks of machines may be behind. */
 const BACKDATED_MS = 3_600_000;
 const EC = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;

@@ -123,6 +123,6 @@ export async function requireAnOwner(queries: Queries, orgId: string): Promise<v
   );
 }
 
-export function sameHolder(a: Holder, b: Holder): boolean {
+function sameHolder(a: Holder, b: Holder): boolean {
   return a.kind === b.kind && a.id === b.id;
 }

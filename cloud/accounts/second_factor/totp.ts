@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 
 /** Seconds that a code counts for (RFC 6238), and how many digits it has. */
-export const STEP_SECONDS = 30;
+const STEP_SECONDS = 30;
 const DIGITS = 6;
 /** Steps to either side that are taken, for clocks that differ. */
 const SLACK = 1;

@@ -12,7 +12,7 @@ import { ISSUED_CLAIM, SECRET_CLAIM } from "../access/claims.ts";
 export type SessionRow = Selectable<SessionsTable>;
 
 /** How long a session lasts that nobody ends. */
-export const SESSION_MS = 30 * 24 * 60 * 60_000;
+const SESSION_MS = 30 * 24 * 60 * 60_000;
 /** By single sign-on, so that who is blocked at the issuer is out within a day. */
 const SINGLE_SIGN_ON_MS = 24 * 60 * 60_000;
 /** Sessions of one person; the oldest end when there are more. */
@@ -219,7 +219,7 @@ function open(queries: Queries, userId: string, now: number) {
 }
 
 /** Ends sessions in a transaction; machines learn of it and end the person's connections. */
-export async function endIn(
+async function endIn(
   transaction: Queries,
   userId: string,
   ids: readonly string[],

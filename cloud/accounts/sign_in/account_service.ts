@@ -39,7 +39,7 @@ export interface AccountServiceOptions {
 }
 
 /** Where single sign-on begins. */
-export const SINGLE_SIGN_ON_PATH = "/account/single-sign-on";
+const SINGLE_SIGN_ON_PATH = "/account/single-sign-on";
 
 /** What people do with their own account. */
 export function accountService(options: AccountServiceOptions): ServiceImpl<typeof AccountService> {

@@ -96,7 +96,7 @@ export async function sourcesFor(
 }
 
 /** Old machines send `sensor` for what newer ones call `rdk:component:sensor`. */
-export function isSameType(one: string, other: string): boolean {
+function isSameType(one: string, other: string): boolean {
   if (one === other) return true;
   if (one.includes(":") && other.includes(":")) return false;
   return lastPart(one) === lastPart(other);

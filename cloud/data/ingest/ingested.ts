@@ -49,9 +49,3 @@ export interface IngestListener {
   /** The transaction has been committed. Must not throw or wait. */
   committed(): void;
 }
-
-/** Receives everything and does nothing. */
-export const noListener: IngestListener = {
-  ingested: () => Promise.resolve(),
-  committed: () => {},
-};

@@ -8,13 +8,13 @@ import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { FolderBlobStore } from "../../storage/blobs/folder_blob_store.ts";
-import { uploadToFolder } from "./fault_upload.ts";
+import { uploadToFolder } from "./fault_upload_testing.ts";
 
 const FOLDER = import.meta.dirname ?? ".";
 const HOUR_MS = 60 * 60_000;
 
 const SOURCE = `
-  import { uploadToFolder } from "./fault_upload.ts";
+  import { uploadToFolder } from "./fault_upload_testing.ts";
   const [dataDir, what] = Deno.args;
   console.log(await uploadToFolder(dataDir, what));`;
 

@@ -108,7 +108,7 @@ function* documentsOf(
 }
 
 /** Finds equal texts of a source's columns, and spans of time. The stage is applied in full later. */
-export function narrowing(stage: Document | undefined): Narrowing {
+function narrowing(stage: Document | undefined): Narrowing {
   const conditions: string[] = [];
   const values: (string | number)[] = [];
   const match: unknown = stage?.["$match"];

@@ -212,7 +212,7 @@ export function fleetMethods(
 }
 
 /** What a new machine of an organisation begins with. */
-export async function newMachineConfig(queries: Queries, orgId: string): Promise<ConfigDocument> {
+async function newMachineConfig(queries: Queries, orgId: string): Promise<ConfigDocument> {
   const { default_fragments: list } = await queries.selectFrom("organizations")
     .select("default_fragments").where("id", "=", orgId).executeTakeFirstOrThrow();
   const fragments = JSON.parse(list) as JsonObject[];

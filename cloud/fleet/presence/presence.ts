@@ -58,7 +58,7 @@ const TELL_MS = 100;
 const TELL_SEEN_MS = 5_000;
 
 /** A part that keeps no stream open is offline after this time without a call, by default. */
-export const OFFLINE_AFTER_MS = 60_000;
+const OFFLINE_AFTER_MS = 60_000;
 const WRITE_EVERY_MS = 30_000;
 const WRITE_SLICE = 200;
 

@@ -17,7 +17,7 @@ import { RelayedConnections } from "./relayed_connections.ts";
 /** Connections to the devices of this cloud; each takes about 1 MB here. */
 export const MOST_CONNECTIONS = 256;
 /** Those to the devices of one organisation. */
-export const MOST_OF_ORGANIZATION = 64;
+const MOST_OF_ORGANIZATION = 64;
 /** Those to one device. */
 export const MOST_OF_DEVICE = 8;
 /** Nobody called for so long: nobody waits there any more. */

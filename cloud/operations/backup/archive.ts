@@ -7,7 +7,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 /** First entry: what the backup is. */
 export const ABOUT_ENTRY = "backup.json";
 /** Last entry, in the form of `sha256sum`: without it the archive is cut off. */
-export const CHECKSUMS_ENTRY = "SHA256SUMS";
+const CHECKSUMS_ENTRY = "SHA256SUMS";
 
 const BLOCK = 512;
 const PIECE = 1024 * 1024;

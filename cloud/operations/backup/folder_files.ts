@@ -5,9 +5,6 @@ import { fsErrorCode } from "../../../shared/base/files/fs_error.ts";
 /** Copied by SQLite itself. */
 export const DATABASES = ["cloud.db", "logs.db"] as const;
 
-/** Folders whose files the database names: large files by their ids. */
-export const BLOB_FOLDERS = ["blobs", "releases", "data-files", "data-exports"] as const;
-
 /** Made again where they are missing, or of use to a running program only. */
 const LEFT_OUT = /^(incoming|training|training-runs|training-environments|better_sqlite3\.node)$/;
 const TEMPORARY = /^\.|\.(lock|tmp|unfinished)$|-(wal|shm|journal)$/;

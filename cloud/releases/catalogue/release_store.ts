@@ -242,7 +242,7 @@ export function noRelease(program: Program, version: string): ConnectError {
 }
 
 /** A release as it is in the open transaction. */
-export async function findRelease(
+async function findRelease(
   queries: Queries,
   program: Program,
   version: string,

@@ -6,7 +6,7 @@ import { readSetting } from "../database/settings.ts";
 import type { PostgresAddress } from "../postgres/address.ts";
 
 /** The variable with the address of PostgreSQL for commands that are given none. */
-export const DATABASE_VARIABLE = "MACHINE_CLOUD_DATABASE";
+const DATABASE_VARIABLE = "MACHINE_CLOUD_DATABASE";
 
 /** A file in the data folder with the address, without a password. */
 const ADDRESS_FILE = "database";

@@ -5,7 +5,7 @@ import type { JobRow } from "./jobs.ts";
 import { toMetadata } from "./job_messages.ts";
 
 /** Most jobs in one list: the newest. */
-export const MOST_LISTED = 10_000;
+const MOST_LISTED = 10_000;
 
 /** About 1.5 KB each. */
 const KEPT_MESSAGES = 5_000;

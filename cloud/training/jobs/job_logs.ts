@@ -28,7 +28,7 @@ export interface LogBounds {
 /** How long a job's logs are kept after its end; the public cloud does the same. */
 export const TRAINING_LOG_RETENTION_DAYS = 7;
 /** Of each job the first so many lines are kept, and the newest so many. */
-export const KEPT_AT_EACH_END: LogBounds = { lines: 10_000, characters: 4 * 1024 * 1024 };
+const KEPT_AT_EACH_END: LogBounds = { lines: 10_000, characters: 4 * 1024 * 1024 };
 
 /** A longer line is cut. */
 const LONGEST_MESSAGE = 8 * 1024;

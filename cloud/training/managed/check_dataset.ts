@@ -13,9 +13,9 @@ export interface ManagedDataset {
 }
 
 /** What other clouds of the family request, too. */
-export const FEWEST_PICTURES = 15;
-export const LEAST_LABELLED_SHARE = 0.8;
-export const FEWEST_LABELS = 2;
+const FEWEST_PICTURES = 15;
+const LEAST_LABELLED_SHARE = 0.8;
+const FEWEST_LABELS = 2;
 /** Labels that an error names. */
 const MOST_NAMED = 10;
 

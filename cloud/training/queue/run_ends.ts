@@ -18,7 +18,7 @@ export interface RunEndsOptions {
 }
 
 /** Starts of a job that end with the cloud being cut; after that it fails. */
-export const MOST_CUT_ATTEMPTS = 2;
+const MOST_CUT_ATTEMPTS = 2;
 /** How long is tried to write an end down while the cloud stops; the next start does it then. */
 const GIVE_UP_MS = 3_000;
 

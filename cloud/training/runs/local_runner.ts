@@ -77,7 +77,7 @@ export interface LocalRunnerOptions {
 }
 
 /** Key of this host among the containers. */
-export const LOCAL_CONTAINER = "local";
+const LOCAL_CONTAINER = "local";
 /** Folders below the cloud's. */
 const RUNS_FOLDER = "training-runs";
 const ENVIRONMENTS_FOLDER = "training-environments";

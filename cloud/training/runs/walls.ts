@@ -96,14 +96,14 @@ cd "$cwd"
 `;
 
 /** Without the right to become anybody else, whatever it runs. */
-export const POWERLESS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"];
+const POWERLESS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"];
 
 /**
  * Python that gives a network of its own its addresses, then runs a program. Arguments:
  * `NAME=ADDRESS:PORT` for each address that leads to the socket `NAME` of a folder, the folder,
  * `--`, and the program.
  */
-export const NETWORK = `
+const NETWORK = `
 import fcntl, os, socket, struct, sys
 UP, ADD = 0x8914, 0x8916
 split = sys.argv.index("--")

@@ -25,7 +25,7 @@ export interface FailedAttempt {
 const redactor = new Redactor();
 
 /** The line of a failed attempt: spec §7. */
-export function failureMessage(failed: FailedAttempt): string {
+function failureMessage(failed: FailedAttempt): string {
   const { componentName = "N/A", methodName = "N/A", statusCode = 0 } = failed;
   const target = redactor.text(failed.target);
   return `Trigger failed to notify ${target} for robotPartId ${failed.partId}. ` +

@@ -31,7 +31,7 @@ export interface Recipient {
 }
 
 /** What all mail shares as its queue: there is one mail server. */
-export const MAIL_ENDPOINT = "mail";
+const MAIL_ENDPOINT = "mail";
 const LONGEST_ENDPOINT = 500;
 
 /**
@@ -77,7 +77,7 @@ function notificationId(isTest: boolean, random: Random): string {
 }
 
 /** What shares a queue: notifications to one receiver, whatever the query of its URL says. */
-export function endpointOf({ type, target }: Pick<Recipient, "type" | "target">): string {
+function endpointOf({ type, target }: Pick<Recipient, "type" | "target">): string {
   if (type === "email") return MAIL_ENDPOINT;
   const url = new URL(target);
   return `${url.origin}${url.pathname}`.slice(0, LONGEST_ENDPOINT);

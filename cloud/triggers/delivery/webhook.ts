@@ -37,7 +37,7 @@ export interface WebhookSenderOptions {
 }
 
 /** For name resolution, connecting, redirects and the answer's headers together. */
-export const WEBHOOK_TIMEOUT_MS = 15_000;
+const WEBHOOK_TIMEOUT_MS = 15_000;
 /** So much of an answer's body is kept. */
 export const KEPT_RESPONSE_BYTES = 4_096;
 /** An answer's body that is slower than this is cut; its status counts. */

@@ -59,7 +59,7 @@ export interface TriggerEntry {
 }
 
 /** More of one part are left out. */
-export const MOST_TRIGGERS = 100;
+const MOST_TRIGGERS = 100;
 
 /** The triggers in the configuration of a part. Never throws. */
 export function readTriggers(config: JsonObject): TriggerEntry[] {

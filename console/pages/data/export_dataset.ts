@@ -3,7 +3,7 @@ import type { BinaryMetadata } from "../../../shared/gen/viam/app/data/v1/data_p
 import { padding, tarEnd, tarHeader } from "./tar.ts";
 
 /** The line of a file in `dataset.jsonl`, in the form that training scripts are given. */
-export function datasetLine(metadata: BinaryMetadata, path: string): string {
+function datasetLine(metadata: BinaryMetadata, path: string): string {
   const { annotations, captureMetadata: from, timeRequested } = metadata;
   const labels = [
     ...(from?.tags ?? []).map((tag) => ({ annotation_label: tag })),

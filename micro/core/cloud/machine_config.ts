@@ -43,7 +43,7 @@ export interface MachineConfig {
 export const MOST_RESOURCES = 64;
 const API_KEY = 2;
 const FASTEST_HZ = 100;
-export const OTA_MODEL = "rdk:builtin:ota_service";
+const OTA_MODEL = "rdk:builtin:ota_service";
 
 /** @throws Error where the whole configuration cannot be used */
 export function readConfig(config: Messages["viam.app.v1.RobotConfig"]): MachineConfig {

@@ -16,7 +16,7 @@ import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
 
 /** Default of `cloud.refresh_interval`. Milliseconds. */
-export const DEFAULT_REFRESH_MS = 10_000;
+const DEFAULT_REFRESH_MS = 10_000;
 /**
  * The interval while a stream reports revisions: for what one revision may come to mean, and for a
  * configuration that could not be applied. Milliseconds.

@@ -3,7 +3,7 @@
 /** First byte of a schema. The first byte of a datum has its lowest bit clear, so it is never 1. */
 export const SCHEMA_MARK = 0x01;
 /** A value that moved by no more than this is not written again. */
-export const EPSILON = 1e-9;
+const EPSILON = 1e-9;
 
 /** The numbers of one moment: `names[i]` has `values[i]`. Names are `group.name`, in any order. */
 export interface Sample {

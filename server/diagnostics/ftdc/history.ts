@@ -24,7 +24,7 @@ export interface Course {
 }
 
 /** More names than these are left out; modules choose theirs. */
-export const MOST_SERIES = 200;
+const MOST_SERIES = 200;
 /** Moments that are read in one turn: a few milliseconds, between which calls are answered. */
 const MOMENTS_A_TURN = 500;
 

@@ -25,7 +25,7 @@ export interface FtdcUploadsOptions {
 }
 
 /** Tag that files have in the cloud. */
-export const FTDC_TAG = "ftdc";
+const FTDC_TAG = "ftdc";
 /** How often the folder is looked through: a file takes hours to be full. Milliseconds. */
 const LOOK_EVERY_MS = 60_000;
 const RETRY_MIN_MS = 60_000;

@@ -2,7 +2,7 @@
 import type { GraphNode } from "../../../shared/base/graph/layout.ts";
 
 /** Colours by state, for both forms. */
-export const STATE_COLOURS: Readonly<Record<string, string>> = {
+const STATE_COLOURS: Readonly<Record<string, string>> = {
   ready: "#d4f4dd",
   configuring: "#fff3bf",
   unconfigured: "#eeeeee",

@@ -110,7 +110,7 @@ export async function smoothed(way: readonly Positions[], options: SearchOptions
 }
 
 /** Between two positions. */
-export function toward(from: Positions, to: Positions, share: number): number[] {
+function toward(from: Positions, to: Positions, share: number): number[] {
   return from.map((value, index) => value + (to[index]! - value) * share);
 }
 

@@ -9,12 +9,12 @@ export const GET_VALUES = 0xc010b40e;
 export const SET_VALUES = 0xc010b40f;
 
 export const CHIPINFO_BYTES = 68;
-export const LINEINFO_BYTES = 256;
-export const LINE_REQUEST_BYTES = 592;
+const LINEINFO_BYTES = 256;
+const LINE_REQUEST_BYTES = 592;
 export const EVENT_BYTES = 48;
 /** Of a line's configuration within a request for the line. */
 export const CONFIG_AT = 288;
-export const CONFIG_BYTES = 272;
+const CONFIG_BYTES = 272;
 /** Of fields within a request for a line. */
 export const REQUEST = { consumer: 256, lines: 560, events: 564, fd: 588 } as const;
 

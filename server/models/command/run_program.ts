@@ -9,7 +9,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { formatGoDuration } from "../../../shared/base/time/duration.ts";
 
 /** Standard output of more bytes is refused. Up to here lines arrive whole. */
-export const LONGEST_OUTPUT = LONGEST_LINE;
+const LONGEST_OUTPUT = LONGEST_LINE;
 /** Lines of standard error that an error shows, and characters of each. */
 const SHOWN_LINES = 5;
 const SHOWN_CHARACTERS = 200;

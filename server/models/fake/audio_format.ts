@@ -26,7 +26,7 @@ const CODECS: { readonly [name: string]: Codec } = {
 export const AUDIO_CODECS: readonly string[] = Object.keys(CODECS);
 
 /** The codec that is used when a caller names none. */
-export const DEFAULT_CODEC = "pcm16";
+const DEFAULT_CODEC = "pcm16";
 
 export const SAMPLE_RATE_HZ = 44_100;
 export const CHANNELS = 1;

@@ -57,11 +57,6 @@ export function parseNetDev(
   return { rxBytes, txBytes };
 }
 
-/** The interface names of /proc/net/dev. */
-export function netDevNames(text: string): string[] {
-  return [...netDevRows(text)].map(([name]) => name);
-}
-
 function* netDevRows(text: string): Iterable<[string, number[]]> {
   for (const line of text.split("\n").slice(2)) {
     const colon = line.lastIndexOf(":");

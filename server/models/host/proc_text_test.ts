@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import {
-  netDevNames,
   parseLoadavg,
   parseMeminfo,
   parseNetDev,
@@ -54,10 +53,6 @@ Deno.test("parseNetDev() leaves loopback out unless it is asked for", () => {
   assert.deepEqual(parseNetDev(netDev, ["lo"]), { rxBytes: 8282931, txBytes: 8282931 });
   assert.deepEqual(parseNetDev(netDev, ["eth0:1"]), { rxBytes: 10, txBytes: 20 });
   assert.deepEqual(parseNetDev(netDev, ["wlan0"]), { rxBytes: 0, txBytes: 0 });
-});
-
-Deno.test("netDevNames() lists every interface", () => {
-  assert.deepEqual(netDevNames(netDev), ["lo", "eth0", "eth0:1"]);
 });
 
 Deno.test("parseOsRelease() reads the pretty name with and without quotes", () => {

@@ -13,7 +13,7 @@ export interface HttpAddress {
 }
 
 /** Undefined when the text is no http or https address. */
-export function parseHttpAddress(text: string): HttpAddress | undefined {
+function parseHttpAddress(text: string): HttpAddress | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) return undefined;
   const pair = `${decoded(url.username)}:${decoded(url.password)}`;

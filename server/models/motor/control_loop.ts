@@ -1,7 +1,7 @@
 import type { Clock } from "../../../shared/base/time/clock.ts";
 
 /** Steps a second. */
-export const LOOP_HZ = 100;
+const LOOP_HZ = 100;
 const PERIOD_MS = 1_000 / LOOP_HZ;
 /** Steps whose lateness is kept. */
 const KEPT = 1_000;

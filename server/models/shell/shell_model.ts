@@ -6,7 +6,7 @@ import { type BuiltinEnvironment, UntrustedError } from "../environment.ts";
 export type ShellAttributes = Record<never, never>;
 
 /** `builtin` is what an entry without a model stands for, and what other servers call it. */
-export const SHELL_MODELS = ["rdk:builtin:builtin", "rdk:builtin:shell"] as const;
+const SHELL_MODELS = ["rdk:builtin:builtin", "rdk:builtin:shell"] as const;
 
 /**
  * Models `rdk:builtin:builtin` and `rdk:builtin:shell` of `rdk:service:shell`, which are the same: a

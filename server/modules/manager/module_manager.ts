@@ -20,7 +20,7 @@ import type { ModuleTransport, ParentServer } from "./parent_server.ts";
 import { checkModules, type WantedModule } from "./wanted_module.ts";
 
 /** From the start of a module to its answer to Ready, unless the environment says otherwise. */
-export const MODULE_STARTUP_TIMEOUT_MS = 5 * 60_000;
+const MODULE_STARTUP_TIMEOUT_MS = 5 * 60_000;
 /** What a predecessor of this process left running gets this long. */
 const STRAY_GRACE_MS = 5_000;
 

@@ -25,7 +25,7 @@ import { systemPeerProcesses } from "./system_peers.ts";
 export type ModuleTransport = "unix" | "tcp";
 
 /** Metadata by which the server knows the module behind a log line or a span. */
-export const MODULE_NAME_KEY = "modname";
+const MODULE_NAME_KEY = "modname";
 const NAMED_PATHS: ReadonlySet<string> = new Set(
   ["Log", "SendTraces"].map((method) => `/${RobotService.typeName}/${method}`),
 );

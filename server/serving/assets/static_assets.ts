@@ -3,7 +3,7 @@ import { extname, join, sep } from "node:path";
 import { fsErrorCode, toFileError } from "../../../shared/base/files/fs_error.ts";
 
 /** Where the files are found. */
-export const STATIC_PREFIX = "/static/";
+const STATIC_PREFIX = "/static/";
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",

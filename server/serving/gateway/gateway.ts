@@ -42,7 +42,7 @@ const BODIES: RequestLimits = {
 };
 
 /** Where everything of it is. */
-export const GATEWAY_PATH = "/api";
+const GATEWAY_PATH = "/api";
 
 const STATUS: Partial<Record<Code, number>> = {
   [Code.InvalidArgument]: 400,

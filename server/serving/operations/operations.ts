@@ -21,7 +21,7 @@ export interface Operation {
 }
 
 /** Request metadata: the operation that a call belongs to. */
-export const OPERATION_HEADER = "opid";
+const OPERATION_HEADER = "opid";
 
 /** Calls that would cancel or wait for themselves when they carry the id that they ask about. */
 const ABOUT_OPERATIONS: ReadonlySet<string> = new Set([

@@ -97,7 +97,7 @@ const BITS_PER_PIXEL = 0.07;
 const LEAST_KBIT = 250;
 const MOST_KBIT = 8_000;
 /** Seconds from keyframe to keyframe: what a viewer may wait for, and what is kept for new ones. */
-export const KEYFRAME_EVERY_S = 1;
+const KEYFRAME_EVERY_S = 1;
 
 /** The program's arguments: frames from its input, video to its output. */
 export function encodingArguments(

@@ -19,7 +19,7 @@ export class BrokenPicture extends Error {
 }
 
 /** How long a camera may take for a frame. Milliseconds. */
-export const PICTURE_DEADLINE_MS = 5_000;
+const PICTURE_DEADLINE_MS = 5_000;
 const MIME_TYPES: readonly string[] = ["image/jpeg", "image/png", RAW_RGBA];
 /** Frames a second where the camera reports nothing, and at most. */
 const PICTURES_A_SECOND = { usual: 30, least: 1, most: 60 };

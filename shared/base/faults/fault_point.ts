@@ -1,5 +1,5 @@
 /** The variable that names the fault point at which this process shall die. */
-export const FAULT_POINT_VARIABLE = "MACHINE_FAULT_POINT";
+const FAULT_POINT_VARIABLE = "MACHINE_FAULT_POINT";
 /** The variable that names a file to which every fault point is written that is passed. */
 export const FAULT_TRACE_VARIABLE = "MACHINE_FAULT_TRACE";
 

@@ -14,7 +14,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
 }
 
 /** How many letters must be added, removed or replaced to get from `a` to `b` (Levenshtein). */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

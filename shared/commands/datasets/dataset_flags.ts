@@ -3,15 +3,15 @@ import { fileFilterFlags } from "../data/data_flags.ts";
 
 const datasetArgument = { placeholder: "DATASET", doc: "Id or name of the dataset." };
 
-export const createFlags = {
+const createFlags = {
   "sequences": { type: "boolean", doc: "It holds spans of time of resources, and no files." },
 } as const satisfies FlagTable;
 
-export const deleteFlags = {
+const deleteFlags = {
   "yes": { type: "boolean", aliases: ["y"], doc: "Do it; refused without this." },
 } as const satisfies FlagTable;
 
-export const mergeFlags = {
+const mergeFlags = {
   "from": { type: "list", placeholder: "DATASET", doc: "One of them, by id or name." },
 } as const satisfies FlagTable;
 

@@ -107,7 +107,7 @@ export const promoteFlags = {
   ...rolloutFlags,
 } as const satisfies FlagTable;
 
-export const withdrawFlags = {
+const withdrawFlags = {
   "binary": binaryFlag,
   "version": versionFlag,
   "go-back": {
@@ -124,12 +124,12 @@ export const rolloutCommandFlags = {
   "all": { type: "boolean", doc: "Complete the rollout: every machine on its channel gets it." },
 } as const satisfies FlagTable;
 
-export const oneFlags = {
+const oneFlags = {
   "binary": binaryFlag,
   "version": versionFlag,
 } as const satisfies FlagTable;
 
-export const keyFlags = {
+const keyFlags = {
   "rotate": {
     type: "boolean",
     doc: "Make a new key that signs from now on; the one before vouches for it.",
@@ -159,7 +159,7 @@ export const syncFlags = {
   ...rolloutFlags,
 } as const satisfies FlagTable;
 
-export const commandFlags = {
+const commandFlags = {
   "part": {
     type: "string",
     required: true,

@@ -70,7 +70,7 @@ function explain(error: unknown, { commandLine }: CommandContext): never {
 }
 
 /** How often it would have fired, and the newest readings with what was compared. */
-export function previewText(
+function previewText(
   { readings, past }: {
     readonly readings: readonly PreviewedReading[];
     readonly past?: PastFirings | undefined;

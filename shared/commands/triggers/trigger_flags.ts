@@ -45,7 +45,7 @@ export const previewFlags = {
   },
 } as const satisfies FlagTable;
 
-export const deliveriesFlags = {
+const deliveriesFlags = {
   ...commonFlags,
   "limit": {
     type: "integer",
@@ -56,7 +56,7 @@ export const deliveriesFlags = {
   },
 } as const satisfies FlagTable;
 
-export const secretFlags = {
+const secretFlags = {
   ...commonFlags,
   "rotate": {
     type: "boolean",

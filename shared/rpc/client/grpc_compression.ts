@@ -10,7 +10,7 @@ const ENCODINGS: Readonly<Record<string, typeof createGunzip | typeof createInfl
 };
 
 /** What `grpc-accept-encoding` says when a request comes in another encoding. */
-export const ACCEPTED_ENCODINGS = ["identity", ...Object.keys(ENCODINGS)].join();
+const ACCEPTED_ENCODINGS = ["identity", ...Object.keys(ENCODINGS)].join();
 
 /** Bytes that are inflated until others have had their turn: about 0.1 ms. */
 const STEP_BYTES = 65_536;

@@ -21,7 +21,7 @@ import type { SignalingServiceOptions } from "./service_options.ts";
 import { notPreconfigured } from "./signaling_errors.ts";
 
 /** How often one who waits gets a heartbeat, and is looked at again. */
-export const HEARTBEAT_MS = 15_000;
+const HEARTBEAT_MS = 15_000;
 
 type Stage = NonNullable<MessageInitShape<typeof AnswerRequestSchema>["stage"]>;
 

@@ -6,7 +6,7 @@ import { AnswerStream } from "./answerer_stream.ts";
 import { answerCall } from "./answered_call.ts";
 
 /** Streams that wait for a call. */
-export const WAITING_STREAMS = 2;
+const WAITING_STREAMS = 2;
 /** Calls that are being answered at once; while there are so many, no more are waited for. */
 export const MOST_UNDER_WAY = 16;
 const RECONNECT_MS = { minMs: 1_000, maxMs: 30_000 };

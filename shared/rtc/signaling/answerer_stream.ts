@@ -12,7 +12,7 @@ import { Outbox } from "./outbox.ts";
 import { HEARTBEATS_ALLOWED, RPC_HOST } from "./rpc_host.ts";
 
 /** Three heartbeats of a signaller that did not come: the stream is dead. */
-export const NO_HEARTBEAT_MS = 45_000;
+const NO_HEARTBEAT_MS = 45_000;
 
 export interface AnswerStreamOptions {
   readonly client: Client<typeof SignalingService>;

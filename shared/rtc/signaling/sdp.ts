@@ -43,7 +43,7 @@ function utf8(binary: string): string {
 }
 
 /** @throws {ConnectError} INVALID_ARGUMENT when an encoded description is missing or too long. */
-export function checkSdpLength(text: string): void {
+function checkSdpLength(text: string): void {
   if (text === "") throw new ConnectError("the sdp is missing", Code.InvalidArgument);
   if (text.length > MAX_SDP_CHARS) {
     throw new ConnectError(

@@ -56,7 +56,7 @@ export interface LocalDescription {
 }
 
 /** Port of SCTP inside DTLS that both sides use unless one says otherwise. */
-export const SCTP_PORT = 5000;
+const SCTP_PORT = 5000;
 /** Longest message that we announce to take, in bytes. */
 export const MAX_MESSAGE_BYTES = 65_536;
 // RFC 8841: what holds when the peer announces nothing.

@@ -37,7 +37,7 @@ interface Slot {
 /** How long a peer may take for its answer. */
 const ANSWER_MS = 10_000;
 /** Tracks at a time on one connection. */
-export const MOST_TRACKS = 32;
+const MOST_TRACKS = 32;
 
 /**
  * Descriptions go over the channel as base64 of `{"type", "sdp"}`. Our offers add and end video;

@@ -73,7 +73,7 @@ export async function verifyRelease(
 }
 
 /** The text with which one release key vouches for the next one. */
-export function signedKeyText(publicKey: Uint8Array): string {
+function signedKeyText(publicKey: Uint8Array): string {
   return `machine release key 1\npublic_key ${publicKey.toHex()}\n`;
 }
 

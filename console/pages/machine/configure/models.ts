@@ -43,7 +43,7 @@ export function subtypeOf(api: string): string {
 }
 
 /** The list in which resources of an API stand. */
-export function sectionOf(api: string): "components" | "services" {
+function sectionOf(api: string): "components" | "services" {
   return api.split(":")[1] === "service" ? "services" : "components";
 }
 
