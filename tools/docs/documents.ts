@@ -9,6 +9,7 @@ import { machineConfigJsonSchema } from "../../shared/config/json_schema.ts";
 import { areaTable } from "../import_rules/areas.ts";
 import { ROOT } from "../programs.ts";
 import { fillBlocks } from "./blocks.ts";
+import { MODEL_EXAMPLES } from "./model_examples.ts";
 import { fieldRows, fieldTable, type JsonSchema } from "./schema_table.ts";
 
 /** Parts of a configuration that have a table of their own, by the name of its block. */
@@ -109,10 +110,21 @@ async function modelBlocks(): Promise<Map<string, string>> {
     `### \`${api}\``,
     ...models.flatMap(({ model, attribute_schema }) => {
       const rows = fieldRows(attribute_schema as JsonSchema);
-      return [`**\`${model}\`**`, rows.length > 0 ? fieldTable(rows) : "No attributes."];
+      const example = MODEL_EXAMPLES[`${api} ${model}`];
+      return [
+        `**\`${model}\`**`,
+        rows.length > 0 ? fieldTable(rows) : "No attributes.",
+        ...example
+          ? [jsonBlock({ name: example.name, api, model, attributes: example.attributes })]
+          : [],
+      ];
     }),
   ]);
   return new Map([["models", sections.join("\n\n")]]);
+}
+
+function jsonBlock(value: unknown): string {
+  return `\`\`\`json\n${JSON.stringify(value, undefined, 2)}\n\`\`\``;
 }
 
 /** As `make fmt` would write it. */
