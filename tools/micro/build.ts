@@ -23,8 +23,8 @@ export interface BuildOptions {
 export interface Built {
   /** Stripped. */
   readonly file: string;
-  /** The same with its symbols. */
-  readonly withSymbols: string;
+  /** Makes the same with its symbols, with a C library of its own; gives its path. */
+  readonly withSymbols: () => Promise<string>;
   readonly parts: readonly Part[];
   /** Bytes of the script's bytecode. */
   readonly bytecode: number;
@@ -52,10 +52,12 @@ export async function buildMicro(target: MicroTarget, options: BuildOptions): Pr
   const build = await linuxObjects(target, options, sources);
   const parts = [...await build.libraries(), await build.host(work, options)];
   const objects = parts.flatMap((part) => part.objects);
-  const withSymbols = join(work, name);
-  await build.link(withSymbols, objects, ["-static"]);
   await build.link(`${file}.new`, objects, ["-static", "-s"]);
   await Deno.rename(`${file}.new`, file);
+  const withSymbols = async () => {
+    await build.link(join(work, name), objects, ["-static"]);
+    return join(work, name);
+  };
   return { file, withSymbols, parts, bytecode };
 }
 

@@ -55,13 +55,18 @@ export class Objects {
 
   /** Objects of all libraries, made where they are not there yet. */
   async libraries(): Promise<Part[]> {
-    const parts: Part[] = [];
-    for (const recipe of this.#options.recipes) parts.push(await this.library(recipe));
-    return parts;
+    return await this.#compiled(this.#options.recipes);
   }
 
-  /** Objects of one library. */
-  async library(recipe: Recipe): Promise<Part> {
+  /** Compiles libraries together, so that a large file keeps no processor waiting. */
+  async #compiled(recipes: readonly Recipe[]): Promise<Part[]> {
+    const planned = await Promise.all(recipes.map((recipe) => this.#plan(recipe)));
+    await forEachAtOnce(planned.flatMap(({ missing }) => missing), (compile) => compile());
+    return planned.map(({ part }) => part);
+  }
+
+  /** Objects of one library, and how those are made that are not there yet, slow ones first. */
+  async #plan(recipe: Recipe): Promise<{ part: Part; missing: (() => Promise<void>)[] }> {
     const { library } = recipe;
     const { toolchain, root, settings, folder: home } = this.#options;
     const from = this.#sourcesOf(library);
@@ -76,13 +81,20 @@ export class Objects {
     const folder = join(home, `${library.name}-${hash}`);
     await Deno.mkdir(folder, { recursive: true });
     const files = await sourceFiles(from, recipe.files);
-    const objects = await forEachAtOnce(files, async (file) => {
+    const objects: string[] = [];
+    const missing: { size: number; compile: () => Promise<void> }[] = [];
+    for (const file of files) {
       const object = join(folder, `${basename(file, ".c")}.o`);
-      const there = await Deno.stat(object).catch(() => undefined);
-      if (!there) await this.#compile(join(from, file), object, flags);
-      return object;
-    });
-    return { name: library.carries, objects };
+      objects.push(object);
+      if (await Deno.stat(object).then(() => true, () => false)) continue;
+      const { size } = await Deno.stat(join(from, file));
+      missing.push({ size, compile: () => this.#compile(join(from, file), object, flags) });
+    }
+    missing.sort((a, b) => b.size - a.size);
+    return {
+      part: { name: library.carries, objects },
+      missing: missing.map(({ compile }) => compile),
+    };
   }
 
   /**
@@ -143,11 +155,12 @@ export class Objects {
     const { root } = this.#options;
     const script = join(folder, "micro.js");
     await Deno.writeTextFile(script, await bundleScript(root, entry, { lean }));
-    const engine = await this.library(QUICKJS);
+    const [engine] = await this.#compiled([QUICKJS]);
+    if (!engine) throw new Error("there is no engine");
     const compiler = join(folder, "compile");
     const source = join(root, "micro/hosts/native/compile.c");
     await this.#compile(source, `${compiler}.o`, [`-I${this.#sourcesOf(QUICKJS.library)}`]);
-    await this.link(compiler, [`${compiler}.o`, ...engine.objects], ["-static"]);
+    await this.link(compiler, [`${compiler}.o`, ...engine.objects], ["-static", "-s"]);
     const header = join(folder, "bytecode.h");
     await run(compiler, [script, header, ...lean ? ["lean"] : []]);
     return Number((await Deno.readTextFile(header)).match(/BYTECODE_LENGTH = (\d+)/)?.[1]);

@@ -15,7 +15,7 @@ export async function sizeReport(built: Built, libc = "musl"): Promise<string> {
     }
   }
   const sums = new Map<string, number>();
-  for (const symbol of symbolsOf(await Deno.readFile(built.withSymbols))) {
+  for (const symbol of symbolsOf(await Deno.readFile(await built.withSymbols()))) {
     const part = own.get(symbol.name) ?? `C library (${libc}) and the rest`;
     sums.set(part, (sums.get(part) ?? 0) + symbol.size);
   }

@@ -78,7 +78,10 @@ export async function buildFirmware(options: BuildOptions): Promise<BuiltFirmwar
   await build.link(loader, loaderObjects, linkFlags(join(root, HOST, "board/loader.ld")));
   await run("arm-none-eabi-objcopy", ["-O", "binary", withSymbols, `${image}.new`]);
   await Deno.rename(`${image}.new`, image);
-  return { file: image, image, loader, withSymbols, parts, bytecode };
+  return {
+    ...{ file: image, image, loader, parts, bytecode },
+    withSymbols: () => Promise.resolve(withSymbols),
+  };
 }
 
 function linkFlags(script: string): string[] {
