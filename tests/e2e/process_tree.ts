@@ -1,3 +1,5 @@
+import { LinuxProcessTable } from "../../shared/base/process/process_table_linux.ts";
+
 /**
  * Lists the processes that `pid` started, and those they started. Reads /proc; empty where there
  * is none.
@@ -36,4 +38,18 @@ async function readParent(pid: string): Promise<number | undefined> {
   } catch {
     return undefined; // It has ended meanwhile.
   }
+}
+
+/**
+ * Asks later whether processes that run now are gone. One that only waits to be collected is, and
+ * another process may have a number again: there are 32768 of them on many hosts.
+ */
+export function watchEnds(pids: readonly number[]): { running(): number[] } {
+  const table = new LinuxProcessTable();
+  const starts = new Map(pids.map((pid) => [pid, table.startOf(pid)]));
+  const isRunning = (pid: number) => {
+    const started = starts.get(pid);
+    return started !== undefined && table.startOf(pid) === started;
+  };
+  return { running: () => pids.filter(isRunning) };
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import process from "node:process";
-import { descendants } from "./process_tree.ts";
+import { descendants, watchEnds } from "./process_tree.ts";
 import { Program, ProgramEndedError } from "./program.ts";
 
 const ignore = Deno.build.os === "windows"; // The programs here are shell scripts.
@@ -39,13 +38,36 @@ Deno.test({
     const program = shell(
       `trap "" TERM; setsid sh -c 'trap "" TERM; sleep 100' & echo up; wait; wait`,
     );
-    await program.waitForLine(/up/, 5000);
-    const started = await waitFor(async () => {
-      const found = await descendants(program.pid);
-      return found.length >= 2 ? found : undefined;
-    });
+    await program.waitForLine(/up/, 60_000);
+    const started = watchEnds(
+      await waitFor(async () => {
+        const found = await descendants(program.pid);
+        return found.length >= 2 ? found : undefined;
+      }),
+    );
     await program.stop(100);
-    await waitFor(() => Promise.resolve(started.every((pid) => !isAlive(pid)) || undefined));
+    await waitFor(() => Promise.resolve(started.running().length === 0 || undefined));
+  },
+});
+
+Deno.test({
+  name: "watchEnds() takes a process for gone that nobody collects",
+  ignore,
+  async fn() {
+    const program = shell(`: & echo up; exec sleep 100`);
+    await program.waitForLine(/up/, 60_000);
+    const watched = watchEnds([program.pid]);
+    const ended = await waitFor(async () => {
+      const found = await descendants(program.pid);
+      const states = found.map((pid) => Deno.readTextFileSync(`/proc/${pid}/stat`));
+      return found.length > 0 && states.every((state) => state.includes(") Z "))
+        ? found
+        : undefined;
+    });
+    assert.deepEqual(watchEnds(ended).running(), []);
+    assert.deepEqual(watched.running(), [program.pid]);
+    await program.stop(100);
+    assert.deepEqual(watched.running(), []);
   },
 });
 
@@ -54,7 +76,7 @@ Deno.test({
   ignore,
   async fn() {
     const program = shell(`trap "exit 7" TERM; echo up; while :; do sleep 0.1; done`);
-    await program.waitForLine(/up/, 5000);
+    await program.waitForLine(/up/, 60_000);
     program.signal("SIGTERM");
     assert.deepEqual(await program.exited, { code: 7, reason: "exit code 7" });
   },
@@ -65,21 +87,12 @@ Deno.test("Program.exited tells the reason when the program does not exist", asy
   assert.match((await program.exited).reason, /could not be started: .*ENOENT/);
 });
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !Deno.readTextFileSync(`/proc/${pid}/stat`).includes(") Z ");
-  } catch {
-    return false;
-  }
-}
-
 async function waitFor<T>(probe: () => Promise<T | undefined>): Promise<T> {
-  const deadline = Date.now() + 5000;
+  const deadline = Date.now() + 60_000;
   while (Date.now() < deadline) {
     const found = await probe();
     if (found !== undefined) return found;
     await new Promise((done) => setTimeout(done, 20));
   }
-  throw new Error("the condition did not come true within 5 s");
+  throw new Error("the condition did not come true within 60 s");
 }

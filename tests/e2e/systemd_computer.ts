@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { missingTools } from "../../shared/test_tools/skips.ts";
-import { descendants } from "./process_tree.ts";
+import { descendants, watchEnds } from "./process_tree.ts";
 import { Program } from "./program.ts";
 import { eventually } from "./rig.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const BOOT_DEADLINE_MS = 30_000;
+const BOOT_DEADLINE_MS = 120_000;
 /** The agent has 80 s to end its server and itself. */
 const OFF_DEADLINE_MS = 120_000;
 const PASSWD = "root:x:0:0:root:/root:/bin/sh\nguest:x:1000:1000::/:/bin/sh\n" +
@@ -116,16 +116,16 @@ export class SystemdComputer implements AsyncDisposable {
   async cutPower(): Promise<void> {
     const container = this.#container;
     assert(container);
-    const below = await descendants(container.pid);
+    const below = watchEnds(await descendants(container.pid));
     // With process 1 everything else of its process namespace is killed.
     const leader = await this.#leader().catch(() => undefined);
     if (leader !== undefined) Deno.kill(leader, "SIGKILL");
     container.signal("SIGKILL");
     await container.exited;
-    await eventually("all its processes are gone", async () => {
-      const left = await Promise.all(below.map((pid) => Deno.stat(`/proc/${pid}`).catch(() => 0)));
-      return left.every((found) => found === 0);
-    });
+    await eventually(
+      "all its processes are gone",
+      () => Promise.resolve(below.running().length === 0),
+    );
     this.#container = undefined;
   }
 
