@@ -122,7 +122,7 @@ export async function installImage(server: ServerBinary, dir: string): Promise<v
   await computer.ask("systemctl start machine-server");
   const answers = () =>
     computer.ask(
-      "curl -sS --fail --retry 60 --retry-delay 1 --retry-all-errors " +
+      "curl -sS --fail --retry 240 --retry-delay 1 --retry-all-errors " +
         `http://127.0.0.1:${serverPort}/restart_status`,
     );
   await answers();

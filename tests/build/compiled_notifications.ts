@@ -5,7 +5,7 @@ import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts"
 import { TestMailServer } from "../../cloud/triggers/mail/mail_server_testing.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 
 /** Runs the binary to its end and gives back what it printed. */
 async function run(binary: string, args: string[]): Promise<string> {

@@ -98,7 +98,7 @@ export async function installPackages(
   const isLeft = async (path: string) => (await computer.run(`test -e ${path}`)).code === 0;
   const answers = (port: number, path: string) =>
     computer.ask(
-      `curl -sS --fail --retry 60 --retry-delay 1 --retry-all-errors http://127.0.0.1:${port}${path}`,
+      `curl -sS --fail --retry 240 --retry-delay 1 --retry-all-errors http://127.0.0.1:${port}${path}`,
     );
 
   await install(await put("machine-cloud", "0.2.0"));

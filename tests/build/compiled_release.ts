@@ -10,7 +10,7 @@ import { Program } from "../e2e/program.ts";
 import { SystemdComputer } from "../e2e/systemd_computer.ts";
 import { freePort } from "../ports/free_port.ts";
 
-const DEADLINE_MS = 120_000;
+const DEADLINE_MS = 300_000;
 
 /**
  * Runs the line of the README: install.sh out of the folder, which brings the agent out of the

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 
 /** Runs a binary to its end and gives back what it printed. */
 async function run(

@@ -65,7 +65,7 @@ rigTest("the firmware comes online over TLS, takes a change and is read by an SD
   await eventually("online with readings", async () => {
     const { online } = await rig.liveStatus();
     return online && (await readingsOf(rig, "fake"))?.["a"] === 1;
-  });
+  }, DEADLINE_MS);
   const heap = Number((await readingsOf(rig, "host"))?.["memory_used"]);
   process.stdout.write(`the firmware uses ${Math.round(heap / 1024)} KiB of heap\n`);
   assert.ok(heap > 0 && heap < MOST_HEAP, `${heap} bytes of heap`);
@@ -80,7 +80,8 @@ rigTest("the firmware comes online over TLS, takes a change and is read by an SD
   await rig.saveConfig({
     components: [component("fake", "fake", "sensor", { readings: { t: 21.5 } })],
   });
-  await eventually("the change", async () => (await readingsOf(rig, "fake"))?.["t"] === 21.5);
+  const isChanged = async () => (await readingsOf(rig, "fake"))?.["t"] === 21.5;
+  await eventually("the change", isChanged, DEADLINE_MS);
   assert.ok((await rig.logs("machine-micro-server 1.2.3")).length > 0);
 }, { ignore });
 
@@ -145,7 +146,7 @@ rigTest(
       DEADLINE_MS,
     );
     await running.waitForLine(/0\.3\.0 was tried and rolled back/, DEADLINE_MS);
-    await eventually("online", async () => (await rig.liveStatus()).online);
+    await eventually("online", async () => (await rig.liveStatus()).online, DEADLINE_MS);
   },
   { ignore },
 );

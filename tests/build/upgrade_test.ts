@@ -10,7 +10,7 @@ import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
 import type { Program } from "../e2e/program.ts";
 
 /** The first start of the version before fetches its packages. */
-const SETUP_MS = 300_000;
+const SETUP_MS = 600_000;
 /** Of the second day, where no version has been tagged yet. */
 const EARLY_COMMIT = "4aba96aec7d52e92fd45346b81f54b76257ace42";
 /** A version or commit to come from can be given. */

@@ -133,7 +133,7 @@ export class StockAgent implements AsyncDisposable {
   async restartStatus(): Promise<RestartStatus> {
     return await Promise.any(this.#urls.map(async (url) => {
       const response = await fetch(`${url}/restart_status`, {
-        signal: AbortSignal.timeout(10_000),
+        signal: AbortSignal.timeout(60_000),
       });
       const body = await response.text();
       if (response.status !== 200) throw new Error(`${response.status}: ${body}`);

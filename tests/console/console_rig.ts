@@ -20,7 +20,7 @@ import { programPath } from "../../shared/test_tools/tools.ts";
 /** Folder for images of the pages, to be looked at; none are made without it. */
 const PICTURES = Deno.env.get("MACHINE_TEST_PICTURES");
 /** On a loaded host a page may take long; nothing waits that long when all is well. */
-const WAIT_MS = 30_000;
+const WAIT_MS = 90_000;
 
 /** Of axe. */
 const RULES_OF_COLOURS = ["color-contrast", "link-in-text-block"];

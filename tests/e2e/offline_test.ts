@@ -46,7 +46,7 @@ rigTest(
     server.signal("SIGKILL");
     await server.exited;
     const second = await rig.startServer();
-    await second.waitForLine(/configuration applied/, 10_000);
+    await second.waitForLine(/configuration applied/, 90_000);
     await second.stop(10_000);
     await rig.startServer();
 

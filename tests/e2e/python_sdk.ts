@@ -32,14 +32,14 @@ export async function ensurePythonSdk(): Promise<string> {
 
 /**
  * Runs a Python program with the SDK at hand.
- * @param patienceMs how long it may take; a minute
+ * @param patienceMs how long it may take; five minutes
  * @throws Error with what the program wrote when it fails or takes longer
  */
 export async function runPython(
   program: URL,
   args: string[],
   env: Record<string, string> = {},
-  patienceMs = 60_000,
+  patienceMs = 300_000,
 ): Promise<PythonOutput> {
   const python = await ensurePythonSdk();
   const { code, stdout, stderr } = await new Deno.Command(python, {

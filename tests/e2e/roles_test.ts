@@ -77,7 +77,7 @@ class Ways implements Disposable {
     return new Map([
       ["gRPC", this.grpc(rig, bearer)],
       ["gRPC-web", grpcWeb(rig.serverUrl, bearer)],
-      ["WebRTC, own port", await this.#dial(rig, rig.serverUrl, key)],
+      ["WebRTC, own port", await eventually("a call", () => this.#dial(rig, rig.serverUrl, key))],
       ["WebRTC, cloud", await eventually("a call", () => this.#dial(rig, rig.cloudUrl, key))],
     ]);
   }
@@ -119,7 +119,7 @@ async function outcome(
   isRefused = true,
 ): Promise<Code | undefined> {
   const stop = new AbortController();
-  const giveUp = setTimeout(() => stop.abort(), isRefused ? 30_000 : 2_000);
+  const giveUp = setTimeout(() => stop.abort(), isRefused ? 90_000 : 2_000);
   try {
     if (method.methodKind === "unary") {
       const unary = method as DescMethodUnary;

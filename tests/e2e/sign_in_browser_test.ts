@@ -23,7 +23,7 @@ import { freePort } from "../ports/free_port.ts";
 const ignore = ignoreWithout(import.meta.url, "chromium");
 const ANN = "ann@example.com";
 const CLIENT = { id: "cloud", secret: "a secret of the issuer" };
-const WAIT_MS = 20_000;
+const WAIT_MS = 90_000;
 
 /** A certified issuer, which asks who somebody is and takes any password. */
 async function startIssuer(redirectUri: string) {

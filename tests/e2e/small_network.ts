@@ -85,7 +85,7 @@ async function output([command = "", ...args]: readonly string[]): Promise<strin
   const { success, stdout, stderr } = await new Deno.Command(command, {
     args,
     stdin: "null",
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(90_000),
   }).output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
   if (!success) throw new Error(`${basename(command)} ${args.join(" ")}: ${decode(stderr)}`);

@@ -9,6 +9,8 @@ import { eventually } from "./rig.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const BOOT_DEADLINE_MS = 120_000;
+/** An installer of compiled programs takes a minute on a quiet host. */
+const RUN_DEADLINE_MS = 600_000;
 /** The agent has 80 s to end its server and itself. */
 const OFF_DEADLINE_MS = 120_000;
 const PASSWD = "root:x:0:0:root:/root:/bin/sh\nguest:x:1000:1000::/:/bin/sh\n" +
@@ -154,7 +156,7 @@ export class SystemdComputer implements AsyncDisposable {
         ...["sh", "-c", command],
       ],
       stdin: "null",
-      signal: AbortSignal.timeout(120_000),
+      signal: AbortSignal.timeout(RUN_DEADLINE_MS),
     }).output();
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { code, stdout: text(stdout), stderr: text(stderr) };

@@ -50,7 +50,7 @@ function dialCloud(callers: Callers, rig: Rig) {
 }
 
 async function readsHost({ sensor }: Awaited<ReturnType<Callers["dial"]>>): Promise<void> {
-  const { readings } = await sensor.getReadings({ name: "host" }, { timeoutMs: 10_000 });
+  const { readings } = await sensor.getReadings({ name: "host" }, { timeoutMs: 60_000 });
   assert.ok(Object.keys(readings).length >= 5, Object.keys(readings).join());
 }
 

@@ -159,7 +159,7 @@ export function gaugeSpec(name: string, model = "acme:plain:gauge"): ResourceSpe
 
 /** The readings of a sensor through the machine's port. */
 export async function readings(machine: Machine, name: string): Promise<JsonObject> {
-  const answer = await machine.sensor.getReadings({ name }, { timeoutMs: 10_000 });
+  const answer = await machine.sensor.getReadings({ name }, { timeoutMs: 60_000 });
   return Object.fromEntries(
     Object.entries(answer.readings).map(([key, value]) => [key, toJson(ValueSchema, value)]),
   );
@@ -176,7 +176,7 @@ export function statusOf(machine: Machine, name: string): ModuleSnapshot {
 export function until(
   what: string,
   condition: () => unknown,
-  deadlineMs = 20_000,
+  deadlineMs = 90_000,
 ): Promise<unknown> {
   return waitFor(condition, { deadlineMs, what });
 }
