@@ -130,7 +130,7 @@ site: setup
 
 smoke: setup
 	@tools/arm64_emulator.sh >/dev/null
-	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts tests/build
+	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts --side-by-side tests/build
 
 # Keeps Deno and the libraries, and the demo's data in .machine/.
 clean:

@@ -30,6 +30,14 @@ export function atATime({ parallel }: Group, processors: number, memory: number)
   return Math.floor(Math.max(least, value));
 }
 
+/** How tests run that start whole programs: each file apart, and as many at a time as processors. */
+export const SIDE_BY_SIDE: NonNullable<Group["parallel"]> = {
+  perProcessor: 1,
+  least: 1,
+  bytes: PROGRAMS_BYTES,
+  bunch: 1,
+};
+
 /**
  * All but what `make test-training` and `make smoke` run. The groups run side by side, so that some
  * have the processors while others wait; they take about as long.
@@ -58,6 +66,6 @@ export const GROUPS: readonly Group[] = [
       "tests/object_storage",
       "tests/rpc",
     ],
-    parallel: { perProcessor: 1, least: 2, bytes: PROGRAMS_BYTES, bunch: 1 },
+    parallel: { perProcessor: 1.5, least: 2, bytes: PROGRAMS_BYTES, bunch: 1 },
   },
 ];

@@ -1,8 +1,9 @@
-// deno run -A tools/test/main.ts [--filter TEXT] [--docs] [--database postgres] [PATH…]
+// deno run -A tools/test/main.ts [--filter TEXT] [--docs] [--database postgres] [--side-by-side] [PATH…]
 // Runs the tests; says where the time went, also in .tools/test_times.md, and why tests were skipped;
 // ends with the line "N passed, N failed". Exit code 1 when one failed or none ran.
 // --docs writes the times into docs/testing.md.
 // --database postgres runs the tests of the cloud on PostgreSQL.
+// --side-by-side runs as many files of PATH at a time as there are processors, and not one.
 import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -13,7 +14,7 @@ import { PROGRAMS, ROOT } from "../programs.ts";
 import { BunchOutput } from "./bunch_output.ts";
 import { bunches, testFiles, writeEntries } from "./bunches.ts";
 import { startTestDatabase } from "./database_engine.ts";
-import { atATime, type Group, GROUPS } from "./groups.ts";
+import { atATime, type Group, GROUPS, SIDE_BY_SIDE } from "./groups.ts";
 import { makeMemoryFolder, removeMemoryFolder } from "./memory_folder.ts";
 import { parseSkips, skipLines } from "./skips.ts";
 import { InTurn } from "./in_turn.ts";
@@ -55,6 +56,7 @@ async function main(): Promise<number> {
       filter: { type: "string" },
       docs: { type: "boolean" },
       database: { type: "string" },
+      "side-by-side": { type: "boolean" },
     },
   });
   if (values.docs && (positionals.length > 0 || values.filter !== undefined)) {
@@ -72,7 +74,7 @@ async function main(): Promise<number> {
       parallel: { perProcessor: 1, least: 2, bytes: 2 ** 28, bunch: 12 },
     }]
     : positionals.length > 0
-    ? [{ paths: positionals }]
+    ? [{ paths: positionals, ...(values["side-by-side"] ? { parallel: SIDE_BY_SIDE } : {}) }]
     : GROUPS;
   const memory = Deno.env.has("TMPDIR") ? undefined : await makeMemoryFolder();
   const folder = await Deno.makeTempDir({ prefix: "machine-tests-" });
@@ -129,7 +131,8 @@ async function showTimes(
 ): Promise<void> {
   if (tests.length === 0) return;
   process.stdout.write(timesText(tests));
-  const tables = timesTables(tests, wallSeconds);
+  const processors = navigator.hardwareConcurrency;
+  const tables = timesTables(tests, { date: new Date(), processors, wallSeconds });
   await writeFileAtomic(TIMES, tables);
   if (inDocs) await writeFileAtomic(PAGE, withTimes(await Deno.readTextFile(PAGE), tables));
 }

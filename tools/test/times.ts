@@ -90,11 +90,24 @@ export function timesText(tests: readonly TimedTest[]): string {
   ].join("\n");
 }
 
+/** When and where tests ran. */
+export interface Occasion {
+  readonly date: Date;
+  readonly processors: number;
+  /** From the first test to the last. */
+  readonly wallSeconds: number;
+}
+
 /** Tables of Markdown. */
-export function timesTables(tests: readonly TimedTest[], wallSeconds: number): string {
+export function timesTables(
+  tests: readonly TimedTest[],
+  { date, processors, wallSeconds }: Occasion,
+): string {
   const cell = (text: string) => text.replaceAll("|", "\\|");
   return [
-    `${tests.length} tests in ${Math.round(wallSeconds)} s:`,
+    `${tests.length} tests in ${Math.round(wallSeconds)} s on ${
+      date.toISOString().slice(0, 10)
+    }, with ${processors} processors:`,
     "",
     "| folder | tests | seconds |",
     "| --- | --- | --- |",

@@ -74,8 +74,10 @@ Deno.test("timesText() and timesTables() show both", () => {
   const tests = parseReport(REPORT);
   assert.match(timesText(tests), /^ {4}4\.3 {2}cloud\/a \(1\)$/m);
   assert.match(timesText(tests), /^ {4}2\.0 {2}shared\/rpc\/a_test\.ts: three$/m);
-  const tables = timesTables(tests, 61.2);
-  assert.match(tables, /^3 tests in 61 s:$/m);
+  const tables = timesTables(tests, {
+    ...{ date: new Date("2026-11-24T23:00:00Z"), processors: 2, wallSeconds: 61.2 },
+  });
+  assert.match(tables, /^3 tests in 61 s on 2026-11-24, with 2 processors:$/m);
   assert.match(tables, /^\| `shared\/rpc` \| 2 \| 2\.5 \|$/m);
   assert.match(tables, /^\| a \\\| b \| `cloud\/a\/b\/c_test\.ts` \| 4\.3 \|$/m);
 });
