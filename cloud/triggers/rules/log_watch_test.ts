@@ -147,6 +147,7 @@ Deno.test("conditional_logs_ingested finds what waited on a node that is gone, a
   await other.look();
   const [, second] = await receiver.received(2);
   assert.deepEqual(messagesOf(second?.body ?? ""), ["waits"]);
+  await logs.rig.settled();
   other.readAgain();
   await logs.clock.advance(TOLD_EVERY_MS);
   await other.look();
