@@ -6,6 +6,7 @@ export type SettingName =
   | "public_url"
   | "domain"
   | "key_fingerprint"
+  | "token_key_fingerprint"
   | "storage_id"
   | "release_source"
   | "steady_time";
