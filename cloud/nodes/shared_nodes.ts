@@ -4,12 +4,15 @@ import { pollLoop } from "../../shared/workers/poll_loop.ts";
 import type { NodeDescription, NodeStore, NotedNode } from "../storage/database/node_store.ts";
 import { Terms } from "./leadership.ts";
 import type { NodeChange, Nodes } from "./nodes.ts";
+import type { SharedClock } from "./shared_clock.ts";
 import { SharedBus } from "./shared_bus.ts";
 
 export interface SharedNodesOptions {
   readonly store: NodeStore;
   readonly self: NodeDescription;
   readonly clock: Clock;
+  /** Shows the time of the database from then on. */
+  readonly time?: SharedClock | undefined;
   readonly log: Logger;
 }
 
@@ -106,6 +109,7 @@ export class SharedNodes implements Nodes {
   async #beat(): Promise<void> {
     const { store, self, clock } = this.options;
     const limit = this.#limit();
+    const askedMs = clock.monotonicMs();
     let result: Awaited<ReturnType<NodeStore["beat"]>>;
     try {
       result = await store.beat(self);
@@ -116,6 +120,7 @@ export class SharedNodes implements Nodes {
     } finally {
       limit.cancel();
     }
+    this.options.time?.set(result.nowMs, askedMs);
     const nowMs = clock.monotonicMs();
     const gapMs = nowMs - this.#beatMs;
     const isFirst = this.#known.size === 0;

@@ -23,6 +23,7 @@ import { keepLogsForRetention } from "../fleet/logs/log_retention.ts";
 import type { LogLimits } from "../fleet/logs/log_quota.ts";
 import type { LogStore } from "../fleet/logs/log_store.ts";
 import { openLogStore } from "../fleet/logs/open_log_store.ts";
+import { SharedClock } from "../nodes/shared_clock.ts";
 import { joinNodes } from "../nodes/join_nodes.ts";
 import type { Nodes } from "../nodes/nodes.ts";
 import type { NotificationSettings } from "./notifications.ts";
@@ -108,19 +109,23 @@ export interface Cloud {
  */
 export async function startCloud(options: CloudOptions, deps: CloudDeps): Promise<Cloud> {
   await using opened = new AsyncDisposableStack();
+  const clock = new SharedClock(deps.clock, deps.log.child("time"));
   opened.use(await lockForServing(options.dataDir));
   const folder = await openDataFolder(options.dataDir, deps.random, options.database);
   opened.defer(() => folder.database.close());
   const lock = opened.use(await lockDatabase(folder.database));
-  const logs = openLogStore(folder.database, options.dataDir, deps.clock);
+  const logs = openLogStore(folder.database, options.dataDir, clock);
   opened.defer(() => logs.close());
   const nodes = await joinNodes(folder.database, {
     host: options.hostname,
     address: `${options.listen.hostname}:${options.listen.port}`,
     version: buildInfo.version,
-  }, { clock: deps.clock, log: deps.log.child("nodes") });
+  }, { clock: deps.clock, time: clock, log: deps.log.child("nodes") });
   opened.defer(() => nodes.close());
-  const { url, address, close } = await serve(options, deps, folder, { logs, nodes });
+  const { url, address, close } = await serve(options, { ...deps, clock }, folder, {
+    logs,
+    nodes,
+  });
   const stillOpen = opened.move();
   const { lost } = lock;
   return {

@@ -12,6 +12,7 @@ import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
 import { needsNoToken } from "../accounts/sign_in/open_calls.ts";
 import { bootstrap, type BootstrapResult } from "../local/bootstrap/bootstrap.ts";
 import { type DataFolder, openDataFolder } from "../storage/data_folder/data_folder.ts";
+import { SharedClock } from "../nodes/shared_clock.ts";
 import { joinNodes } from "../nodes/join_nodes.ts";
 import { placeEmptyDatabase } from "../storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../storage/keys/random.ts";
@@ -83,7 +84,8 @@ export class TestCloud implements AsyncDisposable {
       peers?: RtcPeers;
     } = {},
   ): Promise<TestCloud> {
-    const { clock = systemClock, packageLimitBytes = 1_000_000 } = options;
+    const { clock: hostClock = systemClock, packageLimitBytes = 1_000_000 } = options;
+    const clock = new SharedClock(hostClock, memoryLogger("time"));
     const { fileLimitBytes = 10_000_000, queryLimitMs } = options;
     const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
     if (options.nodeOf) {
@@ -93,7 +95,11 @@ export class TestCloud implements AsyncDisposable {
     const folder = await openDataFolder(dataDir, systemRandom, options.database);
     const nodes = options.database === undefined
       ? undefined
-      : await joinNodes(folder.database, TEST_NODE, { clock, log: memoryLogger("nodes") });
+      : await joinNodes(folder.database, TEST_NODE, {
+        clock: hostClock,
+        time: clock,
+        log: memoryLogger("nodes"),
+      });
     const logs = openLogStore(folder.database, dataDir, clock);
     const services = await createServices({
       folder,

@@ -21,12 +21,14 @@ export class Pair implements AsyncDisposable {
     options: {
       readonly training?: TrainingSettings;
       readonly singleSignOn?: SingleSignOnSettings;
+      /** Of the host of the first one; left out: as it is. */
+      readonly clockOfOne?: Clock;
     } = {},
   ): Promise<Pair> {
     const server = await PostgresServer.start();
     const database = server.address("pool=4");
     const common = { database, notifications: { allowPrivateWebhooks: true }, ...options };
-    const one = await TestCloud.open(common);
+    const one = await TestCloud.open({ ...common, clock: options.clockOfOne ?? systemClock });
     const other = await TestCloud.open({ ...common, nodeOf: one, clock });
     await waitFor(() => one.services.nodes.members().length === 2, DEADLINE);
     return new Pair(server, one, other);

@@ -16,6 +16,13 @@ export interface NotedNode extends NodeDescription {
   readonly silentMs: number;
 }
 
+/** What a node learns with each beat. */
+export interface Beat {
+  readonly wasNoted: boolean;
+  readonly nodes: readonly NotedNode[];
+  readonly nowMs: number;
+}
+
 /** One message of a node to others. */
 export interface OutgoingMessage {
   /** Node that it is for; undefined: all. */
@@ -44,11 +51,10 @@ export interface NodeStore extends AsyncDisposable {
   /**
    * Notes that a node is there.
    *
-   * @returns whether it was noted already, and all that are noted
+   * @returns whether it was noted already, all that are noted, and the time of the database,
+   * milliseconds since 1970
    */
-  beat(
-    node: NodeDescription,
-  ): Promise<{ readonly wasNoted: boolean; readonly nodes: readonly NotedNode[] }>;
+  beat(node: NodeDescription): Promise<Beat>;
 
   /** Forgets a node, and ends every connection that it still has to the database. */
   evict(nodeId: string): Promise<void>;

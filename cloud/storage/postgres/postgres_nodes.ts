@@ -1,5 +1,6 @@
 import type { Client, Pool } from "pg";
 import type {
+  Beat,
   NodeDescription,
   NodeStore,
   NotedNode,
@@ -44,9 +45,7 @@ export class PostgresNodes implements NodeStore {
     this.processId = options.processId;
   }
 
-  async beat(
-    { id, host, address, version }: NodeDescription,
-  ): Promise<{ wasNoted: boolean; nodes: NotedNode[] }> {
+  async beat({ id, host, address, version }: NodeDescription): Promise<Beat> {
     return await this.#inSession(async (client) => {
       const { rows: [own] } = await client.query<{ noted: number }>(
         `WITH before AS (SELECT 1 FROM nodes WHERE id = $1)
@@ -56,11 +55,13 @@ export class PostgresNodes implements NodeStore {
          RETURNING (SELECT count(*) FROM before) AS noted`,
         [id, host, address, version],
       );
-      const { rows: nodes } = await client.query<NotedNode>(
-        `SELECT id, host, address, version, greatest(0, ${NOW_MS} - seen_at) AS "silentMs"
+      const { rows } = await client.query<NotedNode & { readonly nowMs: number }>(
+        `SELECT id, host, address, version, greatest(0, ${NOW_MS} - seen_at) AS "silentMs",
+           ${NOW_MS} AS "nowMs"
          FROM nodes ORDER BY joined_at, id`,
       );
-      return { wasNoted: own?.noted === 1, nodes };
+      const nodes = rows.map(({ nowMs: _, ...node }) => node);
+      return { wasNoted: own?.noted === 1, nodes, nowMs: rows[0]?.nowMs ?? 0 };
     });
   }
 
