@@ -186,6 +186,8 @@ async function serve(
   await services.changes.start();
   const tls = await Tls.open(options.tls, {
     dataDir: options.dataDir,
+    folder,
+    leadership: nodes.leadership,
     clock,
     log: log.child("tls"),
   });

@@ -3,6 +3,8 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import type { AcmeSettings } from "../operations/acme/acme_certificate.ts";
 import type { TlsPair } from "../operations/tls/pair.ts";
+import type { Leadership } from "../nodes/leadership.ts";
+import type { DataFolder } from "../storage/data_folder/data_folder.ts";
 import { WatchedCertificate } from "../operations/tls/watched_certificate.ts";
 
 /** Certificate and key of the port: texts, files, or one that an ACME server gives. */
@@ -27,6 +29,9 @@ interface Source {
 
 interface TlsDeps {
   readonly dataDir: string;
+  readonly folder: DataFolder;
+  /** The node that leads orders certificates. */
+  readonly leadership: Pick<Leadership, "isLeader">;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -94,11 +99,18 @@ async function openAcme(
   const { HttpChallenges } = await import("../operations/acme/http_challenges.ts");
   const { AcmeCertificate } = await import("../operations/acme/acme_certificate.ts");
   const { newAccountKey, order } = await import("../operations/acme/order.ts");
+  const { AcmeFolder, SharedAcmeStore } = await import("../operations/acme/acme_store.ts");
+  const { dataDir, folder: { database, keys } } = deps;
+  const store = database.engine === "sqlite"
+    ? await AcmeFolder.open(dataDir)
+    : new SharedAcmeStore(database, keys.secrets, dataDir);
   const challenges = new HttpChallenges(deps.log);
+  if (store.isShared) challenges.answerFor(() => store.account());
   await challenges.listen(listen);
   try {
     const certificate = await AcmeCertificate.open({
-      ...{ ...settings, ...deps, challenges, order, newAccountKey },
+      ...{ ...settings, ...deps, store, challenges, order, newAccountKey },
+      mayOrder: () => deps.leadership.isLeader,
     });
     const source: Source = {
       get notAfter() {

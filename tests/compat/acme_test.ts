@@ -5,11 +5,16 @@ import { join } from "node:path";
 import { axios } from "acme-client";
 import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
 import { AcmeCertificate } from "../../cloud/operations/acme/acme_certificate.ts";
+import { AcmeFolder, SharedAcmeStore } from "../../cloud/operations/acme/acme_store.ts";
 import { HttpChallenges } from "../../cloud/operations/acme/http_challenges.ts";
 import { newAccountKey, order } from "../../cloud/operations/acme/order.ts";
 import { inspectPair } from "../../cloud/operations/tls/pair.ts";
+import { DerivedSecrets } from "../../cloud/storage/keys/derived_secrets.ts";
+import { parsePostgresAddress } from "../../cloud/storage/postgres/address.ts";
+import { PostgresDatabase } from "../../cloud/storage/postgres/postgres_database.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
-import { ignoreBecause } from "../../shared/test_tools/skips.ts";
+import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
+import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { buildGoProgram } from "./go_program.ts";
@@ -86,7 +91,8 @@ Deno.test(
     const { port } = await challenges.listen({ hostname: "127.0.0.1", port: 0 });
     await withPebble(port, async ({ directoryUrl, folder }) => {
       const options = {
-        ...{ dataDir: folder, domains: ["localhost"], directoryUrl, email: "a@example.com" },
+        ...{ store: await AcmeFolder.open(folder), mayOrder: () => true },
+        ...{ domains: ["localhost"], directoryUrl, email: "a@example.com" },
         ...{ challenges, order, newAccountKey, clock: systemClock, log: memoryLogger("acme") },
       };
       const first = await AcmeCertificate.open(options);
@@ -119,5 +125,55 @@ Deno.test(
       assert.equal(await Deno.readTextFile(join(folder, "acme", "account.pem")), account);
     });
     await challenges.close();
+  },
+);
+
+Deno.test(
+  "one of two nodes orders, the other one answers the ACME server, and both serve with the result",
+  { ignore: ignoreBecause(import.meta.url, program.missing ?? missingTools("postgresql")) },
+  async () => {
+    await using server = await PostgresServer.start();
+    const address = parsePostgresAddress(server.address("pool=2"), "/data");
+    const secrets = new DerivedSecrets(new Uint8Array(32));
+    const challenges = [new HttpChallenges(memoryLogger()), new HttpChallenges(memoryLogger())];
+    const [own, others] = challenges;
+    assert.ok(own && others);
+    // The balancer leads the ACME server to the node that ordered nothing.
+    const { port } = await others.listen({ hostname: "127.0.0.1", port: 0 });
+    const databases = [await PostgresDatabase.open(address), await PostgresDatabase.open(address)];
+    try {
+      await withPebble(port, async ({ directoryUrl, folder }) => {
+        const [leader, follower] = databases.map((database, at) => {
+          const store = new SharedAcmeStore(database, secrets, join(folder, `node${at}`));
+          challenges[at]!.answerFor(() => store.account());
+          return {
+            ...{ store, mayOrder: () => at === 0, challenges: challenges[at]! },
+            ...{ domains: ["localhost"], directoryUrl, order, newAccountKey },
+            ...{ clock: systemClock, log: memoryLogger("acme") },
+          };
+        });
+        assert.ok(leader && follower);
+        const second = await AcmeCertificate.open(follower);
+        const waitMs = await second.look(() => assert.fail("there is none yet"));
+        assert.ok(waitMs <= 10_000, `${waitMs}`);
+        const first = await AcmeCertificate.open(leader);
+        const taken: string[] = [];
+        await first.look(({ cert }) => taken.push(cert.trim()));
+        assert.deepEqual(leader.log.entries.filter(({ level }) => level === "error"), []);
+        await second.look(({ cert }) => taken.push(cert.trim()));
+        assert.deepEqual(taken, [first.pair.cert.trim(), first.pair.cert.trim()]);
+        await second.look(() => assert.fail("nothing new"));
+        const kept = await server.query("select value from machine_cloud.settings");
+        assert.doesNotMatch(kept, /PRIVATE/);
+        // Another one takes over: it has the account and the certificate.
+        const later = await AcmeCertificate.open({ ...follower, mayOrder: () => true });
+        await later.look(() => assert.fail("nothing is to be renewed"));
+        assert.equal(await follower.store.account(), await leader.store.account());
+        assert.equal((await others.answer("/.well-known/acme-challenge/short")).status, 404);
+      });
+    } finally {
+      await others.close();
+      for (const database of databases) await database.close();
+    }
   },
 );

@@ -1,6 +1,3 @@
-import { join } from "node:path";
-import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
-import { readIfExists } from "../../../shared/base/files/read_file.ts";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
@@ -8,6 +5,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { sayEnd } from "../tls/watched_certificate.ts";
 import { inspectPair, type TlsPair } from "../tls/pair.ts";
 import { pollLoop } from "../../../shared/workers/poll_loop.ts";
+import type { AcmeStore } from "./acme_store.ts";
 import { DirectoryError } from "./directory.ts";
 import type { HttpChallenges } from "./http_challenges.ts";
 import { placeholderPair } from "./placeholder.ts";
@@ -28,7 +26,9 @@ export type Order = (
 ) => Promise<TlsPair>;
 
 export interface AcmeCertificateOptions extends AcmeSettings {
-  readonly dataDir: string;
+  readonly store: AcmeStore;
+  /** Whether this node is the one that orders. */
+  readonly mayOrder: () => boolean;
   readonly challenges: HttpChallenges;
   readonly order: Order;
   readonly newAccountKey: () => Promise<string>;
@@ -36,17 +36,19 @@ export interface AcmeCertificateOptions extends AcmeSettings {
   readonly log: Logger;
 }
 
-/** Below the data folder; for its owner only. */
-const FOLDER = "acme";
 /** ACME servers request a renewal when a third of the life is left. */
 const LIFE_LEFT = 1 / 3;
 const LOOK_EVERY_MS = 3_600_000;
+/** How long other nodes serve with the certificate of before. */
+const LOOK_AT_OTHERS_MS = 60_000;
+/** While there is none that anybody trusts. */
+const WAIT_FOR_OTHERS_MS = 2_000;
 /** Let's Encrypt takes five failures an hour for a name. */
 const BACKOFF = { minMs: 15 * 60_000, maxMs: 12 * 3_600_000 } as const;
 
 /**
- * The certificate of the cloud by ACME: the account and the certificate are kept in the data folder,
- * certificate and key in one file, so that they always belong together.
+ * The certificate of the cloud by ACME: certificate and key are kept as one text, so that they always
+ * belong together. Where nodes share the store one of them orders, and the others take what it got.
  */
 export class AcmeCertificate {
   readonly #backoff = new Backoff(BACKOFF);
@@ -61,9 +63,8 @@ export class AcmeCertificate {
 
   /** With what was kept; with a certificate that nobody trusts when there is none yet. */
   static async open(options: AcmeCertificateOptions): Promise<AcmeCertificate> {
-    const { dataDir, domains, clock, log } = options;
-    await Deno.mkdir(join(dataDir, FOLDER), { recursive: true, mode: 0o700 });
-    const text = await readIfExists(pathOf(dataDir, "certificate.pem"));
+    const { store, domains, clock, log } = options;
+    const text = await store.certificate();
     const kept = text === undefined ? undefined : splitPem(text);
     if (kept) {
       try {
@@ -100,19 +101,29 @@ export class AcmeCertificate {
 
   /** Requests a certificate where one is needed. @returns milliseconds until the next look */
   async look(onChange: (pair: TlsPair) => void): Promise<number> {
-    const { clock, log, domains, dataDir, order } = this.options;
+    const { clock, log, domains, order, store, mayOrder } = this.options;
+    try {
+      if (store.isShared) await this.#adopt(onChange);
+    } catch (error) {
+      log.warn("cannot look for the certificate of the other nodes; retrying", {
+        error: (error as Error).message,
+      });
+      return LOOK_AT_OTHERS_MS;
+    }
+    const laterMs = store.isShared ? LOOK_AT_OTHERS_MS : LOOK_EVERY_MS;
     if (!this.isPlaceholder) {
       const { notBefore, notAfter } = inspectPair(this.current);
       const left = notAfter.getTime() - clock.now().getTime();
       this.#saidEndMs = sayEnd(notAfter, { clock, log, saidMs: this.#saidEndMs });
-      if (left > (notAfter.getTime() - notBefore.getTime()) * LIFE_LEFT) return LOOK_EVERY_MS;
+      if (left > (notAfter.getTime() - notBefore.getTime()) * LIFE_LEFT) return laterMs;
     }
+    if (!mayOrder()) return this.isPlaceholder ? WAIT_FOR_OTHERS_MS : laterMs;
     try {
       const made = await order({ ...this.options, accountKey: await this.#accountKey() });
       const { notAfter } = inspectPair(made);
       faultPoint("acme.certificate.before-write");
       const text = `${made.cert.trim()}\n${made.key.trim()}\n`;
-      await writeFileAtomic(pathOf(dataDir, "certificate.pem"), text, { mode: 0o600 });
+      await store.keepCertificate(text);
       this.current = made;
       this.isPlaceholder = false;
       this.#backoff.reset();
@@ -122,7 +133,7 @@ export class AcmeCertificate {
         domains,
         ends: notAfter.toISOString(),
       });
-      return LOOK_EVERY_MS;
+      return laterMs;
     } catch (error) {
       // At least half: others must not come back at the same time, and nobody at once.
       const waitMs = BACKOFF.minMs / 2 + this.#backoff.next();
@@ -141,17 +152,22 @@ export class AcmeCertificate {
   }
 
   async #accountKey(): Promise<string> {
-    const path = pathOf(this.options.dataDir, "account.pem");
-    const kept = await readIfExists(path);
-    if (kept !== undefined) return kept;
-    const key = await this.options.newAccountKey();
-    await writeFileAtomic(path, key, { mode: 0o600 });
-    return key;
+    const { store, newAccountKey } = this.options;
+    return await store.account() ?? await store.keepAccount(await newAccountKey());
   }
-}
 
-function pathOf(dataDir: string, name: string): string {
-  return join(dataDir, FOLDER, name);
+  /** Takes a certificate that another node got. */
+  async #adopt(onChange: (pair: TlsPair) => void): Promise<void> {
+    const { store, domains } = this.options;
+    const text = await store.certificate();
+    const kept = text === undefined ? undefined : splitPem(text);
+    if (!kept || kept.key.trim() === this.current.key.trim()) return;
+    const { covers } = inspectPair(kept);
+    if (!domains.every(covers)) return;
+    this.current = kept;
+    this.isPlaceholder = false;
+    onChange(kept);
+  }
 }
 
 /** The chain and the key of one file. */

@@ -5,6 +5,7 @@ import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { inspectPair } from "../tls/pair.ts";
 import { AcmeCertificate, type AcmeCertificateOptions } from "./acme_certificate.ts";
+import { AcmeFolder } from "./acme_store.ts";
 import { HttpChallenges } from "./http_challenges.ts";
 import { placeholderPair } from "./placeholder.ts";
 
@@ -12,12 +13,17 @@ const NOW = new Date("2026-01-01T00:00:00Z");
 
 async function withOptions(
   work: (
-    options: AcmeCertificateOptions & { log: ReturnType<typeof memoryLogger> },
+    options: AcmeCertificateOptions & {
+      dataDir: string;
+      log: ReturnType<typeof memoryLogger>;
+    },
   ) => Promise<void>,
 ) {
   const dataDir = await Deno.makeTempDir({ prefix: "machine-acme-" });
   try {
     await work({
+      store: await AcmeFolder.open(dataDir),
+      mayOrder: () => true,
       ...{ dataDir, domains: ["c.example"], directoryUrl: "https://acme.example/dir" },
       challenges: new HttpChallenges(memoryLogger()),
       order: ({ domains }) => placeholderPair(domains, NOW),
@@ -85,13 +91,12 @@ Deno.test("HttpChallenges answers what is asked for and nothing else", async () 
   const challenges = new HttpChallenges(memoryLogger());
   challenges.set("abc", "abc.key");
   const path = "/.well-known/acme-challenge/";
-  assert.equal(await challenges.answer(`${path}abc`).text(), "abc.key");
+  assert.equal(await (await challenges.answer(`${path}abc`)).text(), "abc.key");
   for (const other of ["abd", "", "../abc"]) {
-    assert.equal(challenges.answer(path + other).status, 404);
+    assert.equal((await challenges.answer(path + other)).status, 404);
   }
   challenges.remove("abc");
-  assert.equal(challenges.answer(`${path}abc`).status, 404);
-  await Promise.resolve();
+  assert.equal((await challenges.answer(`${path}abc`)).status, 404);
 });
 
 /** A connection that says so. @returns what it receives until it is ended */

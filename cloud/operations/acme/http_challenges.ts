@@ -1,3 +1,5 @@
+import { createPublicKey } from "node:crypto";
+import { calculateJwkThumbprint, type JWK } from "jose";
 import {
   type ConnectionLimits,
   DEFAULT_CONNECTION_LIMITS,
@@ -15,10 +17,15 @@ const LIMITS: ConnectionLimits = {
   idleMs: 10_000,
 };
 
+const ASK_EVERY_MS = 1_000;
+
 /** Answers the questions by which an ACME server learns that a name leads here (HTTP-01). */
 export class HttpChallenges {
   readonly #answers = new Map<string, string>();
   #server: PlainHttp | undefined;
+  #account: (() => Promise<string | undefined>) | undefined;
+  #thumbprint: Promise<string | undefined> | undefined;
+  #askedMs = -Infinity;
 
   constructor(
     private readonly log: Logger,
@@ -28,6 +35,16 @@ export class HttpChallenges {
 
   set(token: string, answer: string): void {
     this.#answers.set(token, answer);
+  }
+
+  /**
+   * Answers for other nodes as well, whichever of them ordered: an answer is made of the question and
+   * of the account that all of them have.
+   *
+   * @param account its key, PEM; undefined: there is none yet
+   */
+  answerFor(account: () => Promise<string | undefined>): void {
+    this.#account = account;
   }
 
   remove(token: string): void {
@@ -47,16 +64,34 @@ export class HttpChallenges {
     return this.#server.address;
   }
 
-  answer(path: string): Response {
-    const answer = path.startsWith(PREFIX)
-      ? this.#answers.get(path.slice(PREFIX.length))
-      : undefined;
+  async answer(path: string): Promise<Response> {
+    const token = path.startsWith(PREFIX) ? path.slice(PREFIX.length) : "";
+    const answer = this.#answers.get(token) ?? await this.#answerOfOthers(token);
     if (answer !== undefined) return new Response(answer);
     return new Response("this port answers an ACME server only; use https\n", { status: 404 });
+  }
+
+  async #answerOfOthers(token: string): Promise<string | undefined> {
+    if (!this.#account || !/^[\w-]{16,200}$/.test(token)) return undefined;
+    const isKnown = await this.#thumbprint !== undefined;
+    // Strangers ask as often as they like.
+    if (!isKnown && performance.now() - this.#askedMs >= ASK_EVERY_MS) {
+      this.#askedMs = performance.now();
+      this.#thumbprint = this.#account().then(thumbprintOf).catch(() => undefined);
+    }
+    const thumbprint = await this.#thumbprint;
+    return thumbprint && `${token}.${thumbprint}`;
   }
 
   async close(): Promise<void> {
     await this.#server?.close();
     this.#server = undefined;
   }
+}
+
+/** RFC 7638, as ACME has it in its answers. */
+async function thumbprintOf(accountKey: string | undefined): Promise<string | undefined> {
+  if (accountKey === undefined) return undefined;
+  const key = createPublicKey(accountKey).export({ format: "jwk" });
+  return await calculateJwkThumbprint(key as JWK);
 }

@@ -2,6 +2,8 @@ import type { Queries } from "./cloud_database.ts";
 
 /** What one process of the cloud leaves for the others. */
 export type SettingName =
+  | "acme_account"
+  | "acme_certificate"
   | "authority"
   | "public_url"
   | "domain"

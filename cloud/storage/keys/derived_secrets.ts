@@ -63,6 +63,11 @@ export class DerivedSecrets {
     );
   }
 
+  /** 32 bytes that the account and certificate of ACME are encrypted with in a database. */
+  acmeKey(): Uint8Array {
+    return new Uint8Array(createHmac("sha256", this.#master).update("acme").digest());
+  }
+
   /** Distinguishes two master secrets without giving them away. */
   fingerprint(): string {
     return this.#derive("fingerprint").slice(0, 12);
