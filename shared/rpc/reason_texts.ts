@@ -9,6 +9,10 @@ export type Text = readonly [en: string, de: string];
 
 /** Why the cloud refused a call; places are the values of the reason. */
 export const reasons = {
+  CODES_WRONG: [
+    "Too many wrong codes were entered for this account. Wait a few minutes.",
+    "Für dieses Konto wurden zu viele falsche Codes eingegeben. Warten Sie ein paar Minuten.",
+  ],
   CODE_WRONG: [
     "The code is wrong, was used already, or is too old.",
     "Der Code ist falsch, wurde schon benutzt oder ist zu alt.",
@@ -21,14 +25,37 @@ export const reasons = {
     "The configuration was not saved: {problem}",
     "Die Konfiguration wurde nicht gespeichert: {problem}",
   ],
+  DATASET_SMALL: [
+    "The dataset has {images} images, and training needs {least} at least. Add some.",
+    "Der Datensatz hat {images} Bilder, und ein Training braucht mindestens {least}. Fügen Sie welche " +
+    "hinzu.",
+  ],
+  DATASET_UNLABELLED: [
+    "{labelled} of the {images} images have labels of this kind, and training needs {least}. Label " +
+    "more of them.",
+    "{labelled} der {images} Bilder haben Labels dieser Art, und ein Training braucht {least}. " +
+    "Beschriften Sie mehr davon.",
+  ],
+  DESCRIPTION_NEEDED: [
+    "What everybody may see needs a description.",
+    "Was alle sehen dürfen, braucht eine Beschreibung.",
+  ],
   DISK_FULL: [
     "The cloud's disk is full; nothing was saved. Free space there and try again.",
     "Die Festplatte der Cloud ist voll; nichts wurde gespeichert. Schaffen Sie dort Platz und " +
     "versuchen Sie es erneut.",
   ],
+  EMAIL_INVALID: [
+    "“{email}” is no e-mail address.",
+    "„{email}“ ist keine E-Mail-Adresse.",
+  ],
   FRAGMENT_REFUSED: [
     "The fragment was not saved: {problem}",
     "Das Fragment wurde nicht gespeichert: {problem}",
+  ],
+  INVITATIONS_WAIT: [
+    "{most} invitations wait already. Withdraw some first.",
+    "{most} Einladungen sind schon offen. Ziehen Sie zuerst welche zurück.",
   ],
   INVITATION_OVER: [
     "This invitation was accepted, withdrawn or replaced, or has expired. Ask for another.",
@@ -46,6 +73,10 @@ export const reasons = {
   KEY_TOO_STRONG: [
     "Only an owner of everything that a key opens can give it.",
     "Einen Schlüssel kann nur vergeben, wer Besitzer von allem ist, was er öffnet.",
+  ],
+  LABELS_FEW: [
+    "It takes {least} labels at least to tell images apart.",
+    "Um Bilder zu unterscheiden, braucht es mindestens {least} Labels.",
   ],
   LAST_OWNER: [
     "The organisation would be without an owner. Make somebody else owner first.",
@@ -74,6 +105,16 @@ export const reasons = {
   MEMBER_ALREADY: [
     "{email} is a member already. Give more rights there.",
     "{email} ist schon Mitglied. Vergeben Sie dort weitere Rechte.",
+  ],
+  MODEL_EXISTS: [
+    "{name} has the version {version} already, and a version is never changed. Give another one.",
+    "{name} hat die Version {version} schon, und eine Version ändert sich nie. Geben Sie eine andere an.",
+  ],
+  NAMESPACE_NEEDED: [
+    "Others name it by the namespace of the organisation, which has none yet. Set one: " +
+    "machine-cloud module namespace NAME",
+    "Andere benennen es mit dem Namensraum der Organisation, und die hat noch keinen. Setzen Sie " +
+    "einen: machine-cloud module namespace NAME",
   ],
   NAME_INVALID: [
     "“{name}” cannot be a name. Allowed are letters, digits, - and _, a letter or digit first, 60 " +
@@ -151,6 +192,10 @@ export const reasons = {
   TRIGGER_UNUSABLE: [
     "The trigger cannot be used: {problem}",
     "Der Trigger ist nicht verwendbar: {problem}",
+  ],
+  TRY_LATER: [
+    "Too much of this runs at once just now. Try again in a moment.",
+    "Davon läuft gerade zu viel auf einmal. Versuchen Sie es gleich noch einmal.",
   ],
   VERSION_EXISTS: [
     "{name} has {version} for {platform} already, and a version is never changed. Give another one.",

@@ -7,15 +7,22 @@ const REASON_DOMAIN = "machine-cloud";
 
 /** Each reason with the names of its values. Programs rely on both: they are added to, not changed. */
 export const REASONS = {
+  CODES_WRONG: [],
   CODE_WRONG: [],
   COMMANDS_WAIT: ["most"],
   CONFIG_REFUSED: ["problem"],
+  DATASET_SMALL: ["images", "least"],
+  DATASET_UNLABELLED: ["labelled", "images", "least"],
+  DESCRIPTION_NEEDED: [],
   DISK_FULL: [],
+  EMAIL_INVALID: ["email"],
   FRAGMENT_REFUSED: ["problem"],
+  INVITATIONS_WAIT: ["most"],
   INVITATION_OVER: [],
   INVITED_ALREADY: ["email"],
   IN_USE: ["name", "users"],
   KEY_TOO_STRONG: [],
+  LABELS_FEW: ["least"],
   LAST_OWNER: [],
   LINK_OF_OTHER: ["email", "link_email"],
   LINK_OVER: [],
@@ -23,6 +30,8 @@ export const REASONS = {
   LOCATION_TOO_DEEP: ["most"],
   LOCATION_WITHIN_ITSELF: ["name"],
   MEMBER_ALREADY: ["email"],
+  MODEL_EXISTS: ["name", "version"],
+  NAMESPACE_NEEDED: [],
   NAME_INVALID: ["name"],
   NAME_TAKEN: ["name"],
   NOT_FOUND: ["id"],
@@ -43,6 +52,7 @@ export const REASONS = {
   TOO_MANY_ATTEMPTS: [],
   TRAININGS_UNFINISHED: ["most"],
   TRIGGER_UNUSABLE: ["problem"],
+  TRY_LATER: [],
   VERSION_EXISTS: ["name", "version", "platform"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 

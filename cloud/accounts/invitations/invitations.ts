@@ -84,7 +84,9 @@ export class Invitations {
         );
       }
       if (all.length >= MOST_OF_ONE) {
-        throw new ConnectError(
+        throw refusal(
+          "INVITATIONS_WAIT",
+          { most: MOST_OF_ONE },
           `${MOST_OF_ONE} invitations of this organisation wait; withdraw some first`,
           Code.ResourceExhausted,
         );

@@ -17,6 +17,7 @@ import { notFound, type Scope } from "../access/scope.ts";
 import type { Invitation, Invitations } from "../invitations/invitations.ts";
 import { emailProblem, normalEmail } from "../people/emails.ts";
 import type { UserGrant } from "../people/users.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** The calls of AppService about invitations. */
 export function invitationMethods(
@@ -44,7 +45,9 @@ export function invitationMethods(
       const { id: orgId } = await scope.organization(request.organizationId, "see");
       const email = normalEmail(request.email);
       const problem = emailProblem(email);
-      if (problem) throw new ConnectError(`email: ${problem}`, Code.InvalidArgument);
+      if (problem) {
+        throw refusal("EMAIL_INVALID", { email }, `email: ${problem}`, Code.InvalidArgument);
+      }
       const wanted = request.authorizations.length === 0
         ? [{ role: "owner", resource: "organization", id: orgId } as const]
         : await grantsIn(scope, orgId, request.authorizations);

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface QueueLimits {
   /** Others that wait of one address block; default 4. */
@@ -122,7 +123,9 @@ export class PasswordQueue {
 }
 
 function tooMany(): ConnectError {
-  return new ConnectError(
+  return refusal(
+    "TRY_LATER",
+    {},
     "too many people sign in just now; try again in a few seconds",
     Code.ResourceExhausted,
   );

@@ -7,6 +7,7 @@ import type { DerivedSecrets } from "../../storage/keys/derived_secrets.ts";
 import { alphanumeric, type Random } from "../../storage/keys/random.ts";
 import type { UserRow } from "../people/users.ts";
 import { base32, fittingStep, otpauthUrl } from "./totp.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 const RECOVERY_CODES = 10;
 /** Letters and digits; 62 bits. */
@@ -122,7 +123,9 @@ export class SecondFactor {
       }
     });
     if (outcome.kind === "refused") {
-      throw new ConnectError(
+      throw refusal(
+        "CODES_WRONG",
+        {},
         "too many wrong codes for this account; wait a few minutes",
         Code.ResourceExhausted,
       );

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { Transaction } from "kysely";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
@@ -17,6 +17,7 @@ import type { Sources } from "./sources.ts";
 import { dateOf } from "./times.ts";
 import { fileDigest, readingsDigest } from "./upload_identity.ts";
 import { addUsage, NOTHING, quotaExceeded, readSettings, roomFor } from "./usage.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface IngestionOptions {
   readonly queries: Queries;
@@ -134,7 +135,9 @@ export class Ingestion {
   ): Promise<string> {
     const { queries, transact, files, random, fileLimitBytes, sources, listener } = this.options;
     if (this.#uploads >= MOST_UPLOADS) {
-      throw new ConnectError(
+      throw refusal(
+        "TRY_LATER",
+        {},
         `${MOST_UPLOADS} files are being uploaded; try again when one of them is done`,
         Code.ResourceExhausted,
       );

@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
@@ -15,6 +15,7 @@ import { type ExportedDataset, exportEntries, type ExportSources } from "./expor
 import { tarGz } from "./tar_stream.ts";
 import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export type ExportRow = Selectable<SequenceExportsTable>;
 
@@ -55,7 +56,9 @@ export class SequenceExports {
       const same = running.find(({ dataset_id }) => dataset_id === dataset.id);
       if (same) return same.id;
       if (running.length >= MOST_RUNNING) {
-        throw new ConnectError(
+        throw refusal(
+          "TRY_LATER",
+          {},
           `${MOST_RUNNING} exports of this organisation are running; try again when one is done`,
           Code.ResourceExhausted,
         );

@@ -1,6 +1,7 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { FragmentRow } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** How many have a fragment, itself or through others. */
 export interface Usage {
@@ -106,7 +107,9 @@ export async function requireNotUsedByOthers(queries: Queries, row: FragmentRow)
     .where("fragments.visibility", "!=", "private").executeTakeFirst();
   const by = parent ? [...users, `the public fragment ${JSON.stringify(parent.name)}`] : users;
   if (by.length === 0) return;
-  throw new ConnectError(
+  throw refusal(
+    "IN_USE",
+    { name: row.name, users: by.join(", ") },
     `visibility: the fragment cannot become private, it is in use by ${by.join(", ")}`,
     Code.FailedPrecondition,
   );

@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { RegistryItemRow } from "../../accounts/access/scope.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
@@ -113,13 +113,16 @@ function requirePublishable(
 ): void {
   if (visibility === "private") return;
   if (item.namespace === null) {
-    throw new ConnectError(
+    throw refusal(
+      "NAMESPACE_NEEDED",
+      {},
       "visibility: others name an item by the organisation's namespace, and it has none; set one " +
         "with UpdateOrganizationNamespace first",
       Code.FailedPrecondition,
     );
   }
   if (description.trim() === "") {
-    throw new ConnectError("description: a public item needs one", Code.InvalidArgument);
+    const message = "description: a public item needs one";
+    throw refusal("DESCRIPTION_NEEDED", {}, message, Code.InvalidArgument);
   }
 }

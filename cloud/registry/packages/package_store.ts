@@ -95,7 +95,9 @@ export class PackageStore {
   ): Promise<FileRow> {
     const { blobs, random, queries, changes, limitBytes } = this.options;
     if (this.#uploads >= MOST_UPLOADS && !own) {
-      throw new ConnectError(
+      throw refusal(
+        "TRY_LATER",
+        {},
         `${MOST_UPLOADS} packages are being uploaded; try again when one of them is done`,
         Code.ResourceExhausted,
       );

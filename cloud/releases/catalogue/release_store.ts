@@ -15,6 +15,7 @@ import { requireFits } from "./release_conflicts.ts";
 import { loadReleases, type ReleaseCatalogue } from "./release_catalogue.ts";
 import type { ReleaseKeys, SigningKey } from "./release_keys.ts";
 import { writeRollout } from "./rollout_store.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What is added; it was checked that its texts have the right form. */
 export interface NewRelease {
@@ -68,7 +69,9 @@ export class ReleaseStore {
   ): Promise<KnownRelease> {
     const { blobs, random, catalogue, limitBytes, keys } = this.options;
     if (this.#uploads >= MOST_UPLOADS) {
-      throw new ConnectError(
+      throw refusal(
+        "TRY_LATER",
+        {},
         `${MOST_UPLOADS} releases are being uploaded; try again when one of them is done`,
         Code.ResourceExhausted,
       );

@@ -188,7 +188,9 @@ export async function requireFreeVersion(
   const file = item && await queries.selectFrom("package_files").select("id")
     .where("item_id", "=", item.id).where("version", "=", modelVersion).executeTakeFirst();
   if (file) {
-    throw new ConnectError(
+    throw refusal(
+      "MODEL_EXISTS",
+      { name: modelName, version: modelVersion },
       `model_version: ${modelName} has ${modelVersion} already, and a version is never changed; ` +
         "give a new version",
       Code.AlreadyExists,

@@ -2,6 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type RawBuilder, sql } from "kysely";
 import { ModelType } from "../../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What a managed job is to train on. */
 export interface ManagedDataset {
@@ -30,7 +31,9 @@ export async function checkManaged(queries: Queries, wish: ManagedDataset): Prom
   const isDetection = wish.modelType === ModelType.OBJECT_DETECTION;
   const tags = [...new Set(wish.tags)];
   if (!isDetection && tags.length < FEWEST_LABELS) {
-    throw new ConnectError(
+    throw refusal(
+      "LABELS_FEW",
+      { least: FEWEST_LABELS },
       `tags: a classification needs ${FEWEST_LABELS} labels at least, and there is ${tags.length}`,
       Code.InvalidArgument,
     );
@@ -52,16 +55,23 @@ async function checkLabelled(
     SELECT COUNT(*) AS pictures, COUNT(CASE WHEN ${labelled} THEN 1 END) AS labelled
     FROM (${pictures(wish)}) AS p`.execute(queries);
   if (!counts || counts.pictures < FEWEST_PICTURES) {
-    throw unfit(
-      `the dataset has ${counts?.pictures ?? 0} images, and managed training needs ` +
-        `${FEWEST_PICTURES} at least`,
+    const images = counts?.pictures ?? 0;
+    throw refusal(
+      "DATASET_SMALL",
+      { images, least: FEWEST_PICTURES },
+      `the dataset has ${images} images, and managed training needs ${FEWEST_PICTURES} at least`,
+      Code.FailedPrecondition,
     );
   }
   if (counts.labelled < LEAST_LABELLED_SHARE * counts.pictures) {
-    throw unfit(
+    const least = Math.ceil(LEAST_LABELLED_SHARE * counts.pictures);
+    throw refusal(
+      "DATASET_UNLABELLED",
+      { labelled: counts.labelled, images: counts.pictures, least },
       `${counts.labelled} of the dataset's ${counts.pictures} images have a ` +
         `${isDetection ? "bounding box" : "tag or classification"}, and managed training needs ` +
-        `${LEAST_LABELLED_SHARE * 100} % (${Math.ceil(LEAST_LABELLED_SHARE * counts.pictures)})`,
+        `${LEAST_LABELLED_SHARE * 100} % (${least})`,
+      Code.FailedPrecondition,
     );
   }
 }

@@ -3,6 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { DatasetService } from "../../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { ModelType } from "../../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { apiKey, TestCloud } from "../../serve/cloud_testing.ts";
+import { reasonOf } from "../../../shared/rpc/reasons.ts";
 import { checkManaged } from "./check_dataset.ts";
 
 const { SINGLE_LABEL_CLASSIFICATION, MULTI_LABEL_CLASSIFICATION, OBJECT_DETECTION } = ModelType;
@@ -65,6 +66,13 @@ async function rig() {
 const fails = (code: Code, message: RegExp) => (error: unknown) =>
   error instanceof ConnectError && error.code === code && message.test(error.rawMessage);
 
+/** The error carries a reason for programs. */
+const because = (reason: string, values: Record<string, string>) => (error: unknown) => {
+  assert.ok(error instanceof ConnectError);
+  assert.deepEqual(reasonOf(error), { reason, values });
+  return true;
+};
+
 const notReady = (message: RegExp) => fails(Code.FailedPrecondition, message);
 
 Deno.test("checkManaged() takes tags and classifications alike when the dataset is fit", async () => {
@@ -82,6 +90,7 @@ Deno.test("checkManaged() counts pictures alone, and of its own organisation", a
   await it.add({ tags: ["star"], mimeType: "pointcloud/pcd" });
   const check = () => it.check(MULTI_LABEL_CLASSIFICATION, ["star", "blue"]);
   await assert.rejects(check, notReady(/has 14 images.* 15 at least/));
+  await assert.rejects(check, because("DATASET_SMALL", { images: "14", least: "15" }));
   await it.add({ tags: ["star"], mimeType: "image/png" });
   await check();
   await assert.rejects(
@@ -104,6 +113,10 @@ Deno.test("checkManaged() wants labels of the model's kind on four of five pictu
   await assert.rejects(
     () => it.check(OBJECT_DETECTION, ["star"]),
     notReady(/^9 of the dataset's 19 images have a bounding box/),
+  );
+  await assert.rejects(
+    () => it.check(OBJECT_DETECTION, ["star"]),
+    because("DATASET_UNLABELLED", { labelled: "9", images: "19", least: "16" }),
   );
   await it.add({ tags: ["other"] });
   await it.check(SINGLE_LABEL_CLASSIFICATION, ["star", "blue"]);
@@ -131,6 +144,10 @@ Deno.test("checkManaged() asks for two labels of a classification, and one of a 
     await assert.rejects(
       () => it.check(MULTI_LABEL_CLASSIFICATION, tags),
       fails(Code.InvalidArgument, /^tags: .* 2 labels at least/),
+    );
+    await assert.rejects(
+      () => it.check(MULTI_LABEL_CLASSIFICATION, tags),
+      because("LABELS_FEW", { least: "2" }),
     );
   }
   await it.check(OBJECT_DETECTION, ["star"]);

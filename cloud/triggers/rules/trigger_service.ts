@@ -232,7 +232,9 @@ async function ownedOf(
 function checkEmails(emails: readonly string[]): void {
   const wrong = emails.find((email) => !isEmail(email));
   if (wrong !== undefined) {
-    throw new ConnectError(
+    throw refusal(
+      "EMAIL_INVALID",
+      { email: wrong },
       `emails: ${JSON.stringify(wrong)} is no e-mail address`,
       Code.InvalidArgument,
     );
