@@ -12,6 +12,7 @@ import { notFound, type Scope } from "../../accounts/access/scope.ts";
 import { fileIdsOf } from "../ingest/binary_ids.ts";
 import { filesByIds } from "../ingest/binary_methods.ts";
 import { invalid } from "../ingest/capture.ts";
+import { checkedName } from "../ingest/names.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { DatasetsTable } from "../../storage/database/data_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
@@ -26,7 +27,6 @@ export interface DatasetServiceOptions {
 
 type DatasetRow = Selectable<DatasetsTable>;
 
-const LONGEST_NAME = 200;
 const MOST_IDS = 1_000;
 
 type Methods = Omit<
@@ -196,13 +196,6 @@ function typeOf(type: DatasetType): DatasetRow["type"] {
     default:
       throw invalid("type", `there is no type ${type}`);
   }
-}
-
-function checkedName(name: string): string {
-  const trimmed = name.trim();
-  if (trimmed === "") throw invalid("name", "it is missing");
-  if (trimmed.length <= LONGEST_NAME) return trimmed;
-  throw invalid("name", `it is longer than ${LONGEST_NAME} characters`);
 }
 
 async function requireFree(queries: Queries, { id, org_id, name }: DatasetRow): Promise<void> {

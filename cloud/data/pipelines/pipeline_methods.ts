@@ -18,6 +18,7 @@ import type {
 } from "../../storage/database/pipeline_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { invalid } from "../ingest/capture.ts";
+import { checkedName } from "../ingest/names.ts";
 import type { QueryRunner } from "../queries/query_runner.ts";
 import { readStages } from "../queries/stages.ts";
 import { newestUpload, PipelinePlan, type PipelineRow } from "./pipeline_plan.ts";
@@ -32,7 +33,6 @@ export interface PipelineMethodsOptions {
   readonly wake: () => void;
 }
 
-const LONGEST_NAME = 200;
 /** Pipelines of one organisation. */
 const MOST_PIPELINES = 100;
 const PAGE = 10;
@@ -166,13 +166,6 @@ async function pipeline(scope: Scope, id: string, action: "see" | "manage"): Pro
     scope.refuse("data pipeline");
   }
   return row;
-}
-
-function checkedName(name: string): string {
-  const trimmed = name.trim();
-  if (trimmed === "") throw invalid("name", "it is missing");
-  if (trimmed.length <= LONGEST_NAME) return trimmed;
-  throw invalid("name", `it is longer than ${LONGEST_NAME} characters`);
 }
 
 /** Readings are in one place here: the hot store and the other are the same. */

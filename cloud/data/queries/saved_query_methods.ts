@@ -5,7 +5,7 @@ import type { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.t
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import { notFound, type Scope } from "../../accounts/access/scope.ts";
-import { invalid } from "../ingest/capture.ts";
+import { checkedName } from "../ingest/names.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { SavedQueriesTable } from "../../storage/database/sequence_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
@@ -22,7 +22,6 @@ export interface SavedQueryMethodsOptions {
 
 type SavedQueryRow = Selectable<SavedQueriesTable>;
 
-const LONGEST_NAME = 200;
 const PAGE = 100;
 const LARGEST_PAGE = 1_000;
 
@@ -115,13 +114,6 @@ async function savedQuery(
     scope.refuse("saved query");
   }
   return row;
-}
-
-function checkedName(name: string): string {
-  const trimmed = name.trim();
-  if (trimmed === "") throw invalid("name", "it is missing");
-  if (trimmed.length <= LONGEST_NAME) return trimmed;
-  throw invalid("name", `it is longer than ${LONGEST_NAME} characters`);
 }
 
 async function requireFree(
