@@ -1,5 +1,6 @@
 import { Code, createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect } from "node:net";
 import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
@@ -16,8 +17,12 @@ function rawConnection(port: number, bytes?: string): Promise<string> {
     let received = "";
     const socket = connect({ host: "127.0.0.1", port }, () => bytes && socket.write(bytes));
     socket.on("data", (chunk) => received += String(chunk));
+    const late = setTimeout(() => socket.destroy(new Error("nobody ended it")), 60_000);
     socket.on("error", reject);
-    socket.on("close", () => resolve(received));
+    socket.on("close", () => {
+      clearTimeout(late);
+      resolve(received);
+    });
   });
 }
 
@@ -116,6 +121,33 @@ Deno.test("RpcServer ends HTTP/1.1 connections whose headers or next request don
   await withServer({ limits: { headersMs: 60_000, idleMs: 50 }, http }, async (_url, server) => {
     const once = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
     assert.match(await rawConnection(server.address.port, once), /^HTTP\/1.1 200/);
+  });
+});
+
+Deno.test("RpcServer ends an HTTP/1.1 connection whose second request doesn't come on", async () => {
+  const http = () => new Response("hello");
+  await withServer({ limits: { headersMs: 50, idleMs: 600_000 }, http }, async (_url, server) => {
+    const socket = connect(server.address.port, "127.0.0.1");
+    const late = setTimeout(() => socket.destroy(new Error("nobody ended it")), 60_000);
+    let problem: Error | undefined;
+    socket.on("error", (error) => {
+      if (/nobody/.test(error.message)) problem = error;
+    });
+    const closed = once(socket, "close");
+    socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    let text = "";
+    let drip: ReturnType<typeof setInterval> | undefined;
+    socket.on("data", (bytes) => {
+      if (drip) return;
+      text += String(bytes);
+      // The first is answered; of the second one byte comes after the other.
+      if (text.endsWith("hello")) drip = setInterval(() => socket.write("x"), 20);
+    });
+    await closed.catch(() => undefined);
+    clearInterval(drip);
+    clearTimeout(late);
+    assert.equal(problem, undefined);
+    assert.match(text, /^HTTP\/1.1 200/);
   });
 });
 
