@@ -39,6 +39,8 @@ export class World {
   blind: string | undefined;
   /** Who asks what it sees waits forever. */
   isSlow = false;
+  /** Called before each look. */
+  onLook: () => void = () => {};
   /** Whether the camera has a frame, 200 mm before the middle of the base. */
   cameraHasFrame = true;
   /** Where it was. */
@@ -102,6 +104,7 @@ export class World {
 
   readonly vision = {
     getObjectPointClouds: ({ cameraName }: { cameraName: string }) => {
+      this.onLook();
       if (this.blind !== undefined) throw new Error(this.blind);
       if (this.isSlow) return new Promise<never>(() => {});
       const [sin, cos] = [this.heading, this.heading + 90]
