@@ -1,5 +1,5 @@
 /** Kinematics in URDF: an XML file of links and joints, in metres and radians. */
-import { parseXml, type XmlElement } from "@rgrove/parse-xml";
+import { parseXml, type XmlDocument, type XmlElement } from "@rgrove/parse-xml";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { ofEulerAngles } from "../../../shared/config/orientation.ts";
 import {
@@ -33,7 +33,7 @@ export function piecesOfUrdf(text: string, meshes: Meshes = {}): Piece[] {
   let marks = 0;
   for (let at = 0; at < text.length; at++) if ("<=&".includes(text[at]!)) marks++;
   if (marks > MOST_MARKS) throw new Error(`it has more than ${MOST_MARKS} elements and attributes`);
-  const { root } = parseXml(text);
+  const { root } = parsed(text);
   if (root?.name !== "robot") throw new Error("its first element is not robot");
   const joints = children(root, "joint");
   const links = children(root, "link");
@@ -50,6 +50,16 @@ export function piecesOfUrdf(text: string, meshes: Meshes = {}): Piece[] {
       return fixed({ id, parent: parentOf.get(id) ?? "world", shapes }, IDENTITY);
     }),
   ];
+}
+
+function parsed(text: string): XmlDocument {
+  try {
+    return parseXml(text);
+  } catch (error) {
+    // The parser calls itself for each level.
+    if (error instanceof RangeError) throw new Error("its elements are nested too deep");
+    throw error;
+  }
 }
 
 function ofJoint(joint: XmlElement): Piece[] {
