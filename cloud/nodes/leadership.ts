@@ -77,7 +77,10 @@ export class Terms implements Leadership {
         await runInTerm(term.number, () => work(during.signal));
       } catch (error) {
         if (!during.signal.aborted && !(error instanceof LeadershipLostError)) {
-          this.log.error("work of the leader failed; it is begun again", { error: String(error) });
+          this.log.error("work of the leader failed; it is begun again", {
+            event: "leader_work_failed",
+            error: String(error),
+          });
         }
       }
       // Work that ended early is begun again in this term, and not at once.

@@ -71,7 +71,10 @@ async function uploadFromPath(
     } catch (error) {
       if (signal.aborted) throw error;
       counts.filesFailed++;
-      log.error(`a file is not uploaded: ${reasonOf(toError(error))}`, { file: file.path });
+      log.error(`a file is not uploaded: ${reasonOf(toError(error))}`, {
+        event: "file_not_uploaded",
+        file: file.path,
+      });
     }
   }
   return {

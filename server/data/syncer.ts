@@ -140,7 +140,7 @@ export class Syncer {
     if (thrown instanceof WrongFileError || code === Code.InvalidArgument) {
       const kept = await this.#giveUp(path, reason);
       records.refused();
-      log.error(`a file is not uploaded: ${reason}`, { file: kept });
+      log.error(`a file is not uploaded: ${reason}`, { event: "file_not_uploaded", file: kept });
       return;
     }
     if (code !== undefined && AWAY.has(code)) {

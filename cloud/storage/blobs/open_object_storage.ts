@@ -29,7 +29,7 @@ export async function openObjectStorage(
 ): Promise<(folder: string) => BlobStore> {
   let isOpen = false;
   const report = atIntervals(clock, (problem) => {
-    log.error("files cannot be stored or read", { problem });
+    log.error("files cannot be stored or read", { event: "object_storage_failed", problem });
   });
   // What is wrong at the start is reported by the caller.
   const client = new S3Client(settings, clock, (problem) => isOpen && report(problem));
@@ -42,6 +42,7 @@ export async function openObjectStorage(
   await claim({ attempts: 1 }).catch((error) => {
     if (error instanceof S3RefusedError || error instanceof ForeignPlaceError) throw error;
     log.error("the object storage is unavailable; files are refused until it is back", {
+      event: "object_storage_failed",
       place: client.place,
       error: String(error),
     });

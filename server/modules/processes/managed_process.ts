@@ -101,9 +101,9 @@ async function runOnce(
     const said = lastError === "" || config.log ? {} : { last_line: lastError };
     const text = `the process ${describeExit(info)}`;
     if (info.code === 0) log.info(text);
-    else log.error(text, said);
+    else log.error(text, { event: "process_down", ...said });
   } catch (error) {
-    log.error(`the process does not run: ${toError(error).message}`);
+    log.error(`the process does not run: ${toError(error).message}`, { event: "process_down" });
     onStarted();
   }
 }
