@@ -38,6 +38,9 @@ export interface ConfigDeps {
 const yesFlag = { type: "boolean", aliases: ["y"], doc: "Do not ask for confirmation." } as const;
 const revisionDoc =
   "How many saves ago: 0 counts now, 1 counted before; config history lists them.";
+/** Lines of a difference, and characters of each, that are shown before a question. */
+const MOST_SHOWN = 200;
+const LONGEST_SHOWN = 1_000;
 /** As far back as a revision is looked for. */
 const FURTHEST = 10_000;
 
@@ -219,8 +222,16 @@ function changesOf(before: Revision | undefined, after: Revision): string[] {
   return before ? lines(before, after.value) : [];
 }
 
+/** What a save would change, before somebody is asked; the question stays in sight. */
 function showDiff(context: CommandContext, before: PartConfig, after: PartConfig["value"]): void {
-  if (!context.json && !context.quiet) context.warn(coloured(context, lines(before, after)));
+  if (context.json || context.quiet) return;
+  const all = lines(before, after);
+  const shown = all.slice(0, MOST_SHOWN).map((line) =>
+    line.length > LONGEST_SHOWN ? `${line.slice(0, LONGEST_SHOWN)}…` : line
+  );
+  const left = all.length - shown.length;
+  if (left > 0) shown.push(`… and ${left} lines more; config diff --file shows all of a file`);
+  context.warn(coloured(context, shown));
 }
 
 function diffOutput(

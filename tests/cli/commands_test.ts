@@ -217,6 +217,13 @@ Deno.test("config set, diff, history and restore", async () => {
     /no revision 9; the oldest is 3/,
   );
   await assert.rejects(rig.run(["config", "restore", "demo", "x"]), UsageError);
+  const many = Array.from({ length: 300 }, (_, n) => ({ ...HOST, name: `s${n}` }));
+  const large = await rig.write("large.json", { components: many });
+  const { err } = await rig.run(["config", "set", "demo", large]);
+  assert.equal(err.match(/^\+ resource/gm)?.length, 200);
+  assert.match(err, /^… and \d+ lines more; config diff --file shows all of a file$/m);
+  const long = await rig.write("long.json", { components: many, note: "n".repeat(5_000) });
+  assert.match((await rig.run(["config", "set", "demo", long])).err, /^ {4}note: .*n{900}…$/m);
   await rig.write("bad.json", '{"components": [');
   await assert.rejects(
     rig.run(["config", "set", "demo", rig.path("bad.json")]),
