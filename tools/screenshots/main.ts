@@ -30,6 +30,7 @@ const text = (wanted: string) => (page: Page) => page.getByText(wanted).first().
 
 const SHOTS: Readonly<Record<string, Shot>> = {
   fleet: { path: () => "/", ready: text("press-1") },
+  map: { path: () => "/?view=map", ready: text("4 machines in this part") },
   "new-machine": { path: () => "/new-machine", ready: text("New machine") },
   overview: { path: machine(""), ready: text("It is well.") },
   configure: {

@@ -8,6 +8,13 @@ import type { SignedIn } from "../run/cloud_api.ts";
 import type { Bootstrapped } from "../run/demo.ts";
 
 const HOUR_MS = 3_600_000;
+/** Where the sample machines stand, degrees. */
+const PLACES = {
+  demo: { latitude: 48.137, longitude: 11.575 },
+  "press-1": { latitude: 53.55, longitude: 9.99 },
+  "press-2": { latitude: 53.56, longitude: 10.02 },
+  kiln: { latitude: 51.05, longitude: 13.74 },
+};
 /** The camera of the sample images; the demo has one of its own. */
 export const BELT = "belt";
 
@@ -29,6 +36,8 @@ export async function fillIn({ made, cloud, machine }: FillOptions): Promise<voi
     const [name, version] of [["press-1", "^1.1"], ["press-2", "1.0.2"], ["kiln", ""]] as const
   ) {
     const { id: robotId } = await app.newRobot({ name, location: hall.location?.id ?? "" });
+    const tags = version === "" ? [] : ["press"];
+    await app.updateRobotMetadata({ id: robotId, data: { tags, position: PLACES[name] } });
     if (version === "") continue;
     const [main] = (await app.getRobotParts({ robotId })).parts;
     await app.updateRobotPart({
@@ -36,6 +45,8 @@ export async function fillIn({ made, cloud, machine }: FillOptions): Promise<voi
       robotConfig: { modules: [{ ...weather, version }] },
     });
   }
+  const facts = { tags: ["lab"], position: PLACES.demo };
+  await app.updateRobotMetadata({ id: made.machine_id, data: facts });
   const { part } = await app.getRobotPart({ id: made.part_id });
   await app.updateRobotPart({
     ...{ id: made.part_id, name: part?.name ?? "" },
