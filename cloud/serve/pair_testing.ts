@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
+import type { RtcPeers } from "../../shared/rtc/webrtc/peer.ts";
 import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
 import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
 import { TestCloud } from "./cloud_testing.ts";
@@ -21,6 +22,7 @@ export class Pair implements AsyncDisposable {
     options: {
       readonly training?: TrainingSettings;
       readonly singleSignOn?: SingleSignOnSettings;
+      readonly peers?: RtcPeers;
       /** Of the host of the first one; left out: as it is. */
       readonly clockOfOne?: Clock;
     } = {},

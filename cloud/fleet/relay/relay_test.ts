@@ -1,19 +1,11 @@
 /** Callers, signalling, data channels and a device's stream, with connections in memory. */
 import assert from "node:assert/strict";
-import { create, toBinary } from "@bufbuild/protobuf";
-import { type Client, Code, createClient } from "@connectrpc/connect";
+import { Code, createClient } from "@connectrpc/connect";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import {
-  KeyRole,
-  MachineService,
-  type RelayedCall,
-} from "../../../shared/gen/machine/cloud/v1/machine_pb.ts";
+import { KeyRole, MachineService } from "../../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
-import {
-  GetVersionResponseSchema,
-  RobotService,
-} from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
+import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { createDataChannelTransport } from "../../../shared/rpc/data_channel/transport.ts";
 import { callPeer } from "../../../shared/rtc/signaling/caller.ts";
 import { FakePeers } from "../../../shared/rtc/signaling/signaling_testing.ts";
@@ -25,43 +17,11 @@ import {
   partSecret,
   TestCloud,
 } from "../../serve/cloud_testing.ts";
+import { Device } from "./device_testing.ts";
 import { MOST_OF_CALLER } from "./relayed_connections.ts";
 import { MOST_OF_DEVICE } from "./relay_answerers.ts";
 
 const SOON = { deadlineMs: 60_000 };
-
-/** A device that answers every call with its version, and notes what came. */
-class Device implements AsyncDisposable {
-  readonly got: RelayedCall[] = [];
-  /** It takes calls and answers none. */
-  isSilent = false;
-  readonly #stop = new AbortController();
-  readonly #ended: Promise<unknown>;
-  readonly machine: Client<typeof MachineService>;
-
-  constructor(cloud: TestCloud, readonly made: BootstrapResult) {
-    this.machine = cloud.client(MachineService, partSecret(made));
-    this.#ended = this.#run().catch((error) => error);
-  }
-
-  async #run(): Promise<void> {
-    const partId = this.made.part_id;
-    const { signal } = this.#stop;
-    for await (const { event } of this.machine.watch({ partId, takesCalls: true }, { signal })) {
-      if (event.case !== "relayedCall") continue;
-      this.got.push(event.value);
-      if (this.isSilent) continue;
-      const version = create(GetVersionResponseSchema, { version: "9.9.9" });
-      const response = toBinary(GetVersionResponseSchema, version);
-      await this.machine.answerCalls({ partId, answers: [{ id: event.value.id, response }] });
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    await this.#ended;
-  }
-}
 
 class Rig implements AsyncDisposable {
   readonly #stop = new AbortController();
