@@ -18,7 +18,7 @@ import type { PartPresence, Presence } from "../fleet/presence/presence.ts";
 import type { LiveStatus } from "../fleet/watch/live_status.ts";
 
 export interface FleetStreamOptions {
-  readonly callers: Pick<Callers, "scope">;
+  readonly callers: Pick<Callers, "scope" | "watch">;
   readonly presence: Presence;
   readonly live: LiveStatus;
   readonly clock: Clock;
@@ -42,38 +42,54 @@ export async function* watchFleet(
   context: HandlerContext,
   { callers, presence, live, clock }: FleetStreamOptions,
 ): AsyncGenerator<WatchFleetResponse> {
+  const allowed = async () => {
+    const scope = await callers.scope(context);
+    await scope.organization(organizationId, "see");
+    return scope;
+  };
+  // A pause ends together with the right to see the organisation.
+  const refused = new AbortController();
+  const unwatch = callers.watch(
+    async () => void await allowed(),
+    (error) => refused.abort(error),
+  );
+  const resting = AbortSignal.any([context.signal, refused.signal]);
   const sent = new Map<string, string>();
   let isFirst = true;
   let saidAtMs = clock.monotonicMs();
-  while (!context.signal.aborted) {
-    const begunMs = clock.monotonicMs();
-    const scope = await callers.scope(context);
-    await scope.organization(organizationId, "see");
-    const changed: FleetMachine[] = [];
-    const gone = new Set(sent.keys());
-    for await (const machines of machinesOf(scope, organizationId, { presence, live })) {
-      for (const { id } of machines) gone.delete(id);
-      changed.push(...changedOf(machines, sent));
-    }
-    for (const id of gone) sent.delete(id);
-    const removed = [...gone];
-    const nowMs = clock.monotonicMs();
-    if (isFirst || changed.length + removed.length > 0 || nowMs - saidAtMs >= KEEPALIVE_MS) {
-      saidAtMs = nowMs;
-      const time = timestampFromDate(clock.now());
-      const last = Math.max(0, Math.ceil(changed.length / PIECE) - 1);
-      for (let piece = 0; piece <= last; piece++) {
-        yield create(WatchFleetResponseSchema, {
-          machines: changed.slice(piece * PIECE, (piece + 1) * PIECE),
-          removedIds: piece === last ? removed : [],
-          complete: !isFirst || piece === last,
-          time,
-        });
+  try {
+    while (!context.signal.aborted) {
+      const begunMs = clock.monotonicMs();
+      const scope = await allowed();
+      const changed: FleetMachine[] = [];
+      const gone = new Set(sent.keys());
+      for await (const machines of machinesOf(scope, organizationId, { presence, live })) {
+        for (const { id } of machines) gone.delete(id);
+        changed.push(...changedOf(machines, sent));
       }
+      for (const id of gone) sent.delete(id);
+      const removed = [...gone];
+      const nowMs = clock.monotonicMs();
+      if (isFirst || changed.length + removed.length > 0 || nowMs - saidAtMs >= KEEPALIVE_MS) {
+        saidAtMs = nowMs;
+        const time = timestampFromDate(clock.now());
+        const last = Math.max(0, Math.ceil(changed.length / PIECE) - 1);
+        for (let piece = 0; piece <= last; piece++) {
+          yield create(WatchFleetResponseSchema, {
+            machines: changed.slice(piece * PIECE, (piece + 1) * PIECE),
+            removedIds: piece === last ? removed : [],
+            complete: !isFirst || piece === last,
+            time,
+          });
+        }
+      }
+      isFirst = false;
+      const pauseMs = Math.max(LOOK_EVERY_MS, (clock.monotonicMs() - begunMs) * REST);
+      await clock.sleep(pauseMs, resting).catch(() => undefined);
+      refused.signal.throwIfAborted();
     }
-    isFirst = false;
-    const pauseMs = Math.max(LOOK_EVERY_MS, (clock.monotonicMs() - begunMs) * REST);
-    await clock.sleep(pauseMs, context.signal).catch(() => undefined);
+  } finally {
+    unwatch();
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { Code } from "@connectrpc/connect";
 import {
   ConsoleService,
@@ -102,8 +103,8 @@ Deno.test("WatchFleet() sends a part its own machine only, and strangers nothing
   assert.equal((await failure(asked.next())).code, Code.NotFound);
 });
 
-Deno.test("WatchFleet() ends when the key that it was opened with is deleted", async () => {
-  await using cloud = await TestCloud.open();
+Deno.test("WatchFleet() ends when the key that it was opened with is deleted, and not at its next look", async () => {
+  await using cloud = await TestCloud.open({ clock: new FakeClock() });
   const made = await cloud.bootstrap();
   const app = cloud.app(made);
   const { key, id } = await app.createKey({
