@@ -97,8 +97,11 @@ export interface Cloud {
   readonly address: ListenAddress;
   /** Resolves when another process has begun to serve the same database; this one must end then. */
   readonly lost: Promise<void>;
-  /** Ends streams, lets running calls finish for `graceMs`, writes what is pending and closes. */
-  close(options: { graceMs: number }): Promise<void>;
+  /**
+   * Where other nodes serve, too, sends clients to them within `drainMs`; `/readyz` says so at once.
+   * Then it ends streams, lets running calls finish for `graceMs`, writes what is pending and closes.
+   */
+  close(options: { graceMs: number; drainMs?: number }): Promise<void>;
 }
 
 /**
@@ -257,8 +260,13 @@ async function serve(
     lead((signal) => keepLogsForRetention(logs, time, log.child("logs"), signal)),
     time.run(queries, log.child("time"), stopping.signal),
   ];
-  const close = async ({ graceMs }: { graceMs: number }) => {
+  const close = async ({ graceMs, drainMs = 0 }: { graceMs: number; drainMs?: number }) => {
     operations.readiness.stop();
+    if (nodes.members().length > 1) {
+      // Until load balancers have seen it; callers that come meanwhile are answered.
+      await clock.sleep(drainMs / 2);
+      await server.leave({ withinMs: drainMs / 2 });
+    }
     // Before the port is closed: a script whose calls fail would count as failed itself.
     await services.training.close();
     services.watchers.close();

@@ -7,6 +7,8 @@ import type { ServeFlags } from "./serve_flags.ts";
 
 /** How long running calls may take when the cloud shuts down. */
 const GRACE_MS = 5_000;
+/** How long other nodes may take to get its clients, half of it until load balancers know. */
+const DRAIN_MS = 10_000;
 
 /** Serves until the signal aborts. */
 export async function runServe(
@@ -33,7 +35,7 @@ export async function runServe(
     cloud.lost.then(() => true),
   ]);
   log.info("stopping", { event: "cloud_stopping" });
-  await cloud.close({ graceMs: GRACE_MS });
+  await cloud.close({ graceMs: GRACE_MS, drainMs: DRAIN_MS });
   log.info("stopped", { event: "cloud_stopped" });
   if (isLost) {
     throw new DataFolderInUseError(

@@ -80,3 +80,60 @@ Deno.test("close() ends a stream with UNAVAILABLE, so that its caller connects a
   assert.equal((await ended).code, Code.Unavailable);
   transport.close();
 });
+
+Deno.test("leave() sends clients elsewhere one by one, and no call of theirs fails", async () => {
+  const entered = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const router = new RpcRouter()
+    .service(SensorService, {
+      async getReadings() {
+        entered.resolve();
+        await finish.promise;
+        return { readings: { done: text("yes") } };
+      },
+    })
+    .service(ShellService, {
+      async *shell(requests) {
+        for await (const { dataIn } of requests) yield { dataOut: dataIn };
+      },
+    });
+  const listen = { hostname: "127.0.0.1", port: 0 };
+  await using stack = new AsyncDisposableStack();
+  const server = await RpcServer.start({ router, listen });
+  stack.defer(() => server.close({ graceMs: 5_000 }));
+  // Clients of one address share a connection.
+  const transports = ["127.0.0.1", "localhost"].map((host) =>
+    createGrpcTransport({ baseUrl: `http://${host}:${server.address.port}` })
+  );
+  for (const transport of transports) stack.defer(() => transport.close());
+  const stop = new AbortController();
+  const ended: Promise<{ code: Code }>[] = [];
+  for (const transport of transports) {
+    const first = Promise.withResolvers<void>();
+    const endless = async function* () {
+      yield { dataIn: "a" };
+      await new Promise(() => undefined);
+    };
+    ended.push(rejection((async () => {
+      const answers = createClient(ShellService, transport).shell(endless(), {
+        signal: stop.signal,
+      });
+      for await (const _ of answers) first.resolve();
+    })()));
+    await first.promise;
+  }
+  const call = createClient(SensorService, transports[0]!).getReadings({});
+  await entered.promise;
+  // The second one is not due before all is over.
+  const moments = [0, 1];
+  const leaving = server.leave({ withinMs: 3_600_000, random: () => moments.shift() ?? 0 });
+  assert.equal((await ended[0]!).code, Code.Unavailable);
+  finish.resolve();
+  assert.equal((await call).readings["done"]?.kind.value, "yes");
+  const second = createClient(SensorService, transports[1]!);
+  assert.equal((await second.getReadings({})).readings["done"]?.kind.value, "yes");
+  stop.abort();
+  assert.equal((await ended[1]!).code, Code.Canceled);
+  transports[1]!.close();
+  await leaving;
+});

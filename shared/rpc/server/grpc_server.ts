@@ -7,7 +7,7 @@ import type { CallDeadlines } from "./deadlines.ts";
 import type { UnexpectedErrorReporter } from "./errors.ts";
 import { GrpcRequest } from "./grpc_request.ts";
 import { ANSWER_FIELDS, errorTrailers } from "./grpc_trailers.ts";
-import { answer, GrpcTurn } from "./grpc_turn.ts";
+import { answer, GrpcTurn, type GrpcTurnOptions } from "./grpc_turn.ts";
 import type { HeaderBlock } from "../h2/hpack_encoder.ts";
 import { ServedConnection } from "../h2/served_connection.ts";
 import type { RequestReceiver, ServedStream } from "../h2/served_stream.ts";
@@ -41,6 +41,12 @@ export interface GrpcServerOptions {
   readonly signal: AbortSignal;
 }
 
+/** An open connection, and what ends its streams. */
+interface Served {
+  readonly connection: ServedConnection;
+  readonly streams: AbortController;
+}
+
 /**
  * Serves the methods of a router. The interceptors see a call when its headers are there;
  * nothing of its messages is looked at before they have let it in.
@@ -51,7 +57,7 @@ export interface GrpcServerOptions {
 export class GrpcServer {
   readonly #methods = new Map<string, MethodBinding>();
   /** Those whose socket is open. */
-  readonly #sockets = new Map<Socket, ServedConnection>();
+  readonly #sockets = new Map<Socket, Served>();
   readonly #turns = new Turns({
     monotonicMs: () => performance.now(),
     nextTurn: (run) => setImmediate(run),
@@ -66,6 +72,9 @@ export class GrpcServer {
     options.router.follow(({ methods }) => {
       for (const binding of methods) this.#methods.set(binding.path, binding);
     }, options.signal);
+    options.signal.addEventListener("abort", () => {
+      for (const { streams } of this.#sockets.values()) streams.abort();
+    }, { once: true });
     const everyMs = Math.min(LOOK_EVERY_MS, options.pace.openMs);
     this.#looking = setInterval(() => this.#look(), everyMs);
   }
@@ -73,44 +82,70 @@ export class GrpcServer {
   /** Takes a connection, with nothing read from it. */
   accept(socket: Socket, peer: Peer): void {
     const accounts = this.options.budgets.accounts(peer);
+    const streams = new AbortController();
+    if (this.options.signal.aborted) streams.abort();
+    const turnOptions = { ...this.options, signal: streams.signal };
     const connection = new ServedConnection({
       socket: writableOf(socket),
-      onRequest: (stream, headers) => this.#request(stream, headers, peer, accounts),
+      onRequest: (stream, headers) => this.#request(stream, headers, peer, accounts, turnOptions),
       onEnd: () => undefined,
       onFault: (error) => this.options.report(error, "the end of a connection", "none"),
       monotonicMs: () => performance.now(),
     });
-    this.#sockets.set(socket, connection);
+    this.#sockets.set(socket, { connection, streams });
     this.#turns.read(socket, (bytes, goOn) => connection.push(bytes, goOn));
     socket.once("end", () => connection.lost());
     socket.once("close", () => {
       connection.lost();
       accounts.close();
       this.#sockets.delete(socket);
-      if (this.#leaving && this.#sockets.size === 0) this.#onDrained();
+      if (this.#sockets.size === 0) this.#onDrained();
     });
     // Whoever looked at the first bytes has put them back and left the socket paused.
     socket.resume();
     if (this.#leaving) connection.leave();
   }
 
+  /**
+   * Sends clients elsewhere, each connection at a moment of its own within a time: it takes no more
+   * calls then, its streams end with UNAVAILABLE, and other calls continue. Resolves when all have
+   * gone, or the time is over.
+   *
+   * @param random numbers in [0, 1)
+   */
+  async leave(withinMs: number, random: () => number): Promise<void> {
+    const timers = [...this.#sockets.values()].map(({ connection, streams }) =>
+      setTimeout(() => {
+        connection.leave();
+        streams.abort();
+      }, withinMs * random())
+    );
+    if (timers.length > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onDrained = resolve;
+      timers.push(setTimeout(resolve, withinMs));
+      await promise;
+    }
+    for (const timer of timers) clearTimeout(timer);
+  }
+
   /** Takes no more calls; resolves when those under way have ended and all connections are closed. */
   async drain(): Promise<void> {
     clearInterval(this.#looking);
     this.#leaving = true;
-    for (const connection of this.#sockets.values()) connection.leave();
+    for (const { connection } of this.#sockets.values()) connection.leave();
     if (this.#sockets.size > 0) await new Promise<void>((resolve) => this.#onDrained = resolve);
   }
 
   /** Ends everything at once. */
   destroy(): void {
     clearInterval(this.#looking);
-    for (const connection of this.#sockets.values()) connection.close("the server was closed");
+    for (const { connection } of this.#sockets.values()) connection.close("the server was closed");
   }
 
   #look(): void {
     const now = performance.now();
-    for (const connection of this.#sockets.values()) {
+    for (const { connection } of this.#sockets.values()) {
       connection.keepAlive(KEEP_ALIVE);
       for (const receiver of connection.receivers()) {
         if (receiver instanceof GrpcRequest) receiver.body.expire(now, this.options.pace);
@@ -123,6 +158,7 @@ export class GrpcServer {
     headers: HeaderList,
     peer: Peer,
     accounts: RequestAccounts,
+    options: GrpcTurnOptions,
   ): void {
     const method = headerValue(headers, ":method");
     if (method !== "POST" || !isGrpc(headerValue(headers, "content-type"))) {
@@ -139,7 +175,7 @@ export class GrpcServer {
       return refuse(stream, ConnectError.from(error));
     }
     stream.receiver = request;
-    answer(new GrpcTurn(binding, request, peer, this.options));
+    answer(new GrpcTurn(binding, request, peer, options));
   }
 }
 

@@ -69,6 +69,7 @@ export class RpcServer {
     private readonly edge: Edge,
     readonly health: HealthService,
     private readonly stop: (graceMs: number) => Promise<void>,
+    private readonly moveClients: (withinMs: number, random: () => number) => Promise<void>,
   ) {}
 
   /** Starts to serve. Throws `PortInUseError` when the address is taken. */
@@ -158,7 +159,12 @@ export class RpcServer {
       await httpServer.shutdown();
       throw error;
     }
-    return new RpcServer(edge, health, close);
+    const leave = async (withinMs: number, random: () => number) => {
+      edge.stopAccepting();
+      health.shutdown();
+      await grpc.leave(withinMs, random);
+    };
+    return new RpcServer(edge, health, close, leave);
   }
 
   /** Where the server listens; the real port when 0 was requested. */
@@ -169,6 +175,19 @@ export class RpcServer {
   /** Serves connections from now on with another certificate, which must have been checked. */
   setCertificate(tls: { readonly cert: string; readonly key: string }): void {
     this.edge.setCertificate(tls);
+  }
+
+  /**
+   * Stops to accept, and sends clients of gRPC elsewhere, each at a moment of its own within a time:
+   * no call of theirs fails, and streams end with UNAVAILABLE. {@link close} it then.
+   *
+   * @param random numbers in [0, 1)
+   */
+  leave({ withinMs, random = Math.random }: {
+    readonly withinMs: number;
+    readonly random?: () => number;
+  }): Promise<void> {
+    return this.moveClients(withinMs, random);
   }
 
   /**
