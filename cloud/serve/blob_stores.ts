@@ -9,7 +9,9 @@ import type { BlobStore } from "../storage/blobs/blob_store.ts";
 import { FolderBlobStore } from "../storage/blobs/folder_blob_store.ts";
 
 /** Folders of the data folder, or of the object storage, that hold large files. */
-export type BlobFolder = "blobs" | "data-exports" | "data-files" | "releases";
+export const BLOB_FOLDERS = ["blobs", "data-exports", "data-files", "releases"] as const;
+
+export type BlobFolder = typeof BLOB_FOLDERS[number];
 
 export interface BlobStoresOptions {
   readonly dataDir: string;
@@ -37,9 +39,12 @@ export async function openBlobStores(
 
 /** What distinguishes this cloud from all others in an object storage. */
 async function storageId(queries: Queries, random: Random): Promise<string> {
-  const known = await readSetting(queries, "storage_id");
-  if (known !== undefined) return known;
-  const id = random.uuid();
-  await writeSetting(queries, "storage_id", id);
-  return id;
+  // Nodes that start at once take the same one.
+  return await queries.transaction().execute(async (transaction) => {
+    const known = await readSetting(transaction, "storage_id");
+    if (known !== undefined) return known;
+    const id = random.uuid();
+    await writeSetting(transaction, "storage_id", id);
+    return id;
+  });
 }

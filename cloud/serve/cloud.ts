@@ -31,6 +31,7 @@ import type { S3Settings } from "../storage/blobs/s3_settings.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import type { ReleaseSourceSettings } from "../releases/source/release_source.ts";
 import { type MapTiles, tileOrigin } from "../web/map_tiles.ts";
+import { requireShared } from "./cluster.ts";
 import { Operations, type OperationSettings } from "./operations.ts";
 import { runReleaseSource } from "./release_source.ts";
 import { createServices, type Services } from "./services.ts";
@@ -41,6 +42,8 @@ export interface CloudOptions {
   readonly dataDir: string;
   /** Address of PostgreSQL; left out: as the data folder or the environment say. */
   readonly database?: string | undefined;
+  /** One of several nodes that serve the database together; left out: the only one. */
+  readonly cluster?: boolean | undefined;
   readonly listen: ListenAddress;
   /** Domain of the machines' host names. */
   readonly domain: string;
@@ -116,7 +119,10 @@ export async function startCloud(options: CloudOptions, deps: CloudDeps): Promis
   opened.use(await lockForServing(options.dataDir));
   const folder = await openDataFolder(options.dataDir, deps.random, options.database);
   opened.defer(() => folder.database.close());
-  const lock = opened.use(await lockDatabase(folder.database));
+  await requireShared(options, folder);
+  const lock = opened.use(
+    await lockDatabase(folder.database, { shared: options.cluster ?? false }),
+  );
   const logs = openLogStore(folder.database, options.dataDir, clock);
   opened.defer(() => logs.close());
   const nodes = await joinNodes(folder.database, {

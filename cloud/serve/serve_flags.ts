@@ -33,6 +33,11 @@ export const serveFlags = {
     doc: "postgres://USER@HOST:PORT/DATABASE, in place of SQLite in the data folder; the folder " +
       "keeps the address, without a password, for the other commands.",
   },
+  "cluster": {
+    type: "boolean",
+    doc: "Serve as one of several nodes, all with this option, on one PostgreSQL and one object " +
+      "storage, behind one --public-url. Each has a data folder of its own with the same cloud.key.",
+  },
   "public-url": {
     type: "string",
     placeholder: "URL",

@@ -38,6 +38,7 @@ export async function readServeOptions(
     dataDir,
     database: databaseOf(flags.database, dataDir),
     domain: flags.domain,
+    cluster: flags.cluster,
     tls: acmeOf(flags) ?? await readCertificate(flags["tls-cert"], flags["tls-key"]),
     authority: authorityOf(flags["ca-cert"], flags["ca-key"]),
     proxyProtocol: flags["proxy-protocol"],

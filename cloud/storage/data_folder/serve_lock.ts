@@ -26,16 +26,21 @@ export async function lockForServing(dataDir: string): Promise<Disposable> {
 }
 
 /**
- * Takes a database for the one process that serves it.
+ * Takes a database for the one process that serves it, or, `shared`, for one of several.
  *
  * @throws {DataFolderInUseError} with one line for the operator.
  */
-export async function lockDatabase(database: CloudDatabase): Promise<DatabaseLock> {
-  const lock = await database.lockForServing();
+export async function lockDatabase(
+  database: CloudDatabase,
+  { shared }: { readonly shared: boolean },
+): Promise<DatabaseLock> {
+  const lock = await database.lockForServing({ shared });
   if (lock) return lock;
   throw new DataFolderInUseError(
-    `another "machine-cloud serve" works on ${database.place}, and two cannot yet share a database; stop ` +
-      "that one first, or let this one be started again and again until that one has ended",
+    shared
+      ? `another "machine-cloud serve" works on ${database.place} without --cluster; stop that one first`
+      : `another "machine-cloud serve" works on ${database.place}; give each of them --cluster, stop ` +
+        "that one first, or let this one be started again and again until that one has ended",
   );
 }
 

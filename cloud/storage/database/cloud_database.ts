@@ -44,8 +44,11 @@ export interface CloudDatabase {
   /** What nodes that serve the database together know of each other; undefined: there is one. */
   nodes(): NodeStore | undefined;
 
-  /** For the one process that serves; undefined when another one does. */
-  lockForServing(): Promise<DatabaseLock | undefined>;
+  /**
+   * For processes that serve: for one alone, or, `shared`, for those that serve together; undefined
+   * when others serve in the other way.
+   */
+  lockForServing(options?: { readonly shared: boolean }): Promise<DatabaseLock | undefined>;
 
   /** Queries that are under way must have ended. */
   close(): Promise<void>;

@@ -164,12 +164,9 @@ export class PostgresDatabase implements CloudDatabase {
     return listener;
   }
 
-  async lockForServing(): Promise<ServingLock | undefined> {
-    return await ServingLock.take(
-      this.connect,
-      lockNumber(this.address.schema, "serving"),
-      this.clock,
-    );
+  async lockForServing({ shared } = { shared: false }): Promise<ServingLock | undefined> {
+    const number = lockNumber(this.address.schema, "serving");
+    return await ServingLock.take(this.connect, { number, shared }, this.clock);
   }
 
   async close(): Promise<void> {

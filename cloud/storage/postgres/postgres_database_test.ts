@@ -257,6 +257,13 @@ Deno.test({
     assert.equal(await second.lockForServing(), undefined);
     await using elsewhere = await other.lockForServing();
     assert.ok(elsewhere, "another schema is another cloud");
+    assert.equal(await second.lockForServing({ shared: true }), undefined);
+    const third = await rig.open("schema=third");
+    await using together = await third.lockForServing({ shared: true });
+    const fourth = await rig.open("schema=third");
+    await using also = await fourth.lockForServing({ shared: true });
+    assert.ok(together && also);
+    assert.equal(await fourth.lockForServing(), undefined);
     const cut = "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and " +
       "granted";
     let lost = false;

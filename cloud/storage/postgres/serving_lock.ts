@@ -5,9 +5,15 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 5_000;
 
+/** Which lock, and whether several processes may have it together. */
+export interface LockChoice {
+  readonly number: bigint;
+  readonly shared: boolean;
+}
+
 /**
- * A lock that one process has at a time, over all that use a database, as long as its connection
- * lasts. A connection that ends is made again; when another process has the lock by then, it is
+ * A lock that one process has at a time, or several that share it, over all that use a database, as
+ * long as its connection lasts. A connection that ends is made again; when another process has the lock by then, it is
  * lost for good.
  */
 export class ServingLock implements DatabaseLock {
@@ -17,7 +23,7 @@ export class ServingLock implements DatabaseLock {
 
   private constructor(
     private readonly connect: () => Promise<Client>,
-    private readonly lock: bigint,
+    private readonly lock: LockChoice,
     private readonly clock: Clock,
     first: Client,
   ) {
@@ -27,7 +33,7 @@ export class ServingLock implements DatabaseLock {
   /** @returns undefined when another process has it */
   static async take(
     connect: () => Promise<Client>,
-    lock: bigint,
+    lock: LockChoice,
     clock: Clock,
   ): Promise<ServingLock | undefined> {
     const client = await connect();
@@ -74,10 +80,10 @@ export class ServingLock implements DatabaseLock {
   }
 }
 
-async function tryLock(client: Client, lock: bigint): Promise<boolean> {
+async function tryLock(client: Client, { number, shared }: LockChoice): Promise<boolean> {
   const { rows } = await client.query<{ taken: number }>(
-    "select pg_try_advisory_lock($1) as taken",
-    [lock.toString()],
+    `select pg_try_advisory_lock${shared ? "_shared" : ""}($1) as taken`,
+    [number.toString()],
   );
   return rows[0]?.taken === 1;
 }
