@@ -280,7 +280,7 @@ rigTest(
     const read = async (address: string, ...trust: string[]) => {
       const curl = new Deno.Command("curl", {
         args: [
-          ...["--silent", "--show-error", "--max-time", "20", ...trust],
+          ...["--silent", "--show-error", "--max-time", "120", ...trust],
           ...["--connect-to", `::127.0.0.1:${port}`, `${address}/`],
         ],
       });

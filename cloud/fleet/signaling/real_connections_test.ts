@@ -159,7 +159,7 @@ function deafPeers(): RtcPeers {
 
 async function echoes(peer: RtcPeer, name: string): Promise<void> {
   const sensor = createClient(SensorService, createDataChannelTransport(peer.channel));
-  const { readings } = await sensor.getReadings({ name }, { timeoutMs: 10_000 });
+  const { readings } = await sensor.getReadings({ name }, { timeoutMs: 60_000 });
   assert.equal(readings["name"]?.kind.value, name);
 }
 

@@ -34,7 +34,7 @@ async function askAt(certified: string): Promise<string> {
   const transport = createGrpcTransport({ baseUrl, ca: tls.cert });
   try {
     const answers = createClient(ServerReflection, transport)
-      .serverReflectionInfo(request(), { timeoutMs: 10_000 });
+      .serverReflectionInfo(request(), { timeoutMs: 60_000 });
     for await (const { messageResponse } of answers) return messageResponse.case ?? "";
     return "";
   } finally {

@@ -149,7 +149,7 @@ Deno.test("Http2Channel makes a call again that a server which leaves hasn't beg
   const path = join(folder, "s.sock");
   const listener = Deno.listen({ transport: "unix", path });
   const client = new Http2Channel(`unix:${path}`);
-  const outgoing = { path: SHELL, metadata: new Metadata(), signal: AbortSignal.timeout(10_000) };
+  const outgoing = { path: SHELL, metadata: new Metadata(), signal: AbortSignal.timeout(60_000) };
   const calls = [1, 2].map((byte) => client.call(outgoing, Uint8Array.of(byte)));
   assert.equal(await leavingServer(listener, 2), 2);
   assert.equal(await leavingServer(listener, 1), 1);
@@ -167,7 +167,7 @@ Deno.test("Http2Channel works over TCP", async () => {
     {
       path: "/viam.component.sensor.v1.SensorService/DoCommand",
       metadata: new Metadata(),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(60_000),
     },
     new Uint8Array(0),
   );
@@ -271,9 +271,9 @@ Deno.test("Http2Channel stops a stream whose reader is slow, and goes on when it
     calls.call({
       path: "/viam.component.sensor.v1.SensorService/DoCommand",
       metadata: new Metadata(),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(60_000),
     }, request);
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(60_000);
   assert.deepEqual(await echoed(served, each(...texts), signal, slowly), texts);
   calls.close();
 });
