@@ -86,7 +86,7 @@ const PER_MINUTE_MS = 60_000;
  * Counts pulses: of a water meter, an anemometer, a light barrier. Attributes: \`pin\` of the board
  * or, without hardware, \`simulate_hz\`; \`per_pulse\`, what one pulse stands for (1).
  */
-const pulseCounter = model(
+export const pulseCounter = model(
   "rdk:component:sensor",
   "${modelOf(names)}",
   ({ attributes, host, log }) => {

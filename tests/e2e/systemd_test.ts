@@ -50,13 +50,12 @@ Deno.test({
 
       const frozen = await machine.show("MainPID");
       await computer.ask(`kill -STOP ${frozen}`);
-      await eventually(
-        "the watchdog has it started anew",
-        async () =>
-          await machine.show("MainPID") !== frozen &&
-          await machine.show("ActiveState") === "active",
-        DEADLINE_MS,
-      );
+      await eventually("the watchdog has it started anew", async () => {
+        const pid = await machine.show("MainPID");
+        const state = await machine.show("ActiveState");
+        if (pid !== frozen && state === "active") return true;
+        throw new Error(`${pid} (${frozen} before) is ${state}:\n${await machine.journal()}`);
+      }, DEADLINE_MS);
       await machine.reports("the server runs again", ({ server }) => server["running"] === "1.0.0");
 
       assert.match(await machine.install(), /the service runs/);
