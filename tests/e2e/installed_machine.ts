@@ -22,7 +22,7 @@ export function override(searchPath: string): string {
   const named = `MACHINE_AGENT_PROGRAM=$$(readlink ${AGENT})`;
   return [
     "[Service]",
-    "WatchdogSec=8",
+    "WatchdogSec=15",
     "RestartSec=1",
     `Environment=PATH=${searchPath} MACHINE_AGENT_TRIAL_SECONDS=3`,
     "ExecStart=",

