@@ -57,6 +57,7 @@ export class TestCloud implements AsyncDisposable {
     readonly services: Services,
     readonly clock: Clock,
     private readonly shared: AsyncDisposable,
+    private readonly address: string | undefined,
   ) {
     this.#transport = createInProcessTransport(services.router, {
       interceptors: [requireAuthentication({ verify: services.verifyToken, exempt: needsNoToken })],
@@ -127,7 +128,7 @@ export class TestCloud implements AsyncDisposable {
     });
     await services.changes.start();
     const shared = services.share();
-    return new TestCloud(dataDir, folder, logs, services, clock, shared);
+    return new TestCloud(dataDir, folder, logs, services, clock, shared, options.database);
   }
 
   /** Makes a machine, or saves its configuration, and lets the services know. */
@@ -139,7 +140,7 @@ export class TestCloud implements AsyncDisposable {
 
   /** The same as another process does it: over a second connection to the same files. */
   async bootstrapElsewhere(names: TestNames = {}): Promise<BootstrapResult> {
-    const other = await openDataFolder(this.dataDir, systemRandom);
+    const other = await openDataFolder(this.dataDir, systemRandom, this.address);
     try {
       return await bootstrap(other, { clock: this.clock, random: systemRandom }, {
         organization: names.organization ?? "Acme",

@@ -207,7 +207,11 @@ rigTest("the published SDKs read a compiled machine-micro-server", async (rig) =
     position: 2,
     version: "1.2.3",
   };
-  assert.deepEqual(JSON.parse(last), { ...found, echo: 9000 });
+  assert.deepEqual(JSON.parse(last), {
+    ...{ ...found, echo: 9000 },
+    // What its session moved is stopped when it has gone.
+    ...{ moves: true, stopped: true },
+  });
   const web = await runTypescriptSdk("micro_tour.mjs", [`http://localhost:${port}`, id, key]);
   // One wheel, turned by both.
   assert.deepEqual(web, { ...found, position: 4 });

@@ -40,6 +40,7 @@ async def main():
         while await seen.is_moving() and asyncio.get_running_loop().time() < end:
             await asyncio.sleep(0.05)
         found["stopped"] = not await seen.is_moving()
+        await seen.go_to(rpm=6000, position_revolutions=found["position"])
         print("\n" + json.dumps(found))
     finally:
         await onlooker.close()
