@@ -5,6 +5,7 @@ import type { BuildStamp } from "../../shared/base/build_info/build_info.ts";
 import type { Program } from "../programs.ts";
 import { copyAssets, copyRenamed } from "./files.ts";
 import { withoutUnused } from "./unused_parts.ts";
+import { shortNames } from "./short_names.ts";
 import { hideImports } from "./hidden_imports.ts";
 import { cutSourceMap, inlineComment } from "./source_map.ts";
 
@@ -91,7 +92,7 @@ function esbuildOptions(program: Program, root: string) {
     minifySyntax: true,
     legalComments: "none",
     logLevel: "silent",
-    plugins: [nodeBuiltins, withoutUnused],
+    plugins: [nodeBuiltins, withoutUnused, shortNames],
   } satisfies BuildOptions & { write: false };
 }
 
