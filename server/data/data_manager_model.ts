@@ -22,6 +22,7 @@ export function dataManagerModel(
   return {
     api: "rdk:service:data_manager",
     model: "rdk:builtin:builtin",
+    triedWith: "a running machine and machine-cloud, full disks and kills included",
     attributes: dataManagerAttributes,
     construct({ attributes, log }) {
       const place = (path: string) => placeInHome(path, home, untrusted);

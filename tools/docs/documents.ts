@@ -106,6 +106,9 @@ async function modelBlocks(): Promise<Map<string, string>> {
     variables: () => ({}),
   });
   const byApi = Map.groupBy(await registry.dump(), ({ api }) => api);
+  const triedWith = Object.fromEntries(
+    registry.list().map(({ api, model, triedWith = "nothing" }) => [`${api} ${model}`, triedWith]),
+  );
   const sections = [...byApi].flatMap(([api, models]) => [
     `### \`${api}\``,
     ...models.flatMap(({ model, attribute_schema }) => {
@@ -114,9 +117,8 @@ async function modelBlocks(): Promise<Map<string, string>> {
       return [
         `**\`${model}\`**`,
         rows.length > 0 ? fieldTable(rows) : "No attributes.",
-        ...example
-          ? [jsonBlock({ name: example.name, api, model, attributes: example.attributes })]
-          : [],
+        jsonBlock({ name: example?.name, api, model, attributes: example?.attributes }),
+        `Tried with ${triedWith[`${api} ${model}`]}.`,
       ];
     }),
   ]);

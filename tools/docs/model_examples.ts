@@ -1,10 +1,11 @@
-/** Attributes for `docs/models.md`, for each model that needs some. */
+/** A resource of each model, for `docs/models.md`. */
 import type { JsonObject } from "@bufbuild/protobuf";
 
 /** A resource of the documentation, without API and model. */
 export interface ModelExample {
   readonly name: string;
-  readonly attributes: JsonObject;
+  /** Default: none; all of them may be left out. */
+  readonly attributes?: JsonObject;
 }
 
 const REPLAYED = {
@@ -19,6 +20,13 @@ const REPLAYED = {
 
 /** By API and model. Names that they mention are those of other examples here. */
 export const MODEL_EXAMPLES: Readonly<Record<string, ModelExample>> = {
+  "rdk:component:arm rdk:builtin:fake": {
+    name: "lifter",
+    attributes: { "arm-model": "ur5e" },
+  },
+  "rdk:component:audio_in rdk:builtin:fake": { name: "ear", attributes: { frequency_hz: 880 } },
+  "rdk:component:audio_out rdk:builtin:fake": { name: "voice" },
+  "rdk:component:base rdk:builtin:fake": { name: "cart", attributes: { width_mm: 300 } },
   "rdk:component:base rdk:builtin:sensor-controlled": {
     name: "steady-rover",
     attributes: { base: "rover", movement_sensor: ["odometry"], control_frequency_hz: 20 },
@@ -30,9 +38,42 @@ export const MODEL_EXAMPLES: Readonly<Record<string, ModelExample>> = {
       ...{ width_mm: 200, wheel_circumference_mm: 300 },
     },
   },
+  "rdk:component:board rdk:builtin:fake": {
+    name: "pins",
+    attributes: {
+      analogs: [{ name: "battery", pin: "1", result: 700 }],
+      digital_interrupts: [{ name: "door", pin: "2" }],
+    },
+  },
+  "rdk:component:board rdk:builtin:linux": {
+    name: "header",
+    attributes: { digital_interrupts: [{ name: "door", pin: "17", bias: "pull_up" }] },
+  },
+  "rdk:component:board rdk:builtin:simulated": {
+    name: "chassis",
+    attributes: {
+      digital_interrupts: [
+        { name: "left-a", pin: "20" },
+        { name: "left-b", pin: "21" },
+        { name: "wheel-i", pin: "22" },
+      ],
+      motors: [
+        { name: "left", pwm: 1, dir: 2, encoder_a: 20, encoder_b: 21, max_rpm: 200 },
+      ],
+    },
+  },
+  "rdk:component:button rdk:builtin:fake": { name: "bell" },
+  "rdk:component:camera rdk:builtin:fake": {
+    name: "pattern",
+    attributes: { width: 640, height: 480, animated: true },
+  },
   "rdk:component:camera rdk:builtin:http": {
     name: "gate",
     attributes: { url: "http://10.0.0.20/snapshot.jpg", interval: "500ms" },
+  },
+  "rdk:component:camera rdk:builtin:image_file": {
+    name: "poster",
+    attributes: { color_image_file_path: "/var/lib/pictures/poster.jpg" },
   },
   "rdk:component:camera rdk:builtin:replay": { name: "past-front", attributes: REPLAYED },
   "rdk:component:camera rdk:builtin:replay_pcd": {
@@ -42,6 +83,10 @@ export const MODEL_EXAMPLES: Readonly<Record<string, ModelExample>> = {
   "rdk:component:camera rdk:builtin:rtsp": {
     name: "hall",
     attributes: { rtsp_address: "rtsp://viewer:secret@10.0.0.21/stream1" },
+  },
+  "rdk:component:camera rdk:builtin:screen": {
+    name: "desk",
+    attributes: { display: ":0", frame_rate: 5 },
   },
   "rdk:component:camera rdk:builtin:simulated": {
     name: "front",
@@ -60,6 +105,14 @@ export const MODEL_EXAMPLES: Readonly<Record<string, ModelExample>> = {
       ],
     },
   },
+  "rdk:component:camera rdk:builtin:webcam": {
+    name: "usb",
+    attributes: { video_path: "video0", width_px: 1280, height_px: 720 },
+  },
+  "rdk:component:encoder rdk:builtin:fake": {
+    name: "counter",
+    attributes: { update_rate_msec: 100, ticks_per_update: 2 },
+  },
   "rdk:component:encoder rdk:builtin:incremental": {
     name: "left-encoder",
     attributes: { board: "chassis", pins: { a: "left-a", b: "left-b" } },
@@ -68,6 +121,26 @@ export const MODEL_EXAMPLES: Readonly<Record<string, ModelExample>> = {
     name: "wheel-encoder",
     attributes: { board: "chassis", pins: { i: "wheel-i" } },
   },
+  "rdk:component:gantry rdk:builtin:fake": { name: "rail", attributes: { lengths_mm: [800] } },
+  "rdk:component:generic rdk:builtin:fake": { name: "thing" },
+  "rdk:component:generic rdk:builtin:system": {
+    name: "computer",
+    attributes: { allow_reboot: true },
+  },
+  "rdk:component:gripper rdk:builtin:fake": { name: "hand" },
+  "rdk:component:input_controller rdk:builtin:fake": {
+    name: "ghost-pad",
+    attributes: { controls: ["AbsoluteX", "AbsoluteY"], event_value: 0.5 },
+  },
+  "rdk:component:input_controller rdk:builtin:gamepad": {
+    name: "usb-pad",
+    attributes: { auto_reconnect: true },
+  },
+  "rdk:component:input_controller rdk:builtin:webgamepad": {
+    name: "gamepad",
+    attributes: { timeout: "2s" },
+  },
+  "rdk:component:motor rdk:builtin:fake": { name: "fan", attributes: { max_rpm: 100 } },
   "rdk:component:motor rdk:builtin:gpio": {
     name: "left",
     attributes: {
@@ -80,12 +153,20 @@ export const MODEL_EXAMPLES: Readonly<Record<string, ModelExample>> = {
     name: "turntable",
     attributes: { board: "chassis", pins: { step: "5", dir: "6" }, ticks_per_rotation: 200 },
   },
+  "rdk:component:movement_sensor rdk:builtin:fake": {
+    name: "somewhere",
+    attributes: { latitude: 47.37, longitude: 8.54, compass_deg: 90 },
+  },
   "rdk:component:movement_sensor rdk:builtin:gps-nmea": {
     name: "gps",
     attributes: {
       connection_type: "serial",
       serial_attributes: { serial_path: "/dev/ttyUSB0", serial_baud_rate: 9600 },
     },
+  },
+  "rdk:component:movement_sensor rdk:builtin:merged": {
+    name: "best",
+    attributes: { position: ["odometry", "somewhere"], compass_heading: ["somewhere"] },
   },
   "rdk:component:movement_sensor rdk:builtin:replay": {
     name: "past-odometry",
@@ -95,9 +176,25 @@ export const MODEL_EXAMPLES: Readonly<Record<string, ModelExample>> = {
     name: "odometry",
     attributes: { base: "rover", left_motors: ["left"], right_motors: ["right"] },
   },
+  "rdk:component:pose_tracker rdk:builtin:fake": {
+    name: "markers",
+    attributes: { bodies: ["box"] },
+  },
+  "rdk:component:power_sensor rdk:builtin:fake": {
+    name: "supply",
+    attributes: { volts: 12, amperes: 2 },
+  },
   "rdk:component:sensor rdk:builtin:command": {
     name: "queue",
     attributes: { program: "/usr/local/bin/queue-length", args: ["--json"], min_interval: "5s" },
+  },
+  "rdk:component:sensor rdk:builtin:fake": {
+    name: "cellar",
+    attributes: { readings: { celsius: 11 } },
+  },
+  "rdk:component:sensor rdk:builtin:host": {
+    name: "host",
+    attributes: { disk_path: "/", interfaces: ["lo"] },
   },
   "rdk:component:sensor rdk:builtin:http": {
     name: "weather",
@@ -118,9 +215,14 @@ export const MODEL_EXAMPLES: Readonly<Record<string, ModelExample>> = {
     name: "past-weather",
     attributes: { ...REPLAYED, source: "weather" },
   },
+  "rdk:component:servo rdk:builtin:fake": { name: "flap" },
   "rdk:component:servo rdk:builtin:gpio": {
     name: "tilt",
     attributes: { board: "chassis", pin: "12" },
+  },
+  "rdk:component:switch rdk:builtin:fake": {
+    name: "mode",
+    attributes: { position_count: 2, labels: ["off", "on"] },
   },
   "rdk:service:base_remote_control rdk:builtin:builtin": {
     name: "drive",
@@ -128,6 +230,14 @@ export const MODEL_EXAMPLES: Readonly<Record<string, ModelExample>> = {
       ...{ base: "rover", input_controller: "gamepad", control_mode: "joyStickControl" },
     },
   },
+  "rdk:service:data_manager rdk:builtin:builtin": {
+    name: "data",
+    attributes: { sync_interval_mins: 1, tags: ["hall-2"] },
+  },
+  "rdk:service:discovery rdk:builtin:devices": { name: "devices" },
+  "rdk:service:discovery rdk:builtin:fake": { name: "found" },
+  "rdk:service:generic rdk:builtin:fake": { name: "anything" },
+  "rdk:service:generic rdk:builtin:system": { name: "system" },
   "rdk:service:mlmodel rdk:builtin:tflite_cpu": {
     name: "boxes",
     attributes: {
@@ -135,10 +245,16 @@ export const MODEL_EXAMPLES: Readonly<Record<string, ModelExample>> = {
       label_path: "${packages.ml_model.boxes}/labels.txt",
     },
   },
+  "rdk:service:motion rdk:builtin:builtin": { name: "builtin" },
   "rdk:service:navigation rdk:builtin:builtin": {
     name: "navigation",
     attributes: { base: "rover", movement_sensor: "odometry", meters_per_sec: 0.4 },
   },
+  "rdk:service:sensors rdk:builtin:builtin": { name: "sensors" },
+  "rdk:service:shell rdk:builtin:builtin": { name: "terminal" },
+  "rdk:service:shell rdk:builtin:shell": { name: "shell" },
+  "rdk:service:slam rdk:builtin:fake": { name: "map" },
+  "rdk:service:video rdk:builtin:fake": { name: "recorder" },
   "rdk:service:vision rdk:builtin:color_detector": {
     name: "red-things",
     attributes: {
@@ -150,6 +266,10 @@ export const MODEL_EXAMPLES: Readonly<Record<string, ModelExample>> = {
     name: "red-clouds",
     attributes: { detector_name: "red-things", camera_name: "front" },
   },
+  "rdk:service:vision rdk:builtin:fake": {
+    name: "sees-all",
+    attributes: { camera_name: "pattern" },
+  },
   "rdk:service:vision rdk:builtin:mlmodel": {
     name: "finder",
     attributes: {
@@ -157,4 +277,5 @@ export const MODEL_EXAMPLES: Readonly<Record<string, ModelExample>> = {
       default_minimum_confidence: 0.5,
     },
   },
+  "rdk:service:world_state_store rdk:builtin:fake": { name: "world", attributes: { fps: 1 } },
 };

@@ -31,6 +31,7 @@ export function wheeledBaseModel({ clock }: BuiltinEnvironment): Model<WheeledBa
   return {
     api: BASE,
     model: "rdk:builtin:wheeled",
+    triedWith: "motors on a simulated board, and the published Python SDK; no real base",
     attributes: attributes<WheeledBaseAttributes>({
       left: motors("Motors of the left side; forward drives forward."),
       right: motors("Motors of the right side; forward drives forward."),
@@ -74,6 +75,7 @@ export function sensorControlledBaseModel(
   return {
     api: BASE,
     model: "rdk:builtin:sensor-controlled",
+    triedWith: "a base and sensors of the tests that measure what it does; no real base",
     attributes: attributes<SensorControlledBaseAttributes>({
       base: text("The base that is driven."),
       movement_sensor: listOf(
@@ -123,6 +125,7 @@ export function wheeledOdometryModel(
   return {
     api: "rdk:component:movement_sensor",
     model: "rdk:builtin:wheeled-odometry",
+    triedWith: "encoders on a simulated board, and the published Python SDK; no real base",
     attributes: attributes<WheeledOdometryAttributes>({
       base: text("The base; its width and wheels count."),
       left_motors: motors("Motors of the left side, with encoders."),

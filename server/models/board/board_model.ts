@@ -11,6 +11,8 @@ export function linuxBoardModel(environment: BuiltinEnvironment): Model<LinuxBoa
   return {
     api: "rdk:component:board",
     model: "rdk:builtin:linux",
+    triedWith:
+      "an emulation of the kernel's GPIO (ioctls of version 2), PWM, I2C, SPI and industrial I/O; no real board",
     attributes: attributes<LinuxBoardAttributes>(linuxBoardChecks),
     async construct({ attributes, log }) {
       const { LinuxBoard } = await import("./linux_board.ts");

@@ -24,6 +24,7 @@ export function simulatedBoardModel(
   return {
     api: "rdk:component:board",
     model: "rdk:builtin:simulated",
+    triedWith: "motors, encoders and bases on it, driven by the published Python SDK",
     attributes: attributes<SimulatedBoardAttributes>({
       lines: optional(integer("Pins, from 0 on. Default 64.", { min: 1, max: 256 })),
       digital_interrupts: interruptChecks,

@@ -21,6 +21,7 @@ export function commandSensorModel(environment: BuiltinEnvironment): Model<Comma
   return {
     api: "rdk:component:sensor",
     model: "rdk:builtin:command",
+    triedWith: "shell commands that print, fail, hang and print without end",
     attributes: attributes<CommandAttributes>({
       program: text("The program: an absolute path, or a name to look for in PATH."),
       args: optional(listOf(anyText("One argument."), "Its arguments. No shell reads them.")),

@@ -14,6 +14,7 @@ export function devicesModel(root = "/"): Model<DevicesAttributes> {
   return {
     api: "rdk:service:discovery",
     model: "rdk:builtin:devices",
+    triedWith: "the device files of a made-up host; no real devices",
     attributes: attributes<DevicesAttributes>({}),
     async construct() {
       const { createDeviceDiscovery } = await import("./device_discovery.ts");

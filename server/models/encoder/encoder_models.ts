@@ -22,6 +22,7 @@ export const incrementalEncoderModel = (
 ): Model<IncrementalEncoderAttributes> => ({
   api: "rdk:component:encoder",
   model: "rdk:builtin:incremental",
+  triedWith: "edges of an emulation of the kernel's GPIO; no real encoder",
   attributes: attributes<IncrementalEncoderAttributes>({
     board,
     pins: objectOf<IncrementalEncoderAttributes["pins"]>({
@@ -50,6 +51,7 @@ export const singleEncoderModel = (
 ): Model<SingleEncoderAttributes> => ({
   api: "rdk:component:encoder",
   model: "rdk:builtin:single",
+  triedWith: "the same edges, and a motor that says the direction; no real encoder",
   attributes: attributes<SingleEncoderAttributes>({
     board,
     pins: objectOf<SingleEncoderAttributes["pins"]>({

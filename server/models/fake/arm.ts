@@ -20,6 +20,7 @@ import type { CallContext } from "../../resources/graph/resource.ts";
 import { type ArmBody, type ArmPose, bodyOfFile, bodyOfJson, planarBody } from "./arm_body.ts";
 import { knownKinematics } from "./arm_kinematics.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 /** Joints of the arms that the family's own fake knows by name. */
 const JOINTS_BY_MODEL = {
@@ -51,6 +52,7 @@ export function fakeArmModel(environment: { clock: Clock }): Model<FakeArmAttrib
   return {
     api: "rdk:component:arm",
     model: "rdk:builtin:fake",
+    triedWith: TRIED_WITH,
     attributes: attributes<FakeArmAttributes>({
       degrees_of_freedom: optional(
         integer("Number of joints. Default: those of arm-model, else 1.", { min: 1, max: 12 }),

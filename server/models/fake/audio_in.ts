@@ -9,6 +9,7 @@ import type { Model } from "../../resources/graph/registry.ts";
 import type { CallContext } from "../../resources/graph/resource.ts";
 import { AUDIO_CODECS, CHANNELS, checkedCodec, SAMPLE_RATE_HZ, sineWave } from "./audio_format.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 /** Length of a chunk. Milliseconds. */
 const CHUNK_MS = 100;
@@ -27,6 +28,7 @@ export function fakeAudioInModel({ clock }: { clock: Clock }): Model<FakeAudioIn
   return {
     api: "rdk:component:audio_in",
     model: "rdk:builtin:fake",
+    triedWith: TRIED_WITH,
     attributes: attributes<FakeAudioInAttributes>({
       frequency_hz: optional(
         number("Pitch of the tone. Default 440.", { min: 1, max: SAMPLE_RATE_HZ / 2 }),

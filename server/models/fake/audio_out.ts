@@ -7,11 +7,13 @@ import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { AUDIO_CODECS, CHANNELS, checkedCodec, SAMPLE_RATE_HZ } from "./audio_format.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 /** Model `rdk:builtin:fake` of `rdk:component:audio_out`: counts what it is given, in no time. */
 export const fakeAudioOutModel: Model<JsonObject> = {
   api: "rdk:component:audio_out",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: anyAttributes,
   construct({ log }): Driver<typeof AudioOutService> {
     let playedBytes = 0;

@@ -4,6 +4,7 @@ import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import type { Vector } from "./kinematics.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 const MM_PER_METER = 1_000;
 
@@ -24,6 +25,7 @@ export interface FakeBaseAttributes {
 export const fakeBaseModel: Model<FakeBaseAttributes> = {
   api: "rdk:component:base",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: attributes<FakeBaseAttributes>({
     width_mm: optional(number("From wheel to wheel in mm. Default 600.", { min: 0.001 })),
     wheel_circumference_mm: optional(number("Of a wheel in mm. Default 3000.", { min: 0.001 })),

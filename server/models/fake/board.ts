@@ -16,6 +16,7 @@ import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { CallContext } from "../../resources/graph/resource.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 /** Analogue inputs count from 0 to this and begin again. */
 const ANALOG_MAX = 1_000;
@@ -43,6 +44,7 @@ export function fakeBoardModel({ clock }: { clock: Clock }): Model<FakeBoardAttr
   return {
     api: "rdk:component:board",
     model: "rdk:builtin:fake",
+    triedWith: TRIED_WITH,
     attributes: attributes<FakeBoardAttributes>({
       analogs: optional(listOf(pin, "Analogue inputs. Default: none.")),
       digital_interrupts: optional(listOf(pin, "Inputs whose edges count. Default: none.")),

@@ -18,6 +18,7 @@ import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import { gradientColor, gradientJpeg } from "./gradient.ts";
 import { pcd, PCD_MIME_TYPE, type Point } from "./point_cloud.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 /** Name of the only source of images. */
 const SOURCE = "color";
@@ -43,6 +44,7 @@ export function fakeCameraModel({ clock }: { clock: Clock }): Model<FakeCameraAt
   return {
     api: "rdk:component:camera",
     model: "rdk:builtin:fake",
+    triedWith: TRIED_WITH,
     attributes: attributes<FakeCameraAttributes>({
       width: optional(pixels("Pixels from left to right. Default 1280.")),
       height: optional(pixels("Pixels from top to bottom. Default 720.")),

@@ -4,6 +4,7 @@ import { anyAttributes } from "../../resources/graph/attributes.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 const FOUND = [
   { name: "fake1", type: "movement_sensor" },
@@ -14,6 +15,7 @@ const FOUND = [
 export const fakeDiscoveryModel: Model<JsonObject> = {
   api: "rdk:service:discovery",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: anyAttributes,
   construct: (): Driver<typeof DiscoveryService> => ({
     discoverResources: () => ({

@@ -9,6 +9,7 @@ import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import type { TurnedEncoder } from "./motor.ts";
 import { repeat } from "./repeat.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 const TICKS: PositionType.TICKS_COUNT = 1;
 const DEGREES: PositionType.ANGLE_DEGREES = 2;
@@ -23,6 +24,7 @@ export function fakeEncoderModel({ clock }: { clock: Clock }): Model<FakeEncoder
   return {
     api: "rdk:component:encoder",
     model: "rdk:builtin:fake",
+    triedWith: TRIED_WITH,
     attributes: attributes<FakeEncoderAttributes>({
       update_rate_msec: optional(
         integer("Milliseconds from one change of the position to the next. Default 100.", {

@@ -5,6 +5,7 @@ import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import { type Joint, kinematics } from "./kinematics.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 export interface FakeGantryAttributes {
   lengths_mm: number[] | undefined;
@@ -16,6 +17,7 @@ const AXES = [{ x: 1, y: 0, z: 0 }, { x: 0, y: 1, z: 0 }, { x: 0, y: 0, z: 1 }];
 export const fakeGantryModel: Model<FakeGantryAttributes> = {
   api: "rdk:component:gantry",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: attributes<FakeGantryAttributes>({
     lengths_mm: optional(
       listOf(

@@ -6,6 +6,7 @@ import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import { type Joint, kinematics } from "./kinematics.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 /** How far the jaw opens. mm. */
 const WIDEST_MM = 100;
@@ -23,6 +24,7 @@ const JAW: Joint = {
 export const fakeGripperModel: Model<JsonObject> = {
   api: "rdk:component:gripper",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: anyAttributes,
   construct({ name }): Driver<typeof GripperService> {
     let openMm = WIDEST_MM;

@@ -13,6 +13,7 @@ import type { CallContext } from "../../resources/graph/resource.ts";
 import { Broadcast } from "./broadcast.ts";
 import { echo } from "./echo.ts";
 import { repeat } from "./repeat.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 const AXIS_EVENT = "PositionChangeAbs";
 const PRESS_EVENT = "ButtonPress";
@@ -33,6 +34,7 @@ export function fakeInputControllerModel(
   return {
     api: "rdk:component:input_controller",
     model: "rdk:builtin:fake",
+    triedWith: TRIED_WITH,
     attributes: attributes<FakeInputControllerAttributes>({
       controls: optional(
         listOf(

@@ -8,6 +8,7 @@ import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 /** Speeds below this are standing still. Turns a minute. */
 const SLOWEST_RPM = 0.0001;
@@ -32,6 +33,7 @@ export function fakeMotorModel({ clock }: { clock: Clock }): Model<FakeMotorAttr
   return {
     api: "rdk:component:motor",
     model: "rdk:builtin:fake",
+    triedWith: TRIED_WITH,
     attributes: attributes<FakeMotorAttributes>({
       max_rpm: optional(number("Turns a minute at full power. Default 100.", { min: 0.001 })),
       encoder: optional(text("Name of a fake encoder that the motor turns. Default: none.")),

@@ -3,6 +3,7 @@ import { attributes, number, optional } from "../../resources/graph/attributes.t
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 /** Quality of a position that was fixed by the phase of the carrier; NMEA 0183, sentence GGA. */
 const RTK_FIXED = 4;
@@ -18,6 +19,7 @@ export interface FakeMovementSensorAttributes {
 export const fakeMovementSensorModel: Model<FakeMovementSensorAttributes> = {
   api: "rdk:component:movement_sensor",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: attributes<FakeMovementSensorAttributes>({
     latitude: optional(number("Degrees north. Default 40.7.", { min: -90, max: 90 })),
     longitude: optional(number("Degrees east. Default -73.98.", { min: -180, max: 180 })),

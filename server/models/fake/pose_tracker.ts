@@ -3,6 +3,7 @@ import { attributes, listOf, optional, text } from "../../resources/graph/attrib
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 /** From one body to the next. mm. */
 const SPACING_MM = 100;
@@ -15,6 +16,7 @@ export interface FakePoseTrackerAttributes {
 export const fakePoseTrackerModel: Model<FakePoseTrackerAttributes> = {
   api: "rdk:component:pose_tracker",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: attributes<FakePoseTrackerAttributes>({
     bodies: optional(listOf(text("Name of a body."), "What it sees. Default: body1 and body2.")),
   }),

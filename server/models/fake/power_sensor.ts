@@ -3,6 +3,7 @@ import type { PowerSensorService } from "../../../shared/gen/viam/component/powe
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 export interface FakePowerSensorAttributes {
   volts: number | undefined;
@@ -15,6 +16,7 @@ export interface FakePowerSensorAttributes {
 export const fakePowerSensorModel: Model<FakePowerSensorAttributes> = {
   api: "rdk:component:power_sensor",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: attributes<FakePowerSensorAttributes>({
     volts: optional(number("The voltage. Default 1.5.")),
     amperes: optional(number("The current. Default 2.2.")),

@@ -3,6 +3,7 @@ import { anyObject, attributes, optional } from "../../resources/graph/attribute
 import type { Model } from "../../resources/graph/registry.ts";
 import type { Sensor } from "../../resources/graph/resource.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 export interface FakeSensorAttributes {
   readings: JsonObject | undefined;
@@ -12,6 +13,7 @@ export interface FakeSensorAttributes {
 export const fakeSensorModel: Model<FakeSensorAttributes> = {
   api: "rdk:component:sensor",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: attributes<FakeSensorAttributes>({
     readings: optional(anyObject("What the sensor reads. Default: a is 1, b is 2, c is 3.")),
   }),

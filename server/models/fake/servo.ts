@@ -5,6 +5,7 @@ import { anyAttributes } from "../../resources/graph/attributes.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 /** The widest angle of a servo's interface. Degrees. */
 const WIDEST_DEG = 180;
@@ -13,6 +14,7 @@ const WIDEST_DEG = 180;
 export const fakeServoModel: Model<JsonObject> = {
   api: "rdk:component:servo",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: anyAttributes,
   construct(): Driver<typeof ServoService> {
     let positionDeg = 0;

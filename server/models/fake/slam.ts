@@ -9,6 +9,7 @@ import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import { pcd, type Point } from "./point_cloud.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 /** Bytes of one answer of a stream. */
 const CHUNK_BYTES = 16 * 1024;
@@ -32,6 +33,7 @@ const GREY = [128, 128, 128] as const;
 export const fakeSlamModel: Model<JsonObject> = {
   api: "rdk:service:slam",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: anyAttributes,
   construct(): Driver<typeof SLAMService> {
     let map: Uint8Array | undefined;

@@ -11,6 +11,7 @@ import {
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 export interface FakeSwitchAttributes {
   position_count: number | undefined;
@@ -21,6 +22,7 @@ export interface FakeSwitchAttributes {
 export const fakeSwitchModel: Model<FakeSwitchAttributes> = {
   api: "rdk:component:switch",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: attributes<FakeSwitchAttributes>({
     position_count: optional(
       integer("How many positions it has. Default: as many as labels, else 2.", {

@@ -7,6 +7,7 @@ import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { echo } from "./echo.ts";
 import { gradientJpeg } from "./gradient.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 /** JPEG images one after the other, as `ffmpeg -f mjpeg` reads them. */
 const CONTAINER = "mjpeg";
@@ -23,6 +24,7 @@ const MOST_FRAMES = 600;
 export const fakeVideoModel: Model<JsonObject> = {
   api: "rdk:service:video",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: anyAttributes,
   construct(): Driver<typeof VideoService> {
     let frame: Promise<Uint8Array> | undefined;

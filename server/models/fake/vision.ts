@@ -8,6 +8,7 @@ import type { Model } from "../../resources/graph/registry.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import { readImageHeader } from "../images/image_header.ts";
 import { echo } from "./echo.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 const CAMERA_API = "rdk:component:camera";
 
@@ -24,6 +25,7 @@ export interface FakeVisionAttributes {
 export const fakeVisionModel: Model<FakeVisionAttributes> = {
   api: "rdk:service:vision",
   model: "rdk:builtin:fake",
+  triedWith: TRIED_WITH,
   attributes: attributes<FakeVisionAttributes>({
     camera_name: optional(text("The camera of calls that name none. Default: none.")),
   }),

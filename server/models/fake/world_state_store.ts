@@ -12,6 +12,7 @@ import type { CallContext } from "../../resources/graph/resource.ts";
 import { Broadcast } from "./broadcast.ts";
 import { echo } from "./echo.ts";
 import { repeat } from "./repeat.ts";
+import { TRIED_WITH } from "./tried_with.ts";
 
 const UPDATED: TransformChangeType.UPDATED = 3;
 
@@ -32,6 +33,7 @@ export function fakeWorldStateStoreModel(
   return {
     api: "rdk:service:world_state_store",
     model: "rdk:builtin:fake",
+    triedWith: TRIED_WITH,
     attributes: attributes<FakeWorldStateStoreAttributes>({
       fps: optional(number("Changes a second. Default 10.", { min: 0.001, max: 100 })),
     }),

@@ -19,6 +19,8 @@ export function gpsModel(environment: BuiltinEnvironment): Model<GpsAttributes> 
   return {
     api: "rdk:component:movement_sensor",
     model: "rdk:builtin:gps-nmea",
+    triedWith:
+      "sentences over a pseudo terminal and over TCP, and a caster of the tests; no real receiver",
     attributes: attributes<GpsAttributes>({
       connection_type: oneOf(["serial", "tcp"], "How the receiver is reached."),
       serial_attributes: optional(objectOf<NonNullable<GpsAttributes["serial_attributes"]>>({

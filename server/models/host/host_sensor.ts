@@ -34,6 +34,7 @@ export function hostSensorModel(environment: HostEnvironment): Model<HostAttribu
   return {
     api: "rdk:component:sensor",
     model: "rdk:builtin:host",
+    triedWith: "this kernel's /proc and texts of other systems",
     attributes: attributes<HostAttributes>({
       disk_path: optional(text(
         "A path on the file system whose space is read. Default: / or the system drive.",

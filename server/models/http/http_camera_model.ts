@@ -9,6 +9,7 @@ export function httpCameraModel(environment: HttpSensorEnvironment): Model<HttpC
   return {
     api: "rdk:component:camera",
     model: "rdk:builtin:http",
+    triedWith: "a local HTTP server that gives single images and MJPEG; no network camera",
     attributes: attributes<HttpCameraAttributes>({
       url: httpAddress(
         "Where a JPEG or PNG image is, or a multipart stream of them (MJPEG), of which the first " +

@@ -10,6 +10,7 @@ export function httpSensorModel(environment: HttpSensorEnvironment): Model<HttpS
   return {
     api: "rdk:component:sensor",
     model: "rdk:builtin:http",
+    triedWith: "a local HTTP server",
     attributes: attributes<HttpSensorAttributes>({
       url: httpAddress("Where the JSON is; requested with GET. Redirects are not followed."),
       headers: optional(httpHeaders("Sent with each request. Their values are never logged.")),

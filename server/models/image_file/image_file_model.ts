@@ -12,6 +12,7 @@ import type { ImageFileAttributes } from "./image_file_attributes.ts";
 export const imageFileModel: Model<ImageFileAttributes> = {
   api: "rdk:component:camera",
   model: "rdk:builtin:image_file",
+  triedWith: "files of all kinds, folders, and files that are no images",
   attributes: attributes<ImageFileAttributes>({
     color_image_file_path: optional(text(
       "A JPEG or PNG file, or a folder with such files. Read again for each image.",

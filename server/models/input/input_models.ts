@@ -11,6 +11,7 @@ export function webGamepadModel({ clock }: BuiltinEnvironment): Model<WebGamepad
   return {
     api: API,
     model: "rdk:builtin:webgamepad",
+    triedWith: "events that programs trigger",
     attributes: attributes<WebGamepadAttributes>({
       timeout: optional(duration(
         "Without an event for so long it counts as disconnected, and what it drives stops; 0s: " +
@@ -30,6 +31,7 @@ export function gamepadModel(environment: BuiltinEnvironment): Model<GamepadAttr
   return {
     api: API,
     model: "rdk:builtin:gamepad",
+    triedWith: "an emulated input device that is plugged in and unplugged; no real gamepad",
     attributes: attributes<GamepadAttributes>({
       dev_file: optional(
         serialPath("Its file, /dev/input/event3. Default: the first with a gamepad's buttons."),

@@ -22,6 +22,7 @@ export function rtspModel(environment: Environment): Model<RtspAttributes> {
   return {
     api,
     model: "rdk:builtin:rtsp",
+    triedWith: "an RTSP server of the tests, with and without a password; no real network camera",
     attributes: attributes<RtspAttributes>({
       rtsp_address: rtspAddress(
         "The stream, as rtsp://USER:PASSWORD@HOST:PORT/PATH. The password is shown in no message; " +
@@ -52,6 +53,7 @@ export function webcamModel(environment: Environment): Model<WebcamAttributes> {
   return {
     api,
     model: "rdk:builtin:webcam",
+    triedWith: "ffmpeg's test source in the place of a device; no real camera",
     attributes: attributes<WebcamAttributes>({
       video_path: optional(text(
         "The device, for example /dev/video0 or a link in /dev/v4l/by-id, which stays the same when " +
@@ -80,6 +82,7 @@ export function screenModel(environment: Environment): Model<ScreenAttributes> {
   return {
     api,
     model: "rdk:builtin:screen",
+    triedWith: "the X server Xvfb; no real screen",
     attributes: attributes<ScreenAttributes>({
       display: optional(text(
         "The X display, for example :0. Default: that of the server's environment (DISPLAY).",

@@ -16,6 +16,7 @@ import { type MergedAttributes, QUANTITIES } from "./merged_attributes.ts";
 export const mergedModel: Model<MergedAttributes> = {
   api: "rdk:component:movement_sensor",
   model: "rdk:builtin:merged",
+  triedWith: "movement sensors of the tests that answer, lack quantities and fail",
   attributes: attributes<MergedAttributes>({
     position: sensorNames("position"),
     orientation: sensorNames("orientation"),

@@ -10,6 +10,7 @@ export function mlModelModel(
   return {
     api: "rdk:service:mlmodel",
     model: "rdk:builtin:tflite_cpu",
+    triedWith: "models that a machine-cloud trained, and files that are no model",
     attributes: attributes<MlModelAttributes>({
       model_path: text(
         "A .tflite file, for example ${packages.ml_model.NAME}/NAME.tflite of a model package.",

@@ -25,6 +25,8 @@ export function modbusModel(environment: BuiltinEnvironment): Model<ModbusAttrib
   return {
     api: "rdk:component:sensor",
     model: "rdk:builtin:modbus",
+    triedWith:
+      "a simulator over TCP, and one on a pair of pseudo terminals for RTU; no real device",
     attributes: attributes<ModbusAttributes>({
       connection_type: oneOf(["tcp", "rtu"], "How the device is reached; rtu is a serial line."),
       address: optional(hostAndPort("Where the device is, of connection_type tcp.")),

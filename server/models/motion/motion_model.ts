@@ -8,6 +8,7 @@ export function motionModel({ clock, seat }: BuiltinEnvironment): Model<JsonObje
   return {
     api: "rdk:service:motion",
     model: "rdk:builtin:builtin",
+    triedWith: "simulated rovers and fake arms, and the published Python SDK; no real base or arm",
     attributes: attributes<JsonObject>({}),
     weakDependencies: [
       "rdk:component:arm",

@@ -31,6 +31,7 @@ export function gpioMotorModel({ clock }: BuiltinEnvironment): Model<GpioMotorAt
   return {
     api: "rdk:component:motor",
     model: "rdk:builtin:gpio",
+    triedWith: "a simulated board whose motors turn, stall and turn the wrong way; no real motor",
     attributes: attributes<GpioMotorAttributes>({
       board,
       pins: objectOf<GpioMotorPins>({
@@ -104,6 +105,7 @@ export function gpioStepperModel({ clock }: BuiltinEnvironment): Model<GpioStepp
   return {
     api: "rdk:component:motor",
     model: "rdk:builtin:gpiostepper",
+    triedWith: "steps counted by an emulation of the kernel's GPIO; no real motor",
     attributes: attributes<GpioStepperAttributes>({
       board,
       pins: objectOf<GpioStepperAttributes["pins"]>({

@@ -18,6 +18,8 @@ export function mqttModel(environment: BuiltinEnvironment): Model<MqttAttributes
   return {
     api: "rdk:component:sensor",
     model: "rdk:builtin:mqtt",
+    triedWith:
+      "the broker Mosquitto, stopped and started again, and one of the tests that misbehaves",
     attributes: attributes<MqttAttributes>({
       url: converted(
         text("The broker: mqtt://host:1883, or mqtts://host:8883 with TLS."),

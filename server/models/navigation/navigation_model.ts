@@ -28,6 +28,7 @@ export function navigationModel(
   return {
     api: "rdk:service:navigation",
     model: "rdk:builtin:builtin",
+    triedWith: "simulated rovers, and the published SDKs of Python and TypeScript; no real base",
     attributes: attributes<NavigationAttributes>({
       base: text("The base that is driven."),
       movement_sensor: optional(

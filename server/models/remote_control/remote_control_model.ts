@@ -11,6 +11,7 @@ export function remoteControlModel({ clock }: BuiltinEnvironment): Model<RemoteC
   return {
     api: "rdk:service:base_remote_control",
     model: "rdk:builtin:builtin",
+    triedWith: "events of a controller and a base of the tests; no real gamepad",
     attributes: attributes<RemoteControlAttributes>({
       base: text("The base that is driven."),
       input_controller: text("The controller that drives it."),

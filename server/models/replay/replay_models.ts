@@ -76,6 +76,7 @@ function replayModel(options: ReplayModelOptions): Model<ReplayAttributes> {
   return {
     api,
     model,
+    triedWith: "a machine-cloud with data that was captured; not with another cloud",
     attributes: replayAttributes(what, sizes),
     async construct({ attributes, signal }: Construction<ReplayAttributes>) {
       checkInterval(attributes);

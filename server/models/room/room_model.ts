@@ -31,6 +31,8 @@ export function roomCameraModel(
   return {
     api: "rdk:component:camera",
     model: "rdk:builtin:simulated",
+    triedWith:
+      "the rover of the simulated board, drawn and detected in a running machine (`make run`)",
     attributes: attributes<RoomCameraAttributes>({
       movement_sensor: text(
         "Sensor with position and compass heading, such as wheeled-odometry. The base begins in " +

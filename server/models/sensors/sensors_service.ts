@@ -13,6 +13,7 @@ import type { Resource } from "../../resources/graph/resource.ts";
 export const sensorsServiceModel: Model<JsonObject> = {
   api: "rdk:service:sensors",
   model: "rdk:builtin:builtin",
+  triedWith: "sensors of several APIs, missing and failing ones",
   attributes: anyAttributes,
   weakDependencies: READABLE_APIS,
   construct({ dependencies }): SensorsDriver {

@@ -8,6 +8,7 @@ import type { GpioServoAttributes } from "./gpio_servo_attributes.ts";
 export const gpioServoModel: Model<GpioServoAttributes> = {
   api: "rdk:component:servo",
   model: "rdk:builtin:gpio",
+  triedWith: "an emulation of the kernel's GPIO; no real servo",
   attributes: attributes<GpioServoAttributes>({
     board: text("Board with the pin, built in or of a module."),
     pin: text("Pin with the pulses."),

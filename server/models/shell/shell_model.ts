@@ -20,6 +20,8 @@ export function shellModel(
   return {
     api: "rdk:service:shell",
     model,
+    triedWith:
+      "real terminals, the published command line of the family, and copies of trees of files",
     attributes: attributes<ShellAttributes>({}),
     async construct({ log }) {
       if (environment.untrusted) throw new UntrustedError("the shell service");

@@ -17,6 +17,7 @@ export function systemModel(
   return {
     api,
     model: "rdk:builtin:system",
+    triedWith: "programs that take the place of `systemctl` and the like, so that nothing reboots",
     attributes: attributes<SystemAttributes>({
       allow_reboot: optional(boolean(
         "Whether the command reboot restarts the host; never under -untrusted-env. Default false.",

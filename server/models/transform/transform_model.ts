@@ -52,6 +52,7 @@ export function transformModel(pictures: () => Pictures): Model<TransformAttribu
   return {
     api: "rdk:component:camera",
     model: "rdk:builtin:transform",
+    triedWith: "images of the tests, and detections of a vision service",
     attributes: attributes<TransformAttributes>({
       source: text("The camera whose images are changed."),
       pipeline: listOf(

@@ -17,6 +17,7 @@ export function colourModel(pictures: () => Pictures): Model<ColourAttributes> {
   return {
     api: "rdk:service:vision",
     model: "rdk:builtin:color_detector",
+    triedWith: "drawn images, and the simulated camera",
     attributes: attributes<ColourAttributes>({
       detect_color: converted(
         text("The colour, as #RRGGBB. One without a hue, as gray is, cannot be found."),

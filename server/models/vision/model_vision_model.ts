@@ -20,6 +20,7 @@ export function modelVisionModel(pictures: () => Pictures): Model<ModelVisionAtt
   return {
     api: "rdk:service:vision",
     model: "rdk:builtin:mlmodel",
+    triedWith: "trained detectors and classifiers, and the published Python SDK",
     attributes: attributes<ModelVisionAttributes>({
       mlmodel_name: text("The mlmodel service that runs the model."),
       camera_name: cameraName,

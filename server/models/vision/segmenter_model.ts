@@ -10,6 +10,7 @@ export function segmenterModel(pictures: () => Pictures): Model<SegmenterAttribu
   return {
     api: "rdk:service:vision",
     model: "rdk:builtin:detector_3d_segmenter",
+    triedWith: "points that the fake camera has before its lens; no real depth camera",
     attributes: attributes<SegmenterAttributes>({
       detector_name: text("The vision service that finds boxes."),
       confidence_threshold_pct: optional(number(

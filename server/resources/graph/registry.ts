@@ -19,6 +19,11 @@ export interface Model<A> {
   /** `rdk:builtin:host` */
   readonly model: string;
   readonly attributes: Attributes<A>;
+  /**
+   * With what it was tried, and with what not: "a pair of pseudo terminals; no real receiver".
+   * `docs/models.md` has it. Default: nobody knows.
+   */
+  readonly triedWith?: string;
   /** What the attributes make a resource depend on. Default: nothing. */
   dependencies?(attributes: A): ImplicitDependencies;
   /** All resources of these APIs are optional dependencies. Default: none. */
@@ -37,6 +42,8 @@ export interface RegisteredModel {
   readonly api: string;
   readonly model: string;
   readonly attributeSchema: JsonObject;
+  /** As in {@link Model}; undefined for models of modules. */
+  readonly triedWith?: string;
   /** The module that brought it; undefined for models that are built in. */
   readonly module?: string;
   /** Resources are built again when this changes; a module changes it with each start. */
@@ -209,13 +216,14 @@ export class ModelRegistry {
 const BUILT_IN = "built in";
 
 function registered<A>(model: Model<A>): RegisteredModel {
-  const { dependencies, weakDependencies } = model;
+  const { dependencies, weakDependencies, triedWith } = model;
   return {
     api: model.api,
     model: model.model,
     attributeSchema: model.attributes.schema,
     generation: BUILT_IN,
     ...(weakDependencies && { weakDependencies }),
+    ...(triedWith !== undefined && { triedWith }),
     ...(dependencies && {
       dependencies: (spec) => dependencies(model.attributes.parse(spec.attributes).attributes),
     }),
