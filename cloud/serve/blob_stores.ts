@@ -6,6 +6,7 @@ import { readSetting, writeSetting } from "../storage/database/settings.ts";
 import type { Random } from "../storage/keys/random.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
 import type { BlobStore } from "../storage/blobs/blob_store.ts";
+import type { S3BlobStore } from "../storage/blobs/s3_blob_store.ts";
 import { FolderBlobStore } from "../storage/blobs/folder_blob_store.ts";
 
 /** Folders of the data folder, or of the object storage, that hold large files. */
@@ -23,18 +24,29 @@ export interface BlobStoresOptions {
   readonly log: Logger;
 }
 
+/** Where large files are. */
+export interface BlobStores {
+  /** @throws {FileError} */
+  open(folder: BlobFolder): Promise<BlobStore>;
+  /** Of the object storage, for files of training runs; undefined: there is none. */
+  readonly runs: S3BlobStore | undefined;
+}
+
 /** Opens the storage of large files. @throws {FileError}, {BlobStorageError} */
 export async function openBlobStores(
   { dataDir, objectStorage: settings, queries, clock, random, log }: BlobStoresOptions,
-): Promise<(folder: BlobFolder) => Promise<BlobStore>> {
+): Promise<BlobStores> {
   const inFolder = (folder: BlobFolder) => FolderBlobStore.open(join(dataDir, folder));
-  if (!settings) return inFolder;
+  if (!settings) return { open: inFolder, runs: undefined };
   const { openObjectStorage } = await import("../storage/blobs/open_object_storage.ts");
   const { MovedBlobStore } = await import("../storage/blobs/moved_blob_store.ts");
   const ownId = await storageId(queries, random);
   const objects = await openObjectStorage({ settings, ownId, clock, log });
   // Files from before stay in the folder, and commands next to this process put some there.
-  return async (folder) => new MovedBlobStore(objects(folder), await inFolder(folder));
+  return {
+    open: async (folder) => new MovedBlobStore(objects(folder), await inFolder(folder)),
+    runs: objects("training-runs"),
+  };
 }
 
 /** What distinguishes this cloud from all others in an object storage. */

@@ -6,7 +6,6 @@ import type { DataFolder } from "../storage/data_folder/data_folder.ts";
 import { DataFolderInUseError } from "../storage/data_folder/serve_lock.ts";
 import { BLOB_FOLDERS } from "./blob_stores.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
-import type { TrainingSettings } from "./training_settings.ts";
 
 /** What of the options of a cloud decides it. */
 export interface ClusterOptions {
@@ -14,7 +13,6 @@ export interface ClusterOptions {
   readonly dataDir: string;
   readonly objectStorage?: S3Settings | undefined;
   readonly publicUrl?: string | undefined;
-  readonly training?: TrainingSettings | undefined;
 }
 
 /**
@@ -25,7 +23,7 @@ export interface ClusterOptions {
  */
 export async function requireShared(options: ClusterOptions, folder: DataFolder): Promise<void> {
   if (!options.cluster) return;
-  const { objectStorage, publicUrl, training, dataDir } = options;
+  const { objectStorage, publicUrl, dataDir } = options;
   const refuse = (why: string) => new UsageError(`--cluster: ${why}`);
   if (folder.database.engine !== "postgres") {
     throw refuse(
@@ -40,12 +38,6 @@ export async function requireShared(options: ClusterOptions, folder: DataFolder)
   }
   if (publicUrl === undefined) {
     throw refuse("give all nodes the one address that leads to any of them with --public-url");
-  }
-  if (training?.ray) {
-    throw refuse(
-      "runs on Ray get their files from the node that trains, and the address of the cloud may " +
-        "lead them to another one; take another --training-runner, or serve with one process",
-    );
   }
   const own = BLOB_FOLDERS.find((name) => hasFiles(join(dataDir, name)));
   if (own !== undefined) {

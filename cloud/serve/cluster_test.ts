@@ -21,7 +21,6 @@ Deno.test("a cluster is refused until nothing is left that one node alone would 
     await refused({}, /--database postgres/, folder("sqlite"));
     await refused({ objectStorage: undefined }, /--blob-store s3/);
     await refused({ publicUrl: undefined }, /--public-url/);
-    await refused({ training: { ray: {} } }, /--training-runner/);
     await refused({}, /release\.key is missing; copy it/, folder("postgres", 1));
     await Deno.mkdir(join(dataDir, "data-files", "incoming"), { recursive: true });
     await requireShared(whole, folder("postgres"));

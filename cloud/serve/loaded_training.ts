@@ -1,5 +1,6 @@
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { MLTrainingService } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
+import { ALWAYS_LEADER } from "../nodes/leadership.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 import { defaultSender, Mailer } from "../triggers/mail/mailer.ts";
 import { checkManaged } from "../training/managed/check_dataset.ts";
@@ -10,7 +11,7 @@ import { trainingService } from "../training/jobs/training_service.ts";
 import { EndMailer } from "../training/queue/end_mailer.ts";
 import { openTrainingQueue } from "../training/queue/open_training_queue.ts";
 import type { TrainingQueue } from "../training/queue/training_queue.ts";
-import type { RunExchange } from "../training/remote/exchange.ts";
+import type { Exchange } from "../training/remote/exchange.ts";
 import { LocalRunner } from "../training/runs/local_runner.ts";
 import type { TrainingRunner } from "../training/runs/runner.ts";
 import {
@@ -34,7 +35,7 @@ export interface LoadedTraining {
 export async function loadTraining(
   options: TrainingOptions,
   logs: JobLogs,
-  exchange: RunExchange,
+  exchange: Exchange,
 ): Promise<LoadedTraining> {
   const { queries, clock, random, log, settings, mail, publicUrl } = options;
   const { jobs: total = TRAINING_JOBS } = settings;
@@ -60,9 +61,10 @@ export async function loadTraining(
     queue = undefined;
     await ending?.close();
   };
-  const { bus } = options.nodes;
+  const { bus, leadership } = options.nodes;
   const subscriptions = [
-    bus.subscribe(WAKE_TOPIC, () => queue?.wake()),
+    // Several nodes: begin() is called in the term of the one that leads; here it is not known.
+    bus.subscribe(WAKE_TOPIC, () => leadership === ALWAYS_LEADER && queue?.wake()),
     bus.subscribe(CANCEL_TOPIC, ({ payload }) => queue?.cancel(payload)),
   ];
   const say = (topic: string, payload: string) =>
@@ -132,7 +134,7 @@ function refuse(): never {
 
 async function ownRunner(
   { dataDir, settings, clock, log, publicUrl }: TrainingOptions,
-  exchange: RunExchange,
+  exchange: Exchange,
 ): Promise<TrainingRunner> {
   const { engine, ray, images, python, limits, weights } = settings;
   const common = {

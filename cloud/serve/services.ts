@@ -10,6 +10,7 @@ import { partCredentials } from "../fleet/machines/part_credentials.ts";
 import { InferenceRunner } from "../inference/inference_runner.ts";
 import { inferenceService } from "../inference/inference_service.ts";
 import { shareAttempts } from "../nodes/shared_attempts.ts";
+import { ALWAYS_LEADER } from "../nodes/leadership.ts";
 import { LocalNodes } from "../nodes/nodes.ts";
 import { SteadyTime } from "../storage/steady_time/steady_time.ts";
 import type { ExchangeRequest } from "../training/remote/exchange.ts";
@@ -42,13 +43,13 @@ export async function createServices(options: ServicesOptions) {
     ...{ folder, changes, owner, domain, limiter, clock, time, random, publicUrl },
   });
   const { callers, secrets, apiKeys, machineKeys, verifiers, issuer, verifyToken } = signIn;
-  const openBlobs = await openBlobStores({
+  const blobs = await openBlobStores({
     ...{ dataDir, objectStorage: options.objectStorage, queries, clock, random },
     log: log.child("files"),
   });
   const limitBytes = options.packageLimitBytes;
   const packages = openPackageServices({
-    ...{ queries, changes, callers, secrets: keys.secrets, blobs: await openBlobs("blobs") },
+    ...{ queries, changes, callers, secrets: keys.secrets, blobs: await blobs.open("blobs") },
     ...{ limitBytes, clock, random, publicUrl },
   });
   const certificates = new MachineCertificates({
@@ -62,7 +63,7 @@ export async function createServices(options: ServicesOptions) {
   const { presence, live, intake } = fleet;
 
   const releases = await openReleaseServices({
-    ...{ database, dataDir, limitBytes, blobs: await openBlobs("releases") },
+    ...{ database, dataDir, limitBytes, blobs: await blobs.open("releases") },
     ...{ callers, isLocal: owner !== undefined, presence, clock, random, publicUrl, log },
   });
   const { statuses, targets, versions } = releases;
@@ -76,8 +77,8 @@ export async function createServices(options: ServicesOptions) {
   });
   const data = openDataServices({
     ...{ queries, dataDir, transact: (work) => database.sharedTransaction(work) },
-    files: await openBlobs("data-files"),
-    archives: await openBlobs("data-exports"),
+    files: await blobs.open("data-files"),
+    archives: await blobs.open("data-exports"),
     ...{ callers, clock, cautious: time.cautious, random, secrets: keys.secrets, publicUrl },
     ...{ listener: notifications.listener, bus: nodes.bus },
     ...{ fileLimitBytes: options.fileLimitBytes, queryLimitMs: options.queryLimitMs },
@@ -88,6 +89,7 @@ export async function createServices(options: ServicesOptions) {
     isServedElsewhere: owner !== undefined,
     ...{ nodes, mail: options.notifications ?? {}, queries, dataDir, callers, changes },
     ...{ files: data.files, blobs: packages.blobs, packages: packages.store, publicUrl },
+    shared: nodes.leadership === ALWAYS_LEADER ? undefined : blobs.runs,
     ...{ clock, cautious: time.cautious, random, log: log.child("training") },
   });
   const accounts: Accounts = openAccounts({

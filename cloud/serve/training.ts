@@ -7,7 +7,10 @@ import { withCallFailures } from "../storage/database/call_failures.ts";
 import { JobLogs } from "../training/jobs/job_logs.ts";
 import { UNFINISHED_STATES } from "../training/jobs/job_states.ts";
 import { TrainingUpkeep } from "../training/jobs/upkeep.ts";
-import { RunExchange } from "../training/remote/exchange.ts";
+import { type Exchange, RunExchange } from "../training/remote/exchange.ts";
+import { StoredExchange } from "../training/remote/stored_exchange.ts";
+import { RUN_LIMITS } from "../training/runs/limits.ts";
+import { keepBlobsSwept } from "../storage/blobs/blob_sweep.ts";
 import { JobFolders, TRAINING_FOLDER } from "../training/queue/job_folder.ts";
 import { pollLoop } from "../../shared/workers/poll_loop.ts";
 import { Watched } from "../../shared/workers/watched.ts";
@@ -24,7 +27,7 @@ type Method = (request: never, context: never) => unknown;
  */
 export class Training {
   /** Files of runs on other computers. */
-  readonly exchange: RunExchange;
+  readonly exchange: Exchange;
   readonly #logs: JobLogs;
   #loaded: Promise<LoadedTraining> | undefined;
   /** Changes when it was loaded, or may have to be. */
@@ -36,7 +39,11 @@ export class Training {
   constructor(options: TrainingOptions) {
     // Scripts run in folders of their own, where a relative path leads elsewhere.
     this.options = { ...options, dataDir: resolve(options.dataDir) };
-    this.exchange = new RunExchange(options.log);
+    const { shared: blobs, settings, random, log } = options;
+    const { diskBytes: modelBytes } = { ...RUN_LIMITS, ...settings.limits };
+    this.exchange = blobs
+      ? new StoredExchange({ blobs, modelBytes, random, log })
+      : new RunExchange(log);
     this.#logs = new JobLogs(options.queries);
   }
 
@@ -57,6 +64,7 @@ export class Training {
   async lead(signal: AbortSignal): Promise<void> {
     const { cautious: clock, log, nodes } = this.options;
     const upkeep = new TrainingUpkeep({ logs: this.#logs, clock, log }).keep(signal);
+    const swept = this.#keepRunsSwept(signal);
     await this.#resume();
     // What waits is looked for now and then: who submits it may be unable to say so.
     const waits = { clock: this.options.clock, intervalMs: LOOK_EVERY_MS, changes: [this.#loads] };
@@ -68,7 +76,18 @@ export class Training {
     };
     await pollLoop(turn, waits, signal);
     await (await this.#loaded?.catch(() => undefined))?.end();
-    await upkeep;
+    await Promise.all([upkeep, swept]);
+  }
+
+  /** Removes what killed nodes left of runs in the object storage. */
+  async #keepRunsSwept(signal: AbortSignal): Promise<void> {
+    const { exchange, options: { queries, settings, cautious: clock, log } } = this;
+    if (!(exchange instanceof StoredExchange) || !settings.ray) return;
+    const isRunning = async (keyId: string) =>
+      await queries.selectFrom("training_jobs").select("seq").where("key_id", "=", keyId)
+        .executeTakeFirst() !== undefined;
+    const sweep = (_: unknown, now: Date) => exchange.sweep(isRunning, now);
+    await keepBlobsSwept({ sweep }, isRunning, { clock, log, signal });
   }
 
   /** Resumes the jobs of the last run of this cloud, if there are any. */

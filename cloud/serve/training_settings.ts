@@ -7,6 +7,7 @@ import type { Queries } from "../storage/database/cloud_database.ts";
 import type { Random } from "../storage/keys/random.ts";
 import type { BlobStore } from "../storage/blobs/blob_store.ts";
 import type { PackageStore } from "../registry/packages/package_store.ts";
+import type { AddressedBlobs } from "../training/remote/stored_exchange.ts";
 import type { EngineKind } from "../training/runs/container_engine.ts";
 import type { RunLimits } from "../training/runs/limits.ts";
 import type { TrainingRunner } from "../training/runs/runner.ts";
@@ -66,6 +67,8 @@ export interface TrainingOptions {
   readonly files: BlobStore;
   /** Bytes of packages. */
   readonly blobs: BlobStore;
+  /** Where all nodes find the files of runs on clusters; undefined: this node serves alone. */
+  readonly shared: AddressedBlobs | undefined;
   readonly packages: PackageStore;
   readonly publicUrl: () => string;
   readonly clock: Clock;

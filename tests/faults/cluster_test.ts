@@ -1,154 +1,14 @@
 /** Two nodes of one cloud, killed and stopped at random while programs and a machine use them. */
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
-import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import type { Bootstrapped } from "../../tools/run/demo.ts";
-import { programPath } from "../../tools/run/options.ts";
-import { Program } from "../e2e/program.ts";
-import { S3Server } from "../object_storage/s3_server.ts";
-import { freePort } from "../ports/free_port.ts";
-import { Balancer } from "./balancer.ts";
+import { Cluster, DEADLINE } from "./cluster.ts";
 
 const ignore = ignoreWithout(import.meta.url, "postgresql");
 /** How often a node is killed or stopped: `KILLS=200` for a long run. */
 const KILLS = Number(Deno.env.get("KILLS") ?? 2);
-const DEADLINE = { deadlineMs: 180_000 };
-const CALL_MS = 10_000;
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const PROGRAM = programPath("machine-cloud", { binaries: undefined }, ROOT);
-
-/** Two processes on one PostgreSQL and one object storage, behind a balancer. */
-class Cluster implements AsyncDisposable {
-  readonly #programs = new Map<number, Program>();
-  readonly ports = [freePort(), freePort()] as const;
-  balancer!: Balancer;
-  made!: Bootstrapped;
-
-  private constructor(
-    readonly dir: string,
-    readonly database: PostgresServer,
-    readonly objects: S3Server,
-  ) {}
-
-  static async start(): Promise<Cluster> {
-    const cluster = new Cluster(
-      await Deno.makeTempDir({ prefix: "machine-cluster-" }),
-      await PostgresServer.start(),
-      await S3Server.start(),
-    );
-    cluster.balancer = await Balancer.start(cluster.ports);
-    const run = await new Deno.Command(PROGRAM, {
-      args: [
-        ...["bootstrap", "--data", cluster.folder(0), "--org", "Test", "--location", "Lab"],
-        ...["--machine", "bench", "--public-url", cluster.url],
-      ],
-      env: cluster.env,
-    }).output();
-    assert.ok(run.success, new TextDecoder().decode(run.stderr));
-    cluster.made = JSON.parse(new TextDecoder().decode(run.stdout));
-    await Deno.mkdir(cluster.folder(1), { mode: 0o700 });
-    await Deno.copyFile(join(cluster.folder(0), "cloud.key"), join(cluster.folder(1), "cloud.key"));
-    for (const node of [0, 1]) cluster.run(node);
-    await waitFor(() => cluster.balancer.ready.size === 2, DEADLINE);
-    return cluster;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.balancer.port}`;
-  }
-
-  get env(): Record<string, string> {
-    return { ...this.objects.env, MACHINE_CLOUD_DATABASE: this.database.address("pool=4") };
-  }
-
-  folder(node: number): string {
-    return join(this.dir, `${node}`);
-  }
-
-  program(node: number): Program {
-    const program = this.#programs.get(node);
-    assert.ok(program);
-    return program;
-  }
-
-  run(node: number): void {
-    this.#programs.set(
-      node,
-      Program.start({
-        name: `node ${node}`,
-        command: PROGRAM,
-        args: [
-          ...["serve", "--cluster", "--listen", `127.0.0.1:${this.ports[node]}`],
-          ...["--data", this.folder(node), "--public-url", this.url],
-          ...["--blob-store", "s3://machines", "--training-jobs", "0"],
-          "--allow-private-webhooks",
-        ],
-        env: this.env,
-      }),
-    );
-  }
-
-  /** One call as JSON. @throws when it was not acknowledged */
-  async call(method: string, token: string | undefined, body: object): Promise<unknown> {
-    const response = await fetch(`${this.url}/${method}`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        connection: "close",
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(CALL_MS),
-    });
-    const text = await response.text();
-    if (response.ok) return JSON.parse(text);
-    throw new CallError(response.status, text);
-  }
-
-  /** Again and again until it is acknowledged, as machines do. */
-  async insist(method: string, token: string | undefined, body: object): Promise<unknown> {
-    for (;;) {
-      try {
-        return await this.call(method, token, body);
-      } catch (error) {
-        // What is wrong with the call itself stays wrong.
-        if (error instanceof CallError && error.isFinal) throw error;
-        await sleep(200);
-      }
-    }
-  }
-
-  async token(type: string, entity: string, payload: string): Promise<string> {
-    const body = { entity, credentials: { type, payload } };
-    const answer = await this.insist("proto.rpc.v1.AuthService/Authenticate", undefined, body);
-    return (answer as { accessToken: string }).accessToken;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const program of this.#programs.values()) program.signal("SIGCONT");
-    await Promise.all([...this.#programs.values()].map((program) => program.stop(60_000)));
-    await this.balancer[Symbol.asyncDispose]();
-    await this.objects[Symbol.asyncDispose]();
-    await this.database[Symbol.asyncDispose]();
-    await Deno.remove(this.dir, { recursive: true });
-  }
-}
-
-class CallError extends Error {
-  constructor(readonly status: number, text: string) {
-    super(`${status}: ${text}`);
-  }
-
-  get isFinal(): boolean {
-    return this.status >= 400 && this.status < 500 && this.status !== 408 && this.status !== 429 &&
-      !/canceled|aborted|resource_exhausted/.test(this.message);
-  }
-}
 
 /** What was acknowledged. */
 class Load {
@@ -230,7 +90,9 @@ Deno.test({
   ignore,
   async fn() {
     await using receiver = TestReceiver.start();
-    await using cluster = await Cluster.start();
+    await using cluster = await Cluster.start([
+      ...["--training-jobs", "0", "--allow-private-webhooks"],
+    ]);
     const { made } = cluster;
     const load = new Load(cluster, {
       machine: await cluster.token("robot-secret", made.part_id, made.part_secret),

@@ -5,13 +5,16 @@ there. Ends when its standard input does. `PUT /_faults` takes a list of faults,
 {"method", "contains", "times", "status", "code"}: so many requests whose method and address fit are
 answered with that error; with status 0 the whole server dies. With "POST after" for the method a
 request is carried out before its answer is replaced. `GET /_requests` gives the requests
-since it was last asked, "METHOD /path?query".
+since it was last asked, "METHOD /path?query". moto knows no signatures in addresses: botocore
+checks those.
 """
 
+import datetime
 import json
 import os
 import sys
 import threading
+import urllib.parse
 
 # What follows is allowed without a signature: two calls make the user, one the bucket.
 FREE_CALLS = 4
@@ -19,6 +22,9 @@ os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = str(FREE_CALLS)
 os.environ.setdefault("AWS_EC2_METADATA_DISABLED", "true")
 
 import boto3  # noqa: E402
+from botocore.auth import S3SigV4QueryAuth  # noqa: E402
+from botocore.awsrequest import AWSRequest  # noqa: E402
+from botocore.credentials import Credentials  # noqa: E402
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app  # noqa: E402
 from werkzeug.serving import WSGIRequestHandler, make_server  # noqa: E402
 
@@ -32,11 +38,53 @@ moto = DomainDispatcherApplication(create_backend_app)
 faults = []
 requests = []
 lock = threading.Lock()
+# Of the one user.
+access_key = {}
 
 
 class Quiet(WSGIRequestHandler):
     def log_request(self, *args):
         pass
+
+
+def is_signed(method, host, path, query):
+    """Whether an address has the signature that botocore gives it, and is not too old."""
+    given = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+    at = datetime.datetime.strptime(given["X-Amz-Date"], "%Y%m%dT%H%M%SZ")
+    age = (datetime.datetime.utcnow() - at).total_seconds()
+    if not -900 < age < int(given["X-Amz-Expires"]) <= 604800:
+        return False
+    credentials = Credentials(access_key["AccessKeyId"], access_key["SecretAccessKey"])
+    signer = S3SigV4QueryAuth(
+        credentials, "s3", "us-east-1", expires=int(given["X-Amz-Expires"])
+    )
+    request = AWSRequest(method, f"http://{host}{urllib.parse.quote(path)}")
+    request.context["timestamp"] = given["X-Amz-Date"]
+    signer._modify_request_before_signing(request)
+    text = signer.string_to_sign(request, signer.canonical_request(request))
+    return signer.signature(text, request) == given["X-Amz-Signature"]
+
+
+def addressed(environ, path, query, start_response):
+    """What is at an address with a signature."""
+    if not is_signed(environ["REQUEST_METHOD"], environ["HTTP_HOST"], path, query):
+        start_response("403 Forbidden", [("content-type", "application/xml")])
+        return [b"<Error><Code>SignatureDoesNotMatch</Code></Error>"]
+    client = boto3.client(
+        "s3",
+        endpoint_url=f"http://{environ['HTTP_HOST']}",
+        region_name="us-east-1",
+        aws_access_key_id=access_key["AccessKeyId"],
+        aws_secret_access_key=access_key["SecretAccessKey"],
+    )
+    try:
+        key = path.removeprefix(f"/{BUCKET}/")
+        body = client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
+    except client.exceptions.NoSuchKey:
+        start_response("404 Not Found", [("content-type", "application/xml")])
+        return [b"<Error><Code>NoSuchKey</Code></Error>"]
+    start_response("200 OK", [("content-length", str(len(body)))])
+    return [body]
 
 
 def application(environ, start_response):
@@ -77,6 +125,8 @@ def application(environ, start_response):
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         start_response(f"{fault['status']} Error", [("content-type", "application/xml")])
         return [f"<Error><Code>{fault['code']}</Code><Message>told to</Message></Error>".encode()]
+    if "X-Amz-Signature=" in query:
+        return addressed(environ, path, query, start_response)
     return moto(environ, start_response)
 
 
@@ -97,6 +147,7 @@ def main():
         UserName="cloud", PolicyName="objects", PolicyDocument=json.dumps(POLICY)
     )
     key = iam.create_access_key(UserName="cloud")["AccessKey"]
+    access_key.update(key)
     boto3.client("s3", **options).create_bucket(Bucket=BUCKET)
     print(
         json.dumps(

@@ -6,11 +6,7 @@ import { S3BlobStore } from "../../cloud/storage/blobs/s3_blob_store.ts";
 import { S3Client } from "../../cloud/storage/blobs/s3_client.ts";
 import { S3Reader } from "../../cloud/storage/blobs/s3_reader.ts";
 import type { S3Settings } from "../../cloud/storage/blobs/s3_settings.ts";
-import {
-  BlobStorageError,
-  type BlobStore,
-  BlobTooLargeError,
-} from "../../cloud/storage/blobs/blob_store.ts";
+import { BlobStorageError, BlobTooLargeError } from "../../cloud/storage/blobs/blob_store.ts";
 import { Secret } from "../../shared/base/redaction/secret.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
@@ -20,7 +16,7 @@ const MIB = 1024 * 1024;
 const HOUR_MS = 60 * 60_000;
 const MOST = 100 * MIB;
 
-async function open(settings: S3Settings, ownId = "one"): Promise<BlobStore> {
+async function open(settings: S3Settings, ownId = "one"): Promise<S3BlobStore> {
   const log = memoryLogger("machine-cloud");
   const stores = await openObjectStorage({ settings, ownId, clock: systemClock, log });
   return stores("data-files");
@@ -84,6 +80,27 @@ Deno.test("S3BlobStore stores, reads in spans and removes small and large blobs"
     });
   }
   assert.deepEqual(await left(server), { objects: [], uploads: [] });
+});
+
+Deno.test("S3BlobStore.addressOf() opens one blob, without a key, for a time", async () => {
+  await using server = await S3Server.start();
+  const store = await open(server.settings());
+  const [id, other] = [crypto.randomUUID(), crypto.randomUUID()];
+  for (const each of [id, other]) await store.receive(each, pieces(100), MOST);
+  const address = await store.addressOf(id, 60);
+  const response = await fetch(address);
+  assert.deepEqual(new Uint8Array(await response.arrayBuffer()), await whole(100));
+  const refused = async (url: string, init?: RequestInit) => {
+    const response = await fetch(url, init);
+    await response.body?.cancel();
+    assert.equal(response.status, 403, url);
+  };
+  await refused(address.replace(id, other));
+  await refused(address.replace("Expires=60", "Expires=61"));
+  await refused(address, { method: "PUT", body: "x" });
+  await refused(address, { method: "DELETE" });
+  await store.remove(id);
+  assert.equal((await fetch(address)).status, 404);
 });
 
 Deno.test("S3BlobStore.receive() leaves nothing of what is cut or too large", async () => {

@@ -1,6 +1,5 @@
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import type { BlobStore } from "./blob_store.ts";
 import { S3BlobStore } from "./s3_blob_store.ts";
 import { S3Client, S3RefusedError } from "./s3_client.ts";
 import { claimPlace, ForeignPlaceError } from "./s3_owner.ts";
@@ -26,7 +25,7 @@ export interface ObjectStorageOptions {
  */
 export async function openObjectStorage(
   { settings, ownId, clock, log }: ObjectStorageOptions,
-): Promise<(folder: string) => BlobStore> {
+): Promise<(folder: string) => S3BlobStore> {
   let isOpen = false;
   const report = atIntervals(clock, (problem) => {
     log.error("files cannot be stored or read", { event: "object_storage_failed", problem });

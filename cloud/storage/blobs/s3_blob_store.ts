@@ -47,6 +47,11 @@ export class S3BlobStore implements BlobStore {
     return await S3Reader.open(this.client, this.#key(id));
   }
 
+  /** Where whoever knows it gets the blob. @param seconds how long, a week at most */
+  async addressOf(id: string, seconds: number): Promise<string> {
+    return await this.client.addressOf(this.#key(id), seconds);
+  }
+
   /** Tries once; what is away now goes with the next sweep. */
   async remove(id: string): Promise<void> {
     await this.#delete({ key: this.#key(id) }).catch(() => undefined);

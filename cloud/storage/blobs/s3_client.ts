@@ -127,31 +127,55 @@ export class S3Client {
     return refused;
   }
 
+  /**
+   * An address at which whoever has it gets an object, without signing in.
+   *
+   * @param seconds how long, a week at most; credentials that end earlier end it
+   */
+  async addressOf(key: string, seconds: number): Promise<string> {
+    const query = { "X-Amz-Expires": String(seconds) };
+    const { url } = await this.#sign({ method: "GET", key, query }, { signQuery: true });
+    return url.href;
+  }
+
   async #signed(request: S3Request): Promise<Request> {
-    const { method, key, query = {}, headers = {}, body, sha256 = EMPTY_SHA256 } = request;
-    const { baseUrl, prefix, region, accessKeyId, secretAccessKey, sessionToken } = this.settings;
-    const url = new URL(key === "" ? baseUrl : `${baseUrl}${prefix}${key}`);
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    const token = sessionToken?.reveal();
-    const { url: signedUrl, ...signed } = await new AwsV4Signer({
-      method,
-      url: url.href,
+    const { headers = {}, body, sha256 = EMPTY_SHA256 } = request;
+    const { url: signedUrl, ...signed } = await this.#sign(request, {
       headers: { ...headers, "x-amz-content-sha256": sha256 },
-      service: "s3",
-      region,
-      accessKeyId,
-      secretAccessKey: secretAccessKey.reveal(),
-      ...(token === undefined ? {} : { sessionToken: token }),
       ...(body ? { body } : {}),
-      cache: this.#keys,
-      datetime: this.clock.now().toISOString().replaceAll(/[:-]|\.\d{3}/g, ""),
-    }).sign();
+    });
     return new Request(signedUrl, {
       method: signed.method,
       headers: signed.headers,
       ...(body ? { body } : {}),
       redirect: "manual",
     });
+  }
+
+  #sign(
+    { method, key, query = {} }: S3Request,
+    how: {
+      readonly signQuery?: boolean;
+      readonly headers?: Record<string, string>;
+      readonly body?: Uint8Array<ArrayBuffer>;
+    },
+  ) {
+    const { baseUrl, prefix, region, accessKeyId, secretAccessKey, sessionToken } = this.settings;
+    const url = new URL(key === "" ? baseUrl : `${baseUrl}${prefix}${key}`);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const token = sessionToken?.reveal();
+    return new AwsV4Signer({
+      method,
+      url: url.href,
+      service: "s3",
+      region,
+      accessKeyId,
+      secretAccessKey: secretAccessKey.reveal(),
+      ...(token === undefined ? {} : { sessionToken: token }),
+      ...how,
+      cache: this.#keys,
+      datetime: this.clock.now().toISOString().replaceAll(/[:-]|\.\d{3}/g, ""),
+    }).sign();
   }
 }
 

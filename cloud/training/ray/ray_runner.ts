@@ -18,7 +18,7 @@ import type {
   TrainingRunner,
   TrainingTask,
 } from "../runs/runner.ts";
-import type { RunExchange } from "../remote/exchange.ts";
+import type { Exchange } from "../remote/exchange.ts";
 import { LogFollower } from "../remote/log_follower.ts";
 import { ENTRYPOINT, noModel, openRemoteRun, type RemoteRun } from "../remote/remote_run.ts";
 import { RayAwayError, type RayJob, type RayJobs, RayRefusedError } from "./ray_jobs.ts";
@@ -31,7 +31,7 @@ export interface RayResources {
 
 export interface RayRunnerOptions {
   readonly jobs: RayJobs;
-  readonly exchange: RunExchange;
+  readonly exchange: Exchange;
   readonly resources: RayResources;
   /** Folder of the cloud's data. */
   readonly dataDir: string;
@@ -88,7 +88,7 @@ export class RayRunner implements TrainingRunner {
         try {
           await this.#runOnCluster(task, run, printed, signal);
         } finally {
-          run.close();
+          await run.close();
         }
       } finally {
         await folder.remove();
@@ -169,7 +169,7 @@ export class RayRunner implements TrainingRunner {
       if (!job) return "lost";
       await logs.finish();
       if (job.status === "SUCCEEDED") {
-        if (!run.hasModel()) throw noModel(output.tail());
+        if (!await run.hasModel()) throw noModel(output.tail());
         return "ended";
       }
       throw failureOf(job, output.tail());

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { tarGzOf, treeOf } from "../../../shared/transfer/archive/testing.ts";
 import type { HttpCallers } from "../../accounts/access/http_callers.ts";
-import { type ExchangeRequest, RunExchange } from "./exchange.ts";
+import { type ExchangeRequest, type OpenedRun, RunExchange } from "./exchange.ts";
 
 const MODEL_BYTES = 10_000;
 
@@ -11,14 +11,14 @@ const MODEL_BYTES = 10_000;
 function callersOf(jobId: string | undefined): HttpCallers {
   const access = jobId === undefined
     ? { kind: "none" }
-    : { kind: "scope", scope: { caller: { training: { jobId } } } };
+    : { kind: "scope", scope: { caller: { actor: { id: "key" }, training: { jobId } } } };
   return { accessOf: () => Promise.resolve(access) } as unknown as HttpCallers;
 }
 
 async function withRun(
   test: (it: {
     folder: string;
-    run: ReturnType<RunExchange["open"]>;
+    run: OpenedRun;
     ask: (
       changes: Partial<ExchangeRequest> & { key?: string; body?: ExchangeRequest["body"] },
     ) => Promise<Response>;
@@ -29,8 +29,8 @@ async function withRun(
     for (const name of ["script", "dataset", "output"]) await Deno.mkdir(join(folder, name));
     await Deno.writeTextFile(join(folder, "dataset", "data.jsonl"), "{}\n");
     const exchange = new RunExchange(memoryLogger("test"));
-    const run = exchange.open({
-      jobId: "job",
+    const run = await exchange.open({
+      ...{ jobId: "job", keyId: "key" },
       scriptFolder: join(folder, "script"),
       datasetFolder: join(folder, "dataset"),
       outputFolder: join(folder, "output"),
@@ -69,7 +69,7 @@ Deno.test("RunExchange opens files for the key of the job alone, and while it ru
     assert.equal(answer.status, 200);
     const bytes = new Uint8Array(await answer.arrayBuffer());
     assert.deepEqual([...bytes.subarray(0, 2)], [0x1f, 0x8b]);
-    run.close();
+    await run.close();
     assert.equal((await ask({})).status, 409);
   }));
 
@@ -87,11 +87,11 @@ Deno.test("RunExchange takes a model once, and nothing of one that cannot be use
     ) {
       assert.equal((await ask(sent(bytes))).status, status);
       assert.deepEqual(await treeOf(output), []);
-      assert.equal(run.hasModel(), false);
+      assert.equal(await run.hasModel(), false);
     }
     assert.equal((await ask({ ...sent(large), key: "other" })).status, 403);
     assert.equal((await ask(sent(tarGzOf([{ path: "model.tflite", content: "m" }])))).status, 200);
-    assert.equal(run.hasModel(), true);
+    assert.equal(await run.hasModel(), true);
     assert.equal((await ask(sent(tarGzOf([{ path: "late", content: "m" }])))).status, 200);
     assert.deepEqual(await treeOf(output), ["model.tflite"]);
   }));

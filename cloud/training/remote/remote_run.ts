@@ -14,23 +14,19 @@ import { RunFailedError } from "../runs/run_failure.ts";
 import type { RunFolder } from "../runs/run_folder.ts";
 import type { TrainingTask } from "../runs/runner.ts";
 import { unpackScript } from "../runs/unpack_script.ts";
-import type { RunExchange } from "./exchange.ts";
+import type { Exchange, OpenedRun } from "./exchange.ts";
 
 /** A run as a computer of a cluster gets it. */
-export interface RemoteRun {
+export interface RemoteRun extends Pick<OpenedRun, "hasModel" | "close"> {
   /** The variables of its process, the run's own key among them. */
   readonly environment: Readonly<Record<string, string>>;
   /** Lines of a file of requirements that have to be there before it starts; empty: none. */
   readonly requirements: readonly string[];
-  /** Whether the model is here. */
-  hasModel(): boolean;
-  /** Nothing of the run reads or sends anything after this. */
-  close(): void;
 }
 
 export interface RemoteRunOptions {
-  readonly exchange: RunExchange;
-  readonly limits: Pick<RunLimits, "diskBytes">;
+  readonly exchange: Exchange;
+  readonly limits: Pick<RunLimits, "diskBytes" | "wallMs">;
   /** Left out: this cloud has no managed training. */
   readonly managed: ManagedScript | undefined;
   /** Where computers of the cluster reach this cloud. */
@@ -46,7 +42,7 @@ export const ENTRYPOINT = 'exec python3 -c "$MACHINE_TRAINING_PROGRAM"';
 /**
  * Makes the files of a run ready in its folder.
  *
- * @throws {RunFailedError} when the script cannot be used.
+ * @throws {RunFailedError} when the script cannot be used; what the storage of its files says.
  */
 export async function openRemoteRun(
   task: TrainingTask,
@@ -67,8 +63,21 @@ export async function openRemoteRun(
   }
   const places = new Map(filesOf(managed).map((path) => [path, basename(path)]));
   const own = Object.entries({ ...managed?.arguments, ...task.arguments });
+  const opened = await exchange.open(
+    {
+      jobId: task.jobId,
+      keyId: task.environment["API_KEY_ID"] ?? "",
+      scriptFolder,
+      datasetFolder: task.datasetFolder,
+      outputFolder: task.outputFolder,
+      modelBytes: limits.diskBytes,
+    },
+    limits.wallMs,
+    signal,
+  );
   const run = {
     url: `${cloudUrl().replace(/\/$/, "")}/training-runs/${task.jobId}/`,
+    addresses: opened.addresses,
     install: managed === undefined,
     dataset_file: task.datasetFile,
     arguments: Object.fromEntries(own.filter(([, value]) => !places.has(value))),
@@ -76,13 +85,6 @@ export async function openRemoteRun(
       own.flatMap(([key, value]) => places.has(value) ? [[key, places.get(value)]] : []),
     ),
   };
-  const opened = exchange.open({
-    jobId: task.jobId,
-    scriptFolder,
-    datasetFolder: task.datasetFolder,
-    outputFolder: task.outputFolder,
-    modelBytes: limits.diskBytes,
-  });
   return {
     ...opened,
     environment: {

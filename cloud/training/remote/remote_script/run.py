@@ -1,5 +1,5 @@
-"""One training run on a computer of a cluster: fetches the script and the dataset from the cloud,
-runs the script and sends what it made back. It needs Python's own library only.
+"""One training run on a computer of a cluster: fetches the script and the dataset from the cloud, or
+from where the cloud has put them, runs the script and sends what it made back. It needs Python's own library only.
 
 The variable MACHINE_TRAINING_RUN says what to do, as JSON (see remote_run.ts); API_KEY_ID and
 API_KEY are the run's own key, which ends with it.
@@ -15,6 +15,7 @@ import tarfile
 import tempfile
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 ATTEMPTS = 5
@@ -35,18 +36,23 @@ def open_url(run, name, make_body=None):
     """Asks the cloud, again after failures that may pass."""
     for attempt in range(1, ATTEMPTS + 1):
         body = make_body() if make_body else None
-        headers = {"key_id": os.environ["API_KEY_ID"], "key": os.environ["API_KEY"]}
+        address = run["addresses"].get(name)
+        headers = {}
+        if address is None:
+            headers = {"key_id": os.environ["API_KEY_ID"], "key": os.environ["API_KEY"]}
         if body is not None:
             headers["content-length"] = str(os.fstat(body.fileno()).st_size)
             headers["content-type"] = "application/gzip"
         method = "GET" if body is None else "PUT"
-        request = urllib.request.Request(run["url"] + name, data=body, headers=headers, method=method)
+        url = address or run["url"] + name
+        request = urllib.request.Request(url, data=body, headers=headers, method=method)
         try:
             return urllib.request.urlopen(request, timeout=120)
         except urllib.error.HTTPError as error:
             said = error.read(2000).decode("utf-8", "replace")
             if error.code < 500 and error.code != 429:
-                stop(f"the cloud refused {name}: {error.code} {said}")
+                who = "cloud" if address is None else "object storage of the cloud"
+                stop(f"the {who} refused {name}: {error.code} {said}")
             reason = f"{error.code} {said}"
         except OSError as error:
             reason = str(error)
@@ -54,7 +60,10 @@ def open_url(run, name, make_body=None):
             if body is not None:
                 body.close()
         if attempt == ATTEMPTS:
-            stop(f"cannot reach the cloud at {run['url']} from this computer: {reason}")
+            if address is None:
+                stop(f"cannot reach the cloud at {run['url']} from this computer: {reason}")
+            where = "://".join(urllib.parse.urlsplit(address)[:2])
+            stop(f"cannot reach the object storage at {where} from this computer: {reason}")
         time.sleep(2**attempt)
 
 
