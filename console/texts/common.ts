@@ -64,6 +64,11 @@ export const common = {
   exactTime: ["Exact time", "Genaue Zeit"],
   justNow: ["just now", "gerade eben"],
   organization: ["Organisation", "Organisation"],
+  noOrganization: ["You are in no organisation", "Sie gehören zu keiner Organisation"],
+  noOrganizationText: [
+    "Ask an owner to invite you.",
+    "Bitten Sie einen Besitzer, Sie einzuladen.",
+  ],
   clear: ["Clear", "Leeren"],
   addedLine: ["added", "neu"],
   removedLine: ["removed", "entfernt"],

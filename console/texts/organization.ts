@@ -8,11 +8,6 @@ export const organization = {
   locations: ["Locations", "Standorte"],
   fragments: ["Fragments", "Fragmente"],
   audit: ["Audit log", "Audit-Protokoll"],
-  nothing: ["You are in no organisation", "Sie gehören zu keiner Organisation"],
-  nothingText: [
-    "Ask an owner to invite you.",
-    "Bitten Sie einen Besitzer, Sie einzuladen.",
-  ],
   owner: ["Owner", "Besitzer"],
   operator: ["Operator", "Bediener"],
   role: ["Role", "Rolle"],

@@ -226,3 +226,29 @@ consoleTest(
     await other.page.getByRole("link", { name: "rover" }).waitFor();
   },
 );
+
+consoleTest(
+  import.meta.url,
+  "who is removed from the last organisation is told so on the pages",
+  async (rig) => {
+    await owner(rig);
+    const { app, made } = rig;
+    const opened = await rig.page();
+    const { page } = opened;
+    await opened.go("/registry");
+    await signIn(opened, PASSWORD);
+    await page.getByRole("heading", { name: "Registry", exact: true }).waitFor();
+    const { members } = await app.listOrganizationMembers({ organizationId: made.org_id });
+    const person = members.find(({ emails }) => emails.includes(EMAIL));
+    await app.deleteOrganizationMember({
+      ...{ organizationId: made.org_id, userId: person?.userId ?? "" },
+    });
+    for (const path of ["/registry", "/training", "/organization"]) {
+      await opened.go(path);
+      await page.getByText("You are in no organisation").waitFor();
+      await page.getByText("Ask an owner to invite you.").waitFor();
+    }
+    await opened.inspect("account-no-organisation");
+    opened.complaints.splice(0);
+  },
+);
