@@ -19,6 +19,20 @@ export function tickTexts(ticks: readonly number[], format: Format, locale: stri
   return texts;
 }
 
+/** What stands at a time, in seconds, of an axis whose ticks are `step` seconds apart. */
+export function timeTexts(locale: string): (seconds: number, step: number) => string {
+  const format = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(locale, { hourCycle: "h23", ...options });
+  const hour = format({ hour: "2-digit", minute: "2-digit" });
+  const exact = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const day = format({ day: "numeric", month: "short" });
+  return (seconds, step) => {
+    const time = new Date(seconds * 1000);
+    const isDay = time.getHours() === 0 && time.getMinutes() === 0 && time.getSeconds() === 0;
+    return (isDay ? day : step < 60 ? exact : hour).format(time);
+  };
+}
+
 function compact(ticks: readonly number[], locale: string): Format {
   if (ticks.every((tick) => Math.abs(tick) < LONG)) return plain;
   return (value, more = 0) =>

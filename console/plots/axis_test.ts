@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { bytes, plain } from "../design/values.ts";
-import { tickTexts } from "./axis.ts";
+import { tickTexts, timeTexts } from "./axis.ts";
 
 Deno.test("tickTexts() shortens long numbers and tells neighbours apart", () => {
   assert.deepEqual(tickTexts([0, 0.5, 1], plain, "en"), ["0", "0.5", "1"]);
@@ -11,4 +11,13 @@ Deno.test("tickTexts() shortens long numbers and tells neighbours apart", () => 
   );
   assert.deepEqual(tickTexts([41_310_000, 41_312_000], bytes, "en"), ["41.310 MB", "41.312 MB"]);
   assert.deepEqual(tickTexts([0, 1e6, 2e6], bytes, "en"), ["0 B", "1.00 MB", "2.00 MB"]);
+});
+
+Deno.test("timeTexts() tells days, minutes and seconds", () => {
+  const text = timeTexts("de");
+  const at = (...parts: [number, number, number]) =>
+    new Date(2026, 10, 25, ...parts).getTime() / 1e3;
+  assert.equal(text(at(0, 0, 0), 3600), "25. Nov.");
+  assert.equal(text(at(13, 5, 0), 300), "13:05");
+  assert.equal(text(at(13, 5, 7), 1), "13:05:07");
 });

@@ -57,8 +57,8 @@ export const data = {
   changeBox: ["Change the box {name}", "Rahmen {name} ändern"],
   removeBox: ["Remove the box {name}", "Rahmen {name} entfernen"],
   drawHint: [
-    "Drag over the picture. By keyboard: arrows move the box, Shift and arrows resize it, Escape gives it up.",
-    "Ziehen Sie über das Bild. Mit der Tastatur: Pfeile bewegen den Rahmen, Umschalt und Pfeile ändern seine Größe, Escape bricht ab.",
+    "Drag over the picture. By keyboard: arrows move the box, Shift and arrows resize it, Enter leads to its label, Escape gives it up.",
+    "Ziehen Sie über das Bild. Mit der Tastatur: Pfeile bewegen den Rahmen, Umschalt und Pfeile ändern seine Größe, Eingabe führt zum Label, Escape bricht ab.",
   ],
   drawnBox: [
     "from {left} % left, {top} % top; {width} % wide, {height} % high",
@@ -136,6 +136,14 @@ export const data = {
     "{n} rows, the first {shown} are shown",
     "{n} Zeilen, die ersten {shown} werden gezeigt",
   ],
+  showAs: ["Show as", "Zeigen als"],
+  asTable: ["Table", "Tabelle"],
+  asPlot: ["Plot", "Diagramm"],
+  along: ["Along", "Entlang"],
+  noPlot: [
+    "A plot needs a column of numbers, and one of times, names or other numbers along which they stand.",
+    "Ein Diagramm braucht eine Spalte mit Zahlen und eine mit Zeiten, Namen oder anderen Zahlen, an denen sie stehen.",
+  ],
   noRows: ["No rows fit the query.", "Keine Zeilen passen zur Abfrage."],
   result: ["Result", "Ergebnis"],
   download: ["Download as JSON", "Als JSON herunterladen"],
@@ -143,4 +151,11 @@ export const data = {
   saveAs: ["Save under a name", "Unter einem Namen speichern"],
   choose: ["Choose …", "Auswählen …"],
   savedNow: ["“{name}” is saved", "„{name}“ ist gespeichert"],
+  deleteSaved: ["Delete the saved query {name}", "Die gespeicherte Abfrage {name} löschen"],
+  deleteSavedTitle: ["Delete the query “{name}”?", "Die Abfrage „{name}“ löschen?"],
+  deleteSavedText: [
+    "It is gone for everybody in the organisation. Readings stay.",
+    "Für alle in der Organisation ist sie dann weg. Messwerte bleiben.",
+  ],
+  deletedSaved: ["“{name}” is deleted", "„{name}“ ist gelöscht"],
 } as const satisfies Texts;

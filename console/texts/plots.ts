@@ -18,6 +18,11 @@ export const plots = {
   newest: ["newest {value}", "zuletzt {value}"],
   at: ["{time}: {mean}", "{time}: {mean}"],
   atBand: ["{time}: {mean} ({least} to {most})", "{time}: {mean} ({least} bis {most})"],
+  atX: ["{x}: {values}", "{x}: {values}"],
+  curves: [
+    "{name} over {n} {n|value|values}; last, {last}: {values}",
+    "{name} über {n} {n|Wert|Werte}; zuletzt, {last}: {values}",
+  ],
   zoom: [
     "Drag in a plot to look at a shorter time; the browser’s Back returns.",
     "Ziehen Sie im Diagramm, um eine kürzere Zeit zu sehen; Zurück im Browser führt zurück.",

@@ -75,11 +75,7 @@ export const training = {
   noMetrics: ["The script gave no measures.", "Das Skript nannte keine Kennzahlen."],
   loss: ["Loss", "Loss"],
   scores: ["Accuracy and other scores", "Genauigkeit und andere Kennzahlen"],
-  plot: [
-    "{title} over {n} epochs; newest: {newest}",
-    "{title} über {n} Epochen; zuletzt: {newest}",
-  ],
-  epoch: ["Epoch {n}: {values}", "Epoche {n}: {values}"],
+  epoch: ["Epoch {n}", "Epoche {n}"],
   log: ["Log", "Log"],
   noLog: ["It has not written anything yet.", "Es hat noch nichts geschrieben."],
   oldLog: [

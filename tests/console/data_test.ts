@@ -134,6 +134,28 @@ Deno.test({
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByText("20 rows").waitFor();
     await opened.inspect("data-query");
+    await text.fill("SELECT component_name FROM readings LIMIT 10");
+    await text.press("Control+Enter");
+    await page.getByText("10 rows").waitFor();
+    await page.getByLabel("Show as").selectOption("Plot");
+    await page.getByText("A plot needs a column of numbers").waitFor();
+    const saved = "SELECT time_received, component_name, data ->> '$.readings.temperature' AS " +
+      "temperature, 1 AS one FROM readings WHERE component_name = 'climate' LIMIT 50";
+    await text.fill(saved);
+    await page.getByPlaceholder("Save under a name").fill("temperatures");
+    await page.getByRole("button", { name: "Save" }).click();
+    await text.fill("SELECT component_name, count(*) AS n FROM readings GROUP BY 1");
+    await text.press("Control+Enter");
+    await page.getByRole("img", { name: /^n over \d+ values; last, / }).waitFor();
+    await page.getByLabel("Saved queries").selectOption("temperatures");
+    await text.press("Control+Enter");
+    await page.getByRole("img", { name: /^temperature over 50 values/ }).waitFor();
+    assert.equal(await page.getByRole("img", { name: / over \d+ values/ }).count(), 2);
+    await opened.inspect("data-query-plot");
+    await page.getByLabel("Along").selectOption("temperature");
+    await page.getByRole("img", { name: /^one over 50 values/ }).waitFor();
+    await page.getByRole("img", { name: /^temperature/ }).waitFor({ state: "detached" });
+    await page.getByLabel("Show as").selectOption("Table");
     await page.getByLabel("Language").selectOption("mql");
     await text.fill("[{");
     await text.press("Control+Enter");
@@ -144,6 +166,12 @@ Deno.test({
     await page.getByPlaceholder("Save under a name").fill("how many");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByLabel("Saved queries").selectOption("how many");
+    await page.getByLabel("Language").selectOption("sql");
+    await page.getByLabel("Saved queries").selectOption("how many");
+    assert.match(await text.inputValue(), /"\$count": "found"/, "in its language");
+    await page.getByRole("button", { name: "Delete the saved query how many" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("“how many” is deleted").waitFor();
     await opened.inspect("data-mql");
     assert.equal(await page.evaluate("window.hacked"), undefined);
   },

@@ -4,6 +4,7 @@ import { encode } from "fast-png";
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { Parser } from "tar/parse";
+import type { Locator } from "playwright-core";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { type ConsoleRig, consoleTest } from "./console_rig.ts";
@@ -65,12 +66,15 @@ consoleTest(
     await opened.go("/data?tab=pictures");
     await page.locator("ul.grid button").first().click();
     await dialog.locator("img").waitFor();
+    const focused = (what: Locator) => what.and(page.locator(":focus")).waitFor();
     const draw = async (label: string, make: () => Promise<void>) => {
       await press("Draw a box");
       await make();
-      await boxes.getByLabel("Label").fill(label);
+      await focused(boxes.getByLabel("Label"));
+      await page.keyboard.type(label);
       await page.keyboard.press("Enter");
       await boxes.getByText(label, { exact: true }).waitFor();
+      await focused(boxes.getByRole("button", { name: "Draw a box" }));
     };
     const picture = async () => {
       const at = await dialog.locator("img").boundingBox();
@@ -103,11 +107,13 @@ consoleTest(
       await box.focus();
       for (let at = 0; at < 5; at++) await page.keyboard.press("ArrowLeft");
       for (let at = 0; at < 10; at++) await page.keyboard.press("Shift+ArrowDown");
+      await page.keyboard.press("Enter");
+      assert.equal(await boxes.getByLabel("Label").inputValue(), "nut", "the label before");
     });
     // Escape gives the box up, not the dialog.
     await press("Draw a box");
     await page.keyboard.press("Escape");
-    await boxes.getByRole("button", { name: "Draw a box" }).waitFor();
+    await focused(boxes.getByRole("button", { name: "Draw a box" }));
     const stored = async () => {
       const { data } = await api.binaryDataByFilter({ dataRequest: { limit: 10n } });
       return data.flatMap(({ metadata }) => metadata ? [metadata] : []);

@@ -88,7 +88,7 @@ consoleTest(
     await log.getByText(hostile, { exact: true }).waitFor();
     await page.getByText("Epoch 1: loss 1.5, validation_loss 1.6").waitFor();
     run.output.line("info", "epoch 2/3 loss 0.5 validation_loss 0.75 validation_score 0.875");
-    await page.getByRole("img", { name: "Loss over 2 epochs; newest: loss 0.5" }).waitFor();
+    await page.getByRole("img", { name: "Loss over 2 values; last, Epoch 2: loss 0.5" }).waitFor();
     await page.getByText("Epoch 2: validation_score 0.875").waitFor();
     await opened.inspect("training-running");
 

@@ -64,7 +64,7 @@ const SHOTS: Readonly<Record<string, Shot>> = {
     path: ({ training }) => `/training/${training}`,
     async ready(page) {
       await page.getByText("completed").first().waitFor({ timeout: 300_000 });
-      await page.getByRole("img", { name: /^Loss over 24 epochs/ }).waitFor();
+      await page.getByRole("img", { name: /^Loss over 24 values/ }).waitFor();
     },
   },
   registry: {

@@ -12,15 +12,18 @@ interface Narrowing {
 }
 
 /**
- * Runs an aggregation pipeline over the readings, or over what a data pipeline has kept. The pipeline itself sees all readings that its
- * first `$match` leaves, one after the other.
+ * Runs an aggregation pipeline over the readings, or over what a data pipeline has kept. The
+ * pipeline itself sees all readings that its first `$match` leaves, one after the other, or the
+ * rows that its first stage `{$sql: {statement: "SELECT …"}}` gives.
  *
  * @param stages BSON documents in base64.
+ * @param sqlRows Runs a statement in SQL.
  */
 export function* mqlRows(
   database: Database,
   stages: readonly string[],
   scope: QueryScope,
+  sqlRows: (statement: string) => Iterable<Document>,
 ): Iterable<Document> {
   const pipeline = stages.map((stage, index) => {
     try {
@@ -29,19 +32,41 @@ export function* mqlRows(
       throw new QueryRefusedError(`mql_binary[${index}] is no BSON document: ${String(error)}`);
     }
   });
+  const statement = statementOf(pipeline[0]);
+  if (statement !== undefined) {
+    if (scope.pipelineId !== undefined) {
+      throw new QueryRefusedError("$sql is for readings, not for what a data pipeline has kept");
+    }
+    yield* aggregated(sqlRows(statement), pipeline.slice(1));
+    return;
+  }
   const { rows, toDocument } = scope.pipelineId === undefined
     ? readings(database, pipeline[0])
     : pipelineResults(database, scope.orgId, scope.pipelineId);
-  // Scripts in a query would run as this program.
-  const aggregator = new Aggregator(pipeline, { scriptEnabled: false });
   try {
-    const results = aggregator.stream(documentsOf(rows, toDocument));
-    for (let result = results.next(); !result.done; result = results.next()) {
-      yield result.value as Document;
-    }
+    yield* aggregated(documentsOf(rows, toDocument), pipeline);
   } finally {
     rows.return?.();
   }
+}
+
+function* aggregated(rows: Iterable<Document>, pipeline: Document[]): Iterable<Document> {
+  // Scripts in a query would run as this program.
+  const results = new Aggregator(pipeline, { scriptEnabled: false }).stream(rows);
+  for (let result = results.next(); !result.done; result = results.next()) {
+    yield result.value as Document;
+  }
+}
+
+/** The statement of a stage `$sql`; undefined: it is another one. */
+function statementOf(stage: Document | undefined): string | undefined {
+  if (!stage || !("$sql" in stage)) return undefined;
+  const { $sql, ...others } = stage;
+  const { statement, ...more } = Object($sql) as { statement?: unknown };
+  if (typeof statement === "string" && Object.keys({ ...others, ...more }).length === 0) {
+    return statement;
+  }
+  throw new QueryRefusedError('$sql takes one statement: {"$sql": {"statement": "SELECT …"}}');
 }
 
 /** The columns of the public form. */

@@ -31,7 +31,8 @@ export async function runQuery(
     const { query } = request;
     if (query.kind === "sql") return collect(sqlRows(database, stub, query.text));
     const { mqlRows } = await import("./mql.ts");
-    return collect(mqlRows(database, query.stages, request.scope));
+    const sql = (text: string) => sqlRows(database, stub, text);
+    return collect(mqlRows(database, query.stages, request.scope, sql));
   } catch (error) {
     return { answer: failureOf(error), documents: [] };
   } finally {

@@ -31,6 +31,27 @@ Deno.test("queries are saved under a name, run with what follows them, changed a
   const { queries } = await data.listSavedQueries({ organizationId });
   assert.deepEqual(queries.map(({ name }) => name), ["all", "warm"]);
 
+  const sql = (statement: unknown) => stage({ $sql: { statement } });
+  const text = "SELECT data ->> '$.readings.temperature' AS t FROM readings ORDER BY t DESC";
+  await data.updateSavedQuery({ id, name: "", mqlBinary: [sql(text)] });
+  assert.deepEqual(await counted([]), [{ t: 3 }, { t: 2 }, { t: 1 }]);
+  assert.deepEqual(await counted([stage({ $match: { t: { $lt: 3 } } }), stage({ $count: "n" })]), [
+    { n: 2 },
+  ]);
+  const refusals: [Uint8Array<ArrayBuffer>[], RegExp][] = [
+    [[sql("SELECT * FROM api_keys")], /no such table: api_keys/],
+    [[sql("DELETE FROM readings")], /it begins with DELETE/],
+    [[sql(5)], /\$sql takes one statement/],
+    [[stage({ $sql: null })], /\$sql takes one statement/],
+    [[stage({ $sql: { statement: "SELECT 1", more: 1 } })], /\$sql takes one statement/],
+    [[stage({ $limit: 1 }), sql("SELECT 1")], /\$sql/],
+  ];
+  for (const [mqlBinary, message] of refusals) {
+    const refused = await failure(data.tabularDataByMQL({ organizationId, mqlBinary }));
+    assert.equal(refused.code, Code.InvalidArgument);
+    assert.match(refused.message, message);
+  }
+
   const stranger = cloud.client(DataService, apiKey(await cloud.bootstrap({ organization: "X" })));
   const asPart = cloud.client(DataService, partSecret(made));
   const cases: [() => Promise<unknown>, Code, RegExp][] = [

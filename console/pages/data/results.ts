@@ -44,6 +44,22 @@ export function stagesOf(text: string, notList: string): Uint8Array<ArrayBuffer>
   return stages.map((stage: Document) => new Uint8Array(serialize(stage)));
 }
 
+/** A statement in SQL as a query is saved: the one stage `$sql`. */
+export function sqlStages(statement: string): Uint8Array<ArrayBuffer>[] {
+  return [new Uint8Array(serialize({ $sql: { statement } }))];
+}
+
+/** The statement of a saved query in SQL; undefined: it is one in MQL. */
+export function sqlIn(raw: readonly Uint8Array[]): string | undefined {
+  const [first, ...others] = raw;
+  if (!first || others.length > 0) return undefined;
+  const { $sql } = deserialize(first);
+  const statement = typeof $sql === "object" && $sql !== null && "statement" in $sql
+    ? $sql.statement
+    : undefined;
+  return typeof statement === "string" ? statement : undefined;
+}
+
 /** Stages of a saved query as text. */
 export function stagesText(raw: readonly Uint8Array[]): string {
   return EJSON.stringify(raw.map((bytes) => deserialize(bytes)), undefined, 2);

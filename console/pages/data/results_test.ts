@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { deserialize, serialize } from "bson";
-import { asLines, cellText, resultOf, stagesOf, stagesText } from "./results.ts";
+import { asLines, cellText, resultOf, sqlIn, sqlStages, stagesOf, stagesText } from "./results.ts";
 
 Deno.test("stagesOf() reads stages with times, and says what is wrong", () => {
   const text = `[{"$match": {"time_received": {"$gt": {"$date": "2026-01-02T00:00:00Z"}}}}]`;
@@ -14,6 +14,16 @@ Deno.test("stagesOf() reads stages with times, and says what is wrong", () => {
     assert.throws(() => stagesOf(wrong, "no list"), /no list/);
   }
   assert.throws(() => stagesOf("[{", "no list"), /JSON/);
+});
+
+Deno.test("sqlIn() finds the statement that sqlStages() keeps, and no other", () => {
+  assert.equal(sqlIn(sqlStages("SELECT 1")), "SELECT 1");
+  const stage = (document: object) => serialize(document);
+  for (const other of [{ $limit: 1 }, { $sql: 5 }, { $sql: null }, { $sql: { statement: 5 } }]) {
+    assert.equal(sqlIn([stage(other)]), undefined);
+  }
+  assert.equal(sqlIn([...sqlStages("SELECT 1"), stage({ $limit: 1 })]), undefined);
+  assert.equal(sqlIn([]), undefined);
 });
 
 Deno.test("resultOf() has the columns of all rows", () => {

@@ -1,3 +1,5 @@
+import type { Curves } from "../../plots/curves.ts";
+
 /** What a training reported after an epoch: numbers by name. */
 export interface Epoch {
   readonly number: number;
@@ -54,17 +56,12 @@ function valuesOf(text: string): Record<string, number> {
   return found;
 }
 
-/** Lines of one plot: their names, and a column of numbers for the epochs and for each name. */
-export interface Curves {
-  readonly names: readonly string[];
-  readonly columns: [number[], ...(number | null)[][]];
-}
-
 /** The curves of losses, or those of everything else; undefined where there are none. */
 export function curves(epochs: readonly Epoch[], which: "loss" | "scores"): Curves | undefined {
   const names = [...new Set(epochs.flatMap(({ values }) => Object.keys(values)))]
     .filter((name) => /loss|cost/i.test(name) === (which === "loss"));
   if (names.length === 0) return undefined;
   const column = (name: string) => epochs.map(({ values }) => values[name] ?? null);
-  return { names, columns: [epochs.map(({ number }) => number), ...names.map(column)] };
+  const axis = "number";
+  return { names, axis, columns: [epochs.map(({ number }) => number), ...names.map(column)] };
 }

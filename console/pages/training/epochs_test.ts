@@ -20,6 +20,7 @@ Deno.test("EpochReader reads what managed training reports", () => {
     { number: 2, values: { loss: 0.9, validation_loss: 0.001, validation_score: 1 } },
   ]);
   assert.deepEqual(curves(epochs, "loss"), {
+    axis: "number",
     names: ["loss", "validation_loss"],
     columns: [[1, 2], [1.1049, 0.9], [1.1436, 0.001]],
   });
