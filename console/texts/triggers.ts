@@ -91,6 +91,10 @@ export const triggers = {
   dataTypes: ["Kinds of data", "Arten von Daten"],
   logLevels: ["Levels", "Stufen"],
   method: ["Data capture method", "Erfasste Methode"],
+  methodWrong: [
+    "These are three names with colons between them, such as sensor:outside:Readings",
+    "Nötig sind drei Namen mit Doppelpunkten dazwischen, etwa sensor:aussen:Readings",
+  ],
   methodHint: [
     "Component type, name and method, such as sensor:outside:Readings",
     "Komponententyp, Name und Methode, etwa sensor:aussen:Readings",
@@ -119,8 +123,8 @@ export const triggers = {
   ],
   seconds: ["Seconds between, {n}", "Sekunden dazwischen, {n}"],
   secondsHint: [
-    "Least seconds between two notifications of a receiver; empty: none. Does not count for online, offline and logs.",
-    "Mindestens so viele Sekunden zwischen zwei Benachrichtigungen eines Empfängers; leer: keine. Gilt nicht für online, offline und Logs.",
+    "Least seconds between two notifications of a receiver; empty: none.",
+    "Mindestens so viele Sekunden zwischen zwei Benachrichtigungen eines Empfängers; leer: keine.",
   ],
   addReceiver: ["Add receiver", "Empfänger hinzufügen"],
   remove: ["Remove {n}", "{n} entfernen"],

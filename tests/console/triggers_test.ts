@@ -40,11 +40,19 @@ consoleTest(
     await page.getByRole("button", { name: "New trigger" }).click();
     const dialog = page.getByRole("dialog");
     const review = dialog.getByRole("button", { name: "Review" });
+    await dialog.getByLabel("Receiver 1", { exact: true }).waitFor();
+    assert.equal(await dialog.getByLabel("Seconds between, 1").count(), 0, "offline has none");
     await dialog.getByLabel("Event").selectOption("Data fulfils a condition");
     await review.click();
     await dialog.getByText("Give it a name").waitFor();
     await dialog.getByLabel("Name", { exact: true }).fill(hostile);
+    await dialog.getByLabel("Data capture method").fill("Readings");
+    await dialog.getByText("These are three names with colons").waitFor();
+    const offered = (value: string) =>
+      dialog.locator(`datalist option[value="${value}"]`).waitFor({ state: "attached" });
+    await offered("sensor:host:Readings");
     await dialog.getByLabel("Data capture method").fill("sensor:host:Readings");
+    await offered("temperature");
     await dialog.getByRole("button", { name: "Add condition" }).click();
     await dialog.getByLabel("Field 1", { exact: true }).fill("temperature");
     await dialog.getByLabel("Value 1", { exact: true }).fill("80");

@@ -2,6 +2,9 @@ import type { Text } from "../../texts/text.ts";
 import { triggers as words } from "../../texts/triggers.ts";
 import type { TriggerForm } from "./trigger_form.ts";
 
+/** Component type, name and method. */
+const METHOD = /^[^:]+:[^:]+:[^:]+$/;
+
 /** What is missing in a number or text of the form; undefined: nothing. */
 export function secondsProblem(text: string): Text | undefined {
   const isFine = text.trim() === "" || Number(text) >= 0;
@@ -11,6 +14,12 @@ export function secondsProblem(text: string): Text | undefined {
 /** What is wrong with a text that must not be empty. */
 export function emptyProblem(text: string, problem: Text): Text | undefined {
   return text.trim() === "" ? problem : undefined;
+}
+
+/** What is wrong with the name of a method whose data is looked at. */
+export function methodProblem(text: string): Text | undefined {
+  if (text.trim() === "") return words.methodMissing;
+  return METHOD.test(text.trim()) ? undefined : words.methodWrong;
 }
 
 /** What is wrong with the choice of the event; undefined: nothing. */
@@ -27,5 +36,6 @@ export function isComplete(form: TriggerForm): boolean {
   if (receivers.some(({ kind, value }) => kind !== "push" && value.trim() === "")) return false;
   if (receivers.some(({ seconds }) => secondsProblem(seconds))) return false;
   if (event !== "conditional_data_ingested") return true;
-  return method.trim() !== "" && conditions.every(({ value }) => value.trim() !== "");
+  return methodProblem(method) === undefined &&
+    conditions.every(({ value }) => value.trim() !== "");
 }

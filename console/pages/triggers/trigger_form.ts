@@ -39,6 +39,11 @@ export interface TriggerForm {
   isEnabled: boolean;
 }
 
+/** Whether an event heeds the seconds between notifications; for the others they mean nothing. */
+export function isSpaced(event: string): boolean {
+  return event === "part_data_ingested" || event === "conditional_data_ingested";
+}
+
 export function objectOf(value: JsonValue | undefined): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 }
@@ -75,6 +80,25 @@ function leavesOf(
     return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, [...path, key]));
   }
   return value === undefined ? [] : [{ field: path.join("."), value: typed(value) }];
+}
+
+/** A source of readings as `data_capture_method` names it: `sensor:host:Readings`. */
+export function captureMethod(
+  source: {
+    readonly resourceSubtype: string;
+    readonly resourceName: string;
+    readonly methodName: string;
+  },
+): string {
+  const type = source.resourceSubtype.split(":").at(-1) ?? "";
+  return `${type}:${source.resourceName}:${source.methodName}`;
+}
+
+/** The fields of a reading that a condition may name. */
+export function fieldsIn(reading: JsonObject): string[] {
+  const { readings } = reading;
+  const values = Object.keys(reading).length === 1 && readings !== undefined ? readings : reading;
+  return leavesOf(values, []).flatMap(({ field }) => (field === "" ? [] : [field]));
 }
 
 /** A value as it is typed: texts in quotes only where they would be read as something else. */

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { fill } from "../../texts/text.ts";
 import { lineDifference } from "../../design/line_difference.ts";
-import { entryOf, parseValue, toEntry, toForm, withEntry } from "./trigger_form.ts";
+import {
+  captureMethod,
+  entryOf,
+  fieldsIn,
+  parseValue,
+  toEntry,
+  toForm,
+  withEntry,
+} from "./trigger_form.ts";
 import { eventWords, receiverWords } from "./trigger_words.ts";
 
 const HOT: JsonObject = {
@@ -63,6 +71,22 @@ Deno.test("parseValue() reads numbers, true, false and quoted texts", () => {
   assert.deepEqual(read, [5, -1000, true, "5", "10 °C", "idle", '"open', "^5\\d$"]);
 });
 
+Deno.test("captureMethod() and fieldsIn() name what a condition may look at", () => {
+  const source = { resourceName: "host", methodName: "Readings" };
+  assert.equal(
+    captureMethod({ ...source, resourceSubtype: "rdk:component:sensor" }),
+    "sensor:host:Readings",
+  );
+  assert.deepEqual(fieldsIn({ readings: { kg: 1, at: { x: 2, y: null } } }), [
+    "kg",
+    "at.x",
+    "at.y",
+  ]);
+  assert.deepEqual(fieldsIn({ readings: 5, other: [1] }), ["readings", "other"]);
+  assert.deepEqual(fieldsIn({ readings: 5 }), []);
+  assert.deepEqual(fieldsIn({}), []);
+});
+
 Deno.test("withEntry() replaces the entry of a name in its place, or adds one", () => {
   const config = { network: {}, triggers: [{ name: "a" }, { name: "b" }] };
   assert.deepEqual(withEntry(config, { name: "c" }, "a"), {
@@ -80,6 +104,8 @@ Deno.test("eventWords() and receiverWords() read like a sentence, without passwo
     "when sensor:host:Readings uploads a reading with coordinate.latitude > 50",
   );
   assert.deepEqual(receiverWords(HOT, say), ["Webhook https://example.com/x · at most every 60 s"]);
+  const offline = { ...HOT, event: { type: "part_offline" } };
+  assert.deepEqual(receiverWords(offline, say), ["Webhook https://example.com/x"]);
   assert.equal(eventWords({ event: 5, notifications: 7 }, say), "event ");
 });
 

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Text, Values } from "../../texts/text.ts";
 import { triggers as words } from "../../texts/triggers.ts";
-import { conditionsOf, listOf, objectOf, textOf } from "./trigger_form.ts";
+import { conditionsOf, isSpaced, listOf, objectOf, textOf } from "./trigger_form.ts";
 
 type Say = (text: Text, values?: Values) => string;
 
@@ -53,13 +53,14 @@ function conditionWords(conditional: JsonObject, say: Say): string {
 
 /** Who is notified, one text each. Passwords in URLs are not shown. */
 export function receiverWords(entry: JsonObject, say: Say): string[] {
+  const spaces = isSpaced(textOf(objectOf(entry["event"])["type"]));
   return listOf(entry["notifications"]).map(objectOf).map((receiver) => {
     const { type, value, seconds_between_notifications: seconds } = receiver;
     const target = textOf(value) === "all_machine_owners"
       ? say(words.owners)
       : withoutPassword(textOf(value));
     const kind = KINDS.get(textOf(type));
-    const spacing = typeof seconds === "number" && seconds > 0
+    const spacing = spaces && typeof seconds === "number" && seconds > 0
       ? ` · ${say(words.spacing, { n: seconds })}`
       : "";
     return `${kind ? say(kind) : textOf(type)} ${target}${spacing}`;
