@@ -16,7 +16,7 @@ type Kind = "time" | "text" | "number";
 type Row = ReadonlyMap<string, unknown>;
 
 const MOST_PLOTS = 12;
-/** More values of a column are not told apart by lines. */
+/** A column of more values makes no lines of its own. */
 const MOST_LINES = 6;
 const DEEPEST = 8;
 /** As SQLite and JSON write times; without a zone they are in UTC. */
