@@ -15,17 +15,18 @@ interface Waiting {
   readonly refuse: () => void;
 }
 
-/** How long an address block is remembered that was wrong, milliseconds. */
+/** How long an address block is remembered that was not right, milliseconds. */
 const REMEMBERED_MS = 10 * 60_000;
 const MOST_REMEMBERED = 10_000;
 /** Longest rest after a wrong one, milliseconds. */
 const LONGEST_REST_MS = 2_000;
 
 /**
- * One password is hashed at a time. Address blocks that have been wrong less often lately go first,
- * those that are equal take turns, and where too many wait the one goes that was wrong most often:
- * who comes from a new address is served before those who guess. After a wrong one the queue rests
- * as long as that took, unless somebody waits who was never wrong, so that those who guess take half
+ * One password is hashed at a time. Address blocks with fewer attempts lately that were not right go
+ * first, whether those were wrong, were refused or still wait; those that are equal take turns, and
+ * where too many wait one goes that has the most: who comes from a new address is served before
+ * those who guess, even before a guess of each was checked. After a wrong one the queue rests as
+ * long as that took, unless a block waits with its first attempt, so that those who guess take half
  * of a processor.
  */
 export class PasswordQueue {
@@ -34,7 +35,7 @@ export class PasswordQueue {
   #waiting: Waiting[] = [];
   #lastBlock = "";
   /** Oldest first. */
-  readonly #wrong = new Map<string, { readonly count: number; readonly atMs: number }>();
+  readonly #unproven = new Map<string, { readonly count: number; readonly atMs: number }>();
 
   constructor(private readonly clock: Clock, private readonly limits: QueueLimits = {}) {}
 
@@ -43,6 +44,7 @@ export class PasswordQueue {
     block: string,
     work: () => Promise<{ readonly value: T; readonly isWrong: boolean }>,
   ): Promise<T> {
+    this.#note(block, 1);
     if (this.#isBusy) await this.#turn(block);
     this.#isBusy = true;
     this.#lastBlock = block;
@@ -51,7 +53,7 @@ export class PasswordQueue {
     try {
       const done = await work();
       isWrong = done.isWrong;
-      if (isWrong) this.#noteWrong(block);
+      if (!isWrong) this.#note(block, -1);
       return done.value;
     } finally {
       this.#next(isWrong ? this.clock.monotonicMs() - startedMs : 0);
@@ -65,15 +67,15 @@ export class PasswordQueue {
     if (this.#waiting.length >= waiting) this.#makeRoomFor(block);
     return new Promise<void>((start, reject) => {
       this.#waiting.push({ block, start, refuse: () => reject(tooMany()) });
-      if (this.#wrongOf(block) === 0) this.#rest?.();
+      if (this.#isFirstOf(block)) this.#rest?.();
     });
   }
 
-  /** Refuses the one that was wrong most often, the last of those that came, or else throws. */
+  /** Refuses one of a block with the most attempts, the last that came, or else throws. */
   #makeRoomFor(block: string): void {
-    const counts = this.#waiting.map((each) => this.#wrongOf(each.block));
+    const counts = this.#waiting.map((each) => this.#unprovenOf(each.block));
     const most = Math.max(...counts);
-    if (most <= this.#wrongOf(block)) throw tooMany();
+    if (most <= this.#unprovenOf(block)) throw tooMany();
     const [refused] = this.#waiting.splice(counts.lastIndexOf(most), 1);
     refused?.refuse();
   }
@@ -85,8 +87,8 @@ export class PasswordQueue {
       if (next) next.start();
       else this.#isBusy = false;
     };
-    const isAnyInnocent = this.#waiting.some(({ block }) => this.#wrongOf(block) === 0);
-    if (restMs === 0 || isAnyInnocent) return start();
+    const isAnyFirst = this.#waiting.some(({ block }) => this.#isFirstOf(block));
+    if (restMs === 0 || isAnyFirst) return start();
     const timer = this.clock.setTimer(Math.min(restMs, LONGEST_REST_MS), start);
     this.#rest = () => {
       timer.cancel();
@@ -95,7 +97,7 @@ export class PasswordQueue {
   }
 
   #take(): Waiting | undefined {
-    const counts = this.#waiting.map(({ block }) => this.#wrongOf(block));
+    const counts = this.#waiting.map(({ block }) => this.#unprovenOf(block));
     const least = Math.min(...counts);
     const isNext = (at: number) => counts[at] === least;
     const other = this.#waiting.findIndex(({ block }, at) =>
@@ -108,17 +110,25 @@ export class PasswordQueue {
     return next;
   }
 
-  #wrongOf(block: string): number {
-    const known = this.#wrong.get(block);
+  /** Whether the attempt under way is the only one of its block that is not right, or not yet. */
+  #isFirstOf(block: string): boolean {
+    return this.#unprovenOf(block) <= 1;
+  }
+
+  #unprovenOf(block: string): number {
+    const known = this.#unproven.get(block);
     return known && this.clock.monotonicMs() - known.atMs < REMEMBERED_MS ? known.count : 0;
   }
 
-  #noteWrong(block: string): void {
-    const count = this.#wrongOf(block) + 1;
-    this.#wrong.delete(block);
-    this.#wrong.set(block, { count, atMs: this.clock.monotonicMs() });
-    const [oldest] = this.#wrong.keys();
-    if (this.#wrong.size > MOST_REMEMBERED && oldest !== undefined) this.#wrong.delete(oldest);
+  #note(block: string, more: 1 | -1): void {
+    const count = this.#unprovenOf(block) + more;
+    this.#unproven.delete(block);
+    if (count <= 0) return;
+    this.#unproven.set(block, { count, atMs: this.clock.monotonicMs() });
+    const [oldest] = this.#unproven.keys();
+    if (this.#unproven.size > MOST_REMEMBERED && oldest !== undefined) {
+      this.#unproven.delete(oldest);
+    }
   }
 }
 

@@ -46,6 +46,29 @@ Deno.test("PasswordQueue lets who comes from a new address in before those who g
   assert.deepEqual(ended, ["guesser 8 refused", "guesser 0", "new"]);
 });
 
+Deno.test("PasswordQueue lets new addresses in while many guess that were not checked yet", async () => {
+  const { clock, come, ended } = rigged({ waiting: 16 });
+  const guessers = Array.from({ length: 20 }, (_, n) => `guesser ${n}`);
+  // 100 guesses a second for four seconds: each block again and again.
+  const storm = async (ms: number) => {
+    for (let at = 0; at < ms; at += 10) {
+      void come(guessers[at / 10 % guessers.length] ?? "", true);
+      await clock.advance(10);
+    }
+  };
+  await storm(1_000);
+  assert.ok(ended.filter((each) => !each.endsWith("refused")).length <= 6, "few were checked");
+  ended.length = 0;
+  void come("new", false);
+  await storm(2 * HASH_MS);
+  assert.ok(ended.includes("new"), ended.join());
+  ended.length = 0;
+  // Nor do they take more than half of a processor.
+  await storm(4_000);
+  const checked = ended.filter((each) => !each.endsWith("refused")).length;
+  assert.ok(checked > 0 && checked <= 4_000 / (2 * HASH_MS) + 2, `${checked} were checked`);
+});
+
 Deno.test("PasswordQueue rests as long as a wrong one took, for nobody who was never wrong", async () => {
   const { clock, come, ended } = rigged();
   void come("guesser", true);
