@@ -41,8 +41,10 @@ export function machineCommands(confirm: Confirm): CommandTree {
         "location": { type: "string", placeholder: "ID", doc: "Only those of a location." },
       },
       async run(context, { values: { location } }) {
-        const ids = location === undefined ? [] : [(await chooseLocation(context, location)).id];
-        const machines = await listMachines(context, ids);
+        const locationIds = location === undefined
+          ? []
+          : [(await chooseLocation(context, location)).id];
+        const machines = await listMachines(context, { locationIds });
         const rows = machines.map((machine) => [
           machine.id,
           machine.name,

@@ -1,7 +1,7 @@
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import { chooseLocation } from "../../shared/commands/choice/location.ts";
 import { chooseOrganization } from "../../shared/commands/choice/organization.ts";
-import { chooseMachine } from "../../shared/commands/choice/part.ts";
+import { chooseMachine, listMachines } from "../../shared/commands/choice/part.ts";
 import { clientOf, type CommandContext } from "../../shared/commands/run/command.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 
@@ -48,12 +48,10 @@ async function placeNames(context: CommandContext): Promise<Map<string, string>>
   const { id: organizationId } = await chooseOrganization(context);
   const app = await clientOf(context, AppService);
   const { locations } = await app.listLocations({ organizationId });
-  const { locationSummaries } = await app.listMachineSummaries({ organizationId });
+  const machines = await listMachines(context);
   return new Map([
     ...locations.map(({ id, name }) => [id, name] as const),
-    ...locationSummaries.flatMap(({ machineSummaries }) =>
-      machineSummaries.map(({ machineId, machineName }) => [machineId, machineName] as const)
-    ),
+    ...machines.map(({ id, name }) => [id, name] as const),
   ]);
 }
 

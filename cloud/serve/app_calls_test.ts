@@ -82,3 +82,12 @@ Deno.test("absentCalls() names calls that there are", () => {
   for (const name of Object.keys(ABSENT_CALLS)) assert.ok(names.has(name), name);
   assert.equal(Object.keys(absentCalls()).length, Object.keys(ABSENT_CALLS).length);
 });
+
+Deno.test("docs/api.md names each service that the cloud serves, and no other", async () => {
+  await using cloud = await TestCloud.open();
+  const text = await Deno.readTextFile(new URL("../../docs/api.md", import.meta.url));
+  const section = /^## What the cloud serves\n([\s\S]*?)\n## /m.exec(text)?.[1] ?? "";
+  const named = [...section.matchAll(/^\| `([\w.]+)`/gm)].map(([, name]) => name);
+  const served = [...cloud.services.router.services].map(({ service }) => service.typeName);
+  assert.deepEqual(named.toSorted(), served.toSorted());
+});

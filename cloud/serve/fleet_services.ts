@@ -1,5 +1,6 @@
 import { ConfigurationService } from "../../shared/gen/machine/cloud/v1/configuration_pb.ts";
 import { EnrollmentService } from "../../shared/gen/machine/cloud/v1/enrollment_pb.ts";
+import { FleetService } from "../../shared/gen/machine/cloud/v1/fleet_pb.ts";
 import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
@@ -13,6 +14,7 @@ import { configurationService } from "../fleet/history/configuration_service.ts"
 import { LogIntake } from "../fleet/logs/log_intake.ts";
 import { LogTail } from "../fleet/logs/log_tail.ts";
 import { ConfigWarnings } from "../fleet/machines/config_warnings.ts";
+import { fleetService } from "../fleet/machines/fleet_service.ts";
 import { MachineConfigs } from "../fleet/machines/machine_configs.ts";
 import { Restarts } from "../fleet/machines/restarts.ts";
 import { Revisions } from "../fleet/machines/revisions.ts";
@@ -123,6 +125,10 @@ export function openFleetServices(options: FleetServicesOptions) {
         .service(
           ConfigurationService,
           withCallFailures(configurationService({ callers, queries, revisions })),
+        )
+        .service(
+          FleetService,
+          withCallFailures(fleetService({ callers, queries, presence, clock })),
         )
         .service(
           EnrollmentService,

@@ -17,12 +17,11 @@ const IDLE_S = 20;
 const POLLS_A_SECOND = 1_000;
 const POLL_S = 10;
 const MOST_UNDER_WAY = 500;
-const PAGES = 40;
 const OPENED_AT_ONCE = 50;
 
 /**
  * A cloud with 10,000 machines: memory and processor with a Watch stream of each on a connection of
- * its own, saves until the machine is notified, polls of unchanged configurations, lists by page.
+ * its own, saves until the machine is notified, polls of unchanged configurations.
  */
 export async function benchFleet(reporter: Reporter, machines = MACHINES): Promise<void> {
   reporter.note(`${machines} machines …`);
@@ -91,34 +90,6 @@ export async function benchFleet(reporter: Reporter, machines = MACHINES): Promi
   // What nothing but the streams takes is printed above.
   const ofPolls = (share - idle) * 100 * POLLS_A_SECOND / reached;
   reporter.report("fleet_processor_1000_polls_a_second", ofPolls, "% of a core");
-  await benchLists(reporter, grpc, rig.bootstrapped);
-}
-
-async function benchLists(
-  reporter: Reporter,
-  grpc: GrpcClient,
-  { location_id, org_id }: Rig["bootstrapped"],
-): Promise<void> {
-  const app = grpc.client(AppService);
-  const lists = {
-    page_of_summaries: async () => {
-      await app.listMachineSummaries({ organizationId: org_id, locationIds: [location_id] });
-    },
-    all_summaries: async () => {
-      await app.listMachineSummaries({ organizationId: org_id, limit: 10_000 });
-    },
-    robots: async () => void await app.listRobots({ locationId: location_id }),
-  };
-  for (const [name, list] of Object.entries(lists)) {
-    const samples: number[] = [];
-    for (let n = 0; n < PAGES; n++) {
-      const started = performance.now();
-      await list();
-      samples.push(performance.now() - started);
-    }
-    reporter.report(`fleet_list_${name}_p50`, percentile(samples, 0.5), "ms");
-    reporter.report(`fleet_list_${name}_p99`, percentile(samples, 0.99), "ms");
-  }
 }
 
 /**

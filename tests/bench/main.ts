@@ -9,6 +9,7 @@ import { benchColdStart, benchMemory, benchMemoryAfterLoad } from "./footprint.t
 import { benchFleet } from "./fleet.ts";
 import { benchFragments } from "./fragments.ts";
 import { benchJournal } from "./journal.ts";
+import { benchLists } from "./lists.ts";
 import { benchLogFilter } from "./log_filter.ts";
 import { benchLogIngest } from "./log_ingest.ts";
 import { benchLogQuery } from "./log_query.ts";
@@ -48,6 +49,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Pr
   capture: benchCapture,
   training: benchTraining,
   fleet: benchFleet,
+  lists: benchLists,
   backup: benchBackup,
   fragments: benchFragments,
   managed: benchManaged,

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { Code, ConnectError } from "@connectrpc/connect";
 
 /**
@@ -17,16 +18,36 @@ export function pageToken(...numbers: (bigint | number)[]): string {
 /** The numbers of a page token, or undefined when there is none. */
 export function parsePageToken(token: string | undefined, count: number): bigint[] | undefined {
   if (token === undefined || token === "") return undefined;
-  const invalid = new ConnectError(
-    "the page token is not one that this call gave",
-    Code.InvalidArgument,
-  );
   let numbers: bigint[];
   try {
     numbers = atob(token).split(",").map((text) => BigInt(text));
   } catch {
-    throw invalid;
+    throw invalidToken();
   }
-  if (numbers.length !== count) throw invalid;
+  if (numbers.length !== count) throw invalidToken();
   return numbers;
+}
+
+/** A page token of texts, of lists in the order of names. */
+export function textToken(...texts: string[]): string {
+  return Buffer.from(JSON.stringify(texts)).toString("base64url");
+}
+
+/** The texts of a page token, or undefined when there is none. */
+export function parseTextToken(token: string, count: number): string[] | undefined {
+  if (token === "") return undefined;
+  let texts: unknown;
+  try {
+    texts = JSON.parse(Buffer.from(token, "base64url").toString());
+  } catch {
+    throw invalidToken();
+  }
+  const areTexts = Array.isArray(texts) && texts.length === count &&
+    texts.every((text) => typeof text === "string" && !text.includes("\0"));
+  if (!areTexts) throw invalidToken();
+  return texts as string[];
+}
+
+function invalidToken(): ConnectError {
+  return new ConnectError("the page token is not one that this call gave", Code.InvalidArgument);
 }

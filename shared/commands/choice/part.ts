@@ -1,6 +1,7 @@
 import { UsageError } from "../../base/flags/flags.ts";
 import { nearestName } from "../../base/flags/nearest.ts";
-import { AppService, type MachineSummary, type PartSummary } from "../../gen/viam/app/v1/app_pb.ts";
+import { FleetService } from "../../gen/machine/cloud/v1/fleet_pb.ts";
+import type { MachineSummary, PartSummary } from "../../gen/viam/app/v1/app_pb.ts";
 import { clientOf, type CloudContext } from "../run/command.ts";
 import { chooseOrganization } from "./organization.ts";
 
@@ -33,24 +34,38 @@ export const partArgument = {
   doc: "Id or name of a part, MACHINE:PART, or a machine, which stands for its main part.",
 };
 
-/** As many as the API gives at once. */
-const MOST_MACHINES = 10_000;
+/** As many as the cloud gives at once. */
+const PAGE = 1_000n;
+/** Of those that fit, in an error. */
+const MOST_NAMED = 10;
 
-/** All machines of the organisation that the caller may see, by location and name. */
+/** Which machines are listed; left out: all. */
+export interface ListedMachines {
+  readonly locationIds?: readonly string[];
+  /** Those with one of these ids or names, or with a part of one. */
+  readonly called?: readonly string[];
+}
+
+/** Machines of the organisation that the caller may see, by location and name. */
 export async function listMachines(
   context: CloudContext,
-  locationIds: readonly string[] = [],
+  { locationIds = [], called = [] }: ListedMachines = {},
 ): Promise<ChosenMachine[]> {
   const { id: organizationId } = await chooseOrganization(context);
-  const app = await clientOf(context, AppService);
-  const { locationSummaries } = await app.listMachineSummaries({
-    organizationId,
-    locationIds: [...locationIds],
-    limit: MOST_MACHINES,
-  });
-  return locationSummaries.flatMap(({ locationId, locationName, machineSummaries }) =>
-    machineSummaries.map((machine) => machineOf(machine, locationId, locationName))
-  );
+  const fleet = await clientOf(context, FleetService);
+  const wanted = { organizationId, locationIds: [...locationIds], called: [...called] };
+  const machines: ChosenMachine[] = [];
+  let pageToken = "";
+  do {
+    const page = await fleet.listMachines({ ...wanted, pageToken, pageLimit: PAGE });
+    for (const { locationId, locationName, machineSummaries } of page.locations) {
+      machines.push(
+        ...machineSummaries.map((machine) => machineOf(machine, locationId, locationName)),
+      );
+    }
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "");
+  return machines;
 }
 
 function machineOf(
@@ -66,17 +81,18 @@ export async function chooseMachine(
   context: CloudContext,
   wanted: string,
 ): Promise<ChosenMachine> {
-  const machines = await listMachines(context);
+  const machines = await listMachines(context, { called: [wanted] });
   const byId = machines.find(({ id }) => id === wanted);
   if (byId) return byId;
   const named = machines.filter(({ name }) => name === wanted);
   const [only] = named;
   if (only && named.length === 1) return only;
   if (only) {
-    const all = named.map(({ id, locationName }) => `${id} (in ${locationName})`).join(", ");
+    const all = someOf(named.map(({ id, locationName }) => `${id} (in ${locationName})`));
     throw new UsageError(`several machines are called ${JSON.stringify(wanted)}: ${all}`);
   }
-  throw nothing("machine", wanted, machines.map(({ name }) => name), context);
+  const known = (await listMachines(context)).map(({ name }) => name);
+  throw nothing("machine", wanted, known, context);
 }
 
 /**
@@ -86,7 +102,7 @@ export async function chooseMachine(
  * @throws {UsageError} that says which fit, or what is near
  */
 export async function findPart(context: CloudContext, wanted: string): Promise<ChosenPart> {
-  const parts = partsOf(await listMachines(context));
+  const parts = partsOf(await listMachines(context, { called: namesIn(wanted) }));
   const byId = parts.find(({ id }) => id === wanted);
   if (byId) return byId;
   const at = wanted.indexOf(":");
@@ -99,7 +115,8 @@ export async function findPart(context: CloudContext, wanted: string): Promise<C
   const [only] = new Map(fitting.map((each) => [each.id, each])).values();
   if (only && fitting.every(({ id }) => id === only.id)) return only;
   if (only) throw several(fitting, wanted);
-  const known = parts.flatMap(({ name, machineName }) => [machineName, name]);
+  const known = partsOf(await listMachines(context))
+    .flatMap(({ name, machineName }) => [machineName, name]);
   throw nothing("part or machine", wanted, known, context);
 }
 
@@ -108,15 +125,29 @@ export async function choosePart(
   context: CloudContext,
   { machine, part }: WantedMachine,
 ): Promise<ChosenPart> {
-  const fitting = partsOf(await listMachines(context)).filter((each) =>
+  const called = machine !== undefined ? [machine] : namesIn(part);
+  const fitting = partsOf(await listMachines(context, { called })).filter((each) =>
     isOneOf(machine, each.machineId, each.machineName) &&
     (part === undefined ? each.isMain : isPart(part, each))
   );
   const [only] = fitting;
   if (only && fitting.length === 1) return only;
   if (!only) throw new UsageError("no machine fits --machine and --part");
-  const all = fitting.map(({ id, machineName }) => `${machineName} (part ${id})`).join(", ");
+  const all = someOf(fitting.map(({ id, machineName }) => `${machineName} (part ${id})`));
   throw new UsageError(`several machines are there; name one with --machine: ${all}`);
+}
+
+/** What a text can name, whose first piece may be a machine and the second a part. */
+function namesIn(wanted: string | undefined): string[] {
+  if (wanted === undefined) return [];
+  const [machine = ""] = wanted.split(":", 1);
+  return machine === wanted ? [wanted] : [wanted, machine];
+}
+
+/** A list for a line of text. */
+function someOf(texts: readonly string[]): string {
+  const more = texts.length - MOST_NAMED;
+  return texts.slice(0, MOST_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 /** Whether a thing is the one that is wanted, by its id or its name. */
@@ -146,7 +177,7 @@ function partsOf(machines: readonly ChosenMachine[]): ListedPart[] {
 }
 
 function several(parts: readonly ListedPart[], wanted: string): UsageError {
-  const all = parts.map(({ id, name, machineName }) => `${id} (${machineName}:${name})`).join(", ");
+  const all = someOf(parts.map(({ id, name, machineName }) => `${id} (${machineName}:${name})`));
   return new UsageError(`several parts fit ${JSON.stringify(wanted)}: ${all}; give the id of one`);
 }
 
