@@ -6,6 +6,11 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { VideoTrack } from "../../../shared/rtc/webrtc/video.ts";
 import type { EncodedFrame } from "../../resources/video/encoded_source.ts";
 
+/** When a camera's video may begin next, milliseconds of the clock. A new one for each camera. */
+export interface FeedPace {
+  nextMs: number;
+}
+
 /** What a feed needs. */
 export interface FeedOptions {
   /** Begins the video; ends it when the signal aborts. */
@@ -14,6 +19,8 @@ export interface FeedOptions {
   readonly requestKeyframe: () => void;
   readonly clock: Clock;
   readonly log: Logger;
+  /** That of the camera's feeds before this one; left out for the first. */
+  readonly pace?: FeedPace;
   /** It has ended on its own: nobody gets anything any more. */
   readonly onGivenUp: () => void;
 }
@@ -24,6 +31,8 @@ const KEPT = { frames: 900, bytes: 8 * 1024 * 1024 };
 const MOST_FAILURES = 5;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
+/** From one start of a source to the next, however often viewers come, go or set another size. */
+const BEGIN_EVERY_MS = 500;
 
 /** Runs while it has viewers; a source that fails is begun again, with pauses. */
 export class Feed {
@@ -109,10 +118,16 @@ export class Feed {
   }
 
   async #run(): Promise<void> {
-    const { clock, log, source, onGivenUp } = this.#options;
+    const { clock, log, source, onGivenUp, pace = { nextMs: -Infinity } } = this.#options;
     const { signal } = this.#stop;
     let failures = 0;
     while (!signal.aborted) {
+      const earlyMs = pace.nextMs - clock.monotonicMs();
+      if (earlyMs > 0) {
+        await clock.sleep(earlyMs, signal).catch(() => {});
+        continue;
+      }
+      pace.nextMs = clock.monotonicMs() + BEGIN_EVERY_MS;
       this.#restart = new AbortController();
       const ends = AbortSignal.any([signal, this.#restart.signal]);
       let problem = "it has ended";

@@ -137,3 +137,38 @@ Deno.test("a camera that is frozen ends the video after five starts, with the re
   assert.match(log.text(), /ends, after several starts.*the camera gave no frame for 5 s/);
   await feed.done;
 });
+
+Deno.test("a source begins twice a second at most, also in the feed after this one", async () => {
+  const clock = new FakeClock();
+  const pace = { nextMs: -Infinity };
+  let begun = 0;
+  const feed = () =>
+    new Feed({
+      // deno-lint-ignore require-yield
+      async *source(signal) {
+        begun++;
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      },
+      requestKeyframe: () => {},
+      ...{ clock, log: memoryLogger(), pace, onGivenUp: () => {} },
+    });
+  const churn = async (ms: number) => {
+    for (let at = 0; at < ms; at += 10) {
+      current.restart();
+      await clock.advance(10);
+    }
+  };
+  let current = feed();
+  await churn(2_000);
+  assert.ok(begun >= 2 && begun <= 5, `${begun} in two seconds`);
+  const before = begun;
+  for (let count = 0; count < 50; count++) {
+    await current.close();
+    current = feed();
+  }
+  await churn(400);
+  assert.ok(begun <= before + 1, `${begun - before} within 400 ms`);
+  await churn(2_000);
+  assert.ok(begun > before, "it begins at last");
+  await current.close();
+});

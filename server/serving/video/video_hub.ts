@@ -10,7 +10,7 @@ import {
   type VideoCodec,
 } from "../../resources/video/encoded_source.ts";
 import { encodedPictures } from "./encoded_pictures.ts";
-import { Feed } from "./feed.ts";
+import { Feed, type FeedPace } from "./feed.ts";
 import { type StartFfmpeg, startFfmpeg } from "../../resources/video/ffmpeg_program.ts";
 import { EncoderFinder } from "./ffmpeg.ts";
 import type { PictureSize } from "./picture_size.ts";
@@ -40,6 +40,10 @@ interface Running {
 const SCALES = [1, 3 / 4, 1 / 2, 1 / 3, 1 / 4];
 const LEAST_PX = 64;
 const MOST_PX = 7_680;
+/** Level 5.2 of H.264, what browsers decode: 4096 × 2304 in any shape. */
+const MOST_AREA_PX = 36_864 * 256;
+/** Tracks of all connections; each keeps up to 600 kB to send again. */
+const MOST_TRACKS = 128;
 
 /** Begins a camera's video with the first viewer and ends it with the last. */
 export class VideoHub {
@@ -49,6 +53,10 @@ export class VideoHub {
   /** By camera and codec. */
   readonly #running = new Map<string, Running>();
   readonly #sizes = new Map<string, PictureSize>();
+  /** Of the feeds that ran, by camera and codec. */
+  readonly #paces = new Map<string, FeedPace>();
+  /** Looks at cameras under way, by camera. */
+  readonly #looks = new Map<string, Promise<PictureSize>>();
 
   constructor(options: VideoHubOptions) {
     this.#options = options;
@@ -68,8 +76,28 @@ export class VideoHub {
     return [...new Set([own, ...await encoded.catch(() => [])])];
   }
 
-  /** Sends a camera's video by a track, until it is removed. `onEnd`: it ended for another reason. */
+  /**
+   * To be called before a track is made for {@link view}, which checks it once more.
+   *
+   * @throws {ConnectError} RESOURCE_EXHAUSTED when there are as many as this machine sends.
+   */
+  checkRoom(): void {
+    const tracks = this.#running.values().reduce((sum, { tracks }) => sum + tracks.size, 0);
+    if (tracks < MOST_TRACKS) return;
+    throw new ConnectError(
+      `this machine sends ${MOST_TRACKS} videos already; wait until others have left, or request ` +
+        "images with GetImages",
+      Code.ResourceExhausted,
+    );
+  }
+
+  /**
+   * Sends a camera's video by a track, until it is removed. `onEnd`: it ended for another reason.
+   *
+   * @throws {ConnectError} RESOURCE_EXHAUSTED, as {@link checkRoom}.
+   */
   view(name: string, track: VideoTrack, onEnd: () => void): () => void {
+    this.checkRoom();
     const key = `${track.codec} ${name}`;
     let running = this.#running.get(key);
     if (!running) {
@@ -89,12 +117,7 @@ export class VideoHub {
 
   /** Sizes that a camera's video can have; the first is its own. */
   async sizes(name: string): Promise<PictureSize[]> {
-    const own = this.#video(name)?.size ??
-      await nextPicture(
-        this.#options.camera(name),
-        new AbortController().signal,
-        this.#options.clock,
-      );
+    const own = this.#video(name)?.size ?? await this.#look(name);
     const even = (px: number) => Math.round(px / 2) * 2;
     return SCALES
       .map((scale) => ({ width: even(own.width * scale), height: even(own.height * scale) }))
@@ -115,6 +138,12 @@ export class VideoHub {
           Code.InvalidArgument,
         );
       }
+      if (size.width * size.height > MOST_AREA_PX) {
+        throw new ConnectError(
+          `resolution has ${size.width * size.height} pixels; ${MOST_AREA_PX} are allowed`,
+          Code.InvalidArgument,
+        );
+      }
       // Another size than its own needs an encoder.
       await this.#finder.find();
       this.#sizes.set(name, size);
@@ -129,6 +158,28 @@ export class VideoHub {
     const feeds = [...this.#running.values()].map(({ feed }) => feed);
     this.#running.clear();
     await Promise.all(feeds.map((feed) => feed.close()));
+  }
+
+  /** One frame of a camera, for all who ask meanwhile. */
+  #look(name: string): Promise<PictureSize> {
+    const known = this.#looks.get(name);
+    if (known) return known;
+    const { camera, clock } = this.#options;
+    const look = nextPicture(camera(name), new AbortController().signal, clock)
+      .finally(() => this.#looks.delete(name));
+    this.#looks.set(name, look);
+    return look;
+  }
+
+  /** The pace of a camera's feeds; those of cameras that may begin anyway are forgotten. */
+  #paceOf(key: string): FeedPace {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const [other, { nextMs }] of this.#paces) {
+      if (nextMs <= nowMs && !this.#running.has(other)) this.#paces.delete(other);
+    }
+    const pace = this.#paces.get(key) ?? { nextMs: -Infinity };
+    this.#paces.set(key, pace);
+    return pace;
   }
 
   #video(name: string): EncodedVideo | undefined {
@@ -150,6 +201,7 @@ export class VideoHub {
       requestKeyframe: () => this.#ownVideo(name)?.requestKeyframe?.(),
       clock,
       log,
+      pace: this.#paceOf(key),
       onGivenUp: () => {
         const running = this.#running.get(key);
         if (running?.feed !== feed) return;

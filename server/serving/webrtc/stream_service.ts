@@ -70,19 +70,35 @@ export function createStreamService(options: StreamServiceOptions): Streams {
     });
     return tracks;
   };
-  const add = async (peer: RtcPeer, tracks: Tracks, name: string): Promise<() => void> => {
+  const add = async (peer: RtcPeer, name: string, onEnd: () => void): Promise<() => void> => {
     if (!peer.addVideo) throw noConnection();
     const videos = await hub();
     const codecs = await videos.codecs(name);
-    const track = await peer.addVideo({ streamId: name.replaceAll(":", "+"), codecs });
-    const stopViewing = videos.view(name, track, () => {
-      tracks.delete(name);
+    videos.checkRoom();
+    const track = await peer.addVideo({ streamId: streamIdOf(name), codecs });
+    try {
+      const stopViewing = videos.view(name, track, () => {
+        onEnd();
+        track.remove();
+      });
+      return () => {
+        stopViewing();
+        track.remove();
+      };
+    } catch (error) {
       track.remove();
-    });
-    return () => {
-      stopViewing();
-      track.remove();
+      throw error;
+    }
+  };
+  const begin = (peer: RtcPeer, tracks: Tracks, name: string): Promise<() => void> => {
+    // Another one may have taken its place.
+    const leave = () => {
+      if (tracks.get(name) === track) tracks.delete(name);
     };
+    const track = add(peer, name, leave);
+    tracks.set(name, track);
+    track.catch(leave);
+    return track;
   };
   return {
     service: {
@@ -91,13 +107,7 @@ export function createStreamService(options: StreamServiceOptions): Streams {
         const peer = peerOf(context);
         const name = nameOf(asked);
         const tracks = tracksOf(peer);
-        let track = tracks.get(name);
-        if (!track) {
-          track = add(peer, tracks, name);
-          tracks.set(name, track);
-          track.catch(() => tracks.delete(name));
-        }
-        await track;
+        await (tracks.get(name) ?? begin(peer, tracks, name));
         return {};
       },
       async removeStream({ name: asked }, context) {
@@ -122,6 +132,11 @@ export function createStreamService(options: StreamServiceOptions): Streams {
     },
     close: async () => await (await loading)?.close(),
   };
+}
+
+/** The name as SDKs look for it, without spaces: they would end it in the description. */
+function streamIdOf(name: string): string {
+  return name.replaceAll(":", "+").replaceAll(/\s/g, "_");
 }
 
 function peerOf(context: HandlerContext): RtcPeer {

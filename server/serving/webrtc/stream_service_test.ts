@@ -68,11 +68,12 @@ function peer() {
       return Promise.resolve(track);
     },
   } as unknown as RtcPeer;
-  return { own, offers, sent, close, want: () => wanted(), removed: () => removed };
+  return { own, offers, sent, close, track, want: () => wanted(), removed: () => removed };
 }
 
-function machine(calling?: RtcPeer) {
+function machine(calling?: RtcPeer | (() => RtcPeer), still: object = {}) {
   const source = new Source();
+  const callerOf = typeof calling === "function" ? calling : () => calling;
   const front = { encodedVideo: () => source };
   const node = (name: string, instance: object | undefined) => ({
     ...{ instance, error: "", state: instance ? "ready" : "configuring" },
@@ -80,7 +81,7 @@ function machine(calling?: RtcPeer) {
   });
   const nodes: Record<string, object> = {
     front: node("front", front),
-    back: node("back", {}),
+    back: node("back", still),
     "r:side": node("r:side", front),
     late: node("late", undefined),
   };
@@ -106,7 +107,7 @@ function machine(calling?: RtcPeer) {
   });
   const router = new RpcRouter().service(StreamService, service);
   const transport = createInProcessTransport(router, {
-    interceptors: [{ before: (call) => void call.values.set(rtcPeerKey, calling) }],
+    interceptors: [{ before: (call) => void call.values.set(rtcPeerKey, callerOf()) }],
   });
   return { source, streams: createClient(StreamService, transport), close };
 }
@@ -173,6 +174,63 @@ Deno.test("stream options are sizes of the camera's shape, and wrong ones change
     streams.setStreamOptions({ name: "front", resolution: { width, height } });
   await refuses(set(0, 480), Code.InvalidArgument, /resolution\.width is 0; an even number/);
   await refuses(set(640, 481), Code.InvalidArgument, /resolution\.height is 481/);
+  await refuses(set(7680, 7680), Code.InvalidArgument, /has 58982400 pixels; 9437184 are allowed/);
   await refuses(set(320, 240), Code.FailedPrecondition, /ffmpeg is not installed/);
   await streams.setStreamOptions({ name: "front" });
+});
+
+Deno.test("an offer that fails late leaves the track that took its place", async () => {
+  const viewer = peer();
+  const late = Promise.withResolvers<VideoTrack>();
+  const offers = [late.promise, Promise.resolve(viewer.track)];
+  const own = { closed: viewer.own.closed, addVideo: () => offers.shift() } as unknown as RtcPeer;
+  const { source, streams, close } = machine(own);
+  const first = streams.addStream({ name: "front" });
+  const failed = assert.rejects(first, /refused/);
+  await waitFor(() => offers.length === 1, { deadlineMs: 60_000 });
+  const removed = streams.removeStream({ name: "front" });
+  await waitFor(async () => {
+    // The removal has forgotten the first when this is a track of its own.
+    await Promise.race([streams.addStream({ name: "front" }), Promise.resolve()]);
+    return offers.length === 0;
+  }, { deadlineMs: 60_000 });
+  await waitFor(() => source.running === 1, { deadlineMs: 60_000 });
+  late.reject(new ConnectError("refused", Code.FailedPrecondition));
+  await Promise.all([failed, removed]);
+  viewer.close("gone");
+  await waitFor(() => source.running === 0, { deadlineMs: 60_000 });
+  await close();
+});
+
+Deno.test("a machine sends so many videos, and says so to the next", async () => {
+  const viewers = Array.from({ length: 129 }, peer);
+  let calling = 0;
+  const { streams, source, close } = machine(() => viewers[calling]!.own);
+  for (; calling < 128; calling++) await streams.addStream({ name: "front" });
+  await refuses(
+    streams.addStream({ name: "front" }),
+    Code.ResourceExhausted,
+    /sends 128 videos already/,
+  );
+  viewers[0]!.close("gone");
+  await waitFor(() => viewers[0]!.removed() === 1, { deadlineMs: 60_000 });
+  await streams.addStream({ name: "front" });
+  await waitFor(() => source.running === 1, { deadlineMs: 60_000 });
+  await close();
+});
+
+Deno.test("many who ask for sizes look at the camera once", async () => {
+  let looks = 0;
+  const { streams } = machine(undefined, {
+    async getImages() {
+      looks++;
+      await new Promise((resolve) => setTimeout(resolve));
+      const image = Uint8Array.of(0x52, 0x47, 0x42, 0x41, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0);
+      return { images: [{ mimeType: "image/vnd.viam.rgba", image }] };
+    },
+  });
+  const asked = Array.from({ length: 100 }, () => streams.getStreamOptions({ name: "back" }));
+  const [first] = await Promise.all(asked);
+  assert.deepEqual(first!.resolutions.map(({ width }) => width), [2]);
+  assert.equal(looks, 1);
 });

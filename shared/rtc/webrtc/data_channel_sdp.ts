@@ -68,6 +68,8 @@ const DEFAULT_MAX_MESSAGE_BYTES = 65_536;
 export const MAX_DATAGRAM_BYTES = 16_384;
 const DATAGRAM_BYTES = "x-machine-datagram-bytes";
 const LONGEST_SDP = 256 * 1024;
+/** Sections of a description; an answer has as many, and more text for each. */
+const MOST_SECTIONS = 128;
 
 /**
  * Reads an offer or an answer.
@@ -79,6 +81,9 @@ export function parseDescription(sdp: string): RemoteDescription {
   const lines = sdp.split(/\r?\n/).filter((line) => line !== "");
   if (lines[0] !== "v=0") throw unusable('it does not begin with "v=0"');
   const groups = splitSections(lines);
+  if (groups.length > MOST_SECTIONS + 1) {
+    throw unusable(`it has ${groups.length - 1} sections; ${MOST_SECTIONS} are taken`);
+  }
   const sections = groups.slice(1).map(readSection);
   const dataSection = sections.findIndex(isDataSection);
   const [session = [], data = []] = [groups[0], groups[dataSection + 1]];

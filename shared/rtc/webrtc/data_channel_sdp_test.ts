@@ -119,3 +119,12 @@ Deno.test("writeOffer() is read by parseDescription()", () => {
   assert.deepEqual(read.fingerprints, [LOCAL.fingerprint]);
   assert.deepEqual(read.candidates, LOCAL.candidates);
 });
+
+Deno.test("parseDescription() refuses more sections than anybody needs", () => {
+  const offer = writeOffer({ ...LOCAL, setup: "actpass" });
+  assert.equal(parseDescription(offer + "m=video 0 x 1\r\n".repeat(127)).sections.length, 128);
+  assert.throws(
+    () => parseDescription(offer + "m=\r\n".repeat(128)),
+    /it has 129 sections; 128 are taken/,
+  );
+});

@@ -38,6 +38,13 @@ interface Slot {
 const ANSWER_MS = 10_000;
 /** Tracks at a time on one connection. */
 const MOST_TRACKS = 32;
+/**
+ * Descriptions of the peer in a second, but for one answer to each of our offers: reading one takes
+ * milliseconds. Those beyond are lost.
+ */
+const MOST_A_SECOND = 50;
+/** Bytes of answers that the peer does not fetch; its offers are lost meanwhile. */
+const MOST_UNSENT_BYTES = 128 * 1024;
 
 /**
  * Descriptions go over the channel as base64 of `{"type", "sdp"}`. Our offers add and end video;
@@ -54,6 +61,8 @@ export class Negotiation {
   #answered: ((answer: RemoteDescription) => void) | undefined;
   #round: Promise<void> = Promise.resolve();
   #ended: string | undefined;
+  #countedFromMs = -Infinity;
+  #counted = 0;
   #fail: (reason: ConnectError) => void = () => {};
 
   constructor(options: NegotiationOptions) {
@@ -161,6 +170,7 @@ export class Negotiation {
     });
     try {
       this.#send("offer", this.#describe({ ...local, setup: "actpass", candidates: [] }));
+      this.#counted--; // its answer is wanted
       const ended = this.#slots.filter(({ video }) => video === undefined);
       const answer = await promise;
       for (const slot of this.#slots) {
@@ -190,7 +200,25 @@ export class Negotiation {
     this.#options.channel.sendText(Buffer.from(text).toString("base64"));
   }
 
+  /** Whether the peer sends more than anybody needs. */
+  #isFlood(): boolean {
+    const { channel, clock, log } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#countedFromMs >= 1_000) {
+      this.#countedFromMs = nowMs;
+      this.#counted = 0;
+    }
+    if (++this.#counted <= MOST_A_SECOND && channel.bufferedBytes <= MOST_UNSENT_BYTES) {
+      return false;
+    }
+    if (this.#counted === MOST_A_SECOND + 1) {
+      log.debug("the peer sends more descriptions than are read; the others are lost");
+    }
+    return true;
+  }
+
   #receive(bytes: Uint8Array): void {
+    if (this.#isFlood()) return;
     const { remote, local, log } = this.#options;
     try {
       const text = Buffer.from(new TextDecoder().decode(bytes), "base64").toString();

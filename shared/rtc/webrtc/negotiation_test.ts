@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { FakeClock } from "../../base/time/fake_clock.ts";
+import { waitFor } from "../../base/time/wait_for.ts";
 import { memoryLogger } from "../../log/memory_logger.ts";
 import { type LocalDescription, parseDescription, writeOffer } from "./data_channel_sdp.ts";
 import { Negotiation } from "./negotiation.ts";
@@ -137,4 +138,42 @@ Deno.test("add() says who refused the track, did not answer, or went away", asyn
   gone.own.end("closed by the peer");
   await assert.rejects(left, /WebRTC: closed by the peer/);
   await assert.rejects(gone.own.add(FRONT), /WebRTC: closed by the peer/);
+});
+
+Deno.test("a flood of offers is answered fifty times a second at most", async () => {
+  const { sent, clock, arrive } = negotiation();
+  const offer = encoded({ type: "offer", sdp: OFFER + VIDEO });
+  for (let count = 0; count < 1_000; count++) arrive(offer);
+  assert.equal(sent.length, 50);
+  await clock.advance(1_000);
+  arrive(offer);
+  assert.equal(sent.length, 51);
+});
+
+Deno.test("an answer to each offer of ours is read, however many there are in a second", async () => {
+  const { own, sent, arrive } = negotiation();
+  for (let count = 0; count < 100; count++) {
+    const adding = own.add({ ...FRONT, ssrc: count });
+    await waitFor(() => sent.length === count * 2 + 1, { deadlineMs: 60_000 });
+    arrive(answerTo(sent.at(-1)!.sdp));
+    (await adding).remove();
+    await waitFor(() => sent.length === count * 2 + 2, { deadlineMs: 60_000 });
+    arrive(answerTo(sent.at(-1)!.sdp));
+  }
+  assert.equal(sent.length, 200);
+});
+
+Deno.test("answers that the peer does not fetch are not piled up", async () => {
+  const channel = new SctpChannel(() => {});
+  channel.open(65_535, () => new Promise(() => {}));
+  const clock = new FakeClock();
+  const options = { channel, remote: parseDescription(OFFER), local: LOCAL, clock };
+  void new Negotiation({ ...options, log: memoryLogger() });
+  const offer = encoded({ type: "offer", sdp: OFFER + VIDEO.repeat(20) });
+  for (let second = 0; second < 100; second++) {
+    for (let count = 0; count < 50; count++) channel.arrive(offer);
+    await clock.advance(1_000);
+  }
+  assert.ok(channel.bufferedBytes > 100_000, "it answers at first");
+  assert.ok(channel.bufferedBytes < 200_000, `${channel.bufferedBytes} bytes wait`);
 });

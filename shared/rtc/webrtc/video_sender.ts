@@ -6,8 +6,8 @@ import type { Clock } from "../../base/time/clock.ts";
 import { type Feedback, senderReport } from "./rtcp.ts";
 import type { VideoCodec, VideoFrame } from "./video.ts";
 
-/** Packets that may still be requested again: some seconds of video. */
-const KEPT_PACKETS = 1_024;
+/** Packets that may still be requested again, of 1.2 kB: 2 s of video at 720p. */
+const KEPT_PACKETS = 512;
 /** Packets that are sent again in a second; a peer must not make us a flood. */
 const MOST_RESENT_A_SECOND = 500;
 /** Keyframes that are wanted within this count once. Milliseconds. */
