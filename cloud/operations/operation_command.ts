@@ -4,6 +4,8 @@ import type { ParsedCommand } from "../../shared/base/flags/flags.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { parsePublicUrl } from "../api/addresses/addresses.ts";
 import { logMigrations } from "../fleet/logs/log_migrations.ts";
+import { openDataFolder } from "../storage/data_folder/data_folder.ts";
+import { systemRandom } from "../storage/keys/random.ts";
 import { cloudMigrations } from "../storage/database/migrations.ts";
 import { backUp } from "./backup/backup.ts";
 import { restore } from "./backup/restore.ts";
@@ -33,7 +35,9 @@ export async function runOperationCommand(
   if (parsed.command === "migrate") {
     const { moveToPostgres } = await import("./move/move.ts");
     const { clock, warn } = deps;
-    const moved = await moveToPostgres(parsed.values.data, parsed.values.to, {
+    const { data, to } = parsed.values;
+    if (to === undefined) return await bringUpToDate(data, parsed.values.json ?? false);
+    const moved = await moveToPostgres(data, to, {
       ...{ clock, progress: warn },
     });
     const text = `Moved ${moved.rows} rows of ${moved.tables} tables to ${moved.database}, and ` +
@@ -63,6 +67,14 @@ export async function runOperationCommand(
   const text = `Restored ${values.data} as it was at ${result.madeAt}: ${count(result.files)}, ` +
     `${size(result.bytes)}. Start it with: machine-cloud serve --data ${values.data}\n`;
   return { text: values.json ? printed(result) : text, code: 0 };
+}
+
+async function bringUpToDate(dataDir: string, json: boolean): Promise<CommandResult> {
+  const { database } = await openDataFolder(dataDir, systemRandom);
+  await database.close();
+  const schema = cloudMigrations.length;
+  const text = `The tables of ${dataDir} are up to date: schema ${schema}.\n`;
+  return { text: json ? printed({ schema }) : text, code: 0 };
 }
 
 async function runDoctor(

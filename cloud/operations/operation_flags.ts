@@ -35,18 +35,21 @@ export const operationCommands = {
     arguments: [{ placeholder: "FILE", doc: "The backup." }],
   },
   "migrate": {
-    summary: "Move the rows of a data folder from SQLite to PostgreSQL.",
+    summary:
+      "Move the rows of a data folder from SQLite to PostgreSQL, or bring tables up to date.",
     flags: {
       ...data,
       "to": {
         type: "string",
-        required: true,
         placeholder: "URL",
-        doc: "Address of PostgreSQL, as serve takes it with --database.",
+        doc:
+          "Address of PostgreSQL, as serve takes it with --database. Left out: nothing is moved; " +
+          "the tables are brought up to date, as the first start of this version does.",
       },
       "json": json,
     },
-    footer: "The cloud must not be served meanwhile. Run it again when it was cut: it continues.",
+    footer: "With --to the cloud must not be served meanwhile. Run it again when it was cut: it " +
+      "continues.",
   },
   "doctor": {
     summary: "Check everything that a cloud needs, and report what to do. Changes nothing.",

@@ -9,6 +9,7 @@ const RULES = "prometheus/machine_cloud.rules.yml";
 const DASHBOARD = "grafana/machine_cloud.json";
 const UNITS = [
   "compose/compose.yaml",
+  "compose/cluster.yaml",
   "kubernetes/machine-cloud.yaml",
   "systemd/machine-cloud.service",
 ];
