@@ -1,7 +1,5 @@
 /** What models need of the machine that they are resources of. */
 import type { DescService } from "@bufbuild/protobuf";
-import type { Client } from "@connectrpc/connect";
-import type { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import type { CloudCredentials } from "../../shared/cloud/auth/cloud_credentials.ts";
 import type { CloudConnection } from "../../shared/cloud/client/connection.ts";
 import type { Database } from "../../shared/base/store/sqlite.ts";
@@ -11,14 +9,10 @@ import type { ResourceSpec } from "../resources/graph/target.ts";
 
 /** How data gets into the cloud. */
 export interface DataCloud {
-  readonly client: DataSyncClient;
+  /** A client of one of its services: who uploads loads the service, a start does not. */
+  readonly client: CloudConnection["client"];
   readonly partId: string;
 }
-
-export type DataSyncClient = Pick<
-  Client<typeof DataSyncService>,
-  "dataCaptureUpload" | "streamingDataCaptureUpload" | "fileUpload"
->;
 
 /** Clients of the cloud that use other credentials than the machine's. */
 export type CloudAccess = Pick<CloudConnection, "client" | "close">;

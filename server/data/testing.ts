@@ -52,36 +52,34 @@ export class DataCloudFake {
   /** Each upload waits for it before it is answered. */
   hold: Promise<void> = Promise.resolve();
 
-  readonly client = createClient(
-    DataSyncService,
-    createRouterTransport(({ service }) => {
-      service(DataSyncService, {
-        dataCaptureUpload: async ({ metadata, sensorContents }) => {
-          const bytes = new Uint8Array();
-          return await this.#keep("capture", metadata, sensorContents, { bytes, pieces: 0 });
-        },
-        streamingDataCaptureUpload: async (requests) => {
-          let metadata: UploadMetadata | undefined;
-          const readings: SensorData[] = [];
-          const parts: Uint8Array[] = [];
-          for await (const { uploadPacket } of requests) {
-            if (uploadPacket.case === "metadata") metadata = uploadPacket.value.uploadMetadata;
-            if (uploadPacket.case === "data") parts.push(uploadPacket.value);
-          }
-          return await this.#keep("stream", metadata, readings, joined(parts));
-        },
-        fileUpload: async (requests) => {
-          let metadata: UploadMetadata | undefined;
-          const parts: Uint8Array[] = [];
-          for await (const { uploadPacket } of requests) {
-            if (uploadPacket.case === "metadata") metadata = uploadPacket.value;
-            if (uploadPacket.case === "fileContents") parts.push(uploadPacket.value.data);
-          }
-          return await this.#keep("file", metadata, [], joined(parts));
-        },
-      });
-    }),
-  );
+  readonly #transport = createRouterTransport(({ service }) => {
+    service(DataSyncService, {
+      dataCaptureUpload: async ({ metadata, sensorContents }) => {
+        const bytes = new Uint8Array();
+        return await this.#keep("capture", metadata, sensorContents, { bytes, pieces: 0 });
+      },
+      streamingDataCaptureUpload: async (requests) => {
+        let metadata: UploadMetadata | undefined;
+        const readings: SensorData[] = [];
+        const parts: Uint8Array[] = [];
+        for await (const { uploadPacket } of requests) {
+          if (uploadPacket.case === "metadata") metadata = uploadPacket.value.uploadMetadata;
+          if (uploadPacket.case === "data") parts.push(uploadPacket.value);
+        }
+        return await this.#keep("stream", metadata, readings, joined(parts));
+      },
+      fileUpload: async (requests) => {
+        let metadata: UploadMetadata | undefined;
+        const parts: Uint8Array[] = [];
+        for await (const { uploadPacket } of requests) {
+          if (uploadPacket.case === "metadata") metadata = uploadPacket.value;
+          if (uploadPacket.case === "fileContents") parts.push(uploadPacket.value.data);
+        }
+        return await this.#keep("file", metadata, [], joined(parts));
+      },
+    });
+  });
+  readonly client = <S extends DescService>(service: S) => createClient(service, this.#transport);
 
   /** Values under `readings` of all uploads, in order. */
   get values(): unknown[] {

@@ -4,6 +4,7 @@ import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { decodeCapture } from "../../shared/capture_file/decode.ts";
 import {
+  DataSyncService,
   DataType,
   type FileUploadRequestSchema,
   type SensorData,
@@ -50,7 +51,7 @@ export async function upload(
 
 async function uploadCapture(
   { path }: FoundFile,
-  { client, partId }: DataCloud,
+  cloud: DataCloud,
   signal: AbortSignal,
 ): Promise<void> {
   const { metadata: head, readings, isTorn } = decodeCapture(await Deno.readFile(path));
@@ -59,7 +60,7 @@ async function uploadCapture(
   const [first] = readings;
   if (!first) throw new WrongFileError("it holds no reading");
   const metadata = create(UploadMetadataSchema, {
-    partId,
+    partId: cloud.partId,
     componentType: head.componentType,
     componentName: head.componentName,
     methodName: head.methodName,
@@ -71,7 +72,7 @@ async function uploadCapture(
   });
   if (first.data.case === "binary" && first.data.value.length > STREAM_ABOVE_BYTES) {
     if (readings.length > 1) throw new WrongFileError("it holds more than one large binary");
-    await client.streamingDataCaptureUpload(
+    await cloud.client(DataSyncService).streamingDataCaptureUpload(
       binaryInPieces(metadata, first, first.data.value),
       { signal, timeoutMs: timeLimitMs(first.data.value.length) },
     );
@@ -79,7 +80,7 @@ async function uploadCapture(
   }
   const isTabular = first.data.case === "struct";
   for (const sensorContents of isTabular ? inMessages(readings) : [[...readings]]) {
-    await client.dataCaptureUpload(
+    await cloud.client(DataSyncService).dataCaptureUpload(
       { metadata, sensorContents },
       { signal, timeoutMs: CALL_TIMEOUT_MS },
     );
@@ -128,7 +129,7 @@ export interface Marks {
  */
 export async function uploadFile(
   file: FoundFile,
-  { client, partId }: DataCloud,
+  cloud: DataCloud,
   marks: Marks,
   signal: AbortSignal,
 ): Promise<string> {
@@ -138,7 +139,7 @@ export async function uploadFile(
     inPath.filter((part) => part.startsWith(prefix) && part.length > prefix.length)
       .map((part) => part.slice(prefix.length));
   const metadata = create(UploadMetadataSchema, {
-    partId,
+    partId: cloud.partId,
     type: DataType.FILE,
     fileName: path,
     fileExtension: extname(path),
@@ -148,7 +149,7 @@ export async function uploadFile(
     datasetIds: [...new Set([...marks.datasetIds, ...named("dataset=")])],
   });
   using handle = await Deno.open(path, { read: true });
-  const answer = await client.fileUpload(
+  const answer = await cloud.client(DataSyncService).fileUpload(
     fileInPieces(metadata, handle),
     { signal, timeoutMs: timeLimitMs(bytes) },
   );
@@ -159,19 +160,19 @@ export async function uploadFile(
 export async function uploadBytes(
   bytes: Uint8Array,
   about: Marks & { readonly mimeType: string; readonly fileExtension: string },
-  { client, partId }: DataCloud,
+  cloud: DataCloud,
   signal: AbortSignal,
 ): Promise<void> {
   const { tags, datasetIds, mimeType, fileExtension } = about;
   const metadata = create(UploadMetadataSchema, {
-    partId,
+    partId: cloud.partId,
     type: DataType.FILE,
     mimeType,
     fileExtension,
     tags: [...tags],
     datasetIds: [...datasetIds],
   });
-  await client.fileUpload(
+  await cloud.client(DataSyncService).fileUpload(
     bytesInPieces(metadata, bytes),
     { signal, timeoutMs: timeLimitMs(bytes.length) },
   );

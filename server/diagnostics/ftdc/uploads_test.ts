@@ -42,7 +42,7 @@ async function withFolder(
   });
   const log = memoryLogger("rdk.ftdc");
   const clock = new FakeClock();
-  const client = createClient(DataSyncService, createInProcessTransport(router));
+  const transport = createInProcessTransport(router);
   try {
     for (const name of NAMES) await Deno.writeFile(join(folder, name), new Uint8Array(100_000));
     await Deno.writeTextFile(join(folder, "notes.txt"), "mine");
@@ -55,7 +55,7 @@ async function withFolder(
       start: () =>
         new FtdcUploads({
           folder,
-          cloud: { client, partId: "p" },
+          cloud: { client: (service) => createClient(service, transport), partId: "p" },
           clock,
           log,
           random: () => 0.5,

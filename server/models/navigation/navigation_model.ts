@@ -1,14 +1,7 @@
-import { create } from "@bufbuild/protobuf";
 import { join } from "node:path";
-import { toGeometry } from "../../../shared/config/proto/geometry.ts";
-import { geometrySchema } from "../../../shared/config/resources.ts";
-import { GeoGeometrySchema, type Geometry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import {
-  anyObject,
   AttributeError,
   attributes,
-  type Check,
-  converted,
   listOf,
   number,
   objectOf,
@@ -19,6 +12,7 @@ import {
 } from "../../resources/graph/attributes.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { BuiltinEnvironment } from "../environment.ts";
+import { region } from "./geometry_attributes.ts";
 import { MAP_TYPES, type NavigationAttributes, STORES } from "./navigation_attributes.ts";
 
 /** Model `rdk:builtin:builtin` of `rdk:service:navigation`: drives a base between places. */
@@ -94,24 +88,3 @@ export function navigationModel(
     },
   };
 }
-
-const shape: Check<Geometry> = converted(
-  anyObject("A geometry as in a frame: box, sphere or capsule, in mm, and its translation."),
-  "a geometry: type, its sizes in mm (x, y, z, r, l), translation, orientation, label",
-  (value) => {
-    const found = geometrySchema().safeParse(value);
-    return found.success ? toGeometry(found.data) : undefined;
-  },
-);
-
-const region = converted(
-  objectOf<{ location: { latitude: number; longitude: number }; geometries: Geometry[] }>({
-    location: objectOf<{ latitude: number; longitude: number }>({
-      latitude: number("Degrees north.", { min: -90, max: 90 }),
-      longitude: number("Degrees east.", { min: -180, max: 180 }),
-    }, "Where the geometries are."),
-    geometries: listOf(shape, "x east, y north of the location."),
-  }, "Geometries at a place."),
-  "a location and geometries",
-  (value) => create(GeoGeometrySchema, value),
-);

@@ -1,7 +1,6 @@
-import { create, fromJson } from "@bufbuild/protobuf";
+import { fromJson } from "@bufbuild/protobuf";
 import { type Timestamp, timestampMs, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { Secret } from "../../../shared/base/redaction/secret.ts";
-import { type Filter, FilterSchema } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import {
   AttributeError,
   type Attributes,
@@ -69,35 +68,6 @@ export function checkInterval({ interval }: ReplayAttributes): void {
   const { start, end } = interval ?? {};
   if (!start || !end || timestampMs(start) < timestampMs(end)) return;
   throw new AttributeError("attributes.interval", "an end that is not after the start", "a span");
-}
-
-/** Which of the data of the resource is meant; what is left out may be anything. */
-export interface DataKind {
-  readonly mimeType?: string[];
-  /** As data names it: `Position`. */
-  readonly method?: string;
-}
-
-/** What is requested of the cloud. @param api of the captured resource. */
-export function replayFilter(
-  { source, robot_id, location_id, organization_id, interval }: ReplayAttributes,
-  api: string,
-  kind: DataKind,
-): Filter {
-  return create(FilterSchema, {
-    componentName: source,
-    componentType: api,
-    robotId: robot_id,
-    locationIds: [location_id],
-    organizationIds: [organization_id],
-    ...(interval && {
-      interval: {
-        ...(interval.start && { start: interval.start }),
-        ...(interval.end && { end: interval.end }),
-      },
-    }),
-    ...kind,
-  });
 }
 
 function time(description: string): Check<Timestamp> {

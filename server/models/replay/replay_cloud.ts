@@ -6,7 +6,8 @@ import { DataService, Order } from "../../../shared/gen/viam/app/data/v1/data_pb
 import type { CloudAccess, MachineSeat } from "../../data/machine_seat.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 import { Recording } from "./recording.ts";
-import { type DataKind, type ReplayAttributes, replayFilter } from "./replay_attributes.ts";
+import type { ReplayAttributes } from "./replay_attributes.ts";
+import { type DataKind, replayFilter } from "./replay_filter.ts";
 
 /** How long the cloud may take for a batch. */
 const BATCH_LIMIT_MS = 30_000;

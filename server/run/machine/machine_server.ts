@@ -2,7 +2,6 @@
 import type { CloudCredentials } from "../../../shared/cloud/auth/cloud_credentials.ts";
 import { CloudConnection } from "../../../shared/cloud/client/connection.ts";
 import { parseCredentials } from "../../../shared/cloud/credentials/credentials_file.ts";
-import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { closeSqlite } from "../../../shared/base/store/sqlite.ts";
 import { parseGoDuration } from "../../../shared/base/time/duration.ts";
 import { type LocalFile, readLocalFile } from "../../config/source/local_file.ts";
@@ -114,7 +113,7 @@ function openCloud(
       log: log.child("networking"),
     });
   const connection = connect(machine.credentials);
-  const data = { client: connection.client(DataSyncService), partId: machine.partId };
+  const data = { client: connection.client.bind(connection), partId: machine.partId };
   return { credentials: machine, connection, data, connect };
 }
 
