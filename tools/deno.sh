@@ -1,11 +1,13 @@
 #!/bin/sh
 # Runs the pinned Deno with the given arguments, and makes it the `deno` on PATH for what it starts.
 set -eu
-root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
+here=${0%/*}
+[ "$here" != "$0" ] || here=.
+root=$(CDPATH='' cd -- "$here/.." && pwd -P)
 deno=$("$root/tools/find_deno.sh")
 # Behind a proxy with a private certificate authority only the system's store knows it.
 export DENO_TLS_CA_STORE="${DENO_TLS_CA_STORE:-system,mozilla}"
 export DENO_NO_UPDATE_CHECK=1
-PATH="$(dirname -- "$deno"):$PATH"
+PATH="${deno%/*}:$PATH"
 export PATH
 exec "$deno" "$@"

@@ -6,9 +6,14 @@
 # DENO_FETCH=npm or DENO_FETCH=curl allows only that way.
 set -eu
 
-root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
+here=${0%/*}
+[ "$here" != "$0" ] || here=.
+root=$(CDPATH='' cd -- "$here/.." && pwd -P)
 pins="$root/tools/pins.txt"
-version=$(awk '$1 == "use" && $2 == "toolchain" { print $4 }' "$pins")
+version=''
+while read -r kind purpose _ pinned; do
+  [ "$kind $purpose" != 'use toolchain' ] || version=$pinned
+done <"$pins"
 home="$root/.tools/deno-$version"
 
 if [ -x "$home/deno" ]; then

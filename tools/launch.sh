@@ -3,7 +3,10 @@
 # again first when a source in its folders (one argument, apart by spaces) is newer. Ends in exec:
 # signals and exit codes are the program's own.
 set -eu
-root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
+# Programs started one after another cost time: what the shell itself can do starts none.
+here=${0%/*}
+[ "$here" != "$0" ] || here=.
+root=$(CDPATH='' cd -- "$here/.." && pwd -P)
 program=$1
 folders=$2
 shift 2
@@ -14,7 +17,7 @@ bundle="$root/.tools/bundle/$program"
 stale() {
   [ ! -f "$bundle/stamp" ] ||
     [ -n "$(cd "$root" && find $folders shared install tools/bundle tools/programs.ts deno.json deno.lock \
-      ! -name '*_test.ts' -newer "$bundle/stamp" -print 2>&1 | head -n 1)" ]
+      ! -name '*_test.ts' -newer "$bundle/stamp" -print 2>&1)" ]
 }
 
 if stale; then
@@ -26,8 +29,11 @@ if stale; then
   }
 fi
 
-flags=$(awk -v program="$program" '$1 == program { $1 = ""; gsub(/^ +/, ""); gsub(/ +/, ","); print }' \
-  "$root/tools/v8_flags.txt")
+flags=''
+while read -r name more; do
+  [ "$name" = "$program" ] || continue
+  for flag in $more; do flags="${flags:+$flags,}$flag"; done
+done <"$root/tools/v8_flags.txt"
 # No code cache: making it takes 40 MB of memory that the program then keeps.
 exec "$root/tools/deno.sh" run -A --quiet --no-config --no-lock --no-code-cache ${flags:+"--v8-flags=$flags"} \
   "$bundle/main.mjs" "$@"
