@@ -10,9 +10,9 @@ import type { GetMachineStatusResponse } from "../../../shared/gen/viam/robot/v1
 import type { Logger } from "../../../shared/log/logger.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { aborted } from "../../resources/graph/aborted.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
-import { linkedController } from "../../../shared/base/time/linked_controller.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
+import { anyChange, Watched } from "../../../shared/workers/watched.ts";
 
 /** Changes closer together than this share a report. Milliseconds. */
 const SPACING_MS = 200;
@@ -31,73 +31,66 @@ export interface StatusReporterOptions {
 }
 
 export class StatusReporter {
-  #dirty = true;
-  #liveUntilMs = -Infinity;
-  #wake = Promise.withResolvers<void>();
+  /** Whether the cloud does not know everything yet. */
+  readonly #unreported = new Watched(true);
+  readonly #liveUntilMs = new Watched(-Infinity);
 
   constructor(private readonly options: StatusReporterOptions) {}
 
   /** Something that the cloud should know has changed. */
   changed(): void {
-    this.#dirty = true;
-    this.#wake.resolve();
+    this.#unreported.value = true;
   }
 
   /** Reports readings each second for `ms` milliseconds. */
   live(ms: number): void {
     const until = this.options.clock.monotonicMs() + ms;
-    this.#liveUntilMs = Math.max(this.#liveUntilMs, until);
-    this.#wake.resolve();
+    this.#liveUntilMs.value = Math.max(this.#liveUntilMs.value, until);
   }
 
   /** Reports until the signal aborts, or the cloud reports that it wants no reports. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
     const backoff = this.options.backoff ?? new Backoff({ minMs: 500, maxMs: 30_000 });
-    while (!signal.aborted) {
-      try {
-        if (!this.#dirty && !this.#isLive()) {
-          await Promise.race([this.#wake.promise, aborted(signal)]);
-        }
-        if (signal.aborted) return;
-        this.#wake = Promise.withResolvers();
-        const waitMs = this.#isLive() ? LIVE_MS : SPACING_MS;
-        await this.#report(signal);
-        backoff.reset();
-        await this.#pause(waitMs, signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        if (error instanceof ConnectError && error.code === Code.Unimplemented) {
-          log.debug("the cloud takes no status reports");
-          return;
-        }
-        this.#dirty = true;
-        log.debug(`the status could not be reported: ${reasonOf(error)}`);
-        await clock.sleep(backoff.next(), signal).catch(() => {});
-      }
+    const onFailure = (error: unknown) => {
+      this.#unreported.value = true;
+      log.debug(`the status could not be reported: ${reasonOf(error)}`);
+    };
+    await pollLoop(
+      (signal) => this.#turn(signal),
+      { clock, intervalMs: 0, backoff, onFailure },
+      signal,
+    );
+  }
+
+  /** Waits until there is something to report, reports it, and keeps the distance to the next. */
+  async #turn(signal: AbortSignal): Promise<"done" | void> {
+    const { clock, log } = this.options;
+    while (!this.#unreported.value && !this.#isLive()) {
+      await anyChange([this.#unreported, this.#liveUntilMs], signal);
     }
+    const isLive = this.#isLive();
+    try {
+      await this.#report(isLive, signal);
+    } catch (error) {
+      if (!(error instanceof ConnectError) || error.code !== Code.Unimplemented) throw error;
+      log.debug("the cloud takes no status reports");
+      return "done";
+    }
+    await clock.sleep(SPACING_MS, signal);
+    // A change ends the wait for the next live report early, but never the spacing.
+    if (!isLive || this.#unreported.value) return;
+    await anyChange([this.#unreported], signal, { clock, ms: LIVE_MS - SPACING_MS });
   }
 
   #isLive(): boolean {
-    return this.options.clock.monotonicMs() < this.#liveUntilMs;
+    return this.options.clock.monotonicMs() < this.#liveUntilMs.value;
   }
 
-  /** A change ends the wait for the next live report early, but never the spacing. */
-  async #pause(waitMs: number, signal: AbortSignal): Promise<void> {
-    const { clock } = this.options;
-    await clock.sleep(SPACING_MS, signal);
-    if (waitMs === SPACING_MS || this.#dirty) return;
-    const rest = linkedController(signal);
-    const sleep = clock.sleep(waitMs - SPACING_MS, rest.signal);
-    await Promise.race([sleep.catch(() => {}), this.#wake.promise]);
-    rest.abort();
-  }
-
-  async #report(signal: AbortSignal): Promise<void> {
+  async #report(isLive: boolean, signal: AbortSignal): Promise<void> {
     const { client, partId, status, readings } = this.options;
-    const live = this.#isLive();
-    this.#dirty = false;
-    const current = live ? await readings() : [];
+    this.#unreported.value = false;
+    const current = isLive ? await readings() : [];
     await client.reportStatus(
       { partId, ...status(), readings: current },
       { timeoutMs: SEND_TIMEOUT_MS, signal },

@@ -76,6 +76,24 @@ Deno.test("StatusReporter reports readings each second as long as somebody looks
   assert.equal(clock.pendingTimers, 0);
 });
 
+Deno.test("StatusReporter keeps to a report a second when somebody looks for longer", async () => {
+  const { clock, reporter, stop, running, take } = setUp();
+  await clock.advance(1_000);
+  take();
+  reporter.live(10_000);
+  await clock.advance(0);
+  assert.deepEqual(take(), ["r0:1"]);
+  await clock.advance(500);
+  reporter.live(10_000);
+  await clock.advance(400);
+  assert.deepEqual(take(), [], "not early");
+  reporter.changed();
+  await clock.advance(0);
+  assert.deepEqual(take(), ["r0:1"], "a change is reported at once");
+  stop.abort();
+  await running;
+});
+
 Deno.test("StatusReporter sends the newest status when the cloud is back", async () => {
   const { clock, reporter, control, stop, running, take } = setUp();
   await clock.advance(1_000);
