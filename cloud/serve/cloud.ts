@@ -6,81 +6,48 @@ import { logRequests } from "../../shared/rpc/server/request_log.ts";
 import { RpcServer } from "../../shared/rpc/server/server.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { type ListenAddress, urlOf } from "../api/addresses/addresses.ts";
-import type { AuthorityFiles } from "../accounts/certificates/authority.ts";
 import { Checkpoints } from "../storage/checkpoints/checkpoints.ts";
 import { type DataFolder, openDataFolder } from "../storage/data_folder/data_folder.ts";
 import { lockDatabase, lockForServing } from "../storage/data_folder/serve_lock.ts";
 import { SqliteDatabase } from "../storage/database/cloud_database.ts";
 import { writeSetting } from "../storage/database/settings.ts";
 import { SteadyTime } from "../storage/steady_time/steady_time.ts";
-import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
 import { needsNoToken } from "../accounts/sign_in/open_calls.ts";
 import { createRoutes } from "../api/http/routes.ts";
 import { loadStaticFiles } from "../api/http/static_files.ts";
 import type { Random } from "../storage/keys/random.ts";
 import { takeOverEarlierLogs } from "../fleet/logs/earlier_logs.ts";
 import { keepLogsForRetention } from "../fleet/logs/log_retention.ts";
-import type { LogLimits } from "../fleet/logs/log_quota.ts";
 import type { LogStore } from "../fleet/logs/log_store.ts";
 import { openLogStore } from "../fleet/logs/open_log_store.ts";
 import { SharedClock } from "../nodes/shared_clock.ts";
 import { joinNodes } from "../nodes/join_nodes.ts";
 import type { Nodes } from "../nodes/nodes.ts";
-import type { NotificationSettings } from "./notifications.ts";
-import type { S3Settings } from "../storage/blobs/s3_settings.ts";
-import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import type { ReleaseSourceSettings } from "../releases/source/release_source.ts";
-import { type MapTiles, tileOrigin } from "../web/map_tiles.ts";
+import { tileOrigin } from "../web/map_tiles.ts";
+import type { CloudSettings } from "./cloud_settings.ts";
 import { requireShared } from "./cluster.ts";
 import { Operations, type OperationSettings } from "./operations.ts";
 import { runReleaseSource } from "./release_source.ts";
 import { createServices, type Services } from "./services.ts";
 import { Tls, type TlsSetting } from "./tls.ts";
-import type { TrainingSettings } from "./training_settings.ts";
 
-export interface CloudOptions {
-  readonly dataDir: string;
+export interface CloudOptions extends CloudSettings {
   /** Address of PostgreSQL; left out: as the data folder or the environment say. */
   readonly database?: string | undefined;
   /** One of several nodes that serve the database together; left out: the only one. */
   readonly cluster?: boolean | undefined;
   readonly listen: ListenAddress;
-  /** Domain of the machines' host names. */
-  readonly domain: string;
   /** Where the cloud is reached; left out: where it listens. */
   readonly publicUrl?: string | undefined;
   /** Certificate and key of the port; left out: no TLS. */
   readonly tls?: TlsSetting | undefined;
   /** Left out: no metrics, no access log. */
   readonly operations?: OperationSettings | undefined;
-  /** Files of a certificate authority for machines; left out: one of the cloud's own. */
-  readonly authority?: AuthorityFiles | undefined;
   /** Expect a PROXY header in front of every connection: a load balancer is in between. */
   readonly proxyProtocol?: boolean;
-  /** Largest package that may be uploaded, bytes. */
-  readonly packageLimitBytes: number;
-  /** Left out: large files are kept in the data folder. */
-  readonly objectStorage?: S3Settings | undefined;
-  /** Largest file of captured data that may be uploaded, bytes; left out: 5 GiB. */
-  readonly fileLimitBytes?: number | undefined;
-  /** Left out: no mail, and webhooks to the internet only. */
-  readonly notifications?: NotificationSettings | undefined;
-  /** Left out: one job at once, with what this host has. */
-  readonly training?: TrainingSettings | undefined;
-  /** What both sides of calls over WebRTC may use; left out: none. */
-  readonly iceServers?: readonly IceServerSetting[] | undefined;
-  /** A part that keeps no stream open is offline after this time without a call; default 60 s. */
-  readonly offlineAfterMs?: number | undefined;
-  /** How much one part may log; left out: 128 KiB a second, 1 GiB kept. */
-  readonly logLimits?: LogLimits | undefined;
-  /** Left out: the console's map has no tiles. */
-  readonly mapTiles?: MapTiles | undefined;
   /** Name of this host, for the URL of a cloud that listens everywhere. */
   readonly hostname: string;
-  /** Days that the audit log is kept; 0: permanently; left out: 400. */
-  readonly auditDays?: number | undefined;
-  /** Left out: no single sign-on. */
-  readonly singleSignOn?: SingleSignOnSettings | undefined;
   /** Whose releases are brought to this cloud; left out: nobody's. */
   readonly releaseSource?: ReleaseSourceSettings | undefined;
 }
@@ -164,29 +131,8 @@ async function serve(
   const time = new SteadyTime(clock);
   await time.load(queries, log.child("time"));
   const services = await createServices({
-    folder,
-    dataDir: options.dataDir,
-    packageLimitBytes: options.packageLimitBytes,
-    objectStorage: options.objectStorage,
-    fileLimitBytes: options.fileLimitBytes,
-    notifications: options.notifications,
-    training: options.training,
-    authority: options.authority,
-    iceServers: options.iceServers,
-    offlineAfterMs: options.offlineAfterMs,
-    logLimits: options.logLimits,
-    auditDays: options.auditDays,
-    singleSignOn: options.singleSignOn,
-    mapTiles: options.mapTiles,
-    logs,
-    nodes,
-    clock,
-    time,
-    random,
-    log,
-    domain: options.domain,
-    publicUrl,
-    limiter,
+    ...options,
+    ...{ folder, logs, nodes, clock, time, random, log, publicUrl, limiter },
   });
   await services.presence.load();
   await services.statuses.load();
@@ -336,7 +282,12 @@ async function startServer(
     ],
     http: operations.accessLog?.around(http) ?? http,
     report: (error, path, id) =>
-      log.error("a call failed unexpectedly", { id, path, error: describe(error) }),
+      log.error("a call failed unexpectedly", {
+        event: "call_failed",
+        id,
+        path,
+        error: describe(error),
+      }),
     onRefused: (address, reason) =>
       log.warn("refused a connection", { event: "connection_refused", address, reason }),
   });
