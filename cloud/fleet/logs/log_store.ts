@@ -129,18 +129,3 @@ export async function readPage(
     await clock.sleep(0);
   }
 }
-
-const LAST = (1n << 63n) - 1n;
-
-/** Where a query ends when nothing bounds it. */
-export function lastPosition(newestFirst: boolean): LogPosition {
-  return newestFirst ? { timeNs: -LAST, seq: -1n } : { timeNs: LAST, seq: LAST };
-}
-
-/** Where a query begins. */
-export function startOf({ after, filter }: LogQuery, newestFirst: boolean): LogPosition {
-  if (after) return after;
-  return newestFirst
-    ? { timeNs: filter.toNs ?? LAST, seq: filter.toNs === undefined ? LAST : -1n }
-    : { timeNs: filter.fromNs ?? -LAST, seq: -1n };
-}

@@ -1,15 +1,8 @@
 import type { DirectStatements } from "../../storage/database/direct_statements.ts";
-import { ASCII, type LogFilter, matcher } from "./log_filter.ts";
+import { ASCII, type LogFilter } from "./log_filter.ts";
 import type { LogLine } from "./log_line.ts";
-import {
-  lastPosition,
-  type LogPosition,
-  type LogQuery,
-  type LogRow,
-  type LogSearch,
-  type LogSlice,
-  startOf,
-} from "./log_store.ts";
+import type { LogPosition, LogQuery, LogRow, LogSearch, LogSlice } from "./log_store.ts";
+import { type SearchOrder, searchOrder } from "./search_order.ts";
 
 /** Of a {@link PostgresRow}. */
 export const LINE_COLUMNS =
@@ -24,36 +17,26 @@ export interface PostgresRow extends Omit<LogLine, "timeNs"> {
 /** A search in the tables of all days. */
 export class PostgresLogSearch implements LogSearch {
   readonly start: LogPosition;
-  readonly #matches: (row: LogRow) => boolean;
+  readonly #order: SearchOrder;
   readonly #bounds: string;
   readonly #select: string;
   readonly #values: readonly unknown[];
-  readonly #last: LogPosition;
 
   constructor(
     private readonly statements: DirectStatements,
     private readonly source: number,
     query: LogQuery,
   ) {
-    const newestFirst = query.order !== "oldest-first";
-    const { filter } = query;
-    this.start = startOf(query, newestFirst);
-    this.#matches = matcher(filter);
-    const [beyond, upTo, order] = newestFirst ? ["<", ">=", "DESC"] : [">", "<=", "ASC"];
-    // Neither a line outside of the asked time nor any after it is looked at.
-    const edge = newestFirst ? filter.fromNs : filter.toNs;
-    const within = edge === undefined ? "" : ` AND time_ns ${newestFirst ? ">=" : "<"} ${edge}`;
+    const { start, beyond, upTo, order, within } = this.#order = searchOrder(query);
+    this.start = start;
     const from = `FROM log_lines WHERE source = $1 AND (time_ns, seq) ${beyond} ($2, $3)${within}`;
-    const ordered = `ORDER BY time_ns ${order}, seq ${order}`;
-    this.#bounds = `SELECT time_ns::text, seq ${from}
-      ORDER BY log_lines.time_ns ${order}, seq ${order} LIMIT 1 OFFSET $4`;
-    const { condition, values } = sqlCondition(filter, 6);
+    // The column, not the text of the same name.
+    const ordered = `ORDER BY log_lines.time_ns ${order}, seq ${order}`;
+    this.#bounds = `SELECT time_ns::text, seq ${from} ${ordered} LIMIT 1 OFFSET $4`;
+    const { condition, values } = sqlCondition(query.filter, 6);
     this.#values = values;
     this.#select = `SELECT ${LINE_COLUMNS} ${from}
-      AND (time_ns, seq) ${upTo} ($4, $5)${condition} ${
-      ordered.replace("time_ns", "log_lines.time_ns")
-    }`;
-    this.#last = lastPosition(newestFirst);
+      AND (time_ns, seq) ${upTo} ($4, $5)${condition} ${ordered}`;
   }
 
   async slice(after: LogPosition, count: number): Promise<LogSlice> {
@@ -63,12 +46,12 @@ export class PostgresLogSearch implements LogSearch {
       [...from, count - 1],
     );
     const end = bound && { timeNs: BigInt(bound.time_ns), seq: BigInt(bound.seq) };
-    const until = end ?? this.#last;
+    const until = end ?? this.#order.last;
     const rows = await this.statements.query<PostgresRow>(
       this.#select,
       [...from, `${until.timeNs}`, `${until.seq}`, ...this.#values],
     );
-    return { rows: rows.map(toRow).filter(this.#matches), end };
+    return { rows: rows.map(toRow).filter(this.#order.matches), end };
   }
 }
 

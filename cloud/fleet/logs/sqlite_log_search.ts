@@ -1,14 +1,7 @@
 import type { Database } from "../../../shared/base/store/sqlite.ts";
-import { ASCII, type LogFilter, matcher } from "./log_filter.ts";
-import {
-  lastPosition,
-  type LogPosition,
-  type LogQuery,
-  type LogRow,
-  type LogSearch,
-  type LogSlice,
-  startOf,
-} from "./log_store.ts";
+import { ASCII, type LogFilter } from "./log_filter.ts";
+import type { LogPosition, LogQuery, LogRow, LogSearch, LogSlice } from "./log_store.ts";
+import { type SearchOrder, searchOrder } from "./search_order.ts";
 
 /** Of a {@link StoredRow}. */
 export const LINE_COLUMNS =
@@ -17,24 +10,13 @@ export const LINE_COLUMNS =
 /** A search in `logs.db`. */
 export class SqliteLogSearch implements LogSearch {
   readonly start: LogPosition;
-  readonly #matches: (row: LogRow) => boolean;
+  readonly #order: SearchOrder;
   readonly #bounds;
   readonly #select;
-  readonly #last: LogPosition;
 
   constructor(database: Database, private readonly source: number, query: LogQuery) {
-    const newestFirst = query.order !== "oldest-first";
-    const { filter } = query;
-    this.start = startOf(query, newestFirst);
-    this.#matches = matcher(filter);
-    const [beyond, upTo, order] = newestFirst ? ["<", ">=", "DESC"] : [">", "<=", "ASC"];
-    // Neither a line outside of the asked time nor any after it is looked at.
-    const edge = newestFirst ? filter.fromNs : filter.toNs;
-    const within = edge === undefined
-      ? ""
-      : newestFirst
-      ? ` AND time_ns >= ${edge}`
-      : ` AND time_ns < ${edge}`;
+    const { start, beyond, upTo, order, within } = this.#order = searchOrder(query);
+    this.start = start;
     const from = `FROM lines INDEXED BY lines_in_order
       WHERE source = ? AND (time_ns, seq) ${beyond} (?, ?)${within}`;
     const ordered = `ORDER BY time_ns ${order}, seq ${order}`;
@@ -42,20 +24,21 @@ export class SqliteLogSearch implements LogSearch {
     this.#bounds = database.prepare<[number, bigint, bigint, number], Bound>(
       `SELECT time_ns, seq ${from} ${ordered} LIMIT 1 OFFSET ?`,
     ).safeIntegers(true);
-    const { condition, values } = sqlCondition(filter);
+    const { condition, values } = sqlCondition(query.filter);
     const select = database.prepare<(string | number | bigint)[], StoredRow>(
       `SELECT ${LINE_COLUMNS}
        ${from} AND (time_ns, seq) ${upTo} (?, ?)${condition} ${ordered}`,
     ).safeIntegers(true);
     this.#select = (after: LogPosition, until: LogPosition) =>
       select.all(source, after.timeNs, after.seq, until.timeNs, until.seq, ...values);
-    this.#last = lastPosition(newestFirst);
   }
 
   slice(after: LogPosition, count: number): LogSlice {
     const bound = this.#bounds.get(this.source, after.timeNs, after.seq, count - 1);
     const end = bound && { timeNs: bound.time_ns, seq: bound.seq };
-    const rows = this.#select(after, end ?? this.#last).map(toRow).filter(this.#matches);
+    const rows = this.#select(after, end ?? this.#order.last).map(toRow).filter(
+      this.#order.matches,
+    );
     return { rows, end };
   }
 }
