@@ -2,13 +2,7 @@
 
 import asyncio
 
-
-async def error_of(call):
-    try:
-        await call
-        return "no error"
-    except Exception as error:
-        return str(error)
+from tour import error_of
 
 
 async def first(stream, count):

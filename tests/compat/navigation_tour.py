@@ -10,20 +10,9 @@ import sys
 
 from viam.proto.common import GeoPoint, GeoPose
 from viam.proto.service.navigation import GoalState, Position, Waypoint
-from viam.robot.client import RobotClient
-from viam.rpc.dial import DialOptions
 from viam.services.navigation import NavigationClient
 
-METERS_PER_DEGREE = 111195.08
-DEADLINE_S = 90
-
-
-async def error_of(call):
-    try:
-        await call
-        return "no error"
-    except Exception as error:
-        return str(error)
+from tour import DEADLINE_S, METERS_PER_DEGREE, error_of, open_machine
 
 
 def place(north, east):
@@ -77,12 +66,10 @@ async def after(navigation):
 
 
 async def main(address, which):
-    options = RobotClient.Options(dial_options=DialOptions(insecure=True, disable_webrtc=True))
-    machine = await RobotClient.at_address(address, options)
-    navigation = NavigationClient.from_robot(machine, "navigation")
-    result = await (before if which == "before" else after)(navigation)
-    await machine.close()
-    print(json.dumps(result))
+    async with open_machine(address) as machine:
+        navigation = NavigationClient.from_robot(machine, "navigation")
+        result = await (before if which == "before" else after)(navigation)
+        print(json.dumps(result))
 
 
 asyncio.run(main(*sys.argv[1:]))

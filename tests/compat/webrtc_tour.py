@@ -23,6 +23,8 @@ from viam.components.sensor import Sensor
 from viam.robot.client import RobotClient
 from viam.rpc.dial import DialOptions
 
+from tour import error_of
+
 
 def say(**found):
     print(json.dumps(found, default=str), flush=True)
@@ -42,14 +44,6 @@ async def connect(address, key_id, key, **extra):
     for name, value in extra.items():
         setattr(options, name, value)
     return await RobotClient.at_address(address, options)
-
-
-async def error_of(call):
-    try:
-        await call
-        return "no error"
-    except Exception as error:
-        return str(error)
 
 
 async def tour(robot):

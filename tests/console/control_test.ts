@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { ConsoleRig } from "./console_rig.ts";
+import { cardsOf, useResources } from "./controls.ts";
 import { KINDS, startMachine, WAIT } from "./rig_machine.ts";
 
 const ignore = ignoreWithout(import.meta.url, "chromium");
@@ -14,28 +15,15 @@ Deno.test({
     await using _machine = await startMachine(rig);
     const opened = await rig.signedIn(`/machines/${rig.made.machine_id}/control`);
     const { page } = opened;
-    const card = (kind: string) =>
-      page.getByRole("region", { name: `${kind}-1, rdk:component:${kind}`, exact: true });
+    const card = cardsOf(page);
     await page.getByText("Connected directly").waitFor();
     for (const kind of KINDS) await card(kind).waitFor();
 
-    await card("motor").scrollIntoViewIfNeeded();
-    await card("motor").getByLabel("Revolutions").fill("2");
-    await card("motor").getByLabel("Speed, rpm").fill("6000");
-    await card("motor").getByRole("button", { name: "Turn" }).click();
-    await card("motor").getByText(/^[1-9][\d.]* revolutions/).waitFor();
-
-    await card("switch").scrollIntoViewIfNeeded();
-    await card("switch").getByRole("button", { name: "Position 1" }).click();
-    await card("switch").locator("[aria-pressed=true]").getByText("Position 1").waitFor();
+    await useResources(page);
 
     await card("gripper").scrollIntoViewIfNeeded();
     await card("gripper").getByRole("button", { name: "Grab" }).click();
     await card("gripper").getByText(/Grabbed/).waitFor();
-
-    await card("servo").scrollIntoViewIfNeeded();
-    await card("servo").getByLabel(/Angle/).fill("120");
-    await card("servo").getByText("at 120°").waitFor();
 
     await card("button").scrollIntoViewIfNeeded();
     await card("button").getByRole("button", { name: "Push" }).click();
@@ -49,17 +37,12 @@ Deno.test({
       WAIT,
     );
     await card("generic").scrollIntoViewIfNeeded();
-    await card("generic").getByLabel("Command, as JSON").fill('{"hello": "there"}');
-    await card("generic").getByRole("button", { name: "Send" }).click();
-    await card("generic").getByText('"there"').waitFor();
     await card("generic").getByLabel("Command, as JSON").fill("{");
     await card("generic").getByRole("button", { name: "Send" }).click();
     await card("generic").getByRole("alert").waitFor();
 
     await card("camera").scrollIntoViewIfNeeded();
     await card("camera").getByText(/^\d+ × \d+$/).waitFor();
-    await card("sensor").scrollIntoViewIfNeeded();
-    await card("sensor").getByRole("img").first().waitFor();
 
     // A method of the form that is made from the descriptors.
     await card("board").scrollIntoViewIfNeeded();

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { startMicro } from "../e2e/micro_machine.ts";
 import { ConsoleRig } from "./console_rig.ts";
+import { cardsOf, useResources } from "./controls.ts";
 
 const KINDS = [
   ...["base", "board", "encoder", "generic", "motor", "movement_sensor", "power_sensor"],
@@ -35,32 +36,10 @@ Deno.test({
 
     const opened = await rig.signedIn(`/machines/${made.machine_id}/control`);
     const { page } = opened;
-    const card = (kind: string) =>
-      page.getByRole("region", { name: `${kind}-1, rdk:component:${kind}`, exact: true });
     await page.getByText("Connected through the cloud").waitFor();
-    for (const kind of KINDS) await card(kind).waitFor();
+    for (const kind of KINDS) await cardsOf(page)(kind).waitFor();
 
-    await card("motor").scrollIntoViewIfNeeded();
-    await card("motor").getByLabel("Revolutions").fill("2");
-    await card("motor").getByLabel("Speed, rpm").fill("6000");
-    await card("motor").getByRole("button", { name: "Turn" }).click();
-    await card("motor").getByText(/^[1-9][\d.]* revolutions/).waitFor();
-
-    await card("switch").scrollIntoViewIfNeeded();
-    await card("switch").getByRole("button", { name: "Position 1" }).click();
-    await card("switch").locator("[aria-pressed=true]").getByText("Position 1").waitFor();
-
-    await card("servo").scrollIntoViewIfNeeded();
-    await card("servo").getByLabel(/Angle/).fill("120");
-    await card("servo").getByText("at 120°").waitFor();
-
-    await card("generic").scrollIntoViewIfNeeded();
-    await card("generic").getByLabel("Command, as JSON").fill('{"hello": "there"}');
-    await card("generic").getByRole("button", { name: "Send" }).click();
-    await card("generic").getByText('"there"').waitFor();
-
-    await card("sensor").scrollIntoViewIfNeeded();
-    await card("sensor").getByRole("img").first().waitFor();
+    await useResources(page);
 
     await page.getByRole("button", { name: "Stop all" }).click();
     await page.getByText("A stop was requested of all resources.").waitFor();
