@@ -27,7 +27,10 @@ export class DelayedCommit implements Disposable {
       try {
         this.port.commit();
       } catch (error) {
-        this.log.error("what a person gave could not be tried", { error });
+        this.log.error("what a person gave could not be tried", {
+          event: "provisioning_failed",
+          error,
+        });
       }
     });
   }

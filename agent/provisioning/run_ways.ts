@@ -40,7 +40,7 @@ export class WayRunner {
       try {
         made.push(await make(deps));
       } catch (error) {
-        log.error("a way to provision cannot be loaded", { error });
+        log.error("a way to provision cannot be loaded", { event: "provisioning_failed", error });
       }
     }
     return made;
@@ -58,7 +58,13 @@ export class WayRunner {
         return;
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        if (reason !== told) log.warn("a way to provision fails", { way: way.name, reason });
+        if (reason !== told) {
+          log.warn("a way to provision fails", {
+            event: "provisioning_failed",
+            way: way.name,
+            reason,
+          });
+        }
         told = reason;
       }
       await clock.sleep(RETRY_MS, signal).catch(() => {});

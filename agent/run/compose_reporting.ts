@@ -138,7 +138,10 @@ function commandedPrograms({ deps, updates, planned, shutdown }: ReportingParts)
     // Where nothing starts it again it would be gone permanently.
     const { problem } = deps.self;
     if (problem === undefined) return shutdown.restart("requested by an operator");
-    deps.log.error("machine-agent is not restarted", { reason: problem });
+    deps.log.error("machine-agent is not restarted", {
+      event: "agent_not_restarted",
+      reason: problem,
+    });
   };
   const forget = (program: "agent" | "server") => (version: string) => {
     updates.forgetRefusals(`machine-${program}`, version);

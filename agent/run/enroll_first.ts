@@ -60,7 +60,8 @@ export async function enrollFirst(parts: EnrollParts, signal: AbortSignal): Prom
     let told = "";
     const tell = (reason: string, isError: boolean) => {
       waiting(reason);
-      if (reason !== told) log[isError ? "error" : "info"](reason);
+      if (reason !== told && isError) log.error(reason, { event: "enrollment_failed" });
+      else if (reason !== told) log.info(reason);
       told = reason;
     };
     while (!signal.aborted) {

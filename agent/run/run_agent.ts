@@ -122,7 +122,10 @@ function openLogQueue(directories: Directories, deps: AgentDeps): LogQueue | und
   try {
     return new LogQueue({ path: directories.logQueue, host, clock, log, addSink });
   } catch (error) {
-    log.error("the agent's log lines cannot be sent to the cloud", { error });
+    log.error("the agent's log lines cannot be sent to the cloud", {
+      event: "log_queue_failed",
+      error,
+    });
     return undefined;
   }
 }

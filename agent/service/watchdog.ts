@@ -29,7 +29,9 @@ export async function tendWatchdog(
     const part = stuck();
     if (part === undefined) manager.alive();
     else if (part !== said) {
-      log.error(`the agent is about to be killed by its service manager: ${part}`);
+      log.error(`the agent is about to be killed by its service manager: ${part}`, {
+        event: "agent_hung",
+      });
       manager.status(part);
     }
     said = part;

@@ -114,8 +114,9 @@ export class DeviceConfigPoll {
       const text = "the cloud gives no settings; the last ones stay in use";
       const fields = { code: Code[error.code], error: error.rawMessage };
       if (this.#isAway) log.debug(text, fields);
-      else if (error.code === Code.Unauthenticated) log.error(text, fields);
-      else log.warn(text, fields);
+      else if (error.code === Code.Unauthenticated) {
+        log.error(text, { event: "cloud_credentials_refused", ...fields });
+      } else log.warn(text, { event: "cloud_unreachable", ...fields });
     } else if (this.#isAway) log.info("the cloud answers again");
     this.#isAway = error !== undefined;
     if (reached.value === this.#isAway) reached.value = !this.#isAway;

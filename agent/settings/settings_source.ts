@@ -90,9 +90,7 @@ export class SettingsSource {
     } catch (error) {
       this.#options.log.error(
         "the cloud's settings cannot be kept on disk; they hold until a restart",
-        {
-          error,
-        },
+        { event: "state_not_written", error },
       );
     }
     this.current.value = this.#merge(device);
@@ -121,7 +119,9 @@ export class SettingsSource {
     const all = JSON.stringify([texts(problems), texts(warnings)]);
     if (all === this.#reported) return;
     this.#reported = all;
-    for (const text of texts(problems)) this.#options.log.error(`setting not used: ${text}`);
+    for (const text of texts(problems)) {
+      this.#options.log.error(`setting not used: ${text}`, { event: "setting_refused" });
+    }
     for (const text of texts(warnings)) this.#options.log.warn(text);
   }
 }
@@ -160,7 +160,7 @@ function splitDefaults(content: JsonValue, path: string, log: Logger): DefaultsF
   const { release_keys: keys = [], enrollment, ...sections } = content;
   const found = enrollmentIn(enrollment, path);
   const file = { ...NO_DEFAULTS, content: sections, ...found.settings };
-  if (found.problem !== undefined) log.error(found.problem);
+  if (found.problem !== undefined) log.error(found.problem, { event: "setting_refused" });
   if (Array.isArray(keys) && keys.every(isPublicKey)) return { ...file, releaseKeys: keys };
   const problem = `${path}: release_keys must be a list of public keys of 64 hexadecimal digits; ` +
     "nothing is installed until it is fixed";
@@ -185,6 +185,6 @@ function isPublicKey(value: JsonValue): value is string {
 }
 
 function reported(file: DefaultsFile, problem: string, log: Logger): DefaultsFile {
-  log.error(problem);
+  log.error(problem, { event: "setting_refused" });
   return { ...file, problem };
 }

@@ -52,7 +52,9 @@ export async function keepStatusFile(
         isFailing = false;
       } catch (error) {
         // A full disk must not fill the log as well.
-        if (!isFailing) log.warn("the agent's status cannot be written", { error });
+        if (!isFailing) {
+          log.warn("the agent's status cannot be written", { event: "state_not_written", error });
+        }
         isFailing = true;
       }
       written = next;

@@ -88,7 +88,7 @@ export class InferenceRunner {
     } catch (error) {
       kill(child);
       if (broken) throw broken;
-      log.warn("a model could not be run", { error: String(error) });
+      log.warn("a model could not be run", { event: "inference_failed", error: String(error) });
       throw new ConnectError("the process that runs models failed", Code.Unavailable);
     } finally {
       signal.removeEventListener("abort", leave);

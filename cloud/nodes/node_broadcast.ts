@@ -146,7 +146,11 @@ export class NodeBroadcast<T> implements AsyncDisposable {
   #publish(payload: string, to: string | undefined): void {
     const { nodes, topic, log } = this.options;
     const sent = nodes.bus.publish(topic, payload, to).catch((error) =>
-      log.warn("cannot tell the other nodes what changed", { topic, error: String(error) })
+      log.warn("cannot tell the other nodes what changed", {
+        event: "node_messages_failed",
+        topic,
+        error: String(error),
+      })
     );
     this.#sending = Promise.all([this.#sending, sent]).then(() => undefined);
   }

@@ -58,7 +58,11 @@ export class Subscribers {
       try {
         listener(message);
       } catch (error) {
-        this.log.error("a message of a node was not understood", { topic, error: String(error) });
+        this.log.error("a message of a node was not understood", {
+          event: "node_messages_failed",
+          topic,
+          error: String(error),
+        });
       }
     }
   }

@@ -52,7 +52,10 @@ export class SharedBus implements NodeBus {
       this.#look();
     });
     const onFailure = (error: unknown) =>
-      log.error("cannot read what other nodes sent; retrying", { error: String(error) });
+      log.error("cannot read what other nodes sent; retrying", {
+        event: "node_messages_failed",
+        error: String(error),
+      });
     this.#polling = pollLoop(
       () => this.drain(),
       { clock, intervalMs: LOOK_EVERY_MS, firstMs: LOOK_EVERY_MS, onFailure },

@@ -70,6 +70,7 @@ export async function loadTraining(
   const say = (topic: string, payload: string) =>
     void bus.publish(topic, payload).catch((error) =>
       log.error("cannot notify the node that trains; it looks again when it starts", {
+        event: "node_messages_failed",
         error: String(error),
       })
     );

@@ -100,6 +100,7 @@ export class Training {
       if (waiting || left.length > 0) await this.#load();
     } catch (error) {
       log.error("cannot resume training jobs; the next call about training tries again", {
+        event: "training_failed",
         error: String(error),
       });
     }

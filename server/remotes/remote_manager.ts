@@ -114,7 +114,9 @@ export class RemoteManager {
       return { text, settings, supervisor, problem: "", since };
     } catch (error) {
       const problem = toError(error).message;
-      log.error(`remote ${remote.name} cannot be connected: ${problem}`);
+      log.error(`remote ${remote.name} cannot be connected: ${problem}`, {
+        event: "remote_refused",
+      });
       return { text, settings: undefined, supervisor: undefined, problem, since };
     }
   }

@@ -74,7 +74,7 @@ function start(options: LoggingOptions): Logging {
   const file = output.file === undefined ? undefined : RotatingFile.open(output.file, {
     ...output.rotation,
     clock,
-    onProblem: (message) => getLogger(LOG_LOGGER).error(message),
+    onProblem: (message) => getLogger(LOG_LOGGER).error(message, { event: "log_file_failed" }),
   });
   if (file) sinks.add((line) => file.write(line));
   processHub.disconnect();

@@ -122,6 +122,41 @@ Deno.test("docs/log-events.md lists the events of log lines, and no others", () 
   assert.deepEqual(listed.toSorted(), [...names].toSorted());
 });
 
+/** A call that logs an error, by a logger of any name. */
+const ERROR_CALL = /\b(?:\w*[lL]og(?:ger)?|getLogger\([^)]*\))\??\.error\(/g;
+
+/** What stands between the parenthesis that is open before `start` and the one that closes it. */
+function argumentsAt(text: string, start: number): string {
+  let depth = 1;
+  let quote = "";
+  for (let at = start; at < text.length; at++) {
+    const letter = text[at]!;
+    if (quote !== "") {
+      if (letter === "\\") at++;
+      else if (letter === quote) quote = "";
+    } else if (`"'\``.includes(letter)) quote = letter;
+    else if ("([{".includes(letter)) depth++;
+    else if (")]}".includes(letter) && --depth === 0) return text.slice(start, at);
+  }
+  return text.slice(start);
+}
+
+Deno.test("every line at level ERROR has an event to alert on", () => {
+  const programs = code.filter(({ path }) =>
+    /^(agent|server|shared|cloud)\/.*(?<!_test|testing)\.ts$/.test(path) &&
+    !path.startsWith("shared/test_tools/")
+  );
+  const calls = programs.flatMap(({ path, text }) =>
+    [...text.matchAll(ERROR_CALL)].map((call) => ({
+      at: `${path}:${text.slice(0, call.index).split("\n").length}`,
+      given: argumentsAt(text, call.index + call[0].length),
+    }))
+  );
+  assert.ok(calls.length > 100, "the calls are found");
+  const without = calls.filter(({ given }) => !/\bevent\b/.test(given)).map(({ at }) => at);
+  assert.deepEqual(without, []);
+});
+
 Deno.test("type checks are not switched off", () => {
   const ways = ["@ts-" + "ignore", "@ts-" + "nocheck"].join("|");
   assert.deepEqual(

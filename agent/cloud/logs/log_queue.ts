@@ -42,7 +42,8 @@ export class LogQueue {
       clock,
       ...(maxEntries === undefined ? {} : { maxEntries }),
       loggerName: "machine-agent.log_queue",
-      onProblem: (error) => log.error("log lines cannot be queued for the cloud", { error }),
+      onProblem: (error) =>
+        log.error("log lines cannot be queued for the cloud", { event: "log_queue_failed", error }),
     });
     this.#removeSink = options.addSink(spoolSink(this.#spool, host));
   }

@@ -77,7 +77,7 @@ export class Commands {
     const program = Object.hasOwn(programs, name) ? programs[name] : undefined;
     const text = `requested by an operator: ${ACTION_WORDS[action] ?? `action ${action}`}`;
     if (!program || !ACTION_WORDS[action]) {
-      return log.error(`${text} is not known here`, { program: name });
+      return log.error(`${text} is not known here`, { event: "command_refused", program: name });
     }
     log.info(text, { program: name, ...(version === "" ? {} : { version }) });
     switch (action) {

@@ -22,7 +22,7 @@ export class DiskNotice {
       hasWritten = write();
     } catch (error) {
       const problem = `the networks' state cannot be kept on disk: ${toError(error).message}`;
-      if (this.#problem === undefined) this.log.error(problem);
+      if (this.#problem === undefined) this.log.error(problem, { event: "state_not_written" });
       this.#problem = problem;
       return false;
     }

@@ -179,7 +179,10 @@ export class ProfileSync {
     }
     if (reason === undefined) return await this.#keep({ changes, removals });
     await manager.rollBack(checkpoint);
-    log.warn("changed networks cost the connection; they were taken back", { reason });
+    log.warn("changed networks cost the connection; they were taken back", {
+      event: "network_taken_back",
+      reason,
+    });
     this.#refuseAll({ changes, removals }, reason);
   }
 
@@ -272,7 +275,7 @@ export class ProfileSync {
   #refuse(step: Step, reason: string, say: Saying): void {
     this.#save(step, { kept: "", attempts: 0, failure: reason });
     const problem = say(step.label, reason);
-    this.#options.log.error(problem);
+    this.#options.log.error(problem, { event: "network_refused" });
     this.#problems = [...this.#problems, problem];
   }
 

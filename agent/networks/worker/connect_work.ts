@@ -28,7 +28,13 @@ export async function tryNetwork(
   if (!profile || !device) return { type: "tried", label, isConnected: false };
   const active = await manager.activate(profile.path, device);
   const failure = await untilConnected(manager, active, device, { clock, signal });
-  if (failure) log.warn("a known network gives no connection", { label, reason: failure.text });
+  if (failure) {
+    log.warn("a known network gives no connection", {
+      event: "network_without_connection",
+      label,
+      reason: failure.text,
+    });
+  }
   return { type: "tried", label, isConnected: failure === undefined };
 }
 
@@ -48,7 +54,10 @@ export async function applyStaged(
     const power = settings.wifi_power_save;
     const failure = await joinNetwork(manager, network, radio, power, limits);
     if (failure) {
-      log.warn("the network that a person chose gives no connection", { reason: failure.text });
+      log.warn("the network that a person chose gives no connection", {
+        event: "network_without_connection",
+        reason: failure.text,
+      });
       desk.fail(failure);
       // They need not be given again with the next network.
       if (credentials) desk.stageCredentials(credentials);
@@ -64,7 +73,7 @@ export async function applyStaged(
       await keys.write(credentials);
     } catch (error) {
       const text = `the credentials cannot be kept: ${toError(error).message}`;
-      log.error(text);
+      log.error(text, { event: "credentials_not_kept" });
       desk.fail({ kind: "other", text });
       desk.stageCredentials(credentials);
       return failed;

@@ -235,7 +235,7 @@ export class NetworkSession {
     const manager = this.#manager;
     const { log } = this.#deps;
     const onError = (failed: NetworkEvent) => (error: unknown) => {
-      log.warn("a network could not be connected", { error });
+      log.warn("a network could not be connected", { event: "network_without_connection", error });
       this.#events.push(failed);
       this.#wake();
     };
@@ -287,12 +287,16 @@ export class NetworkSession {
       (clock.monotonicMs() - (this.#record.now.offlineSinceMs ?? 0)) / MS_PER_MINUTE,
     );
     if (!this.#record.save(this.#desk.attempt)) {
-      return log.error("the host is not rebooted: the reboot could not be counted on disk");
+      return log.error("the host is not rebooted: the reboot could not be counted on disk", {
+        event: "host_not_rebooted",
+      });
     }
     log.warn("the host is rebooted: it was offline too long", { event: "host_reboot", minutes });
     await this.#host.stop();
     const problem = await reboot();
-    if (problem !== undefined) log.error("the host is not rebooted", { reason: problem });
+    if (problem !== undefined) {
+      log.error("the host is not rebooted", { event: "host_not_rebooted", reason: problem });
+    }
   }
 
   #report(): void {

@@ -82,7 +82,7 @@ export class ProvisioningHost {
     const ended = await Promise.allSettled([bluetooth, wifi]);
     for (const each of ended) {
       if (each.status === "rejected" && !signal.aborted) {
-        log.error("provisioning failed", { error: each.reason });
+        log.error("provisioning failed", { event: "provisioning_failed", error: each.reason });
       }
     }
   }
@@ -96,7 +96,9 @@ export class ProvisioningHost {
       } catch (error) {
         if (signal.aborted) return;
         const problem = error instanceof Error ? error.message : String(error);
-        if (problem !== this.#problem) log.warn("there is no hotspot", { reason: problem });
+        if (problem !== this.#problem) {
+          log.warn("there is no hotspot", { event: "provisioning_failed", reason: problem });
+        }
         this.#tell("", problem);
       }
       await clock.sleep(RETRY_MS, signal).catch(() => {});

@@ -62,7 +62,7 @@ export class SyncSchedule {
       if (signal.aborted || (error instanceof Error && error.name === "DBusClosed")) throw error;
       const reason = error instanceof Error ? error.message : String(error);
       const problem = `additional_networks cannot be applied: ${reason}`;
-      if (problem !== this.#problem) log.error(problem);
+      if (problem !== this.#problem) log.error(problem, { event: "network_refused" });
       this.#problem = problem;
     }
     this.#key = key;

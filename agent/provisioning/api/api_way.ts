@@ -38,7 +38,8 @@ export function apiWay(
         limits: CONNECTIONS,
         budgets: new RequestBudgets({ open: OPEN, letIn: OPEN }),
         admit: onlyFromHotspot(address),
-        report: (error, path, id) => log.error("a call failed", { error, path, id }),
+        report: (error, path, id) =>
+          log.error("a call failed", { event: "call_failed", error, path, id }),
         onRefused: (from, reason) => log.debug("refused a connection", { from, reason }),
       });
       log.info("serving the provisioning API", { address, port: server.address.port });

@@ -97,7 +97,10 @@ async function keepServing(
       const why = await serve(signal);
       if (signal.aborted) return;
       told = undefined;
-      log.warn("Bluetooth provisioning was interrupted and is restarted", { why });
+      log.warn("Bluetooth provisioning was interrupted and is restarted", {
+        event: "provisioning_failed",
+        why,
+      });
     } catch (error) {
       if (signal.aborted) return;
       const why = error instanceof Error ? error.message : String(error);

@@ -48,7 +48,7 @@ async function startPortal(
     admit: onlyFromHotspot(address),
     answer: (request, from) => portalOf().answer(pacedPost(request, waitMs), from),
     onRefused: (from, reason) => log.debug("refused a connection", { from, reason }),
-    onError: (error) => log.error("a request failed", { error }),
+    onError: (error) => log.error("a request failed", { event: "call_failed", error }),
   });
   const served = server.address.port;
   const portal = new Portal({

@@ -219,7 +219,10 @@ export class ServerSupervisor {
     const mark = state.serverProcess() ?? { pid: 0, started: "", tree: state.serverTree() };
     const ended = await processes.endStray(mark, { graceMs: HUNG_END_MS });
     if (ended > 0) {
-      log.warn("killed a machine-server left from an earlier run", { processes: ended });
+      log.warn("killed a machine-server left from an earlier run", {
+        event: "leftovers_killed",
+        processes: ended,
+      });
     }
     this.#remember(undefined);
   }
@@ -228,7 +231,10 @@ export class ServerSupervisor {
     try {
       this.#options.state.saveServerProcess(mark);
     } catch (error) {
-      this.#options.log.error("the server's process cannot be kept on disk", { error });
+      this.#options.log.error("the server's process cannot be kept on disk", {
+        event: "state_not_written",
+        error,
+      });
     }
   }
 

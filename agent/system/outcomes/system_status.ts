@@ -23,7 +23,7 @@ export class SystemStatus {
     if (before.state === outcome.state && before.text === outcome.text) return;
     this.report.value = { ...this.report.value, [part]: outcome };
     const { state, text } = outcome;
-    if (state === "failed") this.#log.error(text);
+    if (state === "failed") this.#log.error(text, { event: "system_setting_failed" });
     else if (state === "no-effect") this.#log.warn(text);
     else if (state === "untouched") this.#log.debug(text);
     else this.#log.info(text);

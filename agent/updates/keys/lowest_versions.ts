@@ -87,7 +87,7 @@ export class LowestVersions {
     } catch (error) {
       const text = "the lowest version that may be installed cannot be kept on disk";
       if (this.#isFailing) log.debug(text, { program, error });
-      else log.error(text, { program, error });
+      else log.error(text, { event: "state_not_written", program, error });
       this.#isFailing = true;
       return false;
     }

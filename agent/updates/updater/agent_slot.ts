@@ -63,7 +63,10 @@ export class AgentSlot implements ProgramSlot {
       case "swapping":
         if (isNew) return [{ type: "swapped" }];
         await this.undoSwap(current).catch((error) =>
-          log.error("what was prepared for another machine-agent cannot be removed", { error })
+          log.error("what was prepared for another machine-agent cannot be removed", {
+            event: "update_blocked",
+            error,
+          })
         );
         return [{ type: "resumed" }];
       case "trial":

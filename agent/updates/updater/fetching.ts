@@ -82,7 +82,10 @@ export class Fetching {
       const version = versionName(target);
       shown.fail(reason);
       if (!isPermanent(error)) {
-        log.warn(`${slot.program} ${version} cannot be had now`, { error: reason });
+        log.warn(`${slot.program} ${version} cannot be had now`, {
+          event: "update_waits",
+          error: reason,
+        });
         await orders.pause(limits.askEveryMs, signal);
         return false;
       }

@@ -53,7 +53,9 @@ export class RecordKeeper {
     const text = state.update(slot.program);
     const kept = text === undefined ? undefined : fromText(text);
     if (text !== undefined && !kept) {
-      log.error(`what is kept of the update of ${slot.program} cannot be read; the links count`);
+      log.error(`what is kept of the update of ${slot.program} cannot be read; the links count`, {
+        event: "state_damaged",
+      });
     }
     const isFirst = kept && ["swapping", "trial"].includes(kept.state.kind);
     const record = kept?.current || isFirst
@@ -97,7 +99,10 @@ export class RecordKeeper {
       this.#save(after);
     } catch (error) {
       if (FORWARD.has(event.type)) throw error;
-      log.error(`the update of ${program} cannot be kept on disk`, { error });
+      log.error(`the update of ${program} cannot be kept on disk`, {
+        event: "state_not_written",
+        error,
+      });
       this.#isUnsaved = true;
     }
     const { kind } = after.state;

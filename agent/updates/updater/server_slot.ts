@@ -35,7 +35,10 @@ export class ServerSlot implements ProgramSlot {
     const { log } = this.#options;
     const { state, current, previous } = record;
     if (state.kind !== "trial" && current && !await isFile(current.path)) {
-      log.error("the installed machine-server is missing", { path: current.path });
+      log.error("the installed machine-server is missing", {
+        event: "server_missing",
+        path: current.path,
+      });
       const isThere = previous !== undefined && await isFile(previous.path);
       if (isThere) await this.#mend(previous.path);
       return [{ type: "resumed" }, { type: "lost", other: isThere ? previous : undefined }];
@@ -118,7 +121,10 @@ export class ServerSlot implements ProgramSlot {
     try {
       if (await link.read() !== path) await link.turn(path);
     } catch (error) {
-      log.error("the link to machine-server cannot be repaired", { error });
+      log.error("the link to machine-server cannot be repaired", {
+        event: "update_blocked",
+        error,
+      });
     }
   }
 

@@ -169,6 +169,7 @@ export class Updater {
     log.error(
       `the cloud names no ${program} to run; set agent.version_control.${program} in the ` +
         "machine's configuration to a version, stable, or file:///PATH",
+      { event: "no_version_named" },
     );
   }
 }

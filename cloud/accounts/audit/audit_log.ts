@@ -118,7 +118,10 @@ export async function keepSwept(
       try {
         await chore();
       } catch (error) {
-        log.error("cannot tidy up; trying again in a minute", { error: String(error) });
+        log.error("cannot tidy up; trying again in a minute", {
+          event: "cleanup_failed",
+          error: String(error),
+        });
       }
     }
   };

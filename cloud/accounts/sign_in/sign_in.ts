@@ -187,7 +187,10 @@ export class SignIn {
     const mail = { to, subject: "Set a new password", text, html: mailHtml(text, url) };
     // Nobody waits: how long the answer takes would show whether there is such a person.
     sendMail({ ...mail, id: random.uuid() }).catch(async (error) => {
-      log.warn("cannot send a mail to set a password", { error: String(error) });
+      log.warn("cannot send a mail to set a password", {
+        event: "mail_failed",
+        error: String(error),
+      });
       await queries.updateTable("users").set({ reset_mailed_at: null }).where("id", "=", user.id)
         .execute();
     }).catch((error) => log.warn("cannot let a mail be requested again", { error: String(error) }));

@@ -111,6 +111,7 @@ export class Issuer {
     }
     const { message, cause } = toError(error);
     this.deps.log.warn("an answer of the issuer does not hold", {
+      event: "issuer_failed",
       issuer: this.settings.issuer,
       error: message,
       cause: cause === undefined ? "" : toError(cause).message,
@@ -178,6 +179,7 @@ export class Issuer {
       return { library, configuration };
     } catch (error) {
       this.deps.log.warn("cannot read the issuer's discovery document", {
+        event: "issuer_failed",
         issuer,
         error: toError(error).message,
       });

@@ -201,7 +201,12 @@ export function createRoutes(
   app.notFound((context) => context.json({ error: "not found" }, 404));
   app.onError((error, context) => {
     const id = crypto.randomUUID().slice(0, 8);
-    log.error("cannot answer a request", { id, path: context.req.path, error: String(error) });
+    log.error("cannot answer a request", {
+      event: "call_failed",
+      id,
+      path: context.req.path,
+      error: String(error),
+    });
     return context.json({ error: `internal error; the log has it under ${id}` }, 500);
   });
 

@@ -67,7 +67,10 @@ export class DataUpkeep {
       }
     };
     const onFailure = (error: unknown) =>
-      log.error("cannot delete old data; retrying", { error: String(error) });
+      log.error("cannot delete old data; retrying", {
+        event: "cleanup_failed",
+        error: String(error),
+      });
     const { clock } = this.options;
     await pollLoop(turn, { clock, intervalMs: EVERY_MS, onFailure }, signal);
   }

@@ -63,7 +63,10 @@ export class DataPipelines {
       await this.work(signal);
     };
     const onFailure = (error: unknown) =>
-      log.error("data pipelines failed; retrying", { error: String(error) });
+      log.error("data pipelines failed; retrying", {
+        event: "pipeline_failed",
+        error: String(error),
+      });
     // A pipeline of another process is learned of with the next look.
     const waits = { clock, intervalMs: PLAN_EVERY_MS, changes: [this.#wakes], onFailure };
     await pollLoop(turn, waits, signal);

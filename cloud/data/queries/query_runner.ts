@@ -127,6 +127,7 @@ export class QueryRunner {
     } catch (error) {
       await child.kill();
       this.options.log.error("cannot start the process that runs queries", {
+        event: "query_process_failed",
         error: String(error),
       });
       throw new ConnectError("cannot start the process that runs queries", Code.Unavailable);

@@ -115,7 +115,10 @@ export class SequenceExports {
       await this.clean();
     };
     const onFailure = (error: unknown) =>
-      log.error("cannot look after exports; retrying", { error: String(error) });
+      log.error("cannot look after exports; retrying", {
+        event: "export_failed",
+        error: String(error),
+      });
     const waits = { clock, intervalMs: CLEAN_EVERY_MS, changes: [this.#wakes], onFailure };
     await pollLoop(turn, waits, signal);
   }
@@ -155,7 +158,11 @@ export class SequenceExports {
       if (!kept) await archives.remove(id);
     } catch (error) {
       if (signal.aborted) return;
-      log.error("an export of sequences failed", { export: id, error: String(error) });
+      log.error("an export of sequences failed", {
+        event: "export_failed",
+        export: id,
+        error: String(error),
+      });
       await this.#end(id, { state: "failed", error: reasonOf(error) });
     }
   }

@@ -89,6 +89,7 @@ export class FragmentRollouts {
     const turn = async () => await this.#step() ? PAUSE_MS : POLL_MS;
     const onFailure = (error: unknown) =>
       log.error("cannot bring a change of a fragment to its machines; retrying", {
+        event: "fragment_change_failed",
         error: String(error),
       });
     const waits = { clock, intervalMs: POLL_MS, changes: [this.#begun], onFailure };

@@ -44,7 +44,10 @@ export async function takeOverEarlierLogs(
     return "done" as const;
   };
   const onFailure = (error: unknown) =>
-    log.error("cannot take over the log lines of logs.db; retrying", { error: String(error) });
+    log.error("cannot take over the log lines of logs.db; retrying", {
+      event: "machine_logs_failed",
+      error: String(error),
+    });
   const waits = { clock: cautious, intervalMs: AGAIN_MS, firstMs: 0, onFailure };
   await pollLoop(turn, waits, signal);
 }

@@ -46,7 +46,10 @@ export class LogIntake {
       try {
         await this.writeNotices(signal.aborted);
       } catch (error) {
-        log.error("cannot write how many log lines were left out", { error: String(error) });
+        log.error("cannot write how many log lines were left out", {
+          event: "machine_logs_failed",
+          error: String(error),
+        });
       }
     }
   }

@@ -24,7 +24,10 @@ export async function keepLogsForRetention(
     if (deleted > 0) log.debug("deleted old log lines", { deleted, before: before.toJSON() });
   };
   const onFailure = (error: unknown) =>
-    log.error("cannot delete old log lines; retrying later", { error: String(error) });
+    log.error("cannot delete old log lines; retrying later", {
+      event: "cleanup_failed",
+      error: String(error),
+    });
   const waits = { clock: cautious, intervalMs: EVERY_MS, firstMs: FIRST_AFTER_MS, onFailure };
   await pollLoop(turn, waits, signal);
 }

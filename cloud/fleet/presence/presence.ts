@@ -173,7 +173,10 @@ export class Presence {
     const intervalMs = WRITE_EVERY_MS;
     const write = () =>
       this.write().catch((error) =>
-        this.log.error("cannot write who is online; retrying", { error: String(error) })
+        this.log.error("cannot write who is online; retrying", {
+          event: "presence_not_written",
+          error: String(error),
+        })
       );
     await pollLoop(write, { clock: this.clock, intervalMs, firstMs: intervalMs }, signal);
     await write();

@@ -60,7 +60,10 @@ export class Relay {
 
   #expect(part: ReachedPart): void {
     void this.#load().then((answerers) => answerers.wanted(part)).catch((error) =>
-      this.options.log.error("calls to devices cannot be answered", { error: String(error) })
+      this.options.log.error("calls to devices cannot be answered", {
+        event: "relay_failed",
+        error: String(error),
+      })
     );
   }
 

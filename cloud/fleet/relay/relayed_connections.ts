@@ -141,7 +141,11 @@ export class RelayedConnections {
       peer: { address, port: 0, transport: "webrtc", local: false },
       budgets: this.#budgets,
       report: (error, path, id) =>
-        log.error(`${path} failed: ${toError(error).message}`, { id, stack: toError(error).stack }),
+        log.error(`${path} failed: ${toError(error).message}`, {
+          event: "call_failed",
+          id,
+          stack: toError(error).stack,
+        }),
       signal: this.#stop.signal,
     });
   }

@@ -95,7 +95,11 @@ export class AccessLog {
       this.#leftOut += Math.max(0, lines.length + this.#lines.length - MOST_WAITING) + leftOut;
       if (leftOut > 0) lines.pop();
       this.#lines = [...lines, ...this.#lines].slice(0, MOST_WAITING);
-      log.error("cannot write the access log; trying again", { path, error: String(error) });
+      log.error("cannot write the access log; trying again", {
+        event: "access_log_failed",
+        path,
+        error: String(error),
+      });
     }
   }
 }

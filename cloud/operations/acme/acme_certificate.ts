@@ -73,6 +73,7 @@ export class AcmeCertificate {
         log.info("the certificate that was kept is not for all names of --acme-domain");
       } catch (error) {
         log.error("the certificate that was kept cannot be used; asking for another one", {
+          event: "certificate_failed",
           error: (error as Error).message,
         });
       }

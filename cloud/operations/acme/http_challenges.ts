@@ -59,7 +59,7 @@ export class HttpChallenges {
       limits: { ...LIMITS, ...this.limits },
       answer: ({ url }) => this.answer(new URL(url).pathname),
       onRefused: (from, reason) => log.debug("refused a connection", { from, reason }),
-      onError: (error) => log.error("a request failed", { error }),
+      onError: (error) => log.error("a request failed", { event: "call_failed", error }),
     });
     return this.#server.address;
   }

@@ -41,6 +41,6 @@ export async function listenForMetrics(
       return new Response("not found; there is /metrics\n", { status: 404 });
     },
     onRefused: (from, reason) => log.debug("refused a connection", { from, reason }),
-    onError: (error) => log.error("a request failed", { error }),
+    onError: (error) => log.error("a request failed", { event: "call_failed", error }),
   });
 }

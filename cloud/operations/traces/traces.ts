@@ -97,6 +97,7 @@ function reported(exporter: SpanExporter, url: string, log: Logger): SpanExporte
         const fails = result.code !== 0;
         if (fails && !isDown) {
           log.warn("cannot send traces; they are left out until it works", {
+            event: "tracing_failed",
             ...{ url, error: String(result.error?.message ?? "no answer") },
           });
         }

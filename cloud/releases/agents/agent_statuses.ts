@@ -141,7 +141,10 @@ export class AgentStatuses {
     const intervalMs = WRITE_EVERY_MS;
     const write = () =>
       this.write().catch((error) =>
-        this.log.error("cannot store the reports of agents; retrying", { error: String(error) })
+        this.log.error("cannot store the reports of agents; retrying", {
+          event: "presence_not_written",
+          error: String(error),
+        })
       );
     await pollLoop(write, { clock: this.clock, intervalMs, firstMs: intervalMs }, signal);
     await write();

@@ -24,6 +24,9 @@ export async function keepBlobsSwept(
     if (removed > 0) log.info("removed what uploads left that were cut", { files: removed });
   };
   const onFailure = (error: unknown) =>
-    log.error("cannot clean the folder of uploads; retrying", { error: String(error) });
+    log.error("cannot clean the folder of uploads; retrying", {
+      event: "cleanup_failed",
+      error: String(error),
+    });
   await pollLoop(turn, { clock, intervalMs: SWEEP_EVERY_MS, onFailure }, signal);
 }

@@ -51,6 +51,7 @@ export class Checkpoints {
         await this.look();
       } catch (error) {
         log.warn("the process for checkpoints failed; the cloud makes them itself meanwhile", {
+          event: "checkpoints_failed",
           error: String(error),
         });
         await this.#end();

@@ -97,7 +97,10 @@ export class ChangeFeed {
         for (const listener of this.#listeners) listener(change);
       }
     } catch (error) {
-      this.log.error("cannot read what changed; retrying", { error: String(error) });
+      this.log.error("cannot read what changed; retrying", {
+        event: "change_feed_failed",
+        error: String(error),
+      });
     }
   }
 
@@ -117,7 +120,10 @@ export class ChangeFeed {
       }
       if (this.clock.monotonicMs() >= this.#pruneAtMs) await this.#prune();
     } catch (error) {
-      this.log.error("cannot look for changes; retrying", { error: String(error) });
+      this.log.error("cannot look for changes; retrying", {
+        event: "change_feed_failed",
+        error: String(error),
+      });
     }
   }
 

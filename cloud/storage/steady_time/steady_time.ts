@@ -51,7 +51,7 @@ export class SteadyTime {
       if (next) await this.#enter(next, queries, log);
     };
     const onFailure = (error: unknown) =>
-      log.error("cannot keep the time; retrying", { error: String(error) });
+      log.error("cannot keep the time; retrying", { event: "time_not_kept", error: String(error) });
     const waits = { clock: this.clock, intervalMs, firstMs: intervalMs, onFailure };
     await pollLoop(turn, waits, signal);
   }

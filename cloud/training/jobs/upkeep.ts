@@ -24,7 +24,10 @@ export class TrainingUpkeep {
       if (jobs > 0) log.info("deleted the logs of old training jobs", { jobs, days });
     };
     const onFailure = (error: unknown) =>
-      log.error("cannot delete old training logs; retrying", { error: String(error) });
+      log.error("cannot delete old training logs; retrying", {
+        event: "cleanup_failed",
+        error: String(error),
+      });
     await pollLoop(turn, { clock, intervalMs: EVERY_MS, onFailure }, signal);
   }
 }

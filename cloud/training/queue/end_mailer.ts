@@ -47,6 +47,7 @@ export class EndMailer {
     this.#waiting++;
     this.#last = this.#last.then(() => this.#tell(job)).catch((error) => {
       this.options.log.error("cannot notify anybody of the end of a training job", {
+        event: "mail_failed",
         job: job.id,
         error: String(error),
       });

@@ -87,7 +87,10 @@ export class JobLogWriter implements TaskOutput {
         await logs.append(jobSeq, lines.slice(at, at + LINES_AT_ONCE));
       } catch (error) {
         this.#leftOut += lines.length - at;
-        log.error("cannot store what a training job prints", { error: String(error) });
+        log.error("cannot store what a training job prints", {
+          event: "training_failed",
+          error: String(error),
+        });
         return;
       }
     }

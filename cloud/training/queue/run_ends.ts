@@ -92,7 +92,11 @@ export class RunEnds {
   async removeFolder(jobId: string): Promise<void> {
     const { folders, log } = this.options;
     await folders.remove(jobId).catch((error) =>
-      log.error("cannot remove the folder of a training job", { job: jobId, error: String(error) })
+      log.error("cannot remove the folder of a training job", {
+        event: "training_failed",
+        job: jobId,
+        error: String(error),
+      })
     );
   }
 
@@ -107,11 +111,13 @@ export class RunEnds {
         ...(isStopping || !stopping ? { deadlineMs: GIVE_UP_MS } : { signal: stopping }),
         onRetry: (error) =>
           log.error("cannot record the end of a training job; retrying", {
+            event: "training_failed",
             error: String(error),
           }),
       });
     } catch (error) {
       log.error("cannot record the end of a training job; the next start of the cloud does", {
+        event: "training_failed",
         error: String(error),
       });
       return undefined;

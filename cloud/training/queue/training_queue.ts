@@ -97,6 +97,7 @@ export class TrainingQueue {
       await runner?.close();
     } catch (error) {
       log.error("training jobs may still run; the next start of the cloud stops them", {
+        event: "training_failed",
         error: String(error),
       });
     }
@@ -110,6 +111,7 @@ export class TrainingQueue {
     if (this.#isStopping || this.#pumping || !this.#recovering) return;
     this.#pumping = this.#work().catch((error) => {
       this.options.log.error("cannot start a training job; retrying", {
+        event: "training_failed",
         error: String(error),
       });
       this.#lookAgain();
@@ -183,7 +185,11 @@ export class TrainingQueue {
       const { code, reason, isOwnFault } = toJobFailure(error);
       if (isOwnFault) {
         const text = error instanceof Error ? error.stack ?? error.message : String(error);
-        log.error("a training job failed unexpectedly", { job, error: text });
+        log.error("a training job failed unexpectedly", {
+          event: "training_failed",
+          job,
+          error: text,
+        });
       }
       end = { kind: "failed", code, reason };
     }
@@ -193,7 +199,11 @@ export class TrainingQueue {
       this.#tell(settled);
       await output.flush();
     } catch (error) {
-      log.error("cannot stop a training job", { job, error: String(error) });
+      log.error("cannot stop a training job", {
+        event: "training_failed",
+        job,
+        error: String(error),
+      });
     }
   }
 
@@ -206,7 +216,10 @@ export class TrainingQueue {
       if (job?.state !== "canceling" || this.#running.has(jobId)) return;
       this.#tell(await ends.cancel(job, this.#outputOf(job)));
     } catch (error) {
-      log.error("cannot cancel a training job; retrying", { error: String(error) });
+      log.error("cannot cancel a training job; retrying", {
+        event: "training_failed",
+        error: String(error),
+      });
       this.options.clock.setTimer(TRY_AGAIN_MS, () => {
         if (!this.#isStopping) this.cancel(jobId);
       });
@@ -228,6 +241,7 @@ export class TrainingQueue {
       }
     } catch (error) {
       log.error("cannot put right what the last run of this cloud left of training jobs", {
+        event: "training_failed",
         error: String(error),
       });
     }
@@ -239,6 +253,7 @@ export class TrainingQueue {
     this.#runner ??= runner().then(async (runner) => {
       await runner.recover().catch((error) =>
         log.error("cannot stop what an earlier run of this cloud left of training jobs", {
+          event: "training_failed",
           error: String(error),
         })
       );

@@ -112,6 +112,7 @@ export class RayRunner implements TrainingRunner {
       }
     } catch (error) {
       log.error("cannot look for jobs of an earlier start on the Ray cluster", {
+        event: "training_failed",
         error: (error as Error).message,
       });
     }
@@ -176,6 +177,7 @@ export class RayRunner implements TrainingRunner {
     } finally {
       await this.#stop(id).catch((error) =>
         this.options.log.error("cannot stop a job on the Ray cluster; it may still run there", {
+          event: "training_failed",
           job: id,
           error: (error as Error).message,
         })

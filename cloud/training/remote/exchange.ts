@@ -169,7 +169,11 @@ export function tooLarge(bytes: number): Response {
 }
 
 export function notStored(job: string, error: unknown, log: Pick<Logger, "error">): Response {
-  log.error("cannot take the model of a training run", { job, error: String(error) });
+  log.error("cannot take the model of a training run", {
+    event: "training_failed",
+    job,
+    error: String(error),
+  });
   return refusal(500, "the cloud cannot store the model; its log says why");
 }
 

@@ -107,6 +107,7 @@ export class ContainerRunner implements TrainingRunner {
       }
     } catch (error) {
       this.options.log.error("cannot look for containers of an earlier start", {
+        event: "training_failed",
         error: (error as Error).message,
       });
     }

@@ -111,7 +111,10 @@ export class Deliverer {
     if (this.#closed || this.#pumping) return;
     this.#pumping = this.#work().catch((error) => {
       const { log } = this.options;
-      log.error("cannot read which notifications wait; retrying", { error: String(error) });
+      log.error("cannot read which notifications wait; retrying", {
+        event: "delivery_failed",
+        error: String(error),
+      });
       this.#isAwake = true;
       return TRY_AGAIN_MS;
     }).then((pauseMs) => {
@@ -211,7 +214,10 @@ export class Deliverer {
       : undefined;
     if (outcome.kind !== "delivered") {
       await failed(row, outcome, startedAt).catch((error) =>
-        log.error("cannot log that a notification failed", { error: String(error) })
+        log.error("cannot log that a notification failed", {
+          event: "delivery_failed",
+          error: String(error),
+        })
       );
     }
     const startedAtMs = startedAt.getTime();
@@ -247,7 +253,10 @@ export class Deliverer {
       try {
         await store.record(batch.map(({ record }) => record));
       } catch (error) {
-        log.error("cannot write down what was delivered; retrying", { error: String(error) });
+        log.error("cannot write down what was delivered; retrying", {
+          event: "delivery_failed",
+          error: String(error),
+        });
         this.#unrecorded = [...batch, ...this.#unrecorded];
         // What is not written down when the cloud ends is sent again, with the same id.
         if (this.#closed) return;

@@ -31,7 +31,10 @@ export class DeliveryRetention {
   async run(signal: AbortSignal): Promise<void> {
     const intervalMs = LOOK_EVERY_MS;
     const onFailure = (error: unknown) =>
-      this.log.error("cannot delete old notifications; retrying", { error: String(error) });
+      this.log.error("cannot delete old notifications; retrying", {
+        event: "cleanup_failed",
+        error: String(error),
+      });
     const waits = { clock: this.clock, intervalMs, firstMs: intervalMs, onFailure };
     await pollLoop(() => this.sweep(signal), waits, signal);
   }

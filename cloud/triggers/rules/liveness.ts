@@ -48,7 +48,10 @@ export class Liveness {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
     const onFailure = (error: unknown) =>
-      log.error("cannot note which parts came and went; retrying", { error: String(error) });
+      log.error("cannot note which parts came and went; retrying", {
+        event: "trigger_failed",
+        error: String(error),
+      });
     await pollLoop(() => this.look(), { clock, intervalMs: LOOK_EVERY_MS, onFailure }, signal);
   }
 

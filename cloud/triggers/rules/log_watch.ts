@@ -83,7 +83,10 @@ export class LogWatch {
     const { clock, log } = this.options;
     const intervalMs = LOOK_EVERY_MS;
     const onFailure = (error: unknown) =>
-      log.error("cannot look at what machines logged; retrying", { error: String(error) });
+      log.error("cannot look at what machines logged; retrying", {
+        event: "trigger_failed",
+        error: String(error),
+      });
     const waits = { clock, intervalMs, firstMs: intervalMs, onFailure };
     await pollLoop(() => this.look(), waits, signal);
   }

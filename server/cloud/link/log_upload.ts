@@ -33,7 +33,8 @@ export function startLogUpload(options: LogUploadOptions): LogUpload {
     host,
     clock,
     loggerName: "rdk.log_queue",
-    onProblem: (error) => log.error("log lines cannot be queued for the cloud", { error }),
+    onProblem: (error) =>
+      log.error("log lines cannot be queued for the cloud", { event: "log_queue_failed", error }),
   });
   const removeSink = options.addSink(spoolSink(spool, host));
   const uploader = new LogUploader({

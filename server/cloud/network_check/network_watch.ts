@@ -33,7 +33,9 @@ export class NetworkWatch {
       this.#tell(await check(now, signal));
     };
     const onFailure = (error: unknown) =>
-      log.error(`the network could not be checked: ${toError(error).message}`);
+      log.error(`the network could not be checked: ${toError(error).message}`, {
+        event: "network_check_failed",
+      });
     await pollLoop(turn, { clock, intervalMs: INTERVAL_MS, onFailure }, signal);
   }
 
@@ -44,15 +46,16 @@ export class NetworkWatch {
     // One line in place of one for each.
     if (offline !== this.#offline) {
       this.#offline = offline;
-      if (offline) log.warn(judge(findings).text, { checks: tried.length });
-      else log.info("the network answers again");
+      if (offline) {
+        log.warn(judge(findings).text, { event: "network_check_failed", checks: tried.length });
+      } else log.info("the network answers again");
     }
     if (offline) return;
     for (const { subject, what, outcome, detail } of tried) {
       const key = `${subject} ${what}`;
       if (outcome === "failed" && !this.#failing.has(key)) {
         this.#failing.add(key);
-        log.warn(`network check failed: ${key}`, { reason: detail });
+        log.warn(`network check failed: ${key}`, { event: "network_check_failed", reason: detail });
       } else if (outcome !== "failed" && this.#failing.delete(key)) {
         log.info(`network check is well again: ${key}`, { detail });
       }

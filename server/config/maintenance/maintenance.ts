@@ -63,7 +63,9 @@ export class MaintenanceGate {
   async #verdict(maintenance: MaintenanceConfig | undefined): Promise<Verdict> {
     const verdict = maintenance ? await this.#ask(maintenance) : ALLOWED;
     const { problem } = verdict;
-    if (problem !== "" && problem !== this.#told) this.options.log.error(problem);
+    if (problem !== "" && problem !== this.#told) {
+      this.options.log.error(problem, { event: "maintenance_sensor_failed" });
+    }
     this.#told = problem;
     return verdict;
   }

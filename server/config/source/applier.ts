@@ -161,7 +161,9 @@ export class ConfigurationApplier {
       this.#networkProblem = "";
     } catch (error) {
       const problem = `the new network settings are not used: ${toError(error).message}`;
-      if (problem !== this.#networkProblem) log.error(problem);
+      if (problem !== this.#networkProblem) {
+        log.error(problem, { event: "network_settings_refused" });
+      }
       this.#networkProblem = problem;
     }
   }
@@ -180,7 +182,9 @@ export class ConfigurationApplier {
       await effects.setNetwork(config);
     } catch (error) {
       trouble ||= toError(error).message;
-      log.error(`the new network settings are not used: ${toError(error).message}`);
+      log.error(`the new network settings are not used: ${toError(error).message}`, {
+        event: "network_settings_refused",
+      });
     }
     this.#settling = true;
     const settled = effects.setMachine(config);
@@ -205,6 +209,7 @@ export class ConfigurationApplier {
         `the configuration is applied but cannot be kept for the next start: ${
           toError(error).message
         }`,
+        { event: "state_not_written" },
       );
     }
   }
@@ -212,7 +217,9 @@ export class ConfigurationApplier {
   #report(candidate: Candidate): void {
     const { log, revealDiffs } = this.options;
     for (const problem of candidate.problems) {
-      log.error(`configuration: ${problemText(problem)}; the entry is left out`);
+      log.error(`configuration: ${problemText(problem)}; the entry is left out`, {
+        event: "config_entry_refused",
+      });
     }
     for (const warning of candidate.warnings) log.warn(`configuration: ${problemText(warning)}`);
     for (const note of ignoredParts(candidate)) log.warn(note);

@@ -18,6 +18,7 @@ export class ReportingExporter implements SpanExporter {
       const failed = result.code !== ExportResultCode.SUCCESS;
       if (failed && !this.#failing) {
         this.log.warn(`spans are lost: ${this.what} does not take them`, {
+          event: "tracing_failed",
           reason: result.error?.message ?? "no reason given",
         });
       } else if (!failed && this.#failing) this.log.info(`${this.what} takes spans again`);

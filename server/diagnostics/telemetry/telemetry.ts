@@ -71,7 +71,7 @@ export class Telemetry {
       return await Pipeline.start(settings, this.options);
     } catch (error) {
       const reason = toError(error).message;
-      this.options.log.error(`calls are not traced: ${reason}`);
+      this.options.log.error(`calls are not traced: ${reason}`, { event: "tracing_failed" });
     }
   }
 

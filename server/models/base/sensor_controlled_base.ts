@@ -159,7 +159,9 @@ export class SensorControlledBase implements Driver<typeof BaseService> {
       () => this.options.base.stop(),
       (error) => {
         this.#problem = toError(error).message;
-        this.options.log.error(`the base was stopped: ${this.#problem}`);
+        this.options.log.error(`the base was stopped: ${this.#problem}`, {
+          event: "motion_stopped",
+        });
       },
     );
     return {};

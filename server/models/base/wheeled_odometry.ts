@@ -158,7 +158,9 @@ export class WheeledOdometry implements Driver<typeof MovementSensorService> {
         this.#problem = undefined;
       } catch (error) {
         const problem = toError(error).message;
-        if (problem !== this.#problem) log.warn(`the wheels cannot be read: ${problem}`);
+        if (problem !== this.#problem) {
+          log.warn(`the wheels cannot be read: ${problem}`, { event: "device_failed" });
+        }
         this.#problem = problem;
       }
     }

@@ -188,7 +188,10 @@ export class LinuxBoard implements Driver<typeof BoardService> {
         const held = this.#pins.get(pin);
         if (held) setLine(this.#kernel, held.fd, false);
       } catch (error) {
-        this.options.log.warn(`pin ${pin} could not be switched off`, { error });
+        this.options.log.warn(`pin ${pin} could not be switched off`, {
+          event: "device_failed",
+          error,
+        });
       }
     }
     await this.#pulses?.close();

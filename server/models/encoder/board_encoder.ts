@@ -96,7 +96,7 @@ export class BoardEncoder implements Driver<typeof EncoderService> {
       } catch (error) {
         if (signal.aborted) return;
         this.#problem = `board ${board.name}: ${toError(error).message}`;
-        log.warn(`the encoder has no edges; ${this.#problem}`);
+        log.warn(`the encoder has no edges; ${this.#problem}`, { event: "device_failed" });
         await clock.sleep(backoff.next(), signal).catch(() => {});
       }
     }

@@ -145,7 +145,7 @@ export class GpsSensor implements Driver<typeof MovementSensorService> {
         ),
       state: (problem) => {
         if (problem !== undefined && problem !== this.#problem) {
-          log.warn(`${placeName(this.#place)}: ${problem}`);
+          log.warn(`${placeName(this.#place)}: ${problem}`, { event: "device_failed" });
         }
         this.#problem = problem;
         this.#openedMs = environment.clock.monotonicMs();
@@ -202,7 +202,7 @@ export class GpsSensor implements Driver<typeof MovementSensorService> {
       open: () => openLink(place, () => hostHardware(environment), clock, signal),
       state: (problem) => {
         if (problem !== undefined && problem !== this.#ntripProblem) {
-          log.warn(`corrections of ${placeName(place)}: ${problem}`);
+          log.warn(`corrections of ${placeName(place)}: ${problem}`, { event: "device_failed" });
         }
         this.#ntripProblem = problem;
       },

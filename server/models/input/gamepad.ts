@@ -91,7 +91,7 @@ export class Gamepad implements Driver<typeof InputControllerService> {
         await this.#follow(signal);
       } catch (error) {
         const problem = toError(error).message;
-        if (problem !== this.#problem) log.warn(problem);
+        if (problem !== this.#problem) log.warn(problem, { event: "device_failed" });
         this.#problem = problem;
         this.#events.disconnect();
       }

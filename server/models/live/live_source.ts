@@ -104,7 +104,9 @@ export class LiveSource {
       } catch (error) {
         if (signal.aborted) return;
         const problem = `${shown}: ${streamProblem(toError(error).message, secrets)}`;
-        if (problem !== this.#problem) log.warn("the camera gives no frames", { problem });
+        if (problem !== this.#problem) {
+          log.warn("the camera gives no frames", { event: "video_failed", problem });
+        }
         this.#problem = problem;
         this.#fail(new Error(problem));
       }

@@ -201,7 +201,9 @@ export class GpioMotor implements Driver<typeof MotorService> {
   #background(move: (signal: AbortSignal) => Promise<void>): void {
     this.#motion.start(move, () => this.#power(0), (error) => {
       this.#problem = toError(error).message;
-      this.options.log.error(`the motor was stopped: ${this.#problem}`);
+      this.options.log.error(`the motor was stopped: ${this.#problem}`, {
+        event: "motion_stopped",
+      });
     });
   }
 

@@ -135,7 +135,9 @@ export class GpioStepper implements Driver<typeof MotorService> {
       () => this.stop(),
       (error) => {
         this.#problem = toError(error).message;
-        this.options.log.error(`the motor was stopped: ${this.#problem}`);
+        this.options.log.error(`the motor was stopped: ${this.#problem}`, {
+          event: "motion_stopped",
+        });
       },
     );
   }

@@ -149,7 +149,7 @@ class MqttSensor implements Sensor {
     // The reason comes before the close that follows from it.
     if (problem === "the connection was closed" && this.#problem?.startsWith(`${url}: `)) return;
     const whole = `${url}: ${problem}`;
-    if (whole !== this.#problem) log.warn(whole);
+    if (whole !== this.#problem) log.warn(whole, { event: "device_failed" });
     this.#problem = whole;
   }
 }

@@ -176,7 +176,10 @@ export class Goals {
       goal.error = thrown instanceof LegError
         ? { code: thrown.code, message: thrown.message }
         : { code: OTHER, message: toError(thrown).message };
-      this.options.log.warn("a goal was not reached", { reason: goal.error.message });
+      this.options.log.warn("a goal was not reached", {
+        event: "goal_not_reached",
+        reason: goal.error.message,
+      });
       return FAILED;
     }).then((state) => {
       if (state === undefined) return;

@@ -169,6 +169,7 @@ export class Legs {
         // The base must not drive on when nobody looks any more.
         await motion.call("stopPlan", { componentName: base.name }, never).catch((stop) =>
           log.warn("a base could not be stopped", {
+            event: "motion_not_stopped",
             base: base.name,
             reason: toError(stop).message,
           })

@@ -176,7 +176,9 @@ export class Waypoints {
         signal.throwIfAborted();
         if (skip.signal.aborted) continue;
         const reason = toError(error).message;
-        if (reason !== this.#reason) log.warn("a waypoint is not reached", { id: next.id, reason });
+        if (reason !== this.#reason) {
+          log.warn("a waypoint is not reached", { event: "goal_not_reached", id: next.id, reason });
+        }
         this.#reason = reason;
         await clock.sleep(RETRY_MS, skip.signal).catch(() => {});
         signal.throwIfAborted();

@@ -137,8 +137,10 @@ export class RemoteControl implements Resource {
       } catch (error) {
         if (signal.aborted) return;
         this.#problem = `${controller.name}: ${toError(error).message}`;
-        log.warn(`the base is stopped; ${this.#problem}`);
-        await this.stop().catch((error: unknown) => log.error("the base did not stop", { error }));
+        log.warn(`the base is stopped; ${this.#problem}`, { event: "motion_stopped" });
+        await this.stop().catch((error: unknown) =>
+          log.error("the base did not stop", { event: "motion_not_stopped", error })
+        );
         await clock.sleep(backoff.next(), signal).catch(() => {});
       }
     }

@@ -62,7 +62,7 @@ async function reboot(options: SystemOptions, signal: AbortSignal): Promise<Json
   if (!allowReboot) {
     throw refused('restarting is not allowed; set the attribute "allow_reboot" to true');
   }
-  log.warn("the host is rebooted, as a caller requested");
+  log.warn("the host is rebooted, as a caller requested", { event: "host_reboot" });
   for (const [program, ...args] of REBOOT_PROGRAMS) {
     try {
       await runProgram({

@@ -37,7 +37,10 @@ export async function runJob(
     await runByRhythm(config, rhythm, options, signal);
   } catch (error) {
     if (signal.aborted) return;
-    log.error(`the job cannot run: ${reasonOf(error)}`, { schedule: config.schedule });
+    log.error(`the job cannot run: ${reasonOf(error)}`, {
+      event: "job_failed",
+      schedule: config.schedule,
+    });
     note(options, { failed: true });
   }
 }
@@ -80,7 +83,12 @@ async function runOnce(
     return { failed: false };
   } catch (error) {
     if (!signal.aborted) {
-      log.warn(`job failed: ${reasonOf(error)}`, { resource, method, ms: took() });
+      log.warn(`job failed: ${reasonOf(error)}`, {
+        event: "job_failed",
+        resource,
+        method,
+        ms: took(),
+      });
     }
     return { failed: true };
   } finally {

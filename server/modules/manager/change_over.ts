@@ -79,7 +79,9 @@ export class ChangeOver {
         if (signal.aborted) return;
         const { message } = toError(error);
         if (message !== this.#error) {
-          log.error(`the module keeps running as it was, its new version is not used: ${message}`);
+          log.error(`the module keeps running as it was, its new version is not used: ${message}`, {
+            event: "module_not_replaced",
+          });
         }
         this.#error = message;
         onChange();

@@ -325,7 +325,12 @@ export class ModuleManager {
   async #endStray(name: string, log: Logger): Promise<void> {
     const mark = { pid: 0, started: "", tree: this.#treeOf(name) };
     const ended = await this.options.processes.endStray(mark, { graceMs: STRAY_GRACE_MS });
-    if (ended > 0) log.warn("killed a module left from an earlier run", { processes: ended });
+    if (ended > 0) {
+      log.warn("killed a module left from an earlier run", {
+        event: "leftovers_killed",
+        processes: ended,
+      });
+    }
   }
 
   /** The same for each run of a module on this machine, and for no other module. */

@@ -234,7 +234,10 @@ export class ModuleSupervisor {
       ? withdraw()
       : publish(publishedModule(name, state, this.#run));
     this.#published = publishing.catch((error) =>
-      log.error("the resources of the module could not be brought in line with it", { error })
+      log.error("the resources of the module could not be brought in line with it", {
+        event: "module_resources_failed",
+        error,
+      })
     );
   }
 

@@ -168,7 +168,11 @@ export class ParentServer {
         ],
         ...(gate && { admit: (ends) => gate.refusal(ends), http2Only: true }),
         report: (error, path, id) =>
-          log.error(`a call of ${path} by module ${moduleName} failed`, { error, id }),
+          log.error(`a call of ${path} by module ${moduleName} failed`, {
+            event: "call_failed",
+            error,
+            id,
+          }),
       });
       const address = "path" in listen ? listen.path : `127.0.0.1:${server.address.port}`;
       return { server, address, unmount };

@@ -73,7 +73,12 @@ async function endStray({ processes, tree, log }: RunOptions): Promise<void> {
   try {
     const mark = { pid: 0, started: "", tree };
     const ended = await processes.endStray(mark, { graceMs: STRAY_GRACE_MS });
-    if (ended > 0) log.warn("killed what a crashed server had left running", { processes: ended });
+    if (ended > 0) {
+      log.warn("killed what a crashed server had left running", {
+        event: "leftovers_killed",
+        processes: ended,
+      });
+    }
   } catch (error) {
     log.warn("what a crashed server may have left running cannot be killed", { error });
   }
@@ -141,7 +146,10 @@ async function untilEnd(
     const graceMs = stopTimeoutMs(config);
     const name = parseSignal(config.stop_signal ?? "")?.name.slice("SIG".length) ?? "TERM";
     child.stop({ graceMs, signal: name }).catch((error) => {
-      log.error(`the process is killed: ${toError(error).message}`, { signal: name });
+      log.error(`the process is killed: ${toError(error).message}`, {
+        event: "process_killed",
+        signal: name,
+      });
       void child.kill();
     });
   };

@@ -130,7 +130,7 @@ export class ProcessManager {
     if (!untrusted) return false;
     const ids = configs.map(({ id }) => id).join(", ");
     if (ids !== "" && ids !== this.#refused) {
-      log.error(`processes are not run with -untrusted-env: ${ids}`);
+      log.error(`processes are not run with -untrusted-env: ${ids}`, { event: "process_refused" });
     }
     this.#refused = ids;
     return true;

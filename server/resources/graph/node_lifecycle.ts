@@ -92,10 +92,14 @@ export class NodeLifecycle {
     try {
       if (await this.#isLate(closing, this.options.limits.closeTimeoutMs)) {
         const seconds = this.options.limits.closeTimeoutMs / 1000;
-        this.options.log.error(`closing ${node.key} takes longer than ${seconds} s; going on`);
+        this.options.log.error(`closing ${node.key} takes longer than ${seconds} s; going on`, {
+          event: "resource_not_closed",
+        });
       }
     } catch (error) {
-      this.options.log.warn(`closing ${node.key} failed: ${toError(error).message}`);
+      this.options.log.warn(`closing ${node.key} failed: ${toError(error).message}`, {
+        event: "resource_not_closed",
+      });
     }
   }
 

@@ -195,6 +195,7 @@ export class CloudSide implements CloudLink {
     offer().catch((thrown) => {
       const { message, stack } = toError(thrown);
       this.#context.log.error(`the first configuration could not be offered: ${message}`, {
+        event: "config_refused",
         stack,
       });
     });
@@ -207,7 +208,9 @@ export class CloudSide implements CloudLink {
       const candidate = candidateOf(checkMachineConfig(kept.config, { source: "cloud" }), "cache");
       return refusing(candidate.problems).length === 0 ? candidate : undefined;
     } catch (error) {
-      this.#context.log.warn(`the kept configuration cannot be used: ${toError(error).message}`);
+      this.#context.log.warn(`the kept configuration cannot be used: ${toError(error).message}`, {
+        event: "state_damaged",
+      });
     }
   }
 
@@ -302,7 +305,9 @@ function certificateRun(
     certificates.run(signal, async (issued) => {
       core.port.certificate = issued;
       await core.port.listenAgain().catch((error) =>
-        log.error(`cannot serve with the new certificate: ${toError(error).message}`)
+        log.error(`cannot serve with the new certificate: ${toError(error).message}`, {
+          event: "certificate_failed",
+        })
       );
     });
 }

@@ -85,6 +85,7 @@ export class KeyRefresher {
     } catch (error) {
       this.options.log.error(
         `the access keys cannot be kept for the time without a cloud: ${reasonOf(error)}`,
+        { event: "state_not_written" },
       );
     }
     this.options.onChange(access);

@@ -104,6 +104,7 @@ export class LinkAnnouncer {
     } catch (error) {
       if (signal.aborted) return;
       this.options.log.error(`announcing stopped: ${reasonOf(error)}`, {
+        event: "announcing_failed",
         link: this.options.link.name,
       });
     }
@@ -166,7 +167,7 @@ export class LinkAnnouncer {
     log.warn(
       "another machine in this network has the name of this one, which is not announced " +
         "here until the other has left; give each machine credentials of its own",
-      fields,
+      { event: "announcing_failed", ...fields },
     );
     await clock.sleep(QUIET_MS, signal);
     this.#number = 1;

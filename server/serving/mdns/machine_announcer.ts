@@ -154,6 +154,7 @@ export class MachineAnnouncer {
       "this machine cannot be announced by multicast DNS and is found by its address only: " +
         `${reasonOf(error)}. UDP port 5353 may be another program's that does not share it; ` +
         "-disable-mdns stops the retries",
+      { event: "announcing_failed" },
     );
   }
 }

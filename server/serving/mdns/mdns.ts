@@ -45,7 +45,9 @@ export class Mdns {
       const { openAnnouncer } = await import("./announce.ts");
       return openAnnouncer({ clock, log });
     } catch (error) {
-      log.warn(`this machine cannot be announced by multicast DNS: ${reasonOf(error)}`);
+      log.warn(`this machine cannot be announced by multicast DNS: ${reasonOf(error)}`, {
+        event: "announcing_failed",
+      });
     }
   }
 }

@@ -212,7 +212,9 @@ export class Sessions implements SafetyMonitor {
       const stop = async (signal: AbortSignal) => await options.stop(resource, signal);
       await withDeadline(stop, { clock, deadlineMs: STOP_TIMEOUT_MS, what: "the stop" });
     } catch (error) {
-      options.log.error(`${resource} could not be stopped: ${toError(error).message}`);
+      options.log.error(`${resource} could not be stopped: ${toError(error).message}`, {
+        event: "motion_not_stopped",
+      });
     }
   }
 

@@ -144,7 +144,10 @@ export class Feed {
       if (signal.aborted) return;
       if (this.#restart.signal.aborted) continue;
       if (++failures >= MOST_FAILURES) {
-        log.warn("the video of a camera ends, after several starts", { reason: problem });
+        log.warn("the video of a camera ends, after several starts", {
+          event: "video_failed",
+          reason: problem,
+        });
         return onGivenUp();
       }
       log.warn("the video of a camera is begun again", { reason: problem, failures });

@@ -72,7 +72,9 @@ export class MachineAdmission {
   #tell(refused: string | undefined): string | undefined {
     if (refused !== undefined && !this.#told.has(refused) && this.#told.size < MOST_TOLD) {
       this.#told.add(refused);
-      this.options.log.warn(`a browser's request was refused: ${refused}`);
+      this.options.log.warn(`a browser's request was refused: ${refused}`, {
+        event: "connection_refused",
+      });
     }
     return refused;
   }

@@ -83,8 +83,13 @@ export class WebServer {
       listen: { hostname: settings.hostname, port: settings.port },
       tls: settings.tls,
       report: (error, path, id) =>
-        log.error(`${path} failed: ${toError(error).message}`, { id, stack: toError(error).stack }),
-      onRefused: (address, reason) => log.warn(`connection refused: ${reason}`, { address }),
+        log.error(`${path} failed: ${toError(error).message}`, {
+          event: "call_failed",
+          id,
+          stack: toError(error).stack,
+        }),
+      onRefused: (address, reason) =>
+        log.warn(`connection refused: ${reason}`, { event: "connection_refused", address }),
     });
   }
 }

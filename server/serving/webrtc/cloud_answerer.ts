@@ -59,6 +59,7 @@ export class CloudAnswerer {
         `calls over WebRTC that come through ${address} are not answered: ${
           toError(error).message
         }`,
+        { event: "webrtc_failed" },
       )
     );
     this.#running = { key, stop, ended: Promise.all([before?.ended, ended]).then(() => {}) };

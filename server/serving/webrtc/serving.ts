@@ -36,7 +36,11 @@ export async function serving(options: WebRtcOptions): Promise<Serving> {
     interceptors,
     stands: (identity) => access.stands(identity),
     report: (error, path, id) =>
-      log.error(`${path} failed: ${toError(error).message}`, { id, stack: toError(error).stack }),
+      log.error(`${path} failed: ${toError(error).message}`, {
+        event: "call_failed",
+        id,
+        stack: toError(error).stack,
+      }),
     log,
   });
   let collecting: Timer | undefined;

@@ -91,6 +91,9 @@ export class Answerer {
     const { log } = this.#options;
     if (this.#isFailing) return log.debug("still cannot wait for calls over WebRTC", { error });
     this.#isFailing = true;
-    log.warn("cannot wait for calls over WebRTC at the moment; retrying", { error });
+    log.warn("cannot wait for calls over WebRTC at the moment; retrying", {
+      event: "webrtc_failed",
+      error,
+    });
   }
 }
