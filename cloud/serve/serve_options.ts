@@ -11,7 +11,8 @@ import { type MapTiles, tileOrigin } from "../web/map_tiles.ts";
 import { singleSignOnOf } from "./single_sign_on_options.ts";
 import { parsePostgresAddress, PostgresAddressError } from "../storage/postgres/address.ts";
 import type { CloudOptions } from "./cloud.ts";
-import { KIB, MIB, MINUTE_MS, type ServeFlags } from "./serve_flags.ts";
+import type { ServeFlags } from "./serve_flags.ts";
+import { KIB, MIB, MINUTE_MS } from "./units.ts";
 
 /** What the command line requests. Reads the certificate; changes nothing. */
 export async function readServeOptions(
