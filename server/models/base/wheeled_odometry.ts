@@ -6,6 +6,7 @@ import type { BaseService } from "../../../shared/gen/viam/component/base/v1/bas
 import type { MotorService } from "../../../shared/gen/viam/component/motor/v1/motor_pb.ts";
 import type { MovementSensorService } from "../../../shared/gen/viam/component/movementsensor/v1/movementsensor_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { Used } from "../drivers/dependency.ts";
 
@@ -149,21 +150,19 @@ export class WheeledOdometry implements Driver<typeof MovementSensorService> {
 
   async #run(): Promise<void> {
     const { clock, intervalMs, log } = this.options;
-    const { signal } = this.#ending;
-    while (!signal.aborted) {
-      await clock.sleep(intervalMs, signal).catch(() => {});
-      if (signal.aborted) return;
-      try {
-        await this.#read();
-        this.#problem = undefined;
-      } catch (error) {
-        const problem = toError(error).message;
-        if (problem !== this.#problem) {
-          log.warn(`the wheels cannot be read: ${problem}`, { event: "device_failed" });
-        }
-        this.#problem = problem;
+    const turn = async () => {
+      await this.#read();
+      this.#problem = undefined;
+    };
+    const onFailure = (error: unknown) => {
+      const problem = toError(error).message;
+      if (problem !== this.#problem) {
+        log.warn(`the wheels cannot be read: ${problem}`, { event: "device_failed" });
       }
-    }
+      this.#problem = problem;
+    };
+    const waits = { clock, intervalMs, firstMs: intervalMs, onFailure };
+    await pollLoop(turn, waits, this.#ending.signal);
   }
 
   async #read(): Promise<void> {

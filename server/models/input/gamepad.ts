@@ -7,6 +7,7 @@ import type {
   StreamEventsRequest,
 } from "../../../shared/gen/viam/component/inputcontroller/v1/input_controller_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { CallContext } from "../../resources/graph/resource.ts";
 import type { Hardware } from "../kernel/host_hardware.ts";
@@ -85,8 +86,7 @@ export class Gamepad implements Driver<typeof InputControllerService> {
 
   async #run(): Promise<void> {
     const { clock, attributes, log } = this.options;
-    const { signal } = this.#ending;
-    while (!signal.aborted) {
+    const turn = async (signal: AbortSignal) => {
       try {
         await this.#follow(signal);
       } catch (error) {
@@ -95,9 +95,9 @@ export class Gamepad implements Driver<typeof InputControllerService> {
         this.#problem = problem;
         this.#events.disconnect();
       }
-      if (attributes.auto_reconnect === false) return;
-      await clock.sleep(LOOK_MS, signal).catch(() => {});
-    }
+      if (attributes.auto_reconnect === false) return "done";
+    };
+    await pollLoop(turn, { clock, intervalMs: LOOK_MS }, this.#ending.signal);
   }
 
   /** Until it is unplugged, or the signal aborts. */

@@ -1,6 +1,8 @@
 /** Announces a machine by multicast DNS on every link that its port can be reached by. */
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
+import { Watched } from "../../../shared/workers/watched.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 import type { Own } from "./conflicts.ts";
 import type { OpenGroupSocket } from "./group_socket.ts";
@@ -39,9 +41,8 @@ export class MachineAnnouncer {
   readonly #links = new Map<string, LinkAnnouncer>();
   readonly #ports = new Set<number>();
   readonly #stop = new AbortController();
-  #announcement: Announcement | undefined;
+  readonly #announcement = new Watched<Announcement | undefined>(undefined);
   #own: Own = { addresses: new Set(), ports: this.#ports };
-  #wake: () => void = () => {};
   #hasFailed = false;
   #told = "";
   readonly #running: Promise<void>;
@@ -52,38 +53,33 @@ export class MachineAnnouncer {
 
   /** Announces this from now on; what it replaces is taken back. */
   set(announcement: Announcement): void {
-    this.#announcement = announcement;
     this.#ports.add(announcement.port);
-    this.#wake();
+    this.#announcement.value = announcement;
   }
 
   /** Says goodbye on all links. Never rejects; takes well under a second. */
   async close(): Promise<void> {
     this.#stop.abort();
-    this.#wake();
     await this.#running;
     await this.#closeAll([...this.#links.keys()]);
   }
 
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    while (!signal.aborted) {
-      const woken = new Promise<void>((resolve) => this.#wake = resolve);
-      try {
-        await this.#look();
-      } catch (error) {
-        log.debug(`the links of this host cannot be read: ${reasonOf(error)}`);
-      }
-      const resting = new AbortController();
-      await Promise.race([woken, clock.sleep(LOOK_MS, resting.signal).catch(() => {})]);
-      resting.abort();
-    }
+    const onFailure = (error: unknown) =>
+      log.debug(`the links of this host cannot be read: ${reasonOf(error)}`);
+    const changes = [this.#announcement];
+    await pollLoop(
+      () => this.#look(),
+      { clock, intervalMs: LOOK_MS, changes, onFailure },
+      signal,
+    );
   }
 
   /** Begins on links that came, ends on those that went or changed, and leaves the others alone. */
   async #look(): Promise<void> {
     const { interfaces, hostname } = this.options;
-    const announcement = this.#announcement;
+    const announcement = this.#announcement.value;
     if (!announcement) return;
     const present = interfaces();
     this.#own = { addresses: ownAddresses(present), ports: this.#ports };
