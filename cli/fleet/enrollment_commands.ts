@@ -123,6 +123,7 @@ export function enrollmentCommands(confirm: Confirm): CommandTree {
     "enrollment delete": command({
       summary: "Revoke a token. Its machines stay; devices that wait are rejected.",
       flags: { "yes": { type: "boolean", aliases: ["y"], doc: "Do not ask for confirmation." } },
+      listedBy: "tokens",
       arguments: [{ placeholder: "TOKEN-ID", doc: "Id of the token." }],
       async run(context, { values, arguments: [id = ""] }) {
         await confirm(context, values.yes, `revoke enrollment token ${id}?`);

@@ -89,6 +89,7 @@ export function locationCommands(confirm: Confirm): CommandTree {
       summary: "Let the members of another organisation operate the machines of a location.",
       flags: {},
       arguments: [locationArgument, guestArgument],
+      listedBy: "",
       async run(context, { arguments: [wanted = "", organizationId = ""] }) {
         const { id, name } = await chooseLocation(context, wanted);
         await (await clientOf(context, AppService)).shareLocation({
@@ -104,6 +105,7 @@ export function locationCommands(confirm: Confirm): CommandTree {
       summary: "Stop sharing a location; what its guests have open is closed.",
       flags: {},
       arguments: [locationArgument, guestArgument],
+      listedBy: "",
       async run(context, { arguments: [wanted = "", organizationId = ""] }) {
         const { id, name } = await chooseLocation(context, wanted);
         await (await clientOf(context, AppService)).unshareLocation({

@@ -71,6 +71,11 @@ export interface Command {
   readonly summary: string;
   readonly flags: FlagTable;
   readonly arguments?: readonly ArgumentSpec[];
+  /**
+   * The word of the command next to it that lists what it acts on, for those who name what is not
+   * there; empty: none does. Default: `list`.
+   */
+  readonly listedBy?: string;
   /** Lines after the list of options: examples. */
   readonly footer?: string;
   /** Nothing is returned by commands that have written everything. */

@@ -1,4 +1,4 @@
-import { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import {
   type FlagTable,
   type FlagValues,
@@ -82,11 +82,12 @@ export async function runCommandLine<T extends FlagTable>(
   const parsed = parseFlags(words.slice(name.split(" ").length), spec, deps.env);
   if (parsed.help) return await print(renderHelp(spec));
   const values = parsed.values as FlagValues<typeof OUTPUT_FLAGS> & FlagValues<T>;
+  const list = listOf(name, command, program);
   const output = await withCloud(program, values, deps, (context) =>
     command.run(context, {
       values: parsed.values as FlagValues<FlagTable>,
       arguments: parsed.arguments,
-    }));
+    }), list);
   if (output) await print(textOf(output, values, program.jsonLists));
 }
 
@@ -96,6 +97,7 @@ async function withCloud<T extends FlagTable>(
   values: FlagValues<typeof OUTPUT_FLAGS> & FlagValues<T>,
   deps: CommandDeps,
   work: (context: CommandContext) => ReturnType<Command["run"]>,
+  list?: string,
 ): Promise<Output | void> {
   let connection: Promise<OpenCloud> | undefined;
   const { org } = values as { readonly org?: string };
@@ -112,16 +114,28 @@ async function withCloud<T extends FlagTable>(
     return await work(context);
   } catch (error) {
     const open = await connection?.catch(() => undefined);
-    throw plainFailure(open ? open.advice(error) : error);
+    throw plainFailure(open ? open.advice(error) : error, list);
   } finally {
     await (await connection?.catch(() => undefined))?.[Symbol.asyncDispose]();
   }
 }
 
+/** The command line that lists what a command acts on; undefined: none does. */
+function listOf(
+  name: string,
+  { listedBy = "list" }: Command,
+  { name: program, tree }: Pick<CommandProgram, "name" | "tree">,
+): string | undefined {
+  const list = name.replace(/[^ ]*$/, listedBy);
+  return listedBy !== "" && list !== name && list in tree ? `${program} ${list}` : undefined;
+}
+
 /** What a call refuses has no code in front, which only programs need. */
-function plainFailure(error: unknown): unknown {
+function plainFailure(error: unknown, list: string | undefined): unknown {
   if (!(error instanceof ConnectError)) return error;
-  return new Error(error.rawMessage, { cause: error });
+  const isMissing = error.code === Code.NotFound && list !== undefined;
+  const advice = isMissing ? `; ${list} shows what there is` : "";
+  return new Error(error.rawMessage + advice, { cause: error });
 }
 
 function textOf(
